@@ -81,8 +81,20 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
   out << '\n';
 }
 
+// Measures the other algorithms, layouts and ways to pad of a call on a GPU.
+void TryOnGpu(const ExplainFlags& flags, const record::Record& record, std::ostream& out) {
+  const auto name = workload::ParseBenchmarkName(record.name);
+  const auto proposals = tune::GpuProposals(name);
+  if (proposals.empty()) out << "  nothing to try: its name can have no other option\n";
+  if (!proposals.empty() && record.status != record::Status::kUnsupported)
+    for (const auto& sentence : tune::TryOnGpu(proposals, {flags.bench, name}))
+      out << "  " << text::Printable(sentence) << '\n';
+  out << '\n';
+}
+
 void TryProposalOf(const ExplainFlags& flags, const record::Record& record,
                    const roofline::Placed& placed, std::ostream& out) {
+  if (record.device == "gpu") return TryOnGpu(flags, record, out);
   if (!placed.breakdown || !record.parallel) return;
   const auto proposal = tune::ProposalOf(*placed.breakdown, record.parallel->threads);
   out << "  "
@@ -135,7 +147,8 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
   AddMeasuredMachineOption(*command, flags->machine);
   auto* tried = command->add_flag("--try", flags->try_proposal,
                                   "measure the setting that the largest component suggests, "
-                                  "interleaved with the default");
+                                  "interleaved with the default; on a GPU the other options of the "
+                                  "name: best, padded, another layout, persistent algorithms");
   command
       ->add_option("--budget", flags->try_seconds,
                    "[s] limit for --try of each benchmark (default 30)")

@@ -180,9 +180,9 @@ void AddTuneCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
   auto* command = program.add_subcommand(
       "tune",
-      "find the best setting of CPU benchmarks or of any program (tune -- CMD): threads, pinning, "
-      "waiting, layout, algorithm, instruction set, memory; reports only gains that new processes "
-      "confirm");
+      "find the best setting of benchmarks or of any program (tune -- CMD): on a CPU threads, "
+      "pinning, waiting, layout, algorithm, instruction set, memory; on a GPU engine, layout, "
+      "padding, CUDA graph, by the device's time; reports only gains that new processes confirm");
   command->add_option("NAME", flags->what,
                       "names of benchmarks; or a file of tunings to show; or -- and a program with "
                       "its arguments");

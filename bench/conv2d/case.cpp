@@ -223,14 +223,18 @@ workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
 
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "Conv2D",
-     .words = {"convolution",
-               {{"batch", "n"},
-                {"filters", "k"},
-                {"channels", "c"},
-                {"image", "h", "w _p"},
-                {"kernel", "r", "s _p"},
-                {"stride", "_s", "_p"},
-                {"groups", "_g"}}},
+     .words =
+         {"convolution",
+          {{"batch", "n"},
+           {"filters", "k"},
+           {"channels", "c"},
+           {"image", "h", "w _p"},
+           {"kernel", "r", "s _p"},
+           {"stride", "_s", "_p"},
+           {"groups", "_g"}},
+          {{"gpu", "_p", ":", "padded", "its padding differs at the two ends",
+            "add the padding by a copy first, as frameworks do (option padded), or take another "
+            "layout or engine (nhwc, best); dlroof explain --try measures them"}}},
      .flop_convention = "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to "
                         "the bias gradient 1, apart",
      .benchdnn = {&kConvDriver},
@@ -240,7 +244,10 @@ workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
      .with_batch = WithBatch,
      .trained = Trained,
      .variants = {{"layout", {"nchw", "nhwc"}, "source and destination in this layout"},
-                  {"algorithm", {"auto", "winograd"}, "fewer multiplications, or a better fit"}},
+                  {"algorithm",
+                   {"auto", "winograd", "best"},
+                   "fewer multiplications, or a better fit"},
+                  {"padding", {"padded"}, "no engine has to handle the padding"}},
      .gpu_traffic = DeltaModel});
 
 workload::Workload Read(const workload::BenchmarkName& name) {

@@ -24,7 +24,8 @@ namespace dlroof::conv2d {
 enum class EngineChoice {
   kHeuristic,  // the first allowed engine in cuDNN's order (heuristic mode A) that finalizes
   kBest,       // the fastest engine of all proposals, by timing each one
-  kNumbered    // the first proposal with the engine number of the name
+  kNumbered,   // the first proposal with the engine number of the name
+  kEach        // each proposal by itself; no name chooses this
 };
 
 struct CudnnConv2dCase {
@@ -33,14 +34,18 @@ struct CudnnConv2dCase {
   Conv2dCase conv;
   EngineChoice choice = EngineChoice::kHeuristic;
   int64_t engine = 0;  // cuDNN's global index, only used for kNumbered
+  // The call copies the source into a tensor that contains the padding, or its gradient out of one.
+  // So cuDNN gets a convolution without padding, as from frameworks if the padding is unequal.
+  bool padded = false;
 
   bool operator==(const CudnnConv2dCase&) const = default;
 };
 
 // Parses a name. Types: f32 (without tensor cores and narrower inputs), tf32, f16, bf16, int8 and
 // mixes of 8-bit integers such as s8s8f32. Options, in this order: bias, relu (fused into fwd),
-// nchw (default: NHWC, in which tensor cores read channels), best or engineN (default: the engine
-// that the heuristic chooses). Throws BadInput with the column in the whole name.
+// nchw (default: NHWC, in which tensor cores read channels), padded (padding by a copy, see above),
+// best or engineN (default: the engine that the heuristic chooses). Throws BadInput with the column
+// in the whole name.
 CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& name);
 
 // Unique ids of the graph's tensors.
@@ -91,7 +96,23 @@ struct GraphSpec {
   std::vector<PointwiseSpec> pointwise;  // in order of execution
 };
 
+// Returns the graph that cuDNN gets. If `request.padded`, its source contains the padding.
 GraphSpec GraphOf(const CudnnConv2dCase& request);
+
+// Returns the source without its padding, which is the graph's source unless `request.padded`.
+TensorSpec PlainSource(const CudnnConv2dCase& request);
+
+// The copy of a source into a tensor that contains its padding, or back: `planes` x `rows` rows of
+// `row_bytes`, at distances that differ in the two tensors.
+struct PaddingCopy {
+  int64_t row_bytes = 0, rows = 0, planes = 0;
+  int64_t plain_pitch = 0;                    // [byte] distance of rows without padding
+  int64_t padded_pitch = 0, padded_rows = 0;  // [byte] and rows of a plane with padding
+  int64_t first_byte = 0, first_row = 0;      // where the source begins in a plane with padding
+
+  bool operator==(const PaddingCopy&) const = default;
+};
+PaddingCopy PaddingCopyOf(const CudnnConv2dCase& request);
 
 // Returns the strides of a dense tensor [element]. For kNchw the last dimension is contiguous, for
 // kNhwc the second one (the channels).
@@ -179,14 +200,24 @@ std::vector<TimedPlan> TimePlans(size_t plans,
 // choice. Throws std::logic_error if there are no plans.
 FastestPlan Fastest(const std::vector<TimedPlan>& plans);
 
-// Returns the fastest plan with a right result and the number of faster plans with a wrong result.
-// If all results are wrong, returns the fastest plan, with `wrong` = 0.
+// Returns the fastest plan with a right result, and the proposals of the faster plans, whose
+// results are wrong. If all results are wrong, returns the fastest plan and no wrong ones.
 struct FastestRightPlan {
   FastestPlan plan;
-  size_t wrong = 0;
+  std::vector<size_t> wrong = {};  // indices of proposals, the fastest first
 };
 FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
                               const std::function<bool(size_t config)>& is_right);
+
+// Times the plan `fastest` and the heuristic's choice (config 0) again, in alternating rounds,
+// since the fastest of many plans is partly the luckiest one. Returns `fastest` with the ratio of
+// the new times, or the heuristic's choice if that is as fast and `heuristic_is_right`. Returns
+// `fastest` unchanged if it is the heuristic's choice, or if that was not timed. `seconds` and
+// `require_gpu` are those of TimePlans.
+FastestPlan Confirmed(const FastestPlan& fastest,
+                      const std::function<double(size_t plan, int calls)>& seconds,
+                      const std::function<void()>& require_gpu,
+                      const std::function<bool()>& heuristic_is_right);
 
 // Calls `run`, which runs the current plan. If it throws and `require_gpu` does not, continues with
 // the next plan, which `another` makes current (it returns false if no plan is left). Returns the
@@ -215,7 +246,8 @@ struct PlanChoice {
   size_t refused = 0;       // proposals that ForbiddenReason excludes
   size_t broke = 0;         // plans that failed when they ran, timed or not
   size_t timed = 0;         // plans that were timed (only for EngineChoice::kBest)
-  size_t wrong = 0;         // plans that are faster than the chosen one but have a wrong result
+  // Plans with a wrong result that are faster than the chosen one, or that the heuristic prefers.
+  size_t wrong = 0;
 };
 
 // Returns whether the engine copies its tensors into another layout and back, which means several
@@ -227,6 +259,17 @@ bool ConvertsLayouts(const PlanChoice& choice);
 // Returns ProductWork on the engine's pipe. It has one launch, or an unknown number if the
 // workspace is as large as the tensors, because it then contains data between kernels.
 Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice);
+
+// Returns ConvWork, plus the launches of the copies of a `padded` call (which also fills the
+// padding with zeros, except in bwd_data). The compulsory bytes are those of the plain tensors.
+Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
+
+// Returns Describe, with the copies of a `padded` call.
+std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice);
+
+// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", which is how Describe
+// begins.
+std::string DescribeEngine(const PlanChoice& choice);
 
 // Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A,
 // 40 proposed, 34 not f32", with "workspace 131 B (converts layouts)" for an engine that copies its

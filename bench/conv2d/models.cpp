@@ -334,7 +334,7 @@ std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& 
                                                  const std::string& gpu) {
   const auto known = BuiltInGpuOf(gpu);
   const auto direction = ProductDirectionFromKey(name.direction);
-  if (!known || !direction) return {};
+  if (!known || !direction || workload::HasOption(name, "padded")) return {};
   delta::ConvQuestion question{.type = name.type, .kernel = algorithm};
   return [question, known = *known, problem = name.problem, way = *direction,
           layout = GpuLayout(name.library, name.options)](std::string& how) {

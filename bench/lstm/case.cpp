@@ -476,7 +476,10 @@ workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
      .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
      .trained = Trained,
-     .variants = {{"layout", {"ldigo"}, "plain weights"}}});
+     .variants = {{"layout", {"ldigo"}, "plain weights"},
+                  {"algorithm",
+                   {"persist-static", "persist-small-h", "persist-dynamic"},
+                   "recurrent weights stay in registers; fewer launches"}}});
 
 workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name), name.type)};

@@ -92,6 +92,12 @@ void AddSuiteOptions(CLI::App& app, BenchFlags& flags) {
       {"--dlroof_batch", choices.batch, "... with these batch sizes, one suite for each: 1,64"}};
   for (const auto& [name, list, help] : lists)
     app.add_option(name, list, help)->type_name("LIST")->default_str("");
+  app.add_option("--dlroof_algorithm", flags.algorithm,
+                 "the algorithm of all benchmarks whose names may have this option: best (cuDNN: "
+                 "time all engines, use the fastest), winograd, persist-static, ...; all: run no "
+                 "benchmark, verify and time each algorithm of the library by itself, and print a "
+                 "table of them (cuDNN's convolutions)")
+      ->type_name("OPTION");
 }
 
 // Adds the flags that decide how often a benchmark is repeated.

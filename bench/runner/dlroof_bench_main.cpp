@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "bench/gpu_loader/loader.h"
+#include "bench/runner/algorithm_trials.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/runner/run_context.h"
@@ -89,6 +90,8 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
   suites =
       suites::Chosen(suites::OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
   suites = suites::InCacheState(std::move(suites), flags.cache);
+  if (flags.algorithm && *flags.algorithm != kEveryAlgorithm)
+    suites = suites::WithAlgorithm(std::move(suites), *flags.algorithm);
   std::cerr << suites::SkippedSentences(suites);
   return suites;
 }
@@ -105,14 +108,18 @@ std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
   return {counts.begin(), counts.end()};
 }
 
-// Returns whether --benchmark_filter selects a benchmark of the device. Google Benchmark matches
-// names with "/real_time" or "/manual_time" appended.
+// Returns whether --benchmark_filter selects the benchmark. Google Benchmark matches names with
+// "/real_time" or "/manual_time" appended.
+bool Runs(const workload::Workload& workload, const std::string& filter) {
+  return KeptByFilter(filter, workload::ToText(workload.name) +
+                                  (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
+}
+
+// Returns whether --benchmark_filter selects a benchmark of the device.
 bool Runs(const std::vector<workload::Workload>& workloads, const std::string& device,
           const std::string& filter) {
   return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
-    return workload.name.device == device &&
-           KeptByFilter(filter, workload::ToText(workload.name) +
-                                    (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
+    return workload.name.device == device && Runs(workload, filter);
   });
 }
 
@@ -263,6 +270,23 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workl
           .energy = EnergyPassOf(flags, workloads)};
 }
 
+// Tries the algorithms of the selected benchmarks. Returns the exit code: 1 if a benchmark has no
+// algorithm with a right result.
+int TryEveryAlgorithm(std::vector<workload::Workload> workloads,
+                      const workload::RunSettings& settings, const BenchFlags& flags,
+                      const Devices& devices) {
+  std::erase_if(workloads, [&](const auto& workload) { return !Runs(workload, flags.filter); });
+  std::optional<gpu::GpuClock> open;
+  if (devices.HasGpu() && Runs(workloads, "gpu", "")) open = GpuOpener(devices)();
+  const auto tried = TryAlgorithms(workloads, settings);
+  if (flags.display == OutputFormat::kJson)
+    std::cout << ToJson(tried).dump(1) << '\n';
+  else
+    WriteTrials(tried, std::cout);
+  if (flags.out_file) WriteFile(*flags.out_file, ToJson(tried).dump(1) + "\n");
+  return EachHasARightAlgorithm(tried) ? 0 : 1;
+}
+
 // Returns the exit code.
 int RunAndReport(live::Session& session, const BenchFlags& flags) {
   live::TerminalReporter table(session, flags.verbose);
@@ -311,6 +335,8 @@ int Run(std::vector<std::string> args) {
   CheckMachineFiles(flags, devices);
   const auto suites = Suites(flags, devices);
   const auto workloads = suites::WorkloadsOf(suites);
+  if (flags.algorithm == kEveryAlgorithm)
+    return TryEveryAlgorithm(workloads, settings, flags, devices);
   const auto threads = ThreadCounts(workloads, settings);
   if (const auto warning = CountersWarning(flags.counters)) std::cerr << *warning;
   std::optional<TurnClient> turns;

@@ -114,6 +114,28 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
   return counting;
 }
 
+std::string VerifyCall(workload::PreparedCall& call) {
+  for (;;) {
+    const workload::Verification found = call.verify();
+    if (found.ok)
+      return fmt::format("{}, error {:.2g} of {:.2g} allowed", found.how, found.max_error,
+                         found.tolerance);
+    call.wrong_engines.push_back({call.algorithm, workload::DifferenceText(found)});
+    if (!call.next_algorithm || !call.next_algorithm(call))
+      throw WrongResult(call.wrong_engines.front().reason);
+  }
+}
+
+void SkipWrongEngines(const std::vector<record::WrongEngine>& wrong, workload::PreparedCall& call) {
+  for (const auto& [algorithm, reason] : wrong)
+    if (call.algorithm == algorithm && call.next_algorithm) {
+      if (!call.next_algorithm(call))
+        throw std::runtime_error(
+            fmt::format("no algorithm is left after {}, which is wrong", algorithm));
+      call.wrong_engines.push_back({algorithm, reason});
+    }
+}
+
 bool MeansGpuCounters(const std::string& choice) {
   const CounterSource* const source = Source(SourceName(choice), "gpu");
   return choice == kAutoCounters ||

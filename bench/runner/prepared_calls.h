@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,19 @@ std::map<Level, double> ModelledLevels(const workload::PreparedCall& call,
 
 // Returns whether --dlroof_counters=`choice` may read hardware counters of a GPU.
 bool MeansGpuCounters(const std::string& choice);
+
+// Thrown if a call's output differs from the reference's.
+struct WrongResult : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Compares the call's output with the reference. While the output is wrong and the library has
+// another algorithm, chooses that one and adds the wrong one to the call's `wrong_engines`. Returns
+// how the output was compared. Throws WrongResult if the output of every algorithm is wrong.
+std::string VerifyCall(workload::PreparedCall& call);
+
+// Chooses, for a call that was prepared again, the algorithm that VerifyCall has chosen before.
+void SkipWrongEngines(const std::vector<record::WrongEngine>& wrong, workload::PreparedCall& call);
 
 // Returns a warning if the counter source `choice` cannot count. A GPU's source is queried only
 // when its first call is counted; the record then reports a failure.
@@ -84,6 +98,7 @@ class PreparedCalls {
 
   bool Holds() const { return call_.has_value(); }
   const workload::PreparedCall& Call() const { return *call_; }  // requires Holds()
+  workload::PreparedCall& Call() { return *call_; }              // requires Holds()
   // Returns the run's settings with the number of threads of the prepared call.
   workload::RunSettings Settings() const;
 

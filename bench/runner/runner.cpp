@@ -30,28 +30,13 @@ void WriteTo(int pipe, const std::string& text) {
   [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
 }
 
-// Thrown if a call's output differs from the reference's.
-struct WrongResult : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// Compares the call's output with the reference. Returns a description of the check. Throws
-// WrongResult.
-std::string Verify(const workload::PreparedCall& call) {
-  const workload::Verification found = call.verify();
-  if (!found.ok)
-    throw WrongResult(fmt::format("differs from the reference: error {:.3g}, allowed {:.3g} ({})",
-                                  found.max_error, found.tolerance, found.how));
-  return fmt::format("{}, error {:.2g} of {:.2g} allowed", found.how, found.max_error,
-                     found.tolerance);
-}
-
 // The state of one benchmark between calls of its function. Google Benchmark calls the function
 // several times (to find the iteration count, then for each repetition), with random interleaving
 // also between other benchmarks. Work that is needed once is not repeated.
 struct BenchmarkState {
   workload::Workload workload;
-  std::optional<std::string> verified;  // how the output was compared with the reference
+  std::optional<std::string> verified;             // how the output was compared with the reference
+  std::vector<record::WrongEngine> wrong_engines;  // of the call, once it is verified
   std::optional<Counting> counting;
   std::vector<record::Repetition> repetitions;  // all with the same number of iterations
   double spent_seconds = 0;                     // [s] by `repetitions` and their pauses
@@ -159,6 +144,7 @@ class Runner {
       const auto& workload = benchmark.workload;
       try {
         calls_.Take(workload);
+        SkipWrongEngines(benchmark.wrong_engines, calls_.Call());
         prepared_ = &benchmark;
         found[name] =
             EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
@@ -209,6 +195,7 @@ class Runner {
       if (!calls_.CountsLater(workload)) continue;
       try {
         calls_.Take(workload);
+        SkipWrongEngines(benchmark.wrong_engines, calls_.Call());
         auto& counting = counted[name] = Count(workload, calls_.Call(), settings_.counters);
         if (calls_.Call().algorithm != *benchmark.timed_algorithm)
           counting.notes.push_back(
@@ -268,8 +255,12 @@ class Runner {
     Release();
     const auto& workload = benchmark.workload;
     calls_.Take(workload);
-    const workload::PreparedCall& call = calls_.Call();
-    if (!benchmark.verified) benchmark.verified = Verify(call);
+    workload::PreparedCall& call = calls_.Call();
+    if (!benchmark.verified)
+      benchmark.verified = VerifyCall(call);
+    else
+      SkipWrongEngines(benchmark.wrong_engines, call);
+    benchmark.wrong_engines = call.wrong_engines;
     if (!benchmark.counting)
       benchmark.counting =
           Count(workload, call, calls_.CountsLater(workload) ? "model" : settings_.counters);
@@ -321,6 +312,7 @@ class Runner {
       for (const auto& [key, value] : record::ToCounters(from, work)) state.counters[key] = value;
     record::Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
     record.verified = benchmark.verified.value();
+    record.wrong_engines = benchmark.wrong_engines;
     record.repro = benchmark.workload.repro;
     record.counting = counting.notes;
     if (timed.note) record.counting.push_back({.text = *timed.note});
@@ -336,12 +328,28 @@ class Runner {
   void Fail(benchmark::State& state, BenchmarkState& benchmark, const std::string& message) {
     const auto& workload = benchmark.workload;
     benchmark.failed = true;
+    state.SetLabel(
+        record::ToLabel(FailedRecord(workload, message.starts_with(record::kWrongPrefix))));
     calls_.Drop();
     calls_.TimerOf(workload).Recover(workload::ToText(workload.name));
-    state.SetLabel(record::ToLabel({.repro = workload.repro}));
     if (state.iterations() > 0) benchmark.started = true;
     EndLoop(state, benchmark);
     state.SkipWithError(message.c_str());
+  }
+
+  // Returns what is known of the call that failed: its algorithm, if it was prepared. If all
+  // algorithms are wrong, the record is about the one that the library prefers.
+  record::Record FailedRecord(const workload::Workload& workload, bool is_wrong) const {
+    record::Record record{.repro = workload.repro};
+    if (!calls_.Holds()) return record;
+    const auto& call = calls_.Call();
+    record.algorithm = call.algorithm;
+    record.isa = call.isa;
+    record.wrong_engines = call.wrong_engines;
+    if (!is_wrong || record.wrong_engines.empty()) return record;
+    record.algorithm = record.wrong_engines.front().algorithm;
+    if (record.wrong_engines.size() == 1) record.wrong_engines.clear();
+    return record;
   }
 
   // Google Benchmark aborts the program if repetitions of one benchmark, even failed ones, differ

@@ -10,6 +10,7 @@
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "bench/benchdnn/options.h"
 #include "bench/suites/benchdnn_suite.h"
@@ -407,6 +408,40 @@ std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState 
     for (auto& layer : suite.layers)
       if (workload::MakeWorkload(layer.name).cache == workload::CacheState::kWarm)
         layer.name += fmt::format("/{}", workload::Key(cache));
+  return suites;
+}
+
+namespace {
+
+// Returns the options of all operators that choose an algorithm.
+std::set<std::string> AlgorithmOptions() {
+  std::set<std::string> options;
+  for (const workload::Op* op : workload::AllOps())
+    for (const auto& row : op->variants)
+      if (row.what == workload::kAlgorithmVariants)
+        options.insert(row.options.begin(), row.options.end());
+  return options;
+}
+
+}  // namespace
+
+std::vector<Suite> WithAlgorithm(std::vector<Suite> suites, const std::string& algorithm) {
+  const auto known = AlgorithmOptions();
+  if (known.count(algorithm) == 0)
+    throw BadInput("--dlroof_algorithm={}: expected all, {}", algorithm, fmt::join(known, ", "));
+  bool any = false;
+  for (auto& suite : suites) {
+    const auto layers = std::exchange(suite.layers, {});
+    std::unordered_map<std::string, size_t> place;
+    for (const auto& layer : layers) {
+      const auto name = workload::ParseBenchmarkName(layer.name);
+      const auto changed = workload::WithOption(name, algorithm);
+      any = any || changed || workload::HasOption(name, algorithm);
+      AddLayer(workload::ToText(changed.value_or(name)), layer.count, suite, place);
+    }
+  }
+  if (!any)
+    throw BadInput("--dlroof_algorithm={}: no benchmark of the run has this option", algorithm);
   return suites;
 }
 

@@ -66,6 +66,11 @@ std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu);
 // Sets the cache state `cache` for all benchmarks whose names specify no cache state.
 std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState cache);
 
+// Adds the option `algorithm` ("best", "winograd") to every benchmark whose name may have it.
+// Throws BadInput, beginning with "--dlroof_algorithm=", if no operator has such an algorithm
+// (Op::variants), or if no benchmark of the suites may have it.
+std::vector<Suite> WithAlgorithm(std::vector<Suite> suites, const std::string& algorithm);
+
 // Returns whether a value is "help", which asks for SuiteList.
 bool AsksForSuiteList(const std::vector<std::string>& values);
 

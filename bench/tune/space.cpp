@@ -37,18 +37,6 @@ bool Exists(const workload::BenchmarkName& name) {
   }
 }
 
-// Returns the name with the option inserted where the name's grammar allows it, or nothing if no
-// such benchmark exists.
-std::optional<workload::BenchmarkName> WithOption(const workload::BenchmarkName& name,
-                                                  const std::string& option) {
-  for (std::size_t at = 0; at <= name.options.size(); ++at) {
-    auto changed = name;
-    changed.options.insert(changed.options.begin() + static_cast<std::ptrdiff_t>(at), option);
-    if (Exists(changed)) return changed;
-  }
-  return std::nullopt;
-}
-
 bool HasAny(const workload::BenchmarkName& name, const std::vector<std::string>& options) {
   return std::ranges::any_of(options,
                              [&](const auto& option) { return workload::HasOption(name, option); });
@@ -93,6 +81,14 @@ class Space {
     if (all) Add(*all);
   }
 
+  // A graph has no cold calls.
+  void AddGraph() {
+    if (workload::MakeWorkload(workload::ToText(name_)).cache == workload::CacheState::kWarm)
+      Add({kGraphCoordinate,
+           "",
+           {{{{kGraphCoordinate, "on"}}, "the GPU starts the call's kernels without the host"}}});
+  }
+
   void AddIsa(bool precision) {
     const auto& features = machine_.cpu.features;
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
@@ -126,7 +122,7 @@ class Space {
     std::vector<std::string> modes(workload::FpmathOptions().begin(),
                                    workload::FpmathOptions().end());
     auto coordinate = OfOptions("fpmath", modes, "f32 computed in this type; results differ");
-    for (const char* type : {"bf16", "f16"}) {
+    for (const char* type : {"tf32", "bf16", "f16"}) {
       auto changed = name_;
       changed.type = type;
       if (name_.type == "f32" && Exists(changed))
@@ -161,7 +157,8 @@ class Space {
     tuning::Coordinate coordinate{knob, "", {}};
     if (HasAny(name_, options)) return coordinate;
     for (const auto& option : options)
-      if (WithOption(name_, option)) coordinate.choices.push_back({{{knob, option}}, reason});
+      if (workload::WithOption(name_, option))
+        coordinate.choices.push_back({{{knob, option}}, reason});
     return coordinate;
   }
 
@@ -175,7 +172,7 @@ bool IsVariable(const std::string& knob) {
 
 // Returns the name with the option. Throws std::logic_error if there is no such benchmark.
 workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::string& option) {
-  auto changed = WithOption(name, option);
+  auto changed = workload::WithOption(name, option);
   if (!changed) throw std::logic_error(workload::ToText(name) + ": cannot have " + option);
   return *std::move(changed);
 }
@@ -193,13 +190,13 @@ void SetBatch(const std::string& value, TunedBenchmark& tuned) {
 std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                         const TunedMachine& machine, const SpaceRequest& request) {
   workload::MakeWorkload(workload::ToText(name));
-  if (name.device != "cpu")
-    throw BadInput("{}: only CPU benchmarks can be tuned", workload::ToText(name));
+  const bool on_cpu = name.device == "cpu";
   Space space(name, machine);
-  space.AddTeam();
+  if (on_cpu) space.AddTeam();
+  if (!on_cpu) space.AddGraph();
   space.AddVariants();
-  space.AddIsa(request.precision);
-  space.AddMemory();
+  if (on_cpu) space.AddIsa(request.precision);
+  if (on_cpu) space.AddMemory();
   for (const auto& [variable, values] : request.environment)
     space.Add(RequestedCoordinate(variable, values));
   if (request.precision) space.AddPrecision();
@@ -223,6 +220,10 @@ TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::S
     if (knob == "type") continue;
     if (knob == "cpus")
       tuned.cpus = value;
+    else if (knob == kGraphCoordinate)
+      tuned.graph = true;
+    else if (knob == kWithoutKnob)
+      std::erase(tuned.name.options, value);
     else if (knob == "threads")
       tuned.name = Changed(tuned.name, "threads" + value);
     else if (knob == "batch")

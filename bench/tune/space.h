@@ -1,4 +1,4 @@
-// The search space of a benchmark on a CPU: its settings, its teams of threads (how many, on which
+// The search space of a benchmark: its settings, on a CPU its teams of threads (how many, on which
 // CPUs, how they wait), and the process that measures a setting.
 #pragma once
 
@@ -34,8 +34,9 @@ struct TunedMachine {
 TunedMachine ThisMachine();
 
 // Returns the coordinates (parameters to tune) of a benchmark, each with at least one choice.
-// Options in the benchmark's name stay as they are. Throws BadInput for an invalid name or a GPU
-// benchmark.
+// Options in the benchmark's name stay as they are. On a GPU these are the options of the name
+// (algorithm, layout, padding), a CUDA graph, and the requested ones. Throws BadInput for an
+// invalid name.
 std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                         const TunedMachine& machine, const SpaceRequest& request);
 // Returns the coordinate of an environment variable with the values that the user requested.
@@ -47,13 +48,18 @@ inline constexpr const char* kThreadsCoordinate = "threads";
 inline constexpr const char* kIsaCoordinate = "instruction set";
 inline constexpr const char* kPagesCoordinate = "huge pages";
 inline constexpr const char* kAllocatorCoordinate = "allocator";
+// A knob without influence on the benchmark's name: the call is replayed in a CUDA graph.
+inline constexpr const char* kGraphCoordinate = "graph";
+// A knob whose value is an option that the benchmark's name loses.
+inline constexpr const char* kWithoutKnob = "without";
 
 // How to run a benchmark under a setting.
 struct TunedBenchmark {
   workload::BenchmarkName name;
   Variables environment;            // in addition to this process's environment
   std::optional<std::string> cpus;  // CPUs for taskset ("0,2"), if not all
-  double scale = 1;  // [1] factor for its time, if its batch size is not the default's
+  double scale = 1;    // [1] factor for its time, if its batch size is not the default's
+  bool graph = false;  // its time is that of a call in a CUDA graph
 };
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting);
 

@@ -25,6 +25,7 @@
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::tune {
@@ -107,9 +108,11 @@ class SettingProcess {
     const auto names = folder / (label + ".txt");
     WriteFile(names, workload::ToText(tuned_.name) + "\n");
     auto paths = supervise::PathsIn(folder, label);
-    auto command =
-        supervise::CommandFor(request.program, {"--dlroof_suite=" + names, "--dlroof_device=cpu"},
-                              listed_, "none", paths);
+    std::vector<std::string> arguments = {"--dlroof_suite=" + names,
+                                          "--dlroof_device=" + tuned_.name.device};
+    // CUPTI's counters would take longer than the measurement.
+    if (OnGpu()) arguments.emplace_back("--dlroof_counters=off");
+    auto command = supervise::CommandFor(request.program, arguments, listed_, "none", paths);
     if (tuned_.cpus) command.insert(command.begin(), {"taskset", "-c", *tuned_.cpus});
     process_ = std::make_unique<supervise::InterleavedProcess>(
         std::move(command), std::move(paths), timeout_seconds_, tuned_.environment);
@@ -130,13 +133,19 @@ class SettingProcess {
               Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
               record.status == record::Status::kUnsupported};
     tuning::TrialResult result{record.repetitions, {}, false};
-    for (auto& window : result.windows) window.seconds *= tuned_.scale;
+    for (auto& window : result.windows) {
+      const auto seconds = OnGpu() ? DeviceSeconds(window, tuned_.graph) : window.seconds;
+      if (!seconds) return {{}, Reason{"failed: the call cannot be captured in a CUDA graph"}};
+      window.seconds = *seconds * tuned_.scale;
+    }
     if (result.windows.empty())
       result.failure = Reason{"failed: the process succeeded without a result"};
     return result;
   }
 
  private:
+  bool OnGpu() const { return tuned_.name.device == "gpu"; }
+
   TunedBenchmark tuned_;
   double timeout_seconds_;
   std::string listed_;
@@ -182,6 +191,13 @@ bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std
 
 }  // namespace
 
+std::optional<double> DeviceSeconds(const record::Repetition& repetition, bool graph) {
+  if (graph) return repetition.gpu ? repetition.gpu->graph_seconds : std::nullopt;
+  if (repetition.gpu && repetition.gpu->throughput_seconds)
+    return repetition.gpu->throughput_seconds;
+  return repetition.seconds;
+}
+
 tuning::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
   auto pause = std::make_shared<double>(0);
   return [request, pause](tuning::TrialBlock& block, std::uint64_t seed) {
@@ -206,6 +222,80 @@ std::optional<Proposal> ProposalOf(const breakdown::Breakdown& breakdown, int th
     default:
       return std::nullopt;
   }
+}
+
+std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name) {
+  std::vector<Proposal> proposals;
+  const auto* op = workload::FindOp(name.op);
+  if (op == nullptr) return proposals;
+  for (const auto& row : op->variants) {
+    const bool chosen = std::ranges::any_of(
+        row.options, [&](const auto& option) { return workload::HasOption(name, option); });
+    for (const auto& option : row.options)
+      if (!chosen && workload::WithOption(name, option))
+        proposals.push_back({{{row.what, option}}, option});
+      else if (workload::HasOption(name, option))
+        proposals.push_back({{{kWithoutKnob, option}}, "without " + option});
+  }
+  return proposals;
+}
+
+namespace {
+
+// Returns the device's times of a record's clean repetitions. [s]
+std::vector<double> DeviceTimes(const record::Record& record) {
+  std::vector<double> times;
+  for (const auto& repetition : record.repetitions)
+    if (!repetition.noisy) times.push_back(*DeviceSeconds(repetition, false));
+  return times;
+}
+
+}  // namespace
+
+std::string ComparedText(const Proposal& proposal, const record::Record& before,
+                         const record::Record& after) {
+  const auto tried = "tried " + proposal.text + ": ";
+  for (const auto* record : {&after, &before})
+    if (record->status != record::Status::kOk)
+      return fmt::format("{}{}{}: {}", tried, record == &before ? "the default is " : "",
+                         record::Key(record->status), record->reason);
+  const auto old_times = DeviceTimes(before), new_times = DeviceTimes(after);
+  if (old_times.empty() || new_times.empty()) return tried + "no clean repetition";
+  const double old_seconds = Median(old_times), new_seconds = Median(new_times);
+  const bool apart = std::ranges::max(new_times) < std::ranges::min(old_times) ||
+                     std::ranges::max(old_times) < std::ranges::min(new_times);
+  const auto speed = apart ? fmt::format("{:.2f}x as fast", old_seconds / new_seconds)
+                           : std::string("no difference beyond the noise");
+  return fmt::format("{}{} on the device instead of {}, {}; {}", tried,
+                     text::WithPrefix(new_seconds, "s"), text::WithPrefix(old_seconds, "s"), speed,
+                     after.algorithm);
+}
+
+std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
+                                  const GpuTryRequest& request) {
+  const TemporaryFolder folder;
+  std::vector<std::string> names = {workload::ToText(request.name)};
+  for (const auto& proposal : proposals)
+    names.push_back(workload::ToText(UnderSetting(request.name, proposal.setting).name));
+  const auto path =
+      supervise::MeasureNamed({.command = "explain",
+                               .names = names,
+                               .bench = request.bench,
+                               .machine = "none",
+                               .arguments = {"--dlroof_device=gpu", "--dlroof_counters=off"}},
+                              folder);
+  if (!path) return {};
+  std::ostringstream warnings;
+  const auto run = record::ReadRunFile(*path, warnings);
+  const auto find = [&](const std::string& name) {
+    const auto found = std::ranges::find(run.records, name, &record::Record::name);
+    if (found == run.records.end()) throw BadInput("explain: --try: no result of {}", name);
+    return *found;
+  };
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < proposals.size(); ++i)
+    sentences.push_back(ComparedText(proposals[i], find(names[0]), find(names[i + 1])));
+  return sentences;
 }
 
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,

@@ -47,7 +47,13 @@ struct BenchTrialRequest {
   double timeout_seconds = 60;   // [s] for each answer of a process
 };
 
+// Returns the time of one call on the GPU [s]: in a CUDA graph if `graph`, else of queued calls, or
+// of a single call if calls were not queued (cold calls). Returns nothing if `graph` and no graph
+// was measured.
+std::optional<double> DeviceSeconds(const record::Repetition& repetition, bool graph);
+
 // Returns the function that measures a block: each setting in a new process, one process at a time.
+// The times of a GPU benchmark are DeviceSeconds.
 // The result of a failed process has the reason. After a noisy block the function waits up to 2 s.
 tuning::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
@@ -59,6 +65,25 @@ struct Proposal {
 // Returns the setting that may reduce the breakdown's largest component. Returns nothing if no
 // setting can reduce it, even if another batch size or shape might.
 std::optional<Proposal> ProposalOf(const breakdown::Breakdown& breakdown, int threads);
+
+// Returns the other ways to compute the GPU benchmark `name` that its operator lists: the options
+// that its name may have, and its name without one of them.
+std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
+
+struct GpuTryRequest {
+  std::optional<std::string> bench;  // see supervise::BenchProgram
+  workload::BenchmarkName name;      // of the default
+};
+
+// Measures the default and the proposals one after the other in one process. Returns a sentence for
+// each proposal: its time on the device beside the default's, or why it has no time. Returns
+// nothing after an interrupt. Throws BadInput if the process fails.
+std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
+                                  const GpuTryRequest& request);
+
+// Returns the sentence of TryOnGpu for one proposal.
+std::string ComparedText(const Proposal& proposal, const record::Record& before,
+                         const record::Record& after);
 
 // Measures the proposal and the default interleaved, for at most `budget_seconds` [s]. Returns a
 // sentence with the ratio of their times, or with the reason why there is no ratio.

@@ -267,7 +267,9 @@ tuning::MeasureBlock TrialsOf(const TuneRequest& request, const std::string& nam
 // Sorts the coordinates by the breakdown of the default, if there is one.
 void SortCoordinates(const TuneRequest& request, const std::string& name, std::ostream& log,
                      std::vector<tuning::Coordinate>& coordinates) {
-  if (request.machine == "none" || request.compare_with_itself) return;
+  // On a GPU the coordinates are few, and need no order.
+  const bool on_gpu = workload::ParseBenchmarkName(name).device == "gpu";
+  if (on_gpu || request.machine == "none" || request.compare_with_itself) return;
   const TemporaryFolder folder;
   std::optional<std::string> path;
   try {

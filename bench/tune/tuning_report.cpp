@@ -94,6 +94,7 @@ void WriteSettings(const tuning::Tuning& tuning, const std::string& program, std
   fmt::print(out, "  settings:\n");
   for (const auto& [variable, value] : EnvironmentLines(tuned))
     fmt::print(out, "    export {}='{}'\n", variable, value);
+  if (tuned.graph) fmt::print(out, "    the call captured once in a CUDA graph, and replayed\n");
   fmt::print(out, "    {}\n", CommandLineOf(tuned, program));
 }
 

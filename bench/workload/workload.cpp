@@ -96,6 +96,11 @@ std::string Known() {
 
 }  // namespace
 
+std::string DifferenceText(const Verification& found) {
+  return fmt::format("differs from the reference: error {:.3g}, allowed {:.3g} ({})",
+                     found.max_error, found.tolerance, found.how);
+}
+
 bool RegisterBackend(Backend backend) {
   Backend* const known = FindBackend(backend.op, backend.device, backend.library);
   if (known == nullptr) {
@@ -105,6 +110,7 @@ bool RegisterBackend(Backend backend) {
   if (!known->read) known->read = std::move(backend.read);
   if (!known->needs) known->needs = std::move(backend.needs);
   if (!known->prepare) known->prepare = std::move(backend.prepare);
+  if (!known->try_algorithms) known->try_algorithms = std::move(backend.try_algorithms);
   return true;
 }
 
@@ -194,11 +200,29 @@ Workload MakeWorkload(const std::string& text) {
     workload.prepare = [reason = MissingReason(*backend)](const RunSettings&) -> PreparedCall {
       throw Unsupported(reason);
     };
+  if (backend->try_algorithms)
+    workload.try_algorithms = [trials = backend->try_algorithms, own](const RunSettings& settings) {
+      return trials(own, settings);
+    };
   workload.name = name;
   workload.threads = common.threads;
   workload.cache = common.cache;
   if (workload.cache != CacheState::kWarm) workload.repro.reset();  // benchdnn's caches are warm
   return workload;
+}
+
+std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::string& option) {
+  for (size_t at = 0; at <= name.options.size(); ++at) {
+    auto changed = name;
+    changed.options.insert(changed.options.begin() + static_cast<std::ptrdiff_t>(at), option);
+    try {
+      MakeWorkload(ToText(changed));
+      return changed;
+    } catch (const BadInput&) {
+      continue;  // the option cannot be here
+    }
+  }
+  return std::nullopt;
 }
 
 bool RegisterOp(Op op) {

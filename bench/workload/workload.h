@@ -15,6 +15,7 @@
 #include "counters/counter_manager.h"
 #include "counters/parallel_time.h"
 #include "counters/work.h"
+#include "reporters/record/record.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::workload {
@@ -29,6 +30,9 @@ struct Verification {
   // Which outputs were compared: "all 4096 outputs", "all outputs of the twin t2n4" (smaller).
   std::string how;
 };
+
+// Returns "differs from the reference: error 6.78e+03, allowed 1 (509 sampled outputs of 36864)".
+std::string DifferenceText(const Verification& found);
 
 // Memory of one tensor of a call.
 struct MemoryRegion {
@@ -81,6 +85,13 @@ struct PreparedCall {
   // [1] Time of the algorithm that the library's heuristic chooses, divided by the time of the
   // fastest algorithm. Absent unless all algorithms were timed and the fastest was chosen.
   std::optional<double> heuristic_over_best;
+  // Algorithms that computed a wrong result, so that this one was chosen instead of them.
+  std::vector<record::WrongEngine> wrong_engines;
+  // Chooses the library's next algorithm for this call, after `verify` has found a wrong result.
+  // Replaces `algorithm`, `modelled` and what the functions above run. Returns false if no
+  // algorithm is left; the call can then not be used any more. Absent if the name fixes the
+  // algorithm, or if the library offers one only.
+  std::function<bool(PreparedCall&)> next_algorithm;
   ExplainCapabilities explain;
   std::optional<GpuCapabilities> gpu;  // set by every backend of a GPU
 };
@@ -103,11 +114,21 @@ enum class CacheState {
 };
 std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
 
+// One of the algorithms that a library offers for a call, tried by itself.
+struct AlgorithmTrial {
+  std::string algorithm;                 // as in PreparedCall::algorithm
+  std::optional<Reason> unused;          // why it was not tried, or why it did not run
+  std::optional<Verification> verified;  // absent if it did not run
+  std::optional<double> seconds;         // [s] of one call on the device, without its launch
+};
+
 struct Workload {
   BenchmarkName name;
   // Throws Unsupported with the library's message if the library does not support the call, and
   // another std::exception if the preparation fails.
   std::function<PreparedCall(const RunSettings&)> prepare;
+  // See Backend::try_algorithms. Empty if the backend does not offer it.
+  std::function<std::vector<AlgorithmTrial>(const RunSettings&)> try_algorithms = {};
   std::optional<std::string> repro;  // arguments with which benchdnn times the same call, if any
   std::optional<int> threads;        // N of the name's option threadsN; absent: the run's number
   CacheState cache = CacheState::kWarm;
@@ -126,6 +147,10 @@ struct Backend {
   std::optional<std::string> needs = {};
   // Becomes Workload::prepare. Empty if this build or this machine lacks the library.
   std::function<PreparedCall(const BenchmarkName&, const RunSettings&)> prepare = {};
+  // Verifies and times every algorithm that the library offers for the call, in the library's
+  // order. The device must be open. Throws as `prepare`. Empty if the backend does not offer it.
+  std::function<std::vector<AlgorithmTrial>(const BenchmarkName&, const RunSettings&)>
+      try_algorithms = {};
 };
 
 // Registers a backend. Call it at namespace scope: [[maybe_unused]] const bool registered =
@@ -192,6 +217,10 @@ BenchmarkName BackendName(const BenchmarkName& name);
 // benchmark.
 Workload MakeWorkload(const std::string& name);
 
+// Returns the name with the option inserted where the name's grammar allows it, or nothing if no
+// such benchmark exists.
+std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::string& option);
+
 }  // namespace dlroof::workload
 
 namespace dlroof::benchdnn {
@@ -200,6 +229,7 @@ struct BenchdnnDriver;
 
 namespace dlroof::workload {
 
+inline constexpr std::string_view kAlgorithmVariants = "algorithm", kLayoutVariants = "layout";
 // Options that select different ways to compute the same result. A name has at most one of them.
 struct OpVariants {
   std::string what;                  // what the options select: "algorithm"

@@ -209,6 +209,7 @@ void TerminalReporter::Finalize() {
   terminal::WriteSpreadMeaning(run, GetOutputStream());
   terminal::WriteCaveats(run, GetOutputStream());
   terminal::WriteModels(run.models, 0, GetOutputStream());
+  terminal::WriteHeuristics(session_.file().records, GetOutputStream());
   terminal::WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records);

@@ -99,6 +99,14 @@ struct Prediction {
   std::string by;                 // the model and its parameters, for people
 };
 
+// An algorithm of the library that computed a wrong result, so that another one was timed.
+struct WrongEngine {
+  std::string algorithm;  // as in Record::algorithm
+  std::string reason;     // for people: the error and the allowed error
+
+  bool operator==(const WrongEngine&) const = default;
+};
+
 struct Record {
   std::string name;  // op/device/library/direction/type/problem[/option...]
   std::string op, device, library, direction, type, problem;
@@ -108,6 +116,8 @@ struct Record {
   std::string algorithm;  // the implementation that the library chose
   std::string isa;        // the ISA that the library might use, in its spelling: "avx512_core_vnni"
   std::string verified;   // how the output was checked: "all 12 outputs"
+  // Algorithms that the library prefers to `algorithm` but that computed a wrong result.
+  std::vector<WrongEngine> wrong_engines;
   std::optional<std::string> repro;  // arguments of benchdnn that time the same call
   std::optional<int> threads;
   std::optional<std::string> time_unit;  // "ns"; set only for entries of Google Benchmark

@@ -320,6 +320,16 @@ void ReadMetered(const JsonMember& member, Record& record) {
   record.metered = MeteredEnergyFromJson(member.Object());
 }
 
+constexpr JsonReading<WrongEngine> kWrongEngine[] = {
+    {"algorithm", ReadText<&WrongEngine::algorithm>}, {"reason", ReadText<&WrongEngine::reason>}};
+
+void ReadWrongEngines(const JsonMember& member, Record& record) {
+  record.wrong_engines.clear();
+  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
+    JsonObject(element, place).Read(kWrongEngine, record.wrong_engines.emplace_back());
+  });
+}
+
 void ReadUnwatchedReason(const JsonMember& member, Record& record) {
   record.unwatched_reason = Reason{std::string(member.Text())};
 }
@@ -334,7 +344,8 @@ constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::a
                                                {"parallel", ReadParallel},
                                                {"repro", ReadKnownText<&Record::repro>},
                                                {"unwatched", ReadUnwatchedReason},
-                                               {"verified", ReadText<&Record::verified>}};
+                                               {"verified", ReadText<&Record::verified>},
+                                               {"wrong_engines", ReadWrongEngines}};
 
 constexpr JsonReading<Record> kRecord[] = {
     {"cache", ReadKnownText<&Record::cache>},

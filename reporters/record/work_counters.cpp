@@ -110,6 +110,8 @@ nlohmann::json LabelFacts(const Record& record) {
   for (const auto& [key, text] : texts)
     if (!text->empty()) facts[key] = *text;
   if (record.repro) facts["repro"] = *record.repro;
+  for (const auto& wrong : record.wrong_engines)
+    facts["wrong_engines"].push_back({{"algorithm", wrong.algorithm}, {"reason", wrong.reason}});
   if (record.unwatched_reason) facts["unwatched"] = record.unwatched_reason->text;
   for (const auto& note : record.counting) {
     nlohmann::json& object = facts["counting"].emplace_back(nlohmann::json{{"text", note.text}});

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kNoise = 0.02;          // [1] smaller excess over a roof is measurement noise
 constexpr double kTooUncertain = 0.5;    // [1] interval / median above which no advice is given
+constexpr double kFarAboveRoof = 4;      // [1] slowdown from which a ProblemRemedy applies
 constexpr double kAtItsRoof = 1.25;      // [1] slowdown below which only less work helps
 constexpr std::size_t kMostClauses = 2;  // of evidence in one sentence
 
@@ -51,6 +52,27 @@ void ReportReferenceImplementation(const record::Record& record, Placement& plac
   placement.remarks.push_back(fmt::format(
       "the library used its reference implementation ({}): it has no tuned one for this case",
       record.algorithm));
+}
+
+void ReportWrongEngines(const record::Record& record, Placement& placement) {
+  for (const auto& wrong : record.wrong_engines)
+    placement.remarks.push_back(fmt::format("not timed, because its result is wrong: {} ({})",
+                                            wrong.algorithm, wrong.reason));
+}
+
+// Returns the remedy that applies to this call, or null.
+const ProblemRemedy* RemedyOf(const AdviceCase& at) {
+  if (at.words == nullptr || *at.time.slowdown < kFarAboveRoof) return nullptr;
+  const auto parts = ProblemParts(at.record.problem);
+  const auto applies = [&](const ProblemRemedy& remedy) {
+    return remedy.device == at.record.device &&
+           std::ranges::count(at.record.options, remedy.option) == 0 &&
+           std::ranges::any_of(parts, [&](const ProblemPart& part) {
+             return part.key == remedy.key && part.value.find(remedy.contains) != std::string::npos;
+           });
+  };
+  const auto found = std::ranges::find_if(at.words->remedies, applies);
+  return found == at.words->remedies.end() ? nullptr : &*found;
 }
 
 // Returns whether all FLOPs of a narrow type went to the fp32 pipe.
@@ -97,6 +119,11 @@ std::string Advice(const AdviceCase& at, const record::Timing& timing) {
                               : "look at the algorithm, layout and blocking first";
   if (at.time.bound == Bound::kOverhead) next = "put more work into one call (batch, fused layers)";
   std::size_t found = 0;
+  if (const auto* const remedy = RemedyOf(at)) {
+    clauses += "; " + remedy->evidence;
+    next = remedy->next;
+    ++found;
+  }
   for (const AdviceRule& rule : AdviceRules()) {
     const auto evidence = found < kMostClauses ? rule.evidence(at) : std::nullopt;
     if (!evidence) continue;
@@ -332,10 +359,12 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
                  Placement& placement) {
   if (!timing.noisy) ReportAboveRoof(record, timing, placement);
   ReportReferenceImplementation(record, placement);
+  ReportWrongEngines(record, placement);
   ReportEmulation(record, placement);
   if (placement.time && !timing.noisy)
-    placement.advice =
-        Advice({record, *placement.time, ceilings, NounOf(record.op, words)}, timing);
+    placement.advice = Advice(
+        {record, *placement.time, ceilings, NounOf(record.op, words), FindWords(record.op, words)},
+        timing);
 }
 
 std::span<const AdviceRule> AdviceRules() { return kRules; }

@@ -17,7 +17,8 @@ struct AdviceCase {
   const record::Record& record;
   const TimePoint& time;
   const machine::CeilingSet& ceilings;
-  std::string_view noun;  // word for one call of the op: "convolution"
+  std::string_view noun;           // word for one call of the op: "convolution"
+  const OpWords* words = nullptr;  // of the op; null if it is unknown
 };
 
 struct AdviceRule {
@@ -31,7 +32,8 @@ struct AdviceRule {
 std::span<const AdviceRule> AdviceRules();
 
 // Adds remarks to `placement` (a point above its roof and whether the roof or the count is wrong;
-// use of the library's reference implementation) and sets its advice: the bound and the slowdown,
+// use of the library's reference implementation; wrong results of algorithms that the library
+// prefers) and sets its advice: the bound and the slowdown,
 // the evidence of at most two rules, what to try next. Sets no advice if the slowdown is unknown or
 // the time's interval is wider than half the median. `words` is the vocabulary for NounOf.
 void AddFindings(const record::Record& record, const record::Timing& timing,

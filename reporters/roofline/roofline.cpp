@@ -478,11 +478,16 @@ OpVocabulary WordsOf(const json& context) {
   return words;
 }
 
-std::string_view NounOf(std::string_view op, const OpVocabulary& words) {
+const OpWords* FindWords(std::string_view op, const OpVocabulary& words) {
   const OpVocabulary& known = words.empty() ? Registry() : words;
   const auto found = known.find(op);
-  if (found == known.end() || found->second.noun.empty()) return "call";
-  return found->second.noun;
+  return found == known.end() ? nullptr : &found->second;
+}
+
+std::string_view NounOf(std::string_view op, const OpVocabulary& words) {
+  const auto* const known = FindWords(op, words);
+  if (known == nullptr || known->noun.empty()) return "call";
+  return known->noun;
 }
 
 json ToJson(const OpVocabulary& words) {

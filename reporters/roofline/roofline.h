@@ -21,9 +21,20 @@ struct SweepWord {
   std::string follow = {};
 };
 
+// What to do about calls far above their roof, if the problem's text shows the cause.
+struct ProblemRemedy {
+  std::string device;    // of these calls: "gpu"
+  std::string key;       // of a part of the problem (ProblemParts): "_p"
+  std::string contains;  // text in that part's value: ":"
+  std::string option;    // no remedy for names that already have this option
+  std::string evidence;  // a clause: "its padding differs at the two ends"
+  std::string next;      // a clause: what to try
+};
+
 struct OpWords {
-  std::string noun;              // one call of the op: "convolution"
-  std::vector<SweepWord> sweep;  // in the order in which reports list them
+  std::string noun;                          // one call of the op: "convolution"
+  std::vector<SweepWord> sweep;              // in the order in which reports list them
+  std::vector<ProblemRemedy> remedies = {};  // not in run files: only of this program's ops
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
 
@@ -36,6 +47,8 @@ OpVocabulary WordsOf(const nlohmann::json& context);
 // Returns the noun for a call of the op, or "call" for an unknown op. An empty `words` means the
 // vocabulary of this program.
 std::string_view NounOf(std::string_view op, const OpVocabulary& words);
+// Returns the op's words, or null for an unknown op. An empty `words` as in NounOf.
+const OpWords* FindWords(std::string_view op, const OpVocabulary& words);
 // Returns the JSON for context.dlroof.ops.
 nlohmann::json ToJson(const OpVocabulary& words);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "counters/base/numbers.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/roofline.h"
 
@@ -218,6 +219,43 @@ std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Reco
   }
   std::erase_if(all, [](const ZeroFlopSummary& summary) { return summary.zero_flop_kernels == 0; });
   return all;
+}
+
+std::vector<HeuristicSummary> SummarizeHeuristics(const std::vector<record::Record>& records) {
+  std::vector<HeuristicSummary> all;
+  std::vector<std::vector<double>> ratios;
+  for (const record::Record& record : records) {
+    if (!record.heuristic_over_best || record.status != record::Status::kOk) continue;
+    const double ratio = *record.heuristic_over_best;
+    const auto at = static_cast<std::size_t>(
+        std::ranges::find(all, record.library, &HeuristicSummary::library) - all.begin());
+    if (at == all.size()) {
+      all.push_back({.library = record.library, .most = 0});
+      ratios.emplace_back();
+    }
+    auto& summary = all[at];
+    ratios[at].push_back(ratio);
+    ++summary.benchmarks;
+    if (ratio > kHeuristicLoss) ++summary.slower;
+    if (ratio <= summary.most) continue;
+    summary.most = ratio;
+    summary.worst = record.name;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].median = Median(ratios[i]);
+  return all;
+}
+
+std::string HeuristicText(const HeuristicSummary& summary) {
+  const auto worst = fmt::format("{:.2f}x", summary.most);
+  std::string text = fmt::format("the heuristic of {} loses ", summary.library);
+  if (summary.slower == 0)
+    text += fmt::format("at most {} on {} ({})", worst, summary.benchmarks, summary.worst);
+  else if (summary.slower == 1)
+    text += fmt::format("{} on one of {} ({})", worst, summary.benchmarks, summary.worst);
+  else
+    text += fmt::format("more than {:g}x on {} of {}, {} at most ({})", kHeuristicLoss,
+                        summary.slower, summary.benchmarks, worst, summary.worst);
+  return text + fmt::format(", {:.2f}x in the median", summary.median);
 }
 
 double ZeroFlopTimeShare(const ZeroFlopSummary& summary) {

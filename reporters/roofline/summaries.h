@@ -53,6 +53,22 @@ std::map<std::string, double> Occurrences(const nlohmann::json& context);
 // in the suites' order, without groups that have no record in the file.
 std::vector<ModelSummary> SummarizeModels(const record::RunFile& file);
 
+// What the choices of a library's heuristic cost, over the benchmarks that timed all algorithms.
+struct HeuristicSummary {
+  std::string library;  // "cudnn"
+  int benchmarks = 0;   // [1] with Record::heuristic_over_best
+  int slower = 0;       // [1] of them by more than kHeuristicLoss
+  double median = 1;    // [1] of heuristic_over_best
+  double most = 1;      // [1]
+  std::string worst;    // name of the benchmark with `most`
+};
+inline constexpr double kHeuristicLoss = 1.1;  // [1] heuristic_over_best
+
+// Returns a summary of each library with such benchmarks, in order of appearance.
+std::vector<HeuristicSummary> SummarizeHeuristics(const std::vector<record::Record>& records);
+// Returns "the heuristic of cudnn loses 2.46x on one of 68 (NAME), 1.02x in the median".
+std::string HeuristicText(const HeuristicSummary& summary);
+
 // Kernels of one set. A record's set is its name up to the first slash, or "" without a slash.
 struct ZeroFlopSummary {
   std::string set;

@@ -286,11 +286,17 @@ void WriteSpreadMeaning(const roofline::PlacedRun& run, std::ostream& out) {
     }
 }
 
+void WriteHeuristics(const std::vector<record::Record>& records, std::ostream& out) {
+  for (const auto& summary : roofline::SummarizeHeuristics(records))
+    out << fmt::format("\n{}\n", text::Printable(roofline::HeuristicText(summary)));
+}
+
 void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out,
                  const TableOptions& options) {
   WriteRecords(run, width, options, out);
   WriteEnergy(run.file.records, width, out);
   WriteModels(run.models, width, out);
+  WriteHeuristics(run.file.records, out);
   WriteZeroFlopKernels(run.zero_flop_kernels, width, out);
   WriteCeilings(run.file.machines, width, out, options.verbose);
   WriteOpportunities(run, out, options.full_names);

@@ -50,6 +50,9 @@ std::string RoofShareText(const roofline::Placement& placement, bool noisy);
 // Writes a row per model, or nothing without models.
 void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out);
 
+// Writes a sentence per library whose heuristic was compared with the best algorithm, or nothing.
+void WriteHeuristics(const std::vector<record::Record>& records, std::ostream& out);
+
 // Writes one line for each reason of unsupported benchmarks, with their types and number. `verbose`
 // adds their names.
 void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& out,

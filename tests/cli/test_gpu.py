@@ -238,3 +238,56 @@ def test_a_missing_driver_is_named(command):
     use("working")
     ran = gpu(command, driver=False)
     assert "there is no NVIDIA driver" in ran.out + ran.err, ran
+
+
+CONVOLUTION = "Conv2D/gpu/cudnn/fwd/f32/n1c8h8w8k8r3s3_p0:1x0:1"
+
+
+class TestEngines:
+    """A library of which one engine is faster than the heuristic's, and one is wrong."""
+
+    @pytest.fixture(scope="class", autouse=True)
+    def library(self, copies):
+        use("engines")
+        Path("unequal.txt").write_text(CONVOLUTION + "\n")
+        Path("weights.txt").write_text(CONVOLUTION.replace("fwd", "bwd_weights") + "\n")
+
+    def test_a_flag_takes_the_best_algorithm_of_all_benchmarks(self):
+        ran = gpu("dlroof_bench --dlroof_device=gpu --dlroof_suite=unequal.txt --dlroof_algorithm=best " + QUICK)
+        verify(
+            ran,
+            [
+                exits(0),
+                prints(r"the heuristic of cudnn loses 2\.00x on one of 1 \(.*/best\), 2\.00x in the median"),
+                holds("run.json", lambda r: r["records"][0]["name"] == CONVOLUTION + "/best"),
+            ],
+        )
+        verify(gpu("dlroof report run.json"), [exits(0), prints(r"loses 2\.00x on one of 1")])
+
+    def test_a_wrong_engine_is_named_and_the_next_one_is_timed(self):
+        ran = gpu("dlroof_bench --dlroof_device=gpu --dlroof_suite=weights.txt " + QUICK)
+
+        def next_was_timed(run_file):
+            record = run_file["records"][0]
+            wrong = record["wrong_engines"][0]
+            return (record["status"], record["algorithm"], wrong["algorithm"]) == ("ok", "engine 1", "engine 20") and "6.78e+03" in wrong["reason"]
+
+        verify(ran, [exits(0), holds("run.json", next_was_timed)])
+
+    def test_every_algorithm_is_tried_by_itself(self):
+        ran = gpu("dlroof_bench --dlroof_device=gpu --dlroof_suite=weights.txt --dlroof_algorithm=all --benchmark_out=tried.json")
+        trials = json.loads(Path("tried.json").read_text())["algorithms"][0]["trials"]
+        verify(ran, [exits(0), prints(r"12\.0 µs +0\.50x +6\.78e\+03 +WRONG +engine 20"), prints("24.0 µs +1.00x +0.5 +right +engine 1")])
+        assert [one["status"] for one in trials] == ["wrong", "ok"], trials
+
+    def test_explain_tries_the_other_options_of_the_name(self):
+        ran = gpu(f"dlroof explain {CONVOLUTION} --machine=none --try")
+        verify(ran, [exits(0), prints(r"tried padded: 4\.00 µs on the device instead of 12\.0 µs, 3\.00x as fast"), prints(r"tried best: 6\.00 µs .*2\.00x")])
+
+    def test_tune_finds_the_engine_the_padding_and_the_graph(self):
+        Path("gpu_tune.json").unlink(missing_ok=True)
+        ran = gpu(f"dlroof tune {CONVOLUTION} --machine=none -o gpu_tune.json --budget=100")
+        verify(ran, [exits(0), prints("captured once in a CUDA graph"), prints("/padded/best")])
+        best = json.loads(Path("gpu_tune.json").read_text())["tunings"][0]
+        # 12 us become 12 / 6 x 0.9 us.
+        assert best["state"] == "confirmed" and abs(best["total"]["ratio"] - 0.15) < 0.001, best["total"]

@@ -11,6 +11,7 @@
 #include "bench/conv2d/loops.h"
 #include "bench/library_rules/library_rules.h"
 #include "bench/workload/memory.h"
+#include "counters/base/numbers.h"
 #include "counters/cuda/clock.h"
 #include "counters/cuda/device.h"
 
@@ -73,6 +74,12 @@ class Call {
   void Run() const { Run(Chosen()); }
   // Fills the result with NaN, runs one call, and compares the result with the reference.
   workload::Verification Verify();
+  // Chooses the next proposal of the heuristic that runs, after Verify has found a wrong result.
+  // Returns false if there is none.
+  bool TakeNext();
+  // Verifies and times every proposal. The call is then used up.
+  std::vector<workload::AlgorithmTrial> TryAll();
+  const std::vector<record::WrongEngine>& wrong_engines() const { return wrong_engines_; }
   const PlanChoice& choice() const { return choice_; }
   // [1] See FastestPlan. Set only for EngineChoice::kBest, if the first plan could be timed.
   std::optional<double> heuristic_over_best() const { return heuristic_over_best_; }
@@ -82,11 +89,15 @@ class Call {
   const Candidate& Chosen() const { return candidates_.front(); }
 
   void Execute(const Candidate& candidate, void* on) const {
+    const bool cuts = request_.conv.direction == ProductDirection::kBackwardData;
+    if (plain_source_ && !cuts) CopyPadding(on, true);
     cudnn::UseStream(on);
     cudnn::CheckExecuted(
         cudnnBackendExecute(cudnn::Handle(), candidate.plan.descriptor.get(), candidate.pack.get()),
         "a convolution");
+    if (plain_source_ && cuts) CopyPadding(on, false);
   }
+  void CopyPadding(void* on, bool adds) const;
   void Run(const Candidate& candidate) const {
     Execute(candidate, stream_.get());
     stream_.Wait();
@@ -100,6 +111,9 @@ class Call {
   void KeepOnly(size_t candidate);
   void TakeFirstThatRuns();
   void TakeFastest();
+  void Chose();
+  std::function<double(size_t candidate, int calls)> DeviceSeconds() const;
+  PlanChoice ChoiceOf(const EngineConfig& config, int64_t workspace_bytes) const;
   workload::Verification Compared(const Candidate& candidate);
 
   CudnnConv2dCase request_;
@@ -107,6 +121,8 @@ class Call {
   GraphSpec graph_;
   products::ProductInputs inputs_;
   std::map<int64_t, cuda::DeviceBuffer> tensors_;  // by id
+  // The source, or its gradient, without padding; only if tensors_ has it with padding.
+  std::optional<cuda::DeviceBuffer> plain_source_;
   std::optional<cuda::DeviceBuffer> workspace_;
   // Stored because cuDNN does not promise that a plan owns the objects that it was created from.
   std::optional<Graph> described_;
@@ -119,6 +135,7 @@ class Call {
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
+  std::vector<record::WrongEngine> wrong_engines_;  // faster than the chosen one, or before it
   cuda::CudaStream stream_;
   cudnn::StreamUse use_;  // must be destroyed before stream_
 };
@@ -130,12 +147,42 @@ void Call::FillTensors() {
       {kWeightsId, &inputs_.weights},
       {kDestinationId, &inputs_.destination},
       {kBiasId, &inputs_.bias}};
+  if (request_.padded) {
+    const auto plain = PlainSource(request_);
+    plain_source_.emplace(Bytes(plain));
+    if (ResultId(request_.conv.direction) != kSourceId)
+      Upload(inputs_.source, plain, *plain_source_);
+  }
   for (const auto& tensor : graph_.tensors) {
     if (tensor.is_virtual) continue;
     auto& buffer = tensors_.emplace(tensor.id, cuda::DeviceBuffer(Bytes(tensor))).first->second;
-    if (tensor.id != ResultId(request_.conv.direction))
+    const bool copied = plain_source_ && tensor.id == kSourceId;
+    if (!copied && tensor.id != ResultId(request_.conv.direction))
       Upload(*values.at(tensor.id), tensor, buffer);
   }
+}
+
+// Fills the padded source with zeros and copies the source into it, or copies the gradient out of
+// it. CUDA's copy of a box needs no kernel of ours, and a graph can capture it.
+void Call::CopyPadding(void* on, bool adds) const {
+  const auto box = PaddingCopyOf(request_);
+  const auto stream = static_cast<cudaStream_t>(on);
+  const auto& padded = tensors_.at(kSourceId);
+  const auto size = [](int64_t value) { return static_cast<size_t>(value); };
+  if (adds)
+    cuda::CheckCuda(cudaMemsetAsync(padded.get(), 0, padded.bytes(), stream), "zeros as padding");
+  const cudaPitchedPtr plain_at{plain_source_->get(), size(box.plain_pitch), size(box.row_bytes),
+                                size(box.rows)};
+  const cudaPitchedPtr padded_at{padded.get(), size(box.padded_pitch), size(box.padded_pitch),
+                                 size(box.padded_rows)};
+  const cudaPos inside{size(box.first_byte), size(box.first_row), 0};
+  cudaMemcpy3DParms copy{};
+  copy.srcPtr = adds ? plain_at : padded_at;
+  copy.dstPtr = adds ? padded_at : plain_at;
+  (adds ? copy.dstPos : copy.srcPos) = inside;
+  copy.extent = {size(box.row_bytes), size(box.rows), size(box.planes)};
+  copy.kind = cudaMemcpyDeviceToDevice;
+  cuda::CheckCuda(cudaMemcpy3DAsync(&copy, stream), "the copy of a padded source");
 }
 
 void Call::Ask() {
@@ -143,7 +190,8 @@ void Call::Ask() {
   described_.emplace(graph_, *target_);
   workspace_limit_ =
       WorkspaceLimit(cudnn::FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph_)));
-  proposals_ = Propose(*described_, *target_, request_.choice == EngineChoice::kBest, &modes_);
+  const bool all = request_.choice == EngineChoice::kBest || request_.choice == EngineChoice::kEach;
+  proposals_ = Propose(*described_, *target_, all, &modes_);
   choice_.proposed = proposals_.size();
   for (const auto& proposal : proposals_)
     if (ForbiddenReason(request_.conv, proposal.config)) ++choice_.refused;
@@ -212,6 +260,23 @@ void Call::KeepOnly(size_t candidate) {
   Pack();
 }
 
+// Returns a function that times queued calls of a candidate on the device. [s] of one call
+std::function<double(size_t candidate, int calls)> Call::DeviceSeconds() const {
+  struct Timer {
+    gpu::GpuClock clock = cuda::OpenCudaClock(cudnn::CurrentDevice());
+    cudnn::StreamUse use;  // must be destroyed before the clock, which owns its stream
+  };
+  return [this, timer = std::make_shared<Timer>()](size_t candidate, int calls) {
+    const auto call = [&](void* on) { Execute(candidates_[candidate], on); };
+    return timer->clock.batch(call, calls, {}).seconds / calls;
+  };
+}
+
+PlanChoice Call::ChoiceOf(const EngineConfig& config, int64_t workspace_bytes) const {
+  return {
+      .config = config, .workspace_bytes = workspace_bytes, .tensor_bytes = TensorBytes(graph_)};
+}
+
 void Call::TakeFirstThatRuns() {
   const auto run = [&] {
     Pack();
@@ -222,62 +287,135 @@ void Call::TakeFirstThatRuns() {
     workspace_.reset();
     return NextCandidate();
   };
-  choice_.broke = RunFirstThatWorks(run, another, cuda::RequireWorkingGpu);
+  choice_.broke += RunFirstThatWorks(run, another, cuda::RequireWorkingGpu);
+  Chose();
+}
+
+bool Call::TakeNext() {
+  if (request_.choice != EngineChoice::kHeuristic) return false;
+  ++choice_.wrong;
+  candidates_.clear();
+  workspace_.reset();
+  if (!NextCandidate()) return false;
+  try {
+    TakeFirstThatRuns();
+  } catch (const std::exception&) {
+    cuda::RequireWorkingGpu();
+    return false;
+  }
+  return true;
+}
+
+std::vector<workload::AlgorithmTrial> Call::TryAll() {
+  std::vector<workload::AlgorithmTrial> trials;
+  std::vector<size_t> tried;  // index of each candidate's trial
+  for (auto& proposal : proposals_) {
+    const auto config = proposal.config;
+    library_rules::Failure failure;
+    auto candidate = Try(proposal, failure);
+    auto& trial = trials.emplace_back(workload::AlgorithmTrial{
+        .algorithm = fmt::format(
+            "{}, heuristic {}",
+            DescribeEngine(ChoiceOf(config, candidate ? candidate->plan.workspace_bytes : 0)),
+            config.heuristic)});
+    if (candidate) {
+      candidates_.push_back(std::move(*candidate));
+      tried.push_back(trials.size() - 1);
+    } else {
+      trial.unused = Reason{failure.text};
+    }
+  }
+  Pack();
+  // Verifies each candidate, and moves those that run to the front, to be timed.
+  size_t runs = 0;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    try {
+      trials[tried[i]].verified = Compared(candidates_[i]);
+    } catch (const std::exception& error) {
+      cuda::RequireWorkingGpu();
+      trials[tried[i]].unused = Reason{error.what()};
+      continue;
+    }
+    std::swap(candidates_[i], candidates_[runs]);
+    std::swap(tried[i], tried[runs]);
+    ++runs;
+  }
+  if (runs == 0) return trials;
+  for (const auto& timed : TimePlans(runs, DeviceSeconds(), cuda::RequireWorkingGpu))
+    trials[tried[timed.config]].seconds = Median(timed.seconds);
+  return trials;
+}
+
+// Records which engine the first candidate is.
+void Call::Chose() {
+  choice_.config = Chosen().proposal.config;
+  choice_.workspace_bytes = Chosen().plan.workspace_bytes;
+  choice_.tensor_bytes = TensorBytes(graph_);
 }
 
 void Call::TakeFastest() {
   while (NextCandidate()) {
   }
   Pack();
-  const auto clock = cuda::OpenCudaClock(cudnn::CurrentDevice());
-  const cudnn::StreamUse use;  // must be destroyed before the clock, which owns its stream
-  const auto seconds = [&](size_t candidate, int calls) {
-    const auto call = [&](void* on) { Execute(candidates_[candidate], on); };
-    return clock.batch(call, calls, {}).seconds / calls;
-  };
+  const auto seconds = DeviceSeconds();
   const auto plans = TimePlans(candidates_.size(), seconds, cuda::RequireWorkingGpu);
-  const auto fastest =
-      FastestRight(plans, [&](size_t candidate) { return Compared(candidates_[candidate]).ok; });
+  std::map<size_t, workload::Verification> found;
+  const auto is_right = [&](size_t candidate) {
+    if (found.count(candidate) == 0) found[candidate] = Compared(candidates_[candidate]);
+    return found[candidate].ok;
+  };
+  auto fastest = FastestRight(plans, is_right);
+  fastest.plan =
+      Confirmed(fastest.plan, seconds, cuda::RequireWorkingGpu, [&] { return is_right(0); });
   choice_.broke = candidates_.size() - plans.size();
   choice_.timed = plans.size();
-  choice_.wrong = fastest.wrong;
+  choice_.wrong = fastest.wrong.size();
+  for (const size_t wrong : fastest.wrong) {
+    const auto& [proposal, plan, pack] = candidates_[wrong];
+    wrong_engines_.push_back({DescribeEngine(ChoiceOf(proposal.config, plan.workspace_bytes)),
+                              workload::DifferenceText(found[wrong])});
+  }
   heuristic_over_best_ = fastest.plan.heuristic_over_best;
   KeepOnly(fastest.plan.config);
+  Chose();
 }
 
 // Fills the result with NaN, runs the candidate, and compares the result with the reference.
 workload::Verification Call::Compared(const Candidate& candidate) {
   constexpr int kNotANumber = 0xff;
   const int64_t id = ResultId(request_.conv.direction);
-  auto& result = tensors_.at(id);
+  const bool cut = plain_source_ && id == kSourceId;
+  auto& result = cut ? *plain_source_ : tensors_.at(id);
   result.Fill(kNotANumber);
   Run(candidate);
-  return products::CheckOutput(
-      CheckedCase(request_.conv, candidate.proposal.config), inputs_,
-      products::ProductOutput<float>{Download(TensorOf(graph_, id), result)}, seed_);
+  return products::CheckOutput(CheckedCase(request_.conv, candidate.proposal.config), inputs_,
+                               products::ProductOutput<float>{Download(
+                                   cut ? PlainSource(request_) : TensorOf(graph_, id), result)},
+                               seed_);
 }
 
 Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), seed_(seed) {
   RequireConvSupport(request.conv);
   library_rules::RequireTf32(request.conv.type, std::getenv(library_rules::kTf32Override));
   graph_ = GraphOf(request);
-  RequireMemory(graph_, ToText(request.conv.problem));
+  auto stored = graph_;
+  if (request.padded) stored.tensors.push_back(PlainSource(request));
+  RequireMemory(stored, ToText(request.conv.problem));
   Ask();
-  if (!NextCandidate()) ThrowNoPlan(request.conv, failures_, modes_);
+  const bool each = request.choice == EngineChoice::kEach;
+  if (!each && !NextCandidate()) ThrowNoPlan(request.conv, failures_, modes_);
   FillTensors();
+  if (each) return;
   if (request.choice == EngineChoice::kBest)
     TakeFastest();
   else
     TakeFirstThatRuns();
-  proposals_.clear();
-  choice_.config = Chosen().proposal.config;
-  choice_.workspace_bytes = Chosen().plan.workspace_bytes;
-  choice_.tensor_bytes = TensorBytes(graph_);
 }
 
 workload::Verification Call::Verify() {
   auto found = Compared(Chosen());
-  inputs_ = {};  // frees gigabytes that timed calls do not need
+  // Frees gigabytes that timed calls do not need; another engine is compared with the same inputs.
+  if (found.ok) inputs_ = {};
   return found;
 }
 
@@ -285,6 +423,7 @@ std::vector<workload::MemoryRegion> Call::Memory() const {
   std::vector<workload::MemoryRegion> regions;
   for (const auto& [id, buffer] : tensors_)
     regions.push_back({buffer.get(), buffer.bytes(), id == kWeightsId || id == kBiasId});
+  if (plain_source_) regions.push_back({plain_source_->get(), plain_source_->bytes(), false});
   return regions;
 }
 
@@ -296,16 +435,35 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
-  prepared.algorithm = Describe(call->choice(), request.conv.type);
-  prepared.modelled = ConvWork(request.conv, call->choice());
+  prepared.algorithm = DescribeCall(request, call->choice());
+  prepared.modelled = CallWork(request, call->choice());
   prepared.threads = 1;
   prepared.memory = call->Memory();
   prepared.heuristic_over_best = call->heuristic_over_best();
+  prepared.wrong_engines = call->wrong_engines();
+  if (request.choice != EngineChoice::kHeuristic) return prepared;
+  prepared.next_algorithm = [call, request](workload::PreparedCall& changed) {
+    if (!call->TakeNext()) return false;
+    changed.algorithm = DescribeCall(request, call->choice());
+    changed.modelled = CallWork(request, call->choice());
+    return true;
+  };
   return prepared;
 }
 
-[[maybe_unused]] const bool backend_registered = workload::RegisterBackend(
-    {.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = Prepare});
+std::vector<workload::AlgorithmTrial> TryEngines(const workload::BenchmarkName& name,
+                                                 const workload::RunSettings& settings) {
+  auto request = ReadCudnnConv2dCase(name);
+  request.choice = EngineChoice::kEach;
+  return Call(request, settings.seed).TryAll();
+}
+
+[[maybe_unused]] const bool backend_registered =
+    workload::RegisterBackend({.op = "Conv2D",
+                               .device = "gpu",
+                               .library = "cudnn",
+                               .prepare = Prepare,
+                               .try_algorithms = TryEngines});
 
 }  // namespace
 }  // namespace dlroof::conv2d

@@ -1,11 +1,17 @@
 #include "bench/conv2d/cudnn_case.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <stdexcept>
+#include <vector>
 
+#include "bench/conv2d/loops.h"
+#include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
 #include "tests/fakes/refusal.h"
 
@@ -172,16 +178,47 @@ TEST(FastestRight, SetsWrongResultsAside) {
                         [&](size_t config) { return std::ranges::count(wrong, config) == 0; });
   };
   EXPECT_EQ(without({}).plan.config, 1U);
-  EXPECT_EQ(without({}).wrong, 0U);
+  EXPECT_TRUE(without({}).wrong.empty());
   const auto second = without({1});
   EXPECT_EQ(second.plan.config, 2U);
   EXPECT_DOUBLE_EQ(second.plan.heuristic_over_best.value(), 2);  // 3 / 1.5
-  EXPECT_EQ(second.wrong, 1U);
+  EXPECT_EQ(second.wrong, std::vector<size_t>{1});
   // Only the choice of the heuristic is slower.
   EXPECT_EQ(without({1, 2}).plan.config, 0U);
+  EXPECT_EQ(without({1, 2}).wrong, (std::vector<size_t>{1, 2}));
   // The fastest is what will be found wrong.
   EXPECT_EQ(without({0, 1, 2}).plan.config, 1U);
-  EXPECT_EQ(without({0, 1, 2}).wrong, 0U);
+  EXPECT_TRUE(without({0, 1, 2}).wrong.empty());
+}
+
+// The plan 3 seemed to take half the time of the heuristic's choice.
+FastestPlan ConfirmedWith(double heuristic, double plan, bool heuristic_is_right = true) {
+  return Confirmed(
+      {3, 2},
+      [&](size_t config, int) {
+        EXPECT_TRUE(config == 0 || config == 3) << config;
+        return config == 0 ? heuristic : plan;
+      },
+      [] {}, [&] { return heuristic_is_right; });
+}
+
+TEST(Confirmed, TheRatioIsThatOfTheNewTimes) {
+  EXPECT_EQ(ConfirmedWith(3, 2).config, 3U);
+  EXPECT_DOUBLE_EQ(ConfirmedWith(3, 2).heuristic_over_best.value(), 1.5);
+}
+
+TEST(Confirmed, ALuckyPlanGivesWayToTheHeuristicsChoice) {
+  EXPECT_EQ(ConfirmedWith(1, 1).config, 0U);
+  EXPECT_EQ(ConfirmedWith(1, 1).heuristic_over_best, 1);
+  EXPECT_EQ(ConfirmedWith(1, 1.5).config, 0U);
+  // But not to a wrong one.
+  EXPECT_EQ(ConfirmedWith(1, 1.5, false).config, 3U);
+}
+
+TEST(Confirmed, TimesNothingWithoutTwoPlansToCompare) {
+  const auto never = [](size_t, int) -> double { throw std::logic_error("timed"); };
+  EXPECT_EQ(Confirmed({0, 1}, never, [] {}, {}).config, 0U);
+  EXPECT_EQ(Confirmed({4, std::nullopt}, never, [] {}, {}).config, 4U);
 }
 
 TEST(RunFirstThatWorks, GoesOnAfterAFailureThatPasses) {
@@ -233,6 +270,11 @@ TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
   choice.tensor_bytes = 4000;
   EXPECT_EQ(Describe(choice, "f16"),
             "engine 7, workspace 0 B: first of heuristic A that runs, 1 broke, 3 proposed");
+  choice.broke = 0;
+  choice.wrong = 2;
+  EXPECT_EQ(Describe(choice, "f32"),
+            "engine 7, workspace 0 B: first of heuristic A, 2 before it is wrong, 3 proposed");
+  EXPECT_EQ(DescribeEngine(choice), "engine 7, workspace 0 B");
 }
 
 // n1c8h8w8k8r3s3: 512 + 576 + 8 x 6 x 6 elements of 4 byte each are 5504 byte.
@@ -485,6 +527,76 @@ TEST(GraphOf, OneFusedOperationWritesTheDestination) {
   ASSERT_EQ(relu.pointwise.size(), 1U);
   EXPECT_EQ(relu.pointwise[0], (PointwiseSpec{PointwiseMode::kRelu, kSumId, 0, kDestinationId}));
   EXPECT_THROW(TensorOf(relu, kBiasId), std::logic_error);
+}
+
+// Unequal padding as cuDNN gets it with `padded`: of the 6x7 image 0 rows above, 1 below, 2 columns
+// to the left, 3 to the right.
+constexpr const char* kUnequal = "n2c3h6w7k4r3s3_p0:1x2:3";
+
+TEST(Padded, CudnnGetsAConvolutionWithoutPaddingOfTheSameResult) {
+  const auto plain = Read(fmt::format("fwd/f32/{}", kUnequal));
+  const auto padded = Read(fmt::format("fwd/f32/{}/padded/best", kUnequal));
+  EXPECT_FALSE(plain.padded);
+  EXPECT_TRUE(padded.padded);
+  EXPECT_EQ(padded.choice, EngineChoice::kBest);
+  EXPECT_EQ(padded.conv, plain.conv);
+  const auto graph = GraphOf(padded);
+  EXPECT_EQ(TensorOf(graph, kSourceId).dimensions, (std::array<int64_t, 4>{2, 3, 7, 12}));
+  EXPECT_EQ(TensorOf(graph, kDestinationId), TensorOf(GraphOf(plain), kDestinationId));
+  EXPECT_EQ(graph.convolution.pads_before, (std::array<int64_t, 2>{0, 0}));
+  EXPECT_EQ(graph.convolution.pads_after, (std::array<int64_t, 2>{0, 0}));
+  EXPECT_EQ(PlainSource(padded), TensorOf(GraphOf(plain), kSourceId));
+  EXPECT_EQ(GraphOf(plain).convolution.pads_after, (std::array<int64_t, 2>{1, 3}));
+}
+
+TEST(Padded, NeedsPadding) {
+  EXPECT_THAT(fakes::RefusalOf<BadInput>([] { Read("fwd/f32/n1c8h8w8k8r3s3/padded"); }),
+              HasSubstr("needs a problem with padding"));
+  EXPECT_TRUE(Read("fwd/f32/n1c8h8w8k8r3s3_p1/padded").padded);
+}
+
+// Copies the box as cudaMemcpy3D does, byte by byte.
+void CopyBox(const PaddingCopy& box, const std::vector<float>& plain, std::vector<float>& padded) {
+  const auto* const from = reinterpret_cast<const char*>(plain.data());
+  auto* const to = reinterpret_cast<char*>(padded.data());
+  for (int64_t plane = 0; plane < box.planes; ++plane)
+    for (int64_t row = 0; row < box.rows; ++row)
+      std::copy_n(
+          from + (plane * box.rows + row) * box.plain_pitch, box.row_bytes,
+          to + (plane * box.padded_rows + box.first_row + row) * box.padded_pitch + box.first_byte);
+}
+
+// The padded source of the reference loops is the expectation.
+TEST(Padded, TheCopyPutsTheSourceIntoItsPadding) {
+  for (const auto* layout : {"", "/nchw"}) {
+    const auto request = Read(fmt::format("fwd/f32/{}{}/padded", kUnequal, layout));
+    const auto plain = PlainSource(request), padded = TensorOf(GraphOf(request), kSourceId);
+    std::vector<float> source(2 * 3 * 6 * 7);
+    std::iota(source.begin(), source.end(), 1.0F);
+    std::vector<float> expected(2 * 3 * 7 * 12), copied(expected.size());
+    ForEachSource(request.conv.problem, [&](int64_t from, int64_t to) {
+      expected[static_cast<size_t>(to)] = source[static_cast<size_t>(from)];
+    });
+    CopyBox(PaddingCopyOf(request), workload::ToStrides(source, plain.dimensions, plain.strides),
+            copied);
+    EXPECT_EQ(workload::FromStrides(copied, padded.dimensions, padded.strides), expected) << layout;
+  }
+}
+
+TEST(Padded, ItsCopiesAreLaunchesAndNoCompulsoryTraffic) {
+  const PlanChoice choice{.config = With({}), .tensor_bytes = 1e6};
+  for (const auto& [direction, launches] :
+       {std::pair("fwd", 3), {"bwd_weights", 3}, {"bwd_data", 2}}) {
+    const auto name = fmt::format("{}/f32/{}", direction, kUnequal);
+    const auto plain = CallWork(Read(name), choice),
+               padded = CallWork(Read(name + "/padded"), choice);
+    EXPECT_EQ(plain.launches, 1);
+    EXPECT_EQ(padded.launches, launches);
+    EXPECT_EQ(padded.bytes, plain.bytes);
+    EXPECT_EQ(padded.flops, plain.flops);
+  }
+  EXPECT_THAT(DescribeCall(Read(fmt::format("bwd_data/f32/{}/padded", kUnequal)), choice),
+              testing::EndsWith("; a copy removes the padding"));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // The runner's benchmarks of a GPU that is made up, and when its calls are counted.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "bench/runner/prepared_calls.h"
 #include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/runner_records.h"
 
@@ -252,6 +254,83 @@ TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
                                    again = {"n1", "n4", "n4", "n1", "n1", "n4"};
     EXPECT_EQ(log.prepared, available ? kept : again);
   }
+}
+
+// A call of a library with three algorithms, of which the first `wrong` compute a wrong result.
+workload::PreparedCall CallWithWrongAlgorithms(int wrong) {
+  auto call = fakes::FakeCall();
+  const auto at = std::make_shared<int>(0);
+  call.algorithm = "engine 0";
+  call.verify = [at, wrong] {
+    const bool ok = *at >= wrong;
+    return workload::Verification{ok, ok ? 0.5 : 6780 + *at, 1, "all 8 outputs"};
+  };
+  call.next_algorithm = [at](workload::PreparedCall& changed) {
+    changed.algorithm = fmt::format("engine {}", ++*at);
+    changed.modelled.launches = *at;
+    return *at < 3;
+  };
+  return call;
+}
+
+workload::Workload WithWrongAlgorithms(int wrong, int* prepared = nullptr) {
+  auto workload = OnGpu("Fake/gpu/none/fwd/f32/n1");
+  workload.prepare = [wrong, prepared](const workload::RunSettings&) {
+    if (prepared != nullptr) ++*prepared;
+    return CallWithWrongAlgorithms(wrong);
+  };
+  return workload;
+}
+
+TEST(RunnerOfGpu, TimesTheFirstAlgorithmWithARightResultAndNamesTheWrongOnes) {
+  const auto record = fakes::RecordOf(WithWrongAlgorithms(2), {}, {fakes::FakeClock});
+  EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
+  EXPECT_EQ(record.algorithm, "engine 2");
+  EXPECT_EQ(record.work.at(Provenance::kModelled).launches, 2);
+  EXPECT_FALSE(record.repetitions.empty());
+  const record::WrongEngine first{
+      "engine 0", "differs from the reference: error 6.78e+03, allowed 1 (all 8 outputs)"};
+  ASSERT_EQ(record.wrong_engines.size(), 2U);
+  EXPECT_EQ(record.wrong_engines[0], first);
+  EXPECT_EQ(record.wrong_engines[1].algorithm, "engine 1");
+}
+
+TEST(RunnerOfGpu, AWrongRecordKeepsItsAlgorithm) {
+  const auto all = fakes::RecordOf(WithWrongAlgorithms(9), {}, {fakes::FakeClock});
+  EXPECT_EQ(all.status, record::Status::kWrong);
+  EXPECT_EQ(all.algorithm, "engine 0");
+  EXPECT_THAT(all.reason, HasSubstr("error 6.78e+03, allowed 1"));
+  EXPECT_EQ(all.wrong_engines.size(), 3U);
+  auto only = OnGpu("Fake/gpu/none/fwd/f32/n1");
+  only.prepare = [](const workload::RunSettings&) {
+    auto call = CallWithWrongAlgorithms(1);
+    call.next_algorithm = {};
+    return call;
+  };
+  const auto record = fakes::RecordOf(only, {}, {fakes::FakeClock});
+  EXPECT_EQ(record.status, record::Status::kWrong);
+  EXPECT_EQ(record.algorithm, "engine 0");
+  EXPECT_TRUE(record.wrong_engines.empty());
+}
+
+TEST(RunnerOfGpu, AFailedRecordKeepsItsAlgorithm) {
+  const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
+    clock.once = [](const gpu::Enqueue&) -> double { throw std::runtime_error("illegal address"); };
+  });
+  const auto record = fakes::RecordOf(WithWrongAlgorithms(1), {}, {open});
+  EXPECT_EQ(record.status, record::Status::kFailed);
+  EXPECT_EQ(record.algorithm, "engine 1");
+  EXPECT_EQ(record.wrong_engines.size(), 1U);
+}
+
+// Two benchmarks that Google Benchmark interleaves are prepared again and again.
+TEST(RunnerOfGpu, ACallThatIsPreparedAgainSkipsWhatWasWrong) {
+  auto call = CallWithWrongAlgorithms(2);
+  SkipWrongEngines({{"engine 0", "wrong"}, {"engine 1", "wrong"}}, call);
+  EXPECT_EQ(call.algorithm, "engine 2");
+  EXPECT_EQ(call.wrong_engines.size(), 2U);
+  SkipWrongEngines({{"engine 0", "wrong"}, {"engine 1", "wrong"}}, call);  // a stored call
+  EXPECT_EQ(call.algorithm, "engine 2");
 }
 
 TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {

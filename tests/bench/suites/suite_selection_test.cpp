@@ -345,5 +345,45 @@ TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
             "s.txt: skipped 1 problem: sum (first: set:20)\n");
 }
 
+constexpr const char* kForAlgorithms =
+    "Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/cold x2\n"
+    "Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/engine7 x3\n"
+    "Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r3s3\n"
+    "LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8\n";
+
+std::vector<std::string> NamesWith(const std::string& text, const std::string& algorithm) {
+  std::vector<std::string> names;
+  for (const auto& suite : WithAlgorithm({ReadSuite(text, "my")}, algorithm))
+    for (const auto& layer : suite.layers)
+      names.push_back(fmt::format("{} x{}", layer.name, layer.count));
+  return names;
+}
+
+TEST(WithAlgorithm, IsAddedToTheNamesThatMayHaveIt) {
+  EXPECT_THAT(NamesWith(kForAlgorithms, "best"),
+              ElementsAre("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/best/cold x2",
+                          "Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/engine7 x3",
+                          "Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r3s3 x1",
+                          "LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8 x1"));
+  EXPECT_THAT(NamesWith(kForAlgorithms, "persist-static"),
+              testing::Contains("LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8/persist-static x1"));
+  // A name that has it already stays, and names that become equal are one layer.
+  EXPECT_THAT(NamesWith("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/best x4\n"
+                        "Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1 x2\n",
+                        "best"),
+              ElementsAre("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r1s1/best x6"));
+}
+
+TEST(WithAlgorithm, RefusesWhatNoNameMayHave) {
+  const auto refusal = [](const std::string& text, const std::string& algorithm) {
+    return fakes::RefusalOf([&] { WithAlgorithm({ReadSuite(text, "my")}, algorithm); });
+  };
+  EXPECT_EQ(refusal(kForAlgorithms, "bias"),
+            "--dlroof_algorithm=bias: expected all, auto, best, persist-dynamic, persist-small-h, "
+            "persist-static, winograd");
+  EXPECT_EQ(refusal("LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8\n", "best"),
+            "--dlroof_algorithm=best: no benchmark of the run has this option");
+}
+
 }  // namespace
 }  // namespace dlroof::suites

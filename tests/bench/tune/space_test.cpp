@@ -183,5 +183,38 @@ TEST(TeamChoices, NoChoiceComesTwice) {
   for (const auto& choice : choices) EXPECT_TRUE(Has(choices, choice.values));
 }
 
+TEST(SpaceOnGpu, IsEngineLayoutPaddingAndGraph) {
+  const auto space = Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1");
+  ASSERT_EQ(space.size(), 2U);
+  EXPECT_TRUE(Has(Find(space, kGraphCoordinate), {{"graph", "on"}}));
+  const auto& ways = space[1];
+  EXPECT_EQ(ways.choices.size(), 7U);  // nchw, best, padded: 2 x 2 x 2 - 1
+  EXPECT_TRUE(Has(&ways, {{"layout", "nchw"}, {"algorithm", "best"}, {"padding", "padded"}}));
+  const auto tuned =
+      UnderSetting(workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1"),
+                   {{"layout", "nchw"}, {"padding", "padded"}, {"graph", "on"}});
+  EXPECT_EQ(workload::ToText(tuned.name),
+            "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1/nchw/padded");
+  EXPECT_TRUE(tuned.graph);
+}
+
+TEST(SpaceOnGpu, IsThePersistentAlgorithmsOfAnLstm) {
+  const std::string name = "LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h32";
+  const auto space = Space(name, {.batch = true});
+  for (const auto* algorithm : {"persist-static", "persist-small-h", "persist-dynamic"})
+    EXPECT_TRUE(Has(Find(space, "algorithm"), {{"algorithm", algorithm}})) << algorithm;
+  EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "32"}}));
+  EXPECT_EQ(Find(space, kThreadsCoordinate), nullptr);
+  EXPECT_EQ(Find(space, kPagesCoordinate), nullptr);
+  EXPECT_EQ(Find(Space(name + "/cold"), kGraphCoordinate), nullptr) << "no graph of cold calls";
+}
+
+TEST(SpaceOnGpu, AnOptionCanBeTakenAway) {
+  const auto name =
+      workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3/nchw");
+  EXPECT_EQ(workload::ToText(UnderSetting(name, {{"without", "nchw"}}).name),
+            "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3");
+}
+
 }  // namespace
 }  // namespace dlroof::tune

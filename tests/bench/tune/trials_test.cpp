@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <random>
 
 #include "baselines/tuning/tune.h"
@@ -258,6 +259,62 @@ TEST(SortByBreakdown, TheLargestPartComesFirst) {
   sorted = all;
   SortByBreakdown(BreakdownOf(1e-6, 9e-6), true, sorted);
   EXPECT_THAT(NamesOf(sorted), ElementsAre("threads", "huge pages", "instruction set"));
+}
+
+record::Repetition OnGpu(double seconds, std::optional<double> queued,
+                         std::optional<double> in_graph) {
+  record::Repetition repetition{.seconds = seconds};
+  repetition.gpu = std::make_shared<record::GpuSample>(
+      record::GpuSample{.throughput_seconds = queued, .graph_seconds = in_graph});
+  return repetition;
+}
+
+TEST(DeviceSeconds, AreQueuedCallsOrAGraphNeverTheLaunchIfItCanBeHelped) {
+  EXPECT_EQ(DeviceSeconds(OnGpu(3, 2, 1), false), 2);
+  EXPECT_EQ(DeviceSeconds(OnGpu(3, 2, 1), true), 1);
+  EXPECT_EQ(DeviceSeconds(OnGpu(3, {}, {}), false), 3);
+  EXPECT_EQ(DeviceSeconds(OnGpu(3, 2, {}), true), std::nullopt);
+  EXPECT_EQ(DeviceSeconds({.seconds = 3}, true), std::nullopt);
+}
+
+std::vector<std::string> ProposedFor(const std::string& name) {
+  std::vector<std::string> texts;
+  for (const auto& proposal : GpuProposals(workload::ParseBenchmarkName(name))) {
+    texts.push_back(proposal.text);
+    UnderSetting(workload::ParseBenchmarkName(name), proposal.setting);
+  }
+  return texts;
+}
+
+TEST(GpuProposals, AreTheOtherOptionsOfTheName) {
+  using testing::ElementsAre;
+  EXPECT_THAT(ProposedFor("Conv2D/gpu/cudnn/bwd_data/f32/n2c8h8w8k8r3s3_s2p0:1x0:1/nchw"),
+              ElementsAre("without nchw", "best", "padded"));
+  EXPECT_THAT(ProposedFor("Conv2D/gpu/cudnn/fwd/f16/n2c8h8w8k8r3s3"), ElementsAre("nchw", "best"));
+  EXPECT_THAT(ProposedFor("LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8"),
+              ElementsAre("persist-static", "persist-small-h", "persist-dynamic"));
+}
+
+record::Record GpuRecord(const std::vector<double>& queued) {
+  record::Record record{.algorithm = "engine 1"};
+  for (const double seconds : queued) record.repetitions.push_back(OnGpu(1, seconds, {}));
+  return record;
+}
+
+TEST(ComparedText, SaysTheDevicesTimesAndWhetherTheyDiffer) {
+  const Proposal proposal{{{"padding", "padded"}}, "padded"};
+  const auto before = GpuRecord({14.4e-3, 14.3e-3, 14.5e-3});
+  EXPECT_EQ(ComparedText(proposal, before, GpuRecord({225e-6, 226e-6, 224e-6})),
+            "tried padded: 225 µs on the device instead of 14.4 ms, 64.00x as fast; engine 1");
+  EXPECT_EQ(ComparedText(proposal, before, GpuRecord({14.3e-3, 14.2e-3, 14.4e-3})),
+            "tried padded: 14.3 ms on the device instead of 14.4 ms, no difference beyond the "
+            "noise; engine 1");
+  auto refused = GpuRecord({});
+  refused.status = record::Status::kUnsupported;
+  refused.reason = "no engine";
+  EXPECT_EQ(ComparedText(proposal, before, refused), "tried padded: unsupported: no engine");
+  EXPECT_EQ(ComparedText(proposal, refused, before),
+            "tried padded: the default is unsupported: no engine");
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ Record Sample() {
   record.cache = "warm";
   record.seed = 7;
   record.heuristic_over_best = 1.25;
+  record.wrong_engines = {{"engine 20", "error 6.78e+03, allowed 1"}, {"engine 1", "NaN"}};
   record.repetitions = {{.seconds = 1.5,
                          .cpu_seconds = 2.5,
                          .main_cpu_seconds = 1.25,
@@ -86,6 +87,7 @@ TEST(RecordJson, RoundTrips) {
   EXPECT_EQ(read.direction, "bwd");
   EXPECT_EQ(read.heuristic_over_best, 1.25);
   EXPECT_EQ(read.isa, "avx512_core");
+  EXPECT_EQ(read.wrong_engines, Sample().wrong_engines);
   EXPECT_EQ(read.counting, Sample().counting);
   EXPECT_EQ(read.kernels, Sample().kernels);
   EXPECT_EQ(read.parallel, Sample().parallel);

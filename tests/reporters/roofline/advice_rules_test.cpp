@@ -253,5 +253,45 @@ TEST(Advice, AtMostTwoClausesOfEvidence) {
   EXPECT_EQ(advice.back(), '.');
 }
 
+// What happened to f32 bwd_data with unequal padding on an H200: 160 times its roof.
+TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofIsAddedByACopy) {
+  auto record = Convolution(160);
+  record.problem = "n32c64h112w112k64r3s3_s2p0:1x0:1";
+  EXPECT_THAT(Advice(record),
+              AllOf(HasSubstr("160.0x slower than its arithmetic roof allows; its padding differs "
+                              "at the two ends: add the padding by a copy first"),
+                    HasSubstr("option padded"), HasSubstr("explain --try")));
+}
+
+TEST(ProblemRemedy, IsForThoseCallsAlone) {
+  const auto applies = [](const record::Record& record) {
+    return Advice(record).find("padding") != std::string::npos;
+  };
+  auto record = Convolution(160);
+  record.problem = "n32c64h112w112k64r3s3_s2p0:1x0:1";
+  EXPECT_TRUE(applies(record));
+  auto equal = record;
+  equal.problem = "n32c64h112w112k64r3s3_s2p1";
+  EXPECT_FALSE(applies(equal));
+  auto padded = record;
+  padded.options = {"nchw", "padded"};
+  EXPECT_FALSE(applies(padded));
+  auto near = record;
+  near.repetitions = {{.seconds = 3}};
+  EXPECT_FALSE(applies(near));
+  auto other = record;
+  other.op = "Unknown";
+  EXPECT_FALSE(applies(other));
+}
+
+TEST(WrongEngines, AreRemarks) {
+  auto record = Convolution(4);
+  record.wrong_engines = {{"engine 20", "error 6.78e+03, allowed 1"}};
+  const machine::Machine machine = MachineOfRules();
+  EXPECT_THAT(PlaceWritten(record, &machine).placement.remarks,
+              testing::Contains("not timed, because its result is wrong: engine 20 (error "
+                                "6.78e+03, allowed 1)"));
+}
+
 }  // namespace
 }  // namespace dlroof::roofline

@@ -290,5 +290,36 @@ TEST(CountZeroFlopKernels, ReturnsNothingWithoutSuchKernels) {
   EXPECT_TRUE(CountZeroFlopKernels({}).empty());
 }
 
+record::Record Best(const std::string& problem, std::optional<double> ratio,
+                    record::Status status = record::Status::kOk) {
+  record::Record record{.name = "Conv2D/gpu/cudnn/fwd/f16/" + problem + "/best"};
+  record::SplitName(record);
+  record.status = status;
+  record.heuristic_over_best = ratio;
+  return record;
+}
+
+std::string Heuristics(const std::vector<record::Record>& records) {
+  std::ostringstream out;
+  terminal::WriteHeuristics(records, out);
+  return out.str();
+}
+
+TEST(SummarizeHeuristics, SaysHowMuchTheHeuristicLoses) {
+  EXPECT_EQ(Heuristics({Best("a", 1), Best("b", 2.456), Best("c", 1.02)}),
+            "\nthe heuristic of cudnn loses 2.46x on one of 3 (Conv2D/gpu/cudnn/fwd/f16/b/best), "
+            "1.02x in the median\n");
+  EXPECT_EQ(Heuristics({Best("a", 1.2), Best("b", 2.456), Best("c", 1.02), Best("d", 1)}),
+            "\nthe heuristic of cudnn loses more than 1.1x on 2 of 4, 2.46x at most "
+            "(Conv2D/gpu/cudnn/fwd/f16/b/best), 1.11x in the median\n");
+  EXPECT_EQ(Heuristics({Best("a", 1), Best("b", 1.04)}),
+            "\nthe heuristic of cudnn loses at most 1.04x on 2 "
+            "(Conv2D/gpu/cudnn/fwd/f16/b/best), 1.02x in the median\n");
+}
+
+TEST(SummarizeHeuristics, IgnoresBenchmarksThatDidNotTimeAllAlgorithms) {
+  EXPECT_EQ(Heuristics({Best("a", std::nullopt), Best("b", 2, record::Status::kFailed)}), "");
+}
+
 }  // namespace
 }  // namespace dlroof::roofline

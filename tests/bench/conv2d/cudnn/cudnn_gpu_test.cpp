@@ -162,6 +162,37 @@ TEST_F(GpuCudnnOnGpu, TheFastestEngineIsNoSlowerThanTheHeuristics) {
   }
 }
 
+TEST_F(GpuCudnnOnGpu, PaddingByACopyAgreesWithTheReference) {
+  for (const auto* direction : kDirections)
+    for (const auto* type : {"f32", "f16"})
+      for (const auto* layout : {"", "/nchw"})
+        for (const auto* problem : {"n2c16h11w13k8r3s3_s2p0:1x2:1", "n2c8h10w10k16r3s3_p1"}) {
+          const auto name =
+              fmt::format("Conv2D/gpu/cudnn/{}/{}/{}{}/padded", direction, type, problem, layout);
+          EXPECT_THAT(fakes::Outcome(name), StartsWith("ok ")) << name;
+        }
+}
+
+// Prints which engines are wrong for f32 bwd_weights with unequal padding. One must be right.
+TEST_F(GpuCudnnOnGpu, EnginesOfUnequalPadding) {
+  for (const auto* problem :
+       {"n16c64h112w112k64r3s3_s2p0:1x0:1", "n16c64h112w112k64r7s7_s2p2:3x2:3",
+        "n16c64h112w112k64r9s9_s2p3:4x3:4"}) {
+    const auto name = fmt::format("Conv2D/gpu/cudnn/bwd_weights/f32/{}", problem);
+    bool right = false;
+    std::cout << name << '\n';
+    for (const auto& trial : workload::MakeWorkload(name).try_algorithms({})) {
+      if (!trial.verified) continue;
+      right |= trial.verified->ok;
+      std::cout << fmt::format("  {:10.3g} s, error {:.3g}: {}\n", trial.seconds.value_or(0),
+                               trial.verified->max_error, trial.algorithm);
+    }
+    EXPECT_TRUE(right) << name;
+    const auto outcome = fakes::Outcome(name + "/best");
+    EXPECT_THAT(outcome, StartsWith("ok ")) << name;
+  }
+}
+
 TEST_F(GpuCudnnOnGpu, ANumberedEngineIsThatEngine) {
   const std::string name = "Conv2D/gpu/cudnn/fwd/f16/n8c64h56w56k64r3s3_p1";
   const auto chosen = workload::MakeWorkload(name).prepare({}).algorithm;  // "engine 62 (..."
@@ -239,6 +270,8 @@ TEST_F(GpuCudnnOnGpu, CallsCanBeCapturedIntoAGraph) {
        {"Conv2D/gpu/cudnn/fwd/f16/n8c64h56w56k64r3s3_p1",
         "Conv2D/gpu/cudnn/bwd_data/f16/n8c64h56w56k64r3s3_p1",
         "Conv2D/gpu/cudnn/bwd_weights/f16/n8c64h56w56k64r3s3_p1",
+        "Conv2D/gpu/cudnn/fwd/f16/n8c64h56w56k64r3s3_p0:1x0:1/padded",
+        "Conv2D/gpu/cudnn/bwd_data/f16/n8c64h56w56k64r3s3_p0:1x0:1/padded",
         "LSTM/gpu/cudnn/fwd_inference/f16/t8n8i64h64", "LSTM/gpu/cudnn/fwd_training/f16/t8n8i64h64",
         "LSTM/gpu/cudnn/bwd/f16/t8n8i64h64",
         "LSTM/gpu/cudnn/fwd_inference/f16/t8n16i128h128/persist-static"})
