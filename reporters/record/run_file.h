@@ -79,8 +79,8 @@ void UpdateSchema(nlohmann::json& context, const std::string& where);
 
 // Reads every schema, plain Google Benchmark JSON (times only), and files truncated by a kill:
 // reads their complete entries and writes a warning. Reads the stream once and stores the text of
-// one element at a time, so the path may be a pipe; reads gzip data as a whole. Throws BadInput with
-// the position if the file is unreadable, empty, not JSON throughout, of a newer schema, has a
+// one element at a time, so the path may be a pipe; reads gzip data as a whole. Throws BadInput
+// with the position if the file is unreadable, empty, not JSON throughout, of a newer schema, has a
 // member of a wrong type, or has no complete record.
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
 // Reads a run file from memory; `where` begins every message.

@@ -46,12 +46,14 @@ bool IsBalanced(std::string_view text) {
 
 // Closes the brackets of a name that a tool has cut off: "a<b<c..." -> "a<b<c...>>".
 std::string Closed(std::string text) {
-  if (!text.ends_with("...")) return text;
   std::string open;
   for (const char c : text) {
     if (DepthStep(c) > 0) open += c;
-    if (DepthStep(c) < 0 && !open.empty()) open.pop_back();
+    if (DepthStep(c) >= 0) continue;
+    if (open.empty()) return text;
+    open.pop_back();
   }
+  if (text.empty() || DepthStep(text.back()) > 0) return text;
   for (auto c = open.rbegin(); c != open.rend(); ++c)
     text += *c == '<' ? '>' : *c == '(' ? ')' : *c == '[' ? ']' : '}';
   return text;
@@ -81,12 +83,22 @@ std::string Prepared(std::string_view name) {
   auto text = RepairedKernelName(name);
   ReplaceAll("(anonymous namespace)", kUnnamed, text);
   ReplaceAll(kUnnamed, kUnnamedAtom, text);
+  ReplaceAll("> >", ">>", text);
   return Closed(WithoutLambdas(std::move(text)));
 }
 
 std::string Finished(std::string text) {
   ReplaceAll(kUnnamedAtom, kUnnamed, text);
   return text;
+}
+
+// Shortens a name that cannot be taken apart. Anonymous namespaces are dropped, so that none is
+// cut.
+std::string Middle(std::string prepared, int width) {
+  if (auto whole = Finished(prepared); TextWidth(whole) <= width) return whole;
+  ReplaceAll(fmt::format("{}::", kUnnamedAtom), "", prepared);
+  ReplaceAll(kUnnamedAtom, "", prepared);
+  return ShortenMiddle(prepared, width);
 }
 
 // A kernel's name in parts: "a::b::" "Name" and, if it is a template, its arguments.
@@ -275,9 +287,9 @@ std::string KernelFunction(std::string_view name) {
 
 std::string ShortKernelName(std::string_view name, int width) {
   const auto prepared = Prepared(Printable(name));
-  if (!IsBalanced(prepared)) return ShortenMiddle(Finished(prepared), width);
+  if (!IsBalanced(prepared)) return Middle(prepared, width);
   auto parts = PartsOf(prepared);
-  if (parts.function.empty()) return ShortenMiddle(Finished(prepared), width);
+  if (parts.function.empty()) return Middle(prepared, width);
   const auto path = parts.path;
   const auto change_arguments = [&](const std::function<std::string(std::string)>& change) {
     for (auto& argument : parts.arguments) argument = change(argument);

@@ -75,7 +75,7 @@ TEST(WriteTables, WithoutBytesTheRateStaysAndTheIntensityIsEmpty) {
   file.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
   file.records[0].work[Provenance::kModelled].flops["fp32.vector"] = 1e9;
   EXPECT_THAT(Tables(roofline::PlaceRun(file), 0),
-              HasSubstr("\nx          500 ms     2.00 GFLOP/s\n"));
+              HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s\n"));
 }
 
 TEST(WriteCaveats, IsALineForEachCeilingThatTakesAPercentageAway) {

@@ -59,6 +59,10 @@ TEST(ShortKernelName, ShortensTemplateArgumentsBeforeItsOwnName) {
             "elemWiseRNNcell<__half, __half, float, 2, 2>");
   EXPECT_EQ(ShortKernelName("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<"
                             "cute::tuple<int, int>, cutlass::gemm::Mma<4> > >(int)"),
+            "device_kernel<GemmUniversal<tuple<int, int>, Mma<4>>>");
+  EXPECT_EQ(ShortKernelName("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<"
+                            "cute::tuple<int, int, int, int>, cutlass::gemm::CollectiveMma<4> > "
+                            ">(int)"),
             "device_kernel<GemmUniversal<…>>");
 }
 
@@ -76,7 +80,7 @@ TEST(ShortKernelName, ReadsNamesThatWereCutOff) {
             "init_device_workspace_kernel<xmma__5x_...>");
   EXPECT_LE(TextWidth(ShortKernelName(kRandomOfPyTorch)), 60);
   EXPECT_THAT(ShortKernelName(kRandomOfPyTorch),
-              HasSubstr("distribution_elementwise_grid_stride_kernel<float, 4, "));
+              HasSubstr("distribution_elementwise_grid_stride_kernel<float, 4"));
 }
 
 TEST(ShortKernelName, NeverExceedsTheWidthAndNeverCutsUnnamed) {
