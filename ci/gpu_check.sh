@@ -318,7 +318,7 @@ step_cupti_cost() { run_tests cupti_cost 'CuptiCost*OnGpu*'; }
 step_cupti() { run_tests cupti 'CuptiOnGpu*'; }
 step_cupti_times() { run_tests cupti_times 'CuptiTimes*OnGpu*'; }
 step_cupti_rows() { run_tests cupti_rows 'CuptiRows*OnGpu*'; }
-step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*:*EnginesOfUnequalPadding*:*KernelNodes*:*Queued*'; }
+step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*'; }
 # The raw values are decoded again without a GPU, as tests/data/cupti_<gpu>.json.
 step_counters() {
   run counters counters.txt env "CUPTI_VALUES_FILE=$out/counters.values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper \
@@ -339,15 +339,15 @@ step_aa() {
     --dlroof_suite=alexnet,resnet50 --dlroof_types=f16 --dlroof_directions=fwd --dlroof_counters=off "--dlroof_machine=$(roofs)" \
     --benchmark_repetitions=5 --benchmark_min_time=0.01
 }
-step_engines() { run_tests engines '*EnginesOfUnequalPaddingOnGpu*'; }
+step_engines() { run_tests engines 'GpuCudnnOnGpu.EnginesOfUnequalPadding'; }
 # LSTMs whose launches no counter counts: the captured graph does.
 step_nodes() {
-  run_tests_then nodes '*KernelNodes*OnGpu*' "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper "--benchmark_filter=$small_lstms" \
+  run_tests_then nodes 'CudaClockOnGpu.KernelNodes*' "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper "--benchmark_filter=$small_lstms" \
     "--dlroof_machine=$(roofs)" --dlroof_counters=off --benchmark_repetitions=3 --benchmark_min_time=0.005 "--benchmark_out=$out/nodes.json"
 }
 step_queued() {
   write_suites
-  run_tests_then queued '*Queued*OnGpu*' "$bin/dlroof_bench" "${benched[@]}" "--dlroof_suite=$out/queued.suite.txt" \
+  run_tests_then queued 'CudaClockOnGpu.*Queued*' "$bin/dlroof_bench" "${benched[@]}" "--dlroof_suite=$out/queued.suite.txt" \
     "--dlroof_machine=$(roofs)" --dlroof_counters=off --benchmark_repetitions=3 --benchmark_min_time=0.005 "--benchmark_out=$out/queued.json"
 }
 # Passes of a call of each kind. Not with CUPTI_VALUES_FILE, which counts everything that the chip can.

@@ -58,8 +58,9 @@ struct Comparison {
   bool specified_roof = false;  // a roof of the two is specified, not measured
   // Which time of a GPU was judged, if not the records' own: "graph", "throughput" or "call".
   std::optional<std::string> timed;
-  bool explained_by_common = false;  // only moved by the common shift of its run
-  bool newly_failed = false;         // was ok in BASE, and has no time in NEW
+  std::optional<double> added_seconds;  // [s] to NEW's times, see JudgedTimes::added_seconds
+  bool explained_by_common = false;     // only moved by the common shift of its run
+  bool newly_failed = false;            // was ok in BASE, and has no time in NEW
   std::vector<Change> changes;
   std::vector<Residual> residuals;  // if both records have a prediction
   std::vector<Alert> alerts;

@@ -36,6 +36,17 @@ std::optional<record::Record> AsCall(const record::Record& record) {
   return With(record, &record::GpuSample::call_seconds, record::timed::kCall);
 }
 
+std::optional<JudgedTimes> CorrectedForEmptyKernel(const record::Record& base,
+                                                   const record::Record& contender) {
+  const auto before = record::SampleMedian(base, &record::GpuSample::empty_seconds);
+  const auto after = record::SampleMedian(contender, &record::GpuSample::empty_seconds);
+  if (!before || !after) return std::nullopt;
+  JudgedTimes times{base, contender, record::timed::kDevice, *before - *after};
+  for (auto& repetition : times.contender.repetitions)
+    repetition.seconds = std::max(repetition.seconds + *times.added_seconds, 0.0);
+  return times;
+}
+
 std::optional<double> Cycles(const record::Record& record) {
   std::vector<double> cycles;
   for (const auto& repetition : record.repetitions) {
@@ -52,7 +63,7 @@ std::optional<JudgedTimes> ChooseTimes(const record::Record& base,
                                        const record::Record& contender) {
   if (!HasSamples(base) || !HasSamples(contender)) return std::nullopt;
   if (base.timed == record::timed::kDevice && contender.timed == record::timed::kDevice)
-    return std::nullopt;
+    return CorrectedForEmptyKernel(base, contender);
   for (const auto& [field, timed] :
        {std::pair<Field, const char*>(&record::GpuSample::graph_seconds, record::timed::kGraph),
         std::pair<Field, const char*>(&record::GpuSample::throughput_seconds,
@@ -78,6 +89,11 @@ std::optional<statistics::Shift> JudgedShift(const record::Record& base,
   }
   if (!chosen) return statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
   return statistics::MeasureShift(CleanSeconds(chosen->base), CleanSeconds(chosen->contender));
+}
+
+bool IsDeviceTime(const record::Record& record) {
+  return record.timed == record::timed::kDevice || record.timed == record::timed::kGraph ||
+         record.timed == record::timed::kThroughput;
 }
 
 std::optional<double> CyclesLogRatio(const record::Record& base, const record::Record& contender) {

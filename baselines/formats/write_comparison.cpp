@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "baselines/formats/page_text.h"
+#include "counters/base/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::formats {
@@ -215,9 +216,25 @@ std::string TimedText(const compare::CompareResult& result) {
       fmt::join(kinds, ", "));
 }
 
+// Returns how queued times of GPUs were corrected.
+std::string CorrectionText(const compare::CompareResult& result) {
+  std::vector<double> added;
+  for (const auto& row : result.rows)
+    if (row.added_seconds) added.push_back(*row.added_seconds);
+  if (added.empty()) return "";
+  const double seconds = Median(std::move(added));
+  return fmt::format(
+      "queued times of GPU calls are compared with {}{} added to those of NEW: an empty kernel "
+      "took that "
+      "much {} there",
+      seconds < 0 ? "-" : "+", text::WithPrefix(std::abs(seconds), "s"),
+      seconds < 0 ? "longer" : "less");
+}
+
 std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
   std::vector<std::string> remarks;
   if (auto timed = TimedText(result); !timed.empty()) remarks.push_back(std::move(timed));
+  if (auto text = CorrectionText(result); !text.empty()) remarks.push_back(std::move(text));
   if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   if (!result.parts.empty()) {

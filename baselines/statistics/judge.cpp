@@ -250,7 +250,7 @@ RunNoise NoiseOf(const std::vector<Candidate>& candidates, const JudgeSettings& 
   std::vector<Shift> shifts;
   shifts.reserve(candidates.size());
   for (const auto& candidate : candidates) shifts.push_back(candidate.shift);
-  return EstimateRunNoise(settings.stored, shifts);
+  return EstimateRunNoise(settings.stored, shifts, settings.usual_noise);
 }
 
 }  // namespace
@@ -261,11 +261,12 @@ std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts) {
   return deviation < kMostRunNoise ? deviation : DeviationBothWays(shifts);
 }
 
-RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared) {
+RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared,
+                          double usual) {
   const auto before = DeviationBetweenRuns(stored), here = DeviationBetweenRuns(compared);
   const double drift = here ? std::min(std::abs(Centre(compared)), kMostDrift) : 0;
   if (!before && !here)
-    return {kUsualRunNoise, kLeastShifts, drift,
+    return {usual, kLeastShifts, drift,
             fmt::format("assumed: fewer than {} benchmarks to estimate it from", kLeastShifts)};
   const bool from_stored = before && (!here || *before >= *here);
   const auto& shifts = from_stored ? stored : compared;

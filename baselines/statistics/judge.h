@@ -45,8 +45,10 @@ std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts);
 
 // Returns the larger of two estimates of the noise: between stored runs of this machine (`stored`
 // has the shifts of all pairs of runs) and between the two compared runs. Returns kUsualRunNoise if
-// both have too few shifts. The drift is the absolute median of `compared`, at most 2 %.
-RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared);
+// both have too few shifts, or `usual` in its place. The drift is the absolute median of
+// `compared`, at most 2 %.
+RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared,
+                          double usual = kUsualRunNoise);
 
 // Whether the machine's ceilings, which each run measured, moved together with a common shift.
 enum class RoofEvidence { kNone, kMovedToo, kDidNotMove };
@@ -88,6 +90,7 @@ struct JudgeSettings {
   std::optional<double> min_effect;  // [1] 0.05: ratios from 1 / 1.05 to 1.05 are the same
   std::optional<double> run_noise;   // [1] deviation between runs, if known
   std::vector<Shift> stored;         // between stored runs of this machine, to estimate the noise
+  double usual_noise = kUsualRunNoise;  // [1] deviation between runs if it cannot be estimated
   bool look_for_common_shift = true;
   std::string run_noise_from = "as asked for";  // source of run_noise, for people
 };

@@ -85,6 +85,10 @@ int CallsToFill(double seconds, double target_seconds, int most) {
 GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache) {
   GpuCacheState state{.l2 = {.flush = cache != workload::CacheState::kWarm},
                       .renew = call.gpu ? call.gpu->renew : std::function<void()>()};
+  if (cache == workload::CacheState::kCold && call.gpu) {
+    state.rotated = call.gpu->rotated;
+    for (const auto& region : call.memory) state.bytes += static_cast<double>(region.bytes);
+  }
   if (cache != workload::CacheState::kColdWeights) return state;
   bool weights = false;
   for (const auto& region : call.memory) {
@@ -104,6 +108,12 @@ void MakeReady(const gpu::GpuClock& clock, const GpuCacheState& cache) {
 double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache) {
   MakeReady(clock, cache);
   return clock.once(call);
+}
+
+std::optional<int> CopiesToRotate(double bytes, double l2_bytes) {
+  if (!(bytes > 0) || !(l2_bytes > 0)) return std::nullopt;
+  const double copies = std::ceil(2 * l2_bytes / bytes) + 1;
+  return copies <= kMostCopies ? std::optional(static_cast<int>(copies)) : std::nullopt;
 }
 
 int CallsToQueue(double seconds, std::optional<double> launches) {
@@ -191,7 +201,35 @@ struct Sampler {
   }
 
   void Graph() {
-    if (!cache.l2.flush) sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, reasons);
+    if (!cache.l2.flush)
+      sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, reasons);
+    else if (cache.rotated)
+      ColdGraph();
+  }
+
+  // Calls in turn on so many buffers that none finds its own data in L2.
+  void ColdGraph() {
+    const auto copies = CopiesToRotate(cache.bytes, clock.l2_bytes);
+    if (!copies) {
+      reasons.emplace_back(
+          "gpu.graph_seconds is not known: the tensors are too small to rotate over buffers of "
+          "twice the size of L2");
+      return;
+    }
+    try {
+      const auto calls = cache.rotated(*copies);
+      const auto next = std::make_shared<std::size_t>(0);
+      const gpu::Enqueue turn = [calls, next](void* stream) {
+        calls[(*next)++ % calls.size()](stream);
+      };
+      const auto replay = clock.graph(turn, *copies);
+      replay();  // uploads the graph
+      std::vector<double> times;
+      for (int i = SamplesOf(seconds * *copies); i > 0; --i) times.push_back(replay() / *copies);
+      sample.graph_seconds = Median(times);
+    } catch (const std::exception& error) {
+      reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
+    }
   }
 };
 

@@ -13,6 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/caches/level_model.h"
 #include "counters/counter_manager.h"
+#include "counters/gpu/clock.h"
 #include "counters/parallel_time.h"
 #include "counters/work.h"
 #include "reporters/record/record.h"
@@ -67,6 +68,10 @@ struct GpuCapabilities {
   // Restores the inputs that a call overwrites, and returns when that has finished. Called before
   // calls that are timed or counted, outside of the measurement. Absent if calls overwrite nothing.
   std::function<void()> renew;
+  // Returns the same call on `copies` sets of buffers, the first of which are those of `enqueue`,
+  // so that calls in turn find no data of their own in L2. The copies live as long as the result.
+  // Absent if the backend cannot copy them.
+  std::function<std::vector<gpu::Enqueue>(int copies)> rotated;
   // The thread blocks wait for each other, so all must be resident on the GPU at once.
   bool blocks_wait = false;
 };

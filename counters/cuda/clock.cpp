@@ -188,6 +188,7 @@ class CudaClock {
     stream_.Wait();
   }
 
+  double L2Bytes() const { return identity_.l2_bytes; }
   gpu::GpuHealth Health() const { return nvml_.Health(); }
   std::optional<double> EnergyJoules() const { return nvml_.EnergyJoules(); }
 
@@ -272,6 +273,7 @@ gpu::GpuClock OpenCudaClock(int device) {
   clock.recover = [] { RequireWorkingGpu(); };
   clock.lock_clock = [state](double hz) { return state->LockClock(hz); };
   clock.default_clock_hz = DefaultClockHz(device);
+  clock.l2_bytes = state->L2Bytes();
   return clock;
 }
 

@@ -102,6 +102,7 @@ struct GpuClock {
   // driver's message if the error is sticky (an illegal address): all later GPU work fails.
   std::function<void()> recover;
   std::optional<double> default_clock_hz;  // [1/s] of the SMs, reported by the driver
+  double l2_bytes = 0;                     // [byte]
   // Asks the driver to keep the SMs at this clock [1/s] until this GpuClock is destroyed. Returns
   // why it did not. The only function that changes a setting of the GPU.
   std::function<std::optional<Reason>(double hz)> lock_clock;

@@ -40,6 +40,41 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
           time && time->slowdown ? text::ThreeDigits(*time->slowdown) + "x" : ""};
 }
 
+// Returns whether the record has times of a GPU beside `seconds`.
+bool HasGpuTimes(const record::Record& record) {
+  return record::SampleMedian(record, &record::GpuSample::graph_seconds) ||
+         record::SampleMedian(record, &record::GpuSample::call_seconds);
+}
+
+// Appends the time with the launch and the time in a CUDA graph.
+void AddGpuTimes(const record::Record& record, const record::Timing& timing, Row& row) {
+  auto call = record::SampleMedian(record, &record::GpuSample::call_seconds);
+  if (record.timed == record::timed::kCall) call = timing.median;
+  row.push_back(Rendered(call, "s"));
+  row.push_back(Rendered(record::SampleMedian(record, &record::GpuSample::graph_seconds), "s"));
+}
+
+// Says what the times of GPU calls are, and how long an empty kernel takes beside short ones.
+void WriteGpuTimesMeaning(const roofline::PlacedRun& run, std::ostream& out) {
+  constexpr double kShort = 10e-6;  // [s]
+  bool device = false;
+  std::optional<double> empty;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const auto& record = run.file.records[i];
+    if (record.timed != record::timed::kDevice || !run.places[i].timing) continue;
+    device = true;
+    if (run.places[i].timing->median < kShort && !empty)
+      empty = record::SampleMedian(record, &record::GpuSample::empty_seconds);
+  }
+  if (!device) return;
+  out << "time: of a queued call, by the GPU's clock; call: with its launch, on an idle GPU; "
+         "graph: "
+         "replayed in a CUDA graph\n";
+  if (empty)
+    out << fmt::format("an empty kernel takes {} in the column time\n",
+                       text::WithPrefix(*empty, "s"));
+}
+
 // Texts, each with the records that it is about, in order of appearance.
 using Notes = std::vector<std::pair<std::string, std::vector<const record::Record*>>>;
 
@@ -99,17 +134,22 @@ void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions&
                   std::ostream& out) {
   std::vector<Row> rows = {
       {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "% roof", "bound", "slowdown"}};
+  const bool gpu_times = std::ranges::any_of(run.file.records, HasGpuTimes);
+  if (gpu_times) rows.front().insert(rows.front().end(), {"call", "graph"});
   Notes remarks;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const record::Record& record = run.file.records[i];
-    if (run.places[i].timing && !record::IsKernelSum(record))
+    if (run.places[i].timing && !record::IsKernelSum(record)) {
       rows.push_back(RecordRow(record, run.places[i], run.view));
+      if (gpu_times) AddGpuTimes(record, *run.places[i].timing, rows.back());
+    }
     for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
     if (!options.verbose) continue;
     for (const auto& aside : run.places[i].placement.asides) AddNote(aside, record, remarks);
   }
   if (rows.size() > 1) text::WriteAligned(rows, width, out);
   WriteSpreadMeaning(run, out);
+  WriteGpuTimesMeaning(run, out);
   WriteKernels(run, width, out, options.full_names);
   if (std::ranges::any_of(run.places, [](const roofline::Placed& placed) {
         return placed.timing && placed.timing->noisy;

@@ -84,6 +84,8 @@ class Call {
   // [1] See FastestPlan. Set only for EngineChoice::kBest, if the first plan could be timed.
   std::optional<double> heuristic_over_best() const { return heuristic_over_best_; }
   std::vector<workload::MemoryRegion> Memory() const;
+  // See GpuCapabilities::rotated. The calls must not outlive this object.
+  std::vector<gpu::Enqueue> Rotated(int copies) const;
 
  private:
   const Candidate& Chosen() const { return candidates_.front(); }
@@ -108,6 +110,8 @@ class Call {
   std::optional<Candidate> Try(Proposal& proposal, library_rules::Failure& failure) const;
   bool NextCandidate();
   void Pack();
+  struct Copy;
+  void Point(const std::map<int64_t, cuda::DeviceBuffer>& tensors, cudnn::Descriptor& pack) const;
   void KeepOnly(size_t candidate);
   void TakeFirstThatRuns();
   void TakeFastest();
@@ -234,20 +238,48 @@ void Call::Pack() {
   int64_t most = 0;
   for (const auto& candidate : candidates_) most = std::max(most, candidate.plan.workspace_bytes);
   if (most > 0) workspace_.emplace(static_cast<size_t>(most));
+  for (auto& candidate : candidates_) Point(tensors_, candidate.pack);
+}
+
+// Sets the pointers of a pack: these tensors, and the workspace.
+void Call::Point(const std::map<int64_t, cuda::DeviceBuffer>& tensors,
+                 cudnn::Descriptor& pack) const {
   const void* const space = workspace_ ? workspace_->get() : nullptr;
   std::vector<int64_t> ids;
   std::vector<const void*> pointers;
-  for (const auto& [id, buffer] : tensors_) {
+  for (const auto& [id, buffer] : tensors) {
     ids.push_back(id);
     pointers.push_back(buffer.get());
   }
-  for (auto& candidate : candidates_) {
-    candidate.pack.SetInts(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
-    candidate.pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-                       static_cast<int64_t>(pointers.size()), pointers.data());
-    candidate.pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &space);
-    candidate.pack.Finalize("the pointers of a convolution");
+  pack.SetInts(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
+  pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+           static_cast<int64_t>(pointers.size()), pointers.data());
+  pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &space);
+  pack.Finalize("the pointers of a convolution");
+}
+
+// A set of copies of the tensors, and the pointers to them.
+struct Call::Copy {
+  std::map<int64_t, cuda::DeviceBuffer> tensors;
+  cudnn::Descriptor pack{CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR};
+};
+
+std::vector<gpu::Enqueue> Call::Rotated(int copies) const {
+  cudnn::RequireDeviceMemory(TensorBytes(graph_) * (copies - 1), "copies of a convolution");
+  std::vector<gpu::Enqueue> calls = {[this](void* on) { Enqueue(on); }};
+  while (calls.size() < static_cast<size_t>(copies)) {
+    const auto copy = std::make_shared<Copy>();
+    for (const auto& [id, buffer] : tensors_)
+      copy->tensors.emplace(id, cuda::DeviceBuffer(buffer.bytes())).first->second.CopyFrom(buffer);
+    Point(copy->tensors, copy->pack);
+    calls.emplace_back([this, copy](void* on) {
+      cudnn::UseStream(on);
+      cudnn::CheckExecuted(
+          cudnnBackendExecute(cudnn::Handle(), Chosen().plan.descriptor.get(), copy->pack.get()),
+          "a convolution");
+    });
   }
+  return calls;
 }
 
 // Drops all other candidates and frees their workspace, which may have gigabytes.
@@ -434,6 +466,12 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
+  if (!request.padded)
+    prepared.gpu->rotated = [call](int copies) {
+      auto calls = call->Rotated(copies);
+      for (auto& one : calls) one = [call, one](void* stream) { one(stream); };
+      return calls;
+    };
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = DescribeCall(request, call->choice());
   prepared.modelled = CallWork(request, call->choice());

@@ -37,9 +37,18 @@ TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
   EXPECT_EQ(breakdown.starts, 2);
 }
 
-TEST(GpuBreakdown, NeedsTheTimeOfEveryKernel) {
+// Without traced times, what the launches leave is the kernels'.
+TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunch) {
   GpuCall call;
   call.kernels[1].seconds.reset();
+  const auto breakdown = call.Made().value();
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLaunch), 8);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kTail), 0);  // of two unlike kernels
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kIdle), 0);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  call.kernels = {{"one", 2, std::nullopt, KernelFacts{.blocks = 1, .waves = 0.5}}};
+  EXPECT_DOUBLE_EQ(SecondsOf(call.Made().value(), ComponentKind::kTail), 92 * 0.5);
+  call.facts.call_seconds.reset();
   EXPECT_FALSE(call.Made());
   call.kernels.clear();
   EXPECT_FALSE(call.Made());

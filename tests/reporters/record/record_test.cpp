@@ -237,7 +237,7 @@ TEST(MarkNoisyOnAGpu, MarksAHostThatWaitsForACpuAboveOnePercent) {
 }
 
 TEST(GpuRecord, HasTheSamplesAndNamesTheThrottleReasons) {
-  Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1"};
+  Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1", .timed = timed::kCall};
   SplitName(record);
   for (int i = 0; i < 4; ++i) {
     Repetition repetition{.seconds = 2};
@@ -255,6 +255,27 @@ TEST(GpuRecord, HasTheSamplesAndNamesTheThrottleReasons) {
   EXPECT_FALSE(json["gpu"].contains("power_watts"));
   EXPECT_EQ(json["repetitions"][3]["gpu"]["throughput_seconds"], 50);
   EXPECT_EQ(roofline::ToJson(RecordFromJson(json.dump(), "x"), nullptr), json);
+}
+
+TEST(GpuRecord, SaysWhatItsTimesAre) {
+  std::vector<Repetition> repetitions(2);
+  EXPECT_FALSE(TimedBySamples(repetitions));
+  repetitions[0].gpu = std::make_shared<GpuSample>(GpuSample{.call_seconds = 3});
+  EXPECT_EQ(TimedBySamples(repetitions), timed::kDevice);
+  repetitions[1].gpu = std::make_shared<GpuSample>(GpuSample{.graph_seconds = 1});
+  EXPECT_EQ(TimedBySamples(repetitions), timed::kCall);
+}
+
+// The host waited, but a queued call's time is the device's.
+TEST(GpuRecord, TheHostsWaitsDoNotDisturbQueuedCalls) {
+  std::vector<Repetition> repetitions = {
+      {.seconds = 1, .cpu_seconds = 1, .run_delay_seconds = 0.5, .iterations = 1}};
+  repetitions[0].gpu = std::make_shared<GpuSample>();
+  MarkNoisy(repetitions);
+  EXPECT_TRUE(repetitions[0].noisy);
+  repetitions[0].gpu = std::make_shared<GpuSample>(GpuSample{.call_seconds = 3});
+  MarkNoisy(repetitions);
+  EXPECT_FALSE(repetitions[0].noisy);
 }
 
 TEST(GpuRecord, OfACpuHasNoGpuKey) {
