@@ -28,7 +28,7 @@ std::vector<std::string> RowOf(const workload::AlgorithmTrial& trial,
   std::vector<std::string> row = {
       trial.seconds ? text::WithPrefix(*trial.seconds, "s") : "",
       trial.seconds && fastest ? fmt::format("{:.2f}x", *trial.seconds / *fastest) : "",
-      trial.verified ? text::ThreeDigits(trial.verified->max_error / trial.verified->tolerance)
+      trial.verified ? fmt::format("{:.3g}", trial.verified->max_error / trial.verified->tolerance)
                      : "",
       trial.unused     ? "unused"
       : IsRight(trial) ? "right"

@@ -225,7 +225,8 @@ struct BenchdnnDriver;
 
 namespace dlroof::workload {
 
-inline constexpr std::string_view kAlgorithmVariants = "algorithm", kLayoutVariants = "layout";
+inline constexpr std::string_view kAlgorithmVariants = "algorithm";  // an OpVariants::what
+
 // Options that select different ways to compute the same result. A name has at most one of them.
 struct OpVariants {
   std::string what;                  // what the options select: "algorithm"
