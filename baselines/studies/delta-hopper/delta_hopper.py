@@ -70,7 +70,7 @@ def main():
     calls = json.loads(DATA.read_text())["calls"]
     by_name = predictions(program, calls, True)
     by_knobs = predictions(program, calls, False)
-    print("| use | call | tile, shared by, slices | L2 counted | model over counted | by knobs alone | DRAM counted |" " model over counted |")
+    print("| use | call | tile, shared by, slices | L2 | model/counted | by knobs alone | DRAM | model/counted |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     errors = {}
     for call in sorted(calls, key=lambda one: (one["use"] != "learn", one["name"])):
