@@ -335,7 +335,7 @@ std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& 
   const auto known = BuiltInGpuOf(gpu);
   const auto direction = ProductDirectionFromKey(name.direction);
   if (!known || !direction || workload::HasOption(name, "padded")) return {};
-  delta::ConvQuestion question{.type = name.type, .kernel = algorithm};
+  delta::ConvQuestion question{.type = name.type, .kernel = algorithm, .known_kernel_only = true};
   return [question, known = *known, problem = name.problem, way = *direction,
           layout = GpuLayout(name.library, name.options)](std::string& how) {
     delta::ConvQuestion layer_question = question;
@@ -344,7 +344,8 @@ std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& 
       layer_question.layer = {ParseConv2d(problem), way, layout, 4};
       const auto spec = delta::FindGpu(known);
       const auto prediction = delta::PredictConv(layer_question, spec);
-      work.bytes = delta::ModelledWork(layer_question, prediction, spec).bytes;
+      work.bytes = delta::KnownBytes(prediction);
+      work.bytes.erase(Level::kL1);  // L1 as counted has shared memory's bytes, which it lacks
       how = delta::HowModelled(prediction, spec);
     } catch (const BadInput& error) {
       how = fmt::format("the DeLTA-style model does not cover it: {}", error.what());

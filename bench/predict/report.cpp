@@ -43,27 +43,34 @@ std::string Text(const std::vector<ModelTable>& tables) {
   return text.str();
 }
 
-nlohmann::json TrafficJson(const delta::TrafficBytes& traffic) {
-  return {{"l1", delta::L1Bytes(traffic)},
-          {"l2", delta::L2TileBytes(traffic)},
-          {"l2_step", delta::L2StepBytes(traffic)},
-          {"dram", delta::Total(traffic.dram)},
-          {"dram_parts", {{"a", traffic.dram.a}, {"b", traffic.dram.b}, {"c", traffic.dram.c}}}};
+nlohmann::json TrafficJson(const delta::ConvPrediction& prediction) {
+  const auto& traffic = prediction.traffic;
+  nlohmann::json json = {
+      {"l2_step", delta::L2StepBytes(traffic)},
+      {"dram_parts", {{"a", traffic.dram.a}, {"b", traffic.dram.b}, {"c", traffic.dram.c}}}};
+  for (const auto& [level, bytes] : delta::KnownBytes(prediction))
+    json[std::string(Key(level))] = bytes;
+  return json;
 }
 
 nlohmann::json LayerJson(const PredictedLayer& one) {
   const auto& tile = one.prediction.plan.tile;
-  nlohmann::json json = {
-      {"name", one.layer.name},
-      {"count", one.layer.count},
-      {"type", one.layer.question.type},
-      {"tile", {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"slices", tile.slices}}},
-      {"tile_from", one.prediction.tile_from},
-      {"bytes", TrafficJson(one.prediction.traffic)},
-      {"seconds", one.seconds},
-      {"lower_bound_seconds", one.prediction.time.lower_bound_seconds},
-      {"waves", one.prediction.time.waves},
-      {"bound", delta::Key(one.prediction.time.bottleneck)}};
+  nlohmann::json json = {{"name", one.layer.name},
+                         {"count", one.layer.count},
+                         {"type", one.layer.question.type},
+                         {"tile",
+                          {{"m", tile.m},
+                           {"n", tile.n},
+                           {"k", tile.k},
+                           {"slices", tile.slices},
+                           {"cluster_m", tile.cluster_m},
+                           {"cluster_n", tile.cluster_n}}},
+                         {"tile_from", one.prediction.tile_from},
+                         {"bytes", TrafficJson(one.prediction)},
+                         {"seconds", one.seconds},
+                         {"lower_bound_seconds", one.prediction.time.lower_bound_seconds},
+                         {"waves", one.prediction.time.waves},
+                         {"bound", delta::Key(one.prediction.time.bottleneck)}};
   if (one.prediction.relative_error95 > 0)
     json["sampling_error95"] = one.prediction.relative_error95;
   for (const auto& [bottleneck, clocks] : one.prediction.time.step_clocks)
@@ -290,13 +297,17 @@ std::string NoteOf(const PredictedGroup& group) {
 }
 
 std::vector<std::string> LayerRow(const PredictedLayer& one) {
-  const auto& traffic = one.prediction.traffic;
+  const auto bytes = delta::KnownBytes(one.prediction);
+  const auto text_of = [&](Level level) {
+    const auto found = bytes.find(level);
+    return found == bytes.end() ? "-" : text::WithPrefix(found->second, "B");
+  };
   return {one.layer.name,
           fmt::format("{}", one.layer.count),
           TileText(one.prediction.plan.tile),
-          text::WithPrefix(delta::L1Bytes(traffic), "B"),
-          text::WithPrefix(delta::L2TileBytes(traffic), "B"),
-          text::WithPrefix(delta::Total(traffic.dram), "B"),
+          text_of(Level::kL1),
+          text_of(Level::kL2),
+          text_of(Level::kDram),
           text::WithPrefix(one.prediction.time.lower_bound_seconds, "s"),
           text::WithPrefix(one.seconds, "s"),
           std::string(delta::Key(one.prediction.time.bottleneck))};

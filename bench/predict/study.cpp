@@ -321,10 +321,7 @@ std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
 std::map<std::string, double> Residuals(const PredictedLayer& one) {
   std::map<std::string, double> residuals;
   if (one.layer.measured_seconds) residuals["time"] = one.seconds / *one.layer.measured_seconds - 1;
-  const auto& traffic = one.prediction.traffic;
-  const std::map<Level, double> bytes = {{Level::kL1, delta::L1Bytes(traffic)},
-                                         {Level::kL2, delta::L2TileBytes(traffic)},
-                                         {Level::kDram, delta::Total(traffic.dram)}};
+  const auto bytes = delta::KnownBytes(one.prediction);
   for (const auto& [level, measured] : one.layer.measured_bytes)
     if (const auto found = bytes.find(level); found != bytes.end() && measured > 0)
       residuals[std::string(Key(level))] = found->second / measured - 1;

@@ -265,8 +265,11 @@ struct Op {
   // Returns a training step's sizes. Empty if no parameters are trained. Throws as with_batch.
   std::function<TrainedLayer(const BenchmarkName& name)> trained = {};
   std::vector<OpVariants> variants = {};  // options among which `dlroof tune` chooses
-  // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model. Returns an
-  // empty function if the op does not model the call.
+  // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model.
+  // `algorithm` is PreparedCall::algorithm, followed by the names of the call's kernels where they
+  // are known
+  // ("engine 62 (...), sm90_xmma_..."). Returns an empty function if the op does not model the
+  // call.
   std::function<std::function<Work(std::string& how)>(
       const BenchmarkName& name, const std::string& algorithm, const std::string& gpu)>
       gpu_traffic = {};

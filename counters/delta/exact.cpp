@@ -273,7 +273,8 @@ int64_t TouchedSectors(const Operand& matrix, const IndexRanges& rows, const Ind
 
 GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector,
                              const EnumerationLimits& limits) {
-  for (const int64_t size : {tile.m, tile.n, tile.k, tile.slices, sector})
+  for (const int64_t size :
+       {tile.m, tile.n, tile.k, tile.slices, tile.cluster_m, tile.cluster_n, sector})
     if (size < 1) throw BadInput("the sizes of a tile must be at least 1, got {}", size);
   GemmSectors sum{.tiles_m = CeilDiv(gemm.m, tile.m),
                   .tiles_n = CeilDiv(gemm.n, tile.n),

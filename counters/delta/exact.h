@@ -20,6 +20,12 @@ namespace dlroof::delta {
 // `slices` CTAs share a tile, each with its part of K.
 struct CtaTile {
   int64_t m = 128, n = 128, k = 8, slices = 1;
+  // [1] Neighbouring CTAs whose equal loads reach L2 once: B of CTAs along m, A of CTAs along n. A
+  // cluster's multicast does this.
+  int64_t cluster_m = 1, cluster_n = 1;
+  // [1] Share of B's filter taps that a CTA loads: below 1 for strided backward data whose kernel
+  // computes pixels with the same valid taps together.
+  double taps = 1;
 };
 
 // Half-open ranges of indices, ascending and disjoint.

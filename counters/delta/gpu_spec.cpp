@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kMacs = "macs_per_clock_";
 // Limits of figures in all units, far beyond any GPU's. Within them all results stay finite.
 constexpr double kLeastFigure = 1e-12, kMostFigure = 1e18;
-constexpr double kMostSms = 65536;
+constexpr double kMostSms = 65536, kMostParts = 16;
 constexpr double kSlowestClock = 1e6, kFastestClock = 1e12;  // [1/s]
 
 template <class Value>
@@ -43,6 +43,10 @@ constexpr Figure<double> kFigures[] = {
 };
 constexpr Figure<int64_t> kSectors[] = {{"sector_bytes", &GpuSpec::sector_bytes},
                                         {"dram_sector_bytes", &GpuSpec::dram_sector_bytes}};
+
+// Figures that may be missing. GpuSpec has their values then.
+constexpr Figure<double> kOptionalFigures[] = {{"l2_partitions", &GpuSpec::l2_partitions},
+                                               {"coalesced_sms", &GpuSpec::coalesced_sms}};
 
 // The resources that Scaled accepts, except "mac".
 constexpr Figure<double> kResources[] = {
@@ -78,7 +82,8 @@ int64_t ReadSector(const JsonReader& file, const std::string& key, GpuSpec& gpu)
 
 bool IsFigure(const std::string& key) {
   const auto is = [&](const auto& one) { return key == one.first; };
-  return key == "name" || std::ranges::any_of(kFigures, is) || std::ranges::any_of(kSectors, is);
+  return key == "name" || std::ranges::any_of(kFigures, is) || std::ranges::any_of(kSectors, is) ||
+         std::ranges::any_of(kOptionalFigures, is);
 }
 
 }  // namespace
@@ -88,6 +93,13 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
   GpuSpec gpu{.name = file.Text("name")};
   for (const auto& [key, value] : kFigures) gpu.*value = ReadFigure(file, std::string(key), gpu);
   for (const auto& [key, value] : kSectors) gpu.*value = ReadSector(file, std::string(key), gpu);
+  for (const auto& [key, value] : kOptionalFigures) {
+    if (!json.contains(key)) continue;
+    gpu.*value = ReadFigure(file, std::string(key), gpu);
+    if (gpu.*value < 1 || gpu.*value > kMostParts || gpu.*value != std::floor(gpu.*value))
+      throw BadInput("{}: {}: expected a whole number from 1 to {}, got {}", where, key, kMostParts,
+                     gpu.*value);
+  }
   for (const auto& item : json.items()) {
     const std::string& key = item.key();
     if (IsFigure(key)) continue;
@@ -115,6 +127,8 @@ nlohmann::json ToJson(const GpuSpec& gpu) {
   };
   for (const auto& [key, value] : kFigures) put(key, gpu.*value);
   for (const auto& [key, value] : kSectors) put(key, gpu.*value);
+  for (const auto& [key, value] : kOptionalFigures)
+    if (gpu.sources.contains(std::string(key))) put(key, gpu.*value);
   for (const auto& [type, macs] : gpu.macs_per_clock) put(std::string(kMacs) + type, macs);
   return json;
 }

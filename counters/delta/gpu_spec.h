@@ -25,7 +25,9 @@ struct GpuSpec {
   double dram_bytes_per_second = 0;   // [byte/s] of the whole chip
   double l1_latency_clocks = 0, shared_latency_clocks = 0;
   double l2_latency_clocks = 0, dram_latency_clocks = 0;
-  double l2_bytes = 0;                         // [byte] L2 capacity that one SM can use
+  double l2_bytes = 0;                         // [byte] L2 capacity, all partitions together
+  double l2_partitions = 1;                    // [1] each caches what its own SMs load
+  double coalesced_sms = 1;                    // [1] SMs whose equal loads reach L2 as one
   double shared_bytes_per_sm = 0;              // [byte]
   double registers_per_sm = 0;                 // [1] registers of 4 byte
   double threads_per_sm = 0, ctas_per_sm = 0;  // [1] maximum
@@ -37,7 +39,8 @@ struct GpuSpec {
 
 // Parses a parameter file: "name", and {"value", "source"} for every figure, with at least one key
 // "macs_per_clock_<type>". `where` starts every message. Throws BadInput for
-// - a missing or unknown figure, or a figure without a source,
+// - a missing or unknown figure, or a figure without a source ("l2_partitions" and "coalesced_sms"
+//   may be missing: then they are 1),
 // - a figure that is not a number from 1e-12 to 1e18, a clock outside 1 MHz to 1 THz,
 // - SMs that are not a whole number from 1 to 65536,
 // - a sector that is not a power of two from 8 to 1024.

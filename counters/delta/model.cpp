@@ -74,19 +74,32 @@ GemmSectors ModelSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sect
 }
 
 void CheckTile(const CtaTile& tile, const CacheShape& caches) {
-  for (const int64_t size :
-       {tile.m, tile.n, tile.k, tile.slices, caches.sector_bytes, caches.dram_sector_bytes})
+  for (const int64_t size : {tile.m, tile.n, tile.k, tile.slices, tile.cluster_m, tile.cluster_n,
+                             caches.sector_bytes, caches.dram_sector_bytes})
     if (size < 1) throw BadInput("the sizes of a tile must be at least 1, got {}", size);
 }
 
-TrafficBytes BytesOf(const GemmSectors& sectors, int64_t sector) {
+constexpr double kPartialSumBytes = 4;
+
+TrafficBytes BytesOf(const ConvGemm& gemm, const CtaTile& tile, const GemmSectors& sectors,
+                     int64_t sector) {
   const auto g = static_cast<double>(sector);
   const double a_times = g * static_cast<double>(sectors.tiles_n);
-  const double b_times = g * static_cast<double>(sectors.tiles_m);
-  return {.l1_loads = a_times * sectors.a.warp + b_times * sectors.b.warp,
-          .l2_step_loads = a_times * sectors.a.step + b_times * sectors.b.step,
-          .l2_tile_loads = a_times * sectors.a.tile + b_times * sectors.b.tile,
-          .stores = g * sectors.store};
+  const double b_times = g * static_cast<double>(sectors.tiles_m) * tile.taps;
+  const double a_clusters = g * static_cast<double>(CeilDiv(sectors.tiles_n, tile.cluster_n));
+  const double b_clusters =
+      g * static_cast<double>(CeilDiv(sectors.tiles_m, tile.cluster_m)) * tile.taps;
+  TrafficBytes bytes{.l1_loads = a_times * sectors.a.warp + b_times * sectors.b.warp,
+                     .l2_step_loads = a_clusters * sectors.a.step + b_clusters * sectors.b.step,
+                     .l2_tile_loads = a_clusters * sectors.a.tile + b_clusters * sectors.b.tile,
+                     .stores = g * sectors.store};
+  const auto slices = static_cast<double>(CeilDiv(gemm.k, sectors.steps * tile.k));
+  if (slices > 1) {
+    const auto sums = static_cast<double>(gemm.groups) * static_cast<double>(gemm.m) *
+                      static_cast<double>(gemm.n) * slices;
+    bytes.stores = bytes.stores / slices + 2 * kPartialSumBytes * sums;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -98,7 +111,8 @@ double L2TileBytes(const TrafficBytes& traffic) { return traffic.l2_tile_loads +
 TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches) {
   const auto gemm = GemmOf(layer);
   CheckTile(tile, caches);
-  auto bytes = BytesOf(ModelSectors(gemm, tile, caches.sector_bytes), caches.sector_bytes);
+  auto bytes =
+      BytesOf(gemm, tile, ModelSectors(gemm, tile, caches.sector_bytes), caches.sector_bytes);
   bytes.dram =
       DramOfWaves(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2,
                   [&](const Operand& matrix, const IndexRanges& rows, const IndexRange& columns) {
@@ -115,7 +129,7 @@ ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const
   const auto gemm = GemmOf(layer);
   CheckTile(tile, caches);
   const auto sectors = EnumerateSectors(gemm, tile, caches.sector_bytes, limits);
-  ExactTraffic exact{BytesOf(sectors, caches.sector_bytes), sectors.relative_error95};
+  ExactTraffic exact{BytesOf(gemm, tile, sectors, caches.sector_bytes), sectors.relative_error95};
   exact.bytes.dram =
       EnumerateDram(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2);
   return exact;
@@ -178,6 +192,10 @@ double Reads(const Touched& touched, int64_t cached, int64_t begin, int64_t end)
 
 }  // namespace
 
+double CopiesInL2(double partitions, double readers) {
+  return 1 + (partitions - 1) * (1 - std::pow(1 - 1 / partitions, readers));
+}
+
 WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSectors& b) {
   WaveSectors sum;
   const int64_t ctas = grid.tiles_m * grid.tiles_n;
@@ -187,15 +205,25 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
   const auto columns = [&](int64_t begin, int64_t end) {
     return b(ColumnTiles(begin, end, grid.tiles_m));
   };
+  // A row of tiles is loaded once per column among the CTAs, a column once per row.
+  const auto a_copies = [&](int64_t begin, int64_t end) {
+    return CopiesInL2(grid.partitions, static_cast<double>(CeilDiv(end - begin, grid.tiles_m)));
+  };
+  const auto b_copies = [&](int64_t begin, int64_t end) {
+    return CopiesInL2(grid.partitions, static_cast<double>(std::min(end - begin, grid.tiles_m)));
+  };
+  const auto occupied = [&](int64_t begin, int64_t end) {
+    return rows(begin, end) * a_copies(begin, end) + columns(begin, end) * b_copies(begin, end);
+  };
   int64_t cached = 0;  // data of the CTAs from this one on is still in L2
   for (int64_t begin = 0; begin < ctas; begin += grid.ctas_per_wave) {
     const int64_t end = std::min(begin + grid.ctas_per_wave, ctas);
-    while (cached < begin && rows(cached, begin) + columns(cached, begin) > grid.cache_sectors)
+    while (cached < begin && occupied(cached, begin) > grid.cache_sectors)
       cached += grid.ctas_per_wave;
     cached = std::min(cached, begin);
     sum.a += Reads(rows, cached, begin, end);
     const int64_t before = std::max<int64_t>(0, begin - grid.ctas_per_wave);
-    const bool stays = columns(before, end) <= grid.cache_sectors / 2;
+    const bool stays = columns(before, end) * b_copies(before, end) <= grid.cache_sectors / 2;
     sum.b += Reads(columns, stays ? std::min(cached, before) : cached, begin, end);
     ++sum.waves;
   }
@@ -209,13 +237,16 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_
   const int64_t slice = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices) * tile.k;
   const int64_t slices = CeilDiv(gemm.k, slice);
   const auto bytes_per_sector = static_cast<double>(sector);
-  const WaveGrid grid{CeilDiv(gemm.m, tile.m), CeilDiv(gemm.n, tile.n),
-                      std::max<int64_t>(1, std::llround(cache.ctas_per_wave)),
-                      cache.bytes / bytes_per_sector};
+  // Clusters of several columns run together: they count as one CTA with a wider tile.
+  const int64_t width = tile.n * tile.cluster_n;
+  const auto across = static_cast<double>(tile.cluster_n);
+  const WaveGrid grid{CeilDiv(gemm.m, tile.m), CeilDiv(gemm.n, width),
+                      std::max<int64_t>(1, std::llround(cache.ctas_per_wave / across)),
+                      cache.bytes / bytes_per_sector, cache.partitions};
   DramBytes sum;
   const auto add = [&](IndexRange columns, double times) {
     CachedSectors a(gemm.a, tile.m, columns, sector, touched);
-    CachedSectors b(gemm.b, tile.n, columns, sector, touched);
+    CachedSectors b(gemm.b, width, columns, sector, touched);
     const auto waves = WalkWaves(grid, std::ref(a), std::ref(b));
     sum.a += times * waves.a * bytes_per_sector;
     sum.b += times * waves.b * bytes_per_sector;
@@ -223,7 +254,6 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_
   const auto groups = static_cast<double>(gemm.groups);
   if (slices > 1) add({0, slice}, groups * static_cast<double>(slices - 1));
   add({(slices - 1) * slice, gemm.k}, groups);
-  constexpr double kPartialSumBytes = 4;
   const double stored = slices > 1 ? kPartialSumBytes * static_cast<double>(slices)
                                    : static_cast<double>(result_bytes);
   sum.c = groups * static_cast<double>(gemm.m) * static_cast<double>(gemm.n) * stored;

@@ -18,8 +18,14 @@ namespace dlroof::delta {
 struct WaveGrid {
   int64_t tiles_m = 1, tiles_n = 1;  // CTA (im, in) has id in * tiles_m + im
   int64_t ctas_per_wave = 1;
-  double cache_sectors = 0;  // [sector] capacity of L2
+  double cache_sectors = 0;  // [sector] capacity of L2, all partitions together
+  double partitions = 1;     // [1] of L2
 };
+
+// [1] Returns how many copies of a datum L2 has if `readers` CTAs on random sides of the chip load
+// it: one where its memory is attached, and one in each other partition with a reader. Two
+// partitions, one reader: 1.5.
+double CopiesInL2(double partitions, double readers);
 
 struct WaveSectors {
   double a = 0, b = 0;  // [sector] read from DRAM, summed over waves
@@ -29,16 +35,18 @@ struct WaveSectors {
 // [sector] Returns the sectors that the tiles with these indices touch over all of K.
 using TileSectors = std::function<double(const IndexRanges& tiles)>;
 
-// Returns the DRAM reads of all waves. A wave consists of the next ctas_per_wave CTA ids. It reads
-// the sectors that are not in L2, which contains the latest waves before it, as many as fit
-// together, and B's tiles of the previous wave if they fill at most half of L2, because all CTAs
-// reuse them (V100's counters show filters of 1.3 MB read once next to 51 MB of input).
+// Returns the DRAM reads of all waves. A wave consists of the next ctas_per_wave CTA ids (of a
+// persistent kernel: each CTA's next tile). It reads the sectors that are not in L2, which contains
+// the latest waves before it, as many as fit together with their copies, and B's tiles of the
+// previous wave if they fill at most half of L2, because all CTAs reuse them (V100's counters show
+// filters of 1.3 MB read once next to 51 MB of input).
 WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSectors& b);
 
 // The L2 cache, as far as it affects DRAM traffic.
 struct L2Cache {
   double bytes = 0;          // [byte] capacity
   double ctas_per_wave = 1;  // [1] CTAs on the chip whose concurrent loads L2 merges
+  double partitions = 1;     // [1] parts with a copy of their own of what their SMs load
 };
 
 struct DramBytes {
@@ -70,6 +78,9 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_
 // - L2, step form: Misses if L1 has reuse only within one K-step of a CTA. Stores as in L1.
 // - L2, tile form: Misses if L1 also has reuse between the K-steps of a CTA, which loads no data of
 //   its K range twice. V100 counters agree with this form.
+// - L2, both forms: CTAs of a cluster load common data once (CtaTile::cluster_m, cluster_n).
+// - Stores: C once. With several slices of K also 4-byte partial sums, written and read again by
+//   the kernel that adds them up.
 // - DRAM: A and B per wave of CTAs after reuse in L2 (WalkWaves), C once.
 struct TrafficBytes {
   double l1_loads = 0, l2_step_loads = 0, l2_tile_loads = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -73,16 +72,18 @@ Rates RatesOf(const GpuSpec& gpu) {
           gpu.dram_bytes_per_second / per_sm};
 }
 
-StepClocks StepOf(const ConvLayer& layer, const CtaTile& tile, const TrafficBytes& traffic,
+StepClocks StepOf(const ConvLayer& layer, const TilePlan& plan, const TrafficBytes& traffic,
                   double cta_steps, const GpuSpec& gpu, double macs) {
+  const auto& [tile, ctas_per_sm, loads] = plan;
   const auto m = static_cast<double>(tile.m), n = static_cast<double>(tile.n);
   const auto k = static_cast<double>(tile.k), e = static_cast<double>(layer.element_bytes);
   const Rates rate = RatesOf(gpu);
   StepClocks step{.compute = m * n * k / macs};
   const double warps = Threads(tile) / 32;
   step.shared = e * k * ((m + n) + warps * (kWarpRows + kWarpColumns)) / rate.shared;
-  step.l1 = traffic.l1_loads / cta_steps / rate.l1;
-  step.l2 = traffic.l2_tile_loads / cta_steps / rate.l2;
+  const bool bulk = loads == LoadPath::kBulk;
+  step.l1 = bulk ? 0 : traffic.l1_loads / cta_steps / rate.l1;
+  step.l2 = (bulk ? traffic.l2_step_loads : traffic.l2_tile_loads) / cta_steps / rate.l2;
   step.dram = (traffic.dram.a + traffic.dram.b) / cta_steps / rate.dram;
   step.load = std::max({gpu.l1_latency_clocks + step.l1, gpu.l2_latency_clocks + step.l2,
                         gpu.dram_latency_clocks + step.dram});
@@ -123,6 +124,7 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu) {
 
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n) {
   CtaTile tile{m, n, KStep(n, layer.element_bytes), 1};
+  tile.cluster_m = std::llround(gpu.coalesced_sms);
   tile.slices = Slices(layer, tile, gpu);
   const TilePlan plan{tile, Occupancy(tile, layer.element_bytes, gpu)};
   if (plan.ctas_per_sm < 1)
@@ -132,26 +134,45 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t
   return plan;
 }
 
-std::optional<CtaTile> TileFromKernelName(std::string_view name) {
-  const auto number = [](std::string_view text, int64_t& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && value >= 16 && value <= 512 && value % 8 == 0
-               ? static_cast<size_t>(end - text.data())
-               : 0;
-  };
-  for (size_t x = name.find('x'); x != std::string_view::npos; x = name.find('x', x + 1)) {
-    size_t begin = x;
-    while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1])) != 0) --begin;
-    CtaTile tile{0, 0, 0, 1};
-    if (begin == x || number(name.substr(begin, x - begin), tile.m) != x - begin) continue;
-    const size_t digits = number(name.substr(x + 1), tile.n);
-    if (digits > 0 && !name.substr(x + 1 + digits).starts_with('.')) return tile;
+TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, const KernelTiling& tiling,
+                  std::optional<int64_t> slices) {
+  constexpr int kBulkCopies = 90, kAsyncCopies = 80;
+  auto plan = PlanTile(layer, gpu, tiling.m, tiling.n);
+  CtaTile& tile = plan.tile;
+  if (tiling.k) {
+    tile.k = *tiling.k;
+    tile.slices = Slices(layer, tile, gpu);
   }
-  return std::nullopt;
+  if (slices) tile.slices = *slices;
+  const int architecture = tiling.architecture.value_or(0);
+  if (architecture >= kBulkCopies) {
+    plan.loads = LoadPath::kBulk;
+    plan.ctas_per_sm = 1;
+    tile.cluster_m = std::max<int64_t>(1, tiling.cluster_m.value_or(1));
+    tile.cluster_n = std::max<int64_t>(1, tiling.cluster_n.value_or(1));
+    // Pixels whose valid taps are the same are computed together. There are stride x stride kinds
+    // of pixels, and each tap is valid for one of them.
+    const auto& s = layer.shape;
+    if (tiling.valid_taps_only && layer.direction == ProductDirection::kBackwardData)
+      tile.taps = 1.0 / static_cast<double>(s.stride_h * s.stride_w);
+  } else if (architecture >= kAsyncCopies && tiling.matrix_units) {
+    plan.loads = LoadPath::kUnknown;
+  }
+  return plan;
 }
 
 CacheShape CachesOf(const GpuSpec& gpu) {
-  return {gpu.sector_bytes, gpu.dram_sector_bytes, {gpu.l2_bytes, kSharingCtasPerSm * gpu.sms}};
+  return {gpu.sector_bytes,
+          gpu.dram_sector_bytes,
+          {gpu.l2_bytes, kSharingCtasPerSm * gpu.sms, gpu.l2_partitions}};
+}
+
+CacheShape CachesOf(const GpuSpec& gpu, const TilePlan& plan) {
+  auto caches = CachesOf(gpu);
+  const auto cluster = static_cast<double>(plan.tile.cluster_m * plan.tile.cluster_n);
+  if (plan.loads == LoadPath::kBulk)
+    caches.l2.ctas_per_wave = std::max(1.0, std::floor(gpu.sms / cluster)) * cluster;
+  return caches;
 }
 
 ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBytes& traffic,
@@ -163,7 +184,7 @@ ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBy
                                         gemm.groups * tile.slices);
   const auto k_steps = static_cast<double>(steps);
   const double macs = MacsPerClock(gpu, type);
-  const auto step = StepOf(layer, tile, traffic, ctas * k_steps, gpu, macs);
+  const auto step = StepOf(layer, plan, traffic, ctas * k_steps, gpu, macs);
   const Rates rate = RatesOf(gpu);
   // The prologue loads the first K-step's data through all levels into shared memory.
   const double e = static_cast<double>(layer.element_bytes);
@@ -235,6 +256,34 @@ void RequireImplicitGemm(const std::string& kernel) {
       throw BadInput("its kernel uses {}, but the model covers only implicit GEMMs", name);
 }
 
+// Which kernels for 9.0 leave out the taps without an output is known of those called "strided".
+void RequireKnownTaps(const ConvLayer& layer, const KernelTiling& tiling) {
+  const bool strided = layer.shape.stride_h > 1 || layer.shape.stride_w > 1;
+  if (layer.direction == ProductDirection::kBackwardData && strided &&
+      tiling.architecture.value_or(0) >= 90 && !tiling.valid_taps_only)
+    throw BadInput("which filter taps its kernel loads is not known (backward data with a stride)");
+}
+
+// The engine knows the cluster of kernels whose names do not say it, and the taps of kernels whose
+// names were shortened before "strided".
+void AddKnobs(const EngineKnobs& engine, KernelTiling& tiling) {
+  if (!tiling.cluster_m) tiling.cluster_m = engine.cluster_m;
+  if (!tiling.cluster_n) tiling.cluster_n = engine.cluster_n;
+  if (!tiling.stages) tiling.stages = engine.stages;
+  if (engine.cluster_m && engine.idx_mode == 1) tiling.valid_taps_only = true;
+}
+
+std::optional<int64_t> SlicesOf(const ConvLayer& layer, const std::optional<EngineKnobs>& engine,
+                                const KernelTiling& tiling) {
+  if (tiling.slices) return tiling.slices;
+  if (!engine) return std::nullopt;
+  if (engine->split_k) return std::max<int64_t>(1, *engine->split_k);
+  if (layer.direction != ProductDirection::kBackwardWeights || !engine->cluster_m)
+    return std::nullopt;
+  const auto gemm = GemmOf(layer);
+  return SlicesByWorkspace(*engine, tiling, CeilDiv(gemm.m, tiling.m), CeilDiv(gemm.n, tiling.n));
+}
+
 // A prediction's plan. PlanOf throws BadInput wherever PredictConv does.
 struct Planned {
   ConvLayer layer;
@@ -250,15 +299,22 @@ Planned PlanOf(const ConvQuestion& question, const GpuSpec& gpu) {
   planned.layer.result_bytes = row.result_bytes;
   MacsPerClock(gpu, planned.type);
   GemmOf(planned.layer);
-  const auto named = TileFromKernelName(question.kernel);
+  const auto engine = ReadEngine(question.kernel);
+  auto tiling = FindKernelTiling(question.kernel);
+  planned.tile_from = tiling ? "kernel name" : "engine";
+  if (!tiling && engine) tiling = TilingOf(*engine);
   if (question.tile) {
     planned.plan = PlanTile(planned.layer, gpu, question.tile->m, question.tile->n);
     planned.tile_from = "request";
-  } else if (named) {
-    planned.plan = PlanTile(planned.layer, gpu, named->m, named->n);
-    planned.tile_from = "kernel name";
+  } else if (tiling) {
+    if (engine) AddKnobs(*engine, *tiling);
+    if (question.known_kernel_only) RequireKnownTaps(planned.layer, *tiling);
+    planned.plan = PlanTile(planned.layer, gpu, *tiling, SlicesOf(planned.layer, engine, *tiling));
+  } else if (question.known_kernel_only) {
+    throw BadInput("neither its engine nor a kernel's name says which tile computes it");
   } else {
     planned.plan = PlanTile(planned.layer, gpu);
+    planned.tile_from = "rule";
   }
   return planned;
 }
@@ -285,7 +341,7 @@ std::optional<Reason> RefusalReason(const ConvQuestion& question, const GpuSpec&
 ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
   const auto planned = PlanOf(question, gpu);
   ConvPrediction prediction{.plan = planned.plan, .tile_from = planned.tile_from};
-  const auto caches = CachesOf(gpu);
+  const auto caches = CachesOf(gpu, prediction.plan);
   if (question.exact) {
     const auto exact = EnumerateTraffic(planned.layer, prediction.plan.tile, caches);
     prediction.traffic = exact.bytes;
@@ -298,6 +354,24 @@ ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
   return prediction;
 }
 
+std::map<Level, double> KnownBytes(const ConvPrediction& prediction) {
+  const auto& traffic = prediction.traffic;
+  std::map<Level, double> bytes = {{Level::kDram, Total(traffic.dram)}};
+  switch (prediction.plan.loads) {
+    case LoadPath::kThroughL1:
+      bytes[Level::kL1] = L1Bytes(traffic);
+      bytes[Level::kL2] = L2TileBytes(traffic);
+      break;
+    case LoadPath::kBulk:
+      bytes[Level::kL2] = L2StepBytes(traffic);
+      break;
+    case LoadPath::kUnknown:
+      bytes[Level::kL1] = L1Bytes(traffic);
+      break;
+  }
+  return bytes;
+}
+
 Work ModelledWork(const ConvQuestion& question, const ConvPrediction& prediction,
                   const GpuSpec& gpu) {
   const auto& s = question.layer.shape;
@@ -306,18 +380,19 @@ Work ModelledWork(const ConvQuestion& question, const ConvPrediction& prediction
   work.flops[PipeOf(question.type, gpu)] = 2.0 * static_cast<double>(s.n * s.k * OutputRows(s)) *
                                            static_cast<double>(OutputColumns(s)) *
                                            static_cast<double>(taps);
-  work.bytes[Level::kL1] = L1Bytes(prediction.traffic);
-  work.bytes[Level::kL2] = L2TileBytes(prediction.traffic);
-  work.bytes[Level::kDram] = Total(prediction.traffic.dram);
+  work.bytes = KnownBytes(prediction);
   work.launches = 1;
   return work;
 }
 
 std::string HowModelled(const ConvPrediction& prediction, const GpuSpec& gpu) {
   const auto& tile = prediction.plan.tile;
+  const bool clusters =
+      prediction.plan.loads == LoadPath::kBulk && tile.cluster_m * tile.cluster_n > 1;
   return fmt::format(
-      "DeLTA-style model of {}: tile {}x{}x{}{} ({}), not measured", gpu.name, tile.m, tile.n,
-      tile.k, tile.slices > 1 ? fmt::format(", K in {}", tile.slices) : "", prediction.tile_from);
+      "DeLTA-style model of {}: tile {}x{}x{}{}{} ({}), not measured", gpu.name, tile.m, tile.n,
+      tile.k, clusters ? fmt::format(", cluster {}x{}", tile.cluster_m, tile.cluster_n) : "",
+      tile.slices > 1 ? fmt::format(", K in {}", tile.slices) : "", prediction.tile_from);
 }
 
 namespace {

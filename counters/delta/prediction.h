@@ -12,6 +12,7 @@
 #include "counters/base/error.h"
 #include "counters/delta/gemm.h"
 #include "counters/delta/gpu_spec.h"
+#include "counters/delta/kernel_name.h"
 #include "counters/delta/model.h"
 #include "counters/work.h"
 
@@ -20,9 +21,17 @@ namespace dlroof::delta {
 enum class Bottleneck { kCompute, kShared, kL1, kL2, kDram, kLatency, kLaunch };
 std::string_view Key(Bottleneck bottleneck);  // "compute", "shared memory", "L1", ...
 
+// How a kernel's loads reach L2.
+enum class LoadPath {
+  kThroughL1,  // L1 keeps a CTA's data for its whole K range: the tile form
+  kBulk,       // bulk copies into shared memory (TMA) pass by L1's cache: the step form
+  kUnknown,    // cp.async, with or without L1: between the two forms
+};
+
 struct TilePlan {
   CtaTile tile;
   double ctas_per_sm = 1;  // [1] resident CTAs (registers, shared memory, threads)
+  LoadPath loads = LoadPath::kThroughL1;
 };
 
 // Returns a tile chosen by rules that V100's counters support. It has 128 rows and the widest of
@@ -30,18 +39,29 @@ struct TilePlan {
 // 728 columns in tiles of 64 and 128). K-steps have 32 byte (16 byte for 128x32). The weight
 // gradient splits K until its CTAs fill the SMs once, but into slices of at least 64 steps.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu);
-// Returns the plan for a tile of m x n. Throws BadInput if no CTA fits into an SM.
+// Returns the plan for a tile of m x n, whose loads pass through L1. Where the GPU merges equal
+// loads of neighbouring SMs (GpuSpec::coalesced_sms), as many CTAs along m share B. Throws BadInput
+// if no CTA fits into an SM.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n);
 
-// Returns the tile <m>x<n> in the name of a cuDNN or CUTLASS kernel ("volta_scudnn_128x64_relu"),
-// or nullopt if the name has none with m and n multiples of 8 from 16 to 512. Ignores a number
-// before a '.', because shortened names end in "...".
-std::optional<CtaTile> TileFromKernelName(std::string_view name);
+// Returns the plan of a kernel whose name or engine says its tile. K-steps, cluster and slices are
+// taken from it where it says them, else from the rules above. `slices` overrides both.
+// - Kernels for 9.0 and newer load by bulk copies, run one persistent CTA per SM, and share
+// operands
+//   by multicast in their cluster.
+// - Kernels for 8.x on tensor cores: their loads are not known.
+// - All others load through L1.
+// Throws BadInput if no CTA fits into an SM.
+TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, const KernelTiling& tiling,
+                  std::optional<int64_t> slices);
 
 // Returns the GPU's caches for the model. L2 merges concurrent loads of CTAs in one wave: V100
 // counters of launches whose rows of CTAs do not fill the chip show merged loads of 1.07 to 1.62
 // CTAs per SM, with any number of resident CTAs, as the CTAs of a row drift apart. Uses 1.35.
 CacheShape CachesOf(const GpuSpec& gpu);
+// Returns the same for a plan. A kernel with bulk copies has one CTA per SM and takes its tiles in
+// order, as many at a time as complete clusters fit on the chip.
+CacheShape CachesOf(const GpuSpec& gpu, const TilePlan& plan);
 
 struct ConvTime {
   double seconds = 0;              // [s] of the kernel without its launch
@@ -64,14 +84,19 @@ struct ConvQuestion {
   // Data type: "f32", "tf32", "f16", "bf16", "int8", "fp8", or an integer source and integer
   // weights with any destination, "s8s8s8" or "u8s8f32".
   std::string type = "f32";
-  std::string kernel;           // name of the kernel, which may contain the tile; may be empty
-  std::optional<CtaTile> tile;  // m and n; overrides the kernel's name
+  // cuDNN's engine with its knobs, names of kernels, or both ("engine 62 (...), workspace 131 B,
+  // sm90_xmma_..."), which may say the tile; may be empty. A kernel's name precedes the knobs.
+  std::string kernel;
+  std::optional<CtaTile> tile;  // m and n; overrides the kernel
   bool exact = false;           // counts bytes by enumeration instead of the fast model
+  // Refuses a layer where a tile would be chosen by rule, and strided backward data of a Hopper
+  // kernel that does not say which taps it loads: for a call that ran, not for a plan.
+  bool known_kernel_only = false;
 };
 
 struct ConvPrediction {
   TilePlan plan;
-  std::string tile_from;  // "rule", "kernel name", "request"
+  std::string tile_from;  // "rule", "kernel name", "engine", "request"
   TrafficBytes traffic;
   double relative_error95 = 0;  // [1] error of sampled enumeration, otherwise 0
   ConvTime time;
@@ -87,12 +112,18 @@ ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu);
 // Returns why PredictConv would throw BadInput, or nullopt. Does not count bytes.
 std::optional<Reason> RefusalReason(const ConvQuestion& question, const GpuSpec& gpu);
 
+// [byte] Returns the bytes at L1, L2 and DRAM, as far as the model covers them. L1 is what passes
+// its tags (l1tex__t_bytes), without shared memory: none of bulk copies. L2 has the form that fits
+// the plan's loads, and is absent if that is not known.
+std::map<Level, double> KnownBytes(const ConvPrediction& prediction);
+
 // Returns the predicted work of one call, with Provenance::kModelled: useful FLOPs on the GPU's
-// pipe for the type, bytes at L1, L2 (tile form) and DRAM, one launch.
+// pipe for the type, KnownBytes, one launch.
 Work ModelledWork(const ConvQuestion& question, const ConvPrediction& prediction,
                   const GpuSpec& gpu);
 
-// Returns "DeLTA-style model of v100: tile 128x64x8 (rule), not measured".
+// Returns "DeLTA-style model of v100: tile 128x64x8 (rule), not measured", or of a cluster
+// "... tile 128x64x32, cluster 8x1 (kernel name), not measured".
 std::string HowModelled(const ConvPrediction& prediction, const GpuSpec& gpu);
 
 // Returns the pipe that executes the type: "fp32.vector" for f32; for f16 "fp16.matrix" if f16 is

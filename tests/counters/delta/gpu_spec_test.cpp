@@ -83,6 +83,24 @@ TEST(GpuFromJson, RefusesFiguresOfNoGpu) {
               HasSubstr("'value' must be from 1e-12 to 1e+18"));
 }
 
+TEST(GpuFromJson, PartitionsAndCoalescedSmsMayBeMissing) {
+  EXPECT_EQ(FindGpu("v100").l2_partitions, 1);
+  EXPECT_EQ(FindGpu("v100").coalesced_sms, 1);
+  EXPECT_EQ(FindGpu("h200").l2_partitions, 2);
+  EXPECT_EQ(FindGpu("h200").coalesced_sms, 2);
+  EXPECT_EQ(FindGpu("a100").coalesced_sms, 1);
+  const auto with = [](double value) {
+    return Refusal({{"l2_partitions", {{"value", value}, {"source", "a book"}}}});
+  };
+  EXPECT_EQ(with(2), "accepted");
+  EXPECT_EQ(with(1.5), "my.json: l2_partitions: expected a whole number from 1 to 16, got 1.5");
+  EXPECT_EQ(with(17), "my.json: l2_partitions: expected a whole number from 1 to 16, got 17");
+  EXPECT_THAT(Refusal({{"coalesced_sms", {{"value", 2}}}}), HasSubstr("'source'"));
+  // Both are written where they were read.
+  EXPECT_EQ(GpuFromJson(ToJson(FindGpu("h200")), "x").l2_partitions, 2);
+  EXPECT_FALSE(ToJson(FindGpu("v100")).contains("l2_partitions"));
+}
+
 TEST(FindGpu, AnUnknownNameListsThoseThereAre) {
   EXPECT_THAT(fakes::RefusalOf([] { FindGpu("v1000"); }),
               HasSubstr("unknown GPU 'v1000'; expected a100, h100, h200, p100,"));

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "counters/base/error.h"
 #include "counters/delta/prediction.h"
 #include "tests/fakes/delta_layers.h"
 
@@ -34,6 +35,38 @@ TEST(ModelTraffic, AnAlignedPointwiseLayerIsExact) {
   // Waves of 8 CTAs: one column each; A twice, B once.
   EXPECT_DOUBLE_EQ(bytes.dram.a, 2 * 4.0 * 1024 * 64);
   EXPECT_DOUBLE_EQ(bytes.dram.b, 4.0 * 128 * 64);
+}
+
+// The layer above: CTAs of a cluster load common data once. L1, and what is not common, stay.
+TEST(ModelTraffic, AClusterLoadsCommonDataOnce) {
+  const auto layer = fakes::Layer(1, 64, 32, 32, 128, 1, 1, 0);
+  const auto bytes = [&](int64_t m, int64_t n, double taps) {
+    return ModelTraffic(layer, {128, 64, 8, 1, m, n, taps}, {32, 32, {0, 8}});
+  };
+  const double l1 = bytes(1, 1, 1).l1_loads;
+  for (const auto& tall : {bytes(8, 1, 1), bytes(9, 1, 1)}) {  // all 8 rows
+    EXPECT_DOUBLE_EQ(tall.l2_tile_loads, 32.0 * (2 * 8192 + 1024));
+    EXPECT_DOUBLE_EQ(tall.l2_step_loads, tall.l2_tile_loads);
+    EXPECT_DOUBLE_EQ(tall.l1_loads, l1);
+  }
+  EXPECT_DOUBLE_EQ(bytes(3, 1, 1).l2_tile_loads, 32.0 * (2 * 8192 + 3 * 1024));  // 3, 3, 2 rows
+  EXPECT_DOUBLE_EQ(bytes(1, 2, 1).l2_tile_loads, 32.0 * (8192 + 8 * 1024));
+  // A quarter of the filters' taps.
+  EXPECT_DOUBLE_EQ(bytes(1, 1, 0.25).l2_tile_loads, 32.0 * (2 * 8192 + 2 * 1024));
+  // A cluster's columns run together, so that DRAM is read once for both.
+  EXPECT_DOUBLE_EQ(bytes(1, 2, 1).dram.a, 4.0 * 1024 * 64);
+  EXPECT_THROW(bytes(0, 1, 1), BadInput);
+}
+
+TEST(ModelTraffic, PartialSumsAreWrittenAndReadOfEachSlice) {
+  auto layer = fakes::Layer(8, 4, 8, 8, 8, 1, 1, 0);
+  layer.direction = ProductDirection::kBackwardWeights;  // m 8, n 4, k 512
+  layer.element_bytes = 2;
+  layer.layout = TensorLayout::kNhwc;
+  const auto stores = [&](int64_t slices) {
+    return ModelTraffic(layer, {16, 16, 8, slices}, {32, 32, {0, 8}}).stores;
+  };
+  EXPECT_DOUBLE_EQ(stores(4), stores(1) + 2 * 4 * 4 * (8 * 4));
 }
 
 // [1] IFmap loads of L1 over the elements loaded, padding included: values of a brute-force program
@@ -81,6 +114,32 @@ TEST(WalkWaves, WhatFitsIsReadOnce) {
   EXPECT_EQ(WalkWaves({8, 3, 4, 80}, TenEach, NoSectors).a, 80);
   // 79 sectors hold one wave of 40 only: the next column finds the second half gone.
   EXPECT_EQ(WalkWaves({8, 3, 4, 79}, TenEach, NoSectors).a, 240);
+}
+
+TEST(CopiesInL2, AreOneAtHomeAndOneWhereAReaderIs) {
+  EXPECT_EQ(CopiesInL2(1, 1), 1);
+  EXPECT_EQ(CopiesInL2(1, 100), 1);
+  EXPECT_EQ(CopiesInL2(2, 1), 1.5);
+  EXPECT_EQ(CopiesInL2(2, 2), 1.75);
+  EXPECT_NEAR(CopiesInL2(2, 100), 2, 1e-9);
+  EXPECT_NEAR(CopiesInL2(4, 1), 1.75, 1e-12);  // 3 of 4 are not at home
+}
+
+// Measured by gpu-benches: the rate of L2 falls beyond 28160 KiB on A100, 36864 KiB on H100.
+TEST(CopiesInL2, ExplainTheCapacityThatIsMeasured) {
+  const auto usable = [](const char* gpu) {
+    const auto spec = FindGpu(gpu);
+    return spec.l2_bytes / 1024 / CopiesInL2(spec.l2_partitions, 1);
+  };
+  EXPECT_NEAR(usable("a100") / 28160, 1, 0.04);
+  EXPECT_NEAR(usable("h100") / 36864, 1, 0.08);
+  EXPECT_EQ(usable("v100"), 6144);
+}
+
+TEST(WalkWaves, TwoPartitionsHoldLess) {
+  // Rows are read once per column: 80 sectors take 1.5 copies after the first column.
+  EXPECT_EQ(WalkWaves({8, 3, 4, 120, 2}, TenEach, NoSectors).a, 80);
+  EXPECT_EQ(WalkWaves({8, 3, 4, 119, 2}, TenEach, NoSectors).a, 240);
 }
 
 using Sectors = std::set<std::pair<int, int64_t>>;

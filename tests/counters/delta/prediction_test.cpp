@@ -10,23 +10,6 @@
 namespace dlroof::delta {
 namespace {
 
-TEST(TileFromKernelName, ReadsWhatIsThere) {
-  const auto text = [](std::string_view name) {
-    const auto tile = TileFromKernelName(name);
-    return tile ? std::to_string(tile->m) + "x" + std::to_string(tile->n) : "none";
-  };
-  EXPECT_EQ(text("volta_scudnn_128x64_relu_interior_nn_v1"), "128x64");
-  EXPECT_EQ(text("sm80_xmma_fprop_implicit_gemm_f16_tilesize256x128x32_stage3"), "256x128");
-  EXPECT_EQ(text("cutlass_80_tensorop_s1688_128x128_16x3_nn"), "128x128");
-  EXPECT_EQ(text("implicit_convolve_sgemm"), "none");
-  EXPECT_EQ(text("winograd3x3Kernel"), "none");
-  EXPECT_EQ(text("x128x"), "none");
-  EXPECT_EQ(text(""), "none");
-  // The end of a name that was cut.
-  EXPECT_EQ(text("sm90_xmma_fprop_tilesize128x16..."), "none");
-  EXPECT_EQ(text("99999999999999999999x64"), "none");
-}
-
 TEST(PlanTile, TheWidestTileThatPadsNoMore) {
   const auto gpu = FindGpu("v100");
   const auto columns = [&](int64_t k) {
@@ -56,6 +39,51 @@ TEST(PlanTile, WeightGradientsSplitKUntilTheChipIsFull) {
   layer.direction = ProductDirection::kBackwardWeights;
   const auto plan = PlanTile(layer, FindGpu("v100"));  // one tile: m 64, n 64
   EXPECT_EQ(plan.tile.slices, 80);
+}
+
+KernelTiling Tiling(std::string_view name) {
+  auto tiling = ReadKernelName(name);
+  EXPECT_TRUE(tiling) << name;
+  return tiling.value_or(KernelTiling{.m = 128, .n = 64});
+}
+
+TEST(PlanTile, OfHoppersKernelsHasTheirClusterAndBulkCopies) {
+  auto layer = fakes::Layer(16, 64, 112, 112, 64, 3, 2, 0);
+  layer.element_bytes = 2;
+  auto tiling = Tiling("sm90_xmma_dgrad_tilesize256x64x32_strided_execute_kernel");
+  tiling.cluster_m = 4;
+  const auto h200 = FindGpu("h200");
+  auto plan = PlanTile(layer, h200, tiling, std::nullopt);
+  EXPECT_EQ(plan.loads, LoadPath::kBulk);
+  EXPECT_EQ(plan.ctas_per_sm, 1);
+  EXPECT_EQ(plan.tile.k, 32);
+  EXPECT_EQ(plan.tile.cluster_m, 4);
+  EXPECT_EQ(plan.tile.cluster_n, 1);
+  EXPECT_EQ(plan.tile.taps, 1);  // forward: all taps
+  layer.direction = ProductDirection::kBackwardData;
+  EXPECT_EQ(PlanTile(layer, h200, tiling, std::nullopt).tile.taps, 0.25);  // stride 2 x 2
+  // 132 SMs hold 33 clusters of 4, and 16 of 8.
+  EXPECT_EQ(CachesOf(h200, plan).l2.ctas_per_wave, 132);
+  plan.tile.cluster_m = 8;
+  EXPECT_EQ(CachesOf(h200, plan).l2.ctas_per_wave, 128);
+}
+
+TEST(PlanTile, SlicesAreTakenWhereTheyAreKnown) {
+  auto layer = fakes::Layer(16, 64, 112, 112, 64, 3, 2, 0);
+  layer.direction = ProductDirection::kBackwardWeights;
+  const auto tiling = Tiling("sm90_xmma_wgrad_tilesize64x64x64_execute_segment_k_on_kernel");
+  EXPECT_EQ(PlanTile(layer, FindGpu("h200"), tiling, 11).tile.slices, 11);
+}
+
+TEST(PlanTile, OtherKernelsShareWhatNeighbouringSmsMerge) {
+  const auto layer = fakes::Layer(16, 64, 112, 112, 64, 3, 2, 0);
+  const auto simt = Tiling("sm80_xmma_fprop_f32f32_f32f32_f32_tilesize256x64x8_stage3_g1_ffma");
+  const auto plan = PlanTile(layer, FindGpu("h200"), simt, std::nullopt);
+  EXPECT_EQ(plan.loads, LoadPath::kThroughL1);
+  EXPECT_EQ(plan.tile.cluster_m, 2);
+  EXPECT_EQ(PlanTile(layer, FindGpu("a100"), simt, std::nullopt).tile.cluster_m, 1);
+  const auto matrix = Tiling("cutlass_80_tensorop_s16816_128x128_32x4_nn");
+  EXPECT_EQ(PlanTile(layer, FindGpu("a100"), matrix, std::nullopt).loads, LoadPath::kUnknown);
 }
 
 // One CTA on one SM, everything but the multiply-adds free: steps x tile / rate, by hand.
