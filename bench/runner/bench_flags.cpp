@@ -213,13 +213,15 @@ void RefuseUnknownFlag(const CLI::App& app, std::string_view arg) {
 
 }  // namespace
 
-void AddDefaultFlags(std::vector<std::string>& args, BenchFlags& flags) {
+void AddDefaultFlags(std::vector<std::string>& args) {
   if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=9");
   // Google Benchmark 1.8 expects a unit, which 1.7 rejects.
   const bool unit = std::string(kGoogleBenchmarkVersion).rfind("1.7", 0) != 0;
-  flags.default_min_time = BenchmarkFlag(args, "min_time").empty();
-  if (flags.default_min_time)
-    args.emplace_back(std::string("--benchmark_min_time=0.03") + (unit ? "s" : ""));
+  const bool on_gpu = std::ranges::any_of(
+      args, [](const auto& arg) { return arg.starts_with("--dlroof_device=gpu"); });
+  if (BenchmarkFlag(args, "min_time").empty())
+    args.push_back(
+        fmt::format("--benchmark_min_time={}{}", on_gpu ? "0.005" : "0.03", unit ? "s" : ""));
 }
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {

@@ -262,7 +262,6 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workl
           .turns = turns ? &*turns : nullptr,
           .best_state = [&session](int team) { return BestState(session, team); },
           .gpu = GpuTimingOf(flags),
-          .default_min_time = flags.default_min_time,
           .stop = RuleFrom(flags),
           .keep_noisy = flags.keep_noisy,
           .explain = flags.explain,
@@ -316,7 +315,7 @@ int Run(std::vector<std::string> args) {
   if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
   RefuseForeignPinning();
   BenchFlags flags;
-  AddDefaultFlags(args, flags);
+  AddDefaultFlags(args);
   ReadBenchmarkFlags(args, flags);
   const auto command = CommandLine(args);
   auto pointers = Pointers(args);

@@ -63,12 +63,6 @@ void AddSingleThreaded(const BenchmarkState& benchmark, const workload::RunSetti
     watched.AddInstructionsReason(counted.reason->text);
 }
 
-timing::GpuTiming GpuTimingOf(const RunnerOptions& options) {
-  auto timing = options.gpu;
-  if (options.default_min_time) timing.min_seconds = timing::kGpuMinSeconds;
-  return timing;
-}
-
 // Adds the kernels that the call launches, known without counters, and their number.
 void AddKernels(timing::Timer& timer, const workload::PreparedCall& call, Counting& counting) {
   constexpr const char* kSource = "graph";
@@ -95,7 +89,7 @@ class Runner {
       : settings_(std::move(settings)),
         options_(options),
         calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
-               {options.open_gpu, GpuTimingOf(options)}) {}
+               {options.open_gpu, options.gpu}) {}
 
   void Run(benchmark::State& state, const workload::Workload& workload) {
     auto& benchmark = StateOf(workload);
@@ -403,8 +397,6 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
     auto* const registered =
         benchmark::RegisterBenchmark(workload::ToText(workload.name).c_str(), body)
             ->Unit(benchmark::kMicrosecond);
-    if (workload.name.device == "gpu" && options.default_min_time)
-      registered->MinTime(timing::kGpuMinSeconds);
     if (UsesManualTime(workload))
       registered->UseManualTime();
     else

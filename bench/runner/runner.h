@@ -47,8 +47,6 @@ struct RunnerOptions {
   // Returns the best known state of the cores on which `threads` threads run. May be empty.
   std::function<cpu::TeamState(int threads)> best_state;
   timing::GpuTiming gpu;
-  // The minimum time of a repetition is the default: GPU benchmarks use timing::kGpuMinSeconds.
-  bool default_min_time = false;
   // Decides when to stop; later repetitions of Google Benchmark are skipped.
   std::optional<timing::StoppingRule> stop;
   bool keep_noisy = false;  // use noisy repetitions, too

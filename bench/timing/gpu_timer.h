@@ -101,9 +101,6 @@ struct GpuTiming {
   std::optional<double> clock_hz;  // [1/s] to ask the driver for; never locked by default
   std::function<double()> now = cpu::WallSeconds;  // [s] of that load
 };
-// [s] The minimum time of a repetition, unless the user chooses it: hundreds of queued calls.
-constexpr double kGpuMinSeconds = 5e-3;
-
 // Returns a sentence on whether the SMs ran at the clock that was asked for, within 1 %.
 std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
                             const std::optional<Reason>& reason);

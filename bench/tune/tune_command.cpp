@@ -388,8 +388,6 @@ class Tunings {
 
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out) {
   for (const auto& name : request.names) try {
-      if (workload::ParseBenchmarkName(name).device != "cpu")
-        throw BadInput("only CPU benchmarks can be tuned");
       workload::MakeWorkload(name);
     } catch (const BadInput& error) {
       throw BadInput("tune: {}: {}", name, error.what());

@@ -89,6 +89,31 @@ KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
   return known;
 }
 
+// Returns whether a GPU call's compulsory bytes may all be in L2 when it begins: it is warm, and
+// they fit. How many of them go through DRAM is then known only if it is counted.
+bool MayStayInL2(const record::Record& record, const machine::Machine& machine, double bytes) {
+  const auto l2 = machine.cache_bytes.find(Level::kL2);
+  return record.device == "gpu" && record.cache == "warm" && l2 != machine.cache_bytes.end() &&
+         bytes <= l2->second;
+}
+
+// Moves the compulsory bytes of such a call from DRAM to L2, through which every tensor passes at
+// least once, unless bytes of L2 are known.
+void MoveToL2(const record::Record& record, const machine::Machine& machine, const PlaceView& view,
+              KnownWork& known, std::vector<std::string>& remarks) {
+  const auto dram = known.bytes.find(Level::kDram);
+  if (dram == known.bytes.end() || dram->second.second != Provenance::kModelled ||
+      !MayStayInL2(record, machine, dram->second.first))
+    return;
+  remarks.push_back(fmt::format(
+      "its {:.3g} MB fit L2, which is warm: how much of them goes through DRAM is known only if it "
+      "is counted; they pass L2 at least once",
+      dram->second.first / 1e6));
+  if (view.levels.empty() || std::ranges::count(view.levels, Level::kL2) > 0)
+    known.bytes.try_emplace(Level::kL2, dram->second);
+  known.bytes.erase(Level::kDram);
+}
+
 // Time at the compute roof or at one level's roof; the largest of these is the roof time.
 struct RoofTerm {
   double seconds = 0;
@@ -255,14 +280,6 @@ bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
   return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
 }
 
-// Returns whether a GPU call's compulsory bytes may all be in L2 when it begins: it is warm, and
-// they fit. How many of them go through DRAM is then unknown, also where the call takes longer.
-bool MayStayInL2(const TimedCall& call, double bytes) {
-  const auto l2 = call.machine.cache_bytes.find(Level::kL2);
-  return call.record.device == "gpu" && call.record.cache == "warm" &&
-         l2 != call.machine.cache_bytes.end() && bytes <= l2->second;
-}
-
 // Returns why bytes [byte] that were not measured are left out, if they are: the call is too fast
 // to have moved them, even if the ceiling is too slow. A specified rate excludes only DRAM traffic
 // that fits a cache; other points above their roof are drawn and reported.
@@ -272,11 +289,6 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
   if (from == Provenance::kMeasured) return std::nullopt;
   const double roof_seconds = LeastSeconds(call.ceiling, level, bytes);
   if (from == Provenance::kModelled && level == Level::kDram) {
-    if (MayStayInL2(call, bytes))
-      return Reason{fmt::format(
-          "left out at dram: its {:.3g} MB fit L2, which is warm, so how much of them goes through "
-          "DRAM is known only if it is counted",
-          bytes / 1e6)};
     if (!CachesRefute(call, bytes, roof_seconds)) return std::nullopt;
     return Reason{fmt::format(
         "left out at dram: its {:.3g} MB stay in a warm cache (moving them through DRAM would take "
@@ -616,7 +628,8 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
   }
   const auto sustained = SustainedIfSteady(record, *ceilings);
   if (sustained) ceilings = &*sustained;
-  const KnownWork known = BestKnown(record, view);
+  KnownWork known = BestKnown(record, view);
+  MoveToL2(record, *machine, view, known, placement.remarks);
   const RoofTimes times =
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement);
   placement.classic = PlaceClassic(known, times, *timing);
@@ -631,8 +644,9 @@ std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
   if (record.status != record::Status::kOk || ceilings == nullptr) return std::nullopt;
   const auto sustained = SustainedIfSteady(record, *ceilings);
   if (sustained) ceilings = &*sustained;
-  const KnownWork known = BestKnown(record, view);
+  KnownWork known = BestKnown(record, view);
   Placement unused;
+  MoveToL2(record, machine, view, known, unused.remarks);
   return PlaceInTime(record, known,
                      RoofTimesOf(record, known, seconds, machine, *ceilings, view, unused),
                      *ceilings, seconds);

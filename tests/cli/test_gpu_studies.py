@@ -25,6 +25,9 @@ def stored_run():
 class TestBesideTorch:
     def test_the_stored_times_give_the_stored_table(self):
         verify(run(f"{sys.executable} {TORCH}/gpu_beside_torch.py -o beside"), [exits(0)])
+        sides = " ".join(f"--{side} {TORCH}/queued/2026-11-26-h200-{name}.json" for side, name in (("run", "dlroof"), ("torch", "torch")))
+        verify(run(f"{sys.executable} {TORCH}/gpu_beside_torch.py {sides} -o later"), [exits(0)])
+        assert Path("later/summary.txt").read_text() == (TORCH / "queued/summary.txt").read_text()
         for name in ("table.csv", "summary.txt"):
             assert Path("beside", name).read_text() == (TORCH / name).read_text()
 
@@ -118,8 +121,16 @@ class TestQueuedColdCalls:
 class TestTwoEqualRuns:
     def test_the_stored_runs_give_the_stored_table(self):
         ran = run(f"{sys.executable} {AA}/gpu_a_a.py --dlroof {DLROOF} -o aa", timeout=120)
-        verify(ran, [exits(0), prints("dlroof compare, equal runs: exit [0-9]"), prints("one of 14 slower by 5 %")])
+        found = [prints("equal runs: exit 0, 14 same"), prints("one of 14 slower by 5 % .*it is called 14 slower"), prints("accused in 0 of 14")]
+        verify(ran, [exits(0), *found])
         assert Path("aa/table.csv").read_text() == (AA / "table.csv").read_text()
+
+    def test_queued_times_are_judged_too(self):
+        runs = AA / "queued/2026-11-26-h200-"
+        ran = run(f"{sys.executable} {AA}/gpu_a_a.py --dlroof {DLROOF} --a {runs}1.json --again {runs}2.json -o queued", timeout=120)
+        found = [prints("equal runs: exit 0, 26 same, 2 ambiguous"), prints("one of 28 slower by 5 % .*it is called 28 slower"), prints("accused in 0 of 28")]
+        verify(ran, [exits(0), *found])
+        assert Path("queued/summary.txt").read_text() == (AA / "queued/summary.txt").read_text()
 
     def test_the_gpus_own_time_repeats_and_that_with_the_launch_does_not(self):
         with open(AA / "table.csv", newline="") as file:
@@ -147,6 +158,13 @@ class TestTwoEqualRuns:
         assert planted["seconds"]["median"] == pytest.approx(1.05 * record["seconds"]["median"])
         assert planted["gpu"]["call_seconds"] == pytest.approx(1e-4 + 0.05 * record["seconds"]["median"])
         assert set(gpu_a_a.seconds_by_kind(planted)) == {"device", "call", "throughput", "graph"}
+
+
+def test_the_time_based_study_classifies_as_the_run_files_do(tmp_path):
+    study = STUDIES / "time-based-h200"
+    verify(run(f"{sys.executable} {study}/time_based_h200.py -o {tmp_path}"), [exits(0), prints("LSTMs bound by overhead: 96 of 96")])
+    for name in ("findings.md", "findings.txt"):
+        assert (tmp_path / name).read_text() == (study / name).read_text()
 
 
 def test_every_study_is_in_the_list():

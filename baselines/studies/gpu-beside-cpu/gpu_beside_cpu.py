@@ -17,13 +17,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 CPU = [ROOT / f"baselines/stored/zen5-2c/2026-11-22-{op}.json" for op in ("conv2d", "lstm")]
-GPU = [ROOT / f"baselines/studies/v100_published/{op}.json" for op in ("conv2d", "lstm")]
+GPU = [ROOT / f"baselines/stored/h200/2026-11-26-{op}.json" for op in ("conv2d", "lstm")]
 PRICES = HERE / "made_up_prices.json"
 LEVELS = ["l1", "l2", "l3", "dram"]  # nearest to the core first
 
 
 def key(record):
-    parts = record["name"].split("/")
+    parts = [part for part in record["name"].split("/") if part != "nchw"]  # the layout is the library's business
     return "/".join(parts[:1] + parts[3:])
 
 

@@ -33,11 +33,11 @@ TEST(TryAlgorithms, TheTableSaysWhichAreWrongAndComparesTimesWithTheFastestRight
   std::ostringstream out;
   WriteTrials(tried, out);
   EXPECT_EQ(out.str(), R"(Fake/gpu/none/fwd/f32/n1
-     time  / fastest     error  result  algorithm
-  1.00 ms      0.50x  6.78e+03   WRONG  engine 20
-  3.00 ms      1.50x      0.25   right  engine 1
-                                unused  engine 68: tensor cores round f32 inputs to tf32
-  2.00 ms      1.00x       0.5   right  engine 67
+     time / fastest    error result  algorithm
+  1.00 ms     0.50x 6.78e+03  WRONG  engine 20
+  3.00 ms     1.50x     0.25  right  engine 1
+                             unused  engine 68: tensor cores round f32 inputs to tf32
+  2.00 ms     1.00x      0.5  right  engine 67
 
 )");
   EXPECT_TRUE(EachHasARightAlgorithm(tried));

@@ -67,14 +67,14 @@ TEST(BenchmarkFlags, AMinimalTimeIsInSecondsOrInIterations) {
 
 TEST(DefaultFlags, YieldToTheUsers) {
   std::vector<std::string> none = {"x"};
-  BenchFlags flags;
-  AddDefaultFlags(none, flags);
-  EXPECT_TRUE(flags.default_min_time);
+  AddDefaultFlags(none);
   EXPECT_THAT(none, Contains("--benchmark_repetitions=9"));
   std::vector<std::string> own = {"x", "--benchmark_repetitions=2", "--benchmark_min_time=1"};
-  AddDefaultFlags(own, flags);
-  EXPECT_FALSE(flags.default_min_time);
+  AddDefaultFlags(own);
   EXPECT_EQ(own.size(), 3);
+  std::vector<std::string> gpu = {"x", "--dlroof_device=gpu1"};
+  AddDefaultFlags(gpu);
+  EXPECT_THAT(gpu, Contains(testing::StartsWith("--benchmark_min_time=0.005")));
 }
 
 std::optional<timing::StoppingRule> Rule(const std::vector<std::string>& own,

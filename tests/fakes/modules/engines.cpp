@@ -64,6 +64,10 @@ dlroof::gpu::GpuClock EngineClock(int) {
     if (while_running) while_running();
     return dlroof::gpu::GpuBatch{calls * call_seconds, 1.7e9};
   };
+  clock.queued = [](const dlroof::gpu::L2State&, const dlroof::gpu::Enqueue& call, int calls) {
+    call(nullptr);
+    return dlroof::gpu::QueuedCalls{std::vector<double>(calls, call_seconds), 1.7e9};
+  };
   clock.graph = [](const dlroof::gpu::Enqueue& call, int calls) -> std::function<double()> {
     return [call, calls] {
       call(nullptr);

@@ -142,7 +142,7 @@ TEST(WorkCounters, LabelRoundTripsTheOtherFacts) {
   Record read;
   ReadLabel(ToLabel(Sample()), {nullptr, "x"}, read);
   EXPECT_EQ(LabelFacts(read), LabelFacts(Sample()));
-  EXPECT_EQ(LabelFacts(read).size(), 8U);
+  EXPECT_EQ(LabelFacts(read).size(), 9U);
   EXPECT_EQ(ToLabel({}), "");
 }
 

@@ -24,7 +24,8 @@ TEST(GpuTimes, LstmsWithoutCountersAreBoundByOverheadOnAnH200) {
     EXPECT_EQ(placement.time->bound, Bound::kOverhead);
     EXPECT_THAT(placement.advice, Not(HasSubstr("blocking")));
     EXPECT_THAT(placement.advice, HasSubstr("in a CUDA graph"));
-    EXPECT_TRUE(placement.classic.empty()) << "its bytes came from L2";
+    ASSERT_EQ(placement.classic.size(), 1);
+    EXPECT_EQ(placement.classic[0].level, Level::kL2) << "its bytes come from L2";
   }
 }
 
@@ -36,6 +37,7 @@ machine::Machine Gpu() {
                               .sustained_per_second = 8e11,
                               .status = machine::CeilingStatus::kValidated};
   all.bytes[Level::kDram] = {.per_second = 1e11, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL2] = {.per_second = 4e11, .status = machine::CeilingStatus::kValidated};
   all.launch_seconds = 4e-6;
   all.overheads = {{machine::kQueuedOverhead, 2e-6}, {machine::kGraphNodeOverhead, 1e-6}};
   return gpu;
@@ -85,13 +87,17 @@ TEST(GpuTimes, WarmBytesThatFitL2AreNotOnTheDramRoof) {
   const auto gpu = Gpu();
   auto record = Timed(record::timed::kDevice);
   const auto warm = Place(record, &gpu);
-  EXPECT_TRUE(warm.classic.empty());
+  ASSERT_EQ(warm.classic.size(), 1);
+  EXPECT_EQ(warm.classic[0].level, Level::kL2);
+  EXPECT_DOUBLE_EQ(warm.time->memory_seconds.at(Level::kL2), 1e7 / 4e11);
+  EXPECT_FALSE(warm.time->memory_seconds.contains(Level::kDram));
+  EXPECT_TRUE(Place(record, &gpu, {.levels = {Level::kDram}}).classic.empty());
   EXPECT_THAT(warm.remarks, Contains(HasSubstr("fit L2, which is warm")));
   record.cache = "cold";
-  EXPECT_EQ(Place(record, &gpu).classic.size(), 1);
+  EXPECT_EQ(Place(record, &gpu).classic.at(0).level, Level::kDram);
   record.cache = "warm";
   record.work[Provenance::kModelled].bytes[Level::kDram] = 3e7;  // more than L2
-  EXPECT_EQ(Place(record, &gpu).classic.size(), 1);
+  EXPECT_EQ(Place(record, &gpu).classic.at(0).level, Level::kDram);
   record.work[Provenance::kModelled].bytes[Level::kDram] = 1e7;
   record.work[Provenance::kMeasured].bytes[Level::kDram] = 2e6;  // counted
   EXPECT_EQ(Place(record, &gpu).classic.at(0).bytes_from, Provenance::kMeasured);
