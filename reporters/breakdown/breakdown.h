@@ -109,8 +109,9 @@ Breakdown MakeBreakdown(const BreakdownFacts& facts);
 // Breaks down the time of a GPU call by its kernels; ignores `facts.parallel` and the
 // single-threaded times. If the kernels were not traced, the time of the call minus that of its
 // launches is the kernels' time, and kTail is known only if all launches are of one kernel. Returns
-// nullopt without kernels. Traced times that exceed the call are scaled to it. A kernel with w waves of thread blocks fills the GPU for w / ceil(w)
-// of its time (CUDA C++ Best Practices Guide, "Thread and Block Heuristics"); the rest is kTail.
+// nullopt without kernels. Traced times that exceed the call are scaled to it. A kernel with w
+// waves of thread blocks fills the GPU for w / ceil(w) of its time (CUDA C++ Best Practices Guide,
+// "Thread and Block Heuristics"); the rest is kTail.
 std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
                                           const std::vector<LaunchedKernel>& kernels);
 

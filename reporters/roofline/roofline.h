@@ -147,8 +147,7 @@ struct Placement {
 // Returns the cost [s] of one launch within the time that the record states: of a call on an idle
 // device, launch_seconds; of a queued call, the queued overhead; in a CUDA graph, that of a node.
 // Returns nullopt for the sum of kernel durations, which contain no launch, and for unknown costs.
-std::optional<double> LaunchCost(const record::Record& record,
-                                 const machine::CeilingSet& ceilings);
+std::optional<double> LaunchCost(const record::Record& record, const machine::CeilingSet& ceilings);
 
 // Places a record. If it has no time, work or matching ceilings, the placement is empty except for
 // remarks, which say what is missing.

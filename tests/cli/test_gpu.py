@@ -98,7 +98,10 @@ class TestASuiteOnTheGpu:
 def test_cupti_by_name_gives_its_reason_once_and_no_other_source_is_asked(copies):
     use("working")
     ran = gpu(SUITE + "--benchmark_filter=f32/n1c --dlroof_counters=cupti " + QUICK)
-    verify(ran, [record("n1", lambda r: r["status"] == "ok" and LOCKED in r["counting"] and all(note.get("source") in ("cupti", "graph") for note in r["counting"]))])
+    verify(
+        ran,
+        [record("n1", lambda r: r["status"] == "ok" and LOCKED in r["counting"] and all(note.get("source") in ("cupti", "graph") for note in r["counting"]))],
+    )
     assert "--dlroof_counters" not in ran.err
 
 

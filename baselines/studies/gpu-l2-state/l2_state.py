@@ -57,9 +57,7 @@ def measure(batch, path):
 
     calls = []
     hooks = [
-        m.register_forward_hook(lambda module, given, _: calls.append((module, tuple(given[0].shape))))
-        for m in model.modules()
-        if isinstance(m, nn.Conv2d)
+        m.register_forward_hook(lambda module, given, _: calls.append((module, tuple(given[0].shape)))) for m in model.modules() if isinstance(m, nn.Conv2d)
     ]
     with torch.no_grad():
         for _ in range(5):

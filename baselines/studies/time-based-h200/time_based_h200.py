@@ -130,21 +130,30 @@ def findings(records, machine, counted, out):
     print(f"LSTMs bound by overhead: {bound} of {len(lstms)}", file=out)
     graphs = sorted(p["call"] / p["graph"] for p in lstms.values() if p["call"] and p["graph"])
     if graphs:
-        print(f"launch-inclusive time of an LSTM / its time in a CUDA graph: median {statistics.median(graphs):.2f}, {graphs[0]:.2f} to {graphs[-1]:.2f}", file=out)
+        print(
+            f"launch-inclusive time of an LSTM / its time in a CUDA graph: median {statistics.median(graphs):.2f}, {graphs[0]:.2f} to {graphs[-1]:.2f}",
+            file=out,
+        )
     convs = {n: point(r, machine) for n, r in records.items() if n.startswith("Conv2D/")}
     bound = sum(p["class"] == "overhead" for p in convs.values())
     print(f"convolutions bound by overhead: {bound} of {len(convs)}", file=out)
     for kind in ("f16", "bf16", "tf32", "f32"):
         shares = sorted(p["share"] for n, p in convs.items() if f"/{kind}/" in n)
         if shares:
-            print(f"convolutions {kind}: {100 * shares[0]:.0f} to {100 * shares[-1]:.0f} % of their roof, median {100 * statistics.median(shares):.0f} %", file=out)
+            print(
+                f"convolutions {kind}: {100 * shares[0]:.0f} to {100 * shares[-1]:.0f} % of their roof, median {100 * statistics.median(shares):.0f} %",
+                file=out,
+            )
     for name, record in sorted(counted.items()):
         flops = record["work"].get("measured", {}).get("flops")
         if not flops or not sum(flops.values()):
             continue
         matrix = sum(count for pipe, count in flops.items() if pipe.endswith(".matrix"))
         useful = sum(record["work"]["modelled"]["flops"].values())
-        print(f"counted {name}: {100 * matrix / sum(flops.values()):.1f} % of FLOPs on tensor cores, {sum(flops.values()) / useful:.3f} executed / useful", file=out)
+        print(
+            f"counted {name}: {100 * matrix / sum(flops.values()):.1f} % of FLOPs on tensor cores, {sum(flops.values()) / useful:.3f} executed / useful",
+            file=out,
+        )
 
 
 def disagreements(records, machine):
