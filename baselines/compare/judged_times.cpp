@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 #include "baselines/compare/compare.h"
@@ -21,7 +22,8 @@ std::optional<record::Record> With(const record::Record& record, Field field, co
     if (!repetition.gpu || !((*repetition.gpu).*field)) return std::nullopt;
     repetition.seconds = *((*repetition.gpu).*field);
     // These times are the device's: of the reasons for noise, only its clock is left.
-    if (timed != record::timed::kCall) repetition.noisy = record::IsThrottled(*repetition.gpu);
+    if (std::string_view(timed) != record::timed::kCall)
+      repetition.noisy = record::IsThrottled(*repetition.gpu);
   }
   return copy;
 }

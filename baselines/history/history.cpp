@@ -73,12 +73,14 @@ std::string Dump(const json& value) {
 }
 
 // Returns the conventions that affect a time. A benchmark stays in its series if others change, for
-// example the counting of FLOPs.
-std::string TimeConventions(const record::RunFile& file) {
+// example the counting of FLOPs. Queued times of a GPU (`device_times`) are a series of their own,
+// beside those of older runs, which contain the launch.
+std::string TimeConventions(const record::RunFile& file, bool device_times) {
   const auto& all = record::Member(record::Member(file.context, "dlroof"), "conventions");
   json some = json::object();
   for (const char* key : {"cache", "data", "seconds"})
     if (const auto& text = record::Member(all, key); !text.is_null()) some[key] = text;
+  if (device_times) some["timed"] = record::timed::kDevice;
   return some.empty() ? "" : Dump(some);
 }
 
@@ -102,7 +104,7 @@ Series SeriesOf(const record::RunFile& file, const record::Record& record) {
 
 // A run in stored form. Add prepares it before it locks the database.
 struct Prepared {
-  std::string context, machines, conventions;
+  std::string context, machines, conventions, device_conventions;
   std::vector<Series> series;
   std::vector<PackedRecord> records;
   std::uint64_t hash = 0;
@@ -113,10 +115,13 @@ Prepared Prepare(const compare::NamedRun& run) {
   json machines = json::array();
   for (const auto& machine : run.file.machines) machines.push_back(machine::ToJson(machine));
   made.machines = Dump(machines);
-  made.conventions = TimeConventions(run.file);
+  made.conventions = TimeConventions(run.file, false);
+  made.device_conventions = TimeConventions(run.file, true);
   made.hash = HashOf(made.machines, HashOf(made.context));
   for (const auto& record : run.file.records) {
     made.series.push_back(SeriesOf(run.file, record));
+    const bool device_times = record.timed == record::timed::kDevice;
+    made.series.back().conventions = device_times ? made.device_conventions : made.conventions;
     made.records.push_back(Pack(record));
     made.hash =
         HashOf(made.records.back().repetitions, HashOf(made.records.back().facts, made.hash));
@@ -146,8 +151,9 @@ class Writer {
     return hash;
   }
 
-  std::int64_t IdOf(const Series& series, std::int64_t conventions, int& added) {
+  std::int64_t IdOf(const Series& series, int& added) {
     const int threads = series.threads.value_or(0);
+    const auto conventions = AddText(series.conventions);
     find_series_.With(series.name, series.fingerprint, threads, series.cache, conventions);
     if (find_series_.Next()) return find_series_.Integer(0);
     ++added;
@@ -264,11 +270,9 @@ Added History::Add(const compare::NamedRun& run) {
     return added;
   }
   Writer writer(*database_);
-  const auto conventions = writer.AddText(made.conventions);
   added.run = AddRun(*database_, run, made, writer.AddText(made.machines));
   for (std::size_t i = 0; i < made.records.size(); ++i)
-    writer.AddPoint(added.run, writer.IdOf(made.series[i], conventions, added.new_series),
-                    made.records[i]);
+    writer.AddPoint(added.run, writer.IdOf(made.series[i], added.new_series), made.records[i]);
   Guarded(*database_, [&] { adding.commit(); });
   return added;
 }

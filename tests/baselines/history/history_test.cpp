@@ -73,6 +73,8 @@ TEST_F(HistoryTest, SeriesDifferByWhatTheTimeDependsOn) {
   record::Record one_thread = fakes::Measured("n1", 1), warm = fakes::Measured("n1", 1);
   one_thread.threads = 1;
   warm.cache = "warm";
+  record::Record queued = fakes::Measured("n1", 1);
+  queued.timed = record::timed::kDevice;
   compare::NamedRun elsewhere = RunOn(4, {fakes::Measured("n1", 1)});
   elsewhere.file.machines[0].fingerprint = "11";
   compare::NamedRun seconds = RunOn(5, {fakes::Measured("n1", 1)});
@@ -83,8 +85,9 @@ TEST_F(HistoryTest, SeriesDifferByWhatTheTimeDependsOn) {
   history.Add(elsewhere);
   history.Add(seconds);
   history.Add(RunOn(6, {fakes::Measured("n1", 2)}));
+  history.Add(RunOn(7, {queued}));
   const auto all = history.SeriesNamed(fakes::Name("n1"));
-  ASSERT_EQ(all.size(), 5U);
+  ASSERT_EQ(all.size(), 6U);
   EXPECT_EQ(all[0].points, 2);  // days 1 and 6
 }
 
