@@ -193,9 +193,6 @@ bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std
 
 std::optional<double> DeviceSeconds(const record::Repetition& repetition, bool graph) {
   if (graph) return repetition.gpu ? repetition.gpu->graph_seconds : std::nullopt;
-  const bool launch_inclusive = repetition.gpu && !repetition.gpu->call_seconds;
-  if (launch_inclusive && repetition.gpu->throughput_seconds)
-    return repetition.gpu->throughput_seconds;
   return repetition.seconds;
 }
 

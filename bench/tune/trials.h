@@ -47,9 +47,8 @@ struct BenchTrialRequest {
   double timeout_seconds = 60;   // [s] for each answer of a process
 };
 
-// Returns the time of one call on the GPU [s]: in a CUDA graph if `graph`, else of a queued call
-// or, where calls cannot be queued, back to back or with the launch. Returns nothing if `graph` and
-// no graph was measured.
+// Returns the time of one call on the GPU [s]: in a CUDA graph if `graph`, else Repetition::seconds
+// (a queued call). Returns nothing if `graph` and no graph was measured.
 std::optional<double> DeviceSeconds(const record::Repetition& repetition, bool graph);
 
 // Returns the function that measures a block: each setting in a new process, one process at a time.

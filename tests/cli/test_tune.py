@@ -120,7 +120,6 @@ def test_bad_input_is_one_sentence():
     for arguments in (
         "",
         "LSTM/cpu/onednn/fwd_inference/f32/t1x",
-        "Conv2D/gpu/cudnn/fwd/f32/n1c8h8w8k8r3s3",
         f"{NAME} --env=lower=1",
         "--suite=none_such",
         f"--verify {NAME}",
