@@ -100,15 +100,15 @@ bool MayStayInL2(const record::Record& record, const machine::Machine& machine, 
 // Moves the compulsory bytes of such a call from DRAM to L2, through which every tensor passes at
 // least once, unless bytes of L2 are known.
 void MoveToL2(const record::Record& record, const machine::Machine& machine, const PlaceView& view,
-              KnownWork& known, std::vector<std::string>& remarks) {
+              KnownWork& known, std::vector<std::string>& asides) {
   const auto dram = known.bytes.find(Level::kDram);
   if (dram == known.bytes.end() || dram->second.second != Provenance::kModelled ||
       !MayStayInL2(record, machine, dram->second.first))
     return;
-  remarks.push_back(fmt::format(
-      "its {:.3g} MB fit L2, which is warm: how much of them goes through DRAM is known only if it "
-      "is counted; they pass L2 at least once",
-      dram->second.first / 1e6));
+  asides.emplace_back(
+      "its tensors fit L2, which is warm: how much of them goes through DRAM is known only if it "
+      "is "
+      "counted; they pass L2 at least once");
   if (view.levels.empty() || std::ranges::count(view.levels, Level::kL2) > 0)
     known.bytes.try_emplace(Level::kL2, dram->second);
   known.bytes.erase(Level::kDram);
@@ -629,7 +629,7 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
   const auto sustained = SustainedIfSteady(record, *ceilings);
   if (sustained) ceilings = &*sustained;
   KnownWork known = BestKnown(record, view);
-  MoveToL2(record, *machine, view, known, placement.remarks);
+  MoveToL2(record, *machine, view, known, placement.asides);
   const RoofTimes times =
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement);
   placement.classic = PlaceClassic(known, times, *timing);
@@ -646,7 +646,7 @@ std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
   if (sustained) ceilings = &*sustained;
   KnownWork known = BestKnown(record, view);
   Placement unused;
-  MoveToL2(record, machine, view, known, unused.remarks);
+  MoveToL2(record, machine, view, known, unused.asides);
   return PlaceInTime(record, known,
                      RoofTimesOf(record, known, seconds, machine, *ceilings, view, unused),
                      *ceilings, seconds);

@@ -138,7 +138,9 @@ struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
   std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
-  std::vector<std::string> asides;   // ceilings that failed validation but do not matter here
+  // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
+  // were placed at L2.
+  std::vector<std::string> asides;
   // Ceilings whose failed validation suppresses a number, with the reason of the failure.
   std::map<std::string, std::string> uncertain;
   std::string advice;  // one sentence; set by AddFindings if there is evidence

@@ -92,7 +92,7 @@ TEST(GpuTimes, WarmBytesThatFitL2AreNotOnTheDramRoof) {
   EXPECT_DOUBLE_EQ(warm.time->memory_seconds.at(Level::kL2), 1e7 / 4e11);
   EXPECT_FALSE(warm.time->memory_seconds.contains(Level::kDram));
   EXPECT_TRUE(Place(record, &gpu, {.levels = {Level::kDram}}).classic.empty());
-  EXPECT_THAT(warm.remarks, Contains(HasSubstr("fit L2, which is warm")));
+  EXPECT_THAT(warm.asides, Contains(HasSubstr("fit L2, which is warm")));
   record.cache = "cold";
   EXPECT_EQ(Place(record, &gpu).classic.at(0).level, Level::kDram);
   record.cache = "warm";
