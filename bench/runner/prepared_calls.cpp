@@ -30,6 +30,14 @@ std::vector<int> CpusOf(const std::vector<int>& cpus, int threads) {
   return used;
 }
 
+// Returns the algorithm and the names of its kernels, from which a traffic model reads the tiles.
+std::string AlgorithmAndKernels(const workload::PreparedCall& call) {
+  std::string text = call.algorithm;
+  if (call.gpu)
+    for (const auto& kernel : call.gpu->kernels) text += ", " + kernel;
+  return text;
+}
+
 CountRequest Request(const workload::Workload& workload, const workload::PreparedCall& call,
                      const workload::RunSettings& settings, const std::function<void()>& ready) {
   CountRequest request;
@@ -47,7 +55,7 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   if (workload.name.device == "gpu") {
     const workload::Op* const op = workload::FindOp(workload.name.op);
     if (op != nullptr && op->gpu_traffic)
-      request.model = op->gpu_traffic(workload.name, call.algorithm, settings.gpu);
+      request.model = op->gpu_traffic(workload.name, AlgorithmAndKernels(call), settings.gpu);
     return request;
   }
   request.model = [&call, state = workload.cache, threads = request.threads,

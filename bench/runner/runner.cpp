@@ -63,23 +63,28 @@ void AddSingleThreaded(const BenchmarkState& benchmark, const workload::RunSetti
     watched.AddInstructionsReason(counted.reason->text);
 }
 
-// Adds the kernels that the call launches, known without counters, and their number.
-void AddKernels(timing::Timer& timer, const workload::PreparedCall& call, Counting& counting) {
+// Returns the kernels that the call launches, known without counters, and their number. Tells the
+// call their names.
+Counting KernelsOf(timing::Timer& timer, workload::PreparedCall& call) {
   constexpr const char* kSource = "graph";
+  Counting counting;
   try {
     counting.kernels = timer.Kernels(call);
   } catch (const std::exception& error) {
     counting.notes.push_back(
         {kSource, {}, fmt::format("the call's kernels are not known: {}", error.what())});
-    return;
   }
-  if (counting.kernels.empty()) return;
+  if (counting.kernels.empty()) return counting;
   double launches = 0;
-  for (const auto& kernel : counting.kernels) launches += kernel.launches;
+  for (const auto& kernel : counting.kernels) {
+    launches += kernel.launches;
+    call.gpu.value().kernels.push_back(kernel.name);
+  }
   counting.work[Provenance::kMeasured].launches = launches;
   counting.notes.push_back({kSource, Provenance::kMeasured,
                             fmt::format("the call's CUDA graph has {:.0f} kernel node{}", launches,
                                         launches == 1 ? "" : "s")});
+  return counting;
 }
 
 // Prepares, verifies, counts and times benchmarks, and attaches their results.
@@ -255,12 +260,20 @@ class Runner {
     else
       SkipWrongEngines(benchmark.wrong_engines, call);
     benchmark.wrong_engines = call.wrong_engines;
-    if (!benchmark.counting)
+    Counting kernels;
+    if (workload.name.device == "gpu") {
+      call.run();  // a graph cannot capture first-time work of the library
+      kernels = KernelsOf(calls_.TimerOf(workload), call);
+    }
+    if (!benchmark.counting) {
       benchmark.counting =
           Count(workload, call, calls_.CountsLater(workload) ? "model" : settings_.counters);
+      auto& counting = *benchmark.counting;
+      if (!kernels.kernels.empty()) counting.kernels = kernels.kernels;
+      counting.notes.insert(counting.notes.end(), kernels.notes.begin(), kernels.notes.end());
+      for (const auto& [from, work] : kernels.work) counting.work[from].launches = work.launches;
+    }
     call.run();  // first-time work of the library stays out of the timing
-    if (workload.name.device == "gpu")
-      AddKernels(calls_.TimerOf(workload), call, *benchmark.counting);
     if (!benchmark.calls_per_part)
       benchmark.calls_per_part = calls_.TimerOf(workload).CallsPerPart(call);
     prepared_ = &benchmark;

@@ -74,6 +74,8 @@ struct GpuCapabilities {
   std::function<std::vector<gpu::Enqueue>(int copies)> rotated;
   // The thread blocks wait for each other, so all must be resident on the GPU at once.
   bool blocks_wait = false;
+  // Names of the kernels that a call launches, if they are known (Timer::Kernels).
+  std::vector<std::string> kernels;
 };
 
 // A call whose memory is filled with seeded data and whose algorithm is chosen. Owns all memory

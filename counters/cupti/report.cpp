@@ -201,8 +201,6 @@ std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread
 
 namespace {
 
-constexpr size_t kLongestName = 80;  // [columns]
-
 std::string PeakText(const CuptiCounts& counts) {
   std::string text;
   for (const auto& [pipe, peak] : counts.tensor_peaks)
@@ -409,7 +407,6 @@ std::string KernelName(const std::string& symbol) {
       break;
     }
   }
-  if (name.size() > kLongestName) name = name.substr(0, kLongestName - 3) + "...";
   return name;
 }
 

@@ -80,7 +80,7 @@ std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches)
 std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
                                             const std::optional<GpuCapacity>& gpu);
 
-// Returns a kernel's demangled name in at most 80 columns, if possible without types.
+// Returns a kernel's demangled name without its parameters.
 std::string KernelName(const std::string& symbol);
 
 // Returns a table for the user: all chips with the passes of each type of call if `chip` is empty,

@@ -246,7 +246,7 @@ TEST(KernelName, IsWhatItsAuthorWrote) {
   EXPECT_EQ(KernelName("_Z6fillKKPfi"), "fillKK");
   EXPECT_EQ(KernelName("sm90_xmma_fprop_implicit_gemm"), "sm90_xmma_fprop_implicit_gemm");
   EXPECT_EQ(KernelName("void gemm<(Layout)1, float>(float*, int)"), "gemm<(Layout)1, float>");
-  EXPECT_EQ(KernelName(std::string(200, 'k')).size(), 80U);
+  EXPECT_EQ(KernelName(std::string(200, 'k')), std::string(200, 'k'));  // reports shorten it
 }
 
 constexpr GpuCapacity kH200 = {90, 132, 228 << 10};
