@@ -276,7 +276,7 @@ def test_markdown_keeps_a_nasty_name():
     assert re.sub(r"&#(\d+);", lambda number: chr(int(number.group(1))), cell) == NASTY
 
 
-STORED = sorted(ROOT.glob("baselines/stored/*/*.json"))
+STORED = [path for path in sorted(ROOT.glob("baselines/stored/*/*.json")) if '"schema":1' in path.read_text().replace(" ", "")]
 
 
 def as_schema_2(run):
