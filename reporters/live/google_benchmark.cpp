@@ -203,10 +203,10 @@ void TerminalReporter::Finalize() {
           record, roofline::Place(record, record::MachineFor(session_.file(), record)),
           name_width_);
   }
-  terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
-  terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
   const auto run = roofline::PlaceRun(session_.file());
   terminal::WriteSpreadMeaning(run, GetOutputStream());
+  terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
+  terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
   terminal::WriteCaveats(run, GetOutputStream());
   terminal::WriteModels(run.models, 0, GetOutputStream());
   terminal::WriteHeuristics(session_.file().records, GetOutputStream());
