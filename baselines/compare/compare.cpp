@@ -187,6 +187,20 @@ class Comparing {
     bool device_time = false;         // by a GPU's clock, without the host
   };
 
+  // Sets what the row shows of the judged times. The contender's time is shown uncorrected.
+  static void Describe(const Side& base, const Side& contender,
+                       const std::optional<JudgedTimes>& chosen, Comparison& row) {
+    row.base_seconds = base.median;
+    row.contender_seconds = contender.median;
+    row.base_fraction = base.fraction;
+    row.contender_fraction = contender.fraction;
+    row.specified_roof = base.specified_roof || contender.specified_roof;
+    if (!chosen) return;
+    row.added_seconds = chosen->added_seconds;
+    if (!row.added_seconds) row.timed = chosen->timed;
+    if (row.added_seconds && row.contender_seconds) *row.contender_seconds -= *row.added_seconds;
+  }
+
   // Returns the row's ratios, or sets its reason and returns nothing if it cannot be judged.
   std::optional<Measured> Measure(Comparison& row) const {
     const auto* base_machine = record::MachineFor(base_.file, *row.base);
@@ -198,20 +212,11 @@ class Comparing {
       row.reason = error.what();
       return std::nullopt;
     }
-    if (chosen && chosen->added_seconds)
-      row.added_seconds = chosen->added_seconds;
-    else if (chosen)
-      row.timed = chosen->timed;
     const record::Record& base_record = chosen ? chosen->base : *row.base;
     const record::Record& contender_record = chosen ? chosen->contender : *row.contender;
     const Side base = SideOf(base_record, base_machine),
                contender = SideOf(contender_record, contender_machine);
-    row.base_seconds = base.median;
-    row.contender_seconds = contender.median;
-    if (row.added_seconds && row.contender_seconds) *row.contender_seconds -= *row.added_seconds;
-    row.base_fraction = base.fraction;
-    row.contender_fraction = contender.fraction;
-    row.specified_roof = base.specified_roof || contender.specified_roof;
+    Describe(base, contender, chosen, row);
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine);
     std::optional<double> p_value;
     const auto shift = ShiftOf(row, {base_record, base}, {contender_record, contender}, p_value);

@@ -356,6 +356,28 @@ void GpuTimer::Begin(const workload::PreparedCall& call) {
         LoadUntilSteady(*clock_, enqueue, TimeOnce(*clock_, enqueue, cache_), cache_, options_.now);
 }
 
+// Samples the other times of a call of `seconds`, during which the SMs ran at `clock_hz`.
+SampledGpu GpuTimer::Sample(const gpu::Enqueue& enqueue, double seconds,
+                            std::optional<double> clock_hz) {
+  auto sampled = SampleGpu(*clock_, enqueue, seconds, cache_, ++repetitions_);
+  auto& [sample, reason] = sampled;
+  std::vector<std::string> notes;
+  if (!queued_->CanQueue()) {
+    sample.call_seconds.reset();
+    notes.emplace_back(
+        "the call cannot be queued: it waits for the GPU, or it launches more than the GPU's queue "
+        "holds. Its time includes the launch");
+  }
+  if (reason) notes.push_back(reason->text);
+  if (clock_hz) sample.clock_hz = clock_hz;
+  if (options_.clock_hz)
+    notes.push_back(LockedClockText(*options_.clock_hz, sample.clock_hz, unlocked_));
+  if (!notes.empty()) reason = Reason{fmt::format("{}", fmt::join(notes, "; "))};
+  sample.empty_seconds = empty_seconds_;
+  sample.steady_seconds = steady_seconds_;
+  return sampled;
+}
+
 // Google Benchmark's time is the median call times the number of calls.
 TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
                          std::int64_t) {
@@ -384,22 +406,8 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   state.SetIterationTime(seconds * iterations);
   timed.repetition.seconds = seconds;
   if (IsAttempt(state.iterations(), seconds * iterations, spent.wall)) return timed;
-  auto [sample, reason] = SampleGpu(*clock_, enqueue, seconds, cache_, ++repetitions_);
+  auto [sample, reason] = Sample(enqueue, seconds, clock_hz);
   if (reason) timed.note = reason->text;
-  if (!queued_->CanQueue()) {
-    sample.call_seconds.reset();
-    timed.note =
-        "the call cannot be queued: it waits for the GPU, or it launches more than the "
-        "GPU's queue holds. Its time includes the launch" +
-        (timed.note ? "; " + *timed.note : "");
-  }
-  if (clock_hz) sample.clock_hz = clock_hz;
-  if (options_.clock_hz) {
-    const auto text = LockedClockText(*options_.clock_hz, sample.clock_hz, unlocked_);
-    timed.note = timed.note ? *timed.note + "; " + text : text;
-  }
-  sample.empty_seconds = empty_seconds_;
-  sample.steady_seconds = steady_seconds_;
   sample.host_seconds = spent.wall / iterations;
   for (const auto& [key, value] : record::ToCounters(sample)) state.counters[key] = value;
   timed.repetition.gpu = std::make_shared<const record::GpuSample>(sample);

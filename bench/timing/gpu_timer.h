@@ -115,7 +115,7 @@ class GpuTimer : public Timer {
  public:
   // `open` is called before the first GPU benchmark; it may be empty.
   GpuTimer(std::function<gpu::GpuClock()> open, GpuTiming options)
-      : open_(std::move(open)), options_(options) {}
+      : open_(std::move(open)), options_(std::move(options)) {}
 
   int Threads(const workload::Workload& workload, int threads_of_run) const override;
   void Open() override;
@@ -133,6 +133,7 @@ class GpuTimer : public Timer {
  private:
   bool IsAttempt(std::int64_t iterations, double gpu_seconds, double host_seconds);
   void Begin(const workload::PreparedCall& call);
+  SampledGpu Sample(const gpu::Enqueue& enqueue, double seconds, std::optional<double> clock_hz);
 
   std::function<gpu::GpuClock()> open_;
   GpuTiming options_;

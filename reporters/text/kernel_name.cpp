@@ -315,7 +315,8 @@ std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names,
         numbers.try_emplace(name, static_cast<int>(numbers.size()) + 1).first->second;
     if (number > 1) {
       const auto mark = fmt::format(" #{}", number);
-      text = ShortenMiddle(text, std::max(1, width - TextWidth(mark))) + mark;
+      text = ShortenMiddle(text, std::max(1, width - TextWidth(mark)));
+      text += mark;
     }
     texts.push_back(std::move(text));
   }
