@@ -117,13 +117,7 @@ def test_goes_on_after_an_end(how, code):
 
 
 def test_bad_input_is_one_sentence():
-    for arguments in (
-        "",
-        "LSTM/cpu/onednn/fwd_inference/f32/t1x",
-        f"{NAME} --env=lower=1",
-        "--suite=none_such",
-        f"--verify {NAME}",
-    ):
+    for arguments in ("", "LSTM/cpu/onednn/fwd_inference/f32/t1x", f"{NAME} --env=lower=1", "--suite=none_such", f"--verify {NAME}"):
         verify(run(f"dlroof tune {arguments} --machine=none"), [one_sentence])
     Path("foreign.json").write_text("{}")
     verify(run("dlroof tune foreign.json"), [one_sentence, says("expected a file of dlroof tune")])
