@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace dlroof::gpu {
@@ -229,7 +230,7 @@ std::optional<std::string> Nvml::DriverVersion() const {
 std::optional<Reason> Nvml::LockClock(double hz) const {
   if (!session_ || session_->lock == nullptr || session_->unlock == nullptr)
     return Reason{"NVML cannot lock clocks here"};
-  const auto megahertz = static_cast<unsigned>(hz / 1e6 + 0.5);
+  const auto megahertz = static_cast<unsigned>(std::lround(hz / 1e6));
   const int status = session_->lock(session_->device, megahertz, megahertz);
   if (status == 0) return std::nullopt;
   return Reason{fmt::format("NVML: {}", session_->error != nullptr
