@@ -23,7 +23,7 @@ namespace {
 constexpr double kLeastInCycles = 0.5;
 
 // [1] Deviation between runs of a GPU's own times: two equal runs of 28 convolutions on an H100
-// differed by 0.33 % in the median (queued) and 0.25 % (in graphs), on an H200 of 14 by 0.13 %
+// differed by 0.32 % in the median (queued) and 0.22 % (in graphs), on an H200 of 14 by 0.13 %
 // (baselines/studies/gpu-a-a).
 constexpr double kUsualDeviceNoise = 0.005;
 
