@@ -28,8 +28,9 @@ inline constexpr double kCounterTolerance = 0.05;
 
 // Returns the changes, the best explanation first: algorithm, FLOPs per pipe, bytes per level,
 // launches, clock, noisy repetitions. FLOPs, bytes and launches are compared by the most trusted
-// provenance that both records have. The clock is that of a GPU's SMs in clean repetitions if both
-// runs have it, else the clock at which the ceilings were measured. Machines may be null.
+// provenance that both records have. The clocks are compared by a GPU's SMs in clean repetitions if
+// both runs have them, otherwise by those at which the ceilings were measured. Machines may be
+// null.
 std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
                                 const record::Record& contender,
                                 const machine::Machine* contender_machine);

@@ -96,7 +96,8 @@ struct SideTotals {
 };
 
 struct ProgramPair {
-  bool per_step = false;                   // false: of the whole logs, if a program has no steps
+  // Whether the times are those of one step. If a program has no steps, they are of whole logs.
+  bool per_step = false;
   std::vector<ProblemRow> rows;            // in both programs, the largest time difference first
   std::vector<ProblemRow> only_a, only_b;  // in one program, the longest first
   std::vector<KindRow> kinds;              // the longest first

@@ -103,7 +103,7 @@ struct ScaleRow {
   StepSeconds step;
   double samples_per_second_none = 0, samples_per_second_bucketed = 0;  // [1/s] of all nodes
   double samples_per_second_full = 0;
-  std::optional<double> efficiency;  // [1] bucketed throughput per node / that of a single node
+  std::optional<double> efficiency;  // [1] bucketed rate / (nodes x the rate of one node)
 };
 
 // Returns a row per number of nodes, each node with `batch` samples per step. Returns no rows if
@@ -120,7 +120,7 @@ std::vector<ScaleRow> StrongScaling(const ScaledCluster& cluster, double batch,
 // nodes, at the speed of `batch`; nothing if `batch` is outside the measured batch sizes.
 std::optional<double> HidingBatch(const ScaledCluster& cluster, double batch);
 
-// Returns the least time of an allreduce of the gradients [s]: that of two nodes.
+// Returns the time of an allreduce of the gradients between two nodes [s]. More nodes take longer.
 double NetworkFloor(const ScaledCluster& cluster);
 
 enum class Overlap { kNone, kBucketed, kFull };
