@@ -300,6 +300,7 @@ std::optional<machine::Machine> MachineOf(const ProfileRequest& request, std::os
   if (request.machine == "none") return std::nullopt;
   if (request.machine) return machine_file::ReadMachineFile(*request.machine);
   machine_file::MachineOptions options;
+  options.needs.emplace();
   if (request.threads) options.threads = {*request.threads};
   machine::ProgressPrinter progress(messages, machine::StderrIsTerminal());
   options.progress = std::ref(progress);

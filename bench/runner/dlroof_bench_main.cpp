@@ -12,6 +12,7 @@
 #include "bench/gpu_loader/loader.h"
 #include "bench/runner/algorithm_trials.h"
 #include "bench/runner/bench_flags.h"
+#include "bench/runner/needed_pipes.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/runner/run_context.h"
 #include "bench/runner/runner.h"
@@ -156,6 +157,16 @@ void PrintGpuReason(const Devices& devices) {
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
+// Returns the pipes under whose roofs the selected CPU benchmarks may be placed.
+std::set<std::string> PipesOf(const std::vector<workload::Workload>& workloads,
+                              const std::string& filter) {
+  std::set<std::string> pipes;
+  for (const auto& workload : workloads)
+    if (workload.name.device == "cpu" && Runs(workload, filter))
+      pipes.merge(NeededPipes(workload.name.type, workload::ToText(workload.name)));
+  return pipes;
+}
+
 // Returns the machines (ceilings) of all devices that have benchmarks.
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
                                        const std::vector<workload::Workload>& workloads,
@@ -168,6 +179,7 @@ std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vecto
   options.progress = std::ref(progress);
   std::vector<machine::Machine> machines;
   options.file = MachineFile(flags, "cpu");
+  options.needs = PipesOf(workloads, flags.filter);
   if (Runs(workloads, "cpu", flags.filter))
     machines.push_back(machine_file::CachedOrMeasuredCpu(options, std::cerr));
   PrintGpuReason(devices);

@@ -305,6 +305,7 @@ void OpenRun::FindCeilings() {
     machine_file::MachineOptions options;
     options.threads =
         ThreadsOf(listed, request_.arguments, static_cast<int>(cpu::ThisCpu().allowed.size()));
+    options.needs.emplace();
     options.live_check = FlagValue(request_.arguments, "dlroof_live_check") != "false";
     machine::ProgressPrinter progress(log_, machine::StderrIsTerminal());
     options.progress = std::ref(progress);
