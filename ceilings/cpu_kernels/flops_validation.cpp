@@ -51,11 +51,14 @@ struct KnownCore {
 constexpr std::optional<double> kUnknown;
 constexpr double kGoldenCovePairs = 1.36;  // [1/cycle] 0.907 of 1.5
 constexpr KnownCore kCores[] = {
-    {"AuthenticAMD", 25, 0x10, 0x1f, {2, 1, 2, 1}},           // Genoa
-    {"AuthenticAMD", 25, 0x60, 0x7f, {2, 1, 2, 1}},           // Raphael, Phoenix
-    {"AuthenticAMD", 25, 0xa0, 0xaf, {2, 1, 2, 1}},           // Bergamo, Siena
-    {"AuthenticAMD", 26, 0x00, 0x1f, {2, 2, 2, 2}},           // Turin
-    {"GenuineIntel", 6, 85, 85, {2, kUnknown, 1, kUnknown}},  // Skylake-SP to Cooper Lake
+    {"AuthenticAMD", 23, 0x30, 0x7f, {2, kUnknown, 2, kUnknown}},  // Zen 2
+    {"AuthenticAMD", 25, 0x00, 0x0f, {2, kUnknown, 2, kUnknown}},  // Milan
+    {"AuthenticAMD", 25, 0x20, 0x5f, {2, kUnknown, 2, kUnknown}},  // Vermeer, Cezanne
+    {"AuthenticAMD", 25, 0x10, 0x1f, {2, 1, 2, 1}},                // Genoa
+    {"AuthenticAMD", 25, 0x60, 0x7f, {2, 1, 2, 1}},                // Raphael, Phoenix
+    {"AuthenticAMD", 25, 0xa0, 0xaf, {2, 1, 2, 1}},                // Bergamo, Siena
+    {"AuthenticAMD", 26, 0x00, 0x1f, {2, 2, 2, 2}},                // Turin
+    {"GenuineIntel", 6, 85, 85, {2, kUnknown, 1, kUnknown}},       // Skylake-SP to Cooper Lake
     {"GenuineIntel", 6, 143, 143, {2, 2, kGoldenCovePairs, kUnknown}},
     {"GenuineIntel", 6, 173, 174, {2, 2, kUnknown, kUnknown}},
     {"GenuineIntel", 6, 207, 207, {2, 2, kGoldenCovePairs, kUnknown}},

@@ -30,12 +30,13 @@ struct CoreRates {
 };
 
 // Returns the rates for the CPU's vendor, family and model; all are absent for unknown CPUs.
-// Sources: AMD Software Optimization Guides for Zen 4 (57647) and Zen 5 (58455): two multipliers
-// and two adders, of 256 bit in Zen 4 and 512 bit in Zen 5 servers (confirmed on family 26 model
-// 2). Intel Optimization Reference Manual (248966): two units of 256 bit since Haswell (confirmed
-// on family 6 model 85, whose products differ at 512 bit), two of 512 bit in Sapphire, Emerald and
-// Granite Rapids. Their multiply and add pairs share three ports, of which Golden Cove's scheduler
-// used 0.905 to 0.909 in every measurement (family 6 model 207, SSE and AVX).
+// Sources: AMD Software Optimization Guides for Zen 2 (56305), Zen 3 (56665), Zen 4 (57647) and
+// Zen 5 (58455): two multipliers and two adders, of 256 bit up to Zen 4 and 512 bit in Zen 5
+// servers (confirmed on family 25 model 1 and family 26 model 2). Intel Optimization Reference
+// Manual (248966): two units of 256 bit since Haswell (confirmed on family 6 model 85, whose
+// products differ at 512 bit), two of 512 bit in Sapphire, Emerald and Granite Rapids. Their
+// multiply and add pairs share three ports, of which Golden Cove's scheduler used 0.905 to 0.909 in
+// every measurement (family 6 model 207, SSE and AVX).
 CoreRates RatesOf(const cpu::Cpu& cpu);
 
 // Returns the possible rates [step/cycle] of the kernel on one core, ascending: the known rate in

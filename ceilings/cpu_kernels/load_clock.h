@@ -23,8 +23,8 @@ struct ClockTrial {
 // Returns the index of the shortest chain that counts cycles beside the kernel, or nothing.
 // `kernel_seconds` [s] is the kernel's own iteration without a chain; the chain must be at least 4
 // % longer. With `shares_ports` the kernel's instructions may take the chain's port (vectors of up
-// to 32 bytes on Intel's cores) and delay it: then the next longer chain must need the same time
-// per multiplication within 1.5 %. Pure.
+// to 32 bytes on Intel's cores) and delay it: then no longer chain may need less time per
+// multiplication by more than 1.5 %. Pure.
 std::optional<std::size_t> ChooseClock(double kernel_seconds, const std::vector<ClockTrial>& trials,
                                        bool shares_ports);
 
