@@ -27,9 +27,8 @@ std::optional<ComponentKind> Largest(const workload::Workload& workload,
 }
 
 void AddLimitReason(const ExplainOptions& options, timing::WatchedCalls& watched) {
-  watched.AddInstructionsReason(
-      fmt::format("the {:g} s for this benchmark were over before them ({})",
-                  options.limit_seconds.value(), kHowToMeasureAll));
+  watched.AddInstructionsReason(fmt::format("the limit of {:g} s for this benchmark was over ({})",
+                                            options.limit_seconds.value(), kHowToMeasureAll));
 }
 
 // Counts by callgrind what single steps could not count.

@@ -128,9 +128,9 @@ TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
   EXPECT_THAT(seen.parts, IsEmpty());
   ASSERT_TRUE(seen.profile) << "the profile of the regions stays";
   EXPECT_FALSE(seen.profile->single_thread_seconds);
-  EXPECT_EQ(seen.profile->instructions_reason.value().text,
-            "the 25 s for this benchmark were over before them (dlroof explain --thorough measures "
-            "them)");
+  EXPECT_EQ(
+      seen.profile->instructions_reason.value().text,
+      "the limit of 25 s for this benchmark was over (dlroof explain --thorough measures them)");
 }
 
 // The clock jumps past the limit when the call on one thread is prepared.
