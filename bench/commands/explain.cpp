@@ -163,7 +163,7 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
   auto* thorough = command->add_flag(
       "--thorough", flags->thorough,
       "measure also what cannot change the advice, without a limit: times with near and far "
-      "tensors, and instructions by single steps or callgrind (a minute per benchmark)");
+      "tensors, and instructions by single steps or callgrind (half a minute per benchmark)");
   command
       ->add_option("--seconds", flags->seconds,
                    "[s] limit for each benchmark (default 25); what can change the advice is "
