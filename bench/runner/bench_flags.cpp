@@ -146,7 +146,12 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
                "stores where the time goes, and dlroof explain FILE shows it");
   app.add_flag("--dlroof_instructions", flags.instructions,
                "with --dlroof_explain: if the hardware cannot count a call's instructions, count "
-               "them by single steps or callgrind (about 10 s per benchmark)");
+               "them by single steps or callgrind (some 10 s of CPU time per benchmark)");
+  app.add_option("--dlroof_explain_seconds", flags.explain_seconds,
+                 "[s] with --dlroof_explain: limit for each benchmark; the times of near and far "
+                 "tensors and the instructions are measured only if they can change the advice")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
   app.add_flag("--dlroof_energy", flags.energy,
                "after all benchmarks, measure the energy of each call if the machine has energy "
                "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU");
@@ -176,7 +181,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
   app.add_flag("--dlroof_verbose,--verbose", flags.verbose,
                "name each unsupported benchmark instead of one line per reason");
-  // Set by `dlroof run --ab` only, so --help does not list it.
+  // The other programs of dlroof set these two, so --help does not list them.
+  app.add_option("--dlroof_progress", flags.progress_pipe)->group("");
   app.add_option_function<std::vector<int>>(
          "--dlroof_turns",
          [&](const std::vector<int>& pipes) {

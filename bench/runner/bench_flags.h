@@ -38,6 +38,8 @@ struct BenchFlags {
   timing::StoppingRule stop;  // `repetitions` is set by --benchmark_repetitions
   bool keep_noisy = false;
   bool explain = false, instructions = false;
+  std::optional<double> explain_seconds;  // [s] for each benchmark; see ExplainOptions
+  std::optional<int> progress_pipe;       // descriptor for WriteProgress
   bool energy = false;
   std::optional<double> meter_seconds;  // [s] time to repeat each call for the node's power meter
   std::optional<std::string> html_file;

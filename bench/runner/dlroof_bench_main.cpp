@@ -6,14 +6,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <set>
 #include <sstream>
 
 #include "bench/gpu_loader/loader.h"
 #include "bench/runner/algorithm_trials.h"
 #include "bench/runner/bench_flags.h"
+#include "bench/runner/explain_pass.h"
 #include "bench/runner/needed_pipes.h"
 #include "bench/runner/prepared_calls.h"
+#include "bench/runner/progress_pipe.h"
 #include "bench/runner/run_context.h"
 #include "bench/runner/runner.h"
 #include "bench/suites/suite_selection.h"
@@ -97,18 +100,6 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
   return suites;
 }
 
-// Returns the thread counts for which ceilings are needed: 1 (the HTML page compares one thread
-// with all), the run's, and those in benchmark names that do not exceed the number of CPUs.
-std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
-                              const workload::RunSettings& settings) {
-  std::set<int> counts = {1, settings.threads};
-  for (const workload::Workload& workload : workloads)
-    if (workload.name.device == "cpu" && workload.threads &&
-        static_cast<size_t>(*workload.threads) <= settings.cpus.size())
-      counts.insert(*workload.threads);
-  return {counts.begin(), counts.end()};
-}
-
 // Returns whether --benchmark_filter selects the benchmark. Google Benchmark matches names with
 // "/real_time" or "/manual_time" appended.
 bool Runs(const workload::Workload& workload, const std::string& filter) {
@@ -122,6 +113,22 @@ bool Runs(const std::vector<workload::Workload>& workloads, const std::string& d
   return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
     return workload.name.device == device && Runs(workload, filter);
   });
+}
+
+// Returns the thread counts for which ceilings are needed: 1 (the HTML page compares one thread
+// with all, and a breakdown's calls on one thread are judged by them), the run's, and those in
+// benchmark names that do not exceed the number of CPUs. In an --dlroof_explain run, the run's
+// count is left out if every benchmark has its own.
+std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
+                              const workload::RunSettings& settings, const BenchFlags& flags) {
+  std::set<int> counts = {1};
+  if (!flags.explain) counts.insert(settings.threads);
+  for (const workload::Workload& workload : workloads)
+    if (const int threads = workload.threads.value_or(settings.threads);
+        workload.name.device == "cpu" && static_cast<size_t>(threads) <= settings.cpus.size() &&
+        (!flags.explain || Runs(workload, flags.filter)))
+      counts.insert(threads);
+  return {counts.begin(), counts.end()};
 }
 
 // Throws BadInput if a device has two files, or if a GPU has a file but no GPU can be used.
@@ -167,6 +174,16 @@ std::set<std::string> PipesOf(const std::vector<workload::Workload>& workloads,
   return pipes;
 }
 
+// Returns a function that reports progress to the program that started this one, or on stderr.
+ProgressFunction ProgressOf(const BenchFlags& flags) {
+  if (flags.progress_pipe)
+    return [pipe = *flags.progress_pipe](const machine::MeasureProgress& progress) {
+      WriteProgress(pipe, progress);
+    };
+  auto printer = std::make_shared<machine::ProgressPrinter>(std::cerr, machine::StderrIsTerminal());
+  return [printer](const machine::MeasureProgress& progress) { (*printer)(progress); };
+}
+
 // Returns the machines (ceilings) of all devices that have benchmarks.
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
                                        const std::vector<workload::Workload>& workloads,
@@ -175,8 +192,7 @@ std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vecto
   machine_file::MachineOptions options;
   options.threads = threads;
   options.live_check = flags.live_check;
-  machine::ProgressPrinter progress(std::cerr, machine::StderrIsTerminal());
-  options.progress = std::ref(progress);
+  options.progress = ProgressOf(flags);
   std::vector<machine::Machine> machines;
   options.file = MachineFile(flags, "cpu");
   options.needs = PipesOf(workloads, flags.filter);
@@ -256,9 +272,34 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Wor
   return pass;
 }
 
-// [s] CPU time per call for single steps, enough for 1.2 to 2.4 million instructions. Callgrind,
-// which counts longer calls, takes about as long.
-constexpr double kMostStepSeconds = 8;
+// Returns the largest component of the breakdown of a record of the session with this profile.
+std::optional<breakdown::ComponentKind> LargestComponent(const live::Session& session,
+                                                         const std::string& name,
+                                                         const ParallelTime& profile) {
+  const auto& file = session.file();
+  const auto found = std::ranges::find(file.records, name, &record::Record::name);
+  if (found == file.records.end()) return std::nullopt;
+  auto record = roofline::Written(*found);
+  record.parallel = profile;
+  const auto placed = roofline::PlaceWritten(record, record::MachineFor(file, record));
+  const auto* largest = placed.breakdown ? placed.breakdown->Largest() : nullptr;
+  if (largest == nullptr) return std::nullopt;
+  return largest->kind;
+}
+
+// The returned options refer to `session`.
+std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags,
+                                               const live::Session& session) {
+  if (!flags.explain) return std::nullopt;
+  return ExplainOptions{.limit_seconds = flags.explain_seconds,
+                        .instructions = flags.instructions,
+                        .largest =
+                            [&session](const std::string& name, const ParallelTime& profile) {
+                              return LargestComponent(session, name, profile);
+                            },
+                        .progress = ProgressOf(flags),
+                        .reports_timing = flags.progress_pipe.has_value()};
+}
 
 timing::GpuTiming GpuTimingOf(const BenchFlags& flags) {
   timing::GpuTiming timing{.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
@@ -276,8 +317,9 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workl
           .gpu = GpuTimingOf(flags),
           .stop = RuleFrom(flags),
           .keep_noisy = flags.keep_noisy,
-          .explain = flags.explain,
-          .step_seconds = flags.instructions ? std::optional(kMostStepSeconds) : std::nullopt,
+          .explain = ExplainOptionsOf(flags, session),
+          .benchmarks = static_cast<int>(std::ranges::count_if(
+              workloads, [&](const auto& workload) { return Runs(workload, flags.filter); })),
           .energy = EnergyPassOf(flags, workloads)};
 }
 
@@ -348,7 +390,7 @@ int Run(std::vector<std::string> args) {
   const auto workloads = suites::WorkloadsOf(suites);
   if (flags.algorithm == kEveryAlgorithm)
     return TryEveryAlgorithm(workloads, settings, flags, devices);
-  const auto threads = ThreadCounts(workloads, settings);
+  const auto threads = ThreadCounts(workloads, settings, flags);
   if (const auto warning = CountersWarning(flags.counters)) std::cerr << *warning;
   std::optional<TurnClient> turns;
   if (flags.turn_pipes) turns.emplace(*flags.turn_pipes);

@@ -41,6 +41,10 @@ TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
   ReadOwnFlags({"--dlroof_counters=simulate"}, flags);
   EXPECT_EQ(flags.counters, "simulate");
   EXPECT_THAT(Refusal({"--dlroof_counters=papi"}), HasSubstr("papi"));
+  EXPECT_FALSE(flags.explain_seconds);
+  ReadOwnFlags({"--dlroof_explain", "--dlroof_explain_seconds=25"}, flags);
+  EXPECT_EQ(flags.explain_seconds, 25);
+  EXPECT_THAT(Refusal({"--dlroof_explain_seconds=0"}), HasSubstr("0"));
 }
 
 TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmark) {
