@@ -111,8 +111,8 @@ std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
 // Returns whether --benchmark_filter selects the benchmark. Google Benchmark matches names with
 // "/real_time" or "/manual_time" appended.
 bool Runs(const workload::Workload& workload, const std::string& filter) {
-  return KeptByFilter(filter, workload::ToText(workload.name) +
-                                  (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
+  return KeptByFilter(
+      filter, record::ListedName(workload::ToText(workload.name), UsesManualTime(workload)));
 }
 
 // Returns whether --benchmark_filter selects a benchmark of the device.

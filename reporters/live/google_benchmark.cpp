@@ -72,6 +72,8 @@ std::string SkipMessage(const AnyRun& run) {
     return run.skip_message;
 }
 
+std::string NameOf(const Run& run) { return record::BareName(run.run_name.str()); }
+
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
 // Returns the runs without NaN and infinity, which Google Benchmark would write as invalid JSON
@@ -148,7 +150,7 @@ std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (run.run_type != Run::RT_Iteration || NotRun(run)) continue;
     record::Entry entry;
-    entry.name = run.run_name.function_name;
+    entry.name = NameOf(run);
     entry.skipped = Skipped(run);
     entry.label = run.report_label;
     if (entry.skipped) {
@@ -163,6 +165,27 @@ std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
     entries.push_back(std::move(entry));
   }
   return entries;
+}
+
+std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find_if(runs, [&](const Run& run) {
+      return run.run_type == Run::RT_Aggregate && run.aggregate_name == name && !NotRun(run);
+    });
+  };
+  const auto median = find("median"), mean = find("mean"), deviation = find("stddev");
+  if (median == runs.end()) return std::nullopt;
+  const auto seconds = [](const Run& run) {
+    return run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+  };
+  record::Entry entry{.name = NameOf(*median), .seconds = seconds(*median)};
+  entry.label = median->report_label;
+  entry.aggregate = record::AggregateTime{.statistic = "median",
+                                          .repetitions = static_cast<int>(median->repetitions)};
+  if (mean != runs.end() && deviation != runs.end() && seconds(*mean) > 0)
+    entry.aggregate->deviation = seconds(*deviation) / seconds(*mean);
+  for (const auto& [key, counter] : median->counters) entry.counters[key] = counter.value;
+  return entry;
 }
 
 bool TerminalReporter::ReportContext(const Context& context) {
@@ -219,7 +242,7 @@ void TerminalReporter::Finalize() {
 // repetitions (--benchmark_report_aggregates_only).
 void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
-    if (NotRun(run) || session_.Has(run.run_name.function_name)) continue;
+    if (NotRun(run) || session_.Has(NameOf(run))) continue;
     const double value =
         run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
     GetOutputStream() << fmt::format(
@@ -252,6 +275,8 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
   if (writable.empty()) return;
   const auto entries = EntriesFromRuns(writable);
   if (!entries.empty()) session_.Add(record::RecordFromEntries(entries));
+  if (const auto entry = EntryFromAggregates(writable); entry && !session_.Has(entry->name))
+    session_.Add(record::RecordFromEntries({*entry}));
   JSONReporter::ReportRuns(writable);
   Flush();
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ std::string ResultSummary(const std::vector<record::Record>& records);
 
 // Returns the repetitions among `runs`, in order. Omits aggregates, which are derived.
 std::vector<record::Entry> EntriesFromRuns(
+    const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+
+// Returns the median among the aggregates of one benchmark, or nullopt if there is none: what is
+// known of it with --benchmark_report_aggregates_only.
+std::optional<record::Entry> EntryFromAggregates(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
 // Writes the live table: a row per benchmark as it finishes.

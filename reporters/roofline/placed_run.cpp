@@ -188,6 +188,13 @@ json GpuSummary(const record::Record& record) {
   return object;
 }
 
+json ToJson(const record::AggregateTime& aggregate) {
+  json object = {{"statistic", aggregate.statistic}};
+  PutIfKnown(object, "repetitions", aggregate.repetitions);
+  PutIfKnown(object, "deviation", aggregate.deviation);
+  return object;
+}
+
 json ToJson(const record::Repetition& repetition) {
   json object = {{"seconds", repetition.seconds},
                  {"iterations", text::WholeOrReal(repetition.iterations)}};
@@ -199,6 +206,7 @@ json ToJson(const record::Repetition& repetition) {
   PutIfKnown(object, "link_share", repetition.link_share);
   PutIfKnown(object, "clean_calls", repetition.clean_calls);
   if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
+  if (repetition.aggregate) object["aggregate"] = ToJson(*repetition.aggregate);
   PutIfKnown(object, "block", repetition.block);
   return object;
 }

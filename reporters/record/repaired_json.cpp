@@ -1,0 +1,56 @@
+// RepairedJson (google_benchmark.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "counters/base/json_text.h"
+#include "reporters/record/google_benchmark.h"
+
+namespace dlroof::record {
+namespace {
+
+bool IsOfValue(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("+-.#()_").find(c) != std::string_view::npos;
+}
+
+// Returns whether a word stands for NaN or infinity: "NaN", "-nan", "-nan(ind)", "Infinity", "inf",
+// and Microsoft's old "1.#QNAN", "-1.#IND".
+bool IsNotFinite(std::string_view word) {
+  std::string lower(word.substr(word.starts_with('-') || word.starts_with('+') ? 1 : 0));
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const bool nan = lower == "nan" || (lower.starts_with("nan(") && lower.ends_with(')'));
+  return nan || lower == "inf" || lower == "infinity" || lower.starts_with("1.#");
+}
+
+// Appends the string that begins at `at` (a quote), and returns the offset behind it.
+std::size_t AppendString(std::string_view json, std::size_t at, std::string& repaired) {
+  std::size_t end = at + 1;
+  while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
+  end = std::min(end + 1, json.size());
+  repaired += EscapedUtf8(json.substr(at, end - at), R"(\\x)");
+  return end;
+}
+
+}  // namespace
+
+std::optional<std::string> RepairedJson(std::string_view json) {
+  std::string repaired;
+  repaired.reserve(json.size());
+  for (std::size_t at = 0; at < json.size();) {
+    if (json[at] == '"') {
+      at = AppendString(json, at, repaired);
+      continue;
+    }
+    std::size_t end = at;
+    while (end < json.size() && IsOfValue(json[end])) ++end;
+    const auto word = json.substr(at, std::max<std::size_t>(end - at, 1));
+    repaired += IsNotFinite(word) ? "null" : word;
+    at += word.size();
+  }
+  return repaired == json ? std::nullopt : std::optional(std::move(repaired));
+}
+
+}  // namespace dlroof::record
