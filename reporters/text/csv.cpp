@@ -4,16 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::text {
 namespace {
-
-constexpr double kLargest = 1e30;  // no product or quotient of such numbers overflows
 
 // Cursor over the text that counts lines and columns [characters of UTF-8].
 class CsvText {
@@ -104,19 +100,19 @@ std::string PlaceOf(const CsvField& field, const std::string& where) {
   return fmt::format("{}:{}: column {}", where, field.line, field.column);
 }
 
-std::optional<double> CsvNumber(const CsvField& field, const std::string& where) {
-  if (field.text.empty()) return std::nullopt;
-  double value = 0;
-  const char* end = field.text.data() + field.text.size();
-  const auto [stop, error] = std::from_chars(field.text.data(), end, value);
-  if (error != std::errc() || stop != end || !(std::abs(value) <= kLargest))
+std::optional<double> CsvNumber(const CsvField& field, const std::string& where,
+                                std::optional<DecimalMark> mark) {
+  if (mark ? IsNoValue(field.text) : field.text.empty()) return std::nullopt;
+  const auto value = mark ? NumberIn(field.text, *mark) : PlainNumber(field.text);
+  if (!value)
     throw BadInput("{}: expected a number, got '{}'", PlaceOf(field, where),
                    Printable(field.text.substr(0, 40)));
   return value;
 }
 
-std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where) {
-  const auto value = CsvNumber(field, where);
+std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
+                                        std::optional<DecimalMark> mark) {
+  const auto value = CsvNumber(field, where, mark);
   if (value && *value < 0)
     throw BadInput("{}: expected at least 0, got {}", PlaceOf(field, where), field.text);
   return value;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "reporters/text/numbers.h"
+
 namespace dlroof::text {
 
 struct CsvField {
@@ -26,11 +28,14 @@ std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int
 // Returns "FILE:3: column 17", the start of every message about a field.
 std::string PlaceOf(const CsvField& field, const std::string& where);
 
-// Returns the field's number, or nullopt for an empty field. Throws BadInput if the field has other
-// text, or a number outside of +-1e30.
-std::optional<double> CsvNumber(const CsvField& field, const std::string& where);
+// Returns the field's number, or nullopt for an empty field. Without `mark` the number must be
+// plain (PlainNumber). With it, the file's convention (NumberConvention) applies, and "-", "n/a",
+// "nan" and "inf" are nullopt too. Throws BadInput if the field has other text.
+std::optional<double> CsvNumber(const CsvField& field, const std::string& where,
+                                std::optional<DecimalMark> mark = {});
 // Like CsvNumber, but also throws BadInput for a negative number.
-std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where);
+std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
+                                        std::optional<DecimalMark> mark = {});
 
 // Returns for each of `names` the index of its column, or nullopt if the header has no such column.
 // Throws BadInput if the header has a column that is not in `names`, repeats a column, or lacks one
