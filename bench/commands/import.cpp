@@ -14,6 +14,7 @@
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/json_text.h"
 #include "counters/base/version.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/gzip.h"
@@ -94,7 +95,7 @@ void ImportProgram(const ImportFlags& flags) {
       roofline::PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (flags.output) WriteOutput(flags.output, roofline::ToJson(placed).dump() + '\n');
+  if (flags.output) WriteOutput(flags.output, JsonText(roofline::ToJson(placed)) + '\n');
 }
 
 void Import(const ImportFlags& flags) {
@@ -109,7 +110,7 @@ void Import(const ImportFlags& flags) {
   imports::Imported imported = format.read(text, flags.file);
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
-    WriteOutput(flags.output, machine::ToJson(*imported.machine).dump(1) + '\n');
+    WriteOutput(flags.output, JsonText(machine::ToJson(*imported.machine), 1) + '\n');
     return;
   }
   const imports::ImportOptions options = {flags.set.value_or(""),
@@ -117,8 +118,9 @@ void Import(const ImportFlags& flags) {
   record::RunFile run =
       imports::ImportedRun(std::move(imported.records), machine, options, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
-  WriteOutput(flags.output,
-              roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');
+  WriteOutput(
+      flags.output,
+      JsonText(roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"})) + '\n');
 }
 
 void AddImportCommand(CLI::App& program, int& /*exit_code*/) {

@@ -25,6 +25,7 @@
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
 #include "counters/base/version.h"
 #include "reporters/imports/import.h"
@@ -463,7 +464,7 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
                            .steps = request.steps};
   auto file = ProgramRun(log, facts, machine, messages.out());
   if (request.complete && !run.end.passed_signal) request.complete(file, messages.out());
-  WriteFile(request.output, roofline::ToJson(file).dump() + '\n');
+  WriteFile(request.output, JsonText(roofline::ToJson(file)) + '\n');
   programs::WriteProgram(roofline::PlaceRun(file), MessageColumns(), messages.out());
   messages.Say("wrote {}", request.output);
   ReportOverhead(run, messages);

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <vector>
 
+#include "counters/base/json_text.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
@@ -260,12 +262,13 @@ bool RunFileReporter::ReportContext(const Context& context) {
   JSONReporter::ReportContext(context);
   SetOutputStream(&out);
   // Google Benchmark has opened its "benchmarks" array. With the array closed the text is JSON.
-  auto whole = nlohmann::json::parse(plain.str() + "]}");
+  const auto text = plain.str() + "]}";
+  auto whole = nlohmann::json::parse(record::RepairedJson(text).value_or(text));
   whole["context"]["dlroof"] = session_.dlroof_context();
   nlohmann::json machines = nlohmann::json::array();
   for (const auto& machine : session_.file().machines) machines.push_back(machine::ToJson(machine));
-  out << "{\n\"context\": " << whole["context"].dump(2) << ",\n\"machines\": " << machines.dump(2)
-      << ",\n\"benchmarks\": [\n";
+  out << "{\n\"context\": " << JsonText(whole["context"], 2)
+      << ",\n\"machines\": " << JsonText(machines, 2) << ",\n\"benchmarks\": [\n";
   Flush();
   return true;
 }
@@ -284,8 +287,9 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
 void RunFileReporter::Finalize() {
   session_.Finish();
   const auto whole = roofline::ToJson(roofline::PlaceRun(session_.file()));
-  GetOutputStream() << "\n],\n\"records\": " << whole["records"].dump(1);
-  if (whole.contains("models")) GetOutputStream() << ",\n\"models\": " << whole["models"].dump(1);
+  GetOutputStream() << "\n],\n\"records\": " << JsonText(whole["records"], 1);
+  if (whole.contains("models"))
+    GetOutputStream() << ",\n\"models\": " << JsonText(whole["models"], 1);
   GetOutputStream() << "\n}\n";
   Flush();
 }

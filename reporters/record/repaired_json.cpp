@@ -1,12 +1,11 @@
 // RepairedJson (google_benchmark.h).
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <string>
 
 #include "counters/base/json_text.h"
 #include "reporters/record/google_benchmark.h"
+#include "reporters/text/numbers.h"
 
 namespace dlroof::record {
 namespace {
@@ -16,13 +15,12 @@ bool IsOfValue(char c) {
          std::string_view("+-.#()_").find(c) != std::string_view::npos;
 }
 
-// Returns whether a word stands for NaN or infinity: "NaN", "-nan", "-nan(ind)", "Infinity", "inf",
-// and Microsoft's old "1.#QNAN", "-1.#IND".
+// Returns whether a word stands for NaN or infinity: "NaN", "-nan", "Infinity", "inf", and
+// Microsoft's old "1.#QNAN", "-1.#IND" and "nan(ind)".
 bool IsNotFinite(std::string_view word) {
-  std::string lower(word.substr(word.starts_with('-') || word.starts_with('+') ? 1 : 0));
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  const bool nan = lower == "nan" || (lower.starts_with("nan(") && lower.ends_with(')'));
-  return nan || lower == "inf" || lower == "infinity" || lower.starts_with("1.#");
+  if (text::IsNoValue(word)) return true;
+  if (word.starts_with('-')) word.remove_prefix(1);
+  return word.starts_with("1.#") || word.starts_with("nan(");
 }
 
 // Appends the string that begins at `at` (a quote), and returns the offset behind it.

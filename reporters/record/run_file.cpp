@@ -20,6 +20,7 @@
 #include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/text/gzip.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::record {
@@ -170,6 +171,19 @@ void SkipByteOrderMark(std::istream& in) {
   }
 }
 
+// Returns whether the stream is neither gzip data nor UTF-16 (PowerShell's), both of which are read
+// as a whole.
+bool IsPlain(std::istream& in) {
+  constexpr int kFirstOfGzip = 0x1f;  // no JSON begins with it
+  const int first = in.peek();
+  if (first == kFirstOfGzip || first == 0xFE || first == 0xFF || first == 0) return false;
+  in.get();
+  const bool plain = in.peek() != 0;
+  in.clear();
+  in.unget();
+  return plain;
+}
+
 RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings) {
   std::string fault;
   try {
@@ -276,10 +290,11 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::error_code none;
   if (!file.is_open() || std::filesystem::is_directory(path, none))
     throw BadInput(path + ": cannot be read, expected a run file");
-  constexpr int kFirstOfGzip = 0x1f;  // no JSON begins with it
-  if (file.peek() != kFirstOfGzip) return Read(file, path, warnings);
-  const std::string packed(std::istreambuf_iterator<char>(file), {});
-  return ParseRunFile(text::IsGzip(packed) ? text::Unpack(packed, path) : packed, path, warnings);
+  if (IsPlain(file)) return Read(file, path, warnings);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  return ParseRunFile(
+      text::WithoutByteOrder(text::IsGzip(bytes) ? text::Unpack(bytes, path) : bytes), path,
+      warnings);
 }
 
 const machine::Machine* MachineFor(const RunFile& file, const Record& record) {
