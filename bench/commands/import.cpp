@@ -29,8 +29,11 @@ struct ImportFlags {
   std::string balance = "pipe";
   std::optional<int> steps;
   std::optional<int> replay;  // [1] number of primitives
+  std::optional<std::string> pipe;
+  std::optional<double> flops_per_item;
 };
 
+constexpr std::string_view kGoogleBenchmark = "gbench";
 constexpr std::string_view kProgram = "onednn";  // name of the format of a program's oneDNN log
 
 std::vector<imports::ImportFormat> AllFormats() {
@@ -71,6 +74,8 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   if (flags.balance != "pipe") command += " --balance " + flags.balance;
   if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
   if (flags.replay) command += fmt::format(" --replay {}", *flags.replay);
+  if (flags.pipe) command += " --pipe " + *flags.pipe;
+  if (flags.flops_per_item) command += fmt::format(" --flops-per-item {}", *flags.flops_per_item);
   return {{"schema", record::kSchema},
           {"version", kVersion},
           {"commit", kCommit},
@@ -98,6 +103,23 @@ void ImportProgram(const ImportFlags& flags) {
   if (flags.output) WriteOutput(flags.output, JsonText(roofline::ToJson(placed)) + '\n');
 }
 
+// Applies the flags for Google Benchmark's rates.
+void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_view format,
+                std::vector<record::Record>& records) {
+  if (!flags.pipe && !flags.flops_per_item) return;
+  if (format != kGoogleBenchmark)
+    throw BadInput("import: --pipe and --flops-per-item apply only to Google Benchmark's files");
+  if (flags.pipe && !IsPipeKey(*flags.pipe))
+    throw BadInput("--pipe {}: expected a pipe such as fp64.vector or bf16.matrix", *flags.pipe);
+  if (flags.pipe) imports::SetPipeOfRates(*flags.pipe, records);
+  if (!flags.flops_per_item) return;
+  if (!flags.pipe)
+    throw BadInput("--flops-per-item: expected --pipe too, such as --pipe fp64.vector");
+  if (imports::AddFlopsOfItems(text, flags.file, {*flags.flops_per_item, *flags.pipe}, records) ==
+      0)
+    throw BadInput("{}: --flops-per-item: no benchmark has items_per_second", flags.file);
+}
+
 void Import(const ImportFlags& flags) {
   const auto text = ReadText(flags.file);
   if (flags.format ? *flags.format == kProgram : profile::LooksLikeOneDnnLog(text))
@@ -108,6 +130,7 @@ void Import(const ImportFlags& flags) {
   const auto format = FormatOf(flags, text);
   const auto machine = MachineOf(flags);
   imports::Imported imported = format.read(text, flags.file);
+  PlaceRates(flags, text, format.name, imported.records);
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
     WriteOutput(flags.output, JsonText(machine::ToJson(*imported.machine), 1) + '\n');
@@ -150,6 +173,13 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
           "source of FLOPs and bytes: measured, simulated or modelled (default: depends on "
           "the format)")
       ->check(CLI::IsMember({"measured", "simulated", "modelled"}));
+  command->add_option("--pipe", flags->pipe,
+                      "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
+                      "fp64.vector (default: by the benchmark's name, else fp32.vector)");
+  command
+      ->add_option("--flops-per-item", flags->flops_per_item,
+                   "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")
+      ->check(CLI::PositiveNumber);
   AddBalanceOption(*command, flags->balance);
   command->callback([flags] { Import(*flags); });
 }
