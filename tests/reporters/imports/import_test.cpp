@@ -286,12 +286,127 @@ TEST(ImportNvbench, AStateIsARecordAndSkippedStatesRemain) {
   EXPECT_EQ(imported.records[1].status, record::Status::kUnsupported);
   EXPECT_EQ(imported.records[1].reason, "out of memory");
   EXPECT_THAT(imported.remarks,
-              ElementsAre(HasSubstr("nvbench has no FLOPs"),
-                          "import_nvbench.json: column 'nv/cold/sample_size' is not known and "
-                          "left out"));
+              ElementsAre(HasSubstr("nvbench has no FLOPs"), HasSubstr("by the GPU's clock")));
+  EXPECT_EQ(copy.repetitions.at(0).aggregate->repetitions, 64);
   auto text = DataText("import_nvbench.json");
   text.replace(text.find("2.0e-5"), 6, "\"");
   EXPECT_THAT(Refusal(ImportNvbench, text), HasSubstr("x.csv: not JSON"));
+}
+
+// A state of nvbench with these summaries, each "tag": value.
+std::string NvbenchState(const std::vector<std::pair<std::string, std::string>>& summaries,
+                         const std::string& device = "0") {
+  std::string all;
+  for (const auto& [tag, value] : summaries)
+    all += fmt::format(
+        R"({}{{"tag": "{}", "data": [{{"name": "value", "type": "float64", "value": "{}"}}]}})",
+        all.empty() ? "" : ",", tag, value);
+  return fmt::format(R"({{"name": "s", "device": {}, "axis_values": null, "summaries": [{}]}})",
+                     device, all);
+}
+
+Imported NvbenchStates(const std::string& states, const std::string& where = "x.json") {
+  return ImportNvbench(
+      R"({"devices": [{"id": 0, "name": "NVIDIA H100 PCIe"}, {"id": 1, "name": "NVIDIA H200"}],
+          "benchmarks": [{"name": "mul", "states": [)" +
+          states + "]}]}",
+      where);
+}
+
+TEST(ImportNvbench, GpusOfOneFileKeepTheirNamesAndRoofs) {
+  const std::string time = "nv/cold/time/gpu/mean", rate = "nv/cold/bw/global/bytes_per_second";
+  auto imported = NvbenchStates(NvbenchState({{time, "2e-4"}, {rate, "1e12"}}) + "," +
+                                NvbenchState({{time, "1e-4"}, {rate, "2e12"}}, "1"));
+  ASSERT_EQ(imported.records.size(), 2U);
+  EXPECT_EQ(imported.records[0].name, "mul/Device=0 NVIDIA H100 PCIe");
+  EXPECT_EQ(imported.records[1].name, "mul/Device=1 NVIDIA H200");
+  machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 80GB HBM3"};
+  h100.by_threads[1].bytes[Level::kDram] = {.per_second = 3e12,
+                                            .status = machine::CeilingStatus::kSpecified};
+  std::ostringstream warnings;
+  const auto run = ImportedRun(std::move(imported.records), h100, {}, warnings);
+  EXPECT_EQ(record::MachineFor(run, run.records[0]), &run.machines[0]);
+  EXPECT_EQ(record::MachineFor(run, run.records[1]), nullptr);
+  EXPECT_THAT(warnings.str(), HasSubstr("'NVIDIA H200' have no roofs"));
+  const auto placed = roofline::Place(run.records[0], &run.machines[0]);
+  ASSERT_TRUE(placed.bandwidth.has_value());
+  EXPECT_DOUBLE_EQ(placed.bandwidth->bytes_per_second, 1e12);
+  EXPECT_DOUBLE_EQ(*placed.bandwidth->fraction, 1.0 / 3);
+}
+
+TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthers) {
+  const auto imported = NvbenchStates(NvbenchState({{"nv/cold/time/gpu/mean", "inf"}}) + "," +
+                                      NvbenchState({{"nv/cold/time/gpu/mean", "1e-3"},
+                                                    {"nv/cold/time/gpu/stdev/relative", "inf"}}));
+  EXPECT_THAT(imported.records.at(0).reason, HasSubstr("nv/cold/time/gpu/mean is inf"));
+  EXPECT_TRUE(imported.records[0].repetitions.empty());
+  EXPECT_EQ(imported.records.at(1).repetitions.at(0).seconds, 1e-3);
+  EXPECT_EQ(imported.records[1].name, "mul (2)");
+}
+
+TEST(ImportNvbench, CpuOnlyAndBatchedTimes) {
+  const auto imported = NvbenchStates(
+      NvbenchState({{"nv/cpu_only/time/cpu/mean", "1e-3"},
+                    {"nv/cpu_only/bw/global/bytes_per_second", "2e10"}},
+                   "null") +
+      "," + NvbenchState({{"nv/batch/time/gpu/mean", "5e-4"}, {"nv/batch/sample_size", "40"}}));
+  const auto& cpu = imported.records.at(0);
+  EXPECT_EQ(cpu.device, "cpu");
+  EXPECT_EQ(cpu.repetitions.at(0).seconds, 1e-3);
+  EXPECT_DOUBLE_EQ(cpu.work.at(Provenance::kModelled).bytes.at(Level::kDram), 2e7);
+  EXPECT_EQ(imported.records.at(1).repetitions.at(0).seconds, 5e-4);
+  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("calls back to back")));
+}
+
+TEST(ImportNvbench, SamplesBesideTheFileAreRepetitions) {
+  const TemporaryFolder folder;
+  const float samples[] = {1e-3F, 2e-3F, 3e-3F};
+  WriteFile(folder / "samples.bin",
+            std::string_view(reinterpret_cast<const char*>(samples), sizeof samples));
+  const auto state = [](const char* file, const char* mean) {
+    return fmt::format(
+        R"({{"name": "s", "device": 0, "summaries": [
+          {{"tag": "nv/cold/time/gpu/mean", "data": [{{"name": "value", "value": "{}"}}]}},
+          {{"tag": "nv/json/bin:nv/cold/sample_times", "data": [
+            {{"name": "filename", "value": "{}"}}, {{"name": "size", "value": "3"}}]}}]}})",
+        mean, file);
+  };
+  const auto read = NvbenchStates(state("samples.bin", "0.002"), folder / "r.json");
+  ASSERT_EQ(read.records.at(0).repetitions.size(), 3U);
+  EXPECT_NEAR(read.records[0].repetitions[2].seconds, 3e-3, 1e-9);
+  for (const auto& other : {state("gone.bin", "0.002"), state("samples.bin", "0.003")}) {
+    const auto mean = NvbenchStates(other, folder / "r.json");
+    EXPECT_EQ(mean.records.at(0).repetitions.size(), 1U);
+    EXPECT_THAT(mean.remarks, testing::Contains(HasSubstr("the means are read")));
+  }
+}
+
+TEST(ImportErt, ThreadsAreThoseOfAllProcesses) {
+  const auto imported = ImportErt(
+      R"({"empirical": {"gbytes": {"data": [["L1", 9], ["DRAM", 1]],
+                                    "metadata": {"OPENMP_THREADS": 6, "MPI_PROCS": 4}},
+          "gflops": {"data": [["GFLOPs", 3]],
+                     "metadata": {"OPENMP_THREADS": "12", "MPI_PROCS": 2}}}})",
+      "x.json");
+  EXPECT_THAT(imported.machine->by_threads, ElementsAre(Pair(24, testing::_)));
+}
+
+TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
+  const std::string text = R"({"context": {}, "benchmarks": [
+    {"name": "A<double>/8", "real_time": 1e6, "cpu_time": 1e6, "time_unit": "ns", "iterations": 1, "threads": 1, "FLOPS": 2e9, "bytes_per_second": 1e9},
+    {"name": "B/real_time", "real_time": 2, "cpu_time": 1, "time_unit": "ms", "iterations": 1, "threads": 1, "items_per_second": 1e6}]})";
+  ASSERT_TRUE(LooksLikeGoogleBenchmark(text));
+  auto imported = ImportGoogleBenchmark(text, "x.json");
+  ASSERT_EQ(imported.records.size(), 2U);
+  const auto& work = imported.records[0].work.at(Provenance::kModelled);
+  EXPECT_THAT(work.flops, ElementsAre(Pair("fp64.vector", 2e6)));
+  EXPECT_THAT(work.bytes, ElementsAre(Pair(Level::kDram, 1e6)));
+  EXPECT_EQ(AddFlopsOfItems(text, "x.json", {3, "fp32.vector"}, imported.records), 1U);
+  EXPECT_THAT(imported.records[1].work.at(Provenance::kModelled).flops,
+              ElementsAre(Pair("fp32.vector", 6000)));  // 1e6 items/s for 2 ms, 3 FLOPs each
+  SetPipeOfRates("fp32.matrix", imported.records);
+  EXPECT_THAT(imported.records[0].work.at(Provenance::kModelled).flops,
+              ElementsAre(Pair("fp32.matrix", 2e6)));
 }
 
 TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
