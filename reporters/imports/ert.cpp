@@ -63,8 +63,8 @@ int ThreadsOf(const JsonReader& empirical, const char* part) {
     if (!empirical.Has(place) || !empirical.json().at(place).is_object()) continue;
     const json& own = empirical.json().at(place);
     const json& metadata = own.contains("metadata") ? own.at("metadata") : own;
-    threads =
-        std::max(threads, CountOf(metadata, "MPI_PROCS") * CountOf(metadata, "OPENMP_THREADS"));
+    const double all = 1.0 * CountOf(metadata, "MPI_PROCS") * CountOf(metadata, "OPENMP_THREADS");
+    threads = std::max(threads, static_cast<int>(std::min(all, kMostThreads)));
   }
   return threads;
 }

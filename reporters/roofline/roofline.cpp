@@ -374,11 +374,11 @@ std::optional<BandwidthPoint> PlaceBandwidth(const KnownWork& known, const RoofT
     longest = term.seconds;
     const auto& ceiling = ceilings.bytes.at(level);
     const auto& [bytes, from] = known.bytes.at(level);
-    point = {.level = level,
-             .bytes_per_second = bytes / seconds,
-             .roof = ceiling.per_second,
-             .specified = ceiling.IsSpecified(),
-             .bytes_from = from};
+    point = BandwidthPoint{.level = level,
+                           .bytes_per_second = bytes / seconds,
+                           .roof = ceiling.per_second,
+                           .specified = ceiling.IsSpecified(),
+                           .bytes_from = from};
     if (ceiling.AllowsPercentages()) point->fraction = term.seconds / seconds;
   }
   return point;
