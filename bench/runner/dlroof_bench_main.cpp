@@ -289,14 +289,22 @@ int RunAndReport(live::Session& session, const BenchFlags& flags) {
       : flags.display == OutputFormat::kJson
           ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
           : nullptr;
-  const bool own_file = flags.out_file && flags.out_format == OutputFormat::kJson;
-  benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
+  live::CsvFileReporter csv_file;
+  live::ConsoleFileReporter console_file(benchmark::ConsoleReporter::OO_None);
+  const auto file = [&]() -> benchmark::BenchmarkReporter* {
+    if (!flags.out_file) return nullptr;
+    if (flags.out_format == OutputFormat::kJson) return &json_file;
+    if (flags.out_format == OutputFormat::kCsv) return &csv_file;
+    return &console_file;
+  }();
+  benchmark::RunSpecifiedBenchmarks(display, file);
   // Unregisters the benchmarks before exit destroys objects of libraries that were loaded late,
   // which the benchmarks use.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
 
-  if (!json_file.Written() || !json_display.Written())
+  if (!json_file.Written() || !json_display.Written() || !csv_file.Written() ||
+      !console_file.Written())
     throw BadInput(flags.out_file.value_or("standard output") +
                    ": not all could be written (disk full?)");
   if (flags.html_file) WriteHtml(session, *flags.html_file);

@@ -54,6 +54,33 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
   size_t name_width_ = 0;
 };
 
+// One of Google Benchmark's own reporters, which ignore errors when they write.
+template <class Reporter>
+class CheckedReporter : public Reporter {
+ public:
+  using Reporter::Reporter;
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
+    Reporter::ReportRuns(runs);
+    Check();
+  }
+  void Finalize() override {
+    Reporter::Finalize();
+    Check();
+  }
+  // Returns false if a write failed (disk full).
+  bool Written() const { return written_; }
+
+ private:
+  void Check() { written_ = written_ && this->GetOutputStream().flush().good(); }
+
+  bool written_ = true;
+};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // announced since 1.5, and still there
+using CsvFileReporter = CheckedReporter<benchmark::CSVReporter>;
+#pragma GCC diagnostic pop
+using ConsoleFileReporter = CheckedReporter<benchmark::ConsoleReporter>;
+
 // Writes the run file as benchmarks finish: context and machines first, then Google Benchmark's
 // entries, records last.
 class RunFileReporter : public benchmark::JSONReporter {

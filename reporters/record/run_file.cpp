@@ -126,12 +126,12 @@ class RunFileReader {
       UpdateSchema(run_.context, where_);
     }
     Check(file, "machines");
-    if (file.Has("records") && !(cut && file.Has("benchmarks"))) {
-      Check(file, "records");
-    } else {
-      Check(file, "benchmarks");
-      run_.records = groups_.Records(file_, run_.context.contains("dlroof"));
-    }
+    const bool stored = file.Has("records") && !(cut && file.Has("benchmarks"));
+    if (stored) Check(file, "records");
+    // Older versions wrote no records with --benchmark_report_aggregates_only.
+    if (stored && (!run_.records.empty() || !file.Has("benchmarks"))) return;
+    Check(file, "benchmarks");
+    run_.records = groups_.Records(file_, run_.context.contains("dlroof"));
   }
 
   // Throws the first error of the array `key`.

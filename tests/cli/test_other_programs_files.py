@@ -98,6 +98,12 @@ def test_rates_put_a_file_on_the_roofs():
     verify(run("dlroof import rates.json --flops-per-item 2 -o placed.json"), [bad_input, says("--pipe")])
 
 
+@pytest.mark.parametrize("form", ["json", "csv", "console"])
+def test_a_full_disk_is_refused_in_every_format(form):
+    ran = run(f"{BENCH_ONE} --benchmark_min_time=0.001 --benchmark_out=/dev/full --benchmark_out_format={form}", timeout=120)
+    verify(ran, [exits(2), says("/dev/full")])
+
+
 def test_an_unknown_command_is_named():
     verify(run("dlroof frobnicate"), [bad_input, says("unknown command 'frobnicate'")])
     verify(run("dlroof reprot run.json"), [bad_input, says("did you mean 'report'")])
