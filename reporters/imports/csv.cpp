@@ -70,7 +70,7 @@ text::DecimalMark MarkOf(const std::vector<text::CsvRow>& rows, const std::strin
     for (std::size_t j = 0; j < rows[i].size(); ++j) {
       const auto& column = rows[0][std::min(j, rows[0].size() - 1)].text;
       const bool number = column == "launches" || column == "threads" ||
-                         column.starts_with(kFlops) || column.starts_with(kBytes);
+                          column.starts_with(kFlops) || column.starts_with(kBytes);
       if (number || column == "seconds") convention.Add(rows[i][j].text, rows[i][j].line);
     }
   return convention.Decide(where);

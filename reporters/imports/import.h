@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
+#include "counters/base/error.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
 
@@ -44,6 +45,10 @@ struct ImportFormat {
 
 // Returns the supported formats, in the order in which a file is checked against them.
 std::span<const ImportFormat> ImportFormats();
+
+// Returns how to export the data of a known tool whose files have no reader here (Nsight Compute's
+// reports, Nsight Systems, rocprof, Advisor, CUTLASS's profiler), by the file's name and text.
+std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text);
 
 // dlroof's own CSV: a header, then a row per repetition. Columns: name, seconds, launches, threads,
 // flops_<pipe>, bytes_<level>, all in base units. An empty field is unknown; a line that begins

@@ -286,9 +286,9 @@ Imported ImportLikwid(const std::string& text, const std::string& where) {
           "{}:{}: FLOPs or bytes are left out, for which a hardware thread that ran has "
           "no value",
           where, table.line));
-    if (table.found < table.announced)
-      imported.remarks.push_back(fmt::format("{}:{}: this table has {} of {} rows", where,
-                                             table.line, table.found, table.announced));
+    if (table.announced > 0 && table.found != table.announced)
+      imported.remarks.push_back(fmt::format("{}:{}: this table has {} rows, its title says {}",
+                                             where, table.line, table.found, table.announced));
   }
   for (Region& region : regions) Finish(region, where, imported);
   AddUnknownColumns({unknown.begin(), unknown.end()}, where, imported);

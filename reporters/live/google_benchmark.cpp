@@ -15,6 +15,7 @@
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
+#include "reporters/text/encoding.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::live {
@@ -239,6 +240,7 @@ bool RunFileReporter::ReportContext(const Context& context) {
   // Google Benchmark has opened its "benchmarks" array. With the array closed the text is JSON.
   auto whole = nlohmann::json::parse(plain.str() + "]}");
   whole["context"]["dlroof"] = session_.dlroof_context();
+  text::EscapeBytes(whole["context"]);  // commands and file names
   nlohmann::json machines = nlohmann::json::array();
   for (const auto& machine : session_.file().machines) machines.push_back(machine::ToJson(machine));
   out << "{\n\"context\": " << whole["context"].dump(2) << ",\n\"machines\": " << machines.dump(2)
