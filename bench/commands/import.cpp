@@ -60,6 +60,8 @@ std::string ReadText(const std::string& path) {
 imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
   for (const auto& format : AllFormats())
     if (flags.format ? format.name == *flags.format : format.recognise(text)) return format;
+  if (const auto other = imports::ExportOfOtherTool(flags.file, text); other && !flags.format)
+    throw BadInput("{}: {}", flags.file, other->text);
   if (!flags.format)
     throw BadInput("{}:1: unknown format; expected one of {} (--format chooses one)", flags.file,
                    FormatNames());
@@ -122,6 +124,8 @@ void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_v
 
 void Import(const ImportFlags& flags) {
   const auto text = ReadText(flags.file);
+  if (const auto other = imports::ExportOfOtherTool(flags.file, ""); other && !flags.format)
+    throw BadInput("{}: {}", flags.file, other->text);
   if (flags.format ? *flags.format == kProgram : profile::LooksLikeOneDnnLog(text))
     return ImportProgram(flags);
   if (!flags.output) throw BadInput("import: expected -o FILE");

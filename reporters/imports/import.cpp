@@ -84,6 +84,12 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
                                          columns.size() == 1 ? "is" : "are"));
 }
 
+void AddCutLine(std::string_view text, const std::string& where, Imported& imported) {
+  if (!text.empty() && text.back() != '\n' && text.back() != '"')
+    imported.remarks.push_back(
+        where + ": the last line has no line end; if the file is cut off, its last number is too");
+}
+
 record::RunFile ImportedRun(std::vector<record::Record> records,
                             const std::optional<machine::Machine>& machine,
                             const ImportOptions& options, std::ostream& warnings) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
+#include "counters/base/error.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
 
@@ -45,6 +46,10 @@ struct ImportFormat {
 
 // Returns the supported formats, in the order in which a file is checked against them.
 std::span<const ImportFormat> ImportFormats();
+
+// Returns how to export the data of a known tool whose files have no reader here (Nsight Compute's
+// reports, Nsight Systems, rocprof, Advisor, CUTLASS's profiler), by the file's name and text.
+std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text);
 
 // dlroof's own CSV: a header, then a row per repetition. Columns: name, seconds, launches, threads,
 // flops_<pipe>, bytes_<level>, all in base units. An empty field is unknown; a line that begins
@@ -105,5 +110,9 @@ bool IsRunTime(double seconds);
 // Adds the remark "FILE:1: columns 'a', 'b' and 3 more are not known and left out", if any.
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
                        Imported& imported);
+
+// Adds a remark if the last line of a text of lines has no line end, unless a quote closes it: a
+// number that is cut off there cannot be told from a whole one.
+void AddCutLine(std::string_view text, const std::string& where, Imported& imported);
 
 }  // namespace dlroof::imports

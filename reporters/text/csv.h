@@ -22,8 +22,14 @@ using CsvRow = std::vector<CsvField>;  // at least one field
 // Returns the rows of `text` without empty lines. A quoted field may contain commas and line ends,
 // and has "" for a quote. Throws BadInput ("WHERE:LINE: column N: ...") if a quote is not closed,
 // if text follows a closed quote, or if the text is not UTF-8. `line` is the number of the first
-// line, for a caller that reads a long file in pieces.
-std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line = 1);
+// line, for a caller that reads a long file in pieces; `separator` may stand for the comma.
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line = 1,
+                            char separator = ',');
+
+// Returns the separator of the line that begins at `at`: the one of comma, semicolon (which
+// spreadsheets write where the comma is the decimal mark) and tab that is most frequent outside of
+// quotes.
+char SeparatorAfter(std::string_view text, std::size_t at = 0);
 
 // Returns "FILE:3: column 17", the start of every message about a field.
 std::string PlaceOf(const CsvField& field, const std::string& where);

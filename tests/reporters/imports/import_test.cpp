@@ -92,8 +92,9 @@ TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
             "x.csv:2: column 5: expected a number, got 'many'");
   EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,-5\n"),
             "x.csv:2: column 5: expected at least 0, got -5");
-  EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,nan\n"),
-            "x.csv:2: column 5: expected a number, got 'nan'");
+  EXPECT_EQ(Refusal(ImportOwnCsv, head + "\"a\",\"1,5\",\"1,000\"\na,2.5,1\n"),
+            "x.csv:2: '1,5' has a decimal comma, but '2.5' in line 3 has a decimal point; expected "
+            "one of them in the whole file");
   EXPECT_THAT(Refusal(ImportOwnCsv, head + "\n# note\na,0,1\n"),
               HasSubstr("x.csv:4: column 1: expected a time above 0 in 'seconds' of 'a'"));
   EXPECT_THAT(Refusal(ImportOwnCsv, head + "a,1\n"),
@@ -162,7 +163,7 @@ TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
 TEST(ImportNsightCompute, FlopsOfTensorInstructionsAreUnknownOnOtherChips) {
   const MetricValues values = {{"sm__inst_executed_pipe_tensor.sum", 5}};
   EXPECT_EQ(WorkOfLaunch(values, true).flops.at("fp16.matrix"), 2560);
-  EXPECT_TRUE(WorkOfLaunch(values, false).tensor_unknown);
+  EXPECT_EQ(WorkOfLaunch(values, false).unknown, LaunchWork::Unknown::kTensor);
   auto text = DataText("import_ncu_raw.csv");
   for (auto at = text.find("\"7.0\""); at != std::string::npos; at = text.find("\"7.0\""))
     text.replace(at, 5, "\"9.0\"");
@@ -192,7 +193,7 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
     const auto imported = WorkOfLaunch(values, false);
     EXPECT_EQ(imported.flops, counted.work.flops) << chip.name;
     EXPECT_EQ(imported.bytes, counted.work.bytes) << chip.name;
-    EXPECT_FALSE(imported.tensor_unknown);
+    EXPECT_EQ(imported.unknown, LaunchWork::Unknown::kNone);
     EXPECT_EQ(LaunchSeconds(values), values.at("gpu__time_duration.sum"));
   }
 }
@@ -200,9 +201,10 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
 TEST(ImportNsightCompute, RefusesWithThePlace) {
   const std::string head =
       "==PROF== x\n\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"byte\"\n";
-  EXPECT_EQ(Refusal(ImportNsightCompute, head + "\"0\",\"k\",\"1.234.567\"\n"),
-            "x.csv:4: column 9: '1.234.567' has two decimal points: run ncu with LC_ALL=C, so that "
-            "it writes 1,234.5");
+  EXPECT_EQ(
+      Refusal(ImportNsightCompute, head + "\"0\",\"k\",\"1.234.567\"\n\"1\",\"k\",\"1,234,567\"\n"),
+      "x.csv:4: '1.234.567' has a decimal comma, but '1,234,567' in line 5 has a decimal "
+      "point; expected one of them in the whole file");
   EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"k\"\n"),
               HasSubstr("x.csv:4: column 5: expected 3 fields"));
   EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"\",\"1\"\n"),
@@ -427,6 +429,8 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
               testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (3-D")));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
+  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv ic4ih8oc4kh3,1,1,1,1,1,5,1\n"),
+              HasSubstr("decimal commas"));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu\n"),
               HasSubstr("x.csv:1: expected 11 fields"));
 }
