@@ -17,7 +17,6 @@
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
-#include "reporters/text/encoding.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::live {
@@ -266,7 +265,6 @@ bool RunFileReporter::ReportContext(const Context& context) {
   const auto text = plain.str() + "]}";
   auto whole = nlohmann::json::parse(record::RepairedJson(text).value_or(text));
   whole["context"]["dlroof"] = session_.dlroof_context();
-  text::EscapeBytes(whole["context"]);  // commands and file names
   nlohmann::json machines = nlohmann::json::array();
   for (const auto& machine : session_.file().machines) machines.push_back(machine::ToJson(machine));
   out << "{\n\"context\": " << JsonText(whole["context"], 2)

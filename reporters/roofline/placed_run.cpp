@@ -11,7 +11,6 @@
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/advice.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/text/encoding.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {
@@ -573,7 +572,6 @@ json ToJson(const PlacedRun& run) {
     whole["records"].push_back(ToJson(run.file.records[i], run.places[i]));
   if (const auto view = ViewJson(run.view); !view.empty())
     whole["context"]["dlroof"]["view"] = view;
-  text::EscapeBytes(whole["context"]);  // commands and file names
   for (const auto& model : run.models) whole["models"].push_back(ToJson(model));
   for (const auto& one : run.zero_flop_kernels) whole["census"].push_back(ToJson(one));
   return whole;
