@@ -23,7 +23,9 @@
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/process.h"
+#include "counters/base/program.h"
 #include "counters/cpu/cpu.h"
 #include "counters/parallel_time.h"
 #include "reporters/live/google_benchmark.h"
@@ -53,15 +55,6 @@ void CheckWritable(const std::optional<std::string>& path) {
   if (!path) return;
   const std::ofstream probe(*path, std::ios::app);
   if (!probe.is_open()) throw BadInput(*path + ": cannot be written");
-}
-
-// Makes Google Benchmark run `repetitions` repetitions of each benchmark. `program` is argv[0],
-// whose address Google Benchmark stores.
-void SetOfferedRepetitions(int repetitions, char* program) {
-  auto flag = fmt::format("--benchmark_repetitions={}", repetitions);
-  char* pointers[] = {program, flag.data(), nullptr};
-  int count = 2;
-  benchmark::Initialize(&count, pointers);
 }
 
 bool ListedSuites(const BenchFlags& flags) {
@@ -103,8 +96,8 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
 // Returns whether --benchmark_filter selects the benchmark. Google Benchmark matches names with
 // "/real_time" or "/manual_time" appended.
 bool Runs(const workload::Workload& workload, const std::string& filter) {
-  return KeptByFilter(filter, workload::ToText(workload.name) +
-                                  (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
+  return KeptByFilter(
+      filter, record::ListedName(workload::ToText(workload.name), UsesManualTime(workload)));
 }
 
 // Returns whether --benchmark_filter selects a benchmark of the device.
@@ -333,10 +326,10 @@ int TryEveryAlgorithm(std::vector<workload::Workload> workloads,
   if (devices.HasGpu() && Runs(workloads, "gpu", "")) open = GpuOpener(devices)();
   const auto tried = TryAlgorithms(workloads, settings);
   if (flags.display == OutputFormat::kJson)
-    std::cout << ToJson(tried).dump(1) << '\n';
+    std::cout << JsonText(ToJson(tried), 1) << '\n';
   else
     WriteTrials(tried, std::cout);
-  if (flags.out_file) WriteFile(*flags.out_file, ToJson(tried).dump(1) + "\n");
+  if (flags.out_file) WriteFile(*flags.out_file, JsonText(ToJson(tried), 1) + "\n");
   return EachHasARightAlgorithm(tried) ? 0 : 1;
 }
 
@@ -350,14 +343,22 @@ int RunAndReport(live::Session& session, const BenchFlags& flags) {
       : flags.display == OutputFormat::kJson
           ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
           : nullptr;
-  const bool own_file = flags.out_file && flags.out_format == OutputFormat::kJson;
-  benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
+  live::CsvFileReporter csv_file;
+  live::ConsoleFileReporter console_file(benchmark::ConsoleReporter::OO_None);
+  const auto file = [&]() -> benchmark::BenchmarkReporter* {
+    if (!flags.out_file) return nullptr;
+    if (flags.out_format == OutputFormat::kJson) return &json_file;
+    if (flags.out_format == OutputFormat::kCsv) return &csv_file;
+    return &console_file;
+  }();
+  benchmark::RunSpecifiedBenchmarks(display, file);
   // Unregisters the benchmarks before exit destroys objects of libraries that were loaded late,
   // which the benchmarks use.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
 
-  if (!json_file.Written() || !json_display.Written())
+  if (!json_file.Written() || !json_display.Written() || !csv_file.Written() ||
+      !console_file.Written())
     throw BadInput(flags.out_file.value_or("standard output") +
                    ": not all could be written (disk full?)");
   if (flags.html_file) WriteHtml(session, *flags.html_file);
@@ -369,17 +370,25 @@ int Run(std::vector<std::string> args) {
   if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
   RefuseForeignPinning();
   BenchFlags flags;
+  if (AsksForHelp(args)) {
+    PrintHelp();
+    return 0;
+  }
   AddDefaultFlags(args);
+  AdaptMinTime(args);
   ReadBenchmarkFlags(args, flags);
   const auto command = CommandLine(args);
+  ReadOwnFlags(OwnArguments(args), flags);
+  // Google Benchmark runs the most repetitions that the rule may use; of equal flags the last
+  // counts.
+  if (const auto stop = RuleFrom(flags))
+    args.push_back(fmt::format("--benchmark_repetitions={}", OfferedRepetitions(*stop, flags)));
   auto pointers = Pointers(args);
   int count = static_cast<int>(args.size());
-  benchmark::Initialize(&count, pointers.data(), PrintHelp);
-  ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
+  benchmark::Initialize(&count, pointers.data());  // stores the address of the program's name
+  RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
   if (flags.explain) ExpectRegions();
   if (ListedSuites(flags)) return 0;
-  if (const auto stop = RuleFrom(flags))
-    SetOfferedRepetitions(OfferedRepetitions(*stop, flags), pointers.front());
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   workload::RunSettings settings = Settings(flags);
@@ -411,13 +420,7 @@ int Run(std::vector<std::string> args) {
 }  // namespace dlroof::runner
 
 int main(int argc, char** argv) {
-  try {
+  return dlroof::RunProgram("dlroof_bench", [&] {
     return dlroof::runner::Run({argv, argv + argc});
-  } catch (const dlroof::BadInput& error) {
-    std::cerr << "dlroof_bench: " << error.what() << '\n';
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "dlroof_bench: " << error.what() << '\n';
-    return 1;
-  }
+  });
 }

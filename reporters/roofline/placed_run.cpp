@@ -188,6 +188,13 @@ json GpuSummary(const record::Record& record) {
   return object;
 }
 
+json ToJson(const record::AggregateTime& aggregate) {
+  json object = {{"statistic", aggregate.statistic}};
+  PutIfKnown(object, "repetitions", aggregate.repetitions);
+  PutIfKnown(object, "deviation", aggregate.deviation);
+  return object;
+}
+
 json ToJson(const record::Repetition& repetition) {
   json object = {{"seconds", repetition.seconds},
                  {"iterations", text::WholeOrReal(repetition.iterations)}};
@@ -199,6 +206,7 @@ json ToJson(const record::Repetition& repetition) {
   PutIfKnown(object, "link_share", repetition.link_share);
   PutIfKnown(object, "clean_calls", repetition.clean_calls);
   if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
+  if (repetition.aggregate) object["aggregate"] = ToJson(*repetition.aggregate);
   PutIfKnown(object, "block", repetition.block);
   return object;
 }
@@ -217,6 +225,15 @@ json ToJson(const ClassicPoint& point) {
 }
 
 // "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
+json ToJson(const BandwidthPoint& point) {
+  json object = {{"level", Key(point.level)},
+                 {"bytes_per_second", point.bytes_per_second},
+                 {"roof", point.roof},
+                 {"bytes_from", Key(point.bytes_from)}};
+  PutIfKnown(object, "fraction", point.fraction);
+  return object;
+}
+
 json ToJson(const TimePoint& point) {
   json object = {{"seconds", point.seconds},
                  {"compute_seconds", point.compute_seconds},
@@ -261,6 +278,7 @@ void PutIdentity(const record::Record& record, json& object) {
 void PutPlacement(const Placement& placement, json& object) {
   for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
   if (placement.time) object["time"] = ToJson(*placement.time);
+  if (placement.bandwidth) object["bandwidth"] = ToJson(*placement.bandwidth);
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
   if (!placement.asides.empty()) object["asides"] = placement.asides;
   PutUnlessEmpty(object, "advice", placement.advice);
@@ -432,6 +450,11 @@ std::string BoundText(const TimePoint& time) {
       time.specified ? " (specified)" : "");
 }
 
+std::string BoundText(const BandwidthPoint& point) {
+  return fmt::format("{} roof{}", LevelName(Key(point.level)),
+                     point.specified ? " (specified)" : "");
+}
+
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   const auto occurrences = Occurrences(run.file.context);
   std::vector<Opportunity> found;
@@ -530,7 +553,7 @@ json ToJson(const record::Record& record, const Placed& placed) {
   }
   PutPlacement(placed.placement, object);
   if (placed.breakdown) PutBreakdown(*placed.breakdown, object["time"]);
-  for (const char* derived : {"seconds", "classic", "time"})
+  for (const char* derived : {"seconds", "classic", "time", "bandwidth"})
     ChangeIfThere(object, derived, [](json& numbers) { text::RoundAll(numbers); });
   return object;
 }

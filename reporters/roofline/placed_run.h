@@ -84,6 +84,8 @@ inline constexpr std::string_view kSpreadMeaning =
 
 // Returns the level that binds ("DRAM"), "compute" or "overhead".
 std::string BoundText(const TimePoint& time);
+// Returns "DRAM roof": what bounds a call of unknown FLOPs is not known.
+std::string BoundText(const BandwidthPoint& point);
 
 struct Opportunity {
   std::size_t record = 0;         // index into the run's records

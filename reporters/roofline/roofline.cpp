@@ -365,6 +365,25 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
   return points;
 }
 
+std::optional<BandwidthPoint> PlaceBandwidth(const KnownWork& known, const RoofTimes& times,
+                                             const machine::CeilingSet& ceilings, double seconds) {
+  std::optional<BandwidthPoint> point;
+  double longest = 0;
+  for (const auto& [level, term] : times.memory) {
+    if (term.seconds <= longest) continue;
+    longest = term.seconds;
+    const auto& ceiling = ceilings.bytes.at(level);
+    const auto& [bytes, from] = known.bytes.at(level);
+    point = BandwidthPoint{.level = level,
+                           .bytes_per_second = bytes / seconds,
+                           .roof = ceiling.per_second,
+                           .specified = ceiling.IsSpecified(),
+                           .bytes_from = from};
+    if (ceiling.AllowsPercentages()) point->fraction = term.seconds / seconds;
+  }
+  return point;
+}
+
 std::optional<double> OverheadSeconds(const record::Record& record, const KnownWork& known,
                                       const machine::CeilingSet& ceilings, double seconds) {
   if (record.timed == record::timed::kKernels) return std::nullopt;
@@ -479,6 +498,8 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
   placement.classic = PlaceClassic(known, times, *timing);
   placement.time = PlaceInTime(record, known, times, *ceilings, timing->median);
   if (placement.time) AddTimePoint(*placement.time);
+  if (known.flops == nullptr)
+    placement.bandwidth = PlaceBandwidth(known, times, *ceilings, timing->median);
   return placement;
 }
 

@@ -134,9 +134,21 @@ struct TimePoint {
   std::map<Level, double> point_memory_seconds;
 };
 
+// Bandwidth of a record whose FLOPs are not known, at the level whose roof time is the longest. Its
+// time may have another cause, so `fraction` is no more than the share of this roof.
+struct BandwidthPoint {
+  Level level = Level::kDram;
+  double bytes_per_second = 0;     // [byte/s] achieved
+  double roof = 0;                 // [byte/s]
+  std::optional<double> fraction;  // [1] achieved / roof; not set if the roof failed validation
+  bool specified = false;          // the roof is specified, not measured
+  Provenance bytes_from = Provenance::kModelled;
+};
+
 struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
+  std::optional<BandwidthPoint> bandwidth;  // set only if FLOPs are not known
   std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
