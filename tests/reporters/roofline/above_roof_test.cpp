@@ -157,7 +157,10 @@ TEST(AboveRoof, ModelledRereadsAreNotCompulsory) {
 TEST(AboveRoof, TheBreakdownNeedsAnotherRoof) {
   record::Record record = WithL2(750, Provenance::kMeasured);
   record.device = "cpu";
-  record.parallel = ParallelTime{.calls = 9, .seconds = 10, .busy_seconds = 20, .threads = 2};
+  record.parallel = ParallelTime{
+      .mean = {10, {.regions = 1, .seconds = 10, .longest_seconds = 10, .busy_seconds = 20}},
+      .threads = 2,
+      .calls = 9};
   machine::Machine machine = fakes::SmallMachine();
   machine.by_threads[1] = machine.by_threads[2];
   const auto placed = PlaceWritten(record, &machine);
