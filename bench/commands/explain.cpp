@@ -87,7 +87,7 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
   if (record.parallel)
     if (const auto sentence = breakdown::InstructionSentence(*record.parallel))
       out << "  " << *sentence << '\n';
-  for (const auto& remark : placed.placement.remarks)
+  for (const auto& remark : placed.placement.above_roof_remarks)
     out << "  " << text::Printable(remark) << '\n';
   if (const auto note = MissingCacheModel(record))
     out << "  caches: " << text::Printable(*note) << '\n';

@@ -141,9 +141,10 @@ void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* word
   if (over <= most) return;
   const auto roof = RoofOf(time, ceilings);
   const auto fewer = FewerFlopsNeeded(record, words, over, most);
-  placement.remarks.push_back(fmt::format(
+  placement.above_roof_remarks.push_back(fmt::format(
       "above the {}arithmetic roof by {:.0f} %: {}", roof.specified ? "specified " : "",
       100 * (over - 1), fewer ? *fewer : Blame(roof, FlopsFrom(record) != Provenance::kModelled)));
+  placement.remarks.push_back(placement.above_roof_remarks.back());
 }
 
 }  // namespace dlroof::roofline

@@ -99,7 +99,8 @@ struct RoofTimes {
   std::map<Level, std::string> memory_not_validated;  // reasons
   // Levels whose roof the call exceeds; they are not in `memory`.
   std::map<Level, std::pair<RoofTerm, WrongPart>> above;
-  bool specified = false;  // at least one of the ceilings is specified
+  std::vector<std::string> above_remarks;  // those about `above` and about bytes refuted at caches
+  bool specified = false;                  // at least one of the ceilings is specified
 
   double Largest() const {
     double largest = compute->seconds;
@@ -272,7 +273,8 @@ bool AddAboveRoof(const LevelUse& use, RoofTimes& times, std::vector<std::string
   term.Add(use.bytes / use.ceiling.per_second, use.ceiling);
   part = *wrong;
   if (use.ceiling.IsSpecified()) times.specified = true;
-  remarks.push_back(AboveRoofRemark(use, *wrong));
+  times.above_remarks.push_back(AboveRoofRemark(use, *wrong));
+  remarks.push_back(times.above_remarks.back());
   return true;
 }
 
@@ -291,6 +293,7 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
     if (const auto reason =
             RefutedReason({record, machine, ceiling->second, seconds}, level, known_bytes)) {
       remarks.push_back(reason->text);
+      if (level != Level::kDram) times.above_remarks.push_back(reason->text);
       continue;
     }
     if (AddAboveRoof({record, machine, ceiling->second, level, bytes, known_bytes.second, seconds},
@@ -446,6 +449,7 @@ RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, doub
     (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
                                                            remarks);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
+  placement.above_roof_remarks = times.above_remarks;
   ReportUncertainRoofs(times, placement);
   return times;
 }

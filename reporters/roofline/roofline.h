@@ -150,6 +150,8 @@ struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
   std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
+  // The remarks about roofs that the call exceeds: they say whether the roof or the work is wrong.
+  std::vector<std::string> above_roof_remarks;
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
   std::vector<std::string> asides;

@@ -56,6 +56,7 @@ TEST(AboveRoof, CountedBytesAboveTheirRoofDoNotBindAndTheRoofIsTooLow) {
               ElementsAre("above the l2 roof by 50 %, so l2 does not count as its bound: its bytes "
                           "were counted, so the ceiling is too low (dlroof machine --remeasure "
                           "measures it again)"));
+  EXPECT_EQ(placed.above_roof_remarks, placed.remarks);
   EXPECT_THAT(placed.advice, AllOf(HasSubstr("2.0x slower than its DRAM bandwidth roof"),
                                    HasSubstr("faster than the L2 roof, which is too low")));
   const auto time = ToJson(record, &machine)["time"];
