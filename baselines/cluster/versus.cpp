@@ -148,7 +148,8 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   side.bound = roofline::BoundText(*time);
   side.bound_by_overhead = time->bound == roofline::Bound::kOverhead;
   const auto* binding = roofline::Binding(placed.placement);
-  if (time->slowdown && binding != nullptr) side.fraction = binding->fraction;
+  if (time->slowdown)
+    side.fraction = binding != nullptr ? binding->fraction : std::optional(1 / *time->slowdown);
   return side;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "counters/gpu/driver.h"
 #include "reporters/breakdown/breakdown.h"
@@ -120,7 +121,8 @@ void AddSingleThreaded(const record::Record& record, const machine::Machine& mac
                        breakdown::BreakdownFacts& facts) {
   record::Record single = record;
   single.threads = 1;
-  const auto time = PlaceTime(single, facts.seconds, machine, view);
+  // The call's time on one thread is not known, so no roof of one thread can be too slow for it.
+  const auto time = PlaceTime(single, std::numeric_limits<double>::infinity(), machine, view);
   if (!time) return;
   facts.single_thread_compute_seconds = time->compute_seconds;
   if (!binding)
@@ -244,6 +246,8 @@ json ToJson(const TimePoint& point) {
   if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
   if (!point.pipe_seconds.empty()) object["pipe_seconds"] = point.pipe_seconds;
   PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
+  for (const auto& [level, wrong] : point.above_roof)
+    object["above_roof"][std::string(Key(level))] = Key(wrong);
   if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
   if (point.specified) object["given"] = true;
   for (const Level level : point.not_validated_levels)
@@ -410,8 +414,10 @@ const ClassicPoint* PointOf(const Placement& placement, Level level) {
 
 const ClassicPoint* Binding(const Placement& placement) {
   const ClassicPoint* binding = nullptr;
-  for (const auto& point : placement.classic)
+  for (const auto& point : placement.classic) {
+    if (placement.time && placement.time->above_roof.contains(point.level)) continue;
     if (binding == nullptr || point.roof <= binding->roof) binding = &point;
+  }
   return binding;
 }
 

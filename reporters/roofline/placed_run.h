@@ -52,8 +52,8 @@ PlacedRun PlaceRun(record::RunFile file, const PlaceView& view = {});
 // Returns the classic point of this level, or null if there is none.
 const ClassicPoint* PointOf(const Placement& placement, Level level);
 
-// Returns the classic point with the lowest roof (of tied levels the farthest), or null without
-// points.
+// Returns the classic point with the lowest roof (of tied levels the farthest) of those that are
+// not above the roof of their level (TimePoint::above_roof), or null without such points.
 const ClassicPoint* Binding(const Placement& placement);
 
 // FLOP/s and FLOP/byte of one call, for tables.

@@ -10,6 +10,7 @@
 #include "ceilings/machine/ceiling.h"
 #include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/above_roof.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -96,7 +97,10 @@ struct RoofTimes {
   std::map<std::string, std::string> compute_not_validated;  // reason by row
   std::map<Level, RoofTerm> memory;
   std::map<Level, std::string> memory_not_validated;  // reasons
-  bool specified = false;                             // at least one of the ceilings is specified
+  // Levels whose roof the call exceeds; they are not in `memory`.
+  std::map<Level, std::pair<RoofTerm, WrongPart>> above;
+  std::vector<std::string> above_remarks;  // those about `above` and about bytes refuted at caches
+  bool specified = false;                  // at least one of the ceilings is specified
 
   double Largest() const {
     double largest = compute->seconds;
@@ -104,11 +108,13 @@ struct RoofTimes {
     return largest;
   }
   // Returns the larger of the compute time and the time of this level.
-  double Largest(Level level) const { return std::max(compute->seconds, memory.at(level).seconds); }
-  bool Uncertain(Level level) const {
+  double Largest(const RoofTerm& level) const { return std::max(compute->seconds, level.seconds); }
+  double Largest(Level level) const { return Largest(memory.at(level)); }
+  bool Uncertain(const RoofTerm& level) const {
     const double largest = Largest(level);
-    return compute->Uncertain(largest) || memory.at(level).Uncertain(largest);
+    return compute->Uncertain(largest) || level.Uncertain(largest);
   }
+  bool Uncertain(Level level) const { return Uncertain(memory.at(level)); }
   bool Uncertain() const {
     const double largest = Largest();
     return compute->Uncertain(largest) || std::ranges::any_of(memory, [&](const auto& term) {
@@ -254,8 +260,22 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
   if (roof_seconds <= call.seconds) return std::nullopt;
   return Reason{fmt::format(
       "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as the call, so "
-      "the call cannot have moved them",
-      Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds)};
+      "the call cannot have moved them, so the {} bytes are wrong",
+      Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds, Key(from))};
+}
+
+// Adds the level to RoofTimes::above, with a remark, if the call exceeds its roof. Returns whether
+// it does.
+bool AddAboveRoof(const LevelUse& use, RoofTimes& times, std::vector<std::string>& remarks) {
+  const auto wrong = WrongPartOf(use);
+  if (!wrong) return false;
+  auto& [term, part] = times.above[use.level];
+  term.Add(use.bytes / use.ceiling.per_second, use.ceiling);
+  part = *wrong;
+  if (use.ceiling.IsSpecified()) times.specified = true;
+  times.above_remarks.push_back(AboveRoofRemark(use, *wrong));
+  remarks.push_back(times.above_remarks.back());
+  return true;
 }
 
 void AddMemoryTimes(const record::Record& record, const KnownWork& known,
@@ -273,8 +293,12 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
     if (const auto reason =
             RefutedReason({record, machine, ceiling->second, seconds}, level, known_bytes)) {
       remarks.push_back(reason->text);
+      if (level != Level::kDram) times.above_remarks.push_back(reason->text);
       continue;
     }
+    if (AddAboveRoof({record, machine, ceiling->second, level, bytes, known_bytes.second, seconds},
+                     times, remarks))
+      continue;
     times.memory[level].Add(roof_seconds, ceiling->second);
     if (ceiling->second.IsSpecified())
       times.specified = true;
@@ -344,10 +368,12 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
   std::vector<ClassicPoint> points;
   if (!times.compute) return points;
   const double flops = TotalFlops({.flops = *known.flops}).value();
-  for (const auto& [level, memory] : times.memory) {
+  std::map<Level, RoofTerm> terms = times.memory;
+  for (const auto& [level, above] : times.above) terms.emplace(level, above.first);
+  for (const auto& [level, memory] : terms) {
     ClassicPoint point;
     const auto& [bytes, bytes_from] = known.bytes.at(level);
-    const double roof_seconds = times.Largest(level);
+    const double roof_seconds = times.Largest(memory);
     point.level = level;
     point.intensity = flops / bytes;
     point.flops_per_second = flops / timing.median;
@@ -357,7 +383,7 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
     }
     point.roof = flops / roof_seconds;
     point.memory_bound = memory.seconds > times.compute->seconds;
-    if (!times.Uncertain(level)) point.fraction = roof_seconds / timing.median;
+    if (!times.Uncertain(memory)) point.fraction = roof_seconds / timing.median;
     point.flops_from = known.flops_from;
     point.bytes_from = bytes_from;
     points.push_back(point);
@@ -411,6 +437,7 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
     point.bound = Bound::kMemory;
     point.bound_level = level;
   }
+  for (const auto& [level, above] : times.above) point.above_roof[level] = above.second;
   point.overhead_seconds = OverheadSeconds(record, known, ceilings, seconds);
   if (point.overhead_seconds) {
     if (roof_seconds < *point.overhead_seconds) {
@@ -441,6 +468,7 @@ RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, doub
     (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
                                                            remarks);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
+  placement.above_roof_remarks = times.above_remarks;
   ReportUncertainRoofs(times, placement);
   return times;
 }
@@ -457,6 +485,12 @@ std::string_view Key(Bound bound) {
   constexpr KeyRow<Bound> kBounds[] = {
       {Bound::kCompute, "compute"}, {Bound::kMemory, "memory"}, {Bound::kOverhead, "overhead"}};
   return KeyIn(kBounds, bound);
+}
+
+std::string_view Key(WrongPart part) {
+  constexpr KeyRow<WrongPart> kParts[] = {
+      {WrongPart::kRoof, "roof"}, {WrongPart::kBytes, "bytes"}, {WrongPart::kUnknown, "unknown"}};
+  return KeyIn(kParts, part);
 }
 
 std::optional<double> LaunchCost(const record::Record& record,

@@ -2,6 +2,7 @@
 // Pure: no clock, no hardware, no text layout.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -32,9 +33,13 @@ struct ProblemRemedy {
 };
 
 struct OpWords {
-  std::string noun;                          // one call of the op: "convolution"
-  std::vector<SweepWord> sweep;              // in the order in which reports list them
-  std::vector<ProblemRemedy> remedies = {};  // not in run files: only of this program's ops
+  std::string noun;              // one call of the op: "convolution"
+  std::vector<SweepWord> sweep;  // in the order in which reports list them
+  // These are not in run files, but only known of this program's ops.
+  std::vector<ProblemRemedy> remedies = {};
+  // Returns the share [1] of a problem's FLOPs that do not multiply padding, or nullopt if the text
+  // is no problem of the op. Empty for ops without padding.
+  std::function<std::optional<double>(const std::string& problem)> unpadded_share = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
 
@@ -103,6 +108,10 @@ struct ClassicPoint {
 enum class Bound { kCompute, kMemory, kOverhead };
 std::string_view Key(Bound bound);
 
+// What is wrong if a call moves the bytes of a level faster than the level's roof allows.
+enum class WrongPart { kRoof, kBytes, kUnknown };
+std::string_view Key(WrongPart part);
+
 // Time-based roofline (Wang et al. 2020): the record in seconds. All [s]. (compute_seconds,
 // memory_seconds) is the complexity point.
 struct TimePoint {
@@ -115,6 +124,9 @@ struct TimePoint {
   // (tensor_balance). Empty if one of the pipes has no ceiling.
   std::map<std::string, double> pipe_seconds;
   std::map<Level, double> memory_seconds;  // bytes / ceiling
+  // Levels whose roof the call exceeds. They have a classic point, but no memory_seconds: they are
+  // not considered for `bound` and `slowdown`. A remark says which number is wrong.
+  std::map<Level, WrongPart> above_roof;
   // Launches x launch cost or, if the launches are not known, the time of a GPU call minus its time
   // in a CUDA graph.
   std::optional<double> overhead_seconds;
@@ -150,6 +162,8 @@ struct Placement {
   std::optional<TimePoint> time;
   std::optional<BandwidthPoint> bandwidth;  // set only if FLOPs are not known
   std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
+  // The remarks about roofs that the call exceeds: they say whether the roof or the work is wrong.
+  std::vector<std::string> above_roof_remarks;
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
   std::vector<std::string> asides;

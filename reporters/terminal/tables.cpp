@@ -312,8 +312,10 @@ std::string RoofShareText(const roofline::Placement& placement, bool noisy) {
     return fmt::format("{}{}", roofline::MarkOf(noisy), text::PercentText(*bandwidth->fraction));
   const auto* binding = roofline::Binding(placement);
   const bool certain = placement.time && placement.time->slowdown;
-  if (!certain || binding == nullptr || !binding->fraction) return "";
-  return fmt::format("{}{}", roofline::MarkOf(noisy), text::PercentText(*binding->fraction));
+  if (!certain || (binding != nullptr && !binding->fraction)) return "";
+  // Without a level, only the arithmetic roof remains.
+  const double share = binding != nullptr ? *binding->fraction : 1 / *placement.time->slowdown;
+  return fmt::format("{}{}", roofline::MarkOf(noisy), text::PercentText(share));
 }
 
 void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out) {

@@ -145,6 +145,38 @@ def test_thorough_has_no_limit():
     verify(run(f"dlroof explain {SMALL} --machine=roofs.json --thorough --seconds 3"), [one_sentence])
 
 
+def changed(name, change):
+    """Writes a file with the record NAME alone, changed, and explains it."""
+    file = json.loads(Path("run.json").read_text())
+    file["records"] = [record for record in file["records"] if record["name"] == NAME]
+    file["benchmarks"] = []
+    change(file["records"][0])
+    Path(name).write_text(json.dumps(file))
+    return run(f"dlroof explain {name}")
+
+
+def test_a_kernel_on_amx_tiles_has_no_modelled_caches():
+    reason = "the kernel uses AMX tiles (brgemm:avx512_core_amx); its L1, L2 and L3 traffic is not modelled"
+
+    def on_tiles(record):
+        record["counting"] = [{"source": "model", "provenance": "modelled", "text": reason}]
+        for work in record["work"].values():
+            work["bytes"] = {level: count for level, count in work.get("bytes", {}).items() if level == "dram"}
+
+    verify(changed("tiles.json", on_tiles), [exits(0), prints(re.escape(reason))])
+
+
+def test_a_level_above_its_roof_is_not_needed_and_the_wrong_number_is_named():
+    """Counted bytes that take ten times the call at DRAM's roof: it is arithmetic that needs its time."""
+
+    def counted(record):
+        record["work"]["measured"] = {"bytes": {"dram": 10 * record["time"]["seconds"] * 1e12}}
+
+    ran = changed("counted.json", counted)
+    verify(ran, [exits(0), prints("above the specified dram roof by 900 %.*its bytes were counted, so the roof is too low")])
+    assert re.search(r"needed by the roof.*arithmetic", ran.out) and not re.search("needed by the roof.*DRAM", ran.out), ran
+
+
 def test_a_file_has_nothing_to_be_tried(explained):
     verify(run("dlroof explain run.json --try"), [one_sentence])
 
