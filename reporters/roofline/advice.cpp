@@ -23,7 +23,8 @@ void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
                      Placement& placement) {
   const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
   for (const auto& point : placement.classic) {
-    if (!point.fraction || *point.fraction <= 1 + std::max(kNoise, spread)) continue;
+    const double fraction = point.fraction ? *point.fraction : point.fraction_at_most.value_or(0);
+    if (fraction <= 1 + std::max(kNoise, spread)) continue;
     const bool fewer_executed = record.algorithm.find("wino") != std::string::npos &&
                                 point.flops_from == Provenance::kModelled;
     if (placement.time && placement.time->specified && !fewer_executed) {
@@ -33,13 +34,16 @@ void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
                       Key(point.level)));
       continue;
     }
-    const auto blame =
+    const auto* blame =
         fewer_executed
             ? "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
               "convolution's definition"
-            : "the ceiling is too low: measure the machine again (dlroof machine --remeasure)";
+        : point.fraction
+            ? "the ceiling is too low: measure the machine again (dlroof machine --remeasure)"
+            : "the ceiling, which is not validated, is too low: measure the machine again when it "
+              "is quiet (dlroof machine --remeasure)";
     placement.remarks.push_back(fmt::format("above the {} roof by {:.0f} %: {}", Key(point.level),
-                                            100 * (*point.fraction - 1), blame));
+                                            100 * (fraction - 1), blame));
   }
 }
 
@@ -62,7 +66,7 @@ void ReportWrongEngines(const record::Record& record, Placement& placement) {
 
 // Returns the remedy that applies to this call, or null.
 const ProblemRemedy* RemedyOf(const AdviceCase& at) {
-  if (at.words == nullptr || *at.time.slowdown < kFarAboveRoof) return nullptr;
+  if (at.words == nullptr || LeastSlowdown(at.time).value_or(0) < kFarAboveRoof) return nullptr;
   const auto parts = ProblemParts(at.record.problem);
   const auto applies = [&](const ProblemRemedy& remedy) {
     return remedy.device == at.record.device &&
@@ -104,20 +108,31 @@ std::string BoundClause(const TimePoint& time) {
       (time.specified ? "specified " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                                     : std::string("arithmetic"));
-  if (*time.slowdown < kAtItsRoof)
-    return fmt::format("At {:.0f} % of its {} roof", 100 / *time.slowdown, roof);
-  return fmt::format("{:.1f}x slower than its {} roof allows", *time.slowdown, roof);
+  const double slowdown = LeastSlowdown(time).value();
+  if (slowdown < kAtItsRoof)
+    return fmt::format("At {}{:.0f} % of its {} roof", time.slowdown ? "" : "most ", 100 / slowdown,
+                       roof);
+  return fmt::format("{}{:.1f}x slower than its {} roof allows", time.slowdown ? "" : "At least ",
+                     slowdown, roof);
+}
+
+// Returns what to try without any evidence for a cause.
+std::string_view NextWithoutEvidence(const TimePoint& time) {
+  if (time.bound == Bound::kOverhead) return "put more work into one call (batch, fused layers)";
+  if (LeastSlowdown(time).value() >= kAtItsRoof)
+    return "look at the algorithm, layout and blocking first";
+  if (!time.slowdown)
+    return "that roof is not validated: measure it again when the machine is quiet (dlroof machine "
+           "--remeasure)";
+  return "only less work, a narrower type or a faster machine helps";
 }
 
 std::string Advice(const AdviceCase& at, const record::Timing& timing) {
-  if (!at.time.slowdown) return "";
+  if (!LeastSlowdown(at.time)) return "";
   if (timing.ci95 && (timing.ci95->second - timing.ci95->first) / timing.median > kTooUncertain)
     return "";
   std::string clauses = BoundClause(at.time);
-  std::string_view next = *at.time.slowdown < kAtItsRoof
-                              ? "only less work, a narrower type or a faster machine helps"
-                              : "look at the algorithm, layout and blocking first";
-  if (at.time.bound == Bound::kOverhead) next = "put more work into one call (batch, fused layers)";
+  std::string_view next = NextWithoutEvidence(at.time);
   std::size_t found = 0;
   if (const auto* const remedy = RemedyOf(at)) {
     clauses += "; " + remedy->evidence;

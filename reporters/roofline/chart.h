@@ -103,8 +103,9 @@ struct ClassicMark {
   double flops_per_second = 0;  // [flop/s]
   bool measured = false;        // FLOPs and bytes are both measured
   std::optional<std::pair<double, double>>
-      ci95;            // [flop/s] of flops_per_second, from that of the time
-  bool noisy = false;  // drawn pale
+      ci95;              // [flop/s] of flops_per_second, from that of the time
+  bool noisy = false;    // drawn pale
+  bool at_most = false;  // the roof above it is not validated: its share of it is an upper limit
 };
 std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
@@ -119,12 +120,13 @@ struct TimeMark {
   std::optional<double> overhead_seconds;  // [s]
   std::vector<double> pipes_until;         // [s] by PipesUntil()
   bool noisy = false;                      // drawn pale
+  bool at_least = false;  // a roof is not validated: the true slowdown may be longer
 };
 std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
 // [s] Returns the complexity point {bytes / bandwidth, FLOPs / ceiling} of this level, scaled so
 // that its larger coordinate is the measured time (Wang et al. 2020, one level at a time;
-// `slowdown` is of all levels). Returns nullopt without a slowdown or for a not validated level.
+// `slowdown` is of all levels). Returns nullopt without positive coordinates at this level.
 std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level level);
 
 // [s] Returns the cumulative sums of pipe_seconds: one pipe, two pipes, ..., all pipes.
