@@ -328,7 +328,7 @@ std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs
       return;
     marks.push_back({i, ChartSeries(record), point->intensity, point->flops_per_second,
                      IsMeasured(*point), RateInterval(*placed.timing, point->flops_per_second),
-                     placed.timing->noisy, !point->fraction});
+                     placed.timing->noisy});
   });
   return marks;
 }

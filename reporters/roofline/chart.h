@@ -103,9 +103,8 @@ struct ClassicMark {
   double flops_per_second = 0;  // [flop/s]
   bool measured = false;        // FLOPs and bytes are both measured
   std::optional<std::pair<double, double>>
-      ci95;              // [flop/s] of flops_per_second, from that of the time
-  bool noisy = false;    // drawn pale
-  bool at_most = false;  // the roof above it is not validated: its share of it is an upper limit
+      ci95;            // [flop/s] of flops_per_second, from that of the time
+  bool noisy = false;  // drawn pale
 };
 std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 

@@ -78,12 +78,13 @@ TEST(WriteTables, WithoutBytesTheRateStaysAndTheIntensityIsEmpty) {
               HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s\n"));
 }
 
-TEST(WriteCaveats, IsALineForEachCeilingThatTakesAPercentageAway) {
+TEST(WriteCaveats, IsALineForEachCeilingThatMakesPercentagesLimits) {
   auto run = fakes::SmallRun();
   for (const int i : {0, 1, 2}) run.places[i].placement.uncertain = {{"dram", "too noisy"}};
   std::ostringstream out, none;
   WriteCaveats(run, out);
   EXPECT_THAT(out.str(), HasSubstr("\n  f32: 3 benchmarks, dram is not validated: too noisy\n"));
+  EXPECT_THAT(out.str(), HasSubstr("\n<= and >= are limits: a roof is not validated"));
   for (auto& placed : run.places) placed.placement.uncertain.clear();
   WriteCaveats(run, none);
   EXPECT_EQ(none.str(), "");
