@@ -265,6 +265,7 @@ void PutIdentity(const record::Record& record, json& object) {
 void PutPlacement(const Placement& placement, json& object) {
   for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
   if (placement.time) object["time"] = ToJson(*placement.time);
+  if (!placement.uncertain.empty()) object["limited_by"] = placement.uncertain;
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
   if (!placement.asides.empty()) object["asides"] = placement.asides;
   PutUnlessEmpty(object, "advice", placement.advice);
@@ -298,7 +299,8 @@ void MakeCompact(json& record) {
       {{"cpu_seconds", text::kStoredDigits},
        {"main_cpu_seconds", text::kStoredDigits},
        {"run_delay_seconds", text::kStoredDelayDigits}}};
-  for (const char* sentences : {"advice", "remarks", "asides"}) record.erase(sentences);
+  for (const char* sentences : {"advice", "limited_by", "remarks", "asides"})
+    record.erase(sentences);
   ChangeIfThere(record, "time", [](json& time) {
     time.erase("point");
     text::RoundAll(time, text::kStoredDigits);

@@ -264,20 +264,15 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
   }
 }
 
-// Adds the reasons of the ceilings of a term: as remarks if the slowdown rests on them.
+// Adds the reasons of the ceilings of a term. Those of a term that binds make the slowdown a limit.
 void ReportNotValidated(const RoofTerm& term, const RoofTerm& longest, Placement& placement) {
   const bool binds = longest.AtMost() && term.seconds >= longest.seconds;
-  for (const auto& [name, reason] : term.not_validated) {
-    if (!binds) {
+  for (const auto& [name, reason] : term.not_validated)
+    if (binds)
+      placement.uncertain[name] = reason;
+    else
       placement.asides.push_back(
           fmt::format("the {} ceiling is not validated, but does not bind: {}", name, reason));
-      continue;
-    }
-    placement.remarks.push_back(fmt::format(
-        "its share of the roof is an upper limit: the {} ceiling binds and is not validated: {}",
-        name, reason));
-    placement.uncertain[name] = reason;
-  }
 }
 
 void ReportRoofs(const RoofTimes& times, Placement& placement) {

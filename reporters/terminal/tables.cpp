@@ -130,6 +130,18 @@ Notes Missing(const std::vector<record::Record>& records) {
   return missing;
 }
 
+// Writes why shares of a roof are limits: a line for each ceiling.
+void WriteLimits(const roofline::PlacedRun& run, std::ostream& out) {
+  Notes limits;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    for (const auto& [ceiling, reason] : run.places[i].placement.uncertain)
+      AddNote(fmt::format("{} is not validated: {}", ceiling, reason), run.file.records[i], limits);
+  WriteReasons(
+      fmt::format("{} (when the machine is quiet, dlroof machine --remeasure measures it again)",
+                  roofline::kLimitMeaning),
+      limits, false, out);
+}
+
 void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions& options,
                   std::ostream& out) {
   std::vector<Row> rows = {
@@ -156,6 +168,7 @@ void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions&
       }))
     out << roofline::kNoisyMeaning << '\n';
   WriteReasons("not measured", Missing(run.file.records), options.verbose, out);
+  WriteLimits(run, out);
   WriteNotes("remarks", remarks, options.full_names, out);
 }
 
@@ -345,18 +358,12 @@ void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& 
 }
 
 void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out) {
-  Notes limits, missing;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    for (const auto& [ceiling, reason] : run.places[i].placement.uncertain)
-      AddNote(fmt::format("{} is not validated: {}", ceiling, reason), run.file.records[i], limits);
+  WriteLimits(run, out);
+  Notes missing;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
     for (const auto& [ceiling, reason] : run.places[i].placement.unusable)
       AddNote(fmt::format("{} may be wrong by any factor: {}", ceiling, reason),
               run.file.records[i], missing);
-  }
-  WriteReasons(
-      fmt::format("{} (when the machine is quiet, dlroof machine --remeasure measures it again)",
-                  roofline::kLimitMeaning),
-      limits, false, out);
   WriteReasons("placed under other roofs only, or not at all, because a ceiling failed its checks",
                missing, false, out);
 }

@@ -58,9 +58,7 @@ TEST_F(NotValidated, TheBindingCeilingGivesLimits) {
   EXPECT_DOUBLE_EQ(placed.time->point_compute_seconds.value(), 500);
   EXPECT_DOUBLE_EQ(placed.time->point_memory_seconds.at(Level::kDram), 1000);
   EXPECT_THAT(placed.time->not_validated_levels, ElementsAre(Level::kDram));
-  EXPECT_THAT(placed.remarks,
-              ElementsAre("its share of the roof is an upper limit: the dram ceiling binds and is "
-                          "not validated: too noisy"));
+  EXPECT_THAT(placed.remarks, IsEmpty()) << "reports write the reason once for all records";
   EXPECT_EQ(placed.uncertain, (Reasons{{"dram", "too noisy"}}));
   EXPECT_THAT(placed.advice,
               StartsWith("At least 500.0x slower than its DRAM bandwidth roof allows"));
@@ -85,6 +83,7 @@ TEST_F(NotValidated, LimitsHaveKeysOfTheirOwn) {
   EXPECT_FALSE(written["classic"][0].contains("fraction"));
   EXPECT_DOUBLE_EQ(written["classic"][0]["fraction_at_most"], 0.002);
   EXPECT_EQ(written["time"]["unproved_levels"], nlohmann::json({"dram"}));
+  EXPECT_EQ(written["limited_by"], nlohmann::json({{"dram", "too noisy"}}));
 }
 
 // Compute takes 100 s. The true time of DRAM is at most the stated one.
@@ -177,7 +176,10 @@ TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactor) {
     const auto placed = Place(record, &machine);
     EXPECT_DOUBLE_EQ(placed.time->slowdown_at_least.value(), 10) << isa;
     EXPECT_EQ(placed.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx2") << isa;
-    EXPECT_THAT(placed.remarks, ElementsAre(HasSubstr("placed under fp32.vector.avx2 instead")));
+    ASSERT_THAT(placed.uncertain, testing::SizeIs(1)) << isa;
+    EXPECT_EQ(placed.uncertain.begin()->second,
+              "wrong result; placed under fp32.vector.avx2 instead");
+    EXPECT_THAT(placed.remarks, IsEmpty()) << "the ISA is not the reason";
   }
   record::Record record = fakes::Measured(1000, 5000, 1);
   record.isa = "avx2";
