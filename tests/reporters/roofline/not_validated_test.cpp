@@ -215,16 +215,15 @@ TEST_F(NotValidated, ASpecifiedRoofStaysExact) {
 }
 
 TEST_F(NotValidated, BytesAreRefutedByTwiceTheRate) {
-  const auto placed = [](double l2_bytes, bool validated) {
-    machine::Machine machine = fakes::SmallMachine();
-    if (!validated) Invalidate(machine.by_threads[2].bytes[Level::kL2]);
+  const auto placed = [this](double l2_bytes) {
     record::Record record = fakes::Measured(100, 2000, 1);  // compute 20 s
     record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
-    return Place(record, &machine);
+    return *Place(record, &machine).time;
   };
-  EXPECT_DOUBLE_EQ(placed(6000, true).time->slowdown.value(), 5);  // L2 120 s: refuted
-  EXPECT_TRUE(placed(6000, false).time->slowdown_at_least);        // at twice the rate 60 s
-  EXPECT_DOUBLE_EQ(placed(11000, false).time->slowdown.value(), 5);
+  EXPECT_DOUBLE_EQ(placed(6000).slowdown.value(), 5);  // L2 120 s: refuted
+  Invalidate(ceilings.bytes[Level::kL2]);
+  EXPECT_TRUE(placed(6000).slowdown_at_least);  // at twice the rate 60 s
+  EXPECT_DOUBLE_EQ(placed(11000).slowdown.value(), 5);
 }
 
 TEST_F(NotValidated, APointAboveTheRoofBlamesIt) {
