@@ -147,9 +147,7 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   side.specified = std::exchange(time->specified, false);  // so that BoundText does not repeat it
   side.bound = roofline::BoundText(*time);
   side.bound_by_overhead = time->bound == roofline::Bound::kOverhead;
-  const auto* binding = roofline::Binding(placed.placement);
-  if (time->slowdown)
-    side.fraction = binding != nullptr ? binding->fraction : std::optional(1 / *time->slowdown);
+  side.share = roofline::RoofShareOf(placed.placement);
   return side;
 }
 

@@ -113,13 +113,13 @@ struct VersusOptions {
 
 // The facts of one cluster in a VersusRow.
 struct VersusSide {
-  std::size_t record = 0;            // index into the cluster's records
-  record::Timing timing;             // [s] of one call on one device
-  double calls_per_second = 0;       // [1/s] of a device
-  double node_calls_per_second = 0;  // [1/s] of a node, all its devices
-  std::optional<double> fraction;    // [1] of the binding roof, if that is validated
-  bool specified = false;            // the binding roof is specified, not measured
-  std::string bound;                 // "DRAM", "compute", "overhead"; may be empty
+  std::size_t record = 0;                    // index into the cluster's records
+  record::Timing timing;                     // [s] of one call on one device
+  double calls_per_second = 0;               // [1/s] of a device
+  double node_calls_per_second = 0;          // [1/s] of a node, all its devices
+  std::optional<roofline::RoofShare> share;  // of the binding roof
+  bool specified = false;                    // the binding roof is specified, not measured
+  std::string bound;                         // "DRAM", "compute", "overhead"; may be empty
   bool bound_by_overhead = false;
   // [flop] of one call, by the most trusted provenance of this record
   std::optional<double> counted_flops;

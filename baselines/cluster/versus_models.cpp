@@ -200,9 +200,11 @@ std::string TimeText(const record::Timing& timing) {
 }
 
 std::string ShareText(const VersusSide& side) {
-  if (!side.fraction) return "";
-  return fmt::format("{}{:.{}f}{}", roofline::MarkOf(side.timing.noisy), 100 * *side.fraction,
-                     *side.fraction < 0.0995 ? 2 : 1, side.specified ? " (specified)" : "");
+  if (!side.share) return "";
+  const auto& [share, at_most] = *side.share;
+  return fmt::format("{}{}{:.{}f}{}", roofline::AtMostMark(at_most),
+                     roofline::MarkOf(side.timing.noisy), 100 * share, share < 0.0995 ? 2 : 1,
+                     side.specified ? " (specified)" : "");
 }
 
 std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {

@@ -15,6 +15,8 @@ namespace {
 std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
   const auto& ci95 = side.timing.ci95;
+  const bool at_most = side.share && side.share->at_most;
+  const auto share = side.share ? formats::NumberField(side.share->value) : "";
   return {record.name,
           record.library,
           formats::NumberField(side.timing.median),
@@ -22,10 +24,13 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
           ci95 ? formats::NumberField(ci95->second) : "",
           formats::NumberField(side.calls_per_second),
           formats::NumberField(side.node_calls_per_second),
-          formats::NumberField(side.fraction),
-          side.specified ? "given" : "",
+          at_most ? "" : share,
+          at_most          ? "not validated"
+          : side.specified ? "given"
+                           : "",
           side.bound,
-          formats::NumberField(side.cost)};
+          formats::NumberField(side.cost),
+          at_most ? share : ""};
 }
 
 // Returns the CSV fields of one energy class: ",A,B,A / B" [J], [J], [1].
@@ -69,7 +74,8 @@ nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
                             {"node_calls_per_second", side.node_calls_per_second}};
   if (side.timing.ci95) written["ci95"] = {side.timing.ci95->first, side.timing.ci95->second};
   if (side.timing.noisy) written["disturbed"] = true;
-  if (side.fraction) written["fraction"] = *side.fraction;
+  if (side.share)
+    written[side.share->at_most ? "fraction_at_most" : "fraction"] = side.share->value;
   if (side.specified) written["given"] = true;
   if (!side.bound.empty()) written["bound"] = side.bound;
   if (side.counted_flops) written["counted_flops"] = *side.counted_flops;
@@ -161,9 +167,9 @@ void WriteVersusMarkdown(const VersusReport& report, std::ostream& out) {
 void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
   out << "operator";
   for (const char side : {'a', 'b'})
-    for (const char* field :
-         {"name", "library", "seconds", "ci95_low", "ci95_high", "calls_per_second",
-          "node_calls_per_second", "fraction_of_roof", "roof", "bound", "cost_per_1e15_flop"})
+    for (const char* field : {"name", "library", "seconds", "ci95_low", "ci95_high",
+                              "calls_per_second", "node_calls_per_second", "fraction_of_roof",
+                              "roof", "bound", "cost_per_1e15_flop", "fraction_of_roof_at_most"})
       out << fmt::format(",{}_{}", side, field);
   out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences";
   for (const auto kind : kEnergyClasses)

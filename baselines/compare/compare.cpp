@@ -35,9 +35,10 @@ constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
 
 // The times of BASE's or NEW's record of one benchmark.
 struct Side {
-  std::vector<double> clean;           // [s]
-  std::optional<double> median;        // [s]
-  std::optional<double> fraction;      // [1] of the binding roof
+  std::vector<double> clean;     // [s]
+  std::optional<double> median;  // [s]
+  // [1] of the binding roof; its upper limit, if that roof is not validated
+  std::optional<double> fraction, fraction_at_most;
   std::optional<double> roof_seconds;  // [s]
   bool specified_roof = false;
 };
@@ -51,10 +52,13 @@ Side SideOf(const record::Record& record, const machine::Machine* machine) {
     side.median = Median(side.clean);
   if (machine == nullptr || !timing || record.work.empty()) return side;
   const auto placed = roofline::PlaceTime(record, timing->median, *machine);
-  if (placed && placed->slowdown) {
+  if (!placed) return side;
+  side.specified_roof = placed->specified;
+  if (placed->slowdown) {
     side.fraction = 1 / *placed->slowdown;
-    side.specified_roof = placed->specified;
     side.roof_seconds = placed->seconds / *placed->slowdown;
+  } else if (placed->slowdown_at_least) {
+    side.fraction_at_most = 1 / *placed->slowdown_at_least;
   }
   return side;
 }
@@ -205,6 +209,8 @@ class Comparing {
     row.contender_seconds = contender.median;
     row.base_fraction = base.fraction;
     row.contender_fraction = contender.fraction;
+    row.base_fraction_at_most = base.fraction_at_most;
+    row.contender_fraction_at_most = contender.fraction_at_most;
     row.specified_roof = base.specified_roof || contender.specified_roof;
     if (!chosen) return;
     row.added_seconds = chosen->added_seconds;
@@ -235,7 +241,15 @@ class Comparing {
     if (!options_.across_machines) row.cliffs_delta = shift->cliffs_delta;
     const bool roofs = base.roof_seconds && contender.roof_seconds;
     if (options_.across_machines && !roofs) {
-      row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
+      const auto& [side, name] = base.roof_seconds
+                                     ? std::pair<const Side&, const char*>(contender, "NEW")
+                                     : std::pair<const Side&, const char*>(base, "BASE");
+      row.reason = side.fraction_at_most
+                       ? fmt::format(
+                             "the roof in {} is not validated: its percentage is only an "
+                             "upper limit",
+                             name)
+                       : fmt::format("no percent of roof in {}", name);
       return std::nullopt;
     }
     Measured measured{.candidate = {*shift, std::nullopt, p_value}};

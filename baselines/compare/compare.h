@@ -53,8 +53,11 @@ struct Comparison {
   // [1] ratio of seconds NEW / BASE; across machines, of seconds / roof seconds. Above 1 is worse.
   std::optional<statistics::Judgement> judgement;
   std::optional<double> cliffs_delta;  // [1] effect size of the seconds; not set across machines
-  std::optional<double> base_seconds, contender_seconds;    // [s] medians of clean repetitions
-  std::optional<double> base_fraction, contender_fraction;  // [1] of the binding roof, if known
+  std::optional<double> base_seconds, contender_seconds;  // [s] medians of clean repetitions
+  // [1] of the binding roof. If that is not validated, upper limits, which are shown but not
+  // judged.
+  std::optional<double> base_fraction, contender_fraction;
+  std::optional<double> base_fraction_at_most, contender_fraction_at_most;
   bool specified_roof = false;  // a roof of the two is specified, not measured
   // Which time of a GPU was judged, if not the records' own: "graph", "throughput" or "call".
   std::optional<std::string> timed;

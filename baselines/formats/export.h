@@ -36,7 +36,8 @@ struct ExportedTime {
   double median = 0;                              // [s]
   std::optional<std::pair<double, double>> ci95;  // [s]
   std::optional<double> fraction;                 // [1] of the binding roof, if that is validated
-  bool specified = false;                         // the binding roof is specified, not measured
+  std::optional<double> fraction_at_most;  // [1] its upper limit, if the roof is not validated
+  bool specified = false;                  // the binding roof is specified, not measured
 };
 // Returns the time of a record, or nothing for a record without times.
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record);

@@ -56,6 +56,10 @@ std::optional<double> FractionOfSpecifiedRoof(const ExportedTime& time) {
   return time.specified ? time.fraction : std::nullopt;
 }
 
+std::optional<double> FractionOfRoofAtMost(const ExportedTime& time) {
+  return time.fraction_at_most;
+}
+
 constexpr Family kFamilies[] = {
     {"dlroof_median_seconds", "seconds", "Median of the clean repetitions of one call.",
      MedianSeconds},
@@ -68,7 +72,11 @@ constexpr Family kFamilies[] = {
     {"dlroof_given_roof_ratio", "ratio",
      "Fraction of its binding roof, which is specified and not measured, that the benchmark "
      "reaches.",
-     FractionOfSpecifiedRoof}};
+     FractionOfSpecifiedRoof},
+    {"dlroof_roof_at_most_ratio", "ratio",
+     "Upper limit of the fraction of its binding roof, which is not validated, that the benchmark "
+     "reaches.",
+     FractionOfRoofAtMost}};
 
 struct Sample {
   double moment = 0;  // [s] since 1970

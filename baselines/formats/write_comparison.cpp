@@ -47,12 +47,14 @@ std::string SecondsText(const std::optional<double>& seconds) {
 }
 
 std::string FractionText(const compare::Comparison& row) {
-  const auto text = [](const std::optional<double>& fraction) {
-    return fraction ? text::FixedText(100 * *fraction, 1) : std::string("?");
+  const auto text = [](const std::optional<double>& exact, const std::optional<double>& at_most) {
+    if (exact) return text::FixedText(100 * *exact, 1);
+    return at_most ? "<= " + text::FixedText(100 * *at_most, 1) : std::string("?");
   };
-  if (!row.base_fraction && !row.contender_fraction) return "";
-  return fmt::format("{} -> {}{}", text(row.base_fraction), text(row.contender_fraction),
-                     row.specified_roof ? " (specified)" : "");
+  const auto base = text(row.base_fraction, row.base_fraction_at_most);
+  const auto contender = text(row.contender_fraction, row.contender_fraction_at_most);
+  if (base == "?" && contender == "?") return "";
+  return fmt::format("{} -> {}{}", base, contender, row.specified_roof ? " (specified)" : "");
 }
 
 std::string EffectText(const compare::Comparison& row) {

@@ -54,6 +54,8 @@ json ToJson(const compare::Comparison& row) {
   PutIfKnown(object, "new_seconds", row.contender_seconds);
   PutIfKnown(object, "base_fraction", row.base_fraction);
   PutIfKnown(object, "new_fraction", row.contender_fraction);
+  PutIfKnown(object, "base_fraction_at_most", row.base_fraction_at_most);
+  PutIfKnown(object, "new_fraction_at_most", row.contender_fraction_at_most);
   if (row.specified_roof) object["given_roof"] = true;
   if (row.newly_failed) object["newly_failed"] = true;
   for (const auto& change : row.changes) object["changes"].push_back(ToJson(change));

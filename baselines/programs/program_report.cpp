@@ -111,12 +111,18 @@ void WriteTop(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown& bre
   for (std::size_t i = 0; i < std::min(uses.size(), kShown); ++i) {
     const auto& use = uses[i];
     const bool slowdown = use.roof_seconds && *use.roof_seconds > 0 && !use.primitive->moves_data;
-    rows.push_back({NameOf(*use.primitive), Times(use.calls), text::WithPrefix(use.seconds, "s"),
-                    Percent(use.seconds, breakdown.seconds),
-                    use.potential_seconds ? text::WithPrefix(*use.potential_seconds, "s") : "",
-                    BoundOf(use),
-                    slowdown ? text::ThreeDigits(use.seconds / *use.roof_seconds) + "x" : "",
-                    text::Printable(use.primitive->text.implementation)});
+    const auto limit = roofline::AtLeastMark(use.roof_at_most);
+    const auto potential_limit = use.primitive->moves_data ? "" : limit;
+    rows.push_back(
+        {NameOf(*use.primitive), Times(use.calls), text::WithPrefix(use.seconds, "s"),
+         Percent(use.seconds, breakdown.seconds),
+         use.potential_seconds
+             ? fmt::format("{}{}", potential_limit, text::WithPrefix(*use.potential_seconds, "s"))
+             : "",
+         BoundOf(use),
+         slowdown ? fmt::format("{}{}x", limit, text::ThreeDigits(use.seconds / *use.roof_seconds))
+                  : "",
+         text::Printable(use.primitive->text.implementation)});
   }
   text::WriteAligned(rows, width, out);
   if (!roofs && !machine) out << "  no roofs, so no slowdowns: --machine FILE has the roofs\n";
@@ -368,8 +374,10 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
       use.placed = &run.places[found->second];
     if (use.placed != nullptr && use.placed->placement.time) {
       const auto& time = *use.placed->placement.time;
-      if (time.slowdown && *time.slowdown > 0)
-        use.roof_seconds = use.calls * time.seconds / *time.slowdown;
+      if (const auto slowdown = roofline::LeastSlowdown(time); slowdown && *slowdown > 0) {
+        use.roof_seconds = use.calls * time.seconds / *slowdown;
+        use.roof_at_most = !time.slowdown;
+      }
     }
     if (primitive.moves_data)
       use.potential_seconds = use.seconds;
@@ -390,6 +398,7 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary) {
   ProgramBreakdown breakdown{.of_step = HasSteps(summary)};
   double at_roof = 0, without_roof = 0;
+  bool at_most = false;  // part of `at_roof` is an upper limit
   std::map<std::string, double> slowdowns, moves;
   for (const auto& use : uses) {
     const auto& kind = use.primitive->text.kind;
@@ -398,12 +407,16 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
     } else if (use.roof_seconds) {
       const double roof = std::min(*use.roof_seconds, use.seconds);
       at_roof += roof;
+      at_most = at_most || use.roof_at_most;
       slowdowns[kind] += use.seconds - roof;
     } else {
       without_roof += use.seconds;
     }
   }
-  AddComponent(ProgramComponentKind::kRoof, "needed by the roofs", at_roof, breakdown);
+  AddComponent(
+      ProgramComponentKind::kRoof,
+      at_most ? "needed by the roofs at most (some are not validated)" : "needed by the roofs",
+      at_roof, breakdown);
   AddByKind(ProgramComponentKind::kSlowdown, "above the roof: ", slowdowns, breakdown);
   AddByKind(ProgramComponentKind::kMoves, "moves data: ", moves, breakdown);
   AddComponent(ProgramComponentKind::kNoRoof, "primitives without a roof", without_roof, breakdown);

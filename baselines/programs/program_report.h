@@ -19,6 +19,7 @@ struct PrimitiveUse {
   double calls = 0;                          // [1]
   double seconds = 0;                        // [s] of wall time
   std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
+  bool roof_at_most = false;                 // that is an upper limit: the roof is not validated
   // [s] time that could be saved, if known: that above the roof; of zero-FLOP kernels all
   std::optional<double> potential_seconds;
 };

@@ -224,6 +224,21 @@ void AddPipeCrosses(const Figure& figure, Plot& plot) {
   plot.elements.emplace_back("$pipes with points pt 2 ps 0.5 lc rgb '#5b6675' notitle");
 }
 
+// Joins the complexity point of each record, a dot, with its time point: by a dashed line if the
+// slowdown is a lower limit.
+void AddSlowdowns(const std::string& block, const Figure& figure, bool at_least, Plot& plot) {
+  std::vector<std::vector<Point>> slowdowns;
+  for (const auto& mark : figure.time)
+    if (mark.at_least == at_least)
+      slowdowns.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
+  if (slowdowns.empty()) return;
+  plot.blocks += Block(block, slowdowns);
+  plot.elements.push_back(fmt::format("${} with lines lc rgb '#8b96a5' lw 1 {}notitle", block,
+                                      at_least ? "dt 2 " : ""));
+  plot.elements.push_back(
+      fmt::format("${} every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle", block));
+}
+
 }  // namespace
 
 std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines) {
@@ -251,13 +266,8 @@ void AddClassicMarks(const Figure& figure, Plot& plot) {
 }
 
 void AddTimeMarks(const Figure& figure, Plot& plot) {
-  std::vector<std::vector<Point>> slowdowns;
-  for (const auto& mark : figure.time)
-    slowdowns.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
-  plot.blocks += Block("slowdowns", slowdowns);
-  plot.elements.emplace_back("$slowdowns with lines lc rgb '#8b96a5' lw 1 notitle");
-  plot.elements.emplace_back(
-      "$slowdowns every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle");
+  AddSlowdowns("slowdowns", figure, false, plot);
+  AddSlowdowns("limits", figure, true, plot);
   if (figure.all_levels)
     AddSeries(
         "roof", figure.time, figure, false,
@@ -275,8 +285,11 @@ std::string FillLegend(const Figure& figure) {
   const auto types = figure.lines.empty() ? std::vector<std::string>() : FillTypes(figure);
   const bool pale = std::ranges::any_of(
       figure.classic, [](const roofline::ClassicMark& mark) { return mark.noisy; });
-  return fmt::format("hollow: {}, filled: {}{}", types.empty() ? "modelled" : types[0],
-                     types.empty() ? "measured" : types[1], pale ? ", pale: noisy (estimate)" : "");
+  const bool limits = std::ranges::any_of(
+      figure.time, [](const roofline::TimeMark& mark) { return mark.at_least; });
+  return fmt::format("hollow: {}, filled: {}{}{}", types.empty() ? "modelled" : types[0],
+                     types.empty() ? "measured" : types[1], pale ? ", pale: noisy (estimate)" : "",
+                     limits ? ", dashed slowdown: a lower limit (roof not validated)" : "");
 }
 
 }  // namespace dlroof::figure

@@ -30,7 +30,7 @@ std::array<std::string, 4> RoofCells(const record::Record& record, const record:
     cells[0] = text::WithPrefix(rate->flops_per_second, "FLOP/s");
     if (rate->intensity) cells[1] = text::ThreeDigits(*rate->intensity);
   }
-  cells[2] = terminal::RoofShareText(placement, timing.noisy);
+  cells[2] = roofline::RoofShareText(roofline::RoofShareOf(placement), timing.noisy);
   if (const auto& time = placement.time)
     cells[3] = fmt::format("{}{}", roofline::MarkOf(timing.noisy), roofline::BoundText(*time));
   for (auto& cell : cells)
@@ -52,7 +52,7 @@ std::string CpuText(const record::Record& record) {
 
 // Returns the widths of cells [columns], fixed because rows are written as benchmarks finish.
 std::vector<int> Widths(std::size_t name_width) {
-  return {static_cast<int>(name_width), 9, 7, 9, 10, 12, 7, 7, 9};
+  return {static_cast<int>(name_width), 9, 7, 9, 10, 12, 7, 10, 9};
 }
 
 using Run = benchmark::BenchmarkReporter::Run;

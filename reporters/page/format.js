@@ -33,6 +33,24 @@ dlroof.scaled = (value, unit) => {
 // 0.664 -> '66.4 %', 0.00812 -> '0.812 %', 1 -> '100 %'.
 dlroof.percent = (fraction) => (dlroof.isNumber(fraction) ? `${fraction === 0 ? 0 : dlroof.digits(fraction * 100)} %` : '');
 
+// A number under `exact`, or its limit under `limit` (of a roof that is not validated), for sorting.
+dlroof.exactOrLimit = (object, exact, limit) => (dlroof.isNumber(dlroof.map(object)[exact]) ? object[exact] : dlroof.map(object)[limit]);
+// '34.0 %', or '≤ 34.0 %' of a roof that is not validated. An unknown share gives ''.
+dlroof.shareText = (entry, noisy) => {
+  const share = dlroof.percent(dlroof.exactOrLimit(entry, 'fraction', 'fraction_at_most'));
+  if (share === '') return '';
+  return `${dlroof.isNumber(entry.fraction) ? '' : '≤ '}${noisy ? '~' : ''}${share}`;
+};
+// '2.92×', or '≥ 2.92×'. An unknown slowdown gives ''.
+dlroof.slowdown = (time) => dlroof.exactOrLimit(time, 'gap', 'gap_at_least');
+dlroof.slowdownText = (time) => {
+  const slowdown = dlroof.digits(dlroof.slowdown(time));
+  return slowdown === '' ? '' : `${dlroof.isNumber(dlroof.map(time).gap) ? '' : '≥ '}${slowdown}×`;
+};
+// The time above the roof, '≥ 1.20 ms' above one that is not validated.
+dlroof.aboveRoofText = (entry, noisy) => `${dlroof.isNumber(entry.above_roof_seconds) ? '' : '≥ '}${noisy ? '~' : ''}${
+    dlroof.scaled(dlroof.exactOrLimit(entry, 'above_roof_seconds', 'above_roof_seconds_at_least'), 's')}`;
+
 // Capacities of caches are in powers of 1024.
 dlroof.capacity = (bytes) => {
   if (!dlroof.isNumber(bytes)) return '';
@@ -96,7 +114,9 @@ dlroof.specifiedText = 'specified, not measured here';
 
 // The point whose roof binds.
 dlroof.binding = (record) => dlroof.list(record.classic)[record.binding];
-// A member of that point, or of the rates of a record on no roof.
+// That point, or the rates of a record on no roof.
+dlroof.ratesOf = (record) => dlroof.map(dlroof.binding(record) || record.rate);
+// A member of them.
 dlroof.ratePart = (record, key) => (dlroof.binding(record) || dlroof.map(record.rate))[key];
 
 dlroof.repetitions = (record) => {

@@ -283,16 +283,15 @@ dlroof.hoverText = (record, level, entry) => {
     lines.push(
         `${dlroof.scaled(entry.flops_per_second, 'FLOP/s')} at ${dlroof.digits(entry.intensity)} FLOP/byte of ${dlroof.levelName(level)}`);
     const roof = `its ${time.given === true ? 'specified ' : ''}${dlroof.levelName(level)} roof, ${dlroof.scaled(entry.roof, 'FLOP/s')}`;
-    lines.push(
-        dlroof.isNumber(entry.fraction) ? `${dlroof.percent(entry.fraction)} of ${roof}` : `no share of ${roof}: a roof is not validated`);
+    lines.push(`${dlroof.shareText(entry, false)} of ${roof}${dlroof.isNumber(entry.fraction) ? '' : ': a roof is not validated'}`);
     const binding = dlroof.binding(record);
     if (binding !== undefined && binding !== entry)
-      lines.push(`${dlroof.percent(binding.fraction)} of the binding roof (${dlroof.levelName(binding.level)})`);
+      lines.push(`${dlroof.shareText(binding, false)} of the binding roof (${dlroof.levelName(binding.level)})`);
     lines.push(`FLOPs ${dlroof.escape(entry.flops_from)}, bytes ${dlroof.escape(entry.bytes_from)}`);
   }
   if (time.bound)
-    lines.push(
-        `bound by ${dlroof.escape(dlroof.boundText(record))}${dlroof.isNumber(time.gap) ? `, ${dlroof.digits(time.gap)}× its roof` : ''}`);
+    lines.push(`bound by ${dlroof.escape(dlroof.boundText(record))}${
+        dlroof.isNumber(dlroof.slowdown(time)) ? `, ${dlroof.slowdownText(time)} its roof` : ''}`);
   if (record.algorithm) lines.push(dlroof.escape(dlroof.algorithm(record)));
   return lines.join('<br>');
 };

@@ -13,6 +13,7 @@ dlroof.changed = () => {
   dlroof.drawLegend(dlroof.changed);
   dlroof.byId('shown').textContent = `${shown.length} of ${dlroof.records.length} shown`;
   dlroof.drawTable(shown);
+  dlroof.drawLimits(shown);
   dlroof.redrawCharts(shown);
   dlroof.writeAddress();
 };

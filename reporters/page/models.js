@@ -17,7 +17,7 @@ dlroof.countOfText = (value) => {
 dlroof.roofText = (model) => {
   const roof = dlroof.map(model.roof);
   const all = roof.layers === undefined || roof.layers === dlroof.map(model.layers).measured;
-  return `${model.disturbed && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${
+  return `${dlroof.shareText(roof, model.disturbed === true)}${
       all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}${roof.given === true ? ' (specified)' : ''}`;
 };
 
@@ -39,7 +39,7 @@ dlroof.addLayerToFix = (list, layer) => {
   const item = dlroof.add(list, 'li');
   dlroof.addNameButton(item, dlroof.text(layer.name));
   item.append(` ×${dlroof.text(layer.count)}: ${dlroof.percent(layer.share)} of the time, ${
-      dlroof.scaled(layer.above_roof_seconds, 's')} of it above the roof`);
+      dlroof.aboveRoofText(layer, false)} of it above the roof`);
 };
 
 // The benchmarks with most time above their roofs: the first one, and the others folded.
@@ -53,9 +53,9 @@ dlroof.drawOpportunities = () => {
     const item = dlroof.add(dlroof.byId(i === 0 ? 'won' : 'won-rest'), 'li');
     dlroof.addNameButton(item, dlroof.text(record.name));
     item.append(
-        `${one.count > 1 ? ` ×${one.count}` : ''}: ${dlroof.marked(record, dlroof.scaled(one.above_roof_seconds, 's'))} of ${
+        `${one.count > 1 ? ` ×${one.count}` : ''}: ${dlroof.aboveRoofText(one, dlroof.isNoisy(record))} of ${
             dlroof.scaled(one.seconds, 's')} above its roof ` +
-        `(${dlroof.digits(record.time.gap)}×), bound by ${dlroof.boundText(record)}. `);
+        `(${dlroof.slowdownText(record.time)}), bound by ${dlroof.boundText(record)}. `);
     dlroof.add(item, 'span', 'who', dlroof.text(record.advice));
   });
 };

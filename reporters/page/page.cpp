@@ -11,6 +11,7 @@
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/kernel_name.h"
+#include "reporters/text/text.h"
 #include "reporters/trajectory/diagnosis.h"
 
 namespace dlroof::page {
@@ -71,8 +72,10 @@ json WithPlaces(json object, const roofline::TimePoint& time) {
   return object;
 }
 
-json RateJson(const roofline::WorkRate& rate) {
+json RateJson(const roofline::WorkRate& rate, const roofline::Placement& placement) {
   json object = {{"flops_per_second", rate.flops_per_second}};
+  if (const auto share = roofline::RoofShareOf(placement))
+    object[share->at_most ? "fraction_at_most" : "fraction"] = text::Rounded(share->value);
   if (rate.intensity) object["intensity"] = *rate.intensity;
   if (rate.level) object["level"] = Key(*rate.level);
   return object;
@@ -90,7 +93,7 @@ json WithGeometry(json object, const roofline::PlacedRun& run, std::size_t index
   else if (placed.timing)
     if (const auto rate = roofline::WorkRateOf(run.file.records[index], *placed.timing,
                                                placed.placement, run.view))
-      object["rate"] = RateJson(*rate);
+      object["rate"] = RateJson(*rate, placed.placement);
   for (std::size_t i = 0; i < classic.size(); ++i) {
     const double rate = classic[i].flops_per_second;
     if (const auto interval = roofline::RateInterval(*placed.timing, rate))
@@ -185,11 +188,12 @@ json PageContent(const roofline::PlacedRun& run, const roofline::PlacedRun* befo
   if (const auto main = roofline::MainRoofSet(run, sets)) content["main_roofs"] = *main;
   for (std::size_t i = 0; i < run.places.size(); ++i)
     content["records"][i] = WithGeometry(std::move(content["records"][i]), run, i);
-  for (const auto& [record, count, seconds, above] : roofline::Opportunities(run))
-    content["opportunities"].push_back({{"record", record},
-                                        {"count", count},
-                                        {"seconds", seconds},
-                                        {"above_roof_seconds", above}});
+  for (const auto& [record, count, seconds, above, at_least] : roofline::Opportunities(run))
+    content["opportunities"].push_back(
+        {{"record", record},
+         {"count", count},
+         {"seconds", seconds},
+         {at_least ? "above_roof_seconds_at_least" : "above_roof_seconds", above}});
   if (auto sweeps = SweepsJson(run); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
   if (auto lines = TrajectoriesJson(trajectory::Trajectories(run, trajectory::kAlongThreads));
       !lines.empty())

@@ -177,20 +177,26 @@ dlroof.drawSelected = () => {
     dlroof.figure(figures, `${dlroof.levelName(entry.level)}: intensity`, `${dlroof.digits(entry.intensity)} FLOP/byte`);
     dlroof.figure(
         figures, `${dlroof.levelName(entry.level)}: of its roof`,
-        `${dlroof.percent(entry.fraction) || 'not validated:'} ${dlroof.percent(entry.fraction) === '' ? '' : 'of '}${
-            dlroof.scaled(entry.roof, 'FLOP/s')}${dlroof.map(record.time).given === true ? `, ${dlroof.specifiedText}` : ''}`);
+        `${dlroof.shareText(entry, false)} of ${dlroof.scaled(entry.roof, 'FLOP/s')}${
+            dlroof.isNumber(entry.fraction) ?
+                '' :
+                ', not validated'}${dlroof.map(record.time).given === true ? `, ${dlroof.specifiedText}` : ''}`);
   }
   if (dlroof.isNumber(dlroof.map(record.rate).intensity))
     dlroof.figure(figures, `${dlroof.levelName(record.rate.level)}: intensity`, `${dlroof.digits(record.rate.intensity)} FLOP/byte`);
   dlroof.figure(figures, 'performance', dlroof.scaled(dlroof.ratePart(record, 'flops_per_second'), 'FLOP/s'));
   dlroof.figure(figures, 'bound by', dlroof.boundText(record));
-  dlroof.figure(figures, 'slowdown', dlroof.isNumber(time.gap) ? `${dlroof.digits(time.gap)}×` : '');
+  dlroof.figure(figures, 'slowdown', dlroof.slowdownText(time));
   dlroof.figure(figures, 'compute time at its roof', dlroof.scaled(time.compute_seconds, 's'));
   for (const [pipe, seconds] of Object.entries(dlroof.map(time.pipe_seconds)))
     dlroof.figure(figures, `${pipe} time at its own roof`, dlroof.scaled(seconds, 's'));
   for (const [level, seconds] of dlroof.byLevel(time.memory_seconds))
     dlroof.figure(figures, `${dlroof.levelName(level)} time at its roof`, dlroof.scaled(seconds, 's'));
   dlroof.figure(figures, 'launch overhead', dlroof.scaled(time.overhead_seconds, 's'));
+  for (const [ceiling, reason] of Object.entries(dlroof.map(record.limited_by)))
+    dlroof.add(
+        panel, 'p', 'advice',
+        `≤ and ≥ are limits: the ${dlroof.levelName(ceiling)} ceiling is not validated, and may be higher: ${dlroof.text(reason)}`);
   for (const text of [record.reason, ...dlroof.list(record.remarks), ...dlroof.list(record.asides), record.advice])
     if (dlroof.text(text) !== '') dlroof.add(panel, 'p', 'advice', dlroof.text(text));
   dlroof.drawBreakdown(panel, time);

@@ -31,16 +31,16 @@ dlroof.columns = [
   {
     key: 'fraction',
     title: '% of roof',
-    value: (r) => dlroof.ratePart(r, 'fraction'),
-    show: (r) => dlroof.marked(r, dlroof.percent(dlroof.ratePart(r, 'fraction'))),
+    value: (r) => dlroof.exactOrLimit(dlroof.ratesOf(r), 'fraction', 'fraction_at_most'),
+    show: (r) => dlroof.shareText(dlroof.ratesOf(r), dlroof.isNoisy(r)),
     kind: 'number'
   },
   {key: 'bound', title: 'Bound by', value: dlroof.boundText, show: dlroof.boundText, kind: 'bound'},
   {
     key: 'gap',
     title: 'Slowdown',
-    value: (r) => dlroof.map(r.time).gap,
-    show: (r) => (dlroof.isNumber(dlroof.map(r.time).gap) ? `${dlroof.digits(r.time.gap)}×` : ''),
+    value: (r) => dlroof.slowdown(r.time),
+    show: (r) => dlroof.slowdownText(dlroof.map(r.time)),
     kind: 'number'
   },
   {
@@ -156,6 +156,20 @@ dlroof.drawTable = (shown) => {
   }
   const first = body.querySelector('tr[aria-selected="true"]') || body.querySelector('tr[data-index]');
   if (first) first.tabIndex = 0;
+};
+
+// Why numbers of the shown benchmarks are limits: each ceiling with its reason once.
+dlroof.drawLimits = (shown) => {
+  const counts = new Map();
+  for (const index of shown)
+    for (const [ceiling, reason] of Object.entries(dlroof.map(dlroof.records[index].limited_by))) {
+      const text = `${dlroof.levelName(ceiling)}: ${dlroof.text(reason)}`;
+      counts.set(text, (counts.get(text) || 0) + 1);
+    }
+  const list = dlroof.byId('limits');
+  list.replaceChildren();
+  dlroof.byId('limits-section').hidden = counts.size === 0;
+  for (const [text, count] of counts) dlroof.add(list, 'li', '', `${text} (${count} benchmark${count === 1 ? '' : 's'})`);
 };
 
 dlroof.focusRow = (row) => {

@@ -21,7 +21,8 @@ dlroof.timePoints = (shown) => {
         place: point || complexity,
         entry: dlroof.list(record.classic).find((one) => one.level === level),
         complexity,
-        point
+        point,
+        limit: dlroof.list(time.unproved_levels).includes(level)
       });
     }
   }
@@ -141,14 +142,21 @@ dlroof.overheadBoxes = (boxes, colours) => boxes.map((box) => ({
                                                        line: {color: colours.warn, width: 1.3, dash: 'dash'}
                                                      }));
 
+// The lines of slowdowns, dashed where a roof is not validated.
+dlroof.slowdownLines = (points, limit, colours) => {
+  const drawn = points.filter((p) => p.point && p.limit === limit);
+  const line = (axis) => drawn.flatMap((p) => [p.complexity[axis], p.point[axis], null]);
+  return {
+    type: 'scatter',
+    mode: 'lines',
+    x: line(0),
+    y: line(1),
+    hoverinfo: 'skip',
+    line: {color: colours.faint, width: points.length > 300 ? 0.5 : 1, dash: limit ? 'dash' : 'solid'}
+  };
+};
+
 dlroof.timeTraces = (points, colours) => {
-  const lineX = [];
-  const lineY = [];
-  for (const p of points) {
-    if (!p.point) continue;
-    lineX.push(p.complexity[0], p.point[0], null);
-    lineY.push(p.complexity[1], p.point[1], null);
-  }
   const located = points.filter((p) => p.point);
   const hover = (list) => list.map(
       (p) => `${dlroof.hoverText(p.record, p.level, p.entry)}<br>roof times: compute ${dlroof.scaled(p.complexity[1], 's')}, ` +
@@ -165,14 +173,7 @@ dlroof.timeTraces = (points, colours) => {
     marker
   });
   return [
-    {
-      type: 'scatter',
-      mode: 'lines',
-      x: lineX,
-      y: lineY,
-      hoverinfo: 'skip',
-      line: {color: colours.faint, width: points.length > 300 ? 0.5 : 1}
-    },
+    dlroof.slowdownLines(points, false, colours), dlroof.slowdownLines(points, true, colours),
     marks(
         points.length > dlroof.mostDots ? [] : points, (p) => p.complexity,
         {symbol: 'circle', size: 4.5, color: points.map((p) => dlroof.markColour(p.record, p.level))}),
@@ -269,6 +270,7 @@ dlroof.drawTime = (shown) => {
       `${dlroof.drawnText(points, shown)} ${points.length > dlroof.mostDots ? 'Lower end of a line' : 'Dot'}: the time its roofs allow; ` +
       'symbol: the measured time; the line between them is the slowdown over these roofs. ' +
       'Grey corners: equal run time; diagonal: machine balance; dotted: equal intensity; dashed box: launch overhead.' +
+      (points.some((p) => p.limit) ? ' A dashed line is a lower limit: a roof is not validated.' : '') +
       (points.some((p) => dlroof.list(p.record.time.pipes_until).length > 0) ?
            ' Ticks on a line: the added times of the pipes at their own ceilings.' :
            '') +

@@ -37,7 +37,7 @@ void ReportWrongEngines(const record::Record& record, Placement& placement) {
 
 // Returns the remedy that applies to this call, or null.
 const ProblemRemedy* RemedyOf(const AdviceCase& at) {
-  if (at.words == nullptr || *at.time.slowdown < kFarAboveRoof) return nullptr;
+  if (at.words == nullptr || LeastSlowdown(at.time).value_or(0) < kFarAboveRoof) return nullptr;
   const auto parts = ProblemParts(at.record.problem);
   const auto applies = [&](const ProblemRemedy& remedy) {
     return remedy.device == at.record.device &&
@@ -79,20 +79,31 @@ std::string BoundClause(const TimePoint& time) {
       (time.specified ? "specified " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                                     : std::string("arithmetic"));
-  if (*time.slowdown < kAtItsRoof)
-    return fmt::format("At {:.0f} % of its {} roof", 100 / *time.slowdown, roof);
-  return fmt::format("{:.1f}x slower than its {} roof allows", *time.slowdown, roof);
+  const double slowdown = LeastSlowdown(time).value();
+  if (slowdown < kAtItsRoof)
+    return fmt::format("At {}{:.0f} % of its {} roof", time.slowdown ? "" : "most ", 100 / slowdown,
+                       roof);
+  return fmt::format("{}{:.1f}x slower than its {} roof allows", time.slowdown ? "" : "At least ",
+                     slowdown, roof);
+}
+
+// Returns what to try without any evidence for a cause.
+std::string_view NextWithoutEvidence(const TimePoint& time) {
+  if (time.bound == Bound::kOverhead) return "put more work into one call (batch, fused layers)";
+  if (LeastSlowdown(time).value() >= kAtItsRoof)
+    return "look at the algorithm, layout and blocking first";
+  if (!time.slowdown)
+    return "that roof is not validated: measure it again when the machine is quiet (dlroof machine "
+           "--remeasure)";
+  return "only less work, a narrower type or a faster machine helps";
 }
 
 std::string Advice(const AdviceCase& at, const record::Timing& timing) {
-  if (!at.time.slowdown) return "";
+  if (!LeastSlowdown(at.time)) return "";
   if (timing.ci95 && (timing.ci95->second - timing.ci95->first) / timing.median > kTooUncertain)
     return "";
   std::string clauses = BoundClause(at.time);
-  std::string_view next = *at.time.slowdown < kAtItsRoof
-                              ? "only less work, a narrower type or a faster machine helps"
-                              : "look at the algorithm, layout and blocking first";
-  if (at.time.bound == Bound::kOverhead) next = "put more work into one call (batch, fused layers)";
+  std::string_view next = NextWithoutEvidence(at.time);
   std::size_t found = 0;
   if (const auto* const remedy = RemedyOf(at)) {
     clauses += "; " + remedy->evidence;

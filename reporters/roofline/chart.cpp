@@ -345,10 +345,7 @@ std::vector<double> PipesUntil(const TimePoint& time) {
 
 std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level level) {
   const auto complexity = Coordinates(time, level);
-  const auto& not_validated = time.not_validated_levels;
-  if (!complexity || !IsDrawable(time.seconds) || !time.slowdown ||
-      std::ranges::count(not_validated, level) > 0)
-    return std::nullopt;
+  if (!complexity || !IsDrawable(time.seconds)) return std::nullopt;
   const double scale = time.seconds / std::max(complexity->first, complexity->second);
   return std::pair(complexity->first * scale, complexity->second * scale);
 }
@@ -363,7 +360,8 @@ std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Leve
     auto overhead = time.overhead_seconds;
     if (overhead && !IsDrawable(*overhead)) overhead.reset();
     marks.push_back({i, ChartSeries(record), point != nullptr && IsMeasured(*point), *complexity,
-                     TimePlace(time, level), overhead, PipesUntil(time), placed.timing->noisy});
+                     TimePlace(time, level), overhead, PipesUntil(time), placed.timing->noisy,
+                     std::ranges::count(time.not_validated_levels, level) > 0});
   });
   return marks;
 }

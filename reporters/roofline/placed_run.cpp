@@ -46,6 +46,7 @@ void Round(record::Timing& timing) {
 void Round(ClassicPoint& point) {
   for (double* number : {&point.intensity, &point.flops_per_second, &point.roof}) Round(*number);
   Round(point.fraction);
+  Round(point.fraction_at_most);
   Round(point.ci95);
 }
 
@@ -57,7 +58,8 @@ void Round(TimePoint& time) {
   Round(time.compute_seconds);
   Round(time.pipe_seconds);
   Round(time.memory_seconds);
-  for (auto* number : {&time.overhead_seconds, &time.slowdown, &time.point_compute_seconds})
+  for (auto* number : {&time.overhead_seconds, &time.slowdown, &time.slowdown_at_least,
+                       &time.point_compute_seconds})
     Round(*number);
   Round(time.point_memory_seconds);
 }
@@ -222,20 +224,23 @@ json ToJson(const ClassicPoint& point) {
                  {"flops_from", Key(point.flops_from)},
                  {"bytes_from", Key(point.bytes_from)}};
   PutIfKnown(object, "fraction", point.fraction);
+  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
+  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
   if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
   return object;
 }
 
-// "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
 json ToJson(const BandwidthPoint& point) {
   json object = {{"level", Key(point.level)},
                  {"bytes_per_second", point.bytes_per_second},
                  {"roof", point.roof},
                  {"bytes_from", Key(point.bytes_from)}};
   PutIfKnown(object, "fraction", point.fraction);
+  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
   return object;
 }
 
+// "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
 json ToJson(const TimePoint& point) {
   json object = {{"seconds", point.seconds},
                  {"compute_seconds", point.compute_seconds},
@@ -252,8 +257,9 @@ json ToJson(const TimePoint& point) {
   if (point.specified) object["given"] = true;
   for (const Level level : point.not_validated_levels)
     object["unproved_levels"].push_back(std::string(Key(level)));
-  if (!point.slowdown) return object;
-  object["gap"] = *point.slowdown;
+  PutIfKnown(object, "gap", point.slowdown);
+  PutIfKnown(object, "gap_at_least", point.slowdown_at_least);
+  if (!point.point_compute_seconds) return object;
   json scaled = {{"compute_seconds", *point.point_compute_seconds}};
   for (const auto& [level, seconds] : point.point_memory_seconds)
     scaled["memory_seconds"][std::string(Key(level))] = seconds;
@@ -283,6 +289,7 @@ void PutPlacement(const Placement& placement, json& object) {
   for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
   if (placement.time) object["time"] = ToJson(*placement.time);
   if (placement.bandwidth) object["bandwidth"] = ToJson(*placement.bandwidth);
+  if (!placement.uncertain.empty()) object["limited_by"] = placement.uncertain;
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
   if (!placement.asides.empty()) object["asides"] = placement.asides;
   PutUnlessEmpty(object, "advice", placement.advice);
@@ -316,7 +323,8 @@ void MakeCompact(json& record) {
       {{"cpu_seconds", text::kStoredDigits},
        {"main_cpu_seconds", text::kStoredDigits},
        {"run_delay_seconds", text::kStoredDelayDigits}}};
-  for (const char* sentences : {"advice", "remarks", "asides"}) record.erase(sentences);
+  for (const char* sentences : {"advice", "limited_by", "remarks", "asides"})
+    record.erase(sentences);
   ChangeIfThere(record, "time", [](json& time) {
     time.erase("point");
     text::RoundAll(time, text::kStoredDigits);
@@ -421,6 +429,35 @@ const ClassicPoint* Binding(const Placement& placement) {
   return binding;
 }
 
+std::optional<RoofShare> RoofShareOf(const Placement& placement) {
+  if (const auto& bandwidth = placement.bandwidth; bandwidth && !placement.time) {
+    if (bandwidth->fraction) return RoofShare{*bandwidth->fraction, false};
+    if (bandwidth->fraction_at_most) return RoofShare{*bandwidth->fraction_at_most, true};
+  }
+  if (!placement.time) return std::nullopt;
+  const TimePoint& time = *placement.time;
+  if (const auto* binding = Binding(placement)) {
+    if (time.slowdown && binding->fraction) return RoofShare{*binding->fraction, false};
+    if (time.slowdown_at_least && binding->fraction_at_most)
+      return RoofShare{*binding->fraction_at_most, true};
+  }
+  const auto slowdown = LeastSlowdown(time);
+  if (!slowdown || !(*slowdown > 0)) return std::nullopt;
+  return RoofShare{1 / *slowdown, !time.slowdown};
+}
+
+std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy) {
+  if (!share) return "";
+  return fmt::format("{}{}{}", AtMostMark(share->at_most), MarkOf(noisy),
+                     text::PercentText(share->value));
+}
+
+std::string SlowdownText(const TimePoint& time) {
+  const auto slowdown = LeastSlowdown(time);
+  if (!slowdown) return "";
+  return fmt::format("{}{}x", AtLeastMark(!time.slowdown), text::ThreeDigits(*slowdown));
+}
+
 std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
                                    const Placement& placement, const PlaceView& view) {
   if (const auto* binding = Binding(placement))
@@ -466,12 +503,12 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   std::vector<Opportunity> found;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& [timing, placement, breakdown] = run.places[i];
-    if (!timing || !placement.time || !placement.time->slowdown || *placement.time->slowdown <= 1)
-      continue;
+    const auto slowdown = placement.time ? LeastSlowdown(*placement.time) : std::nullopt;
+    if (!timing || !slowdown || *slowdown <= 1) continue;
     const auto occurs = occurrences.find(run.file.records[i].name);
     const double count = occurs == occurrences.end() ? 1 : occurs->second;
     const double seconds = count * timing->median;
-    found.push_back({i, count, seconds, seconds - seconds / *placement.time->slowdown});
+    found.push_back({i, count, seconds, seconds - seconds / *slowdown, !placement.time->slowdown});
   }
   std::ranges::stable_sort(found, std::ranges::greater{}, &Opportunity::above_roof_seconds);
   if (found.size() > most) found.resize(most);
@@ -492,6 +529,7 @@ std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
                                   .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
+  if (!placement.time->slowdown) facts.roof += ", not validated: at most";
   if (gpu) return breakdown::MakeGpuBreakdown(facts, record.kernels);
   MoveToCache(record, machine, *ceilings, facts.levels);
   AddSingleThreaded(record, machine, view, binding, facts);
@@ -508,17 +546,20 @@ json ToJson(const ModelSummary& model) {
   if (model.noisy) object["disturbed"] = true;
   PutIfKnown(object, "flops", model.flops);
   PutIfKnown(object, "flops_per_second", model.flops_per_second);
+  const bool at_most = model.roof_at_most;
   if (model.roof_fraction)
     object["roof"] = {{"layers", model.layers_placed},
-                      {"seconds", *model.roof_seconds},
-                      {"fraction", *model.roof_fraction}};
+                      {at_most ? "seconds_at_most" : "seconds", *model.roof_seconds},
+                      {at_most ? "fraction_at_most" : "fraction", *model.roof_fraction}};
   if (model.roof_specified) object["roof"]["given"] = true;
   for (const auto& layer : model.fix_first)
-    object["fix_first"].push_back({{"name", layer.name},
-                                   {"count", layer.count},
-                                   {"seconds", layer.seconds},
-                                   {"above_roof_seconds", layer.above_roof_seconds},
-                                   {"share", layer.share}});
+    object["fix_first"].push_back(
+        {{"name", layer.name},
+         {"count", layer.count},
+         {"seconds", layer.seconds},
+         {layer.at_least ? "above_roof_seconds_at_least" : "above_roof_seconds",
+          layer.above_roof_seconds},
+         {"share", layer.share}});
   return object;
 }
 

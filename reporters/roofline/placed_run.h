@@ -56,6 +56,15 @@ const ClassicPoint* PointOf(const Placement& placement, Level level);
 // not above the roof of their level (TimePoint::above_roof), or null without such points.
 const ClassicPoint* Binding(const Placement& placement);
 
+// Share of the binding roof that a call reaches.
+struct RoofShare {
+  double value = 0;      // [1]
+  bool at_most = false;  // an upper limit: the roof is not validated (TimePoint::slowdown_at_least)
+};
+// Returns the share at the binding classic point or, without one, 1 / slowdown. Returns nullopt if
+// the call is not placed.
+std::optional<RoofShare> RoofShareOf(const Placement& placement);
+
 // FLOP/s and FLOP/byte of one call, for tables.
 struct WorkRate {
   double flops_per_second = 0;      // [flop/s]
@@ -75,6 +84,17 @@ inline constexpr std::string_view kNoisyMeaning =
     "~ noisy (other programs ran): an estimate without the time that they took";
 inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 
+// Prefixes of shares of a roof that is not validated, and of times and slowdowns above it.
+inline std::string_view AtMostMark(bool at_most) { return at_most ? "<= " : ""; }
+inline std::string_view AtLeastMark(bool at_least) { return at_least ? ">= " : ""; }
+inline constexpr std::string_view kLimitMeaning =
+    "<= and >= are limits: a roof is not validated, and may be higher";
+
+// Returns "66.4 %", "<= 66.4 %", "<= ~66.4 %" for a noisy time, or "" for nullopt.
+std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy);
+// Returns "2.92x" or ">= 2.92x", or "" without a slowdown.
+std::string SlowdownText(const TimePoint& time);
+
 // Returns "0.412 %", the larger distance of the interval's ends from the median. Without an
 // interval returns the number of clean repetitions, "n=5", which are too few for one
 // (kSpreadMeaning).
@@ -92,9 +112,10 @@ struct Opportunity {
   double count = 1;               // [1] occurrences in the run's models, or 1
   double seconds = 0;             // [s] of all occurrences
   double above_roof_seconds = 0;  // [s] `seconds` minus the time at the roof
+  bool at_least = false;          // the roof is not validated: above_roof_seconds is a lower limit
 };
 
-// Returns at most `most` records above a validated roof, the most time above the roof first.
+// Returns at most `most` records above their roof, the most time above the roof first.
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most = 5);
 
 // Members of the run file. Unknown quantities have no key.

@@ -1,23 +1,21 @@
 #include "reporters/roofline/roofline.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "ceilings/machine/ceiling.h"
 #include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/above_roof.h"
+#include "reporters/roofline/roofs.h"
 
 namespace dlroof::roofline {
 namespace {
 
-// Factor by which a ceiling that failed validation may be wrong, unless it is `unbounded`. It may
-// be too slow (other programs; repetitions or passes that disagree; two hardware threads on one
-// core) or too fast (the kernel did half of the work that it counts).
+// Factor by which the true rate may be above a ceiling that failed validation (other programs;
+// repetitions or passes that disagree; two hardware threads on one core) where the ceiling is to
+// show that a count of bytes is wrong.
 constexpr double kValidationFactor = 2;
 
 // FLOPs, bytes and launches of a record, each from the most trusted provenance that has it.
@@ -74,163 +72,145 @@ void MoveToL2(const record::Record& record, const machine::Machine& machine, con
 // Time at the compute roof or at one level's roof; the largest of these is the roof time.
 struct RoofTerm {
   double seconds = 0;
-  // [s] Upper limit: `seconds` of not validated ceilings x kValidationFactor, or infinite.
-  double at_worst = 0;
+  // Not empty: `seconds` uses rates that the machine was seen to reach, but that are not validated
+  // as its highest. `seconds` is then an upper limit.
+  std::map<std::string, std::string> not_validated = {};  // reason by ceiling
 
-  void Add(double more, const machine::Ceiling& ceiling) {
+  bool AtMost() const { return !not_validated.empty(); }
+  void Add(double more, const UsedCeiling& used) {
     seconds += more;
-    at_worst += ceiling.AllowsPercentages() ? more
-                : ceiling.unbounded         ? std::numeric_limits<double>::infinity()
-                                            : kValidationFactor * more;
-  }
-  // Returns whether the term uses a not validated ceiling and is or could be the largest term.
-  bool Uncertain(double largest_seconds) const {
-    return at_worst > seconds && at_worst >= largest_seconds;
+    not_validated.insert(used.not_validated.begin(), used.not_validated.end());
   }
 };
+
+// Returns the term with the longer time; of equal ones an exact term, which bounds the maximum from
+// below.
+const RoofTerm& Longer(const RoofTerm& a, const RoofTerm& b) {
+  if (a.seconds != b.seconds) return a.seconds > b.seconds ? a : b;
+  return a.AtMost() ? b : a;
+}
 
 // Roof times of one record.
 struct RoofTimes {
   std::optional<RoofTerm> compute;
-  std::map<std::string, std::string> compute_roofs;          // row of ceilings by pipe
-  std::map<std::string, double> pipes;                       // [s] by pipe at its own ceiling
-  std::map<std::string, std::string> compute_not_validated;  // reason by row
+  std::map<std::string, std::string> compute_roofs;  // row of ceilings by pipe
+  std::map<std::string, double> pipes;               // [s] by pipe at its own ceiling
   std::map<Level, RoofTerm> memory;
-  std::map<Level, std::string> memory_not_validated;  // reasons
   // Levels whose roof the call exceeds; they are not in `memory`.
   std::map<Level, std::pair<RoofTerm, WrongPart>> above;
   std::vector<std::string> above_remarks;  // those about `above` and about bytes refuted at caches
   bool specified = false;                  // at least one of the ceilings is specified
 
-  double Largest() const {
-    double largest = compute->seconds;
-    for (const auto& [level, term] : memory) largest = std::max(largest, term.seconds);
-    return largest;
+  // Returns the term that binds. Needs `compute`.
+  const RoofTerm& Longest() const {
+    const RoofTerm* longest = &*compute;
+    for (const auto& [level, term] : memory) longest = &Longer(*longest, term);
+    return *longest;
   }
-  // Returns the larger of the compute time and the time of this level.
-  double Largest(const RoofTerm& level) const { return std::max(compute->seconds, level.seconds); }
-  double Largest(Level level) const { return Largest(memory.at(level)); }
-  bool Uncertain(const RoofTerm& level) const {
-    const double largest = Largest(level);
-    return compute->Uncertain(largest) || level.Uncertain(largest);
-  }
-  bool Uncertain(Level level) const { return Uncertain(memory.at(level)); }
-  bool Uncertain() const {
-    const double largest = Largest();
-    return compute->Uncertain(largest) || std::ranges::any_of(memory, [&](const auto& term) {
-             return term.second.Uncertain(largest);
-           });
-  }
+  // Returns the longer of the compute term and the term of this level.
+  const RoofTerm& Longest(const RoofTerm& level) const { return Longer(*compute, level); }
+  const RoofTerm& Longest(Level level) const { return Longest(memory.at(level)); }
 };
 
-bool IsRowOf(const std::string& pipe, const std::string& key) {
-  return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
-}
-
-// Returns the best ceiling of a pipe among the rows whose instructions `isa` allows. If `isa` is
-// unknown (empty) or allows no row, returns the plain row, which is the best of all. Returns null
-// if the machine has no ceiling for the pipe.
-const machine::CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
-                                  const machine::CeilingSet& ceilings) {
-  std::vector<const machine::CeilingRow*> rows;
-  if (!isa.empty())
-    for (auto row = ceilings.flops.upper_bound(pipe);
-         row != ceilings.flops.end() && row->first.starts_with(pipe); ++row)
-      if (IsRowOf(pipe, row->first) && machine::RowAllowed(row->first, isa)) rows.push_back(&*row);
-  const machine::CeilingRow* best = machine::ChooseRoof(rows);
-  if (best != nullptr) return best;
-  const auto plain = ceilings.flops.find(pipe);
-  return plain == ceilings.flops.end() ? nullptr : &*plain;
-}
-
 // Adds a remark if the ISA's roof is below the machine's.
-void AddLowerRoofRemark(const std::string& pipe, const machine::CeilingRow& roof,
-                        const std::string& isa, const machine::CeilingSet& ceilings,
-                        std::vector<std::string>& remarks) {
+void AddLowerRoofRemark(const std::string& pipe, const UsedCeiling& roof, const std::string& isa,
+                        const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
   const auto plain = ceilings.flops.find(pipe);
-  if (plain == ceilings.flops.end() || roof.second.per_second >= plain->second.per_second) return;
-  remarks.push_back(fmt::format(
-      "judged by {} ({:.4g} GFLOP/s), the best that {} allows, not by the machine's {} "
-      "({:.4g} GFLOP/s)",
-      roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
+  const double rate = roof.ceiling->per_second;
+  if (isa.empty() || roof.replaced || plain == ceilings.flops.end() ||
+      rate >= plain->second.per_second)
+    return;
+  remarks.push_back(
+      fmt::format("judged by {} ({:.4g} GFLOP/s), the best that {} allows, not by the machine's {} "
+                  "({:.4g} GFLOP/s)",
+                  roof.name, rate / 1e9, isa, pipe, plain->second.per_second / 1e9));
 }
 
-void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& times) {
+// Adds the remark that nothing is placed because of this ceiling.
+void AddUnusable(const UsedCeiling& used, const std::string& what, Placement& placement) {
+  for (const auto& [name, reason] : used.not_validated) {
+    placement.remarks.push_back(
+        fmt::format("{}: the {} ceiling may be wrong by any factor: {}", what, name, reason));
+    placement.unusable[name] = reason;
+  }
+}
+
+void AddCompute(const UsedCeiling& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = RoofTerm{};
-  times.compute->Add(seconds, roof.second);
-  if (roof.second.IsSpecified())
-    times.specified = true;
-  else if (!roof.second.IsValidated())
-    times.compute_not_validated[roof.first] = roof.second.ReasonText();
+  times.compute->Add(seconds, roof);
+  times.specified = times.specified || roof.ceiling->IsSpecified();
 }
 
 // By pipe: its FLOPs, and the ceiling that they are divided by.
-using JudgedPipes = std::map<std::string, std::pair<double, const machine::CeilingRow*>>;
-// Returns an empty map and adds a remark if one of the pipes has no ceiling.
+using JudgedPipes = std::map<std::string, std::pair<double, UsedCeiling>>;
+// Returns an empty map and adds a remark if one of the pipes has no ceiling, or none whose rate is
+// evidence.
 JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
-                   const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
+                   const machine::CeilingSet& ceilings, Placement& placement) {
   JudgedPipes judged;
   for (const auto& [pipe, count] : flops) {
     if (count == 0) continue;
-    const auto* roof = RoofOf(pipe, isa, ceilings);
-    if (roof == nullptr) {
-      remarks.push_back(fmt::format("the machine has no measured {} ceiling", pipe));
+    auto roof = RoofOf(pipe, isa, ceilings);
+    if (!roof) {
+      placement.remarks.push_back(fmt::format("the machine has no measured {} ceiling", pipe));
       return {};
     }
-    judged[pipe] = {count, roof};
+    if (roof->ceiling == nullptr) {
+      AddUnusable(*roof, "not placed", placement);
+      return {};
+    }
+    judged[pipe] = {count, std::move(*roof)};
   }
   return judged;
 }
 
 void AddComputeTime(const KnownWork& known, const std::string& isa,
-                    const machine::CeilingSet& ceilings, RoofTimes& times,
-                    std::vector<std::string>& remarks) {
-  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, remarks)) {
+                    const machine::CeilingSet& ceilings, RoofTimes& times, Placement& placement) {
+  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, placement)) {
     const auto& [flops, roof] = judged;
-    times.pipes[pipe] = flops / roof->second.per_second;
-    AddCompute(*roof, times.pipes[pipe], times);
-    times.compute_roofs[pipe] = roof->first;
-    AddLowerRoofRemark(pipe, *roof, isa, ceilings, remarks);
+    times.pipes[pipe] = flops / roof.ceiling->per_second;
+    AddCompute(roof, times.pipes[pipe], times);
+    times.compute_roofs[pipe] = roof.name;
+    AddLowerRoofRemark(pipe, roof, isa, ceilings, placement.remarks);
   }
 }
 
 // For PlaceView::tensor_balance: divides the FLOPs of all pipes by the matrix units' ceiling.
 void AddTensorTime(const KnownWork& known, const std::string& isa,
-                   const machine::CeilingSet& ceilings, RoofTimes& times,
-                   std::vector<std::string>& remarks) {
-  const machine::CeilingRow* best = nullptr;
-  for (const machine::CeilingRow& row : ceilings.flops)
-    if (row.first.find(".matrix") != std::string::npos &&
-        (best == nullptr || row.second.per_second > best->second.per_second))
-      best = &row;
-  if (best == nullptr) {
-    remarks.emplace_back("the machine has no matrix ceiling to judge all FLOPs by");
+                   const machine::CeilingSet& ceilings, RoofTimes& times, Placement& placement) {
+  const auto best = MatrixRoof(ceilings);
+  if (!best) {
+    placement.remarks.emplace_back("the machine has no matrix ceiling to judge all FLOPs by");
     return;
   }
-  std::vector<std::string> unused_remarks;
-  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, unused_remarks))
-    times.pipes[pipe] = judged.first / judged.second->second.per_second;
+  if (best->ceiling == nullptr) {
+    AddUnusable(*best, "not placed", placement);
+    return;
+  }
+  Placement unused;
+  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, unused))
+    times.pipes[pipe] = judged.first / judged.second.ceiling->per_second;
   double flops = 0;
   for (const auto& [pipe, count] : *known.flops) {
     if (count == 0) continue;
     flops += count;
-    times.compute_roofs[pipe] = best->first;
+    times.compute_roofs[pipe] = best->name;
   }
-  if (flops > 0) AddCompute(*best, flops / best->second.per_second, times);
+  if (flops > 0) AddCompute(*best, flops / best->ceiling->per_second, times);
 }
 
 struct TimedCall {
   const record::Record& record;
   const machine::Machine& machine;
-  const machine::Ceiling& ceiling;  // of the level whose bytes are checked
-  double seconds = 0;               // [s] measured time of the call
+  const UsedCeiling& roof;  // of the level whose bytes are checked
+  double seconds = 0;       // [s] measured time of the call
 };
 
 // Returns the least time [s] that the bytes can take, with the possible error of the ceiling.
-double LeastSeconds(const machine::Ceiling& ceiling, Level level, double bytes) {
-  const double seconds = bytes / ceiling.per_second;
-  if (ceiling.IsSpecified()) return level == Level::kDram ? seconds : 0;
-  return ceiling.IsValidated() ? seconds : seconds / kValidationFactor;
+double LeastSeconds(const UsedCeiling& roof, Level level, double bytes) {
+  const double seconds = bytes / roof.ceiling->per_second;
+  if (roof.ceiling->IsSpecified()) return level == Level::kDram ? seconds : 0;
+  return roof.not_validated.empty() ? seconds : seconds / kValidationFactor;
 }
 
 // Returns whether a call cannot have moved its compulsory bytes through DRAM: caches may be warm,
@@ -249,7 +229,7 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
                                     std::pair<double, Provenance> known) {
   const auto [bytes, from] = known;
   if (from == Provenance::kMeasured) return std::nullopt;
-  const double roof_seconds = LeastSeconds(call.ceiling, level, bytes);
+  const double roof_seconds = LeastSeconds(call.roof, level, bytes);
   if (from == Provenance::kModelled && level == Level::kDram) {
     if (!CachesRefute(call, bytes, roof_seconds)) return std::nullopt;
     return Reason{fmt::format(
@@ -266,11 +246,12 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
 
 // Adds the level to RoofTimes::above, with a remark, if the call exceeds its roof. Returns whether
 // it does.
-bool AddAboveRoof(const LevelUse& use, RoofTimes& times, std::vector<std::string>& remarks) {
+bool AddAboveRoof(const LevelUse& use, const UsedCeiling& used, RoofTimes& times,
+                  std::vector<std::string>& remarks) {
   const auto wrong = WrongPartOf(use);
   if (!wrong) return false;
   auto& [term, part] = times.above[use.level];
-  term.Add(use.bytes / use.ceiling.per_second, use.ceiling);
+  term.Add(use.bytes / use.ceiling.per_second, used);
   part = *wrong;
   if (use.ceiling.IsSpecified()) times.specified = true;
   times.above_remarks.push_back(AboveRoofRemark(use, *wrong));
@@ -280,87 +261,53 @@ bool AddAboveRoof(const LevelUse& use, RoofTimes& times, std::vector<std::string
 
 void AddMemoryTimes(const record::Record& record, const KnownWork& known,
                     const machine::Machine& machine, const machine::CeilingSet& ceilings,
-                    double seconds, RoofTimes& times, std::vector<std::string>& remarks) {
+                    double seconds, RoofTimes& times, Placement& placement) {
   for (const auto& [level, known_bytes] : known.bytes) {
     const double bytes = known_bytes.first;
-    const auto ceiling = ceilings.bytes.find(level);
-    if (ceiling == ceilings.bytes.end()) {
-      remarks.push_back(fmt::format("the machine has no measured {} ceiling", Key(level)));
+    const auto roof = RoofOf(level, ceilings);
+    if (!roof) {
+      placement.remarks.push_back(
+          fmt::format("the machine has no measured {} ceiling", Key(level)));
       continue;
     }
     if (bytes == 0) continue;
-    const double roof_seconds = bytes / ceiling->second.per_second;
-    if (const auto reason =
-            RefutedReason({record, machine, ceiling->second, seconds}, level, known_bytes)) {
-      remarks.push_back(reason->text);
+    if (roof->ceiling == nullptr) {
+      AddUnusable(*roof, fmt::format("left out at {}", Key(level)), placement);
+      continue;
+    }
+    if (const auto reason = RefutedReason({record, machine, *roof, seconds}, level, known_bytes)) {
+      placement.remarks.push_back(reason->text);
       if (level != Level::kDram) times.above_remarks.push_back(reason->text);
       continue;
     }
-    if (AddAboveRoof({record, machine, ceiling->second, level, bytes, known_bytes.second, seconds},
-                     times, remarks))
+    if (AddAboveRoof({record, machine, *roof->ceiling, level, bytes, known_bytes.second, seconds},
+                     *roof, times, placement.remarks))
       continue;
-    times.memory[level].Add(roof_seconds, ceiling->second);
-    if (ceiling->second.IsSpecified())
-      times.specified = true;
-    else if (!ceiling->second.IsValidated())
-      times.memory_not_validated[level] = ceiling->second.ReasonText();
+    times.memory[level].Add(bytes / roof->ceiling->per_second, *roof);
+    times.specified = times.specified || roof->ceiling->IsSpecified();
   }
 }
 
-// A ceiling that is not validated, and the roof term that uses it.
-struct NotValidated {
-  const RoofTerm& term;
-  std::string name;
-  std::vector<std::string_view> levels;  // levels whose percentages are uncertain
-  std::string reason;
-};
-
-std::string NotValidatedRemark(const RoofTimes& times, const NotValidated& one) {
-  const auto& [term, name, levels, reason] = one;
-  const double largest = times.Largest();
-  if (term.seconds >= largest)
-    return fmt::format("no slowdown: the {} ceiling binds and is not validated: {}", name, reason);
-  if (term.Uncertain(largest) && std::isinf(term.at_worst))
-    return fmt::format(
-        "no slowdown: the {} ceiling is not validated and may be wrong by any factor: {}", name,
-        reason);
-  if (term.Uncertain(largest))
-    return fmt::format(
-        "no slowdown: the {} ceiling is not validated and at half its rate would bind: {}", name,
-        reason);
-  return fmt::format("no percent at {}: the {} ceiling is not validated: {}",
-                     fmt::join(levels, ", "), name, reason);
+// Adds the reasons of the ceilings of a term. Those of a term that binds make the slowdown a limit.
+void ReportNotValidated(const RoofTerm& term, const RoofTerm& longest, Placement& placement) {
+  const bool binds = longest.AtMost() && term.seconds >= longest.seconds;
+  for (const auto& [name, reason] : term.not_validated)
+    if (binds)
+      placement.uncertain[name] = reason;
+    else
+      placement.asides.push_back(
+          fmt::format("the {} ceiling is not validated, but does not bind: {}", name, reason));
 }
 
-void ReportNotValidated(const RoofTimes& times, const NotValidated& one, Placement& placement) {
-  const double largest = times.Largest();
-  if (one.term.seconds < largest && !one.term.Uncertain(largest) && one.levels.empty()) {
-    placement.asides.push_back(
-        fmt::format("the {} ceiling is not validated, but at half its rate would not bind: {}",
-                    one.name, one.reason));
-    return;
-  }
-  placement.remarks.push_back(NotValidatedRemark(times, one));
-  placement.uncertain[one.name] = one.reason;
-}
-
-void ReportUncertainRoofs(const RoofTimes& times, Placement& placement) {
+void ReportRoofs(const RoofTimes& times, Placement& placement) {
   if (!times.compute) return;  // nothing is placed
   if (times.specified)
     placement.remarks.emplace_back(
         "placed under roofs that are specified, not measured: nothing validates them; bound and "
         "percentages are only as accurate as they are");
-  std::vector<std::string_view> of_compute;
-  for (const auto& [level, term] : times.memory)
-    if (times.compute->Uncertain(times.Largest(level))) of_compute.push_back(Key(level));
-  for (const auto& [row, reason] : times.compute_not_validated)
-    ReportNotValidated(times, {*times.compute, row, of_compute, reason}, placement);
-  for (const auto& [level, reason] : times.memory_not_validated) {
-    const auto& term = times.memory.at(level);
-    std::vector<std::string_view> own;
-    if (term.Uncertain(times.Largest(level))) own.push_back(Key(level));
-    ReportNotValidated(times, {term, std::string(Key(level)), own, reason}, placement);
-  }
+  const RoofTerm& longest = times.Longest();
+  ReportNotValidated(*times.compute, longest, placement);
+  for (const auto& [level, term] : times.memory) ReportNotValidated(term, longest, placement);
 }
 
 std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& times,
@@ -373,7 +320,7 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
   for (const auto& [level, memory] : terms) {
     ClassicPoint point;
     const auto& [bytes, bytes_from] = known.bytes.at(level);
-    const double roof_seconds = times.Largest(memory);
+    const RoofTerm& longest = times.Longest(memory);
     point.level = level;
     point.intensity = flops / bytes;
     point.flops_per_second = flops / timing.median;
@@ -381,9 +328,9 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
       const double executed = point.flops_per_second * timing.median;
       point.ci95 = {executed / timing.ci95->second, executed / timing.ci95->first};
     }
-    point.roof = flops / roof_seconds;
+    point.roof = flops / longest.seconds;
     point.memory_bound = memory.seconds > times.compute->seconds;
-    if (!times.Uncertain(memory)) point.fraction = roof_seconds / timing.median;
+    (longest.AtMost() ? point.fraction_at_most : point.fraction) = longest.seconds / timing.median;
     point.flops_from = known.flops_from;
     point.bytes_from = bytes_from;
     points.push_back(point);
@@ -398,14 +345,14 @@ std::optional<BandwidthPoint> PlaceBandwidth(const KnownWork& known, const RoofT
   for (const auto& [level, term] : times.memory) {
     if (term.seconds <= longest) continue;
     longest = term.seconds;
-    const auto& ceiling = ceilings.bytes.at(level);
+    const auto& ceiling = *RoofOf(level, ceilings)->ceiling;
     const auto& [bytes, from] = known.bytes.at(level);
     point = BandwidthPoint{.level = level,
                            .bytes_per_second = bytes / seconds,
                            .roof = ceiling.per_second,
                            .specified = ceiling.IsSpecified(),
                            .bytes_from = from};
-    if (ceiling.AllowsPercentages()) point->fraction = term.seconds / seconds;
+    (term.AtMost() ? point->fraction_at_most : point->fraction) = term.seconds / seconds;
   }
   return point;
 }
@@ -431,7 +378,7 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
   double roof_seconds = point.compute_seconds;
   for (const auto& [level, memory] : times.memory) {
     point.memory_seconds[level] = memory.seconds;
-    if (times.Uncertain(level)) point.not_validated_levels.push_back(level);
+    if (times.Longest(level).AtMost()) point.not_validated_levels.push_back(level);
     if (memory.seconds <= roof_seconds) continue;
     roof_seconds = memory.seconds;
     point.bound = Bound::kMemory;
@@ -445,31 +392,30 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
       point.bound_level.reset();
     }
   }
-  if (!times.Uncertain()) point.slowdown = seconds / roof_seconds;
+  (times.Longest().AtMost() ? point.slowdown_at_least : point.slowdown) = seconds / roof_seconds;
   point.specified = times.specified;
   return point;
 }
 
 void AddTimePoint(TimePoint& time) {
-  if (!time.slowdown) return;
-  time.point_compute_seconds = time.compute_seconds * *time.slowdown;
+  const double slowdown = LeastSlowdown(time).value();
+  time.point_compute_seconds = time.compute_seconds * slowdown;
   for (const auto& [level, seconds] : time.memory_seconds)
-    time.point_memory_seconds[level] = seconds * *time.slowdown;
+    time.point_memory_seconds[level] = seconds * slowdown;
 }
 
 RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, double seconds,
                       const machine::Machine& machine, const machine::CeilingSet& ceilings,
                       const PlaceView& view, Placement& placement) {
   RoofTimes times;
-  auto& remarks = placement.remarks;
   if (known.flops == nullptr)
-    remarks.emplace_back("FLOPs are not known");
+    placement.remarks.emplace_back("FLOPs are not known");
   else
     (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
-                                                           remarks);
-  AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
+                                                           placement);
+  AddMemoryTimes(record, known, machine, ceilings, seconds, times, placement);
   placement.above_roof_remarks = times.above_remarks;
-  ReportUncertainRoofs(times, placement);
+  ReportRoofs(times, placement);
   return times;
 }
 
@@ -491,6 +437,10 @@ std::string_view Key(WrongPart part) {
   constexpr KeyRow<WrongPart> kParts[] = {
       {WrongPart::kRoof, "roof"}, {WrongPart::kBytes, "bytes"}, {WrongPart::kUnknown, "unknown"}};
   return KeyIn(kParts, part);
+}
+
+std::optional<double> LeastSlowdown(const TimePoint& time) {
+  return time.slowdown ? time.slowdown : time.slowdown_at_least;
 }
 
 std::optional<double> LaunchCost(const record::Record& record,

@@ -98,8 +98,9 @@ struct ClassicPoint {
   double intensity = 0;         // [flop/byte]
   double flops_per_second = 0;  // [flop/s] achieved
   double roof = 0;              // [flop/s] min(compute roof, intensity x bandwidth)
-  std::optional<double>
-      fraction;  // [1] achieved / roof, under the conditions of TimePoint::slowdown
+  // [1] achieved / roof. Exactly one of the two is set, see TimePoint::slowdown. The second is an
+  // upper limit of the fraction.
+  std::optional<double> fraction, fraction_at_most;
   std::optional<std::pair<double, double>> ci95;  // [flop/s] of flops_per_second, from the time's
   bool memory_bound = false;                      // the bandwidth roof is the lower one
   Provenance flops_from = Provenance::kModelled, bytes_from = Provenance::kModelled;
@@ -132,16 +133,17 @@ struct TimePoint {
   std::optional<double> overhead_seconds;
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // set if `bound` is kMemory
-  // [1] seconds / max(compute_seconds, memory_seconds); overhead is not included. Not set if a
-  // ceiling that failed validation could change it: the largest of these times uses such a ceiling,
-  // or another time would become the largest at half the rate of such a ceiling.
-  std::optional<double> slowdown;
+  // [1] seconds / max(compute_seconds, memory_seconds); overhead is not included. Exactly one of
+  // the two is set. The largest of these times decides: if it uses a ceiling that is not validated,
+  // the machine was seen to reach that rate, but may reach a higher one, so the second is set, a
+  // lower limit of the slowdown. Other times can only be shorter than stated and change nothing.
+  std::optional<double> slowdown, slowdown_at_least;
   // Some of these roofs are specified, not measured; bound, slowdown and percentages use them.
   bool specified = false;
-  // Levels for which a slowdown from compute and this level only would not be set.
+  // Levels for which a slowdown from compute and this level only would be a lower limit.
   std::vector<Level> not_validated_levels;
-  // The time point: the complexity point times `slowdown`. Its largest coordinate is `seconds`. Set
-  // only with `slowdown`.
+  // The time point: the complexity point times `slowdown` or `slowdown_at_least`. Its largest
+  // coordinate is `seconds`.
   std::optional<double> point_compute_seconds;
   std::map<Level, double> point_memory_seconds;
 };
@@ -153,7 +155,8 @@ struct BandwidthPoint {
   double bytes_per_second = 0;     // [byte/s] achieved
   double roof = 0;                 // [byte/s]
   std::optional<double> fraction;  // [1] achieved / roof; not set if the roof failed validation
-  bool specified = false;          // the roof is specified, not measured
+  std::optional<double> fraction_at_most;  // [1] set instead of `fraction` then
+  bool specified = false;                  // the roof is specified, not measured
   Provenance bytes_from = Provenance::kModelled;
 };
 
@@ -167,10 +170,18 @@ struct Placement {
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
   std::vector<std::string> asides;
-  // Ceilings whose failed validation suppresses a number, with the reason of the failure.
+  // Not validated ceilings that make the slowdown a lower limit, with the reason of the failure.
+  // Not repeated in `remarks`: reports write each reason once, for all records together.
   std::map<std::string, std::string> uncertain;
+  // Ceilings that may be wrong by any factor and could not be replaced: nothing is placed under
+  // them.
+  std::map<std::string, std::string> unusable;
   std::string advice;  // one sentence; set by AddFindings if there is evidence
 };
+
+// Returns the slowdown [1] or its lower limit: one of the two is set if Place or PlaceTime returned
+// the time point.
+std::optional<double> LeastSlowdown(const TimePoint& time);
 
 // Returns the cost [s] of one launch within the time that the record states: of a call on an idle
 // device, launch_seconds; of a queued call, the queued overhead; in a CUDA graph, that of a node.

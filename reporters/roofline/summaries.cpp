@@ -69,14 +69,17 @@ class Sum {
     flops_known_ = flops_known_ && flops.has_value();
     flops_ += count * flops.value_or(0);
     const auto placement = Place(record, machine);
-    if (!placement.time || !placement.time->slowdown) return;
+    const auto slowdown = placement.time ? LeastSlowdown(*placement.time) : std::nullopt;
+    if (!slowdown) return;
     ++placed_;
     specified_ = specified_ || placement.time->specified;
-    const double roof_seconds = seconds / *placement.time->slowdown;
+    const bool limit = !placement.time->slowdown;
+    limit_ = limit_ || limit;
+    const double roof_seconds = seconds / *slowdown;
     placed_seconds_ += seconds;
     roof_seconds_ += roof_seconds;
     if (seconds > roof_seconds)
-      above_.push_back({record.name, count, seconds, seconds - roof_seconds, 0});
+      above_.push_back({record.name, count, seconds, seconds - roof_seconds, limit, 0});
   }
 
   void Write(ModelSummary& model) const {
@@ -92,6 +95,7 @@ class Sum {
     model.layers_placed = placed_;
     if (placed_ == 0) return;
     model.roof_specified = specified_;
+    model.roof_at_most = limit_;
     model.roof_seconds = roof_seconds_;
     model.roof_fraction = roof_seconds_ / placed_seconds_;
     model.fix_first = above_;
@@ -104,7 +108,7 @@ class Sum {
  private:
   int measured_ = 0, placed_ = 0;
   double calls_ = 0, seconds_ = 0, flops_ = 0, placed_seconds_ = 0, roof_seconds_ = 0;
-  bool flops_known_ = true, noisy_ = false, specified_ = false;
+  bool flops_known_ = true, noisy_ = false, specified_ = false, limit_ = false;
   std::vector<LayerToFix> above_;
 };
 

@@ -18,6 +18,7 @@ struct LayerToFix {
   double count = 1;               // [1] occurrences
   double seconds = 0;             // [s] of all occurrences
   double above_roof_seconds = 0;  // [s] `seconds` minus the time at the roof
+  bool at_least = false;          // the roof is not validated: above_roof_seconds is a lower limit
   double share = 0;               // [1] of the model's time
 };
 
@@ -34,11 +35,12 @@ struct ModelSummary {
   bool noisy = false;                      // the time of at least one layer is an estimate (TimeOf)
   std::optional<double> flops;             // [flop] set if those of all measured layers are known
   std::optional<double> flops_per_second;  // [flop/s]
-  // Over the layers with a time and a slowdown: the sum of count x max(compute, memory time), and
+  // Over the layers that are placed: the sum of count x max(compute, memory time), and
   // that sum divided by the sum of their measured times.
   int layers_placed = 0;
   std::optional<double> roof_seconds;   // [s]
   std::optional<double> roof_fraction;  // [1]
+  bool roof_at_most = false;            // both are upper limits: a roof is not validated
   bool roof_specified = false;          // at least one roof is specified, not measured
   std::vector<LayerToFix> fix_first;    // the three with the most time above their roof
 };

@@ -260,7 +260,8 @@ Row PointRow(const trajectory::Trajectory& trajectory, std::size_t index) {
   row.push_back(fmt::format("{}{}", mark, text::WithPrefix(point.seconds, "s")));
   row.push_back(point.flops_per_second ? text::WithPrefix(*point.flops_per_second, "FLOP/s") : "");
   row.push_back(point.intensity ? text::ThreeDigits(*point.intensity) : "");
-  row.push_back(point.fraction ? fmt::format("{}{}{}", mark, text::PercentText(*point.fraction),
+  row.push_back(point.fraction ? fmt::format("{}{}{}{}", roofline::AtMostMark(point.uncertain),
+                                             mark, text::PercentText(*point.fraction),
                                              point.specified ? " (specified)" : "")
                                : "");
   const bool estimate = point.noisy || (index > 0 && trajectory.points[index - 1].noisy);

@@ -75,9 +75,9 @@ Row KernelRow(const std::string& name, const Kernel& kernel, double all_seconds,
               : "",
           rate ? text::WithPrefix(rate->flops_per_second, "FLOP/s") : "",
           IntensityText(rate),
-          RoofShareText(placed.placement, false),
+          roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false),
           time ? roofline::BoundText(*time) : "",
-          time && time->slowdown ? text::ThreeDigits(*time->slowdown) + "x" : ""};
+          time ? roofline::SlowdownText(*time) : ""};
 }
 
 // Returns "GPU kernels of app: 503 µs of device time in 240 launches ...".

@@ -38,11 +38,11 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
           : bandwidth ? text::WithPrefix(bandwidth->bytes_per_second, "B/s")
                       : "",
           IntensityText(rate),
-          RoofShareText(placed.placement, timing.noisy),
+          RoofShareText(roofline::RoofShareOf(placed.placement), timing.noisy),
           time        ? fmt::format("{}{}", mark, roofline::BoundText(*time))
           : bandwidth ? roofline::BoundText(*bandwidth)
                       : "",
-          time && time->slowdown ? text::ThreeDigits(*time->slowdown) + "x" : ""};
+          time ? roofline::SlowdownText(*time) : ""};
 }
 
 // Returns whether the record has times of a GPU beside `seconds`.
@@ -135,6 +135,18 @@ Notes Missing(const std::vector<record::Record>& records) {
   return missing;
 }
 
+// Writes why shares of a roof are limits: a line for each ceiling.
+void WriteLimits(const roofline::PlacedRun& run, std::ostream& out) {
+  Notes limits;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    for (const auto& [ceiling, reason] : run.places[i].placement.uncertain)
+      AddNote(fmt::format("{} is not validated: {}", ceiling, reason), run.file.records[i], limits);
+  WriteReasons(
+      fmt::format("{} (when the machine is quiet, dlroof machine --remeasure measures it again)",
+                  roofline::kLimitMeaning),
+      limits, false, out);
+}
+
 void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions& options,
                   std::ostream& out) {
   std::vector<Row> rows = {
@@ -161,6 +173,7 @@ void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions&
       }))
     out << roofline::kNoisyMeaning << '\n';
   WriteReasons("not measured", Missing(run.file.records), options.verbose, out);
+  WriteLimits(run, out);
   WriteNotes("remarks", remarks, options.full_names, out);
 }
 
@@ -186,8 +199,10 @@ std::string CountOfText(double measured, double total) {
 
 Row ModelRow(const roofline::ModelSummary& model) {
   const auto mark = roofline::MarkOf(model.noisy);
-  std::string roof =
-      model.roof_fraction ? fmt::format("{}{}", mark, text::PercentText(*model.roof_fraction)) : "";
+  std::string roof;
+  if (model.roof_fraction)
+    roof = roofline::RoofShareText(roofline::RoofShare{*model.roof_fraction, model.roof_at_most},
+                                   model.noisy);
   if (model.roof_fraction && model.layers_placed != model.layers_measured)
     roof += fmt::format(" ({} layer{})", model.layers_placed, model.layers_placed == 1 ? "" : "s");
   if (model.roof_specified) roof += " (specified)";
@@ -307,17 +322,6 @@ void WriteWindows(const std::vector<record::Record>& records, std::ostream& out)
 
 }  // namespace
 
-std::string RoofShareText(const roofline::Placement& placement, bool noisy) {
-  if (const auto& bandwidth = placement.bandwidth; bandwidth && bandwidth->fraction)
-    return fmt::format("{}{}", roofline::MarkOf(noisy), text::PercentText(*bandwidth->fraction));
-  const auto* binding = roofline::Binding(placement);
-  const bool certain = placement.time && placement.time->slowdown;
-  if (!certain || (binding != nullptr && !binding->fraction)) return "";
-  // Without a level, only the arithmetic roof remains.
-  const double share = binding != nullptr ? *binding->fraction : 1 / *placement.time->slowdown;
-  return fmt::format("{}{}", roofline::MarkOf(noisy), text::PercentText(share));
-}
-
 void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out) {
   if (models.empty()) return;
   std::vector<Row> rows = {{"model", "layers", "calls", "time", "FLOP", "FLOP/s", "% roof"}};
@@ -359,29 +363,28 @@ void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& 
 }
 
 void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out) {
-  Notes caveats;
+  WriteLimits(run, out);
+  Notes missing;
   for (std::size_t i = 0; i < run.places.size(); ++i)
-    for (const auto& [ceiling, reason] : run.places[i].placement.uncertain)
-      AddNote(fmt::format("{} is not validated: {}", ceiling, reason), run.file.records[i],
-              caveats);
-  WriteReasons(
-      "no % of roof, because a ceiling is not validated (when the machine is quiet, dlroof machine "
-      "--remeasure measures it again)",
-      caveats, false, out);
+    for (const auto& [ceiling, reason] : run.places[i].placement.unusable)
+      AddNote(fmt::format("{} may be wrong by any factor: {}", ceiling, reason),
+              run.file.records[i], missing);
+  WriteReasons("placed under other roofs only, or not at all, because a ceiling failed its checks",
+               missing, false, out);
 }
 
 void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out, bool full_names) {
   const auto opportunities = roofline::Opportunities(run);
   if (!opportunities.empty()) out << "\nmost time above the roof (all occurrences)\n";
-  for (const auto& [index, count, seconds, above] : opportunities) {
+  for (const auto& [index, count, seconds, above, at_least] : opportunities) {
     const auto& [timing, placement, breakdown] = run.places[index];
     const auto mark = roofline::MarkOf(timing->noisy);
-    out << fmt::format("  {}{}: {}{} of {}{}, bound by {}, {}x its roof\n",
+    out << fmt::format("  {}{}: {}{}{} of {}{}, bound by {}, {} its roof\n",
                        NameInTerminal(run.file.records[index], full_names),
-                       count > 1 ? fmt::format(" x{:.0f}", count) : "", mark,
-                       text::WithPrefix(above, "s"), mark, text::WithPrefix(seconds, "s"),
-                       roofline::BoundText(*placement.time),
-                       text::ThreeDigits(*placement.time->slowdown));
+                       count > 1 ? fmt::format(" x{:.0f}", count) : "",
+                       roofline::AtLeastMark(at_least), mark, text::WithPrefix(above, "s"), mark,
+                       text::WithPrefix(seconds, "s"), roofline::BoundText(*placement.time),
+                       roofline::SlowdownText(*placement.time));
     if (!placement.advice.empty()) out << "    " << text::Printable(placement.advice) << '\n';
   }
 }

@@ -43,10 +43,6 @@ std::string NameInTerminal(const record::Record& record, bool full_names);
 // Returns "57.5 DRAM", or an empty text if the intensity is unknown.
 std::string IntensityText(const std::optional<roofline::WorkRate>& rate);
 
-// Returns "66.4 %", or "~66.4 %" for a noisy time: achieved FLOP/s / binding roof. Returns an empty
-// text if the binding roof is not certain.
-std::string RoofShareText(const roofline::Placement& placement, bool noisy);
-
 // Writes a row per model, or nothing without models.
 void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out);
 
@@ -58,8 +54,8 @@ void WriteHeuristics(const std::vector<record::Record>& records, std::ostream& o
 void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& out,
                       bool verbose = false);
 
-// Writes one line for each ceiling whose failed validation suppresses percentages: the reason and
-// the number of benchmarks.
+// Writes one line for each ceiling whose failed validation makes percentages upper limits or
+// suppresses them: the reason and the number of benchmarks.
 void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out);
 
 // Writes the benchmarks with most time above their roofs: the time, the bound, the advice.

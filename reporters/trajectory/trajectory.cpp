@@ -197,7 +197,7 @@ TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, dou
   if (time) {
     point.uncertain = !time->slowdown;
     point.specified = time->specified;
-    if (time->slowdown) point.fraction = 1 / *time->slowdown;
+    if (const auto slowdown = roofline::LeastSlowdown(*time)) point.fraction = 1 / *slowdown;
   }
   if (const auto* classic = level ? roofline::PointOf(placement, *level) : nullptr) {
     point.intensity = classic->intensity;

@@ -93,8 +93,10 @@ struct TrajectoryPoint {
   bool noisy = false;                             // the time is an estimate
   std::optional<double> flops_per_second;         // [flop/s]
   std::optional<double> intensity;                // [flop/byte] of the trajectory's level
-  std::optional<double> fraction;  // [1] achieved / roof; not set if the roof is uncertain
-  bool uncertain = false, specified = false;  // of the point's roofs
+  std::optional<double> fraction;                 // [1] achieved / roof; see `uncertain`
+  // The roof is not validated: `fraction` is an upper limit.
+  bool uncertain = false;
+  bool specified = false;  // the roofs are specified
   CostFacts cost;
 };
 

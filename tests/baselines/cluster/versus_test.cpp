@@ -160,7 +160,8 @@ TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
   EXPECT_EQ(versus.only_a, 1);
   EXPECT_EQ(versus.only_b, 1);
   // 100 flop in 6 s under 100 flop/s.
-  EXPECT_NEAR(*row.a.fraction, 1.0 / 6, 1e-8);
+  EXPECT_NEAR(row.a.share->value, 1.0 / 6, 1e-8);
+  EXPECT_FALSE(row.a.share->at_most);
   EXPECT_EQ(row.a.bound, "compute");
 }
 

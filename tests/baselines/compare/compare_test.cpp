@@ -261,7 +261,9 @@ TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
       machine::CeilingStatus::kNotValidated;
   const auto not_validated = Compare(base, contender, options);
   EXPECT_EQ(not_validated.exit_code, 3);
-  EXPECT_THAT(not_validated.rows[0].reason, HasSubstr("no percent of roof in NEW"));
+  EXPECT_THAT(not_validated.rows[0].reason, HasSubstr("the roof in NEW is not validated"));
+  EXPECT_FALSE(not_validated.rows[0].contender_fraction);
+  EXPECT_NEAR(not_validated.rows[0].contender_fraction_at_most.value(), 0.5, 1e-9);
 }
 
 TEST(Compare, RoofsOfEachRunTakeTheMachineOut) {

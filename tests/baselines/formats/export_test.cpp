@@ -115,7 +115,7 @@ TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
   compare::NamedRun run = OddRun();
   const auto energy_of = [&] {
     const auto row = CsvTexts(Exported("csv", {run})).at(1);
-    return std::vector(row.begin() + 17, row.end());
+    return std::vector(row.begin() + 17, row.begin() + 21);
   };
   EXPECT_THAT(energy_of(), testing::Each(""));
   run.file.records[0].energy =
@@ -137,6 +137,25 @@ TEST(Export, ASpecifiedRoofIsNamedSo) {
             "brgemm\n50.0 % of its specified roof");
   const auto metrics = Exported("openmetrics", {run});
   EXPECT_NE(metrics.find("\ndlroof_given_roof_ratio{"), std::string::npos);
+  EXPECT_EQ(metrics.find("\ndlroof_roof_ratio{"), std::string::npos);
+}
+
+TEST(Export, TheLimitUnderARoofThatIsNotValidatedHasNamesOfItsOwn) {
+  compare::NamedRun run = OddRun();
+  for (auto& [threads, set] : run.file.machines.at(0).by_threads)
+    for (auto& [pipe, ceiling] : set.flops) ceiling.status = machine::CeilingStatus::kNotValidated;
+  const auto rows = CsvTexts(Exported("csv", {run}));
+  EXPECT_EQ(rows[0].back(), "fraction_of_roof_at_most");
+  EXPECT_EQ(rows[1][15], "");
+  EXPECT_EQ(rows[1][16], "not validated");
+  EXPECT_EQ(rows[1].back(), "0.5");
+  const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
+  EXPECT_FALSE(bencher.contains("fraction-of-roof"));
+  EXPECT_DOUBLE_EQ(bencher.at("fraction-of-roof-at-most").at("value"), 0.5);
+  EXPECT_EQ(json::parse(Exported("github-action", {run}))[0].at("extra"),
+            "brgemm\nat most 50.0 % of its roof, which is not validated");
+  const auto metrics = Exported("openmetrics", {run});
+  EXPECT_NE(metrics.find("\ndlroof_roof_at_most_ratio{"), std::string::npos);
   EXPECT_EQ(metrics.find("\ndlroof_roof_ratio{"), std::string::npos);
 }
 

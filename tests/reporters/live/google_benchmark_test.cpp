@@ -217,10 +217,13 @@ TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
     placement.time = roofline::TimePoint{.slowdown = 1 / fraction};
     return ResultRow(record, placement, 1);
   };
-  EXPECT_THAT(row(190e9, 0.664), HasSubstr("   190 GFLOP/s     59.8   66.4 %    compute\n"));
-  EXPECT_THAT(row(1.23e12, 0.0731), HasSubstr("  1.23 TFLOP/s     59.8   7.31 %    compute\n"));
-  EXPECT_THAT(row(2e6, 0.00812), HasSubstr("  2.00 MFLOP/s     59.8  0.812 %    compute\n"));
-  EXPECT_THAT(row(2e6, 1), HasSubstr("     59.8    100 %    compute\n"));
+  EXPECT_THAT(row(190e9, 0.664), HasSubstr("   190 GFLOP/s     59.8      66.4 %    compute\n"));
+  EXPECT_THAT(row(1.23e12, 0.0731), HasSubstr("  1.23 TFLOP/s     59.8      7.31 %    compute\n"));
+  EXPECT_THAT(row(2e6, 0.00812), HasSubstr("  2.00 MFLOP/s     59.8     0.812 %    compute\n"));
+  EXPECT_THAT(row(2e6, 1), HasSubstr("     59.8       100 %    compute\n"));
+  placement.classic = {{.intensity = 59.8, .flops_per_second = 2e6, .fraction_at_most = 0.00812}};
+  placement.time = roofline::TimePoint{.slowdown_at_least = 1 / 0.00812};
+  EXPECT_THAT(ResultRow(record, placement, 1), HasSubstr("     59.8  <= 0.812 %    compute\n"));
 }
 
 // Google Benchmark reports aggregates in a call of their own.

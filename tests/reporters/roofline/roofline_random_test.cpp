@@ -48,6 +48,7 @@ TEST(PlaceTime, IsTheTimePointOfPlace) {
       EXPECT_EQ(time->compute_seconds, all->compute_seconds);
       EXPECT_EQ(time->memory_seconds, all->memory_seconds);
       EXPECT_EQ(time->slowdown, all->slowdown);
+      EXPECT_EQ(time->slowdown_at_least, all->slowdown_at_least);
       EXPECT_EQ(time->bound, all->bound);
     }
   }
@@ -70,9 +71,9 @@ double TrueSlowdown(const record::Record& record, double seconds, machine::Machi
   return PlaceTime(record, seconds, machine)->slowdown.value();
 }
 
-// A slowdown is set exactly if it is the same for all true rates, from half the measured ones on,
-// of the ceilings that are not validated.
-TEST(PlaceTime, HasASlowdownIfNoTrueRateOfACeilingWouldChangeIt) {
+// A slowdown is exact if it is the same for all true rates, from the measured ones on, of the
+// ceilings that are not validated. If not, no true rate makes it smaller.
+TEST(PlaceTime, HasAnExactSlowdownIfNoTrueRateOfACeilingWouldChangeIt) {
   std::mt19937_64 random(14);
   int certain = 0, uncertain = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -89,10 +90,12 @@ TEST(PlaceTime, HasASlowdownIfNoTrueRateOfACeilingWouldChangeIt) {
         placed.pipe_seconds.at("fp32.vector") / placed.pipe_seconds.at("bf16.matrix");
     if (std::abs(std::log10(pipes)) > 12) continue;  // the sum rounds one of them away
     const double slowdown = TrueSlowdown(record, kLong, machine, 1);
-    const bool same = TrueSlowdown(record, kLong, machine, 0.5) == slowdown &&
-                      TrueSlowdown(record, kLong, machine, 1e12) == slowdown;
+    const bool same = TrueSlowdown(record, kLong, machine, 1e12) == slowdown;
     EXPECT_EQ(placed.slowdown.has_value(), same) << i;
-    EXPECT_EQ(placed.slowdown.value_or(slowdown), slowdown);
+    EXPECT_EQ(placed.slowdown_at_least.has_value(), !same) << i;
+    EXPECT_EQ(LeastSlowdown(placed), slowdown);
+    for (const double factor : {1.1, 2.0, 1e12})
+      EXPECT_GE(TrueSlowdown(record, kLong, machine, factor), *LeastSlowdown(placed));
     certain += same && any ? 1 : 0;
     uncertain += same ? 0 : 1;
   }

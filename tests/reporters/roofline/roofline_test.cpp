@@ -205,11 +205,6 @@ Placement Found(const record::Record& record, const machine::Machine& machine) {
   return PlaceWritten(record, &machine).placement;
 }
 
-void Invalidate(machine::Ceiling& ceiling) {
-  ceiling.status = machine::CeilingStatus::kNotValidated;
-  ceiling.reasons = {"too noisy"};
-}
-
 TEST(Binding, IsTheLowestRoofOrTheFarthestOfEqualOnes) {
   Placement placement;
   EXPECT_EQ(Binding(placement), nullptr);
@@ -218,111 +213,6 @@ TEST(Binding, IsTheLowestRoofOrTheFarthestOfEqualOnes) {
                        {.level = Level::kDram, .roof = 2},
                        {.level = Level::kHost, .roof = 5}};
   EXPECT_EQ(Binding(placement)->level, Level::kDram);
-}
-
-TEST(Place, HasNoPercentageIfTheBindingCeilingIsNotValidated) {
-  machine::Machine machine = fakes::SmallMachine();
-  Invalidate(machine.by_threads[2].bytes[Level::kDram]);
-  const auto placed = Found(fakes::Measured(1000, 100, 20), machine);  // 1 s, 2 s
-  EXPECT_FALSE(placed.classic.at(0).fraction.has_value());
-  EXPECT_FALSE(placed.time->slowdown.has_value());
-  EXPECT_THAT(
-      placed.remarks,
-      testing::ElementsAre("no slowdown: the dram ceiling binds and is not validated: too noisy"));
-  EXPECT_EQ(placed.advice, "");
-}
-
-TEST(Place, IgnoresAFailedValidationIfTheCeilingWouldNotBindAtHalfItsRate) {
-  machine::Machine machine = fakes::SmallMachine();
-  Invalidate(machine.by_threads[2].bytes[Level::kDram]);
-  // Compute 100 s. 499 byte / 10 byte/s = 49.9 s, at half the rate 99.8 s; 501 byte: 100.2 s.
-  const auto below = Found(fakes::Measured(1000, 10000, 499), machine);
-  EXPECT_DOUBLE_EQ(below.time->slowdown.value(), 10);
-  EXPECT_DOUBLE_EQ(below.classic.at(0).fraction.value(), 0.1);
-  EXPECT_TRUE(below.time->not_validated_levels.empty());
-  EXPECT_NE(below.advice, "");
-  EXPECT_THAT(
-      below.asides,
-      testing::ElementsAre(
-          "the dram ceiling is not validated, but at half its rate would not bind: too noisy"));
-  EXPECT_TRUE(below.remarks.empty()) << "no number is missing";
-  EXPECT_TRUE(below.uncertain.empty());
-  const auto above = Found(fakes::Measured(1000, 10000, 501), machine);
-  EXPECT_FALSE(above.time->slowdown.has_value());
-  EXPECT_FALSE(above.classic.at(0).fraction.has_value());
-  EXPECT_THAT(
-      above.remarks,
-      testing::ElementsAre("no slowdown: the dram ceiling is not validated and at half its rate "
-                           "would bind: too noisy"));
-  EXPECT_EQ(above.uncertain, (std::map<std::string, std::string>{{"dram", "too noisy"}}));
-}
-
-TEST(Place, HasNoSlowdownIfACeilingMayBeWrongByAnyFactor) {
-  machine::Machine machine = fakes::SmallMachine();
-  Invalidate(machine.by_threads[2].bytes[Level::kDram]);
-  machine.by_threads[2].bytes[Level::kDram].unbounded = true;
-  const auto placed = Place(fakes::Measured(1000, 10000, 1), &machine);  // 100 s, 0.1 s
-  EXPECT_FALSE(placed.time->slowdown.has_value());
-  EXPECT_THAT(
-      placed.remarks,
-      testing::ElementsAre("no slowdown: the dram ceiling is not validated and may be wrong by any "
-                           "factor: too noisy"));
-}
-
-TEST(Place, RefutesBytesByTwiceTheRateOfACeilingThatIsNotValidated) {
-  const auto placed = [](double l2_bytes, bool validated) {
-    machine::Machine machine = fakes::SmallMachine();
-    if (!validated) Invalidate(machine.by_threads[2].bytes[Level::kL2]);
-    record::Record record = fakes::Measured(100, 2000, 1);  // compute 20 s
-    record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
-    return Place(record, &machine);
-  };
-  EXPECT_DOUBLE_EQ(placed(6000, true).time->slowdown.value(), 5);  // L2 120 s: refuted
-  EXPECT_EQ(placed(6000, false).classic.size(), 2);                // at twice the rate 60 s
-  EXPECT_EQ(placed(11000, false).classic.size(), 1);
-  EXPECT_DOUBLE_EQ(placed(11000, false).time->slowdown.value(), 5);
-}
-
-TEST(Place, SumsPipesThatAreNotValidated) {
-  machine::Machine machine = fakes::SmallMachine();
-  Invalidate(machine.by_threads[2].flops["bf16.matrix"]);
-  const auto placed = [&](double dram_bytes) {
-    record::Record record = fakes::Measured(1000, 100, dram_bytes);  // fp32.vector 1 s, validated
-    record.work[Provenance::kModelled].flops["bf16.matrix"] = 2000;  // 2 s: in all 3 s, or 5 s
-    return Place(record, &machine);
-  };
-  EXPECT_DOUBLE_EQ(placed(51).time->slowdown.value(), 1000 / 5.1);
-  EXPECT_FALSE(placed(49).time->slowdown.has_value());
-  const auto binds = placed(1);
-  EXPECT_FALSE(binds.time->slowdown.has_value()) << "one of the binding pipes is not validated";
-  EXPECT_THAT(
-      binds.remarks,
-      testing::ElementsAre(testing::StartsWith("no slowdown: the bf16.matrix ceiling binds")));
-}
-
-TEST(Place, JudgesTheValidationForEachLevelSeparately) {
-  machine::Machine machine = fakes::SmallMachine();
-  Invalidate(machine.by_threads[2].bytes[Level::kDram]);
-  record::Record record =
-      fakes::Measured(1000, 5000, 300);  // compute 50 s; DRAM 30 s, at half its rate 60 s
-  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;  // 100 s, validated
-  const auto placed = Place(record, &machine);
-  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 10);
-  EXPECT_THAT(placed.time->not_validated_levels, testing::ElementsAre(Level::kDram));
-  for (const auto& point : placed.classic)
-    EXPECT_EQ(point.fraction.has_value(), point.level == Level::kL2);
-  EXPECT_THAT(
-      placed.remarks,
-      testing::ElementsAre("no percent at dram: the dram ceiling is not validated: too noisy"));
-  EXPECT_EQ(ToJson(record, &machine)["time"]["unproved_levels"], nlohmann::json({"dram"}));
-  // A pipe that cannot bind beside L2 but may beside DRAM.
-  machine = fakes::SmallMachine();
-  Invalidate(machine.by_threads[2].flops["fp32.vector"]);
-  record = fakes::Measured(1000, 4000, 300);  // compute 40 s, at half its rate 80 s
-  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;
-  EXPECT_THAT(Place(record, &machine).remarks,
-              testing::ElementsAre(
-                  "no percent at dram: the fp32.vector ceiling is not validated: too noisy"));
 }
 
 TEST(Place, LeavesOutCacheBytesThatTheTimeRefutes) {

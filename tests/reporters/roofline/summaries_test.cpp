@@ -140,14 +140,34 @@ TEST(SummarizeModels, HasAModelPerDirectionTypeAndOptionThatWasRun) {
   EXPECT_EQ(models[2].direction, "bwd_data");
 }
 
-TEST(SummarizeModels, LayersWithoutAValidatedRoofCountForTimeOnly) {
+// Roofs: a 2 x 1 s, a limit; b 1 s.
+TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidated) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
   const auto models =
       SummarizeModels(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
                                        Layer("fwd/bf16/b", 4, 100, 10)}));  // fp32.vector: roof 1 s
   ASSERT_EQ(models.size(), 1U);
   EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
+  EXPECT_EQ(models[0].layers_placed, 2);
+  EXPECT_DOUBLE_EQ(models[0].roof_seconds.value(), 3);
+  EXPECT_DOUBLE_EQ(models[0].roof_fraction.value(), 0.3);
+  EXPECT_TRUE(models[0].roof_at_most);
+  const auto written = ToJson(models[0]);
+  EXPECT_EQ(written["roof"],
+            json({{"layers", 2}, {"seconds_at_most", 3.0}, {"fraction_at_most", 0.3}}));
+  EXPECT_DOUBLE_EQ(written["fix_first"][0]["above_roof_seconds_at_least"], 4);
+  EXPECT_DOUBLE_EQ(written["fix_first"][1]["above_roof_seconds"], 3);
+}
+
+TEST(SummarizeModels, LayersWithoutARoofCountForTimeOnly) {
+  const auto suite = Suite("net", {{"fwd/int8/a", 2}, {"fwd/int8/b", 1}});
+  const auto models =
+      SummarizeModels(FileOf({suite}, {Layer("fwd/int8/a", 3, 1000, 10, "int8.matrix"),
+                                       Layer("fwd/int8/b", 4, 100, 10)}));  // fp32.vector: roof 1 s
+  ASSERT_EQ(models.size(), 1U);
+  EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
   EXPECT_EQ(models[0].layers_placed, 1);
+  EXPECT_FALSE(models[0].roof_at_most);
   EXPECT_DOUBLE_EQ(models[0].roof_seconds.value(), 1);
   EXPECT_DOUBLE_EQ(models[0].roof_fraction.value(), 0.25) << "of b's 4 s, not of all 10";
   ASSERT_EQ(models[0].fix_first.size(), 1U);
@@ -236,10 +256,27 @@ TEST(WriteOpportunities, ListsTheMostTimeAboveTheRoofFirst) {
 }
 
 TEST(WriteModels, HasTheNumberOfPlacedLayers) {
+  const auto suite = Suite("net", {{"fwd/int8/a", 2}, {"fwd/int8/b", 1}});
+  EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/int8/a", 3, 1000, 10, "int8.matrix"),
+                                     Layer("fwd/int8/b", 4, 100, 10)})),
+              HasSubstr("25.0 % (1 layer)\n"));
+}
+
+TEST(WriteModels, MarksALimit) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
   EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
                                      Layer("fwd/bf16/b", 4, 100, 10)})),
-              HasSubstr("25.0 % (1 layer)\n"));
+              HasSubstr("<= 30.0 %\n"));
+}
+
+TEST(Opportunities, AreAtLeastThisFarAboveARoofThatIsNotValidated) {
+  const auto run = PlaceRun(FileOf({}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix")}));
+  ASSERT_EQ(Opportunities(run).size(), 1U);
+  EXPECT_TRUE(Opportunities(run)[0].at_least);
+  std::ostringstream out;
+  terminal::WriteOpportunities(run, out);
+  EXPECT_THAT(out.str(), HasSubstr("a: >= 2.00 s of 3.00 s, bound by "));
+  EXPECT_THAT(out.str(), HasSubstr(", >= 3.00x its roof\n"));
 }
 
 TEST(WriteModels, WritesNoControlCharactersOfTheFile) {

@@ -85,16 +85,18 @@ TEST(WriteTables, WithoutALevelThePercentageIsOfTheArithmeticRoof) {
   file.records[0].work.begin()->second.bytes.clear();
   const auto run = roofline::PlaceRun(file);
   EXPECT_TRUE(run.places[0].placement.classic.empty());
-  EXPECT_EQ(RoofShareText(run.places[0].placement, false), "80.0 %");
-  EXPECT_EQ(RoofShareText(run.places[0].placement, true), "~80.0 %");
+  const auto share = roofline::RoofShareOf(run.places[0].placement);
+  EXPECT_EQ(roofline::RoofShareText(share, false), "80.0 %");
+  EXPECT_EQ(roofline::RoofShareText(share, true), "~80.0 %");
 }
 
-TEST(WriteCaveats, IsALineForEachCeilingThatTakesAPercentageAway) {
+TEST(WriteCaveats, IsALineForEachCeilingThatMakesPercentagesLimits) {
   auto run = fakes::SmallRun();
   for (const int i : {0, 1, 2}) run.places[i].placement.uncertain = {{"dram", "too noisy"}};
   std::ostringstream out, none;
   WriteCaveats(run, out);
   EXPECT_THAT(out.str(), HasSubstr("\n  f32: 3 benchmarks, dram is not validated: too noisy\n"));
+  EXPECT_THAT(out.str(), HasSubstr("\n<= and >= are limits: a roof is not validated"));
   for (auto& placed : run.places) placed.placement.uncertain.clear();
   WriteCaveats(run, none);
   EXPECT_EQ(none.str(), "");
