@@ -7,6 +7,7 @@
 
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/prepared_calls.h"
+#include "bench/runner/process_limits.h"
 #include "bench/timing/gpu_timer.h"
 #include "bench/timing/timer.h"
 #include "bench/workload/workload.h"
@@ -57,6 +58,8 @@ struct RunnerOptions {
   // the hardware cannot count them. Set only in --dlroof_instructions runs.
   std::optional<double> step_seconds;
   EnergyPass energy;  // measured after all benchmarks were timed
+  // Watches the quota of CPU time, if there is one; must outlive the benchmarks.
+  const QuotaWatch* quota = nullptr;
 };
 
 // Registers every workload with Google Benchmark under its name. A workload is prepared when its

@@ -100,7 +100,8 @@ std::string TimeText(double seconds) {
   return "";
 }
 
-std::string ResultSummary(const std::vector<record::Record>& records) {
+std::string ResultSummary(const std::vector<record::Record>& records,
+                          const std::optional<Reason>& stopped) {
   std::map<std::string, std::size_t> count;
   for (const auto& record : records) {
     const auto timing = record::TimeOf(record.repetitions);
@@ -111,7 +112,9 @@ std::string ResultSummary(const std::vector<record::Record>& records) {
   for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
   const auto noisy = count["noisy"];
   if (noisy > 0) text += fmt::format("; {}", roofline::kNoisyMeaning);
-  if (noisy > count["ok"])
+  if (stopped)
+    text += fmt::format("; {}", stopped->text);
+  else if (noisy > count["ok"])
     text += "; this machine was busy throughout: stop other programs, or wait, and run again";
   else if (noisy > 0)
     text += "; run these again when the machine is quiet";
@@ -212,7 +215,7 @@ void TerminalReporter::Finalize() {
   terminal::WriteHeuristics(session_.file().records, GetOutputStream());
   terminal::WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
-  GetErrorStream() << ResultSummary(session_.file().records);
+  GetErrorStream() << ResultSummary(session_.file().records, stopped_ ? stopped_() : std::nullopt);
 }
 
 // Google Benchmark reports aggregates in a separate call. They are written only if no row has their
