@@ -39,7 +39,7 @@ TEST(SmallestQuota, IsThatOfTheGroupOrOfAParent) {
                            {"/sys/fs/cgroup/pod/box/cpu.max", "max 100000\n"}});
   const auto quota = SmallestQuota("0::/pod/box\n", "/sys", read).value();
   EXPECT_EQ(quota.cpus, 1.5);
-  EXPECT_EQ(quota.period_seconds, 0.1);
+  EXPECT_DOUBLE_EQ(quota.period_seconds, 0.1);
   EXPECT_EQ(quota.file, "/sys/fs/cgroup/pod/cpu.max");
   EXPECT_EQ(quota.stat, "/sys/fs/cgroup/pod/cpu.stat");
   EXPECT_EQ(SmallestQuota("0::/other\n", "/sys", read), std::nullopt);
@@ -52,7 +52,7 @@ TEST(SmallestQuota, OfVersionOneHasItsPeriodInAnotherFile) {
                            {"/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "200000\n"}});
   const auto quota = SmallestQuota("1:cpu,cpuacct:/a\n", "/sys", read).value();
   EXPECT_EQ(quota.cpus, 0.25);
-  EXPECT_EQ(quota.period_seconds, 0.2);
+  EXPECT_DOUBLE_EQ(quota.period_seconds, 0.2);
   EXPECT_EQ(quota.file, "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us");
 }
 
