@@ -208,6 +208,7 @@ void TerminalReporter::Finalize() {
   }
   const auto run = roofline::PlaceRun(session_.file());
   terminal::WriteSpreadMeaning(run, GetOutputStream());
+  terminal::WriteEstimates(run, GetOutputStream());
   terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
   terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
   terminal::WriteCaveats(run, GetOutputStream());
