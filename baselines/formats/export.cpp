@@ -10,6 +10,7 @@
 #include "baselines/compare/compare_stored.h"
 #include "counters/base/error.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/text/text.h"
 
@@ -60,7 +61,7 @@ std::string NumberField(const std::optional<double>& value) {
 void WriteCsvHeader(std::ostream& out) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
          "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
-         "joules,joules_low,joules_high,energy_from\n";
+         "joules,joules_low,joules_high,energy_from,mark\n";
 }
 
 void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
@@ -76,7 +77,7 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
       if (time->ci95) std::tie(low, high) = *time->ci95;
     }
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
         commit, machine == nullptr ? "" : CsvText(machine->name),
         machine == nullptr ? "" : CsvText(machine->fingerprint),
         record.threads ? std::to_string(*record.threads) : "", CsvText(record.cache.value_or("")),
@@ -86,7 +87,7 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
         !fraction         ? ""
         : time->specified ? "given"
                           : "validated",
-        EnergyFields(record));
+        EnergyFields(record), time ? roofline::MarkOf(time->estimate) : "");
   }
 }
 
@@ -131,9 +132,9 @@ void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::o
 
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record) {
   if (record.status != record::Status::kOk) return std::nullopt;
-  const auto timing = record::Summarize(record.repetitions);
+  const auto timing = record::TimeOf(record.repetitions);
   if (!timing) return std::nullopt;
-  ExportedTime time{timing->median, timing->ci95, std::nullopt, false};
+  ExportedTime time{timing->median, timing->ci95, std::nullopt, false, timing->noisy};
   const auto* machine = record::MachineFor(file, record);
   if (machine == nullptr || record.work.empty()) return time;
   if (const auto placed = roofline::Place(record, machine).time; placed && placed->slowdown) {
@@ -166,6 +167,7 @@ void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
     }
     json& measures = all[record.name];
     measures["latency"] = Latency(*time);
+    if (time->estimate) measures["estimate"] = {{"value", 1}};
     if (time->fraction)
       measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {
           {"value", *time->fraction}};
@@ -187,6 +189,9 @@ void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream&
     if (time->fraction)
       extra += fmt::format("{}{} of its {}roof", extra.empty() ? "" : "\n",
                            text::PercentText(*time->fraction), time->specified ? "specified " : "");
+    if (time->estimate)
+      extra +=
+          fmt::format("{}~ an estimate: too few repetitions were clean", extra.empty() ? "" : "\n");
     if (!extra.empty()) entry["extra"] = extra;
     all.push_back(std::move(entry));
   }
