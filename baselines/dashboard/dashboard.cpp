@@ -89,6 +89,34 @@ Timed TimedOf(const std::vector<history::Point>& points) {
   return timed;
 }
 
+json EmptyTimes() {
+  json times = json::object();
+  for (const char* key : {"run", "median", "low", "high", "clean", "of"})
+    times[key] = json::array();
+  return times;
+}
+
+// Appends a point's time, its interval, and how many of its repetitions are clean.
+void AddTime(const history::Point& point, std::size_t run, double median,
+             const std::optional<std::pair<double, double>>& ci95, json& times) {
+  times["run"].push_back(run);
+  times["median"].push_back(Rounded(median));
+  times["low"].push_back(NumberOrNull(ci95 ? std::optional(ci95->first) : std::nullopt));
+  times["high"].push_back(NumberOrNull(ci95 ? std::optional(ci95->second) : std::nullopt));
+  times["clean"].push_back(point.clean);
+  times["of"].push_back(point.repetitions);
+}
+
+// Returns the points that have only an estimate, which no level and no change rests on.
+json EstimatesJson(const std::vector<history::Point>& points,
+                   const std::vector<std::size_t>& run_of) {
+  json all = EmptyTimes();
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (const auto& estimate = points[i].estimate)
+      AddTime(points[i], run_of[i], estimate->median, estimate->ci95, all);
+  return all["run"].empty() ? json() : all;
+}
+
 json PointsJson(const std::vector<history::Point>& points, const std::vector<std::size_t>& run_of,
                 const Timed& timed, const statistics::SeriesProfile& profile) {
   json all = {{"outliers", profile.outliers}};
@@ -97,16 +125,11 @@ json PointsJson(const std::vector<history::Point>& points, const std::vector<std
     all["bar"] = Rounded(bar);
     all["histogram"] = Histogram(timed.seconds, profile, bar);
   }
-  for (const char* key : {"run", "median", "low", "high", "clean", "of"}) all[key] = json::array();
-  for (const std::size_t i : timed.point) {
-    const auto& ci95 = points[i].ci95;
-    all["run"].push_back(run_of[i]);
-    all["median"].push_back(Rounded(*points[i].median));
-    all["low"].push_back(NumberOrNull(ci95 ? std::optional(ci95->first) : std::nullopt));
-    all["high"].push_back(NumberOrNull(ci95 ? std::optional(ci95->second) : std::nullopt));
-    all["clean"].push_back(points[i].clean);
-    all["of"].push_back(points[i].repetitions);
-  }
+  all.update(EmptyTimes());
+  for (const std::size_t i : timed.point)
+    AddTime(points[i], run_of[i], *points[i].median, points[i].ci95, all);
+  if (auto estimates = EstimatesJson(points, run_of); !estimates.is_null())
+    all["estimates"] = std::move(estimates);
   return all;
 }
 
@@ -128,8 +151,16 @@ SeriesView ViewOf(const history::Series& series, const std::vector<history::Poin
                   {"spark", json::array()}, {"levels", json::array()}, {"changes", json::array()}};
   if (series.threads) view.summary["threads"] = *series.threads;
   if (!series.cache.empty()) view.summary["cache"] = series.cache;
+  if (const auto& estimate = points.back().estimate) {
+    view.summary["last"] = Rounded(estimate->median);
+    view.summary["estimate"] = true;
+  }
   const Timed timed = TimedOf(points);
-  if (timed.seconds.empty()) return view;
+  if (timed.seconds.empty()) {
+    if (!EstimatesJson(points, run_of).is_null())
+      view.points = PointsJson(points, run_of, timed, {});
+    return view;
+  }
   const statistics::SeriesProfile profile = statistics::ProfileOf(timed.seconds);
   const auto run_at = [&](std::size_t value) { return run_of[timed.point[value]]; };
   view.summary["spark"] = Spark(timed.seconds);
@@ -265,7 +296,7 @@ class Site {
                                                 history_.Facts(points[after]), nullptr);
       return changes.empty() ? std::string() : compare::CausesText(changes);
     });
-    if (!points.back().median) {
+    if (!points.back().median && !points.back().estimate) {
       const record::Record last = history_.Facts(points.back());
       view.summary["reason"] =
           last.status == record::Status::kOk ? "noisy" : record::Key(last.status);
@@ -282,8 +313,9 @@ class Site {
   void Record(const std::vector<history::Point>& points, const SeriesView& view,
               std::size_t series) {
     for (const auto& point : points)
-      if (point.median)
-        times_[run_index_.at(point.run)].push_back({series, Rounded(*point.median)});
+      if (point.median || point.estimate)
+        times_[run_index_.at(point.run)].emplace_back(
+            series, Rounded(point.median ? *point.median : point.estimate->median), !point.median);
     if (view.changed_at.empty()) return;
     ++counts_.changed;
     auto& [slower, faster] = last_changes_[view.changed_at.back()];
@@ -293,7 +325,11 @@ class Site {
   void WriteTimes() const {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       json medians = json::array();
-      for (const auto& [series, median] : times_[i]) medians.push_back({series, median});
+      for (const auto& [series, median, estimate] : times_[i]) {
+        json time = {series, median};
+        if (estimate) time.push_back(true);
+        medians.push_back(std::move(time));
+      }
       WriteFile(folder_ / "data" / fmt::format("times-{}.js", runs_[i].id),
                 fmt::format("dlroofTimes({}, {});\n", runs_[i].id, medians.dump()));
     }
@@ -362,8 +398,9 @@ class Site {
   const history::History& history_;
   fs::path folder_;
   std::vector<history::StoredRun> runs_;
-  std::unordered_map<std::int64_t, std::size_t> run_index_;         // by id
-  std::vector<std::vector<std::pair<std::size_t, double>>> times_;  // of each run: series, [s]
+  std::unordered_map<std::int64_t, std::size_t> run_index_;  // by id
+  // Of each run: series, time [s], and whether it is an estimate.
+  std::vector<std::vector<std::tuple<std::size_t, double, bool>>> times_;
   json machines_ = json::array();
   std::map<std::string, std::size_t> machine_index_;  // by fingerprint
   std::set<std::string> written_machines_;

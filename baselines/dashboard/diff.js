@@ -3,7 +3,7 @@
 // shows where to look; it is not a verdict.
 dlroof.times = new Map();
 const dlroofTimes = (run, medians) => {
-  dlroof.times.set(run, new Map(medians));
+  dlroof.times.set(run, new Map(medians.map(([series, median, estimate]) => [series, {median, estimate: estimate === true}])));
 };
 dlroof.standsOut = 3;  // times the usual difference between two runs
 
@@ -14,7 +14,8 @@ dlroof.diffRows = (base, contender) => {
     if (before === undefined && after === undefined) return;
     const known = before !== undefined && after !== undefined;
     const usual = dlroof.isNumber(series.deviation) ? Math.SQRT2 * series.deviation : undefined;
-    const moved = known ? Math.abs(Math.log(after / before)) : -1;
+    const moved = known ? Math.abs(Math.log(after.median / before.median)) : -1;
+    const estimate = known && (before.estimate || after.estimate);
     rows.push({
       index,
       before,
@@ -22,7 +23,8 @@ dlroof.diffRows = (base, contender) => {
       known,
       usual,
       moved,
-      far: known && usual !== undefined && moved > dlroof.standsOut * Math.max(usual, 0.003)
+      estimate,
+      far: known && !estimate && usual !== undefined && moved > dlroof.standsOut * Math.max(usual, 0.003)
     });
   });
   return rows.sort((a, b) => Number(b.far) - Number(a.far) || b.moved - a.moved || a.index - b.index);
@@ -34,10 +36,12 @@ dlroof.diffRow = (body, row) => {
   const link = dlroof.add(name, 'button', 'link', dlroof.series[row.index].name);
   link.type = 'button';
   link.dataset.index = row.index;
-  dlroof.add(line, 'td', 'number', dlroof.scaled(row.before, 's'));
-  dlroof.add(line, 'td', 'number', dlroof.scaled(row.after, 's'));
-  const ratio = row.after / row.before;
-  dlroof.add(line, 'td', `number ${row.far ? (ratio > 1 ? 'slower' : 'faster') : ''}`, row.known ? dlroof.changeText(ratio) : '');
+  for (const one of [row.before, row.after])
+    dlroof.add(line, 'td', 'number', one === undefined ? '' : dlroof.markOf(one.estimate) + dlroof.scaled(one.median, 's'));
+  const ratio = row.known ? row.after.median / row.before.median : undefined;
+  dlroof.add(
+      line, 'td', `number ${row.far ? (ratio > 1 ? 'slower' : 'faster') : ''}`,
+      row.known ? dlroof.markOf(row.estimate) + dlroof.changeText(ratio) : '');
   dlroof.add(line, 'td', 'number', row.usual === undefined ? '' : `${(row.usual * 100).toFixed(1)} %`);
   dlroof.add(line, 'td', '', row.known ? (row.far ? 'beyond the noise' : '') : (row.before === undefined ? 'only in new' : 'only in base'));
 };

@@ -6,6 +6,7 @@ dlroof.machines = dlroof.list(dlroof.content.machines);
 dlroof.piece = 100;  // rows drawn at once
 
 dlroof.dateText = (run) => dlroof.text(run.date).slice(0, 16).replace('T', ' ') || `run ${run.id}`;
+dlroof.markOf = (estimate) => (estimate ? '~' : '');  // too few repetitions were clean
 dlroof.commitText = (run) => dlroof.text(run.commit).slice(0, 12);
 dlroof.lastChange = (series) => series.changes[series.changes.length - 1];
 dlroof.changeText = (ratio) => {
@@ -58,7 +59,10 @@ dlroof.listRow = (body, index) => {
   link.type = 'button';
   dlroof.add(name, 'small', '', dlroof.settingText(series));
   dlroof.add(row, 'td').append(series.spark.length > 0 ? dlroof.spark(series) : '');
-  dlroof.add(row, 'td', 'number', series.last === undefined ? dlroof.text(series.reason) || 'no time' : dlroof.scaled(series.last, 's'));
+  dlroof.add(
+      row, 'td', 'number',
+      series.last === undefined ? dlroof.text(series.reason) || 'no time' :
+                                  dlroof.markOf(series.estimate) + dlroof.scaled(series.last, 's'));
   const change = dlroof.lastChange(series);
   if (change === undefined) dlroof.add(row, 'td', 'number', '');
   else dlroof.addChange(row, 'td', change.ratio);

@@ -46,32 +46,37 @@ dlroof.unitOf = (seconds) => dlroof.prefixes.find(([scale]) => seconds >= scale 
 dlroof.dateOf = (run) => dlroof.text(dlroof.runs[run].date) || run;
 
 dlroof.drawSeriesChart = (series, points) => {
-  const [scale, prefix] = dlroof.unitOf(series.last || points.median[0]);
+  const estimates = points.estimates || {run: []};
+  const [scale, prefix] = dlroof.unitOf(series.last || points.median[0] || estimates.median[0]);
   const scaled = (values) => values.map((value) => (value === null ? null : value / scale));
   const outlier = new Set(points.outliers);
-  const hover = points.run.map(
-      (run, i) => `<b>${dlroof.escape(dlroof.scaled(points.median[i], 's'))}</b>${
-                      points.low[i] === null ? '' : ` (${dlroof.escape(dlroof.interval([points.low[i], points.high[i]], 's'))})`}` +
+  const hover = (times, mark) => times.run.map(
+      (run, i) => `<b>${mark}${dlroof.escape(dlroof.scaled(times.median[i], 's'))}</b>${
+                      times.low[i] === null ? '' : ` (${dlroof.escape(dlroof.interval([times.low[i], times.high[i]], 's'))})`}` +
           `<br>${dlroof.escape(dlroof.dateText(dlroof.runs[run]))} ${dlroof.escape(dlroof.commitText(dlroof.runs[run]))}<br>${
-                      points.clean[i]} of ${points.of[i]} repetitions clean`);
-  const traces = [{
+                      times.clean[i]} of ${times.of[i]} repetitions clean`);
+  const markers = (times, mark, marker) => ({
     type: 'scatter',
     mode: 'markers',
-    x: points.run.map(dlroof.dateOf),
-    y: scaled(points.median),
-    hovertext: hover,
+    x: times.run.map(dlroof.dateOf),
+    y: scaled(times.median),
+    hovertext: hover(times, mark),
     hoverinfo: 'text',
-    marker: {size: 5, color: points.run.map((run, i) => dlroof.colour(outlier.has(i) ? '--warn' : '--accent'))},
+    marker,
     error_y: {
       type: 'data',
       symmetric: false,
       width: 0,
       thickness: 1,
       color: dlroof.colour('--soft'),
-      array: points.high.map((high, i) => (high === null ? 0 : (high - points.median[i]) / scale)),
-      arrayminus: points.low.map((low, i) => (low === null ? 0 : (points.median[i] - low) / scale))
+      array: times.high.map((high, i) => (high === null ? 0 : (high - times.median[i]) / scale)),
+      arrayminus: times.low.map((low, i) => (low === null ? 0 : (times.median[i] - low) / scale))
     }
-  }];
+  });
+  const colours = points.run.map((run, i) => dlroof.colour(outlier.has(i) ? '--warn' : '--accent'));
+  const traces = [markers(points, '', {size: 5, color: colours})];
+  if (estimates.run.length > 0)
+    traces.push(markers(estimates, dlroof.markOf(true), {size: 5, color: dlroof.colour('--accent'), opacity: 0.35}));
   for (const [from, to, median] of series.levels) {
     traces.push({
       type: 'scatter',

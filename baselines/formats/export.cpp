@@ -10,6 +10,7 @@
 #include "baselines/compare/compare_stored.h"
 #include "counters/base/error.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/text/text.h"
 
@@ -60,7 +61,7 @@ std::string NumberField(const std::optional<double>& value) {
 void WriteCsvHeader(std::ostream& out) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
          "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
-         "joules,joules_low,joules_high,energy_from,fraction_of_roof_at_most\n";
+         "joules,joules_low,joules_high,energy_from,fraction_of_roof_at_most,mark\n";
 }
 
 void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
@@ -77,7 +78,7 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
       if (time->ci95) std::tie(low, high) = *time->ci95;
     }
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
         commit, machine == nullptr ? "" : CsvText(machine->name),
         machine == nullptr ? "" : CsvText(machine->fingerprint),
         record.threads ? std::to_string(*record.threads) : "", CsvText(record.cache.value_or("")),
@@ -88,7 +89,7 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
         : !fraction       ? ""
         : time->specified ? "given"
                           : "validated",
-        EnergyFields(record), NumberField(at_most));
+        EnergyFields(record), NumberField(at_most), time ? roofline::MarkOf(time->estimate) : "");
   }
 }
 
@@ -133,9 +134,9 @@ void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::o
 
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record) {
   if (record.status != record::Status::kOk) return std::nullopt;
-  const auto timing = record::Summarize(record.repetitions);
+  const auto timing = record::TimeOf(record.repetitions);
   if (!timing) return std::nullopt;
-  ExportedTime time{.median = timing->median, .ci95 = timing->ci95};
+  ExportedTime time{.median = timing->median, .ci95 = timing->ci95, .estimate = timing->noisy};
   const auto* machine = record::MachineFor(file, record);
   if (machine == nullptr || record.work.empty()) return time;
   if (const auto placed = roofline::Place(record, machine).time) {
@@ -169,6 +170,7 @@ void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
     }
     json& measures = all[record.name];
     measures["latency"] = Latency(*time);
+    if (time->estimate) measures["estimate"] = {{"value", 1}};
     if (time->fraction)
       measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {
           {"value", *time->fraction}};
@@ -195,6 +197,9 @@ void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream&
     if (time->fraction_at_most)
       extra += fmt::format("{}at most {} of its roof, which is not validated",
                            extra.empty() ? "" : "\n", text::PercentText(*time->fraction_at_most));
+    if (time->estimate)
+      extra +=
+          fmt::format("{}~ an estimate: too few repetitions were clean", extra.empty() ? "" : "\n");
     if (!extra.empty()) entry["extra"] = extra;
     all.push_back(std::move(entry));
   }

@@ -38,8 +38,9 @@ struct ExportedTime {
   std::optional<double> fraction;                 // [1] of the binding roof, if that is validated
   std::optional<double> fraction_at_most;  // [1] its upper limit, if the roof is not validated
   bool specified = false;                  // the binding roof is specified, not measured
+  bool estimate = false;                   // too few repetitions were clean (record::TimeOf)
 };
-// Returns the time of a record, or nothing for a record without times.
+// Returns the time of a record, which may be an estimate, or nothing for a record without times.
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record);
 
 // Returns a CSV field (RFC 4180): quoted if the text has a quote, a comma or a line break.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -60,8 +61,13 @@ std::optional<double> FractionOfRoofAtMost(const ExportedTime& time) {
   return time.fraction_at_most;
 }
 
+std::optional<double> IsEstimate(const ExportedTime& time) {
+  return time.estimate ? std::optional(1.0) : std::nullopt;
+}
+
 constexpr Family kFamilies[] = {
-    {"dlroof_median_seconds", "seconds", "Median of the clean repetitions of one call.",
+    {"dlroof_median_seconds", "seconds",
+     "Median of the clean repetitions of one call; an estimate where dlroof_estimate_ratio is 1.",
      MedianSeconds},
     {"dlroof_low_seconds", "seconds", "Lower end of the 95 percent interval of the median.",
      LowSeconds},
@@ -76,13 +82,15 @@ constexpr Family kFamilies[] = {
     {"dlroof_roof_at_most_ratio", "ratio",
      "Upper limit of the fraction of its binding roof, which is not validated, that the benchmark "
      "reaches.",
-     FractionOfRoofAtMost}};
+     FractionOfRoofAtMost},
+    {"dlroof_estimate_ratio", "ratio",
+     "1 where too few repetitions were clean, so that the time is an estimate.", IsEstimate}};
 
 struct Sample {
   double moment = 0;  // [s] since 1970
   ExportedTime time;
 };
-using Seconds = std::unordered_map<std::string_view, double>;
+using Seconds = std::unordered_map<std::string_view, record::Timing>;
 
 std::vector<Seconds> SecondsOf(const std::vector<compare::NamedRun>& runs) {
   std::vector<Seconds> all;
@@ -90,8 +98,7 @@ std::vector<Seconds> SecondsOf(const std::vector<compare::NamedRun>& runs) {
     auto& seconds = all.emplace_back();
     for (const auto& record : run.file.records)
       if (record.status == record::Status::kOk)
-        if (const auto timing = record::Summarize(record.repetitions))
-          seconds[record.name] = timing->median;
+        if (const auto timing = record::TimeOf(record.repetitions)) seconds[record.name] = *timing;
   }
   return all;
 }
@@ -103,7 +110,7 @@ std::vector<std::string_view> NamesInAll(const std::vector<compare::NamedRun>& r
   std::vector<std::string_view> names;
   std::unordered_map<std::string_view, std::size_t> count;
   for (const auto& one : seconds)
-    for (const auto& [name, median] : one) ++count[name];
+    for (const auto& [name, timing] : one) ++count[name];
   for (const auto& record : runs.back().file.records)
     if (const auto found = count.find(record.name);
         found != count.end() && found->second == runs.size())
@@ -112,6 +119,15 @@ std::vector<std::string_view> NamesInAll(const std::vector<compare::NamedRun>& r
     warnings << fmt::format("left out: {} of {} benchmarks, which some run did not time\n",
                             count.size() - names.size(), count.size());
   return names;
+}
+
+// Returns the names of the times that are estimates: "all", "none", or a list.
+std::string EstimatesText(const std::vector<std::string_view>& names, const Seconds& seconds) {
+  std::vector<std::string_view> marked;
+  for (const auto name : names)
+    if (seconds.at(name).noisy) marked.push_back(name);
+  if (marked.empty()) return "none";
+  return marked.size() == names.size() ? "all" : fmt::format("{}", fmt::join(marked, " "));
 }
 
 // Returns the text as a YAML string: a JSON string, except that JSON escapes characters beyond 16
@@ -177,14 +193,15 @@ void WriteOtava(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                 std::ostream& warnings) {
   const auto seconds = SecondsOf(runs);
   const auto names = NamesInAll(runs, seconds, warnings);
-  out << "time,commit";
+  out << "time,commit,estimates";
   for (const auto name : names) out << ',' << CsvText(name);
   out << '\n';
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& context = runs[i].file.context;
     out << CsvText(record::Text(context, "date")) << ','
-        << CsvText(record::Text(record::Member(context, "dlroof"), "commit"));
-    for (const auto name : names) out << fmt::format(",{}", seconds[i].at(name));
+        << CsvText(record::Text(record::Member(context, "dlroof"), "commit")) << ','
+        << CsvText(EstimatesText(names, seconds[i]));
+    for (const auto name : names) out << fmt::format(",{}", seconds[i].at(name).median);
     out << '\n';
   }
 }
@@ -192,7 +209,7 @@ void WriteOtava(const std::vector<compare::NamedRun>& runs, std::ostream& out,
 void WriteOtavaConfig(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                       std::ostream& warnings) {
   out << "tests:\n  dlroof:\n    type: csv\n    file: otava.csv\n    time_column: time\n"
-         "    attributes: [commit]\n    metrics:\n";
+         "    attributes: [commit, estimates]\n    metrics:\n";
   for (const auto name : NamesInAll(runs, SecondsOf(runs), warnings))
     out << fmt::format("      {}: {{column: {}, direction: -1, scale: 1}}\n", Quoted(OneLine(name)),
                        Quoted(name));

@@ -201,15 +201,23 @@ PackedRecord Pack(const record::Record& record) {
   return packed;
 }
 
+std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions,
+                                                  const std::string& where) {
+  try {
+    if (HasFlags(repetitions)) return ReadFlagged(repetitions, where);
+    std::vector<record::Repetition> all;
+    for (const auto& row : json::from_cbor(repetitions)) all.push_back(FromRow(row, where));
+    return all;
+  } catch (const json::exception& error) {
+    throw BadInput("{}: damaged: {}", where, JsonFault(error));
+  }
+}
+
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where) {
   try {
     record::Record record = record::RecordFromJson(facts, where);
-    if (HasFlags(repetitions))
-      record.repetitions = ReadFlagged(repetitions, where);
-    else
-      for (const auto& row : json::from_cbor(repetitions))
-        record.repetitions.push_back(FromRow(row, where));
+    record.repetitions = UnpackRepetitions(repetitions, where);
     return record;
   } catch (const json::exception& error) {
     throw BadInput("{}: damaged: {}", where, JsonFault(error));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "baselines/history/history.h"
 #include "reporters/record/record.h"
@@ -32,6 +33,10 @@ PackedRecord Pack(const record::Record& record);
 // repetitions. Throws BadInput, which begins with `where`, for anything else.
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
+
+// Returns the repetitions alone. Throws BadInput, which begins with `where`, for damaged bytes.
+std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions,
+                                                  const std::string& where);
 
 // Returns the number of packed repetitions, or 0 for damaged bytes.
 int CountRepetitions(const std::string& repetitions);

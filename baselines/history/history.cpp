@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "baselines/compare/compare_stored.h"
 #include "baselines/history/database.h"
 #include "counters/base/error.h"
@@ -196,6 +198,15 @@ constexpr const char* kPointColumns =
     "p.run, p.series, p.facts, p.median, p.low, p.high, p.clean, "
     "p.repetitions";
 
+// Returns nullopt for damaged bytes.
+std::optional<record::Timing> EstimateOf(const std::string& repetitions) {
+  try {
+    return record::TimeOf(UnpackRepetitions(repetitions, ""));
+  } catch (const BadInput&) {
+    return std::nullopt;
+  }
+}
+
 Point ReadPoint(const Query& row) {
   Point point{.run = row.Integer(0),
               .series = row.Integer(1),
@@ -203,7 +214,9 @@ Point ReadPoint(const Query& row) {
               .median = row.Real(3)};
   if (const auto low = row.Real(4), high = row.Real(5); low && high) point.ci95 = {*low, *high};
   point.clean = static_cast<int>(row.Integer(6));
-  point.repetitions = CountRepetitions(row.Text(7));
+  const auto repetitions = row.Text(7);
+  point.repetitions = CountRepetitions(repetitions);
+  if (!point.median && point.repetitions > 0) point.estimate = EstimateOf(repetitions);
   return point;
 }
 
@@ -316,13 +329,24 @@ std::vector<std::string> History::NamesWith(const std::string& part, int most) c
   return names;
 }
 
+std::vector<Point> History::WithEstimates(std::vector<Point> points) const {
+  std::map<std::uint64_t, bool> is_ok;  // by hash of the facts, which many points share
+  for (auto& point : points) {
+    if (!point.estimate) continue;
+    const auto [found, added] = is_ok.try_emplace(point.facts, false);
+    if (added) found->second = Facts(point).status == record::Status::kOk;
+    if (!found->second) point.estimate.reset();
+  }
+  return points;
+}
+
 std::vector<Point> History::PointsOf(const Series& series) const {
   Query statement(
       *database_,
       fmt::format("SELECT {} FROM points p JOIN runs r ON r.id = p.run WHERE p.series = ? "
                   "ORDER BY r.moment, r.id",
                   kPointColumns));
-  return ReadPoints(statement.With(series.id));
+  return WithEstimates(ReadPoints(statement.With(series.id)));
 }
 
 std::vector<Point> History::PointsOf(const StoredRun& run) const {
@@ -331,7 +355,7 @@ std::vector<Point> History::PointsOf(const StoredRun& run) const {
       fmt::format("SELECT {} FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
                   "r.first_point + r.points - 1 WHERE r.id = ? ORDER BY p.id",
                   kPointColumns));
-  return ReadPoints(statement.With(run.id));
+  return WithEstimates(ReadPoints(statement.With(run.id)));
 }
 
 compare::NamedRun History::Read(const StoredRun& stored) const {

@@ -50,7 +50,10 @@ struct Point {
   std::uint64_t facts = 0;       // hash of all but the times (History::Facts)
   std::optional<double> median;  // [s] set if the status is ok and enough repetitions are clean
   std::optional<std::pair<double, double>> ci95;  // [s]
-  int clean = 0, repetitions = 0;                 // [1]
+  // If too few repetitions are clean: the time that record::TimeOf estimates from them. Only set by
+  // PointsOf, and only if the status is ok.
+  std::optional<record::Timing> estimate;
+  int clean = 0, repetitions = 0;  // [1]
 };
 
 struct Added {
@@ -97,6 +100,8 @@ class History {
   // Converts the repetitions of an older file within a transaction. Recomputes the runs' hashes,
   // which depend on these bytes, so that a run that is added again is recognized.
   void PackAnew();
+  // Keeps the estimates of points whose status is ok.
+  std::vector<Point> WithEstimates(std::vector<Point> points) const;
   std::shared_ptr<SQLite::Database> database_;
 };
 

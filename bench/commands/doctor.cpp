@@ -16,6 +16,7 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
+#include "bench/runner/process_limits.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/error.h"
@@ -24,6 +25,7 @@
 #include "counters/counter_manager.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
+#include "counters/cpu/process_limits.h"
 #include "counters/cpu/team_look.h"
 #include "counters/cupti/report.h"
 #include "counters/energy/energy_source.h"
@@ -65,8 +67,26 @@ void ReportCpu(const cpu::Cpu& cpu) {
     Line("memory", fmt::format("{:.1f} GB can be allocated", *memory / 1e9));
 }
 
-void ReportClocks(double seconds) {
+// Names what limits this process.
+void ReportLimits(const cpu::LimitFacts& facts) {
+  std::string topic = "limits";
+  for (const auto& limit : cpu::FindLimits(facts)) {
+    Line(topic, fmt::format("{}: {}: {}", cpu::Key(limit.kind), limit.found, limit.effect));
+    topic.clear();
+  }
+  if (!topic.empty())
+    Line(
+        topic,
+        "none: every CPU, no quota of CPU time, no limit of memory, huge pages, and no variable of "
+        "OpenMP that interferes");
+}
+
+void ReportClocks(double seconds, const cpu::LimitFacts& limits) {
+  const auto quota = cpu::QuotaFrom(limits);
+  std::optional<runner::QuotaWatch> watched;
+  if (quota) watched.emplace(*quota, limits.read);
   const auto watch = cpu::WatchFreezes(seconds);
+  const auto stopped = watched ? watched->Stopped(watched->Read()) : std::nullopt;
   const double lost = std::accumulate(watch.gaps.begin(), watch.gaps.end(), 0.0);
   if (watch.gaps.empty()) {
     Line("clocks",
@@ -79,9 +99,10 @@ void ReportClocks(double seconds) {
       "clocks",
       fmt::format("a {:.2g} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
                   "it waited {} for a CPU, and the host used the rest. Such repetitions are marked "
-                  "noisy",
+                  "noisy{}",
                   watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
-                  live::TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
+                  live::TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited,
+                  stopped ? "; " + stopped->text : ""));
 }
 
 // Returns the highest issue rate in this machine's cached ceilings, if there are any.
@@ -204,12 +225,14 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
   command->callback([quick] {
     const auto durations = *quick ? Durations{.freezes = 0.05, .core = 0.05} : Durations{};
     Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
-    ReportCpu(cpu::ThisCpu());
-    ReportClocks(durations.freezes);
+    const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
+    ReportCpu(limits.cpu);
+    ReportLimits(limits);
+    ReportClocks(durations.freezes, limits);
     ReportCoreShare(durations.core);
     Line("counters", perf::PerfSentence(perf::AskPerf()));
     ReportSources(false);
-    ReportEnergy(cpu::ThisCpu());
+    ReportEnergy(limits.cpu);
     ReportLibraries();
     ReportGpu();
     Line("cache", CacheText());

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -9,7 +10,7 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
-#include "bench/runner/run_context.h"
+#include "bench/runner/process_limits.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
@@ -74,6 +75,13 @@ void ShowMachine(MachineFlags flags) {
   std::cerr << "wrote " << *flags.output << '\n';
 }
 
+// Refuses what would make the ceilings of these numbers of threads (none: all CPUs) wrong.
+void RefuseLimits(const std::vector<int>& threads) {
+  runner::RefusePinning();
+  runner::RefuseThreadLimit(threads.empty() ? static_cast<int>(cpu::ThisCpu().allowed.size())
+                                            : std::ranges::max(threads));
+}
+
 void AddMachineCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<MachineFlags>();
   auto* command = program.add_subcommand(
@@ -112,7 +120,7 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
       "level, with the rates of MACHINE (default h100) as an example");
   command->add_option("-o,--output", flags->output, "also write the machine file");
   command->callback([flags, &exit_code] {
-    if (!flags->named && !flags->as_template) runner::RefuseForeignPinning();
+    if (!flags->named && !flags->as_template) RefuseLimits(flags->measure.threads);
     ShowMachine(*flags);
     exit_code = StoppedByInterrupt() ? 130 : 0;
   });

@@ -88,16 +88,26 @@ void Fill(memory& target, int byte) {
   std::memset(mapping.bytes(), byte, bytes);
 }
 
-// Pins OpenMP's threads. They stay pinned, because OpenMP reuses them.
+// Pins OpenMP's threads. They stay pinned, because OpenMP reuses them. A primitive on fewer threads
+// than it was made for computes a wrong result: OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS=0, which
+// allow that, are overridden, and any other cause is an error.
 void Pin(const std::vector<int>& cpus) {
+  omp_set_dynamic(0);
+  omp_set_max_active_levels(std::max(1, omp_get_max_active_levels()));
   omp_set_num_threads(static_cast<int>(cpus.size()));
+  int team = 0;
 #pragma omp parallel
   {
+#pragma omp single
+    team = omp_get_num_threads();
     cpu_set_t mask;
     CPU_ZERO(&mask);
     CPU_SET(cpus[static_cast<size_t>(omp_get_thread_num())], &mask);
     sched_setaffinity(0, sizeof mask, &mask);  // stays unpinned if this fails
   }
+  if (static_cast<size_t>(team) < cpus.size())
+    throw std::runtime_error(fmt::format(
+        "OpenMP started {} threads of the {} that it was asked for", team, cpus.size()));
 }
 
 void OnThreads(const std::function<void(int)>& visit) {

@@ -16,6 +16,7 @@
 #include "bench/runner/explain_pass.h"
 #include "bench/runner/needed_pipes.h"
 #include "bench/runner/prepared_calls.h"
+#include "bench/runner/process_limits.h"
 #include "bench/runner/progress_pipe.h"
 #include "bench/runner/run_context.h"
 #include "bench/runner/runner.h"
@@ -98,6 +99,16 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
 bool Runs(const workload::Workload& workload, const std::string& filter) {
   return KeptByFilter(
       filter, record::ListedName(workload::ToText(workload.name), UsesManualTime(workload)));
+}
+
+// Returns the largest number of threads of a CPU benchmark that runs, or 0.
+int MostThreads(const std::vector<workload::Workload>& workloads,
+                const workload::RunSettings& settings, const std::string& filter) {
+  int most = 0;
+  for (const auto& workload : workloads)
+    if (workload.name.device == "cpu" && Runs(workload, filter))
+      most = std::max(most, workload.threads.value_or(settings.threads));
+  return most;
 }
 
 // Returns whether --benchmark_filter selects a benchmark of the device.
@@ -333,9 +344,10 @@ int TryEveryAlgorithm(std::vector<workload::Workload> workloads,
   return EachHasARightAlgorithm(tried) ? 0 : 1;
 }
 
-// Returns the exit code.
-int RunAndReport(live::Session& session, const BenchFlags& flags) {
-  live::TerminalReporter table(session, flags.verbose);
+// Returns the exit code. `stopped` says what stopped this process that no waiting ends.
+int RunAndReport(live::Session& session, const BenchFlags& flags,
+                 const std::function<std::optional<Reason>()>& stopped) {
+  live::TerminalReporter table(session, flags.verbose, stopped);
   live::RunFileReporter json_display(session);
   live::RunFileReporter json_file(session);
   benchmark::BenchmarkReporter* display =
@@ -368,7 +380,7 @@ int RunAndReport(live::Session& session, const BenchFlags& flags) {
 
 int Run(std::vector<std::string> args) {
   if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
-  RefuseForeignPinning();
+  RefusePinning();
   BenchFlags flags;
   if (AsksForHelp(args)) {
     PrintHelp();
@@ -399,6 +411,10 @@ int Run(std::vector<std::string> args) {
   const auto workloads = suites::WorkloadsOf(suites);
   if (flags.algorithm == kEveryAlgorithm)
     return TryEveryAlgorithm(workloads, settings, flags, devices);
+  RefuseThreadLimit(MostThreads(workloads, settings, flags.filter));
+  const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
+  std::optional<QuotaWatch> quota;
+  if (const auto found = cpu::QuotaFrom(limits)) quota.emplace(*found, limits.read);
   const auto threads = ThreadCounts(workloads, settings, flags);
   if (const auto warning = CountersWarning(flags.counters)) std::cerr << *warning;
   std::optional<TurnClient> turns;
@@ -408,12 +424,17 @@ int Run(std::vector<std::string> args) {
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
   std::vector<machine::Machine> specified;
   if (!flags.machine_files.empty()) specified = machines();
-  live::Session session(Context(command, flags, settings, suites, devices),
+  auto context = Context(command, flags, settings, suites, devices);
+  if (auto found = LimitsContext(cpu::FindLimits(limits)); !found.is_null())
+    context["limits"] = std::move(found);
+  live::Session session(std::move(context),
                         [&] { return specified.empty() ? machines() : specified; });
-  const auto options = Options(flags, workloads, devices, session, turns);
+  auto options = Options(flags, workloads, devices, session, turns);
+  if (quota) options.quota = &*quota;
   session.Add(RegisterWorkloads(workloads, settings, options));
   if (!flags.lists_only) std::cerr << suites::SelectionSentence(suites);
-  return RunAndReport(session, flags);
+  const auto stopped = [&] { return quota ? quota->Stopped(quota->Read()) : std::nullopt; };
+  return RunAndReport(session, flags, stopped);
 }
 
 }  // namespace

@@ -64,9 +64,11 @@ constexpr std::pair<const char*, const char*> kConventions[] = {
     {"prefixes", "SI: 1 GB = 1e9 byte"}};
 
 json Environment() {
-  constexpr std::array<const char*, 7> kVariables = {
-      "OMP_NUM_THREADS",    "OMP_WAIT_POLICY",      "GOMP_SPINCOUNT",
-      "ONEDNN_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE",
+  constexpr std::array<const char*, 9> kVariables = {
+      "OMP_NUM_THREADS",      "OMP_WAIT_POLICY",
+      "GOMP_SPINCOUNT",       "OMP_DYNAMIC",
+      "OMP_THREAD_LIMIT",     "ONEDNN_MAX_CPU_ISA",
+      "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE",
       "DLROOF_SYSFS"};
   json environment = json::object();
   for (const char* variable : kVariables)
@@ -90,14 +92,6 @@ json Counters(const std::string& choice) {
 }
 
 }  // namespace
-
-void RefuseForeignPinning() {
-  for (const char* variable : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
-    if (std::getenv(variable) != nullptr)
-      throw BadInput(
-          std::string(variable) +
-          " is set, which hides CPUs from the measurement: unset it; dlroof pins threads itself");
-}
 
 std::string CommandLine(const std::vector<std::string>& args) {
   constexpr std::string_view kPlain =

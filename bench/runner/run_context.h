@@ -10,11 +10,6 @@
 
 namespace dlroof::runner {
 
-// Throws BadInput if OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set. With any of these
-// variables, OpenMP binds the program to one CPU before main, and other CPUs appear to be
-// forbidden. dlroof pins threads itself.
-void RefuseForeignPinning();
-
 // Returns `args` as one command line, with arguments quoted for a shell where necessary.
 std::string CommandLine(const std::vector<std::string>& args);
 

@@ -40,6 +40,7 @@ struct BenchmarkState {
   std::optional<Counting> counting;
   std::vector<record::Repetition> repetitions;  // all with the same number of iterations
   double spent_seconds = 0;                     // [s] by `repetitions` and their pauses
+  cpu::Throttling throttled;                    // while they were timed
   std::optional<std::int64_t> calls_per_part;   // see Timer::CallsPerPart
   std::optional<timing::WatchedCalls> watched;  // profiles of the parallel regions
   double wall_seconds = 0;                      // [s] of all that was done for this benchmark
@@ -108,8 +109,11 @@ class Runner {
       const double begin = cpu::WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
       if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
+      const auto throttled = options_.quota ? options_.quota->Read() : cpu::Throttling{};
       const auto timed =
           calls_.TimerOf(workload).Time(state, calls_.Call(), benchmark.calls_per_part.value());
+      if (options_.quota)
+        benchmark.throttled = benchmark.throttled + (options_.quota->Read() - throttled);
       if (IsWatched(workload)) Watch(benchmark);
       Attach(state, benchmark, timed);
       if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
@@ -333,6 +337,9 @@ class Runner {
     record.repro = benchmark.workload.repro;
     record.counting = counting.notes;
     if (timed.note) record.counting.push_back({.text = *timed.note});
+    if (options_.quota)
+      if (const auto stopped = options_.quota->Stopped(benchmark.throttled))
+        record.counting.push_back({.source = "limits", .text = stopped->text});
     record.kernels = counting.kernels;
     if (benchmark.watched) {
       record.parallel = benchmark.watched->Mean();

@@ -8,6 +8,7 @@
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/explain_pass.h"
 #include "bench/runner/prepared_calls.h"
+#include "bench/runner/process_limits.h"
 #include "bench/timing/gpu_timer.h"
 #include "bench/timing/timer.h"
 #include "bench/workload/workload.h"
@@ -56,6 +57,8 @@ struct RunnerOptions {
   std::optional<ExplainOptions> explain;
   int benchmarks = 0;  // number of benchmarks that run, for the progress of `explain`
   EnergyPass energy;   // measured after all benchmarks were timed
+  // Watches the quota of CPU time, if there is one; must outlive the benchmarks.
+  const QuotaWatch* quota = nullptr;
 };
 
 // Registers every workload with Google Benchmark under its name. A workload is prepared when its

@@ -11,6 +11,7 @@
 #include <ostream>
 #include <random>
 
+#include "bench/runner/process_limits.h"
 #include "bench/runner/run_context.h"
 #include "bench/supervise/journal.h"
 #include "ceilings/machine/rate.h"
@@ -300,7 +301,7 @@ void OpenRun::FindCeilings() {
     for (const auto& known : machines_)
       if (known.value("device", "") == "cpu") machine = known;
   if (machine.is_null()) {
-    runner::RefuseForeignPinning();
+    runner::RefusePinning();
     std::vector<std::string> listed;
     for (const auto& pair : pairs) listed.push_back(pair.contender);
     machine_file::MachineOptions options;

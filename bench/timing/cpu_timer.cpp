@@ -9,6 +9,19 @@
 namespace dlroof::timing {
 namespace {
 
+// [s] Duration of a part of a repetition, less than a scheduler's time slice; least time of a call.
+constexpr double kPartSeconds = 1e-3, kLeastSeconds = 1e-8;
+
+// [1] If the process used at most this multiple of a thread's CPU time, no other thread ran. (Both
+// clocks are read one after the other.)
+constexpr double kOneThreadShare = 1.01;
+
+bool IsNoisy(const record::Repetition& repetition) {
+  std::vector<record::Repetition> judged = {repetition};
+  record::MarkNoisy(judged);
+  return judged.front().noisy;
+}
+
 // Wakes the worker threads of all libraries.
 void Gather() {
   for (const auto& library : workload::AllLibraries()) library.on_threads([](int) {});
@@ -49,18 +62,18 @@ record::Repetition TimeParts(benchmark::State& state, const std::function<void()
 }
 
 // Times each call individually, after its memory was flushed from the caches and the libraries'
-// threads were woken.
+// threads were woken. With `in_parts`, noisy calls do not count.
 record::Repetition TimeCold(benchmark::State& state, const std::function<void()>& run,
-                            const std::vector<cpu::MemorySpan>& evicted) {
-  cpu::ClockReading all = {};
+                            const std::vector<cpu::MemorySpan>& evicted, bool in_parts) {
+  std::vector<cpu::ClockReading> calls;
   std::int64_t evicted_bytes = 0;
   for (auto _ : state) {
     evicted_bytes = cpu::Evict(evicted);
     const cpu::ClockReading spent = cpu::SpentBy(Gather, run);
     state.SetIterationTime(spent.wall);
-    all = all + spent;
+    calls.push_back(spent);
   }
-  const auto repetition = RepetitionOf(all, static_cast<double>(state.iterations()));
+  const auto repetition = RepetitionOfCalls(calls, in_parts);
   // Google Benchmark's CPU time includes the eviction, this one does not.
   state.counters[record::kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
   state.counters[record::kEvictedBytesCounter] = static_cast<double>(evicted_bytes);
@@ -105,7 +118,26 @@ record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts
   auto repetition = RepetitionOf(sum, counted);
   repetition.iterations = calls * static_cast<double>(parts.size());
   repetition.clean_calls = counted;
-  repetition.cpu_seconds.reset();  // the OS updates other threads' CPU time every few ms only
+  if (sum.process_cpu > kOneThreadShare * sum.thread_cpu) repetition.cpu_seconds.reset();
+  return repetition;
+}
+
+record::Repetition RepetitionOfCalls(const std::vector<cpu::ClockReading>& calls, bool in_parts) {
+  cpu::ClockReading all;
+  double fastest = kPartSeconds;  // [s]
+  for (const auto& call : calls) {
+    all = all + call;
+    fastest = std::min(fastest, call.wall);
+  }
+  const auto per_part =
+      static_cast<std::size_t>(std::ceil(kPartSeconds / std::max(fastest, kLeastSeconds)));
+  if (!in_parts || calls.size() < per_part)
+    return RepetitionOf(all, static_cast<double>(calls.size()));
+  std::vector<cpu::ClockReading> parts(calls.size() / per_part);
+  for (std::size_t i = 0; i < parts.size() * per_part; ++i)
+    parts[i / per_part] = parts[i / per_part] + calls[i];
+  auto repetition = RepetitionOfParts(parts, static_cast<double>(per_part));
+  repetition.iterations = static_cast<double>(calls.size());
   return repetition;
 }
 
@@ -125,9 +157,7 @@ std::function<void()> CpuTimer::BeforeCall() const {
   return [this] { cpu::Evict(evicted_); };
 }
 
-// A part of a repetition takes 1 ms, less than a scheduler's time slice.
 std::int64_t CpuTimer::CallsPerPart(const workload::PreparedCall& call) const {
-  constexpr double kPartSeconds = 1e-3, kLeastSeconds = 1e-8;
   constexpr int kTries = 5;
   if (interleaved_ || !evicted_.empty()) return 1;
   double fastest = kPartSeconds;
@@ -140,7 +170,8 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   const auto before = Look();
   TimedLoop timed;
   timed.repetition = evicted_.empty() ? TimeWarm(state, call, calls_per_part)
-                                      : TimeCold(state, call.run, evicted_);
+                                      : TimeCold(state, call.run, evicted_, in_parts_);
+  if (!in_parts_) in_parts_ = IsNoisy(timed.repetition) && !every_call_counts_;
   const auto after = Look();
   if (!shares_.contains(threads_))
     shares_.emplace(threads_, best_state_ ? best_state_(threads_) : cpu::TeamState{});
@@ -151,15 +182,11 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
 }
 
 // A repetition is longer than a scheduler's time slice, so on a busy CPU all may be noisy. After a
-// noisy repetition, later ones are timed in parts of 1 ms, of which only clean ones count.
+// noisy repetition, later ones are timed in parts, of which only clean ones count.
 record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
                                       std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call.run, calls);
-  const auto repetition = TimeWhole(state, call.run, calls);
-  std::vector<record::Repetition> judged = {repetition};
-  record::MarkNoisy(judged);
-  in_parts_ = judged.front().noisy && !every_call_counts_;
-  return repetition;
+  return TimeWhole(state, call.run, calls);
 }
 
 // Measures the state (issue rate, round trip) of the cores on which the call's threads run.

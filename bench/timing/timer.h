@@ -25,8 +25,13 @@ struct TimedLoop {
 record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iterations);
 
 // Returns a repetition that was timed in parts of `calls` calls each. Its times are means over the
-// calls of the clean parts, or of all parts if no part is clean.
+// calls of the clean parts, or of all parts if no part is clean. The CPU time of all threads is set
+// only if no other thread than the calling one used any: the OS updates theirs every few ms.
 record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls);
+
+// Returns the repetition of calls that were timed one by one. With `in_parts` and enough calls, its
+// times are means over the clean parts of about 1 ms, as those of RepetitionOfParts.
+record::Repetition RepetitionOfCalls(const std::vector<cpu::ClockReading>& calls, bool in_parts);
 
 // Times one prepared call at a time, between SetUp and TearDown.
 class Timer {

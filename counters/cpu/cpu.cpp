@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "counters/base/files.h"
+#include "counters/cpu/control_groups.h"
 
 namespace dlroof::cpu {
 namespace {
@@ -260,20 +261,6 @@ std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
   return std::min(*a, *b);
 }
 
-// Returns the free memory within the limits of a group and its parents. In a container the group's
-// path may not exist below the mount point; then the mount's root is the group.
-std::optional<double> FreeMemoryOf(const MemoryGroup& group) {
-  const std::filesystem::path mount = group.v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-  std::optional<double> available = FreeMemoryIn(mount, group.v2);
-  std::filesystem::path below = mount;
-  for (const auto& name : std::filesystem::path(group.path).relative_path()) {
-    if (name == "..") break;
-    below /= name;
-    available = Least(available, FreeMemoryIn(below, group.v2));
-  }
-  return available;
-}
-
 // [byte] Returns the limit of the address space minus its use, or nullopt if there is no limit.
 std::optional<double> FreeAddressSpace() {
   rlimit limit{};
@@ -297,30 +284,15 @@ std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view ke
   return std::nullopt;
 }
 
-std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup) {
-  std::vector<MemoryGroup> groups;
-  std::istringstream lines{std::string(cgroup)};
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string number, controllers, path;
-    std::getline(fields, number, ':');
-    std::getline(fields, controllers, ':');
-    if (!std::getline(fields, path) || !path.starts_with('/')) continue;
-    if (number == "0" && controllers.empty()) groups.push_back({true, path});
-    if (fmt::format(",{},", controllers).find(",memory,") != std::string::npos)
-      groups.push_back({false, path});
-  }
-  return groups;
-}
-
 std::optional<double> TotalMemoryBytes() {
   return ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemTotal");
 }
 
 std::optional<double> AvailableMemoryBytes() {
   std::optional<double> available = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemAvailable");
-  for (const auto& group : ParseMemoryGroups(ReadFileIfAny("/proc/self/cgroup")))
-    available = Least(available, FreeMemoryOf(group));
+  for (const auto& group : ParseControlGroups(ReadFileIfAny("/proc/self/cgroup"), "memory"))
+    for (const auto& folder : FoldersOf(group, "memory", "/sys"))
+      available = Least(available, FreeMemoryIn(folder.path, folder.v2));
   return Least(available, FreeAddressSpace());
 }
 

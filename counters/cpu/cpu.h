@@ -90,15 +90,6 @@ Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_perm
 // [byte] Returns the value of the line `key` ("MemAvailable") in the text of /proc/meminfo.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
-// A memory control group in the text of /proc/self/cgroup.
-struct MemoryGroup {
-  bool v2 = false;
-  std::string path;  // begins with "/"
-
-  bool operator==(const MemoryGroup&) const = default;
-};
-std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup);
-
 // --- Access to the system and to instructions ---
 
 // Includes CPUs that this process's control group forbids: containers see the whole machine.

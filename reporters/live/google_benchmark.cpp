@@ -104,7 +104,8 @@ std::string TimeText(double seconds) {
   return "";
 }
 
-std::string ResultSummary(const std::vector<record::Record>& records) {
+std::string ResultSummary(const std::vector<record::Record>& records,
+                          const std::optional<Reason>& stopped) {
   std::map<std::string, std::size_t> count;
   for (const auto& record : records) {
     const auto timing = record::TimeOf(record.repetitions);
@@ -115,7 +116,9 @@ std::string ResultSummary(const std::vector<record::Record>& records) {
   for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
   const auto noisy = count["noisy"];
   if (noisy > 0) text += fmt::format("; {}", roofline::kNoisyMeaning);
-  if (noisy > count["ok"])
+  if (stopped)
+    text += fmt::format("; {}", stopped->text);
+  else if (noisy > count["ok"])
     text += "; this machine was busy throughout: stop other programs, or wait, and run again";
   else if (noisy > 0)
     text += "; run these again when the machine is quiet";
@@ -230,6 +233,7 @@ void TerminalReporter::Finalize() {
   }
   const auto run = roofline::PlaceRun(session_.file());
   terminal::WriteSpreadMeaning(run, GetOutputStream());
+  terminal::WriteEstimates(run, GetOutputStream());
   terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
   terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
   terminal::WriteCaveats(run, GetOutputStream());
@@ -237,7 +241,7 @@ void TerminalReporter::Finalize() {
   terminal::WriteHeuristics(session_.file().records, GetOutputStream());
   terminal::WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
-  GetErrorStream() << ResultSummary(session_.file().records);
+  GetErrorStream() << ResultSummary(session_.file().records, stopped_ ? stopped_() : std::nullopt);
 }
 
 // Google Benchmark reports aggregates in a separate call. They are written only if no row has their

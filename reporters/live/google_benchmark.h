@@ -23,8 +23,10 @@ std::string ResultHeader(size_t name_width);
 std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
                       size_t name_width);
 
-// Returns one line: the number of benchmarks by status, and what to do if many are noisy.
-std::string ResultSummary(const std::vector<record::Record>& records);
+// Returns one line: the number of benchmarks by status, and what to do if many are noisy. `stopped`
+// says what stopped this process that no waiting ends (a quota of CPU time).
+std::string ResultSummary(const std::vector<record::Record>& records,
+                          const std::optional<Reason>& stopped = std::nullopt);
 
 // Returns the repetitions among `runs`, in order. Omits aggregates, which are derived.
 std::vector<record::Entry> EntriesFromRuns(
@@ -38,9 +40,11 @@ std::optional<record::Entry> EntryFromAggregates(
 // Writes the live table: a row per benchmark as it finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
  public:
-  // If `verbose`, lists the names of unsupported benchmarks instead of their number.
-  explicit TerminalReporter(Session& session, bool verbose = false)
-      : session_(session), verbose_(verbose) {}
+  // If `verbose`, lists the names of unsupported benchmarks instead of their number. `stopped` is
+  // called at the end for ResultSummary; it may be empty.
+  explicit TerminalReporter(Session& session, bool verbose = false,
+                            std::function<std::optional<Reason>()> stopped = {})
+      : session_(session), verbose_(verbose), stopped_(std::move(stopped)) {}
 
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
@@ -51,6 +55,7 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
 
   Session& session_;
   bool verbose_;
+  std::function<std::optional<Reason>()> stopped_;
   size_t name_width_ = 0;
 };
 

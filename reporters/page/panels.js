@@ -171,6 +171,8 @@ dlroof.drawSelected = () => {
   dlroof.figure(figures, 'median time before', dlroof.scaled(dlroof.map(before.seconds).median, 's'));
   dlroof.figure(figures, 'median time', dlroof.marked(record, dlroof.scaled(dlroof.map(record.seconds).median, 's')));
   dlroof.figure(figures, '95 % interval', dlroof.interval(dlroof.map(record.seconds).ci95, 's'));
+  const fastest = dlroof.map(record.seconds).fastest_measured;
+  dlroof.figure(figures, 'fastest repetition (the estimate is CPU time)', dlroof.isNumber(fastest) ? dlroof.scaled(fastest, 's') : '');
   dlroof.figure(figures, 'clean repetitions', dlroof.repetitions(record));
   dlroof.drawEnergy(figures, dlroof.map(record.energy));
   for (const entry of dlroof.list(record.classic)) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <tuple>
 
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
@@ -23,6 +25,11 @@ constexpr double kOffCpuShare = 0.02;
 // estimate. The factors allow for neighbours that evict caches, which lengthens every repetition,
 // and for differences between quiet runs. 97 % of 112 pairs of busy runs agreed within them.
 constexpr double kFastest = 0.8, kSlowest = 1.1;
+// [1] The clocks of a repetition agree if they differ by at most this share of its time.
+constexpr double kClockAgreement = 0.02;
+// [1] Least share of a noisy repetition that the call may have needed: threads that wait one after
+// the other may wait longer than the call takes, so that nothing is left.
+constexpr double kLeastShare = 0.1;
 // [1] The same factors for repetitions whose noisy calls were left out: their threads never waited,
 // but neighbours may have evicted caches.
 constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
@@ -63,13 +70,26 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   return timing;
 }
 
-// Returns the time [s] of one call without its threads' waits for a CPU. A thread that waits for
-// another one spins: the main thread's CPU time includes the other threads' waits that delayed it.
-double WithoutWaits(const Repetition& repetition) {
+// Returns the CPU time [s] of a noisy call that has one thread, if the clocks confirm it: no other
+// thread used CPU time, and the thread either ran or waited for a CPU all the time.
+std::optional<double> CheckedCpuTime(const Repetition& repetition) {
+  const auto& [all, main, waited] =
+      std::tie(repetition.cpu_seconds, repetition.main_cpu_seconds, repetition.run_delay_seconds);
+  if (!repetition.noisy || repetition.gpu || !all || !main || !waited) return std::nullopt;
+  const double tolerance = kClockAgreement * repetition.seconds;
+  if (*main <= 0 || std::abs(*all - *main) > tolerance ||
+      std::abs(*main + *waited - repetition.seconds) > tolerance)
+    return std::nullopt;
+  return *main;
+}
+
+// Returns the least time [s] that the call can have needed: a wait lengthens it by at most itself.
+double LeastSeconds(const Repetition& repetition) {
   if (!repetition.noisy || repetition.gpu) return repetition.seconds;
-  const double running = repetition.seconds - repetition.run_delay_seconds.value_or(0);
-  return std::clamp(repetition.main_cpu_seconds.value_or(repetition.seconds),
-                    std::max(0.0, running), repetition.seconds);
+  const double off_cpu =
+      std::max(0.0, repetition.seconds - repetition.main_cpu_seconds.value_or(repetition.seconds));
+  return std::max(repetition.seconds - repetition.run_delay_seconds.value_or(off_cpu),
+                  kLeastShare * repetition.seconds);
 }
 
 // Returns nullopt for a number in a file that cannot be NVML's bit mask.
@@ -104,14 +124,14 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   std::vector<double> times, least;
   Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
-    times.push_back(WithoutWaits(repetition));
-    least.push_back(times.back() * std::min({1.0, repetition.core_share.value_or(1),
-                                             repetition.link_share.value_or(1)}));
+    times.push_back(CheckedCpuTime(repetition).value_or(repetition.seconds));
+    least.push_back(LeastSeconds(repetition) * std::min({1.0, repetition.core_share.value_or(1),
+                                                         repetition.link_share.value_or(1)}));
     timing.clean += repetition.noisy ? 0 : 1;
   }
-  const auto [fastest, slowest] = std::minmax_element(times.begin(), times.end());
-  timing.ci95 = {kFastest * *std::ranges::min_element(least), kSlowest * *slowest};
-  timing.median = *fastest;  // other programs only lengthen a repetition
+  const auto [fastest, slowest] = std::ranges::minmax(times);
+  timing.ci95 = {kFastest * std::min(fastest, std::ranges::min(least)), kSlowest * slowest};
+  timing.median = fastest;  // other programs only lengthen a repetition
   return timing;
 }
 

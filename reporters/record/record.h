@@ -163,8 +163,11 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
 // Returns Summarize() or, if that is nullopt, an estimate: the median of the clean repetitions and
 // of those whose noisy calls were left out (clean_calls), if they are at least three; otherwise the
-// fastest repetition, minus its CPU waits if it is noisy. The estimate's interval reaches from
-// below the fastest repetition, scaled to whole cores near each other, to above the slowest.
+// fastest repetition. A noisy repetition of one thread counts without its waits for a CPU if three
+// clocks agree: the process used no more CPU time than the thread, and that time and the waits add
+// up to the wall time, both within 2 %. Of several threads' waits nobody knows which ones delayed
+// the call: they lower only the begin of the interval, which reaches from below the fastest
+// repetition without all waits, scaled to whole cores near each other, to above the slowest.
 // Returns nullopt if there are no repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 

@@ -9,6 +9,7 @@
 #include "counters/gpu/driver.h"
 #include "reporters/breakdown/breakdown.h"
 #include "reporters/breakdown/breakdown_text.h"
+#include "reporters/record/estimate.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/advice.h"
 #include "reporters/roofline/chart.h"
@@ -84,37 +85,6 @@ void AddRoofs(const Placement& placement, breakdown::BreakdownFacts& facts,
       continue;
     facts.levels.push_back({LevelName(Key(point.level)), seconds->second, point.bytes_from});
   }
-}
-
-// Returns the nearest cache whose capacity, for all threads together, is at least `bytes`.
-std::optional<Level> CacheThatFits(double bytes, const machine::Machine& machine, int threads) {
-  for (const auto& [level, capacity] : machine.cache_bytes) {
-    const bool per_core = level == Level::kL1 || level == Level::kL2;
-    if (bytes <= capacity * (per_core ? threads : 1)) return level;
-  }
-  return std::nullopt;
-}
-
-// Modelled DRAM bytes of a warm call that fit a cache do not come from DRAM: moves their time to
-// that cache, or drops it for L1 and for a cache whose time is already known.
-void MoveToCache(const record::Record& record, const machine::Machine& machine,
-                 const machine::CeilingSet& ceilings, std::vector<breakdown::LevelTime>& levels) {
-  if (record.cache != "warm") return;
-  const auto dram =
-      std::ranges::find(levels, LevelName(Key(Level::kDram)), &breakdown::LevelTime::level);
-  const auto rate = ceilings.bytes.find(Level::kDram);
-  if (dram == levels.end() || dram->from != Provenance::kModelled || rate == ceilings.bytes.end())
-    return;
-  const double bytes = dram->seconds * rate->second.per_second;
-  const auto cache = CacheThatFits(bytes, machine, record.threads.value_or(1));
-  if (!cache) return;
-  levels.erase(dram);
-  const auto ceiling = ceilings.bytes.find(*cache);
-  const auto name = LevelName(Key(*cache));
-  if (*cache == Level::kL1 || ceiling == ceilings.bytes.end() ||
-      std::ranges::find(levels, name, &breakdown::LevelTime::level) != levels.end())
-    return;
-  levels.push_back({name, bytes / ceiling->second.per_second, Provenance::kModelled});
 }
 
 // Sets the times at the binding and at the arithmetic roof with the ceilings of one thread.
@@ -531,7 +501,6 @@ std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
   AddRoofs(placement, facts, binding);
   if (!placement.time->slowdown) facts.roof += ", not validated: at most";
   if (gpu) return breakdown::MakeGpuBreakdown(facts, record.kernels);
-  MoveToCache(record, machine, *ceilings, facts.levels);
   AddSingleThreaded(record, machine, view, binding, facts);
   facts.load_seconds = LoadSeconds(facts.parallel, *ceilings);
   return breakdown::MakeBreakdown(facts);
@@ -596,6 +565,8 @@ json ToJson(const record::Record& record, const Placed& placed) {
     object["seconds"] = {{"median", timing->median}, {"clean", timing->clean}};
     if (timing->noisy) object["seconds"]["disturbed"] = true;
     if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
+    PutIfKnown(object["seconds"], "fastest_measured",
+               record::FastestMeasured(record.repetitions, *timing));
     if (auto gpu = GpuSummary(record); !gpu.is_null()) object["gpu"] = std::move(gpu);
   }
   PutPlacement(placed.placement, object);

@@ -9,6 +9,7 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/above_roof.h"
 #include "reporters/roofline/roofs.h"
+#include "reporters/roofline/warm_cache.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -44,28 +45,17 @@ KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
   return known;
 }
 
-// Returns whether a GPU call's compulsory bytes may all be in L2 when it begins: it is warm, and
-// they fit. How many of them go through DRAM is then known only if it is counted.
-bool MayStayInL2(const record::Record& record, const machine::Machine& machine, double bytes) {
-  const auto l2 = machine.cache_bytes.find(Level::kL2);
-  return record.device == "gpu" && record.cache == "warm" && l2 != machine.cache_bytes.end() &&
-         bytes <= l2->second;
-}
-
-// Moves the compulsory bytes of such a call from DRAM to L2, through which every tensor passes at
-// least once, unless bytes of L2 are known.
-void MoveToL2(const record::Record& record, const machine::Machine& machine, const PlaceView& view,
-              KnownWork& known, std::vector<std::string>& asides) {
+// Moves the compulsory bytes of a warm call from DRAM to the cache that holds them, unless bytes of
+// that cache are known.
+void MoveToCache(const record::Record& record, const machine::Machine& machine,
+                 const PlaceView& view, KnownWork& known, std::vector<std::string>& asides) {
   const auto dram = known.bytes.find(Level::kDram);
-  if (dram == known.bytes.end() || dram->second.second != Provenance::kModelled ||
-      !MayStayInL2(record, machine, dram->second.first))
-    return;
-  asides.emplace_back(
-      "its tensors fit L2, which is warm: how much of them goes through DRAM is known only if it "
-      "is "
-      "counted; they pass L2 at least once");
-  if (view.levels.empty() || std::ranges::count(view.levels, Level::kL2) > 0)
-    known.bytes.try_emplace(Level::kL2, dram->second);
+  if (dram == known.bytes.end() || dram->second.second != Provenance::kModelled) return;
+  const auto cache = HoldingCache(record, machine, dram->second.first);
+  if (!cache) return;
+  asides.push_back(HeldText(*cache));
+  if (view.levels.empty() || std::ranges::count(view.levels, *cache) > 0)
+    known.bytes.try_emplace(*cache, dram->second);
   known.bytes.erase(Level::kDram);
 }
 
@@ -476,7 +466,7 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
   const auto sustained = SustainedIfSteady(record, *ceilings);
   if (sustained) ceilings = &*sustained;
   KnownWork known = BestKnown(record, view);
-  MoveToL2(record, *machine, view, known, placement.asides);
+  MoveToCache(record, *machine, view, known, placement.asides);
   const RoofTimes times =
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement);
   placement.classic = PlaceClassic(known, times, *timing);
@@ -495,7 +485,7 @@ std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
   if (sustained) ceilings = &*sustained;
   KnownWork known = BestKnown(record, view);
   Placement unused;
-  MoveToL2(record, machine, view, known, unused.asides);
+  MoveToCache(record, machine, view, known, unused.asides);
   return PlaceInTime(record, known,
                      RoofTimesOf(record, known, seconds, machine, *ceilings, view, unused),
                      *ceilings, seconds);

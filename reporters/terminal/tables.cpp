@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporters/record/estimate.h"
 #include "reporters/record/kernels.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
@@ -172,6 +173,7 @@ void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions&
         return placed.timing && placed.timing->noisy;
       }))
     out << roofline::kNoisyMeaning << '\n';
+  WriteEstimates(run, out, options.full_names);
   WriteReasons("not measured", Missing(run.file.records), options.verbose, out);
   WriteLimits(run, out);
   WriteNotes("remarks", remarks, options.full_names, out);
@@ -337,6 +339,18 @@ void WriteSpreadMeaning(const roofline::PlacedRun& run, std::ostream& out) {
       out << roofline::kSpreadMeaning << '\n';
       return;
     }
+}
+
+void WriteEstimates(const roofline::PlacedRun& run, std::ostream& out, bool full_names) {
+  bool any = false;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const auto& timing = run.places[i].timing;
+    const auto text =
+        timing ? record::EstimateText(run.file.records[i].repetitions, *timing) : std::string();
+    if (text.empty()) continue;
+    if (!std::exchange(any, true)) out << "\nestimates below every repetition\n";
+    out << fmt::format("  {}\n    {}\n", NameInTerminal(run.file.records[i], full_names), text);
+  }
 }
 
 void WriteHeuristics(const std::vector<record::Record>& records, std::ostream& out) {

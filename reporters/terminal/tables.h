@@ -36,6 +36,9 @@ void WriteKernels(const roofline::PlacedRun& run, int width, std::ostream& out,
 // Writes what "n=5" in the column "±" means, if a record's time has no interval.
 void WriteSpreadMeaning(const roofline::PlacedRun& run, std::ostream& out);
 
+// Writes the readings on which estimates rest that are below every repetition, a line each.
+void WriteEstimates(const roofline::PlacedRun& run, std::ostream& out, bool full_names = false);
+
 // Returns the record's name; that of a kernel has no set, is short (text::ShortKernelName) unless
 // `full_names`, and may be that of another kernel too.
 std::string NameInTerminal(const record::Record& record, bool full_names);

@@ -202,6 +202,24 @@ class TestReadersBesideAWriter:
         assert writer.poll() in (None, 0)
 
 
+def test_a_dashboard_of_busy_runs_has_estimates_with_their_mark():
+    """Three runs of which each repetition is noisy: a time in every row, and no level or change from them."""
+    os.mkdir("busy_runs")
+    for day in range(3):
+        run_file = json.loads(Path(f"runs/{day:02}.json").read_text())
+        for record in run_file["records"][:2]:
+            for repetition in record["repetitions"]:
+                repetition["disturbed"] = True
+        Path(f"busy_runs/{day}.json").write_text(json.dumps(run_file))
+    verify(run("dlroof dashboard busy_runs -o busy_site"), [exits(0)])
+    index = Path("busy_site/index.html").read_text()
+    assert index.count('"estimate":true') == 2 and '"reason"' not in index
+    series = Path("busy_site/data").glob("series-*.js")
+    assert sum(one.read_text().count('"estimates":{') for one in series) == 2
+    times = Path("busy_site/data/times-1.js").read_text()
+    assert times.count(",true]") == 2, times
+
+
 def exported(form):
     return cached(f"dlroof export --format={form} runs/39.json")
 

@@ -72,6 +72,61 @@ def test_half_a_cpu_is_enough(half_a_cpu):
     ceilings("sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', half_a_cpu, threads=len(CPUS))
 
 
+PRODUCT = [BENCH, "--dlroof_suite=--matmul 64x256:256x128", "--benchmark_filter=m64n128", "--dlroof_machine=none", *QUICK.split()]
+
+
+def limits_of(path):
+    """Returns the limits that a run file names: key and what was found."""
+    context = json.loads(Path(path).read_text())["context"]["dlroof"]
+    return {limit["limit"]: limit["found"] for limit in context.get("limits", [])}
+
+
+def test_teams_of_any_size_are_no_fault_of_the_library():
+    verify(run([*PRODUCT, "--benchmark_out=dynamic.json"], OMP_DYNAMIC="true"), [exits(0)])
+    assert [record["status"] for record in json.loads(Path("dynamic.json").read_text())["records"]] == ["ok"]
+    assert limits_of("dynamic.json")["dynamic"] == "OMP_DYNAMIC=true"
+    verify(run(PRODUCT, OMP_MAX_ACTIVE_LEVELS="0"), [exits(0)])
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="one CPU needs one thread")
+def test_fewer_threads_than_cpus_are_refused_unless_asked_for():
+    verify(run(PRODUCT, OMP_THREAD_LIMIT="1"), [bad_input, says("OMP_THREAD_LIMIT=1 allows fewer threads than the [0-9]+ of this run")])
+    verify(run([*PRODUCT, "--dlroof_threads=1"], OMP_THREAD_LIMIT="1"), [exits(0)])
+    verify(run("dlroof machine --quick", OMP_THREAD_LIMIT="1"), [bad_input, says("OMP_THREAD_LIMIT=1")])
+
+
+@pytest.mark.skipif(SANITIZED, reason="half a CPU above is as slow")
+def test_a_run_under_a_quota_names_it(half_a_cpu):
+    in_group = ["sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', half_a_cpu]
+    ran = run([*in_group, *PRODUCT, "--benchmark_min_time=0.03", "--benchmark_out=quota.json"], timeout=120)
+    verify(ran, [exits(0), says(f"the CPU quota of 0.5 CPUs .{half_a_cpu}/cpu.*stopped this process in [0-9]+ of [0-9]+ periods")])
+    assert limits_of("quota.json")["cpu_quota"].startswith(f"0.5 CPUs ({half_a_cpu}/cpu.")
+    notes = [note for record in json.loads(Path("quota.json").read_text())["records"] for note in record.get("counting", [])]
+    assert any(note.get("source") == "limits" and "periods" in note["text"] for note in notes), notes
+    verify(run([*in_group, DLROOF, "doctor"]), [exits(0), prints(r"^limits +cpu_quota: 0.5 CPUs"), prints("^clocks.*CPU quota of 0.5")])
+
+
+def test_the_doctor_names_what_limits_a_process(tmp_path):
+    for folder, name, text in (
+        ("fs/cgroup", "cpu.max", "150000 100000"),
+        ("fs/cgroup/cpu", "cpu.cfs_quota_us", "150000"),
+        ("fs/cgroup/cpu", "cpu.cfs_period_us", "100000"),
+        ("kernel/mm/transparent_hugepage", "enabled", "always madvise [never]"),
+    ):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / name).write_text(text + "\n")
+    verify(
+        run(["nice", "-n", "5", DLROOF, "doctor", "--quick"], DLROOF_SYSFS=str(tmp_path), OMP_DYNAMIC="true", OMP_THREAD_LIMIT="1"),
+        [
+            exits(0),
+            prints(rf"^limits +cpu_quota: 1.5 CPUs \({tmp_path}/fs/cgroup/cpu"),
+            prints("priority: nice [0-9]+: other programs run first"),
+            prints("dynamic: OMP_DYNAMIC=true: .* dlroof switches it off"),
+            prints("huge_pages: never"),
+        ],
+    )
+
+
 class Powercap:
     """A made-up tree of the kernel: one package of 40 W with all our CPUs, its DRAM of 5 W and the platform of 90 W. Its
     counters begin anew at 100 J."""

@@ -4,13 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "baselines/formats/page_text.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/csv.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
+#include "tests/test_data.h"
 
 namespace dlroof::formats {
 namespace {
@@ -45,6 +49,13 @@ std::vector<std::vector<std::string>> CsvTexts(const std::string& text) {
   for (const auto& row : text::ReadCsv(text, "export"))
     for (auto& fields = rows.emplace_back(); const auto& field : row) fields.push_back(field.text);
   return rows;
+}
+
+std::size_t Count(std::string_view part, std::string_view text) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
 }
 
 TEST(Export, BencherHasLatencyInNanoseconds) {
@@ -102,7 +113,7 @@ TEST(Export, OpenMetricsOfSeveralRunsHasRisingTimestamps) {
 TEST(Export, CsvKeepsNamesAndReasons) {
   const auto rows = CsvTexts(Exported("csv", {OddRun()}));
   ASSERT_EQ(rows.size(), 4U);
-  for (const auto& row : rows) EXPECT_EQ(row.size(), 21U);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), 22U);
   EXPECT_EQ(rows[1][0], kOdd);
   EXPECT_EQ(rows[1][10], "2");
   EXPECT_EQ(rows[1][13], "9");
@@ -166,11 +177,58 @@ TEST(Export, OtavaHasOnlyWhatAllRunsTimed) {
   Export("otava", {second, OddRun(1, 2)}, out, warnings);
   const auto rows = CsvTexts(out.str());
   ASSERT_EQ(rows.size(), 3U);
-  EXPECT_EQ(rows[0], (std::vector<std::string>{"time", "commit", kOdd}));
-  EXPECT_EQ(rows[1], (std::vector<std::string>{"2026-01-01T00:00:00+00:00", "abc", "2"}));
-  EXPECT_EQ(rows[2][2], "3");
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"time", "commit", "estimates", kOdd}));
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"2026-01-01T00:00:00+00:00", "abc", "none", "2"}));
+  EXPECT_EQ(rows[2][3], "3");
   EXPECT_THAT(warnings.str(), testing::HasSubstr("left out: 1 of 2"));
   EXPECT_THAT(Exported("otava-config", {OddRun()}), testing::HasSubstr("\\U0001F600"));
+}
+
+// A run of one thread of a two-core machine on which other programs ran: 54 of its 79 times are
+// estimates.
+compare::NamedRun BusyRun() {
+  const auto path = std::filesystem::path(fakes::TestData("../..")) /
+                    "baselines/stored/cascade-lake-2c/2026-11-22-conv2d-threads1.json";
+  std::ostringstream warnings;
+  return {.where = "busy.json", .file = record::ReadRunFile(path.string(), warnings)};
+}
+
+TEST(Export, EveryFormatHasATimeOfEachBenchmarkOfABusyRunAndMarksEstimates) {
+  const auto run = BusyRun();
+  std::size_t timed = 0, estimates = 0;
+  for (const auto& record : run.file.records) {
+    if (record.status != record::Status::kOk) continue;
+    ++timed;
+    estimates += record::TimeOf(record.repetitions).value().noisy ? 1 : 0;
+  }
+  ASSERT_EQ(timed, 79U);
+  ASSERT_EQ(estimates, 54U);
+  std::size_t marked = 0;
+  for (const auto& row : CsvTexts(Exported("csv", {run}))) {
+    if (row[7] != "ok") continue;
+    EXPECT_GT(std::stod(row[10]), 0) << row[0];
+    marked += row[21] == "~" ? 1 : 0;
+  }
+  EXPECT_EQ(marked, estimates);
+  const auto bencher = json::parse(Exported("bencher", {run}));
+  EXPECT_EQ(bencher.size(), timed);
+  EXPECT_EQ(
+      std::ranges::count_if(bencher, [](const auto& one) { return one.contains("estimate"); }), 54);
+  const auto action = json::parse(Exported("github-action", {run}));
+  EXPECT_EQ(action.size(), timed);
+  EXPECT_EQ(std::ranges::count_if(action,
+                                  [](const auto& one) {
+                                    return one.value("extra", "").find("~ an estimate") !=
+                                           std::string::npos;
+                                  }),
+            54);
+  const auto metrics = Exported("openmetrics", {run});
+  EXPECT_EQ(Count("\ndlroof_median_seconds{", metrics), timed);
+  EXPECT_EQ(Count("\ndlroof_estimate_ratio{", metrics), estimates);
+  const auto otava = CsvTexts(Exported("otava", {run}));
+  EXPECT_EQ(otava.at(0).size(), 3 + timed);
+  EXPECT_EQ(Count("Conv2D/", otava.at(1).at(2)), estimates);
+  EXPECT_THAT(Exported("otava-config", {run}), testing::HasSubstr("[commit, estimates]"));
 }
 
 std::string ErrorOf(const std::string& format, const std::vector<compare::NamedRun>& runs) {

@@ -58,6 +58,24 @@ TEST_F(HistoryTest, GivesBackWhatWasAdded) {
   EXPECT_EQ(roofline::ToJson(history.Read(runs[0]).file), roofline::ToJson(run.file));
 }
 
+// Of 9 repetitions 2 are clean: the estimate is the fastest.
+TEST_F(HistoryTest, ANoisyPointHasAnEstimateAndNoMedian) {
+  auto wrong = fakes::Measured("n2", 1, 2);
+  wrong.status = record::Status::kWrong;
+  History history(Path(), Access::kWrite);
+  history.Add(RunOn(1, {fakes::Measured("n1", 1, 2), wrong, fakes::Measured("n3", 1)}));
+  for (const auto& points : {history.PointsOf(history.Runs().at(0)),
+                             history.PointsOf(history.SeriesNamed(fakes::Name("n1")).at(0))}) {
+    EXPECT_FALSE(points.at(0).median);
+    EXPECT_TRUE(points.at(0).estimate.value().noisy);
+    EXPECT_DOUBLE_EQ(points.at(0).estimate->median, 0.99);
+  }
+  const auto points = history.PointsOf(history.Runs().at(0));
+  EXPECT_FALSE(points.at(1).estimate);
+  EXPECT_TRUE(points.at(2).median);
+  EXPECT_FALSE(points.at(2).estimate);
+}
+
 TEST_F(HistoryTest, AddingARunTwiceIsReportedAndHarmless) {
   History history(Path(), Access::kWrite);
   const auto first = history.Add(RunOn(1, {fakes::Measured("n1", 1)}));

@@ -15,9 +15,36 @@ TEST(RepetitionOfParts, IsOfTheCleanOnes) {
   EXPECT_DOUBLE_EQ(repetition.seconds, 5e-3 / 8);
   EXPECT_DOUBLE_EQ(*repetition.main_cpu_seconds, 5e-3 / 8);
   EXPECT_EQ(repetition.run_delay_seconds, 0);
-  EXPECT_FALSE(repetition.cpu_seconds);
+  EXPECT_DOUBLE_EQ(*repetition.cpu_seconds, 5e-3 / 8);
   EXPECT_EQ(repetition.iterations, 12);
   EXPECT_EQ(repetition.clean_calls, 8);
+}
+
+// The OS updates the CPU time of other threads every few milliseconds.
+TEST(RepetitionOfParts, HasNoCpuTimeOfOtherThreads) {
+  auto part = Part(2e-3, 0);
+  part.process_cpu *= 2;
+  EXPECT_FALSE(RepetitionOfParts({part, part}, 4).cpu_seconds);
+}
+
+// Four calls of 0.5 ms, of which the fourth waited; two of them are a part.
+TEST(RepetitionOfCalls, LeavesOutThePartsInWhichACallWaited) {
+  const std::vector<cpu::ClockReading> calls = {Part(5e-4, 0), Part(5e-4, 0), Part(5e-4, 0),
+                                                Part(4.5e-3, 4e-3)};
+  const auto whole = RepetitionOfCalls(calls, false);
+  EXPECT_DOUBLE_EQ(whole.seconds, 1.5e-3);
+  EXPECT_FALSE(whole.clean_calls);
+  const auto parts = RepetitionOfCalls(calls, true);
+  EXPECT_DOUBLE_EQ(parts.seconds, 5e-4);
+  EXPECT_EQ(parts.clean_calls, 2);
+  EXPECT_EQ(parts.iterations, 4);
+}
+
+TEST(RepetitionOfCalls, OfFewShortCallsIsTheirMean) {
+  const std::vector<cpu::ClockReading> calls = {Part(1e-4, 0), Part(3e-4, 2e-4)};
+  const auto repetition = RepetitionOfCalls(calls, true);
+  EXPECT_DOUBLE_EQ(repetition.seconds, 2e-4);
+  EXPECT_FALSE(repetition.clean_calls);
 }
 
 TEST(RepetitionOfParts, IsOfAllWhereEachWasNoisy) {

@@ -179,14 +179,6 @@ TEST(ParseMeminfo, FindsTheLineInKibibytes) {
     EXPECT_EQ(ParseMeminfo(bad, "MemAvailable"), std::nullopt) << bad;
 }
 
-TEST(ParseMemoryGroups, KnowsBothVersions) {
-  EXPECT_EQ(ParseMemoryGroups("0::/user.slice\n"),
-            (std::vector<MemoryGroup>{{true, "/user.slice"}}));
-  EXPECT_EQ(ParseMemoryGroups("5:cpu,memory:/a\n4:cpuset:/b\n0::/\n"),
-            (std::vector<MemoryGroup>{{false, "/a"}, {true, "/"}}));
-  EXPECT_TRUE(ParseMemoryGroups("garbage\n1:\n:::\n").empty());
-}
-
 // Registers of a leaf 4: type, level, sharing threads - 1; ways - 1 and line - 1; sets - 1.
 CpuidRegisters Cache(std::uint32_t type, std::uint32_t level, std::uint32_t threads,
                      std::uint32_t ways, std::uint32_t sets) {

@@ -251,6 +251,8 @@ TEST(ResultSummary, CountsBenchmarksByStatus) {
                              testing::EndsWith("run these again when the machine is quiet\n")));
   EXPECT_THAT(ResultSummary({timed, noisy, noisy}),
               testing::HasSubstr("busy throughout: stop other programs"));
+  EXPECT_THAT(ResultSummary({timed, noisy, noisy}, Reason{"a quota stopped it"}),
+              testing::AllOf(HasSubstr("; a quota stopped it\n"), Not(HasSubstr("stop other"))));
 }
 
 TEST(Session, MeasuresTheMachineOnceWhenARunBegins) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/record/estimate.h"
 #include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
@@ -56,9 +57,9 @@ TEST(TimeOf, UsesTheCleanRepetitionsIfTheySuffice) {
   EXPECT_FALSE(TimeOf({}).has_value());
 }
 
-// Two calls of 1 s. The first one waited 0.75 s for a CPU, during 0.25 s of which its main thread
-// spun for the other thread. The second one had 0.8 of its core: at least 0.8 s on a whole core.
-TEST(TimeOf, SubtractsTheWaitsOfNoisyRepetitions) {
+// The first call has several threads, which waited 1.5 s in total: it needs at least 0.25 s. The
+// second one had 0.8 of its core: at least 0.8 s on a whole core.
+TEST(TimeOf, OfSeveralThreadsIsTheFastestThatWasMeasured) {
   auto repetitions = Times({1.75, 1, 1.1});
   repetitions[0] = {.seconds = 1.75, .main_cpu_seconds = 1.25, .run_delay_seconds = 1.5};
   repetitions[1].core_share = 0.8;
@@ -67,15 +68,51 @@ TEST(TimeOf, SubtractsTheWaitsOfNoisyRepetitions) {
   EXPECT_TRUE(timing.noisy);
   EXPECT_EQ(timing.clean, 1);
   EXPECT_EQ(timing.median, 1);  // the fastest
-  EXPECT_DOUBLE_EQ(timing.ci95.value().first, 0.8 * 0.8);
-  EXPECT_DOUBLE_EQ(timing.ci95.value().second, 1.1 * 1.25);
+  EXPECT_FALSE(FastestMeasured(repetitions, timing));
+  EXPECT_DOUBLE_EQ(timing.ci95.value().first, 0.8 * 0.25);
+  EXPECT_DOUBLE_EQ(timing.ci95.value().second, 1.1 * 1.75);
+  repetitions[0].run_delay_seconds = 3;  // two threads, one after the other
+  EXPECT_DOUBLE_EQ(TimeOf(repetitions).value().ci95.value().first, 0.8 * 0.175);
 }
 
-// The main thread sleeps while others work.
-TEST(TimeOf, SubtractsNoMoreThanTheWaits) {
-  std::vector<Repetition> repetitions(
-      3, {.seconds = 1, .main_cpu_seconds = 0.1, .run_delay_seconds = 0.25, .noisy = true});
-  EXPECT_EQ(TimeOf(repetitions).value().median, 0.75);
+// Returns a noisy call of 15 ms whose thread ran for 7 ms and waited for 8 ms.
+Repetition OnOneThread() {
+  return {.seconds = 15e-3,
+          .cpu_seconds = 7e-3,
+          .main_cpu_seconds = 7e-3,
+          .run_delay_seconds = 8e-3,
+          .noisy = true};
+}
+
+TEST(TimeOf, OfOneThreadLeavesOutItsWaitsIfTheClocksAgree) {
+  std::vector<Repetition> repetitions(3, OnOneThread());
+  repetitions[1].seconds = 14.8e-3;
+  const auto timing = TimeOf(repetitions).value();
+  EXPECT_EQ(timing.median, 7e-3);
+  EXPECT_EQ(FastestMeasured(repetitions, timing), 14.8e-3);
+  EXPECT_THAT(EstimateText(repetitions, timing),
+              testing::AllOf(testing::StartsWith("7.00 ms is the CPU time of its only thread"),
+                             testing::EndsWith("the fastest repetition took 14.8 ms")));
+  EXPECT_DOUBLE_EQ(timing.ci95.value().first, 0.8 * 6.8e-3);  // all but the waits
+  EXPECT_DOUBLE_EQ(timing.ci95.value().second, 1.1 * 7e-3);
+}
+
+// CPU time alone does not show what a call needs: its thread may have slept, another one may have
+// worked, and a clock may be missing or wrong.
+TEST(TimeOf, KeepsTheMeasuredTimeIfTheClocksDisagree) {
+  const auto estimate = [](const std::function<void(Repetition&)>& change) {
+    std::vector<Repetition> repetitions(3, OnOneThread());
+    for (auto& repetition : repetitions) change(repetition);
+    const auto timing = TimeOf(repetitions).value();
+    EXPECT_EQ(EstimateText(repetitions, timing), "");
+    return timing.median;
+  };
+  EXPECT_EQ(estimate([](Repetition& one) { one.run_delay_seconds = 7.6e-3; }), 15e-3);
+  EXPECT_EQ(estimate([](Repetition& one) { one.run_delay_seconds = 8.4e-3; }), 15e-3);
+  EXPECT_EQ(estimate([](Repetition& one) { one.cpu_seconds = 14e-3; }), 15e-3);
+  EXPECT_EQ(estimate([](Repetition& one) { one.cpu_seconds.reset(); }), 15e-3);
+  EXPECT_EQ(estimate([](Repetition& one) { one.main_cpu_seconds.reset(); }), 15e-3);
+  EXPECT_EQ(estimate([](Repetition& one) { one.run_delay_seconds.reset(); }), 15e-3);
 }
 
 TEST(MarkNoisy, MarksWaitsForACpuAboveOnePercent) {

@@ -1,0 +1,162 @@
+#include "counters/cpu/process_limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace dlroof::cpu {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Texts = std::map<std::string, std::string>;
+
+Environment Variables(Texts variables) {
+  return [variables =
+              std::move(variables)](const std::string& variable) -> std::optional<std::string> {
+    const auto found = variables.find(variable);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+// Four CPUs on two cores, all given, 8 GB, and files that exist in the test alone.
+LimitFacts Facts(Texts files = {}, Texts variables = {}) {
+  LimitFacts facts;
+  facts.cpu.topology = {.cores = 2, .cpus = 4, .core_of_cpu = {{0, 0}, {1, 1}, {2, 0}, {3, 1}}};
+  facts.cpu.allowed = {0, 1, 2, 3};
+  facts.cpu.memory_bytes = 8e9;
+  facts.environment = Variables(std::move(variables));
+  facts.read = [files = std::move(files)](const std::filesystem::path& path) {
+    const auto found = files.find(path.string());
+    return found == files.end() ? std::string() : found->second;
+  };
+  return facts;
+}
+
+LimitFacts OnCpus(std::vector<int> allowed, Texts files = {}) {
+  auto facts = Facts(std::move(files));
+  facts.cpu.allowed = std::move(allowed);
+  return facts;
+}
+
+// Returns the limits of one kind as "found: effect".
+std::vector<std::string> Found(const LimitFacts& facts, LimitKind kind) {
+  std::vector<std::string> found;
+  for (const auto& limit : FindLimits(facts))
+    if (limit.kind == kind) found.push_back(limit.found + ": " + limit.effect);
+  return found;
+}
+
+std::string Only(const LimitFacts& facts, LimitKind kind) {
+  const auto found = Found(facts, kind);
+  EXPECT_EQ(found.size(), 1U);
+  return found.empty() ? "" : found.front();
+}
+
+TEST(FindLimits, HasNoneWhereOneThreadPerCoreIsGivenAndNothingElseIsLimited) {
+  auto facts = Facts();
+  facts.cpu.topology = {.cores = 4, .cpus = 4, .core_of_cpu = {{0, 0}, {1, 1}, {2, 2}, {3, 3}}};
+  EXPECT_TRUE(FindLimits(facts).empty());
+}
+
+TEST(FindLimits, NamesAQuotaItsFileAndWhatItStopped) {
+  const auto facts = Facts({{"/proc/self/cgroup", "0::/box\n"},
+                            {"/sys/fs/cgroup/box/cpu.max", "250000 100000\n"},
+                            {"/sys/fs/cgroup/box/cpu.stat", "nr_periods 40\nnr_throttled 12\n"}});
+  EXPECT_THAT(Only(facts, LimitKind::kCpuQuota),
+              AllOf(HasSubstr("2.5 CPUs (/sys/fs/cgroup/box/cpu.max)"),
+                    HasSubstr("stopped its programs in 12 of 40 periods"),
+                    HasSubstr("4 threads use it up"), HasSubstr("rest of 100 ms"),
+                    HasSubstr("no waiting ends that"), HasSubstr("--dlroof_threads=2")));
+  const auto half = Facts({{"/proc/self/cgroup", "1:cpu:/\n"},
+                           {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000"},
+                           {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"}});
+  EXPECT_THAT(Only(half, LimitKind::kCpuQuota),
+              AllOf(HasSubstr("0.5 CPUs"), testing::Not(HasSubstr("--dlroof_threads"))));
+  const auto enough =
+      Facts({{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "400000 100000\n"}});
+  EXPECT_THAT(Only(enough, LimitKind::kCpuQuota), HasSubstr("enough for 4 threads"));
+}
+
+TEST(FindLimits, SaysWhetherAControlGroupOrTheAffinityMaskWithholdsCpus) {
+  const Texts cpuset = {{"/proc/self/cgroup", "3:cpuset:/a\n"},
+                        {"/sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3\n"},
+                        {"/sys/fs/cgroup/cpuset/a/cpuset.effective_cpus", "0-1,3\n"}};
+  EXPECT_THAT(Only(OnCpus({0, 1, 3}, cpuset), LimitKind::kCpus),
+              HasSubstr("3 of 4 (/sys/fs/cgroup/cpuset/a/cpuset.effective_cpus)"));
+  EXPECT_THAT(Only(OnCpus({0, 1}, cpuset), LimitKind::kCpus), HasSubstr("2 of 4 (the affinity"));
+  EXPECT_THAT(Found(OnCpus({0, 1, 2, 3}), LimitKind::kCpus), testing::IsEmpty());
+}
+
+TEST(FindLimits, TellsSiblingsThatAreGivenFromThoseThatAreNot) {
+  EXPECT_THAT(Only(OnCpus({0, 1, 2, 3}), LimitKind::kSiblings),
+              AllOf(HasSubstr("CPUs 0+2, 1+3"), HasSubstr("--dlroof_threads=2")));
+  EXPECT_THAT(Only(OnCpus({0, 1}), LimitKind::kSiblings), HasSubstr("not given: 2, 3"));
+  EXPECT_THAT(Found(OnCpus({0, 1, 2}), LimitKind::kSiblings), testing::SizeIs(2));
+}
+
+TEST(FindLimits, NamesALowPriority) {
+  auto facts = Facts();
+  EXPECT_TRUE(Found(facts, LimitKind::kPriority).empty());
+  facts.nice = 10;
+  facts.runs_when_idle = true;
+  EXPECT_THAT(Found(facts, LimitKind::kPriority),
+              testing::ElementsAre(HasSubstr("nice 10"), HasSubstr("SCHED_IDLE")));
+}
+
+TEST(FindLimits, NamesVariablesOfOpenMp) {
+  EXPECT_THAT(Only(Facts({}, {{"OMP_PROC_BIND", "close"}}), LimitKind::kPinning),
+              HasSubstr("OMP_PROC_BIND=close: OpenMP binds"));
+  EXPECT_THAT(Only(Facts({}, {{"OMP_THREAD_LIMIT", "3"}}), LimitKind::kThreads),
+              HasSubstr("--dlroof_threads=3"));
+  EXPECT_TRUE(Found(Facts({}, {{"OMP_THREAD_LIMIT", "4"}}), LimitKind::kThreads).empty());
+  for (const char* yes : {"true", "TRUE", " True "})
+    EXPECT_THAT(Only(Facts({}, {{"OMP_DYNAMIC", yes}}), LimitKind::kDynamicTeams),
+                HasSubstr("dlroof switches it off"));
+  EXPECT_TRUE(Found(Facts({}, {{"OMP_DYNAMIC", "false"}}), LimitKind::kDynamicTeams).empty());
+}
+
+TEST(FindLimits, NamesMemoryOfAGroupAndOfTheAddressSpace) {
+  const Texts groups = {{"/proc/self/cgroup", "4:memory:/a\n"},
+                        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
+                        {"/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "2000000000\n"}};
+  auto facts = Facts(groups);
+  EXPECT_THAT(Only(facts, LimitKind::kMemory),
+              HasSubstr("2 GB (/sys/fs/cgroup/memory/a/memory.limit_in_bytes)"));
+  facts.address_space_bytes = 4e9;
+  EXPECT_THAT(Found(facts, LimitKind::kMemory), testing::SizeIs(2));
+  EXPECT_TRUE(Found(Facts({{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/memory.max", "max"}}),
+                    LimitKind::kMemory)
+                  .empty());
+}
+
+TEST(FindLimits, NamesHugePagesThatAreOff) {
+  const std::string enabled = "/sys/kernel/mm/transparent_hugepage/enabled";
+  EXPECT_THAT(Only(Facts({{enabled, "always madvise [never]\n"}}), LimitKind::kHugePages),
+              HasSubstr("never (" + enabled + ")"));
+  EXPECT_TRUE(Found(Facts({{enabled, "always [madvise] never\n"}}), LimitKind::kHugePages).empty());
+  auto facts = Facts();
+  facts.huge_pages_forbidden = true;
+  EXPECT_THAT(Only(facts, LimitKind::kHugePages), HasSubstr("prctl"));
+}
+
+TEST(OpenMpThreadLimit, IsAbsentForOtherTexts) {
+  EXPECT_EQ(OpenMpThreadLimit(Variables({{"OMP_THREAD_LIMIT", " 12 "}})), 12);
+  for (const char* text : {"", "0", "-1", "x", "3x"})
+    EXPECT_EQ(OpenMpThreadLimit(Variables({{"OMP_THREAD_LIMIT", text}})), std::nullopt) << text;
+  EXPECT_EQ(OpenMpThreadLimit(Variables({})), std::nullopt);
+}
+
+TEST(FactsOfThisProcess, CanBeReadAnywhere) {
+  const auto facts = FactsOfThisProcess("/sys");
+  EXPECT_FALSE(facts.read("/proc/self/status").empty());
+  for (const auto& limit : FindLimits(facts)) {
+    EXPECT_FALSE(Key(limit.kind).empty());
+    EXPECT_FALSE(limit.found.empty() || limit.effect.empty());
+  }
+}
+
+}  // namespace
+}  // namespace dlroof::cpu
