@@ -143,8 +143,8 @@ struct Placement {
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
   std::vector<std::string> asides;
-  // Not validated ceilings that make the slowdown a lower limit, with the reason of the failure. Not
-  // repeated in `remarks`: reports write each reason once, for all records together.
+  // Not validated ceilings that make the slowdown a lower limit, with the reason of the failure.
+  // Not repeated in `remarks`: reports write each reason once, for all records together.
   std::map<std::string, std::string> uncertain;
   // Ceilings that may be wrong by any factor and could not be replaced: nothing is placed under
   // them.
