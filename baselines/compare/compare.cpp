@@ -101,7 +101,18 @@ bool DecideByStatus(Comparison& row) {
   return true;
 }
 
+bool IsAggregate(const record::Record& record) {
+  return record.repetitions.size() == 1 && record.repetitions[0].aggregate != nullptr;
+}
+
 std::string TooFew(const Comparison& row, const Side& base, const Side& contender) {
+  for (const auto& [record, side] : {std::pair(row.base, "BASE"), std::pair(row.contender, "NEW")})
+    if (IsAggregate(*record) && !statistics::SummaryOf(record->repetitions))
+      return fmt::format(
+          "{} has only the {} of the repetitions: expected their deviation (stddev or cv) and "
+          "number "
+          "(at least 3), or the repetitions",
+          side, record->repetitions[0].aggregate->statistic);
   return fmt::format(
       "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {}, and half of all, are "
       "needed in each",
@@ -264,7 +275,7 @@ class Comparing {
         row.reason = TooFew(row, base.side, contender.side);
         return std::nullopt;
       }
-      auto shift = statistics::MeasureShift(base.side.clean, contender.side.clean);
+      auto shift = ShiftOfTimes(base.record, contender.record);
       if (!shift) row.reason = "a time of 0 has no ratio";
       return shift;
     }
@@ -470,7 +481,18 @@ std::vector<double> CleanSeconds(const record::Record& record) {
   return seconds;
 }
 
+std::optional<statistics::Shift> ShiftOfTimes(const record::Record& base,
+                                              const record::Record& contender) {
+  if (!IsAggregate(base) && !IsAggregate(contender))
+    return statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
+  const auto one = statistics::SummaryOf(base.repetitions),
+             other = statistics::SummaryOf(contender.repetitions);
+  if (!one || !other) return std::nullopt;
+  return statistics::ShiftOfSummaries(*one, *other);
+}
+
 bool HasEnoughClean(const record::Record& record) {
+  if (IsAggregate(record)) return statistics::SummaryOf(record.repetitions).has_value();
   const auto clean = CleanSeconds(record).size();
   return clean >= statistics::kLeastClean && 2 * clean >= record.repetitions.size();
 }

@@ -89,8 +89,8 @@ std::optional<statistics::Shift> JudgedShift(const record::Record& base,
   } catch (const Unsupported&) {
     return std::nullopt;
   }
-  if (!chosen) return statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
-  return statistics::MeasureShift(CleanSeconds(chosen->base), CleanSeconds(chosen->contender));
+  if (!chosen) return ShiftOfTimes(base, contender);
+  return ShiftOfTimes(chosen->base, chosen->contender);
 }
 
 bool IsDeviceTime(const record::Record& record) {

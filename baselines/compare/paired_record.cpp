@@ -142,7 +142,6 @@ void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedReco
   check("device", pair.base->device, pair.contender->device);
   check("type", pair.base->type, pair.contender->type);
   check("cache state", pair.base->cache.value_or(""), pair.contender->cache.value_or(""));
-  check("time_unit", pair.base->time_unit.value_or(""), pair.contender->time_unit.value_or(""));
   if (across_machines || !pair.base->threads || !pair.contender->threads) return;
   if (pair.base->threads != pair.contender->threads)
     check("number of threads", std::to_string(*pair.base->threads),

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <numbers>
 #include <numeric>
 
 #include "counters/base/numbers.h"
@@ -187,6 +188,44 @@ std::optional<Shift> MeasureShift(const std::vector<double>& base,
   shift.standard_error = (shift.ci95.second - shift.ci95.first) / (2 * rank->quantile);
   shift.degrees = n + m - 2;
   shift.cliffs_delta = static_cast<double>(larger - smaller) / static_cast<double>(pairs);
+  return shift;
+}
+
+std::optional<TimeSummary> SummaryOf(const std::vector<record::Repetition>& repetitions) {
+  if (repetitions.size() == 1 && repetitions[0].aggregate != nullptr) {
+    const auto& aggregate = *repetitions[0].aggregate;
+    const auto error = record::RelativeError(aggregate);
+    if (!error || !(repetitions[0].seconds > 0)) return std::nullopt;
+    return TimeSummary{std::log(repetitions[0].seconds), *error, aggregate.deviation.value(),
+                       aggregate.repetitions.value()};
+  }
+  std::vector<double> clean;
+  for (const auto& repetition : repetitions)
+    if (!repetition.noisy) clean.push_back(repetition.seconds);
+  const auto logs = Logarithms(clean);
+  if (!logs || logs->size() < kLeastClean) return std::nullopt;
+  const auto count = static_cast<double>(logs->size());
+  const double mean = std::accumulate(logs->begin(), logs->end(), 0.0) / count;
+  double squares = 0;
+  for (const double one : *logs) squares += (one - mean) * (one - mean);
+  TimeSummary summary{.log_seconds = Median(*logs), .repetitions = static_cast<int>(logs->size())};
+  summary.deviation = std::sqrt(squares / (count - 1));
+  summary.standard_error = summary.deviation * std::sqrt(std::numbers::pi / 2 / count);
+  return summary;
+}
+
+Shift ShiftOfSummaries(const TimeSummary& base, const TimeSummary& contender) {
+  Shift shift;
+  shift.log_ratio = contender.log_seconds - base.log_seconds;
+  shift.standard_error = std::hypot(base.standard_error, contender.standard_error);
+  shift.degrees = base.repetitions + contender.repetitions - 2;
+  const double half = StudentQuantile95(shift.degrees) * shift.standard_error;
+  shift.ci95 = {shift.log_ratio - half, shift.log_ratio + half};
+  const double spread = std::hypot(base.deviation, contender.deviation);
+  if (spread > 0)
+    shift.cliffs_delta = 1 - 2 * NormalTail(shift.log_ratio / spread);
+  else if (shift.log_ratio != 0)
+    shift.cliffs_delta = shift.log_ratio > 0 ? 1 : -1;
   return shift;
 }
 

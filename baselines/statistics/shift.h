@@ -65,6 +65,22 @@ struct IntervalRank {
 // there is one (not for 3 and 4 values).
 std::optional<IntervalRank> IntervalRank95(int n, int m);
 
+// Times of which only an aggregate is known, or the clean repetitions of others, as a normally
+// distributed logarithm.
+struct TimeSummary {
+  double log_seconds = 0;     // [1] logarithm of the median or mean time [s]
+  double standard_error = 0;  // [1] of log_seconds
+  double deviation = 0;       // [1] standard deviation of one repetition's logarithm
+  int repetitions = 0;        // [1]
+};
+
+// Returns nullopt if the aggregate states no deviation, or if a time is not positive; without an
+// aggregate also for fewer than kLeastClean clean repetitions.
+std::optional<TimeSummary> SummaryOf(const std::vector<record::Repetition>& repetitions);
+
+// Returns the shift of two summaries, with the interval of Student's distribution.
+Shift ShiftOfSummaries(const TimeSummary& base, const TimeSummary& contender);
+
 // Returns the logarithm of NEW / BASE of each block, in the order of the blocks: the median over
 // the block's windows that are clean on both sides, paired in the order measured. Leaves out blocks
 // in which fewer than half of the windows are clean.

@@ -110,17 +110,23 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 namespace {
 
 // Options that do not change what a call computes (IsIgnoredOption).
-constexpr std::array<BenchdnnOption, 14> kIgnoredOptions = {{
+constexpr std::array<BenchdnnOption, 20> kIgnoredOptions = {{
     {"allow-enum-tags-only", "", "", ReadBool},
     {"attr-same-pd-check", "", "", ReadBool},
     {"canonical", "", "", ReadBool},
+    {"check-ref-impl", "", "", ReadBool},
+    {"fast-ref", "", "", ReadBool},
     {"fast-ref-gpu", "", "", ReadBool},
+    {"global-skip-impl", "", "", nullptr},
+    {"num-streams", "", "", ReadCount},
+    {"stream-kind", "", "", nullptr},
+    {"summary", "", "", nullptr},
     {"fix-times-per-prb", "", "", ReadCount},
     {"max-ms-per-prb", "", "", nullptr},
     {"mem-check", "", "", ReadBool},
     {"memory-kind", "", "usm buffer usm_device usm_shared"},
     {"mode", "", "C P CP PC F R I L"},
-    {"mode-modifier", "", "P M PM MP"},
+    {"mode-modifier", "", "", nullptr},
     {"perf-template", "", "", nullptr},
     {"repeats-per-prb", "", "", ReadCount},
     {"skip-impl", "", "", nullptr},
@@ -185,9 +191,23 @@ BenchdnnSettings::BenchdnnSettings(const BenchdnnDriver& driver) : driver_(&driv
   for (const auto& option : driver.options) values_.push_back({std::string(option.default_value)});
 }
 
+std::optional<Reason> BenchdnnChoice::Unknown() const {
+  for (const auto value : values_)
+    if (const auto found = unknown_->find(value); found != unknown_->end())
+      return Reason{found->second};
+  return std::nullopt;
+}
+
+bool IsSameOption(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, {}, [](char c) { return c == '_' ? '-' : c; },
+      [](char c) { return c == '_' ? '-' : c; });
+}
+
 bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {
   const auto options = driver_->options;
-  const auto row = std::ranges::find(options, option, &BenchdnnOption::name);
+  const auto row = std::ranges::find_if(
+      options, [&](const BenchdnnOption& one) { return IsSameOption(one.name, option); });
   if (row == options.end()) return false;
   auto& set = values_[static_cast<size_t>(row - options.begin())];
   if (values.empty()) {
@@ -198,8 +218,9 @@ bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {
   for (const auto value : verbose::SplitText(values, ',')) try {
       set.push_back(ReadValue(*row, value));
     } catch (const BenchdnnRefusal& refusal) {
-      throw BenchdnnRefusal(static_cast<size_t>(value.data() - values.data()) + refusal.offset,
-                            refusal.what());
+      // The option in front makes the value differ from known values of other options.
+      set.push_back(fmt::format("--{}={}", option, value));
+      unknown_[set.back()] = fmt::format("{}: {}", ShownText(set.back()), refusal.what());
     }
   return true;
 }
@@ -216,12 +237,12 @@ BenchdnnChoice BenchdnnSettings::Choice(uint64_t index) const {
     choice[i] = values_[i][index % values_[i].size()];
     index /= values_[i].size();
   }
-  return {driver_->options, std::move(choice)};
+  return {driver_->options, std::move(choice), unknown_};
 }
 
 bool IsIgnoredOption(std::string_view option, std::string_view value) {
   for (const auto& row : kIgnoredOptions) {
-    if (row.name != option) continue;
+    if (!IsSameOption(row.name, option)) continue;
     ReadValue(row, value);
     return true;
   }

@@ -36,8 +36,10 @@ inline constexpr std::string_view kBenchdnnFpmath = "strict bf16 f16 tf32 any";
 // One combination: a single value of each option of a driver.
 class BenchdnnChoice {
  public:
-  BenchdnnChoice(std::span<const BenchdnnOption> options, std::vector<std::string_view> values)
-      : options_(options), values_(std::move(values)) {}
+  // `unknown` has the reason for each value that is not known.
+  BenchdnnChoice(std::span<const BenchdnnOption> options, std::vector<std::string_view> values,
+                 const std::map<std::string, std::string, std::less<>>& unknown)
+      : options_(options), values_(std::move(values)), unknown_(&unknown) {}
 
   // Returns an option's value in its canonical spelling: "FWD_B", "u8:s8:u8", "relu".
   std::string_view operator[](std::string_view option) const;
@@ -46,10 +48,13 @@ class BenchdnnChoice {
   bool IsDefault(std::string_view option) const;
   // Returns the options that differ from their defaults: "--dir=FWD_I --alg=wino ".
   std::string Arguments() const;
+  // Returns why there is no benchmark if an option has a value that is not known.
+  std::optional<Reason> Unknown() const;
 
  private:
   std::span<const BenchdnnOption> options_;
   std::vector<std::string_view> values_;
+  const std::map<std::string, std::string, std::less<>>* unknown_;
 };
 
 // The lists of values of one driver's options.
@@ -58,8 +63,9 @@ class BenchdnnSettings {
   explicit BenchdnnSettings(const BenchdnnDriver& driver);
 
   // Sets an option to `values`, which are separated by commas, or to its default if `values` is
-  // empty. Returns false if the driver has no such option. Throws BenchdnnRefusal (offset within
-  // `values`) for an invalid value.
+  // empty. Returns false if the driver has no such option. benchdnn writes names with "-" or, in
+  // older versions, "_". A value that is not known is kept with the reason
+  // (BenchdnnChoice::Unknown).
   bool Set(std::string_view option, std::string_view values);
   const BenchdnnDriver& Driver() const { return *driver_; }
   uint64_t Combinations() const;  // number of combinations, at most 2^32
@@ -67,8 +73,12 @@ class BenchdnnSettings {
 
  private:
   const BenchdnnDriver* driver_;
-  std::vector<std::vector<std::string>> values_;  // values of each option
+  std::vector<std::vector<std::string>> values_;             // values of each option
+  std::map<std::string, std::string, std::less<>> unknown_;  // reason by value
 };
+
+// Returns whether two names of options are the same but for "-" and "_".
+bool IsSameOption(std::string_view a, std::string_view b);
 
 // Returns whether an option of benchdnn does not change what a call computes: the option sets the
 // measuring time, the output, or the implementations to skip. Throws BenchdnnRefusal (offset within
@@ -84,6 +94,7 @@ std::optional<Reason> CommonReason(const BenchdnnChoice& choice);
 // Readers of option values. Each returns the canonical spelling, from which names are made, and
 // throws BenchdnnRefusal (offset within the value) for a value that benchdnn would reject.
 std::string ReadDataTypes(std::string_view value);  // "u8:s8:u8"; one type is repeated for all
+std::string ReadLayouts(std::string_view value);    // "any:any:any"; one layout is repeated for all
 std::string ReadLayout(std::string_view value);   // "any", "nchw", "nhwc" (axb, acdb), or unchanged
 std::string ReadCount(std::string_view value);    // an integer of at least 0
 std::string ReadBool(std::string_view value);     // "true", "false"

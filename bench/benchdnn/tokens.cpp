@@ -142,7 +142,8 @@ bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> k
 
 namespace {
 
-constexpr std::string_view kDataTypes = "f32 bf16 f16 f64 s32 s8 u8";
+constexpr std::string_view kDataTypes =
+    "f32 bf16 f16 f64 tf32 s64 s32 s8 u8 s4 u4 f8_e5m2 f8_e4m3 f4_e2m1 f4_e3m0 e8m0 boolean undef";
 constexpr std::string_view kPolicies =
     "common per_oc per_dim_0 per_dim_1 per_dim_01 per_dim_2 per_dim_023 per_dim_23 per_dim_03 "
     "per_dim_3 per_tensor";
@@ -245,7 +246,7 @@ std::string ReadArguments(std::string_view value, double none) {
 }
 
 // A family of post-ops. Each letter of `arguments` is the kind of an argument that may follow: n
-// number, t data type, p policy, l layout, a anything.
+// number, t data type, p policy or mask of dimensions, l layout, a anything.
 struct PostOps {
   std::string_view prefix;  // prefix of the long names
   std::string_view names;
@@ -285,7 +286,8 @@ void CheckArgument(char form, const Part& part) {
   if (part.text.empty()) Refuse(part, "a value after ':'");
   if (form == 'n') Number(part);
   if (form == 't') Word(kDataTypes, part);
-  if (form == 'p') Word(kPolicies, part);
+  const bool mask = form == 'p' && part.text.find_first_not_of("0123456789") == part.text.npos;
+  if (form == 'p' && !mask) Word(kPolicies, part);
   if (form == 'l' && !IsLayout(part.text)) Refuse(part, kLayoutExpected);
 }
 
@@ -311,6 +313,19 @@ std::string ReadDataTypes(std::string_view value) {
   for (size_t i = 0; i < 3; ++i) {
     const Part& part = parts[parts.size() == 1 ? 0 : i];
     Append(text, ':', Word(kDataTypes, part));
+  }
+  return text;
+}
+
+std::string ReadLayouts(std::string_view value) {
+  const auto parts = Split({value, 0}, ':');
+  if (parts.size() != 1 && parts.size() != 3)
+    Refuse({value, 0}, "one layout, or those of source, weights and destination");
+  std::string text;
+  for (size_t i = 0; i < 3; ++i) {
+    const Part& part = parts[parts.size() == 1 ? 0 : i];
+    if (part.text != "abx" && !IsLayout(part.text)) Refuse(part, kLayoutExpected);
+    Append(text, ':', part.text);
   }
   return text;
 }

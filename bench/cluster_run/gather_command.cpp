@@ -13,6 +13,7 @@
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster_run {
@@ -122,7 +123,7 @@ int RunGather(const GatherFlags& flags) {
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
   for (const auto& path : flags.meters) command.insert(command.end(), {"--meter", path});
-  WriteFile(flags.output, cluster::ToJson(cluster, runner::CommandLine(command)).dump() + '\n',
+  WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
             OnDisk::kNow);
   const auto absent = PrintNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';

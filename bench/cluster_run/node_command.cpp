@@ -15,6 +15,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/json_text.h"
 #include "counters/base/process.h"
 
 namespace dlroof::cluster_run {
@@ -75,7 +76,7 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   file["context"]["dlroof"]["node"] = cluster::ToJson(facts);
   if (auto barriers = ReadBarriers(folder.Barriers(facts.name)); !barriers.empty())
     file["context"]["dlroof"]["meetings"] = std::move(barriers);
-  WriteFile(folder.Node(facts.name), file.dump() + '\n', OnDisk::kNow);
+  WriteFile(folder.Node(facts.name), JsonText(file) + '\n', OnDisk::kNow);
   fs::remove(run);
   fs::remove(folder.Facts(facts.name));
   fs::remove(folder.Barriers(facts.name));
@@ -108,7 +109,7 @@ void MeetBefore(FileBarrier& point, const fs::path& file, std::ostream& log,
   request.seed = CommonSeed(request.arguments);
   request.before = [&point, &log, file](std::size_t turn, const std::string& listed) {
     const auto barrier = point.Meet(turn, listed);
-    std::ofstream(file, std::ios::app) << cluster::ToJson(barrier).dump() << '\n';
+    std::ofstream(file, std::ios::app) << JsonText(cluster::ToJson(barrier)) << '\n';
     if (!barrier.late.empty())
       log << fmt::format("before {}: too late and not awaited again: {}\n", listed,
                          fmt::join(barrier.late, ", "));
@@ -174,7 +175,7 @@ int RunNode(const NodeFlags& flags) {
   // The folder where this process and its children cache ceilings.
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
   fs::create_directories(folder.Cache(facts.name));
-  WriteFile(folder.Facts(facts.name), cluster::ToJson(facts).dump() + '\n');
+  WriteFile(folder.Facts(facts.name), JsonText(cluster::ToJson(facts)) + '\n');
   StopOnInterrupt();
   const bool whole = MeasureBesideOthers(flags, folder, facts.name);
   if (whole) Finish(folder, facts);

@@ -16,6 +16,7 @@
 #include "bench/cluster_run/scale_report.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "reporters/figure/cluster_figures.h"
 #include "reporters/figure/figure.h"
 #include "reporters/record/run_file.h"
@@ -160,7 +161,7 @@ void WriteVersusOutput(const cluster::VersusReport& report, const std::string& p
   else if (path.ends_with(".csv"))
     write(cluster::WriteVersusCsv);
   else if (path.ends_with(".json"))
-    WriteFile(path, cluster::VersusJson(report).dump(1) + '\n');
+    WriteFile(path, JsonText(cluster::VersusJson(report), 1) + '\n');
   else
     figure::WriteVersusFigure(FigureOf(report), path);
   std::cerr << "wrote " << path << '\n';

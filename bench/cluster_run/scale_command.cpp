@@ -14,6 +14,7 @@
 #include "bench/cluster_run/scale_report.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "reporters/figure/cluster_figures.h"
 #include "reporters/figure/figure.h"
 #include "reporters/text/text.h"
@@ -153,7 +154,7 @@ void WriteScaleOutput(const ScaleFlags& flags, const scaling::ScaleReport& repor
   if (path.ends_with(".html")) {
     WriteFile(path, ScalePage(flags, report));
   } else if (path.ends_with(".json")) {
-    WriteFile(path, scaling::ScaleJson(report).dump(1) + '\n');
+    WriteFile(path, JsonText(scaling::ScaleJson(report), 1) + '\n');
   } else if (path.ends_with(".csv") || path.ends_with(".md")) {
     (path.ends_with(".csv") ? scaling::WriteScaleCsv : scaling::WriteScaleMarkdown)(report, text);
     WriteFile(path, text.str());

@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "bench/commands/commands.h"
-#include "counters/base/error.h"
+#include "counters/base/program.h"
 #include "counters/base/version.h"
 
 namespace {
@@ -27,21 +27,11 @@ int Run(int argc, char** argv) {
     std::cerr << "dlroof: " << error.what() << " (dlroof --help lists commands and flags)\n";
     return 2;
   }
-  // A failed flush means that the disk is full.
-  if (!std::cout.flush()) throw BadInput("standard output: not all could be written (disk full?)");
   return exit_code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return Run(argc, argv);
-  } catch (const dlroof::BadInput& error) {
-    std::cerr << "dlroof: " << error.what() << '\n';
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "dlroof: " << error.what() << '\n';
-    return 1;
-  }
+  return dlroof::RunProgram("dlroof", [&] { return Run(argc, argv); });
 }

@@ -26,6 +26,8 @@ namespace {
 struct ExplainFlags {
   std::vector<std::string> what, outputs;
   std::optional<std::string> bench, machine;
+  bool thorough = false;
+  double seconds = 25;  // [s] limit for each benchmark, without --thorough
   bool try_proposal = false;
   double try_seconds = 30;  // [s] limit for each benchmark
 };
@@ -44,7 +46,8 @@ std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFol
        .bench = flags.bench,
        .machine = flags.machine,
        .output = file == flags.outputs.end() ? std::nullopt : std::optional(*file),
-       .arguments = {"--dlroof_instructions"}},
+       .arguments = {flags.thorough ? "--dlroof_instructions"
+                                    : fmt::format("--dlroof_explain_seconds={:g}", flags.seconds)}},
       folder, std::cerr);
 }
 
@@ -57,6 +60,16 @@ Reason MissingBreakdownReason(const record::Record& record) {
   if (record.unwatched_reason)
     return {"its parallel regions were not profiled: " + record.unwatched_reason->text};
   return {"its parallel regions were not profiled (measure it with --dlroof_explain)"};
+}
+
+// Returns the model's note about a CPU call whose bytes at the caches are not known, usually the
+// reason why its loops are not modelled.
+std::optional<std::string> MissingCacheModel(const record::Record& record) {
+  const auto known = [](const auto& work) { return work.second.bytes.contains(Level::kL2); };
+  if (record.device != "cpu" || std::ranges::any_of(record.work, known)) return std::nullopt;
+  const auto note =
+      std::ranges::find(record.counting, Provenance::kModelled, &CountingNote::provenance);
+  return note == record.counting.end() ? std::nullopt : std::optional(note->text);
 }
 
 void Explain(const record::Record& record, const roofline::Placed& placed, std::ostream& out) {
@@ -77,6 +90,10 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
   if (record.parallel)
     if (const auto sentence = breakdown::InstructionSentence(*record.parallel))
       out << "  " << *sentence << '\n';
+  for (const auto& remark : placed.placement.above_roof_remarks)
+    out << "  " << text::Printable(remark) << '\n';
+  if (const auto note = MissingCacheModel(record))
+    out << "  caches: " << text::Printable(*note) << '\n';
   if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
   out << '\n';
 }
@@ -106,6 +123,17 @@ void TryProposalOf(const ExplainFlags& flags, const record::Record& record,
       << "\n\n";
 }
 
+constexpr std::string_view kLeftOut =
+    "Near and far tensors and single-stepped instructions were measured only where they can change "
+    "the advice within the limit; --thorough measures them for every benchmark.\n";
+
+// Returns whether a profiled call has no times with near and far tensors, or no instructions.
+bool LacksParts(const record::RunFile& file) {
+  return std::ranges::any_of(file.records, [](const record::Record& record) {
+    return record.parallel && (!record.parallel->near_seconds || !record.parallel->instructions);
+  });
+}
+
 // Explains the benchmarks, or the records of the run file. Returns the exit code.
 int ExplainAll(const ExplainFlags& flags) {
   const TemporaryFolder folder;
@@ -124,6 +152,7 @@ int ExplainAll(const ExplainFlags& flags) {
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
       exit_code = 1;
   }
+  if (!file && !flags.thorough && LacksParts(run.file)) std::cerr << kLeftOut;
   for (const auto& output : flags.outputs)
     if (IsFigure(output)) figure::WriteBreakdownFigure(run, output);
   return exit_code;
@@ -145,6 +174,16 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
                    ".pdf, .png)")
       ->allow_extra_args(false);
   AddMeasuredMachineOption(*command, flags->machine);
+  auto* thorough = command->add_flag(
+      "--thorough", flags->thorough,
+      "measure also what cannot change the advice, without a limit: times with near and far "
+      "tensors, and instructions by single steps or callgrind (half a minute per benchmark)");
+  command
+      ->add_option("--seconds", flags->seconds,
+                   "[s] limit for each benchmark (default 25); what can change the advice is "
+                   "measured first")
+      ->excludes(thorough)
+      ->check(CLI::PositiveNumber);
   auto* tried = command->add_flag("--try", flags->try_proposal,
                                   "measure the setting that the largest component suggests, "
                                   "interleaved with the default; on a GPU the other options of the "

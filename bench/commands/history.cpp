@@ -14,6 +14,7 @@
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
+#include "counters/base/json_text.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
@@ -173,7 +174,7 @@ void WriteExport(const HistoryFlags& flags, std::ostream& out) {
   const auto runs = history.Runs();
   if (flags.run) {
     const auto& run = RunWithId(runs, *flags.run, flags.db);
-    out << roofline::ToJson(history.Read(run).file).dump() << '\n';
+    out << JsonText(roofline::ToJson(history.Read(run).file)) << '\n';
     return;
   }
   formats::WriteCsvHeader(out);

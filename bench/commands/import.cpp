@@ -14,6 +14,7 @@
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/json_text.h"
 #include "counters/base/version.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/gzip.h"
@@ -28,8 +29,11 @@ struct ImportFlags {
   std::string balance = "pipe";
   std::optional<int> steps;
   std::optional<int> replay;  // [1] number of primitives
+  std::optional<std::string> pipe;
+  std::optional<double> flops_per_item;
 };
 
+constexpr std::string_view kGoogleBenchmark = "gbench";
 constexpr std::string_view kProgram = "onednn";  // name of the format of a program's oneDNN log
 
 std::vector<imports::ImportFormat> AllFormats() {
@@ -56,6 +60,8 @@ std::string ReadText(const std::string& path) {
 imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
   for (const auto& format : AllFormats())
     if (flags.format ? format.name == *flags.format : format.recognise(text)) return format;
+  if (const auto other = imports::ExportOfOtherTool(flags.file, text); other && !flags.format)
+    throw BadInput("{}: {}", flags.file, other->text);
   if (!flags.format)
     throw BadInput("{}:1: unknown format; expected one of {} (--format chooses one)", flags.file,
                    FormatNames());
@@ -70,6 +76,8 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   if (flags.balance != "pipe") command += " --balance " + flags.balance;
   if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
   if (flags.replay) command += fmt::format(" --replay {}", *flags.replay);
+  if (flags.pipe) command += " --pipe " + *flags.pipe;
+  if (flags.flops_per_item) command += fmt::format(" --flops-per-item {}", *flags.flops_per_item);
   return {{"schema", record::kSchema},
           {"version", kVersion},
           {"commit", kCommit},
@@ -94,11 +102,30 @@ void ImportProgram(const ImportFlags& flags) {
       roofline::PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (flags.output) WriteOutput(flags.output, roofline::ToJson(placed).dump() + '\n');
+  if (flags.output) WriteOutput(flags.output, JsonText(roofline::ToJson(placed)) + '\n');
+}
+
+// Applies the flags for Google Benchmark's rates.
+void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_view format,
+                std::vector<record::Record>& records) {
+  if (!flags.pipe && !flags.flops_per_item) return;
+  if (format != kGoogleBenchmark)
+    throw BadInput("import: --pipe and --flops-per-item apply only to Google Benchmark's files");
+  if (flags.pipe && !IsPipeKey(*flags.pipe))
+    throw BadInput("--pipe {}: expected a pipe such as fp64.vector or bf16.matrix", *flags.pipe);
+  if (flags.pipe) imports::SetPipeOfRates(*flags.pipe, records);
+  if (!flags.flops_per_item) return;
+  if (!flags.pipe)
+    throw BadInput("--flops-per-item: expected --pipe too, such as --pipe fp64.vector");
+  if (imports::AddFlopsOfItems(text, flags.file, {*flags.flops_per_item, *flags.pipe}, records) ==
+      0)
+    throw BadInput("{}: --flops-per-item: no benchmark has items_per_second", flags.file);
 }
 
 void Import(const ImportFlags& flags) {
   const auto text = ReadText(flags.file);
+  if (const auto other = imports::ExportOfOtherTool(flags.file, ""); other && !flags.format)
+    throw BadInput("{}: {}", flags.file, other->text);
   if (flags.format ? *flags.format == kProgram : profile::LooksLikeOneDnnLog(text))
     return ImportProgram(flags);
   if (!flags.output) throw BadInput("import: expected -o FILE");
@@ -107,9 +134,10 @@ void Import(const ImportFlags& flags) {
   const auto format = FormatOf(flags, text);
   const auto machine = MachineOf(flags);
   imports::Imported imported = format.read(text, flags.file);
+  PlaceRates(flags, text, format.name, imported.records);
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
-    WriteOutput(flags.output, machine::ToJson(*imported.machine).dump(1) + '\n');
+    WriteOutput(flags.output, JsonText(machine::ToJson(*imported.machine), 1) + '\n');
     return;
   }
   const imports::ImportOptions options = {flags.set.value_or(""),
@@ -117,8 +145,9 @@ void Import(const ImportFlags& flags) {
   record::RunFile run =
       imports::ImportedRun(std::move(imported.records), machine, options, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
-  WriteOutput(flags.output,
-              roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');
+  WriteOutput(
+      flags.output,
+      JsonText(roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"})) + '\n');
 }
 
 void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
@@ -148,6 +177,13 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
           "source of FLOPs and bytes: measured, simulated or modelled (default: depends on "
           "the format)")
       ->check(CLI::IsMember({"measured", "simulated", "modelled"}));
+  command->add_option("--pipe", flags->pipe,
+                      "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
+                      "fp64.vector (default: by the benchmark's name, else fp32.vector)");
+  command
+      ->add_option("--flops-per-item", flags->flops_per_item,
+                   "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")
+      ->check(CLI::PositiveNumber);
   AddBalanceOption(*command, flags->balance);
   command->callback([flags] { Import(*flags); });
 }

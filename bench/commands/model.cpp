@@ -13,6 +13,7 @@
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/json_text.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 
@@ -122,10 +123,10 @@ std::string TablesOf(const std::vector<predict::ModelReport>& reports) {
 
 // Returns one report, or an array of reports for several GPUs.
 std::string JsonOf(const std::vector<predict::ModelReport>& reports) {
-  if (reports.size() == 1) return predict::ToJson(reports[0]).dump(1) + "\n";
+  if (reports.size() == 1) return JsonText(predict::ToJson(reports[0]), 1) + "\n";
   auto all = nlohmann::json::array();
   for (const auto& report : reports) all.push_back(predict::ToJson(report));
-  return all.dump(1) + "\n";
+  return JsonText(all, 1) + "\n";
 }
 
 std::string ContentOf(const std::vector<predict::ModelReport>& reports, const std::string& path) {
@@ -143,9 +144,10 @@ std::string ContentOf(const std::vector<predict::ModelReport>& reports, const st
 
 void ShowStudy(const ModelFlags& flags) {
   const auto studies = delta::StudyRandomLayers(flags.study.value(), 1);
-  for (const auto& path : flags.outputs) WriteOutput(path, predict::ToJson(studies).dump(1) + "\n");
+  for (const auto& path : flags.outputs)
+    WriteOutput(path, JsonText(predict::ToJson(studies), 1) + "\n");
   if (!flags.outputs.empty()) return;
-  std::cout << (flags.format == "json" ? predict::ToJson(studies).dump(1) + "\n"
+  std::cout << (flags.format == "json" ? JsonText(predict::ToJson(studies), 1) + "\n"
                                        : predict::Table(studies));
 }
 

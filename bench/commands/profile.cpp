@@ -15,6 +15,7 @@
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
 #include "counters/cupti/table.h"
@@ -121,7 +122,7 @@ void ProfileGpu(const ProfileFlags& flags) {
       {"version", kVersion},
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
-  WriteFile(output, roofline::ToJson(run).dump() + '\n');
+  WriteFile(output, JsonText(roofline::ToJson(run)) + '\n');
   terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout,
                         {.full_names = flags.full_names});
   std::cout << std::flush;

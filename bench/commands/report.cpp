@@ -9,6 +9,7 @@
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "reporters/figure/figure.h"
 #include "reporters/page/page.h"
 #include "reporters/record/run_file.h"
@@ -68,7 +69,7 @@ void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& opti
 // Writes the run file without Google Benchmark's own entries, which reports do not need.
 void WriteStored(const roofline::PlacedRun& run, const figure::FigureOptions&,
                  const std::string& path) {
-  WriteFile(path, roofline::ToStoredJson(run.file, run.view).dump() + '\n');
+  WriteFile(path, JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n');
 }
 
 void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureOptions& options,

@@ -17,6 +17,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/figure/breakdown_figure.h"
@@ -178,7 +179,7 @@ void WriteTrajectoryOutput(const roofline::PlacedRun& run,
                            const std::vector<trajectory::Trajectory>& trajectories,
                            const std::string& path) {
   if (path.ends_with(".json")) {
-    WriteFile(path, roofline::ToStoredJson(run.file, run.view).dump() + '\n');
+    WriteFile(path, JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n');
   } else if (path.ends_with(".html")) {
     auto content = page::PageContent(run);
     content["trajectories"] = page::TrajectoriesJson(trajectories);

@@ -60,13 +60,7 @@ library_rules::BlockedConv BackwardShape(const Conv2dCase& conv) {
 
 // Returns the average share of the r taps that are inside the image, over all output rows.
 double TapsInside(const library_rules::BlockedConv& shape) {
-  int64_t inside = 0;
-  for (int64_t row = 0; row < shape.p; ++row)
-    for (int64_t tap = 0; tap < shape.r; ++tap) {
-      const int64_t from = row * shape.stride_h - shape.pad_top + tap * shape.dilation_h;
-      inside += from >= 0 && from < shape.h ? 1 : 0;
-    }
-  return static_cast<double>(inside) / static_cast<double>(shape.p * shape.r);
+  return InsideAxis(shape.h, shape.p, shape.r, shape.stride_h, shape.dilation_h, shape.pad_top);
 }
 
 caches::NestAxis Along(int dimension, int64_t size) {
@@ -260,9 +254,8 @@ CoreBlocking BlockingHere(int threads) {
 
 caches::LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                                 std::string_view isa, const CoreBlocking& core) {
-  // AMX kernels compute on tiles, so their blocks and loads differ from those of vector kernels.
-  if (implementation.find("amx") != std::string_view::npos)
-    return {.reason = Reason{fmt::format("the loops of {} are not modelled", implementation)}};
+  if (auto reason = library_rules::TilesReason(implementation))
+    return {.reason = std::move(reason)};
   const bool forward = conv.direction == ProductDirection::kForward;
   const bool dense = conv.problem.stride_h == 1 && conv.problem.stride_w == 1;
   const bool brgemm = implementation.starts_with("brgconv");
@@ -289,6 +282,7 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
                                          std::string_view isa) {
   const bool jit = implementation.starts_with("jit");
   if (!jit && !implementation.starts_with("br")) return std::nullopt;
+  if (library_rules::TilesReason(implementation)) return std::nullopt;
   const auto& problem = conv.problem;
   const int64_t lanes = library_rules::VectorUnitOf(implementation, isa).lanes;
   const int64_t filters = problem.k / problem.groups, channels = problem.c / problem.groups;

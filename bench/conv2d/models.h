@@ -27,7 +27,8 @@ CoreBlocking BlockingHere(int threads);  // with the caches that CPUID reports
 // Returns a model of a call's loops. `implementation` is the library's name of its implementation
 // ("brgconv:avx512_core"), `isa` the ISA that the library may use. Covers fwd by brgconv,
 // brgconv_1x1, jit and depthwise kernels, bwd_data with stride 1 by brgconv and jit_1x1, and
-// bwd_weights by jit except jit_1x1. Other calls get a reason instead of loops.
+// bwd_weights by jit except jit_1x1. Other calls, and all on AMX tiles, get a reason instead of
+// loops.
 //
 // The model assumes of oneDNN 3.2: brgconv has the blocks that BlockingOf computes. Within an
 // image, the loop over filter blocks is the inner loop if an image plane has more elements than the
@@ -42,7 +43,7 @@ caches::LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view impleme
 
 // Returns the multiply-adds that the kernel executes, including idle vector lanes, divided by the
 // multiply-adds of the problem ([1], at least 1). Parameters as for Conv2dLevels. Returns nothing
-// for implementations other than jit, brgconv and their relatives.
+// for implementations other than jit, brgconv and their relatives, and for AMX tiles.
 //
 // The model assumes of oneDNN 3.2: a vector contains channels of the result (the destination, or
 // the source for bwd_data), and the last vector computes all its lanes. In depthwise kernels a

@@ -10,7 +10,8 @@ namespace dlroof::library_rules {
 VectorUnit VectorUnitOf(std::string_view implementation, std::string_view isa) {
   const bool named = implementation.find(':') != std::string_view::npos;
   const std::string_view text = named ? implementation : isa;
-  if (text.find("avx512") != std::string_view::npos) return {16, 32};
+  if (text.find("avx512") != std::string_view::npos || text.find("avx10") != std::string_view::npos)
+    return {16, 32};
   if (text.find("avx") != std::string_view::npos) return {8, 16};
   return {4, 16};
 }
@@ -40,6 +41,12 @@ std::optional<Reason> NotModelledReason(int major, int minor) {
   if (major == 3 && minor == 2) return std::nullopt;
   return Reason{
       fmt::format("the loops of oneDNN {}.{} are not modelled, only those of 3.2", major, minor)};
+}
+
+std::optional<Reason> TilesReason(std::string_view implementation) {
+  if (implementation.find("amx") == std::string_view::npos) return std::nullopt;
+  return Reason{fmt::format(
+      "the kernel uses AMX tiles ({}); its L1, L2 and L3 traffic is not modelled", implementation)};
 }
 
 namespace {

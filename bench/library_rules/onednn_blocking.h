@@ -32,6 +32,13 @@ int64_t RowBlock(int64_t columns, int64_t rows, int64_t most);
 // may choose other blocks, because the choice depends on internal estimates.
 std::optional<Reason> NotModelledReason(int major, int minor);
 
+// Returns why the loops of an implementation that multiplies AMX tiles are not modelled; nothing
+// for other implementations. `implementation` is the library's name, or several names. The models
+// of vector kernels do not apply: a tile instruction loads 16 rows of 64 byte. A
+// convolution on an Emerald Rapids had 149,000 instructions, where such a model has 1.49 million
+// vector loads.
+std::optional<Reason> TilesReason(std::string_view implementation);
+
 // A forward convolution. Channels and filters are those of one group.
 struct BlockedConv {
   int64_t n = 1, groups = 1, k = 1, c = 1;  // k, c: per group

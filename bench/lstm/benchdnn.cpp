@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -22,11 +23,12 @@ std::string ReadFlags(std::string_view value) {
   return value.empty() ? "" : "O";
 }
 
-constexpr std::array<benchdnn::BenchdnnOption, 19> kOptions = {{
+constexpr std::array<benchdnn::BenchdnnOption, 20> kOptions = {{
     {"prop", "FWD_I", "FWD_I FWD_D BWD_DW"},
     {"cfg", "f32",
      "f32 bf16f32 bf16 f16 u8u8u8u8 u8u8u8f32 f32u8f32u8 f32u8f32f32 s8s8s8s8 s8s8s8f32 "
      "f32s8f32s8 f32s8f32f32"},
+    {"tag", "any:any:any", "", benchdnn::ReadLayouts},
     {"alg", "VANILLA_RNN", "VANILLA_RNN VANILLA_LSTM VANILLA_GRU LBR_GRU VANILLA_AUGRU LBR_AUGRU"},
     {"with-peephole", "false", "", benchdnn::ReadBool},
     {"with-projection", "false", "", benchdnn::ReadBool},
@@ -60,6 +62,10 @@ LstmDirection OurDirection(std::string_view prop) {
 std::optional<Reason> KindReason(const BenchdnnRnn& /*problem*/,
                                  const benchdnn::BenchdnnChoice& choice) {
   if (choice["alg"] != "VANILLA_LSTM") return Reason{std::string(choice["alg"])};
+  // "any" of source and destination is tnc for benchdnn; the library chooses the weights' layout.
+  constexpr std::string_view kOurTags[] = {"any:any:any", "abx:any:abx", "tnc:any:tnc"};
+  if (std::ranges::count(kOurTags, choice["tag"]) == 0)
+    return Reason{fmt::format("layouts {}", choice["tag"])};
   if (choice["direction"] == "right2left") return Reason{"direction right2left"};
   if (choice["skip-nonlinear"] == "true") return Reason{"skip-nonlinear"};
   if (!choice.IsDefault("flags")) return Reason{fmt::format("flags {}", choice["flags"])};

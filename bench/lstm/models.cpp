@@ -78,8 +78,10 @@ caches::LevelModel LstmLevels(const LstmProblem& problem, LstmDirection directio
                               const LstmElementBytes& bytes, std::string_view implementation,
                               std::string_view isa) {
   caches::LevelModel model;
+  model.reason = library_rules::TilesReason(implementation);
+  if (model.reason) return model;
   if (direction == LstmDirection::kBackward || !implementation.starts_with("brgemm") ||
-      implementation.find("amx") != std::string_view::npos || problem.p != 0) {
+      problem.p != 0) {
     model.reason = Reason{fmt::format("the loops of {} by {}{} are not modelled", Key(direction),
                                       implementation, problem.p != 0 ? " with a projection" : "")};
     return model;

@@ -19,14 +19,15 @@ namespace {
 
 constexpr std::string_view kTypeWords = "undef f32 bf16 f16 s32 s8 u8";
 
-constexpr std::array<benchdnn::BenchdnnOption, 16> kMatmulOptions = {{
+constexpr std::array<benchdnn::BenchdnnOption, 17> kMatmulOptions = {{
     {"dt", "f32:f32:f32", "", benchdnn::ReadDataTypes},
     {"stag", "any", "", benchdnn::ReadLayout},
     {"wtag", "any", "", benchdnn::ReadLayout},
     {"dtag", "any", "", benchdnn::ReadLayout},
     {"encoding", "", "", nullptr},
     {"strides", "", "", nullptr},
-    {"runtime_dims_masks", "", "", nullptr},
+    {"grouped", "", "", nullptr},
+    {"runtime-dims-masks", "", "", nullptr},
     {"attr-scales", "", "", benchdnn::ReadScales},
     {"attr-zero-points", "", "", benchdnn::ReadZeroPoints},
     {"attr-post-ops", "", "", benchdnn::ReadPostOps},
@@ -34,8 +35,8 @@ constexpr std::array<benchdnn::BenchdnnOption, 16> kMatmulOptions = {{
     {"ctx-init", "auto", "", benchdnn::ReadThreads},
     {"ctx-exe", "auto", "", benchdnn::ReadThreads},
     {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
-    {"bia_dt", "undef", kTypeWords},
-    {"bia_mask", "2", "", benchdnn::ReadCount},
+    {"bia-dt", "undef", kTypeWords},
+    {"bia-mask", "2", "", benchdnn::ReadCount},
 }};
 
 constexpr std::array<benchdnn::BenchdnnOption, 13> kIpOptions = {{
@@ -138,18 +139,19 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
                                    const benchdnn::BenchdnnChoice& choice) {
   if (problem.unsupported) return problem.unsupported;
   if (!choice["encoding"].empty()) return Reason{"sparse matrices"};
+  if (!choice["grouped"].empty()) return Reason{"grouped matrices"};
   if (!choice["strides"].empty()) return Reason{"strides"};
-  const auto masks = choice["runtime_dims_masks"];
+  const auto masks = choice["runtime-dims-masks"];
   if (masks.find_first_not_of("0:") != std::string_view::npos) return Reason{"sizes at run time"};
   for (const auto* tag : {"stag", "wtag", "dtag"})
     if (!OrderOf(choice[tag], problem.problem.b > 1))
       return Reason{fmt::format("layout {}", choice[tag])};
-  if (choice["bia_dt"] == "undef") return std::nullopt;
-  if (choice["bia_dt"] != products::BiasType(benchdnn::TypesOf(choice)))
-    return Reason{fmt::format("bias of type {}", choice["bia_dt"])};
+  if (choice["bia-dt"] == "undef") return std::nullopt;
+  if (choice["bia-dt"] != products::BiasType(benchdnn::TypesOf(choice)))
+    return Reason{fmt::format("bias of type {}", choice["bia-dt"])};
   // The bias has one number per column, so the mask selects only the last dimension of C.
-  if (choice.Count("bia_mask") != (problem.problem.b > 1 ? 4 : 2))
-    return Reason{fmt::format("bias mask {}", choice["bia_mask"])};
+  if (choice.Count("bia-mask") != (problem.problem.b > 1 ? 4 : 2))
+    return Reason{fmt::format("bias mask {}", choice["bia-mask"])};
   return std::nullopt;
 }
 
@@ -277,7 +279,7 @@ benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
   if (c == Order::kColumns) return Reason{"transposed result"};
   found.problem.transposed_a = a == Order::kColumns;
   found.problem.transposed_b = b == Order::kColumns;
-  found.bias = choice["bia_dt"] != "undef";
+  found.bias = choice["bia-dt"] != "undef";
   return NameOf(found, choice);
 }
 

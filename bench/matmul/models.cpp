@@ -90,8 +90,9 @@ MatmulBlocking MatmulBlockingOf(const MatmulProduct& p, int threads) {
 
 caches::LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view implementation,
                                 std::string_view isa, int threads) {
-  const bool brgemm = implementation.starts_with("brg:avx512_core") &&
-                      implementation.find("amx") == std::string_view::npos;
+  if (auto reason = library_rules::TilesReason(implementation))
+    return {.reason = std::move(reason)};
+  const bool brgemm = implementation.starts_with("brg:avx512_core");
   if (brgemm && !ProductOf(matmul).left.transposed)
     return BrgemmModel(matmul, library_rules::VectorUnitOf(implementation, isa), threads);
   return {.reason =

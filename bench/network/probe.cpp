@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::network {
@@ -149,7 +150,7 @@ std::string TextOfRank(const Messages& messages, const std::vector<cluster::Pair
     for (const auto& point : pair.points)
       object["sent"].back()["points"].push_back(PointJson(point));
   }
-  return object.dump();
+  return JsonText(object);
 }
 
 void AddRank(const std::string& text, std::size_t rank, cluster::MeasuredNetwork& measured) {

@@ -276,34 +276,56 @@ std::vector<float> Numbers(const Dims& dims) {
 }
 
 // Returns the time of one execution [s], from the fastest of ten tries of half a millisecond each,
-// because other programs can only make a try slower.
+// because other programs can only make a try slower. Makes fewer tries of executions that take
+// long.
 double FastestSeconds(const std::function<void()>& run) {
   constexpr int kTries = 10;
-  constexpr double kTrySeconds = 5e-4;
+  constexpr double kTrySeconds = 5e-4, kMostSeconds = 0.5;
   const auto calls_take = [&](int calls) {
     const double begin = cpu::WallSeconds();
     for (int call = 0; call < calls; ++call) run();
     return cpu::WallSeconds() - begin;
   };
   calls_take(1);
-  const int calls = std::max(1, static_cast<int>(kTrySeconds / std::max(calls_take(3) / 3, 1e-8)));
-  double fastest = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kTries; ++i) fastest = std::min(fastest, calls_take(calls) / calls);
+  double fastest = calls_take(1);
+  const int calls = std::max(1, static_cast<int>(kTrySeconds / std::max(fastest, 1e-8)));
+  const cpu::Budget budget(kMostSeconds);
+  for (int i = 0; i < kTries && !budget.IsSpent(); ++i)
+    fastest = std::min(fastest, calls_take(calls) / calls);
   return fastest;
 }
 
-PartCost CostOf(const std::function<void()>& run, double step_seconds) {
+PartCost CostOf(const std::function<void()>& run, const cpu::Budget& steps) {
   PartCost cost{FastestSeconds(run), std::nullopt};
-  if (const auto counted = instructions::CountInstructions(run, step_seconds).count)
+  if (const auto counted =
+          instructions::CountInstructions(run, steps.CpuLeft(), steps.WallLeft()).count)
     cost.instructions = counted->all;
   return cost;
 }
 
 PartCost CostOf(const dnnl::primitive& primitive,
-                const std::unordered_map<int, dnnl::memory>& arguments, double step_seconds) {
+                const std::unordered_map<int, dnnl::memory>& arguments, const cpu::Budget& steps) {
   const auto listed = ListedArguments(arguments);
-  return CostOf([&] { Execute(primitive, listed); }, step_seconds);
+  return CostOf([&] { Execute(primitive, listed); }, steps);
 }
+
+// The cost of a component, of which the instructions may be requested later than the time.
+struct KnownCost {
+  std::optional<PartCost> cost;  // absent if the library lacks the primitive
+  bool is_measured = false, is_stepped = false;
+
+  // Measures what `steps` allows and is not known yet. `measure` returns the cost.
+  template <class Measure>
+  void Complete(const cpu::Budget& steps, Measure measure) {
+    const bool step = !steps.IsSpent() && !is_stepped && !(cost && cost->instructions);
+    if (is_measured && (!cost || !step)) return;
+    auto measured = measure(steps);
+    if (measured && cost) measured->seconds = cost->seconds;  // the same in the whole run
+    cost = measured;
+    is_measured = true;
+    is_stepped = is_stepped || step;
+  }
+};
 
 // Adds `count` times `cost` to `sum`. Drops the sum's instructions if one of the two lacks them.
 void Add(double count, const PartCost& cost, PartCost& sum) {
@@ -314,7 +336,7 @@ void Add(double count, const PartCost& cost, PartCost& sum) {
     sum.instructions.reset();
 }
 
-PartCost CostOfElement(dnnl::algorithm function, double step_seconds) {
+PartCost CostOfElement(dnnl::algorithm function, const cpu::Budget& steps) {
   const Dims shape = {16384};
   const auto desc = PlainDesc(shape, Type::f32);
   Tensors tensors;
@@ -325,27 +347,23 @@ PartCost CostOfElement(dnnl::algorithm function, double step_seconds) {
       CostOf(primitive,
              {{DNNL_ARG_SRC, tensors.Filled(desc, Numbers(shape))},
               {DNNL_ARG_DST, tensors.Empty(desc)}},
-             step_seconds),
+             steps),
       cost);
   return cost;
 }
 
-struct FunctionCosts {
-  PartCost sigmoid, tanh;  // cost per element
-};
-
-std::optional<FunctionCosts> MeasureFunctions(double step_seconds) {
+// Returns the cost per element, or nothing if the library lacks the primitive.
+std::optional<PartCost> MeasureElement(dnnl::algorithm function, const cpu::Budget& steps) {
   const OneThread one;
   try {
-    return FunctionCosts{CostOfElement(dnnl::algorithm::eltwise_logistic, step_seconds),
-                         CostOfElement(dnnl::algorithm::eltwise_tanh, step_seconds)};
+    return CostOfElement(function, steps);
   } catch (const dnnl::error&) {
     return std::nullopt;
   }
 }
 
 PartCost CostOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type,
-                       double step_seconds) {
+                       const cpu::Budget& steps) {
   const auto any = [](const Dims& dims, Type of) {
     return dnnl::memory::desc(dims, of, dnnl::memory::format_tag::any);
   };
@@ -356,10 +374,10 @@ PartCost CostOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type
                 {{DNNL_ARG_SRC, tensors.Filled(chosen.src_desc(), Numbers({m, k}))},
                  {DNNL_ARG_WEIGHTS, tensors.Filled(chosen.weights_desc(), Numbers({k, n}))},
                  {DNNL_ARG_DST, tensors.Empty(chosen.dst_desc())}},
-                step_seconds);
+                steps);
 }
 
-PartCost CostOfGemm(std::int64_t m, std::int64_t n, std::int64_t k, double step_seconds) {
+PartCost CostOfGemm(std::int64_t m, std::int64_t n, std::int64_t k, const cpu::Budget& steps) {
   const auto a = Numbers({m, k}), b = Numbers({k, n});
   auto c = Numbers({m, n});
   return CostOf(
@@ -368,7 +386,7 @@ PartCost CostOfGemm(std::int64_t m, std::int64_t n, std::int64_t k, double step_
             dnnl_sgemm('N', 'N', m, n, k, 1.0F, a.data(), k, b.data(), n, 0.0F, c.data(), n);
         if (status != dnnl_success) throw dnnl::error(status, "sgemm");
       },
-      step_seconds);
+      steps);
 }
 
 struct MeasuredProduct {
@@ -379,17 +397,16 @@ struct MeasuredProduct {
   auto operator<=>(const MeasuredProduct&) const = default;
 };
 
-PartCost CostOf(const MeasuredProduct& product, double step_seconds) {
+PartCost CostOf(const MeasuredProduct& product, const cpu::Budget& steps) {
   const auto& [m, n, k, type, by] = product;
-  return by == ProductBy::kGemm ? CostOfGemm(m, n, k, step_seconds)
-                                : CostOfProduct(m, n, k, type, step_seconds);
+  return by == ProductBy::kGemm ? CostOfGemm(m, n, k, steps) : CostOfProduct(m, n, k, type, steps);
 }
 
-std::optional<PartCost> Measure(const MeasuredProduct& product, double step_seconds) {
+std::optional<PartCost> Measure(const MeasuredProduct& product, const cpu::Budget& steps) {
   const OneThread one;
   try {
-    auto cost = CostOf(product, step_seconds);
-    Add(-1, CostOf({8, 8, 8, product.type, product.by}, step_seconds), cost);
+    auto cost = CostOf(product, steps);
+    Add(-1, CostOf({8, 8, 8, product.type, product.by}, steps), cost);
     cost.seconds = std::max(0.0, cost.seconds);
     if (cost.instructions) cost.instructions = std::max(0.0, *cost.instructions);
     return cost;
@@ -400,24 +417,30 @@ std::optional<PartCost> Measure(const MeasuredProduct& product, double step_seco
 
 }  // namespace
 
-std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, double step_seconds) {
-  static const auto costs = MeasureFunctions(step_seconds);
-  if (!costs) return std::nullopt;
+std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, const cpu::Budget& steps) {
+  static KnownCost sigmoid, tanh;
+  const auto complete = [&](dnnl::algorithm function, KnownCost& known) {
+    known.Complete(steps, [&](const cpu::Budget& left) { return MeasureElement(function, left); });
+  };
+  complete(dnnl::algorithm::eltwise_logistic, sigmoid);
+  complete(dnnl::algorithm::eltwise_tanh, tanh);
+  if (!sigmoid.cost || !tanh.cost) return std::nullopt;
   PartCost cost{0, 0};
-  Add(sigmoids, costs->sigmoid, cost);
-  Add(tanhs, costs->tanh, cost);
+  Add(sigmoids, *sigmoid.cost, cost);
+  Add(tanhs, *tanh.cost, cost);
   return cost;
 }
 
 std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
-                                    ProductBy by, double step_seconds) {
-  static std::map<MeasuredProduct, std::optional<PartCost>> measured;
+                                    ProductBy by, const cpu::Budget& steps) {
+  static std::map<MeasuredProduct, KnownCost> measured;
   PartCost sum{0, 0};
   for (const auto& [m, n, k, count] : products) {
-    const auto [found, is_new] = measured.try_emplace(MeasuredProduct{m, n, k, DataType(type), by});
-    if (is_new) found->second = Measure(found->first, step_seconds);
-    if (!found->second) return std::nullopt;
-    Add(count, *found->second, sum);
+    const MeasuredProduct product{m, n, k, DataType(type), by};
+    auto& known = measured[product];
+    known.Complete(steps, [&](const cpu::Budget& left) { return Measure(product, left); });
+    if (!known.cost) return std::nullopt;
+    Add(count, *known.cost, sum);
   }
   return sum;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/workload/workload.h"
+#include "counters/cpu/budget.h"
 
 namespace dlroof::onednn {
 
@@ -107,9 +108,9 @@ struct PartCost {
 
 // Returns the cost of applying sigmoid to `sigmoids` and tanh to `tanhs` f32 elements, measured
 // with the library's primitives on 64 kB at a time, because the library's LSTM applies them to data
-// in near caches. Returns nothing if the library lacks the primitives. Measures once per process,
-// and single-steps each primitive for at most `step_seconds`.
-std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, double step_seconds);
+// in near caches. Returns nothing if the library lacks the primitives. Measures the times once per
+// process. Counts the instructions by single steps, once per process, if `steps` is not spent.
+std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, const cpu::Budget& steps);
 
 // `count` GEMMs, each of an m x k and a k x n matrix.
 struct Product {
@@ -119,8 +120,9 @@ struct Product {
 enum class ProductBy { kMatmul, kGemm };  // the matmul primitive, or dnnl_sgemm (f32 only)
 // Returns the cost of the GEMMs with all matrices in the nearest caches that can contain them,
 // minus the cost of an 8 x 8 x 8 GEMM. `type` is the type of both factors; results are f32. Returns
-// nothing if the library has no GEMM of this type. Measures each size once per process.
+// nothing if the library has no GEMM of this type. Measures each size once per process, and counts
+// its instructions as FunctionCost does.
 std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
-                                    ProductBy by, double step_seconds);
+                                    ProductBy by, const cpu::Budget& steps);
 
 }  // namespace dlroof::onednn

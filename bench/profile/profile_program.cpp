@@ -25,6 +25,7 @@
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
 #include "counters/base/version.h"
 #include "reporters/imports/import.h"
@@ -40,10 +41,15 @@ namespace {
 // Maximum repetitions per record. With more calls, a repetition is the mean of adjacent calls.
 constexpr std::size_t kMostRepetitions = 256;
 
+// Cross-engine reorders ("cpu2gpu") are on the GPU, too.
+bool IsOnGpu(const verbose::PrimitiveText& text) {
+  return text.engine.find("gpu") != std::string::npos;
+}
+
 // Returns the name of the benchmark for `line`, the primitive in benchdnn's syntax. Returns "", as
 // in ProgramPrimitive::benchmark, if there is no such benchmark.
 std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& line) {
-  if (line.empty()) return "";
+  if (line.empty() || IsOnGpu(primitive.text)) return "";
   try {
     const auto found = suites::ReadBenchdnn(line, "line");
     if (found.size() != 1 || !found[0].name) return "";
@@ -77,8 +83,8 @@ std::string OwnName(const verbose::Primitive& primitive) {
     tags += fmt::format("{}{}", tags.empty() ? "" : ":", tensor.tag);
   }
   const auto& text = primitive.text;
-  return fmt::format("{}/cpu/onednn/{}/{}/{}/{}", NamePart(text.kind), NamePart(text.prop),
-                     NamePart(types), NamePart(text.problem), NamePart(tags));
+  return fmt::format("{}/{}/onednn/{}/{}/{}/{}", NamePart(text.kind), IsOnGpu(text) ? "gpu" : "cpu",
+                     NamePart(text.prop), NamePart(types), NamePart(text.problem), NamePart(tags));
 }
 
 // Gives each primitive a unique record name.
@@ -103,16 +109,27 @@ void NameRecords(programs::ProgramSummary& summary) {
 std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
   const auto type = verbose::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
-  const bool narrowed = type == "f32" && text.attributes.find("fpmath:") != std::string::npos &&
+  const auto has = [&](std::string_view word) {
+    return text.attributes.find(word) != std::string::npos;
+  };
+  const bool narrowed = type == "f32" && (has("fpmath:bf16") || has("fpmath:any")) &&
                         (text.implementation.find("amx") != std::string::npos ||
                          text.implementation.find("bf16") != std::string::npos);
   if (narrowed) return "bf16";
   return type;
 }
 
+// On a GPU, 16-bit floats and integers count as work of its matrix units, whose roof is the
+// highest: the log does not name the unit.
 std::optional<std::string> PipeOf(const verbose::Primitive& primitive, const std::string& isa) {
   const auto type = MultipliedType(primitive);
   if (!type) return std::nullopt;
+  if (IsOnGpu(primitive.text))
+    return *type == "f64"    ? "fp64.vector"
+           : *type == "f32"  ? "fp32.vector"
+           : *type == "bf16" ? "bf16.matrix"
+           : *type == "f16"  ? "fp16.matrix"
+                             : "int8.matrix";
   if (isa.empty()) return library_rules::NamedMatrixPipe(*type, primitive.text.implementation);
   return library_rules::MatrixPipe(*type, primitive.text.implementation, isa);
 }
@@ -164,8 +181,9 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
     const auto& primitive = summary.primitives[i];
     record::Record record{.name = primitive.record,
                           .algorithm = primitive.text.implementation,
-                          .isa = isa,
+                          .isa = IsOnGpu(primitive.text) ? "" : isa,
                           .threads = summary.threads};
+    if (IsOnGpu(primitive.text)) record.threads.reset();
     if (!primitive.repro.empty()) record.repro = primitive.repro;
     record.repetitions = RepetitionsOf(seconds[i]);
     if (record.repetitions.empty())
@@ -189,6 +207,10 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
         "{}:1: no executed primitive in {} lines, expected lines like "
         "'onednn_verbose,...,exec,...' (ONEDNN_VERBOSE=profile_exec makes oneDNN print them)",
         log_path, log.lines.all);
+  if (text.back() != '\n' && log.lines.used > 0)
+    warnings << fmt::format(
+        "dlroof: {}: the last line has no line end; if the log is cut off, its time is too\n",
+        log_path);
   auto summary = programs::SummarizeProgram(log, facts.steps);
   summary.log = log_path;
   summary.command = facts.command.value_or("");
@@ -300,6 +322,7 @@ std::optional<machine::Machine> MachineOf(const ProfileRequest& request, std::os
   if (request.machine == "none") return std::nullopt;
   if (request.machine) return machine_file::ReadMachineFile(*request.machine);
   machine_file::MachineOptions options;
+  options.needs.emplace();
   if (request.threads) options.threads = {*request.threads};
   machine::ProgressPrinter progress(messages, machine::StderrIsTerminal());
   options.progress = std::ref(progress);
@@ -463,7 +486,7 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
                            .steps = request.steps};
   auto file = ProgramRun(log, facts, machine, messages.out());
   if (request.complete && !run.end.passed_signal) request.complete(file, messages.out());
-  WriteFile(request.output, roofline::ToJson(file).dump() + '\n');
+  WriteFile(request.output, JsonText(roofline::ToJson(file)) + '\n');
   programs::WriteProgram(roofline::PlaceRun(file), MessageColumns(), messages.out());
   messages.Say("wrote {}", request.output);
   ReportOverhead(run, messages);

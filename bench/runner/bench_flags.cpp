@@ -41,6 +41,44 @@ std::optional<double> Seconds(const std::string& text) {
   return seconds;
 }
 
+// Returns the number behind the first and before the second point of a version, "1.7.1".
+int MinorOf(std::string_view version) {
+  int minor = 0;
+  const auto begin = std::min(version.find('.') + 1, version.size());
+  std::from_chars(version.data() + begin, version.data() + version.size(), minor);
+  return minor;
+}
+
+// Google Benchmark 1.8 expects a unit behind the number of --benchmark_min_time, which 1.7 rejects.
+bool TimesHaveUnits(std::string_view version) { return MinorOf(version) >= 8; }
+
+struct NewerFlag {
+  std::string_view name, since;
+};
+constexpr NewerFlag kNewerFlags[] = {{"--benchmark_min_warmup_time", "1.7"},
+                                     {"--benchmark_time_unit", "1.7"},
+                                     {"--benchmark_dry_run", "1.9.1"}};
+constexpr std::string_view kKnownFlags[] = {"--benchmark_list_tests",
+                                            "--benchmark_filter",
+                                            "--benchmark_min_time",
+                                            "--benchmark_min_warmup_time",
+                                            "--benchmark_repetitions",
+                                            "--benchmark_enable_random_interleaving",
+                                            "--benchmark_report_aggregates_only",
+                                            "--benchmark_display_aggregates_only",
+                                            "--benchmark_format",
+                                            "--benchmark_out",
+                                            "--benchmark_out_format",
+                                            "--benchmark_color",
+                                            "--benchmark_counters_tabular",
+                                            "--benchmark_perf_counters",
+                                            "--benchmark_context",
+                                            "--benchmark_time_unit"};
+
+bool IsBenchmarkFlag(std::string_view arg) {
+  return arg.starts_with("--benchmark_") || arg.starts_with("--v=") || arg == "--v";
+}
+
 std::optional<std::string> FileName(const std::string& value) {
   return value.empty() ? std::nullopt : std::optional(value);
 }
@@ -146,7 +184,12 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
                "stores where the time goes, and dlroof explain FILE shows it");
   app.add_flag("--dlroof_instructions", flags.instructions,
                "with --dlroof_explain: if the hardware cannot count a call's instructions, count "
-               "them by single steps or callgrind (about 10 s per benchmark)");
+               "them by single steps or callgrind (some 10 s of CPU time per benchmark)");
+  app.add_option("--dlroof_explain_seconds", flags.explain_seconds,
+                 "[s] with --dlroof_explain: limit for each benchmark; the times of near and far "
+                 "tensors and the instructions are measured only if they can change the advice")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
   app.add_flag("--dlroof_energy", flags.energy,
                "after all benchmarks, measure the energy of each call if the machine has energy "
                "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU");
@@ -176,7 +219,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
   app.add_flag("--dlroof_verbose,--verbose", flags.verbose,
                "name each unsupported benchmark instead of one line per reason");
-  // Set by `dlroof run --ab` only, so --help does not list it.
+  // The other programs of dlroof set these two, so --help does not list them.
+  app.add_option("--dlroof_progress", flags.progress_pipe)->group("");
   app.add_option_function<std::vector<int>>(
          "--dlroof_turns",
          [&](const std::vector<int>& pipes) {
@@ -215,13 +259,57 @@ void RefuseUnknownFlag(const CLI::App& app, std::string_view arg) {
 
 void AddDefaultFlags(std::vector<std::string>& args) {
   if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=9");
-  // Google Benchmark 1.8 expects a unit, which 1.7 rejects.
-  const bool unit = std::string(kGoogleBenchmarkVersion).rfind("1.7", 0) != 0;
+  const bool unit = TimesHaveUnits(kGoogleBenchmarkVersion);
   const bool on_gpu = std::ranges::any_of(
       args, [](const auto& arg) { return arg.starts_with("--dlroof_device=gpu"); });
   if (BenchmarkFlag(args, "min_time").empty())
     args.push_back(
         fmt::format("--benchmark_min_time={}{}", on_gpu ? "0.005" : "0.03", unit ? "s" : ""));
+}
+
+void AdaptMinTime(std::vector<std::string>& args, std::string_view version) {
+  if (TimesHaveUnits(version)) return;
+  const auto value = BenchmarkFlag(args, "min_time");
+  if (value.ends_with('x'))
+    throw BadInput(
+        "--benchmark_min_time={}: Google Benchmark {}, with which this program is built, knows no "
+        "number of iterations (1.8 and newer do); expected a time such as 0.5 or 0.5s",
+        value, version);
+  const auto seconds = Seconds(value);
+  if (!value.ends_with('s') || !seconds) return;
+  constexpr std::string_view kFlag = "--benchmark_min_time=";
+  std::erase_if(args, [&](const auto& arg) { return arg.starts_with(kFlag); });
+  args.push_back(fmt::format("{}{}", kFlag, value.substr(0, value.size() - 1)));
+}
+
+bool AsksForHelp(const std::vector<std::string>& args) {
+  return std::ranges::find(args, "--help") != args.end();
+}
+
+std::vector<std::string> OwnArguments(const std::vector<std::string>& args) {
+  std::vector<std::string> own(args.begin() + std::min<std::ptrdiff_t>(1, std::ssize(args)),
+                               args.end());
+  std::erase_if(own, IsBenchmarkFlag);
+  return own;
+}
+
+void RefuseBenchmarkFlags(const std::vector<std::string>& args, std::string_view version) {
+  for (const auto& arg : args) {
+    if (!IsBenchmarkFlag(arg)) continue;
+    const auto flag = arg.substr(0, arg.find('='));
+    for (const auto& [name, since] : kNewerFlags)
+      if (flag == name)
+        throw BadInput(
+            "{}: Google Benchmark {}, with which this program is built, does not know this flag "
+            "({} and newer do)",
+            arg, version, since);
+    if (std::ranges::find(kKnownFlags, flag) != std::end(kKnownFlags))
+      throw BadInput("{}: Google Benchmark {} does not accept this value", arg, version);
+    throw BadInput(UnknownName(
+        fmt::format("flag of Google Benchmark {}", version), flag,
+        NearestName(flag, std::vector<std::string>(std::begin(kKnownFlags), std::end(kKnownFlags))),
+        "dlroof_bench"));
+  }
 }
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {

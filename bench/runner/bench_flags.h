@@ -3,11 +3,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/suites/suite_selection.h"
 #include "bench/timing/timer.h"
 #include "bench/workload/workload.h"
+#include "counters/base/version.h"
 
 namespace dlroof::runner {
 
@@ -38,6 +40,8 @@ struct BenchFlags {
   timing::StoppingRule stop;  // `repetitions` is set by --benchmark_repetitions
   bool keep_noisy = false;
   bool explain = false, instructions = false;
+  std::optional<double> explain_seconds;  // [s] for each benchmark; see ExplainOptions
+  std::optional<int> progress_pipe;       // descriptor for WriteProgress
   bool energy = false;
   std::optional<double> meter_seconds;  // [s] time to repeat each call for the node's power meter
   std::optional<std::string> html_file;
@@ -62,6 +66,20 @@ struct BenchFlags {
 // environment sets: 9 repetitions of 0.03 s, enough for a confidence interval of every time. With
 // --dlroof_device=gpu 0.005 s are enough: the time of a queued call has little noise.
 void AddDefaultFlags(std::vector<std::string>& args);
+
+// Rewrites --benchmark_min_time=1s (also from the environment) for a `version` of Google Benchmark
+// that has no units, before 1.8. Throws BadInput for a number of iterations ("10x"), which such a
+// version does not know either.
+void AdaptMinTime(std::vector<std::string>& args,
+                  std::string_view version = kGoogleBenchmarkVersion);
+
+bool AsksForHelp(const std::vector<std::string>& args);
+// Returns the arguments without the program's name and Google Benchmark's flags.
+std::vector<std::string> OwnArguments(const std::vector<std::string>& args);
+// Throws BadInput for a flag of Google Benchmark's in `args`, which its Initialize did not accept:
+// names the version, and the version that has the flag or a similar flag.
+void RefuseBenchmarkFlags(const std::vector<std::string>& args,
+                          std::string_view version = kGoogleBenchmarkVersion);
 
 // Returns the rule that adds and replaces repetitions. Returns nothing if exactly the requested
 // number runs: one repetition, --dlroof_max_seconds=0, an interleaved run, or CSV output.

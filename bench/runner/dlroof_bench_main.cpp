@@ -6,20 +6,26 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <set>
 #include <sstream>
 
 #include "bench/gpu_loader/loader.h"
 #include "bench/runner/algorithm_trials.h"
 #include "bench/runner/bench_flags.h"
+#include "bench/runner/explain_pass.h"
+#include "bench/runner/needed_pipes.h"
 #include "bench/runner/prepared_calls.h"
+#include "bench/runner/progress_pipe.h"
 #include "bench/runner/run_context.h"
 #include "bench/runner/runner.h"
 #include "bench/suites/suite_selection.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/process.h"
+#include "counters/base/program.h"
 #include "counters/cpu/cpu.h"
 #include "counters/parallel_time.h"
 #include "reporters/live/google_benchmark.h"
@@ -49,15 +55,6 @@ void CheckWritable(const std::optional<std::string>& path) {
   if (!path) return;
   const std::ofstream probe(*path, std::ios::app);
   if (!probe.is_open()) throw BadInput(*path + ": cannot be written");
-}
-
-// Makes Google Benchmark run `repetitions` repetitions of each benchmark. `program` is argv[0],
-// whose address Google Benchmark stores.
-void SetOfferedRepetitions(int repetitions, char* program) {
-  auto flag = fmt::format("--benchmark_repetitions={}", repetitions);
-  char* pointers[] = {program, flag.data(), nullptr};
-  int count = 2;
-  benchmark::Initialize(&count, pointers);
 }
 
 bool ListedSuites(const BenchFlags& flags) {
@@ -96,23 +93,11 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
   return suites;
 }
 
-// Returns the thread counts for which ceilings are needed: 1 (the HTML page compares one thread
-// with all), the run's, and those in benchmark names that do not exceed the number of CPUs.
-std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
-                              const workload::RunSettings& settings) {
-  std::set<int> counts = {1, settings.threads};
-  for (const workload::Workload& workload : workloads)
-    if (workload.name.device == "cpu" && workload.threads &&
-        static_cast<size_t>(*workload.threads) <= settings.cpus.size())
-      counts.insert(*workload.threads);
-  return {counts.begin(), counts.end()};
-}
-
 // Returns whether --benchmark_filter selects the benchmark. Google Benchmark matches names with
 // "/real_time" or "/manual_time" appended.
 bool Runs(const workload::Workload& workload, const std::string& filter) {
-  return KeptByFilter(filter, workload::ToText(workload.name) +
-                                  (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
+  return KeptByFilter(
+      filter, record::ListedName(workload::ToText(workload.name), UsesManualTime(workload)));
 }
 
 // Returns whether --benchmark_filter selects a benchmark of the device.
@@ -121,6 +106,22 @@ bool Runs(const std::vector<workload::Workload>& workloads, const std::string& d
   return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
     return workload.name.device == device && Runs(workload, filter);
   });
+}
+
+// Returns the thread counts for which ceilings are needed: 1 (the HTML page compares one thread
+// with all, and a breakdown's calls on one thread are judged by them), the run's, and those in
+// benchmark names that do not exceed the number of CPUs. In an --dlroof_explain run, the run's
+// count is left out if every benchmark has its own.
+std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
+                              const workload::RunSettings& settings, const BenchFlags& flags) {
+  std::set<int> counts = {1};
+  if (!flags.explain) counts.insert(settings.threads);
+  for (const workload::Workload& workload : workloads)
+    if (const int threads = workload.threads.value_or(settings.threads);
+        workload.name.device == "cpu" && static_cast<size_t>(threads) <= settings.cpus.size() &&
+        (!flags.explain || Runs(workload, flags.filter)))
+      counts.insert(threads);
+  return {counts.begin(), counts.end()};
 }
 
 // Throws BadInput if a device has two files, or if a GPU has a file but no GPU can be used.
@@ -156,6 +157,26 @@ void PrintGpuReason(const Devices& devices) {
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
+// Returns the pipes under whose roofs the selected CPU benchmarks may be placed.
+std::set<std::string> PipesOf(const std::vector<workload::Workload>& workloads,
+                              const std::string& filter) {
+  std::set<std::string> pipes;
+  for (const auto& workload : workloads)
+    if (workload.name.device == "cpu" && Runs(workload, filter))
+      pipes.merge(NeededPipes(workload.name.type, workload::ToText(workload.name)));
+  return pipes;
+}
+
+// Returns a function that reports progress to the program that started this one, or on stderr.
+ProgressFunction ProgressOf(const BenchFlags& flags) {
+  if (flags.progress_pipe)
+    return [pipe = *flags.progress_pipe](const machine::MeasureProgress& progress) {
+      WriteProgress(pipe, progress);
+    };
+  auto printer = std::make_shared<machine::ProgressPrinter>(std::cerr, machine::StderrIsTerminal());
+  return [printer](const machine::MeasureProgress& progress) { (*printer)(progress); };
+}
+
 // Returns the machines (ceilings) of all devices that have benchmarks.
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
                                        const std::vector<workload::Workload>& workloads,
@@ -164,10 +185,10 @@ std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vecto
   machine_file::MachineOptions options;
   options.threads = threads;
   options.live_check = flags.live_check;
-  machine::ProgressPrinter progress(std::cerr, machine::StderrIsTerminal());
-  options.progress = std::ref(progress);
+  options.progress = ProgressOf(flags);
   std::vector<machine::Machine> machines;
   options.file = MachineFile(flags, "cpu");
+  options.needs = PipesOf(workloads, flags.filter);
   if (Runs(workloads, "cpu", flags.filter))
     machines.push_back(machine_file::CachedOrMeasuredCpu(options, std::cerr));
   PrintGpuReason(devices);
@@ -244,9 +265,34 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Wor
   return pass;
 }
 
-// [s] CPU time per call for single steps, enough for 1.2 to 2.4 million instructions. Callgrind,
-// which counts longer calls, takes about as long.
-constexpr double kMostStepSeconds = 8;
+// Returns the largest component of the breakdown of a record of the session with this profile.
+std::optional<breakdown::ComponentKind> LargestComponent(const live::Session& session,
+                                                         const std::string& name,
+                                                         const ParallelTime& profile) {
+  const auto& file = session.file();
+  const auto found = std::ranges::find(file.records, name, &record::Record::name);
+  if (found == file.records.end()) return std::nullopt;
+  auto record = roofline::Written(*found);
+  record.parallel = profile;
+  const auto placed = roofline::PlaceWritten(record, record::MachineFor(file, record));
+  const auto* largest = placed.breakdown ? placed.breakdown->Largest() : nullptr;
+  if (largest == nullptr) return std::nullopt;
+  return largest->kind;
+}
+
+// The returned options refer to `session`.
+std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags,
+                                               const live::Session& session) {
+  if (!flags.explain) return std::nullopt;
+  return ExplainOptions{.limit_seconds = flags.explain_seconds,
+                        .instructions = flags.instructions,
+                        .largest =
+                            [&session](const std::string& name, const ParallelTime& profile) {
+                              return LargestComponent(session, name, profile);
+                            },
+                        .progress = ProgressOf(flags),
+                        .reports_timing = flags.progress_pipe.has_value()};
+}
 
 timing::GpuTiming GpuTimingOf(const BenchFlags& flags) {
   timing::GpuTiming timing{.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
@@ -264,8 +310,9 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workl
           .gpu = GpuTimingOf(flags),
           .stop = RuleFrom(flags),
           .keep_noisy = flags.keep_noisy,
-          .explain = flags.explain,
-          .step_seconds = flags.instructions ? std::optional(kMostStepSeconds) : std::nullopt,
+          .explain = ExplainOptionsOf(flags, session),
+          .benchmarks = static_cast<int>(std::ranges::count_if(
+              workloads, [&](const auto& workload) { return Runs(workload, flags.filter); })),
           .energy = EnergyPassOf(flags, workloads)};
 }
 
@@ -279,10 +326,10 @@ int TryEveryAlgorithm(std::vector<workload::Workload> workloads,
   if (devices.HasGpu() && Runs(workloads, "gpu", "")) open = GpuOpener(devices)();
   const auto tried = TryAlgorithms(workloads, settings);
   if (flags.display == OutputFormat::kJson)
-    std::cout << ToJson(tried).dump(1) << '\n';
+    std::cout << JsonText(ToJson(tried), 1) << '\n';
   else
     WriteTrials(tried, std::cout);
-  if (flags.out_file) WriteFile(*flags.out_file, ToJson(tried).dump(1) + "\n");
+  if (flags.out_file) WriteFile(*flags.out_file, JsonText(ToJson(tried), 1) + "\n");
   return EachHasARightAlgorithm(tried) ? 0 : 1;
 }
 
@@ -296,14 +343,22 @@ int RunAndReport(live::Session& session, const BenchFlags& flags) {
       : flags.display == OutputFormat::kJson
           ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
           : nullptr;
-  const bool own_file = flags.out_file && flags.out_format == OutputFormat::kJson;
-  benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
+  live::CsvFileReporter csv_file;
+  live::ConsoleFileReporter console_file(benchmark::ConsoleReporter::OO_None);
+  const auto file = [&]() -> benchmark::BenchmarkReporter* {
+    if (!flags.out_file) return nullptr;
+    if (flags.out_format == OutputFormat::kJson) return &json_file;
+    if (flags.out_format == OutputFormat::kCsv) return &csv_file;
+    return &console_file;
+  }();
+  benchmark::RunSpecifiedBenchmarks(display, file);
   // Unregisters the benchmarks before exit destroys objects of libraries that were loaded late,
   // which the benchmarks use.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
 
-  if (!json_file.Written() || !json_display.Written())
+  if (!json_file.Written() || !json_display.Written() || !csv_file.Written() ||
+      !console_file.Written())
     throw BadInput(flags.out_file.value_or("standard output") +
                    ": not all could be written (disk full?)");
   if (flags.html_file) WriteHtml(session, *flags.html_file);
@@ -315,17 +370,25 @@ int Run(std::vector<std::string> args) {
   if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
   RefuseForeignPinning();
   BenchFlags flags;
+  if (AsksForHelp(args)) {
+    PrintHelp();
+    return 0;
+  }
   AddDefaultFlags(args);
+  AdaptMinTime(args);
   ReadBenchmarkFlags(args, flags);
   const auto command = CommandLine(args);
+  ReadOwnFlags(OwnArguments(args), flags);
+  // Google Benchmark runs the most repetitions that the rule may use; of equal flags the last
+  // counts.
+  if (const auto stop = RuleFrom(flags))
+    args.push_back(fmt::format("--benchmark_repetitions={}", OfferedRepetitions(*stop, flags)));
   auto pointers = Pointers(args);
   int count = static_cast<int>(args.size());
-  benchmark::Initialize(&count, pointers.data(), PrintHelp);
-  ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
+  benchmark::Initialize(&count, pointers.data());  // stores the address of the program's name
+  RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
   if (flags.explain) ExpectRegions();
   if (ListedSuites(flags)) return 0;
-  if (const auto stop = RuleFrom(flags))
-    SetOfferedRepetitions(OfferedRepetitions(*stop, flags), pointers.front());
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   workload::RunSettings settings = Settings(flags);
@@ -336,7 +399,7 @@ int Run(std::vector<std::string> args) {
   const auto workloads = suites::WorkloadsOf(suites);
   if (flags.algorithm == kEveryAlgorithm)
     return TryEveryAlgorithm(workloads, settings, flags, devices);
-  const auto threads = ThreadCounts(workloads, settings);
+  const auto threads = ThreadCounts(workloads, settings, flags);
   if (const auto warning = CountersWarning(flags.counters)) std::cerr << *warning;
   std::optional<TurnClient> turns;
   if (flags.turn_pipes) turns.emplace(*flags.turn_pipes);
@@ -357,13 +420,7 @@ int Run(std::vector<std::string> args) {
 }  // namespace dlroof::runner
 
 int main(int argc, char** argv) {
-  try {
+  return dlroof::RunProgram("dlroof_bench", [&] {
     return dlroof::runner::Run({argv, argv + argc});
-  } catch (const dlroof::BadInput& error) {
-    std::cerr << "dlroof_bench: " << error.what() << '\n';
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "dlroof_bench: " << error.what() << '\n';
-    return 1;
-  }
+  });
 }

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/runner/runner.h"
+#include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
+#include "counters/base/program.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/live/google_benchmark.h"
@@ -77,17 +79,18 @@ nlohmann::json Measured(int links) {
           {"rounds", kRounds}};
 }
 
-}  // namespace
-}  // namespace dlroof::runner
-
-int main() {
-  using namespace dlroof;
-  using namespace dlroof::runner;
+int Run() {
   std::string program = "dlroof_harness_cost", time = "--benchmark_min_time=0.02";
   char* args[] = {program.data(), time.data(), nullptr};
   int count = 2;
   benchmark::Initialize(&count, args);
   nlohmann::json result = {{"command", program}, {"commit", kCommit}, {"compiler", kCompiler}};
   for (const int links : {100, 1000, 10000}) result["calls"].push_back(Measured(links));
-  std::cout << result.dump(1) << '\n';
+  std::cout << JsonText(result, 1) << '\n';
+  return 0;
 }
+
+}  // namespace
+}  // namespace dlroof::runner
+
+int main() { return dlroof::RunProgram("dlroof_harness_cost", dlroof::runner::Run); }

@@ -13,6 +13,8 @@
 
 #include "bench/timing/watched_calls.h"
 #include "bench/workload/workload.h"
+#include "counters/base/json_text.h"
+#include "counters/base/program.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
@@ -239,12 +241,7 @@ class Planted {
   double waited_seconds_ = 0;  // [s] mean wait of a thread for the slowest one, in the last call
 };
 
-}  // namespace
-}  // namespace dlroof::runner
-
-int main() {
-  using namespace dlroof;
-  using namespace dlroof::runner;
+int Run() {
   ExpectRegions();
   const int threads = static_cast<int>(cpu::ThisCpu().allowed.size());
   if (AllRegionSources().empty() || workload::AllLibraries().empty() || threads < 2) {
@@ -257,5 +254,11 @@ int main() {
   nlohmann::json result = {
       {"command", "build/dlroof_planted_causes"}, {"commit", kCommit}, {"threads", threads}};
   for (const auto& cause : planted.Causes()) result["causes"].push_back(planted.Attributed(cause));
-  std::cout << result.dump(1) << '\n';
+  std::cout << JsonText(result, 1) << '\n';
+  return 0;
 }
+
+}  // namespace
+}  // namespace dlroof::runner
+
+int main() { return dlroof::RunProgram("dlroof_planted_causes", dlroof::runner::Run); }

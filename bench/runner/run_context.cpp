@@ -14,6 +14,7 @@
 #include "bench/runner/simulation_marks.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "counters/base/json_text.h"
 #include "counters/base/version.h"
 #include "reporters/record/run_file.h"
 
@@ -213,7 +214,7 @@ int RunSimulatedCall(const std::vector<std::string>& args) {
   answer["tensor_bytes"] = tensor_bytes;
   for (const auto& levels : {ModelledLevels(call, workload.cache, 1, {}), call.modelled.bytes})
     for (const auto& [level, bytes] : levels) answer["modelled"][std::string(Key(level))] = bytes;
-  std::cout << answer.dump() << '\n';
+  std::cout << JsonText(answer) << '\n';
   return 0;
 }
 

@@ -11,10 +11,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bench/runner/explain_pass.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/timing/watched_calls.h"
 #include "counters/base/process.h"
-#include "counters/caches/callgrind.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/record/work_counters.h"
 
@@ -42,26 +42,25 @@ struct BenchmarkState {
   double spent_seconds = 0;                     // [s] by `repetitions` and their pauses
   std::optional<std::int64_t> calls_per_part;   // see Timer::CallsPerPart
   std::optional<timing::WatchedCalls> watched;  // profiles of the parallel regions
+  double wall_seconds = 0;                      // [s] of all that was done for this benchmark
   bool started = false;                         // Google Benchmark's loop has begun
   bool failed = false;
   // The timed call's algorithm, to compare with when energy or counters are measured later.
   std::optional<std::string> timed_algorithm;
 };
 
-// Times the workload prepared for one thread and counts its instructions: by hardware counters, or,
-// if `step_seconds` are specified, by single steps and then by callgrind.
-void AddSingleThreaded(const BenchmarkState& benchmark, const workload::RunSettings& settings,
-                       std::optional<double> step_seconds, timing::WatchedCalls& watched) {
-  const auto call = benchmark.workload.prepare(settings);
-  watched.AddSingleThreaded(call, step_seconds.value_or(0));
-  if (watched.HasInstructions() || !step_seconds) return;
-  const auto counted = caches::SimulateInstructions(workload::ToText(benchmark.workload.name),
-                                                    settings.seed, call.algorithm, call.isa);
-  if (counted.count)
-    watched.SetInstructions(*counted.count);
-  else
-    watched.AddInstructionsReason(counted.reason->text);
-}
+// Adds the wall time of its lifetime to `sum`. [s]
+class WallTime {
+ public:
+  explicit WallTime(double& sum) : sum_(sum), begin_(cpu::WallSeconds()) {}
+  ~WallTime() { sum_ += cpu::WallSeconds() - begin_; }
+  WallTime(const WallTime&) = delete;
+  WallTime& operator=(const WallTime&) = delete;
+
+ private:
+  double& sum_;
+  double begin_;
+};
 
 // Returns the kernels that the call launches, known without counters, and their number. Tells the
 // call their names.
@@ -93,6 +92,7 @@ class Runner {
   Runner(workload::RunSettings settings, const RunnerOptions& options)
       : settings_(std::move(settings)),
         options_(options),
+        progress_(options.explain, options.benchmarks, cpu::WallSeconds),
         calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
                {options.open_gpu, options.gpu}) {}
 
@@ -100,6 +100,7 @@ class Runner {
     auto& benchmark = StateOf(workload);
     const auto next = Next(benchmark);
     if (benchmark.failed || !next.wanted) return SkipRest(state, workload);
+    const WallTime wall(benchmark.wall_seconds);
     try {
       Prepare(benchmark);
       auto* const turns = options_.turns;
@@ -168,19 +169,25 @@ class Runner {
   std::map<std::string, ParallelTime> WatchSingleThreaded() {
     Release();
     prepared_ = nullptr;
-    auto settings = settings_;
-    settings.threads = 1;
     std::map<std::string, ParallelTime> found;
+    int index = -1;
     for (auto& [name, benchmark] : benchmarks_) {
+      ++index;
       if (!benchmark.watched) continue;
       if (StoppedByInterrupt()) break;
+      const auto begin = [&, &called = name](ExplainPart part) {
+        progress_.Explain(index, called, part);
+      };
       try {
-        AddSingleThreaded(benchmark, settings, options_.step_seconds, *benchmark.watched);
+        ExplainCall(benchmark.workload, settings_, *options_.explain,
+                    ExplainBudget(*options_.explain, benchmark.wall_seconds), begin,
+                    *benchmark.watched);
       } catch (const std::exception&) {
         continue;  // the record keeps the profile of the call on all threads
       }
       if (const auto mean = benchmark.watched->Mean()) found[name] = *mean;
     }
+    progress_.End();
     return found;
   }
 
@@ -219,6 +226,8 @@ class Runner {
   // Google Benchmark searches the iteration count until two repetitions have the same count.
   timing::NextRepetition Next(const BenchmarkState& benchmark) const {
     if (!options_.stop || benchmark.repetitions.size() < 2) return {};
+    if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
+      return {false, 0};
     return timing::NextAfter(benchmark.repetitions, benchmark.spent_seconds, *options_.stop,
                              replacements_);
   }
@@ -253,6 +262,7 @@ class Runner {
     if (calls_.Holds() && prepared_ == &benchmark) return;
     Release();
     const auto& workload = benchmark.workload;
+    if (!benchmark.verified) progress_.Time(workload::ToText(workload.name));
     calls_.Take(workload);
     workload::PreparedCall& call = calls_.Call();
     if (!benchmark.verified)
@@ -371,6 +381,7 @@ class Runner {
   workload::RunSettings settings_;
   RunnerOptions options_;
   timing::Replacements replacements_;
+  ExplainProgress progress_;
   PreparedCalls calls_;
   std::map<std::string, BenchmarkState> benchmarks_;  // by name
   BenchmarkState* prepared_ = nullptr;                // the benchmark of the prepared call

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/runner/bench_flags.h"
+#include "bench/runner/explain_pass.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/timing/gpu_timer.h"
 #include "bench/timing/timer.h"
@@ -50,13 +51,11 @@ struct RunnerOptions {
   // Decides when to stop; later repetitions of Google Benchmark are skipped.
   std::optional<timing::StoppingRule> stop;
   bool keep_noisy = false;  // use noisy repetitions, too
-  // Profile the parallel regions of each call after its repetitions, and time each call
-  // single-threaded after all benchmarks.
-  bool explain = false;
-  // [s] CPU time per call for counting instructions by single steps (longer calls by callgrind) if
-  // the hardware cannot count them. Set only in --dlroof_instructions runs.
-  std::optional<double> step_seconds;
-  EnergyPass energy;  // measured after all benchmarks were timed
+  // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
+  // and run ExplainCall after all benchmarks.
+  std::optional<ExplainOptions> explain;
+  int benchmarks = 0;  // number of benchmarks that run, for the progress of `explain`
+  EnergyPass energy;   // measured after all benchmarks were timed
 };
 
 // Registers every workload with Google Benchmark under its name. A workload is prepared when its

@@ -182,14 +182,17 @@ class Reader {
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
   void ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
   void AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignProblem& benchmark);
-  // Returns why an option that ReadGlobal has parsed prevents a benchmark.
+  // Returns why an option of the command that is not known, or that ReadGlobal has parsed, prevents
+  // a benchmark.
   std::optional<Reason> GlobalReason() const;
 
   BenchdnnFiles files_;
   benchdnn::BenchdnnSettings settings_;
   std::unique_ptr<Pattern> match_;
   std::string engine_ = "cpu", isa_hints_ = "none";
-  int global_line_ = 0;  // line of the last such option
+  int global_line_ = 0;                         // line of the last such option
+  std::string unknown_driver_;                  // reason; lasts until the next known driver
+  std::map<std::string, std::string> unknown_;  // reasons by option; last until --reset
   uint64_t start_ = 0, problems_ = 0;
   std::vector<const BenchdnnFile*> including_;
   size_t tokens_ = 0;
@@ -230,18 +233,16 @@ const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
   } else if (text == "--reset") {
     settings_ = benchdnn::BenchdnnSettings(settings_.Driver());
     match_.reset();
+    unknown_.clear();
   } else if (text.starts_with(kBatch)) {
     return Batch(file, text.substr(kBatch.size()));
   } else if (text.substr(0, 2) == "-v") {
-    benchdnn::IsIgnoredOption("verbose", text.substr(2));
+    ReadOption("verbose", text.substr(2), line);
   } else if (text.substr(0, 2) == "--" && equals != std::string_view::npos) {
-    try {
-      ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), line);
-    } catch (const benchdnn::BenchdnnRefusal& refusal) {
-      throw benchdnn::BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
-    }
+    ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), line);
   } else if (text.front() == '-') {
-    throw BadInput("unknown option '{}' (expected --NAME=VALUE)", benchdnn::ShownText(text));
+    // Another driver, for example.
+    unknown_driver_ = fmt::format("unknown option '{}'", benchdnn::ShownText(text));
   } else {
     ReadProblem(token, file);
   }
@@ -262,17 +263,26 @@ const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view nam
 void Reader::BeginCommand(const benchdnn::BenchdnnDriver& driver, int line) {
   settings_ = benchdnn::BenchdnnSettings(driver);
   match_.reset();
+  unknown_driver_.clear();
+  unknown_.clear();
   if (global_line_ == line) return;
   engine_ = "cpu";
   isa_hints_ = "none";
 }
 
 void Reader::ReadOption(std::string_view option, std::string_view value, int line) {
-  if (settings_.Set(option, value) || benchdnn::IsIgnoredOption(option, value) ||
-      ReadGlobal(option, value, line))
-    return;
-  throw BadInput("unknown option --{} of benchdnn's driver {}", benchdnn::ShownText(option),
-                 settings_.Driver().name);
+  const std::string name(option);
+  unknown_.erase(name);
+  try {
+    if (settings_.Set(option, value) || benchdnn::IsIgnoredOption(option, value) ||
+        ReadGlobal(option, value, line))
+      return;
+    if (!value.empty())
+      unknown_[name] = fmt::format("unknown option --{} of benchdnn's driver {}",
+                                   benchdnn::ShownText(option), settings_.Driver().name);
+  } catch (const benchdnn::BenchdnnRefusal& refusal) {
+    unknown_[name] = fmt::format("--{}={}: {}", name, benchdnn::ShownText(value), refusal.what());
+  }
 }
 
 bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
@@ -297,7 +307,15 @@ void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFil
   if (token.text.size() > kMostCharacters)
     throw BadInput("the problem is longer than {} characters", kMostCharacters);
   const ForeignProblem benchmark{{file.path, token.At(0).line, token.text, ""}, std::nullopt};
-  AddProblem(settings_.Driver().read(token.text), benchmark);
+  try {
+    AddProblem(settings_.Driver().read(token.text), benchmark);
+  } catch (const benchdnn::BenchdnnRefusal& refusal) {
+    CheckCount(++problems_);
+    auto& made = benchmarks_.emplace_back(benchmark);
+    const auto other = GlobalReason();
+    made.reason = other ? other->text
+                        : fmt::format("'{}': {}", benchdnn::ShownText(token.text), refusal.what());
+  }
 }
 
 void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignProblem& benchmark) {
@@ -314,8 +332,9 @@ void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignP
       return;
     CheckCount(++problems_);
     if (problems_ <= start_) continue;
-    auto name = problem.name(choice);
-    if (global_reason) name = *global_reason;
+    auto reason_of_command = global_reason ? global_reason : choice.Unknown();
+    auto name =
+        reason_of_command ? benchdnn::BenchdnnName(*reason_of_command) : problem.name(choice);
     const auto* const reason = std::get_if<Reason>(&name);
     auto& made = benchmarks_.emplace_back(benchmark);
     if (reason == nullptr)
@@ -326,6 +345,8 @@ void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignP
 }
 
 std::optional<Reason> Reader::GlobalReason() const {
+  if (!unknown_driver_.empty()) return Reason{unknown_driver_};
+  if (!unknown_.empty()) return Reason{unknown_.begin()->second};
   if (engine_ != "cpu") return Reason{"engine " + engine_};
   if (isa_hints_ == "prefer_ymm") return Reason{"cpu-isa-hints prefer_ymm"};
   return std::nullopt;
@@ -444,10 +465,21 @@ void AddWork(std::optional<double> gigaops, record::Record& record) {
                          type, text::Printable(record.algorithm))});
 }
 
+// Returns whether fields of numbers belong to the problem, which may contain commas, since there
+// are more fields than expected. Descriptors have no comma.
+bool EndsWithNumber(std::string_view problem) {
+  const auto comma = problem.rfind(',');
+  return comma != std::string_view::npos && text::PlainNumber(problem.substr(comma + 1));
+}
+
 record::Record RecordOf(const PerfLine& line, const std::string& place,
                         std::optional<Reason>& reason) {
   const auto problem = line.Find("%prb%");
   if (!problem || problem->text.empty()) throw BadInput(place + ": expected a problem (%prb%)");
+  if (EndsWithNumber(problem->text))
+    throw BadInput(place +
+                   ": more fields than the output template has: its numbers have decimal "
+                   "commas (run benchdnn with LC_ALL=C)");
   auto milliseconds = line.Number("%0time%");
   if (!milliseconds) milliseconds = line.Number("%-time%");
   if (!milliseconds || !imports::IsRunTime(*milliseconds * 1e-3))

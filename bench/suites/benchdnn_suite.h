@@ -1,4 +1,4 @@
-// Parses problem lines and batch files of benchdnn, the benchmark program of oneDNN 3.2, into
+// Parses problem lines and batch files of benchdnn, oneDNN's benchmark program, into
 // dlroof's benchmarks, and benchdnn's performance lines into records.
 #pragma once
 
@@ -27,9 +27,11 @@ bool LooksLikeBenchdnn(std::string_view text);
 // that does not match, the rest of the problem is skipped). The default --dir=FWD_B is a training
 // call with bias.
 //
-// Throws BadInput, "FILE:LINE: column N: ...", for an option that the driver lacks, an invalid
-// value or problem, a batch file that cannot be read or includes itself, and for more than 500,000
-// benchmarks.
+// An option that the driver lacks, a value that is not known, and a problem of another form are the
+// reason why their problems have no benchmark: newer versions of benchdnn may know them.
+//
+// Throws BadInput, "FILE:LINE: column N: ...", for a batch file that cannot be read or includes
+// itself, and for more than 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
 
 // Imports the output of benchdnn --mode=P: lines "perf,..." with the fields of the preceding line

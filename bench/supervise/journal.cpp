@@ -17,6 +17,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/json_text.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof::supervise {
@@ -229,7 +230,7 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
   std::ostringstream warnings;
   try {
     const record::RunFile run =
-        record::ParseRunFile(outcome.result.dump(), "its run file", warnings);
+        record::ParseRunFile(JsonText(outcome.result), "its run file", warnings);
     const auto found =
         std::ranges::find(run.records, record::BareName(listed), &record::Record::name);
     if (found == run.records.end()) {

@@ -17,6 +17,7 @@
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
@@ -122,7 +123,7 @@ class SupervisedRun {
     const auto missing = run_.header().benchmarks.size() - done.size();
     const auto merged = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
-      WriteFile(run_.request().outputs.front(), ToJson(merged).dump(1) + "\n", OnDisk::kNow);
+      WriteFile(run_.request().outputs.front(), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
       terminal::WriteTables(merged.run, text::TerminalColumns(), std::cout);
       std::cout << std::flush;
     }
@@ -305,13 +306,14 @@ void OpenRun::FindCeilings() {
     machine_file::MachineOptions options;
     options.threads =
         ThreadsOf(listed, request_.arguments, static_cast<int>(cpu::ThisCpu().allowed.size()));
+    options.needs.emplace();
     options.live_check = FlagValue(request_.arguments, "dlroof_live_check") != "false";
     machine::ProgressPrinter progress(log_, machine::StderrIsTerminal());
     options.progress = std::ref(progress);
     machine = machine::ToJson(machine_file::CachedOrMeasuredCpu(options, log_));
   }
   machine_file_ = folder_ / "machine.json";
-  WriteFile(*machine_file_, machine.dump());
+  WriteFile(*machine_file_, JsonText(machine));
 }
 
 std::vector<std::string> OpenRun::Command(std::size_t side, const std::string& listed,

@@ -15,6 +15,7 @@
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
@@ -226,7 +227,7 @@ class InterleavedRun {
     auto about = run_.About();
     about["interleaved"] =
         compare::ToJson(compare::InterleavedComparison{run_.header().id, rule_.min_effect});
-    const auto text = ToJson(MergedRun(Done(base), run_.machines(), about)).dump(1) + "\n";
+    const auto text = JsonText(ToJson(MergedRun(Done(base), run_.machines(), about)), 1) + "\n";
     WriteFile(path, text, OnDisk::kNow);
     // Parses the text as `dlroof compare` would, so that both give the same comparison.
     return {path, record::ParseRunFile(text, path, log_)};

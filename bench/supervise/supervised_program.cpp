@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <functional>
+#include <iostream>
 #include <limits>
 #include <ostream>
 #include <set>
 #include <sstream>
 #include <utility>
 
+#include "bench/runner/progress_pipe.h"
 #include "bench/supervise/journal.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -24,6 +27,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kListSeconds = 120;
+constexpr int kPipeOfProgress = 4;  // the descriptor of which WatchedProcess::ReadLine reads
 constexpr std::size_t kTailLines = 3, kTailBytes = 400;
 constexpr double kWindowSeconds = 0.02;
 // Maximum number of repetitions in which Google Benchmark may search the number of iterations.
@@ -204,8 +208,14 @@ std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
   command.insert(command.end(), {"--dlroof_suite=" + in("names.txt"),
                                  "--benchmark_filter=" + filter, "--benchmark_out=" + output});
   if (request.machine) command.push_back("--dlroof_machine=" + *request.machine);
-  WatchedProcess process(command, {.out = in("out"), .err = in("err")});
-  const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  const bool reports = static_cast<bool>(request.progress);
+  if (reports) command.push_back(fmt::format("--dlroof_progress={}", kPipeOfProgress));
+  WatchedProcess process(command, {.out = in("out"), .err = in("err"), .turns = reports});
+  if (reports)
+    while (const auto line = process.ReadLine(kNoLimit))
+      if (const auto progress = runner::ParseProgressLine(*line)) request.progress(*progress);
+  const auto end = process.WaitForEnd(kNoLimit);
   if (!end) return std::nullopt;
   if (end->signal != 0 || end->exit_code > 1)
     throw BadInput("{}: dlroof_bench ended with {}: {}", request.command, Describe(*end),
@@ -223,7 +233,12 @@ std::optional<std::string> MeasureExplained(NamedRunRequest request, const Tempo
   request.arguments.emplace_back("--dlroof_explain");
   log << fmt::format("measuring {} benchmark{}\n", request.names.size(),
                      request.names.size() == 1 ? "" : "s");
-  return MeasureNamed(request, folder);
+  const bool terminal = &log == &std::cerr && machine::StderrIsTerminal();
+  machine::ProgressPrinter printer(log, terminal);
+  request.progress = std::ref(printer);
+  auto file = MeasureNamed(request, folder);
+  if (terminal && !file) printer({});  // after an interrupt, clears the line
+  return file;
 }
 
 const std::vector<std::string>& WindowFlags() {

@@ -1,6 +1,7 @@
 // The supervisor's view of dlroof_bench: command lines, results and interleaved processes.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "bench/supervise/journal.h"
+#include "ceilings/machine/rate.h"
 #include "counters/base/files.h"
 #include "counters/base/process.h"
 
@@ -69,6 +71,8 @@ struct NamedRunRequest {
   std::optional<std::string> machine = {};  // machine file; absent: this machine's ceilings
   std::optional<std::string> output = {};   // run file; absent: in the temporary folder
   std::vector<std::string> arguments = {};  // further arguments for dlroof_bench
+  // Called with the progress of the measurement, if it is not empty.
+  std::function<void(const machine::MeasureProgress&)> progress = {};
 };
 
 // Measures the named benchmarks. Returns the run file's path, or nothing after an interrupt. Throws
@@ -76,8 +80,8 @@ struct NamedRunRequest {
 std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
                                         const TemporaryFolder& folder);
 
-// As MeasureNamed, with --dlroof_explain. Announces the run in `log`. Throws BadInput also for an
-// invalid benchmark name.
+// As MeasureNamed, with --dlroof_explain. Announces the run in `log` and shows its progress there
+// (machine::ProgressPrinter). Throws BadInput also for an invalid benchmark name.
 std::optional<std::string> MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
                                             std::ostream& log);
 

@@ -1,5 +1,7 @@
 #include "bench/timing/watched_calls.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,11 +19,18 @@
 namespace dlroof::timing {
 namespace {
 
-constexpr int kTries = 7;
+constexpr std::size_t kTries = 7;
 constexpr double kTrySeconds = 2e-3;
-// [s] SecondsInterleaved stops after this time, but times both calls at least three times.
+// [s] CPU time of the parts of AddSingleThreaded. Calls of a few milliseconds take much less.
+constexpr double kCallSeconds = 2, kSmallestSeconds = 1;
+// [s] CPU time after which SecondsInterleaved stops, but it times both calls at least three times
+// unless its whole budget is spent.
 constexpr double kInterleavedSeconds = 4;
-constexpr int kFewestInterleaved = 3;
+constexpr std::size_t kFewestInterleaved = 3;
+// [s] CPU time of single steps through a call and through each group of its parts.
+constexpr double kStepSeconds = 8;
+// [1] On a busy machine, single steps of a call's parts end after this multiple of their CPU time.
+constexpr double kStepWallPerCpu = 3;
 
 // Returns the indices of the clean repetitions or, if all are noisy, of the quarter with the least
 // run delay.
@@ -73,47 +82,50 @@ cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t 
   });
 }
 
-// Returns how many calls take kTrySeconds.
-std::int64_t CallsOfTry(const workload::PreparedCall& call) {
-  call.run();
-  const double begin = cpu::WallSeconds();
-  call.run();
-  return std::max<std::int64_t>(
-      1, std::llround(kTrySeconds / std::max(cpu::WallSeconds() - begin, 1e-8)));
-}
-
 // Repeated timings of one call.
-struct Tries {
-  explicit Tries(const workload::PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
+class Tries {
+ public:
+  // Finds how many calls take kTrySeconds. A single call that takes longer is the first timing.
+  explicit Tries(const workload::PreparedCall& tried) : call_(tried) {
+    call_.run();
+    Add();
+    calls_ = std::max<std::int64_t>(
+        1, std::llround(kTrySeconds / std::max(made_.front().seconds, 1e-8)));
+    if (calls_ > 1) made_.clear();
+  }
 
   void Add() {
-    made.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
+    made_.push_back(RepetitionOf(SpentInCalls(call_, calls_, [] {}), static_cast<double>(calls_)));
   }
+  std::size_t Made() const { return made_.size(); }
   // Returns the time of a call: the median over the clean timings. [s]
   double Seconds() const {
     std::vector<double> seconds;
-    for (const auto i : Clean(made)) seconds.push_back(made[i].seconds);
+    for (const auto i : Clean(made_)) seconds.push_back(made_[i].seconds);
     return Median(seconds);
   }
 
-  const workload::PreparedCall& call;
-  std::int64_t calls;
-  std::vector<record::Repetition> made = {};
+ private:
+  const workload::PreparedCall& call_;
+  std::int64_t calls_ = 1;
+  std::vector<record::Repetition> made_ = {};
 };
 
-double SecondsOf(const workload::PreparedCall& call) {
+double SecondsOf(const workload::PreparedCall& call, const cpu::Budget& budget) {
   Tries tries(call);
-  for (int i = 0; i < kTries; ++i) tries.Add();
+  while (tries.Made() == 0 || (tries.Made() < kTries && !budget.IsSpent())) tries.Add();
   return tries.Seconds();
 }
 
 // Returns the times of two calls, timed alternately so that interference affects both. [s]
 std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& one,
-                                             const workload::PreparedCall& other) {
+                                             const workload::PreparedCall& other,
+                                             const cpu::Budget& budget) {
+  const auto part = budget.Part(kInterleavedSeconds);
   Tries of_one(one), of_other(other);
-  const double begin = cpu::WallSeconds();
-  for (int i = 0; i < kTries; ++i) {
-    if (i >= kFewestInterleaved && cpu::WallSeconds() - begin > kInterleavedSeconds) break;
+  for (std::size_t made = 0; made < kTries; ++made) {
+    if (made >= kFewestInterleaved && part.IsSpent()) break;
+    if (of_one.Made() > 0 && of_other.Made() > 0 && budget.IsSpent()) break;
     of_one.Add();
     of_other.Add();
   }
@@ -133,12 +145,12 @@ using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 
 // Returns two times of the call: with tensors folded so that they fit L2, and with distinct
 // tensors. Returns nothing if this machine lacks the memory for copies. [s]
-NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
+NearAndFar NearAndFarSeconds(const workload::PreparedCall& call, const cpu::Budget& budget) {
   const auto near_bytes = NearBytes();
   if (!near_bytes || !call.explain.folded) return {};
   try {
     return SecondsInterleaved(call.explain.folded(*near_bytes),
-                              call.explain.folded(std::numeric_limits<double>::infinity()));
+                              call.explain.folded(std::numeric_limits<double>::infinity()), budget);
   } catch (const Unsupported&) {
   } catch (const std::system_error&) {
   }
@@ -146,6 +158,13 @@ NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
 }
 
 }  // namespace
+
+// Stepping through a call takes at least 2 us per instruction, and the slowest calls (that wait for
+// DRAM) execute some 0.3 instructions per cycle of 3 GHz or more.
+bool TakesLongerToStep(double call_seconds, double step_seconds) {
+  constexpr double kSecondsPerStep = 2e-6, kInstructionsPerSecond = 1e9;
+  return call_seconds * kInstructionsPerSecond * kSecondsPerStep > step_seconds;
+}
 
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
   for (const auto& library : workload::AllLibraries())
@@ -173,22 +192,59 @@ void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int
   }
 }
 
-void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double step_seconds) {
+void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call,
+                                     const cpu::Budget& budget) {
   if (passes_.empty()) return;
   single_thread_algorithm_ = call.algorithm;
-  single_thread_seconds_ = SecondsOf(call);
-  if (call.explain.parts) parts_ = call.explain.parts(step_seconds);
-  if (const auto counted = instructions::CountInstructions(call.run, step_seconds); counted.count)
+  single_thread_seconds_ = SecondsOf(call, budget.Part(kCallSeconds));
+  if (const auto counted = instructions::CountInstructions(call.run, 0); counted.count)
     SetInstructions(*counted.count);
-  else if (step_seconds > 0)
+  if (budget.IsSpent()) return;
+  if (call.explain.parts) parts_ = call.explain.parts(0);
+  if (!call.explain.smallest || budget.IsSpent()) return;
+  const auto smallest = call.explain.smallest();
+  if (smallest.algorithm != call.algorithm) return;
+  smallest_seconds_ = SecondsOf(smallest, budget.Part(kSmallestSeconds));
+  CountSmallest(smallest, 0, 0);
+}
+
+void WatchedCalls::CountSmallest(const workload::PreparedCall& smallest, double step_seconds,
+                                 double wall_seconds) {
+  if (const auto counted =
+          instructions::CountInstructions(smallest.run, step_seconds, wall_seconds).count)
+    smallest_instructions_ = counted->all;
+}
+
+void WatchedCalls::AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget) {
+  if (passes_.empty() || budget.IsSpent()) return;
+  std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call, budget);
+}
+
+void WatchedCalls::AddInstructions(const workload::PreparedCall& call, const cpu::Budget& budget) {
+  if (passes_.empty() || instructions_) return;
+  const auto steps = budget.Part(kStepSeconds);
+  if (TakesLongerToStep(single_thread_seconds_.value(), steps.CpuLeft())) {
+    instructions_reason_ = Reason{
+        fmt::format("a call of {:.3g} ms has more of them than single steps count in {:.2g} s",
+                    1e3 * *single_thread_seconds_, steps.CpuLeft())};
+    return;
+  }
+  const auto counted = instructions::CountInstructions(call.run, steps.CpuLeft(), steps.WallLeft());
+  if (!counted.count) {
     instructions_reason_ = counted.reason;
-  if (call.explain.smallest)
-    if (const auto smallest = call.explain.smallest(); smallest.algorithm == call.algorithm) {
-      smallest_seconds_ = SecondsOf(smallest);
-      if (const auto counted = instructions::CountInstructions(smallest.run, step_seconds).count)
-        smallest_instructions_ = counted->all;
-    }
-  std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call);
+    return;
+  }
+  SetInstructions(*counted.count);
+}
+
+void WatchedCalls::AddPartInstructions(const workload::PreparedCall& call,
+                                       const cpu::Budget& budget) {
+  if (call.explain.parts && !budget.IsSpent())
+    parts_ = call.explain.parts(
+        std::min(budget.Part(kStepSeconds).CpuLeft(), budget.WallLeft() / kStepWallPerCpu));
+  if (!smallest_seconds_ || budget.IsSpent()) return;
+  const auto left = budget.Part(kStepSeconds);
+  CountSmallest(call.explain.smallest(), left.CpuLeft(), left.WallLeft());
 }
 
 void WatchedCalls::AddInstructionsReason(const std::string& reason) {
@@ -217,7 +273,7 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   time.executed_over_useful = executed_over_useful_;
   time.vector_loads = vector_loads_;
   time.vector_bytes = vector_bytes_;
-  if (algorithm_ == single_thread_algorithm_) {
+  if (IsComparable()) {
     if (time.threads > 1) time.single_thread_seconds = single_thread_seconds_;
     time.parts = parts_;
     time.smallest_seconds = smallest_seconds_;
@@ -225,8 +281,8 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
     time.far_seconds = far_seconds_;
     time.instructions = instructions_;
     if (time.instructions) time.instructions->smallest = smallest_instructions_;
-    if (!time.instructions) time.instructions_reason = instructions_reason_;
   }
+  if (!time.instructions) time.instructions_reason = instructions_reason_;
   return time;
 }
 

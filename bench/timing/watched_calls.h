@@ -8,20 +8,40 @@
 
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "counters/cpu/budget.h"
 #include "counters/parallel_time.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::timing {
+
+// Returns whether stepping through a call that takes `call_seconds` takes longer than
+// `step_seconds`, even if each step is fast and the call executes few instructions per second.
+bool TakesLongerToStep(double call_seconds, double step_seconds);
 
 class WatchedCalls {
  public:
   // Runs and profiles one pass: `calls` calls on `threads` threads. If no source can profile them,
   // sets UnwatchedReason.
   void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
-  // Measures `call`, the same workload prepared for one thread: its time, the times of its parts,
-  // of its smallest problem, and of copies with cache-resident and with distinct tensors; and its
-  // instructions, by hardware counters or by single steps of at most `step_seconds` each. [s]
-  void AddSingleThreaded(const workload::PreparedCall& call, double step_seconds);
+  // The following functions measure `call`, the same workload prepared for one thread. They end
+  // soon after `budget` is spent: each tries at least once.
+
+  // Measures the time of the call, of its parts and of its smallest problem. Counts instructions if
+  // the hardware can.
+  void AddSingleThreaded(const workload::PreparedCall& call, const cpu::Budget& budget);
+  // Measures the times of copies of the call, with cache-resident and with distinct tensors.
+  void AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget);
+  // Counts the call's instructions by single steps. Requires AddSingleThreaded. Does not begin if
+  // the call takes so long that stepping through it would exceed the budget.
+  void AddInstructions(const workload::PreparedCall& call, const cpu::Budget& budget);
+  // The same of the call's parts and of its smallest problem. Where it is not done, the time of
+  // their instructions is taken to be their whole time.
+  void AddPartInstructions(const workload::PreparedCall& call, const cpu::Budget& budget);
+
+  // Returns whether the call on one thread has the same algorithm as the profiled call. If not,
+  // the profile has none of its times. Requires AddSingleThreaded.
+  bool IsComparable() const { return algorithm_ == single_thread_algorithm_; }
+
   bool HasInstructions() const { return instructions_.has_value(); }
   // Sets the instruction count of the single-threaded call.
   void SetInstructions(const InstructionCount& count);
@@ -40,6 +60,9 @@ class WatchedCalls {
     int threads = 1;
     std::string source;
   };
+  void CountSmallest(const workload::PreparedCall& smallest, double step_seconds,
+                     double wall_seconds);
+
   std::vector<Pass> passes_;
   PartSeconds parts_;
   std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, single_thread_seconds_,

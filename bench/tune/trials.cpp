@@ -102,8 +102,7 @@ class SettingProcess {
                  const TemporaryFolder& folder, std::size_t number)
       : tuned_(UnderSetting(request.name, setting)), timeout_seconds_(request.timeout_seconds) {
     const auto workload = workload::MakeWorkload(workload::ToText(tuned_.name));
-    listed_ = workload::ToText(tuned_.name) +
-              (runner::UsesManualTime(workload) ? "/manual_time" : "/real_time");
+    listed_ = record::ListedName(workload::ToText(tuned_.name), runner::UsesManualTime(workload));
     const auto label = std::to_string(number);
     const auto names = folder / (label + ".txt");
     WriteFile(names, workload::ToText(tuned_.name) + "\n");

@@ -19,6 +19,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/record/run_file.h"
@@ -175,7 +176,7 @@ class CommandTuning {
                   save, say});
   }
 
-  void Write() const { WriteFile(request_.output, tuning::ToJson(file_).dump(1) + "\n"); }
+  void Write() const { WriteFile(request_.output, JsonText(tuning::ToJson(file_), 1) + "\n"); }
 
   void Report() {
     const auto& tuning = file_.tunings.front();
@@ -369,7 +370,7 @@ class Tunings {
     tuning::Tune(before.plan, before.blocks, {TrialsOf(request_, request_.names[i]), save, say});
   }
 
-  void Write() const { WriteFile(request_.output, tuning::ToJson(file_).dump(1) + "\n"); }
+  void Write() const { WriteFile(request_.output, JsonText(tuning::ToJson(file_), 1) + "\n"); }
 
   int Interrupted() {
     if (!file_.tunings.empty() && file_.tunings.back().state == tuning::TuningState::kUnfinished)

@@ -12,6 +12,7 @@
 #include "bench/tune/space.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 
@@ -146,7 +147,7 @@ tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& ab
   for (const auto& [key, value] : file.about.items())
     if (before.about.value(key, nlohmann::json()) != value)
       throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
-                     before.about.value(key, nlohmann::json()).dump(), value.dump());
+                     JsonText(before.about.value(key, nlohmann::json())), JsonText(value));
   return before;
 }
 
@@ -164,7 +165,7 @@ int VerifyAll(const std::string& path, tuning::TuningFile file,
     std::optional<Reason> reason;
     tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, reason);
     if (StoppedByInterrupt()) return kInterrupted;
-    WriteFile(path, tuning::ToJson(file).dump(1) + "\n");
+    WriteFile(path, JsonText(tuning::ToJson(file), 1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
     fmt::print(out, "  {}: {}: {}\n", tuning::SettingText(tuning.best),
                confirmed ? "confirmed again" : "not confirmed again",

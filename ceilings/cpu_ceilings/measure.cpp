@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <ctime>
@@ -20,7 +21,13 @@ namespace {
 // Repetitions are shorter than a scheduler's time slice: on a busy machine longer ones are noisy.
 constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
 constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
+// As many repetitions as a roof needs on a quiet machine.
+constexpr Effort kRoofs = {"roofs", 12, 3e-3, 8, 4, 3, 2, 0, false, true};
+constexpr double kRoofsMostSeconds = 20;  // [s] then only costs of calls are measured
+constexpr Effort kVisit = {"", 3, 3e-3, 8, 4, 1, 0, 0, false, true};
 constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
+
+constexpr const char* kOverheads = "overheads";  // in place of a row's key
 
 void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
@@ -49,7 +56,8 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
   }
   for (int pass = 0; pass < session.effort.passes; ++pass)
     for (const int threads : counts) AddPass(session, threads, pass);
-  for (const int threads : counts) AddOverheadSteps(session, threads);
+  if (session.Wants(counts.front(), kOverheads))
+    for (const int threads : counts) AddOverheadSteps(session, threads);
 }
 
 // Converts the measurements of all passes into ceilings.
@@ -63,6 +71,37 @@ void Finish(MeasureSession& session) {
     AddPlainPipes(set.flops);
     CompareRidges(set);
   }
+}
+
+// Sets the time and the verdict of each row's own visit.
+void StampVisits(machine::Machine& machine) {
+  const auto stamp = [&](machine::Ceiling& ceiling) {
+    if (ceiling.visits.empty()) return;
+    auto& visit = ceiling.visits.back();
+    visit.at = machine.measured_at;
+    visit.validated = ceiling.IsValidated();
+    visit.per_second = ceiling.per_second;
+  };
+  for (auto& [threads, set] : machine.by_threads) {
+    for (auto& [key, ceiling] : set.flops) stamp(ceiling);
+    for (auto& [key, ceiling] : set.mixes) stamp(ceiling);
+    for (auto& [level, ceiling] : set.bytes) stamp(ceiling);
+  }
+}
+
+// Selects what the options ask for.
+void Select(const MeasureOptions& options, MeasureSession& session) {
+  if (!options.rows.empty())
+    session.wanted = [rows = options.rows](int threads, const std::string& row) {
+      const auto of_team = rows.find(threads);
+      return of_team != rows.end() && of_team->second.contains(row);
+    };
+  else if (!options.pipes.empty())
+    session.wanted = [pipes = options.pipes](int, const std::string& row) {
+      const auto pipe = cpu_kernels::PlainPipe(row);
+      return pipe.find('.') == std::string::npos || LevelFromKey(row.substr(0, row.find('.'))) ||
+             pipes.contains(pipe);
+    };
 }
 
 // Measures the state of the cores before each step, because other programs come and go.
@@ -87,6 +126,8 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
   cpu::SharesOfBest single;
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.steps[static_cast<std::size_t>(i)];
+    if (session.effort.roofs_only && step.row && cpu::WallSeconds() - begin > kRoofsMostSeconds)
+      continue;
     report(i, step.text);
     SampleCores(session, single);
     const double left = session.effort.budget_seconds - (cpu::WallSeconds() - begin);
@@ -107,6 +148,8 @@ void RunLastSteps(MeasureSession& session, const MeasureOptions& options) {
 }
 
 Effort EffortOf(const MeasureOptions& options) {
+  if (!options.rows.empty()) return kVisit;
+  if (options.roofs_only) return kRoofs;
   if (options.thorough) return kThorough;
   return options.quick ? kQuick : kFull;
 }
@@ -139,6 +182,23 @@ std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wante
   return {counts.begin(), counts.end()};
 }
 
+std::set<std::string> PipesOf(const cpu::Cpu& cpu) {
+  std::set<std::string> pipes;
+  for (const auto& probe : cpu_kernels::FlopsProbesFor(cpu.features))
+    pipes.insert(cpu_kernels::PlainPipe(probe.key));
+  return pipes;
+}
+
+void AddRoofs(machine::Machine& machine, std::optional<int> cores) {
+  machine::AddScaling(machine, cores);
+  for (auto& [threads, set] : machine.by_threads) {
+    AddPlainPipes(set.flops);
+    AddLevelRoofs(set);
+    CompareRidges(set);
+  }
+  machine::CompareThreadCounts(machine);
+}
+
 machine::Machine DescribeCpu(const cpu::Cpu& cpu) {
   machine::Machine machine;
   machine.device = "cpu";
@@ -148,13 +208,22 @@ machine::Machine DescribeCpu(const cpu::Cpu& cpu) {
   if (!cpu.allowed.empty()) machine.cache_bytes = ThreadShares(cpu.topology, {cpu.allowed.front()});
   if (cpu.memory_bytes)
     machine.facts["memory"] = fmt::format("{:.1f} GiB", *cpu.memory_bytes / (1024.0 * 1024 * 1024));
+  utsname system{};
+  if (uname(&system) == 0) machine.facts[kKernelFact] = system.release;
+  if (const auto microcode = cpu::Microcode()) machine.facts[kMicrocodeFact] = *microcode;
   machine.facts["allowed_cpus"] = std::to_string(cpu.allowed.size());
   return machine;
 }
 
 machine::Machine MeasureCpu(const MeasureOptions& options) {
   MeasureSession session{cpu::ThisCpu(), EffortOf(options)};
-  const auto counts = ThreadCounts(session.cpu, options.threads, options.thorough);
+  std::vector<int> wanted = options.threads;
+  if (!options.rows.empty()) {
+    wanted.clear();
+    for (const auto& [threads, rows] : options.rows) wanted.push_back(threads);
+  }
+  const auto counts = ThreadCounts(session.cpu, wanted, options.thorough);
+  Select(options, session);
   session.machine = DescribeCpu(session.cpu);
   if (session.machine.cache_bytes.empty()) FindUnreportedCaches(session, counts);
   AddSteps(session, counts);
@@ -164,6 +233,7 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
   AddSustainedSteps(session);
   RunLastSteps(session, options);
   session.machine.measured_at = UtcNow();
+  StampVisits(session.machine);
   return session.machine;
 }
 

@@ -17,6 +17,8 @@ namespace {
 // Passes from the third on measure only rows above this share of the best rate of their level.
 constexpr double kContenderShare = 1 - kMemoryTolerance;
 
+constexpr const char* kNode = ".node";  // in the key of a row of one NUMA node
+
 struct BytesProbe {
   Level level;
   cpu_kernels::Mix mix;
@@ -31,13 +33,13 @@ struct BytesProbe {
   std::string Name() const {
     auto name = fmt::format("{}.{}", mix.name, isa->name);
     if (page_size == cpu_kernels::PageSize::kSmall) name += ".small-pages";
-    if (node) name += fmt::format(".node{}", *node);
+    if (node) name += fmt::format("{}{}", kNode, *node);
     return name;
   }
 };
 
 bool Quick(const MeasureSession& session) {
-  return std::string_view(session.effort.name) == "quick";
+  return session.effort.roofs_only || std::string_view(session.effort.name) == "quick";
 }
 
 bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -199,6 +201,14 @@ void MeasureOnTeam(MeasureSession& session, const BytesProbe& probe, int threads
   session.bench = std::make_unique<CpuBench>(all);
 }
 
+// Returns the row, or null if no pass measured it: it is not wanted, or `absent` has the reason.
+const Row* FindRow(const Rows& rows, const BytesProbe& probe) {
+  const auto level = rows.bytes.find(probe.level);
+  if (level == rows.bytes.end()) return nullptr;
+  const auto row = level->second.find(probe.Name());
+  return row == level->second.end() || row->second.passes.empty() ? nullptr : &row->second;
+}
+
 int ThreadsOf(const BytesProbe& probe, int threads) {
   return probe.node ? static_cast<int>(probe.team.size()) : threads;
 }
@@ -224,7 +234,8 @@ machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& prob
 void AddBytesSteps(MeasureSession& session, int threads, int pass) {
   constexpr int kUnconditionalPasses = 2;
   for (const auto& probe : ProbesFor(session, threads)) {
-    if (pass > 0 && !probe.fully) continue;
+    const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+    if (!session.Wants(threads, key) || (pass > 0 && !probe.fully)) continue;
     auto& rows = session.rows[threads].bytes[probe.level];
     auto& row = rows[probe.Name()];
     row.work_per_iteration = BytesPerIteration(probe, ThreadsOf(probe, threads));
@@ -234,7 +245,7 @@ void AddBytesSteps(MeasureSession& session, int threads, int pass) {
                                if (pass < kUnconditionalPasses || MayBecomeRoof(row, rows))
                                  MeasureOnTeam(session, probe, threads, max_seconds, row);
                              },
-                             threads, fmt::format("{}.{}", Key(probe.level), probe.Name())});
+                             threads, key});
   }
   if (!Quick(session)) AddCurveSteps(session, threads, pass);
 }
@@ -254,17 +265,28 @@ std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads
   return std::nullopt;
 }
 
+void AddLevelRoofs(machine::CeilingSet& set) {
+  std::map<Level, machine::MeasuredMixes> roofs;
+  for (const auto& [key, ceiling] : set.mixes) {
+    const auto point = key.find('.');
+    const auto level = LevelFromKey(key.substr(0, point));
+    if (level && key.find(kNode) == std::string::npos)
+      roofs[*level].emplace(key.substr(point + 1), ceiling);
+  }
+  for (const auto& [level, mixes] : roofs) set.bytes[level] = machine::BestMix(mixes);
+}
+
 void FinishBytes(MeasureSession& session) {
   for (const auto& [threads, rows] : session.rows) {
     auto& set = session.machine.by_threads[threads];
     const auto edges = EdgesOf(session, threads);
     std::map<Level, machine::MeasuredMixes> roofs;
     for (const auto& probe : ProbesFor(session, threads)) {
-      const auto& row = rows.bytes.at(probe.level).at(probe.Name());
-      if (row.passes.empty()) continue;  // no pass succeeded: `absent` has the reason
       const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+      const auto* row = FindRow(rows, probe);
+      if (row == nullptr) continue;
       set.absent.erase(key);
-      const auto ceiling = CeilingOf(session, probe, threads, edges, row);
+      const auto ceiling = CeilingOf(session, probe, threads, edges, *row);
       set.mixes[key] = ceiling;
       if (!probe.node) roofs[probe.level].emplace(probe.Name(), ceiling);
     }

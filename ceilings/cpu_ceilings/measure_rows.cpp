@@ -37,14 +37,15 @@ Step MeasureStep(MeasureSession& session, int threads, const cpu_kernels::FlopsP
             for (int i = 0; i < bench.threads(); ++i)
               cpu_kernels::FillOperands(probe, bench.workspace(i));
             row.passes.push_back(
-                bench.Measure(probe.kernel, session.Policy(kArithmeticTolerance, max_seconds)));
+                bench.Measure(probe, session.Policy(kArithmeticTolerance, max_seconds)));
           },
           threads, probe.key};
 }
 
 // ---- another pass, and sustained rates ----
 
-constexpr double kMostSeconds = 1;  // [s] longest time of a further pass of one row
+constexpr int kEnoughAtTheLimit = 2;  // clean repetitions near the best
+constexpr double kMostSeconds = 1;    // [s] longest time of a further pass of one row
 
 // Returns the ceiling of a row of CeilingSet::flops or ::mixes, or null.
 const machine::Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
@@ -86,6 +87,16 @@ double RateAfterTenSeconds(CpuBench& bench, cpu_kernels::Kernel kernel, double p
   return best;
 }
 
+// Returns the clock [1/s] of the slowest core under the load of the row that has just run.
+std::optional<double> ClockOf(CpuBench& bench, const std::optional<cpu_kernels::LoadClock>& clock) {
+  if (!clock) return std::nullopt;
+  std::vector<double> clocks(static_cast<std::size_t>(bench.threads()));
+  bench.team().Run([&](int i) {
+    clocks[static_cast<std::size_t>(i)] = cpu_kernels::MeasureLoadClock(*clock, bench.workspace(i));
+  });
+  return std::ranges::min(clocks);
+}
+
 void MeasureSustained(MeasureSession& session, const RunningRow& running, int threads) {
   const auto& set = session.machine.by_threads.at(threads);
   const auto pipe = set.flops.find(running.row);
@@ -93,8 +104,9 @@ void MeasureSustained(MeasureSession& session, const RunningRow& running, int th
   CpuBench bench(cpu::SpreadCpus(session.cpu, threads));
   running.prepare(bench);
   const double work = running.work_per_iteration;
-  AddSustainedRate(session.machine, threads, running.row,
-                   work * RateAfterTenSeconds(bench, running.kernel, ceiling.per_second / work));
+  const auto clock = running.probe ? bench.LoadClockOf(*running.probe) : std::nullopt;
+  const double rate = work * RateAfterTenSeconds(bench, running.kernel, ceiling.per_second / work);
+  AddSustainedRate(session.machine, threads, running.row, rate, ClockOf(bench, clock));
 }
 
 RunningRow RunningPipe(const cpu_kernels::FlopsProbe& probe, int threads) {
@@ -103,7 +115,7 @@ RunningRow RunningPipe(const cpu_kernels::FlopsProbe& probe, int threads) {
             for (int i = 0; i < bench.threads(); ++i)
               cpu_kernels::FillOperands(probe, bench.workspace(i));
           },
-          probe.kernel};
+          probe.kernel, probe};
 }
 
 // Returns the rows that are roofs of their pipes, fastest first, at most Effort::sustained.
@@ -125,12 +137,24 @@ void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
   const auto& probes = session.flops_probes;
   const auto candidates = cpu_kernels::RoofCandidates(probes);
   for (const auto& probe : probes) {
-    if (!MeasuredIn(pass, session.effort.passes, candidates.contains(probe.key))) continue;
+    const bool candidate = candidates.contains(probe.key);
+    if (!session.Wants(threads, probe.key) || (session.effort.roofs_only && !candidate) ||
+        !MeasuredIn(pass, session.effort.passes, candidate))
+      continue;
     auto& row = session.rows[threads].flops[probe.key];
     row.how = cpu_kernels::How(probe);
     row.work_per_iteration = cpu_kernels::FlopsPerIteration(probe) * threads;
     session.steps.push_back(MeasureStep(session, threads, probe, row));
   }
+}
+
+machine::Ceiling FinishedFlops(const Row& row, const cpu_kernels::FlopsProbe& probe, int threads,
+                               const machine::RatePolicy& policy, double pass_tolerance,
+                               const cpu_kernels::CoreRates& core) {
+  auto ceiling = row.Finished(threads, policy, pass_tolerance);
+  cpu_kernels::JudgePerCycle(probe, ceiling, core);
+  if (row.Agreeing() >= kEnoughAtTheLimit) cpu_kernels::ValidateAtTheLimit(probe, ceiling, core);
+  return ceiling;
 }
 
 void FinishFlops(MeasureSession& session) {
@@ -144,9 +168,8 @@ void FinishFlops(MeasureSession& session) {
         if (row == rows.flops.end() || row->second.passes.empty() || !wanted(probe, threads))
           continue;
         session.machine.by_threads[threads].absent.erase(probe.key);
-        auto ceiling = row->second.Finished(threads, policy, pass_tolerance);
-        cpu_kernels::JudgePerCycle(probe, ceiling, core);
-        session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);
+        session.machine.by_threads[threads].flops[probe.key] =
+            FinishedFlops(row->second, probe, threads, policy, pass_tolerance, core);
       }
   };
   finish(1, [](const cpu_kernels::FlopsProbe&, int) { return true; });
@@ -200,7 +223,7 @@ bool RemeasureNotValidated(MeasureSession& session) {
 }
 
 void AddSustainedRate(machine::Machine& machine, int threads, const std::string& row,
-                      double per_second) {
+                      double per_second, std::optional<double> clock_hz) {
   auto& set = machine.by_threads.at(threads);
   auto& rows = set.flops.contains(row) ? set.flops : set.mixes;
   auto& ceiling = rows.at(row);
@@ -209,8 +232,16 @@ void AddSustainedRate(machine::Machine& machine, int threads, const std::string&
       fmt::format("after {:.0f} s without a pause {:.3f} of the burst, with {} threads",
                   kWatchedSeconds, ratio, threads);
   if (std::abs(ratio - 1) <= kDifference) return;
-  ceiling.sustained_per_second = per_second;
-  if (auto* roof = RoofOf(set, row)) roof->sustained_per_second = per_second;
+  for (auto* each : {RoofOf(set, row), &ceiling}) {
+    if (each == nullptr) continue;
+    if (ratio > 1) {
+      each->per_second = per_second;
+      each->ci95.reset();
+      continue;
+    }
+    each->sustained_per_second = per_second;
+    each->sustained_clock_hz = clock_hz;
+  }
 }
 
 void AddSustainedSteps(MeasureSession& session) {

@@ -135,6 +135,26 @@ machine::Rate CpuBench::Measure(cpu_kernels::Kernel kernel, const machine::RateP
       policy);
 }
 
+std::optional<cpu_kernels::LoadClock> CpuBench::LoadClockOf(const cpu_kernels::FlopsProbe& probe) {
+  return cpu_kernels::FindLoadClock(
+      probe, [&](cpu_kernels::Kernel kernel, std::int64_t iterations) {
+        return team_.Time([&](int i) { kernel(workspace(i), iterations); }).seconds;
+      });
+}
+
+machine::Rate CpuBench::Measure(const cpu_kernels::FlopsProbe& probe,
+                                const machine::RatePolicy& policy) {
+  const auto clock = LoadClockOf(probe);
+  if (!clock) return Measure(probe.kernel, policy);
+  return machine::MeasureRate(
+      [&](std::int64_t iterations) {
+        return team_.TimeWithCores(
+            [&](int i) { probe.kernel(workspace(i), iterations); },
+            [&](int i) { return cpu_kernels::MeasureLoadClock(*clock, workspace(i)); });
+      },
+      policy);
+}
+
 std::optional<double> CpuBench::IssueRate() {
   std::optional<double> rate;
   team_.Run([&](int i) {
@@ -161,6 +181,15 @@ double Row::BestRate() const {
   return best;
 }
 
+int Row::Agreeing() const {
+  int agreeing = 0;
+  const double best = BestRate();
+  for (const auto& pass : passes)
+    if (pass.clean > 0 && pass.per_second * work_per_iteration >= (1 - kArithmeticTolerance) * best)
+      agreeing += pass.agreeing;
+  return agreeing;
+}
+
 std::optional<double> Row::Drift() const {
   std::optional<double> slowest, fastest;
   for (const auto& pass : passes) {
@@ -174,9 +203,13 @@ std::optional<double> Row::Drift() const {
 
 machine::Ceiling Row::Finished(int threads, const machine::RatePolicy& policy,
                                double pass_tolerance) const {
-  auto ceiling = machine::CeilingFrom(machine::MergePasses(passes, policy, pass_tolerance),
-                                      work_per_iteration, threads, how);
+  const auto merged = machine::MergePasses(passes, policy, pass_tolerance);
+  auto ceiling = machine::CeilingFrom(merged, work_per_iteration, threads, how);
   ceiling.validation.result = result;
+  ceiling.visits = {{.per_second = ceiling.per_second,
+                     .clean = merged.clean,
+                     .clock_hz = ceiling.clock_hz,
+                     .per_cycle = ceiling.validation.per_cycle}};
   ceiling.validation.drift = Drift();
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
   if (reason) machine::AddUnboundedReason(ceiling, reason->text);

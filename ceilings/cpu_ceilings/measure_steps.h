@@ -17,6 +17,8 @@
 #include "ceilings/cpu_ceilings/working_sets.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
+#include "ceilings/cpu_kernels/flops_validation.h"
+#include "ceilings/cpu_kernels/load_clock.h"
 #include "ceilings/machine/machine.h"
 #include "ceilings/machine/rate.h"
 #include "counters/base/error.h"
@@ -55,6 +57,7 @@ struct Effort {
   double again_seconds;         // [s] for RemeasureNotValidated
   int sustained;                // number of pipes that run for 10 s
   bool sustained_dram = false;  // also runs DRAM's roof for 10 s
+  bool roofs_only = false;      // no rows for comparison, no curves
 
   machine::RatePolicy Policy(double tolerance) const;
   // Returns the time [s] of a row in one pass, with about three repetitions to calibrate.
@@ -74,6 +77,11 @@ class CpuBench {
 
   // Measures the kernel's rate on all threads and, after each repetition, the clock of the cores.
   machine::Rate Measure(cpu_kernels::Kernel kernel, const machine::RatePolicy& policy);
+  // The same for an arithmetic kernel on the operands in the workspaces; the clock is read under
+  // the kernel's load, if it has a clock kernel that counts cycles here.
+  machine::Rate Measure(const cpu_kernels::FlopsProbe& probe, const machine::RatePolicy& policy);
+  // Returns the clock kernel of the probe for this team (FindLoadClock).
+  std::optional<cpu_kernels::LoadClock> LoadClockOf(const cpu_kernels::FlopsProbe& probe);
   // Returns the issue rate [1/cycle] of the first thread's core, if it can be measured
   // (counters/cpu/clocks.h). The other threads sleep meanwhile.
   std::optional<double> IssueRate();
@@ -105,12 +113,19 @@ struct Row {
 
   // Returns the rate [flop/s] or [byte/s] of the best pass, or 0 if there is no pass.
   double BestRate() const;
+  // Returns the clean repetitions of all passes that agree with the best pass.
+  int Agreeing() const;
   // Returns Validation::drift [1], or nothing if there are fewer than two clean passes.
   std::optional<double> Drift() const;
   // Merges the passes into a ceiling. `pass_tolerance` is the `tolerance` of MergePasses.
   machine::Ceiling Finished(int threads, const machine::RatePolicy& policy,
                             double pass_tolerance = kPassTolerance) const;
 };
+
+// Converts an arithmetic row to a ceiling and judges its operations per cycle. Pure.
+machine::Ceiling FinishedFlops(const Row& row, const cpu_kernels::FlopsProbe& probe, int threads,
+                               const machine::RatePolicy& policy, double pass_tolerance,
+                               const cpu_kernels::CoreRates& core);
 
 struct Rows {
   std::map<std::string, Row> flops;                   // by pipe key
@@ -129,12 +144,15 @@ struct MeasureSession {
   std::map<int, WorkingSets> sets = {};
   // True if the system reports no cache sizes and a bandwidth sweep found those in the topology.
   bool caches_found = false;
+  // Returns whether to measure the row (key in CeilingSet::flops or ::mixes); empty: all rows.
+  std::function<bool(int threads, const std::string& row)> wanted = {};
   // Arithmetic kernels in the order of their tables; memory kernels with the widest vectors first.
   std::vector<cpu_kernels::FlopsProbe> flops_probes = cpu_kernels::FlopsProbesFor(cpu.features);
   std::vector<const cpu_kernels::BytesIsa*> bytes_isas = cpu_kernels::BytesIsasFor(cpu.features);
 
   machine::RatePolicy Policy(double tolerance, double max_seconds) const;
   WorkingSets SetsOf(const std::vector<int>& cpus) const;
+  bool Wants(int threads, const std::string& row) const { return !wanted || wanted(threads, row); }
 };
 
 // Runs the step for about `max_seconds`. Writes the text of an exception to CeilingSet::absent;
@@ -147,6 +165,7 @@ struct RunningRow {
   double work_per_iteration = 0;           // [flop] or [byte] of all threads
   std::function<void(CpuBench&)> prepare;  // writes the operands or allocates the arrays
   cpu_kernels::Kernel kernel = nullptr;
+  std::optional<cpu_kernels::FlopsProbe> probe = {};  // of arithmetic, whose clock can be read
 };
 
 // ---- arithmetic: FLOP/s of each pipe and instruction set ----
@@ -165,6 +184,9 @@ void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops);
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 // Converts the measured memory rows into ceilings. The best row of each level becomes its roof.
 void FinishBytes(MeasureSession& session);
+// Sets the roof of each level of which the set has mixes: the best of them, without those of a
+// single NUMA node. Pure.
+void AddLevelRoofs(machine::CeilingSet& set);
 // Returns the row that became DRAM's roof, on arrays of the same size, if there is one.
 std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads);
 
@@ -199,10 +221,11 @@ const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string
 // in a thorough measurement all pipes and DRAM.
 void AddSustainedSteps(MeasureSession& session);
 // Writes to CeilingSet::sustained the ratio of `per_second` [flop/s] or [byte/s], a row's rate
-// after 10 s, to its burst rate. Sets sustained_per_second of the row and its roof if the rates
-// differ by more than 3 %. Pure.
+// after 10 s, to its burst rate. If it is more than 3 % lower, sets sustained_per_second and
+// sustained_clock_hz (`clock_hz` [1/s]) of the row and its roof; if it is more than 3 % higher, it
+// replaces their burst rate, which was too low. Pure.
 void AddSustainedRate(machine::Machine& machine, int threads, const std::string& row,
-                      double per_second);
+                      double per_second, std::optional<double> clock_hz = std::nullopt);
 
 // ---- overheads: costs of a call beside its arithmetic and its memory traffic ----
 

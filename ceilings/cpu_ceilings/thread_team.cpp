@@ -52,8 +52,9 @@ struct ThreadTeam::State {
   std::mutex mutex;
   std::condition_variable changed;
   const std::function<void(int)>* task = nullptr;
-  std::uint64_t round = 0;  // number of tasks so far
-  int running = 0;          // threads that have not finished this round
+  const std::function<double(int)>* clock = nullptr;  // null: the clock without a load
+  std::uint64_t round = 0;                            // number of tasks so far
+  int running = 0;                                    // threads that have not finished this round
   bool stop = false;
   std::unique_ptr<cpu::TeamLook> before, after;  // null: cores are not measured
   std::atomic<int> awake{0}, ready{0};  // threads that reached the two barriers of this round
@@ -84,8 +85,10 @@ void ThreadTeam::State::RunTask(int index, int team_size) {
   const auto delay_after = cpu::ThreadRunDelay();
   if (delay_before && delay_after) stamp.run_delay = *delay_after - *delay_before;
   if (!after) return;
+  // The load must not pause before its clock is read.
+  if (clock != nullptr && !stamp.error) stamp.clock_hz = (*clock)(index);
   after->Measure(index);
-  stamp.clock_hz = cpu::MeasureCoreClock();
+  if (clock == nullptr) stamp.clock_hz = cpu::MeasureCoreClock();
 }
 
 void ThreadTeam::State::Work(int index, int cpu, int team_size) {
@@ -165,13 +168,16 @@ machine::TeamTime ThreadTeam::Time(const std::function<void(int)>& task) {
   return LastTime();
 }
 
-machine::TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
+machine::TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task,
+                                            const std::function<double(int)>& clock) {
   // The threads sleep now and see these writes when they wake under the mutex.
   state_->before = std::make_unique<cpu::TeamLook>(size());
   state_->after = std::make_unique<cpu::TeamLook>(size());
+  state_->clock = clock ? &clock : nullptr;
   const auto reset = [](State* state) {
     state->before.reset();
     state->after.reset();
+    state->clock = nullptr;
   };
   const std::unique_ptr<State, decltype(reset)> end(state_.get());
   Run(task);

@@ -37,6 +37,15 @@ enum class Issue {
 inline constexpr std::size_t kFirstOperand = 0, kSecondOperand = 2048;
 inline constexpr std::size_t kTileBytes = 1024;
 
+// A kernel's loop with a chain of dependent multiplications beside it (load_clock.h).
+struct ClockKernel {
+  int multiplications;  // of kCyclesPerMultiplication each, per iteration
+  Kernel kernel;
+};
+// [cycle] Latency of an integer multiplication of 32 bits: Intel's cores since 2008, AMD's since
+// 2017 (Fog, Instruction tables).
+inline constexpr double kCyclesPerMultiplication = 3;
+
 struct FlopsProbe {
   std::string key;           // pipe key with its instruction set: "fp32.vector.avx2"
   std::string instructions;  // instructions of one step: "vfmadd213ps zmm"
@@ -47,6 +56,7 @@ struct FlopsProbe {
   int accumulators;          // independent; an iteration does `sweeps` steps on each
   int sweeps;
   Kernel kernel;
+  std::vector<ClockKernel> clocks = {};  // by rising multiplications; empty: none
 };
 
 // Return the size [byte] of one element of the operands and of the accumulators.

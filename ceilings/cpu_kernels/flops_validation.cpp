@@ -10,6 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 #include "ceilings/machine/ceiling.h"
@@ -48,15 +49,19 @@ struct KnownCore {
 };
 
 constexpr std::optional<double> kUnknown;
+constexpr double kGoldenCovePairs = 1.36;  // [1/cycle] 0.907 of 1.5
 constexpr KnownCore kCores[] = {
-    {"AuthenticAMD", 25, 0x10, 0x1f, {2, 1, 2, 1}},           // Genoa
-    {"AuthenticAMD", 25, 0x60, 0x7f, {2, 1, 2, 1}},           // Raphael, Phoenix
-    {"AuthenticAMD", 25, 0xa0, 0xaf, {2, 1, 2, 1}},           // Bergamo, Siena
-    {"AuthenticAMD", 26, 0x00, 0x1f, {2, 2, 2, 2}},           // Turin
-    {"GenuineIntel", 6, 85, 85, {2, kUnknown, 1, kUnknown}},  // Skylake-SP to Cooper Lake
-    {"GenuineIntel", 6, 143, 143, {2, 2, kUnknown, kUnknown}},
+    {"AuthenticAMD", 23, 0x30, 0x7f, {2, kUnknown, 2, kUnknown}},  // Zen 2
+    {"AuthenticAMD", 25, 0x00, 0x0f, {2, kUnknown, 2, kUnknown}},  // Milan
+    {"AuthenticAMD", 25, 0x20, 0x5f, {2, kUnknown, 2, kUnknown}},  // Vermeer, Cezanne
+    {"AuthenticAMD", 25, 0x10, 0x1f, {2, 1, 2, 1}},                // Genoa
+    {"AuthenticAMD", 25, 0x60, 0x7f, {2, 1, 2, 1}},                // Raphael, Phoenix
+    {"AuthenticAMD", 25, 0xa0, 0xaf, {2, 1, 2, 1}},                // Bergamo, Siena
+    {"AuthenticAMD", 26, 0x00, 0x1f, {2, 2, 2, 2}},                // Turin
+    {"GenuineIntel", 6, 85, 85, {2, kUnknown, 1, kUnknown}},       // Skylake-SP to Cooper Lake
+    {"GenuineIntel", 6, 143, 143, {2, 2, kGoldenCovePairs, kUnknown}},
     {"GenuineIntel", 6, 173, 174, {2, 2, kUnknown, kUnknown}},
-    {"GenuineIntel", 6, 207, 207, {2, 2, kUnknown, kUnknown}},
+    {"GenuineIntel", 6, 207, 207, {2, 2, kGoldenCovePairs, kUnknown}},
 };
 
 }  // namespace
@@ -90,14 +95,29 @@ void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const Cor
   const double nearest = *std::ranges::min_element(
       admissible, [&](double a, double b) { return distance(a) < distance(b); });
   ceiling.validation.per_cycle_expected = nearest;
+  if (!ceiling.visits.empty()) ceiling.visits.back().per_cycle_expected = nearest;
   const double tolerance = PerCycleTolerance(probe.issue);
   if (distance(nearest) <= tolerance) return;
   machine::AddReason(
       ceiling,
       fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, but {} allows {:.4g} within "
-                  "{:.0f} %: another program used the core, or the kernel does other work",
+                  "{:.0f} %: something held the core's units back, or the clock was another one "
+                  "while the kernel ran",
                   measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
                   fmt::join(admissible, ", "), 100 * tolerance));
+}
+
+void ValidateAtTheLimit(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core) {
+  const auto admissible = AdmissibleStepsPerCycle(probe, core);
+  const auto& [per_cycle, expected] =
+      std::tie(ceiling.validation.per_cycle, ceiling.validation.per_cycle_expected);
+  if (ceiling.IsValidated() || ceiling.unbounded || admissible.empty() || !per_cycle || !expected ||
+      *expected != admissible.back() * FlopsPerStep(probe) ||
+      std::abs(*per_cycle / *expected - 1) > PerCycleTolerance(probe.issue))
+    return;
+  ceiling.status = machine::CeilingStatus::kValidated;
+  ceiling.reasons.clear();
+  ceiling.how += "; as many operations per cycle as the core can start";
 }
 
 bool IsConfirmedPerCycle(const FlopsProbe& probe, int threads,

@@ -30,11 +30,13 @@ struct CoreRates {
 };
 
 // Returns the rates for the CPU's vendor, family and model; all are absent for unknown CPUs.
-// Sources: AMD Software Optimization Guides for Zen 4 (57647) and Zen 5 (58455): two multipliers
-// and two adders, of 256 bit in Zen 4 and 512 bit in Zen 5 servers (confirmed on family 26 model
-// 2). Intel Optimization Reference Manual (248966): two units of 256 bit since Haswell (confirmed
-// on family 6 model 85, whose products differ at 512 bit), two of 512 bit in Sapphire, Emerald and
-// Granite Rapids.
+// Sources: AMD Software Optimization Guides for Zen 2 (56305), Zen 3 (56665), Zen 4 (57647) and
+// Zen 5 (58455): two multipliers and two adders, of 256 bit up to Zen 4 and 512 bit in Zen 5
+// servers (confirmed on family 25 model 1 and family 26 model 2). Intel Optimization Reference
+// Manual (248966): two units of 256 bit since Haswell (confirmed on family 6 model 85, whose
+// products differ at 512 bit), two of 512 bit in Sapphire, Emerald and Granite Rapids. Their
+// multiply and add pairs share three ports, of which Golden Cove's scheduler used 0.905 to 0.909 in
+// every measurement (family 6 model 207, SSE and AVX).
 CoreRates RatesOf(const cpu::Cpu& cpu);
 
 // Returns the possible rates [step/cycle] of the kernel on one core, ascending: the known rate in
@@ -44,9 +46,16 @@ std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreR
 
 // Compares validation.per_cycle with the nearest admissible value (AdmissibleStepsPerCycle) within
 // 3 %, or 4 % for steps of three instructions, which never use their ports perfectly. Sets
-// per_cycle_expected. Adds a reason if the values differ. Returns at once if the clock was not
-// measured.
+// per_cycle_expected, also of the ceiling's own visit. Adds a reason if the values differ. Returns
+// at once if the clock was not measured.
 void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core = {});
+
+// Validates a ceiling whose operations per cycle are the highest that any core allows
+// (AdmissibleStepsPerCycle) within the tolerance of JudgePerCycle: no interference lowered its rate
+// by more, so that few clean repetitions suffice. Call it after JudgePerCycle, for ceilings with at
+// least two clean repetitions that agree. A kernel whose result was wrong stays not validated.
+void ValidateAtTheLimit(const FlopsProbe& probe, machine::Ceiling& ceiling,
+                        const CoreRates& core = {});
 
 // Returns true if the measured flop per cycle of the row with `threads` threads needs no second,
 // agreeing pass. That is so if it is the highest admissible value, which a slowed machine cannot

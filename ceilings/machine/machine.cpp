@@ -39,6 +39,11 @@ constexpr ValidationNumber kValidationNumbers[] = {
     {"per_cycle", &Validation::per_cycle},
     {"per_cycle_expected", &Validation::per_cycle_expected}};
 
+constexpr std::pair<const char*, std::optional<double> Visit::*> kVisitNumbers[] = {
+    {"clock_hz", &Visit::clock_hz},
+    {"per_cycle", &Visit::per_cycle},
+    {"per_cycle_expected", &Visit::per_cycle_expected}};
+
 // The text members of CeilingSet and their keys in JSON.
 constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::*> kSetTexts[] = {
     {"absent", &CeilingSet::absent},
@@ -53,6 +58,14 @@ json ValidationToJson(const Validation& validation) {
   return result;
 }
 
+json VisitToJson(const Visit& visit) {
+  json result = {{"at", visit.at}, {"per_second", visit.per_second}, {"clean", visit.clean}};
+  for (const auto& [key, member] : kVisitNumbers)
+    if (visit.*member) result[key] = *(visit.*member);
+  if (visit.validated) result["proved"] = true;
+  return result;
+}
+
 json CeilingToJson(const Ceiling& ceiling) {
   json result = {{"per_second", ceiling.per_second},
                  {"threads", ceiling.threads},
@@ -61,12 +74,14 @@ json CeilingToJson(const Ceiling& ceiling) {
   if (ceiling.ci95) result["ci95"] = {ceiling.ci95->first, ceiling.ci95->second};
   if (ceiling.clock_hz) result["clock_hz"] = *ceiling.clock_hz;
   if (ceiling.sustained_per_second) result["sustained_per_second"] = *ceiling.sustained_per_second;
+  if (ceiling.sustained_clock_hz) result["sustained_clock_hz"] = *ceiling.sustained_clock_hz;
   if (ceiling.moved_per_named) result["moved_per_named"] = *ceiling.moved_per_named;
   if (ceiling.IsSpecified()) result["given"] = true;
   if (ceiling.unbounded) result["unbounded"] = true;
   if (!ceiling.mix.empty()) result["mix"] = ceiling.mix;
   if (!ceiling.reasons.empty()) result["reasons"] = ceiling.reasons;
   if (ceiling.validation != Validation()) result["proof"] = ValidationToJson(ceiling.validation);
+  for (const auto& visit : ceiling.visits) result["visits"].push_back(VisitToJson(visit));
   return result;
 }
 
@@ -205,6 +220,16 @@ std::pair<double, double> Interval(const JsonReader& at, const char* key) {
   return ends;
 }
 
+Visit VisitFrom(const JsonReader& at) {
+  Visit visit;
+  visit.at = at.Text("at");
+  visit.per_second = at.Positive("per_second");
+  visit.clean = static_cast<int>(at.NotNegative("clean"));
+  for (const auto& [key, member] : kVisitNumbers) visit.*member = at.OptionalPositive(key);
+  visit.validated = at.Has("proved") && at.Flag("proved");
+  return visit;
+}
+
 Ceiling CeilingFrom(const JsonReader& at) {
   Ceiling ceiling;
   ceiling.per_second = at.Positive("per_second");
@@ -220,11 +245,14 @@ Ceiling CeilingFrom(const JsonReader& at) {
   if (at.Has("ci95")) ceiling.ci95 = Interval(at, "ci95");
   ceiling.clock_hz = at.OptionalPositive("clock_hz");
   ceiling.sustained_per_second = at.OptionalPositive("sustained_per_second");
+  ceiling.sustained_clock_hz = at.OptionalPositive("sustained_clock_hz");
   ceiling.moved_per_named = at.OptionalPositive("moved_per_named");
   ceiling.unbounded = at.Has("unbounded") && at.Flag("unbounded");
   if (at.Has("reasons")) ceiling.reasons = at.Texts("reasons");
   if (at.Has("reason")) ceiling.reasons = Schema1Reasons(at.Text("reason"));
   if (at.Has("proof")) ceiling.validation = ValidationFrom(at.Object("proof"));
+  for (std::size_t i = 0; at.Has("visits") && i < at.Array("visits").size(); ++i)
+    ceiling.visits.push_back(VisitFrom(at.Item("visits", i)));
   return ceiling;
 }
 

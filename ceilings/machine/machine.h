@@ -27,6 +27,19 @@ struct Validation {
   bool operator==(const Validation&) const = default;
 };
 
+// One measurement of a row, among several at different times.
+struct Visit {
+  std::string at;                            // ISO 8601, UTC
+  double per_second = 0;                     // [flop/s] or [byte/s]
+  int clean = 0;                             // repetitions that no other program disturbed
+  std::optional<double> clock_hz;            // [1/s]
+  std::optional<double> per_cycle;           // as in Validation
+  std::optional<double> per_cycle_expected;  // as in Validation
+  bool validated = false;                    // by this measurement alone
+
+  bool operator==(const Visit&) const = default;
+};
+
 enum class CeilingStatus {
   kValidated,     // measured, and all checks passed
   kNotValidated,  // measured, and a check failed: Ceiling::reasons names it
@@ -39,19 +52,23 @@ struct Ceiling {
   // [the same] Rate after 10 s without a pause. Absent if it equals the burst `per_second` within 3
   // % or was not measured.
   std::optional<double> sustained_per_second;
+  std::optional<double> sustained_clock_hz;  // [1/s] core clock at the end of these 10 s
   // [1] Bytes that the memory level moves (modelled, with write-allocate) divided by the bytes that
   // the program accesses, which `per_second` counts. Absent for L1 and for arithmetic.
   std::optional<double> moved_per_named;
-  int threads = 1;                 // threads that ran the kernel together
-  std::string how;                 // kernel, ISA, working set, statistic
-  std::string mix;                 // best mix of a level's roof ("copy.avx2"); "" for others
-  std::optional<double> clock_hz;  // [1/s] core clock during the kernel
+  int threads = 1;  // threads that ran the kernel together
+  std::string how;  // kernel, ISA, working set, statistic
+  std::string mix;  // best mix of a level's roof ("copy.avx2"); "" for others
+  // [1/s] Core clock: of arithmetic under the kernel's own load where that can be read, otherwise
+  // right after it.
+  std::optional<double> clock_hz;
   CeilingStatus status = CeilingStatus::kNotValidated;
   // The rate may be wrong by any factor: the kernel did not do the counted work, or its arrays were
   // in another memory level. Only set if the ceiling is not validated.
   bool unbounded = false;
   std::vector<std::string> reasons;  // why the ceiling is not validated
   Validation validation;
+  std::vector<Visit> visits;  // of this machine, in the order of time; see visits.h
 
   bool IsValidated() const { return status == CeilingStatus::kValidated; }
   bool IsSpecified() const { return status == CeilingStatus::kSpecified; }
@@ -101,7 +118,9 @@ struct CeilingSet {
   cpu::TeamState best_state;                // best state of the cores (issue rate, round trip)
   std::vector<SweepPoint> sweep;            // bandwidth of loads, by rising working set
   std::map<Level, std::vector<RidgePoint>> ridges;  // by rising intensity
-  std::string effort;  // "quick", "full" or "thorough"; "" for sets that dlroof did not measure
+  // "quick", "roofs" (the roofs that a run needed), "full" or "thorough"; "" for sets that dlroof
+  // did not measure
+  std::string effort;
   std::map<std::string, std::string> absent;  // row, level or overhead -> why it was not measured
   std::map<std::string, std::string> costs_how;  // "launch" or overhead -> how it was measured
   std::map<std::string, std::string> sustained;  // row -> text: rate after 10 s / burst rate

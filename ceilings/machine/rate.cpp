@@ -25,6 +25,8 @@ constexpr double kFirstPause = 2e-3;    // [s] after a noisy repetition; doubled
 constexpr int kMostRecalibrations = 5;  // then the time is independent of the iterations
 constexpr double kLeastSeconds = 1e-9;  // a shorter time means that the clock did not advance
 constexpr double kMostGrowth = 10;      // [1] iterations of one calibration step / of the last
+constexpr int kPatience = 8;            // repetitions before shorter ones are tried
+constexpr double kCleanShare = 0.5;     // [1] clean repetitions below which they are
 constexpr int kAgreeing = 3;  // clean rates, with the best itself, that must be close to the best
 
 double PerSecond(const RateRepetition& repetition) {
@@ -75,15 +77,18 @@ std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
   return std::nullopt;
 }
 
-// Sets the median clock of the repetitions near the best; others may have had another clock.
+// Sets the clock of the repetitions near the best; others may have had another clock. A disturbed
+// reading is too low, which the median of few readings may be.
 void AddClock(const RatePolicy& policy, Rate& rate) {
+  constexpr std::size_t kFewReadings = 5;
   std::vector<double> clocks;
   for (const auto* repetitions : {&rate.evidence.single, &rate.evidence.doubled})
     for (const auto& repetition : *repetitions)
       if (repetition.time.clock_hz && IsClean(repetition, policy) &&
           PerSecond(repetition) >= rate.per_second * (1 - policy.tolerance))
         clocks.push_back(*repetition.time.clock_hz);
-  if (!clocks.empty()) rate.clock_hz = Median(std::move(clocks));
+  if (clocks.empty()) return;
+  rate.clock_hz = clocks.size() < kFewReadings ? Best(clocks) : Median(std::move(clocks));
 }
 
 Rate BestNoisy(const RateEvidence& evidence) {
@@ -174,6 +179,8 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   if (!clean_single.empty() && !clean_doubled.empty())
     rate.doubling = TimeRatio(clean_single, clean_doubled);
   AddClock(policy, rate);
+  rate.agreeing = static_cast<int>(std::ranges::count_if(
+      all, [&](double each) { return each >= rate.per_second * (1 - policy.tolerance); }));
   rate.reason = NotValidatedReason(clean_single, clean_doubled, all, policy);
   rate.clean = static_cast<int>(all.size());
   rate.total = static_cast<int>(single.size() + doubled.size());
@@ -209,10 +216,13 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
   int recalibrations = 0;
   RateEvidence evidence;
   auto& [single, doubled] = evidence;
-  double pause = kFirstPause;
+  double pause = kFirstPause, wanted = policy.repetition_seconds;
+  int made = 0, clean = 0;  // since the last change of `wanted`
   const auto repeat = [&](std::int64_t n, std::vector<RateRepetition>& into) {
     into.push_back({n, kernel(n)});
+    ++made;
     if (IsClean(into.back(), policy)) {
+      ++clean;
       pause = kFirstPause;
       return;
     }
@@ -226,11 +236,11 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     repeat(2 * iterations, doubled);
     const bool time_is_up = policy.now() - begin >= policy.max_seconds;
     const double fastest = Fastest(single);
-    const bool too_short = fastest < policy.repetition_seconds / 2;
+    const bool too_short = fastest < wanted / 2;
     if (too_short && recalibrations < (time_is_up ? 1 : kMostRecalibrations)) {
       ++recalibrations;
       // When time is up, limits the growth: a clock that shows too little time would ask for hours.
-      const double factor = policy.repetition_seconds / fastest;
+      const double factor = wanted / fastest;
       iterations = Scaled(iterations, time_is_up ? std::min(factor, kMostGrowth) : factor);
       single.clear();
       doubled.clear();
@@ -238,6 +248,12 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     }
     auto rate = JudgeRate(evidence, policy);
     if (rate.IsValidated() || time_is_up) return rate;
+    if (made >= kPatience && clean < kCleanShare * made &&
+        wanted / 2 >= policy.least_repetition_seconds) {
+      wanted /= 2;
+      iterations = std::max<std::int64_t>(1, iterations / 2);
+      made = clean = 0;
+    }
   }
 }
 

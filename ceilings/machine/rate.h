@@ -40,17 +40,19 @@ struct TeamTime {
   double seconds = 0;                   // [s] from the first start to the last end, steady clock
   std::optional<double> wait_fraction;  // [1] longest wait of a thread for a CPU (/proc schedstat)
                                         // divided by `seconds`; absent if not reported
-  std::optional<double> clock_hz;       // [1/s] clock of the slowest core right after the task
+  std::optional<double> clock_hz;       // [1/s] clock of the slowest core, under the task's load or
+                                        // right after it
   std::optional<double> core_share;     // [1] lowest share of a core's issue slots that a thread
                                         // got right before and after the task (clocks.h)
 };
 
 // When MeasureRate stops and when it accepts a rate.
 struct RatePolicy {
-  double repetition_seconds = 3e-3;   // [s] of one repetition: shorter than a time slice
-  int repetitions = 12;               // clean repetitions needed
-  int doubled = 6;                    // clean repetitions needed with twice the work
-  double max_seconds = 3;             // [s] by `now`; then the repetitions so far are judged
+  double repetition_seconds = 3e-3;        // [s] of one repetition: shorter than a time slice
+  int repetitions = 12;                    // clean repetitions needed
+  int doubled = 6;                         // clean repetitions needed with twice the work
+  double least_repetition_seconds = 7e-4;  // [s] of repetitions on a busy machine
+  double max_seconds = 3;                  // [s] by `now`; then the repetitions so far are judged
   double tolerance = 0.02;            // [1] allowed error of the doubled time and of the best rates
   double max_wait_fraction = 0.005;   // [1] above this TeamTime::wait_fraction it is noisy
   std::function<void(double)> sleep;  // called with [s] after a noisy repetition; may be empty
@@ -79,9 +81,11 @@ struct Rate {
   std::optional<Reason> reason;                   // why the rate is not validated
   std::optional<double> doubling;  // [1] time of twice the work / time of the work; ideal: 2
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean repetitions
-  std::optional<double> clock_hz;  // [1/s] median clock of the clean repetitions near the best
-  int clean = 0, total = 0;        // numbers of clean and of all repetitions
-  bool waits_known = true;         // true if the system reports waits for a CPU
+  // [1/s] Median clock of the clean repetitions near the best; of fewer than five the highest.
+  std::optional<double> clock_hz;
+  int agreeing = 0;          // clean repetitions within the tolerance of the best
+  int clean = 0, total = 0;  // numbers of clean and of all repetitions
+  bool waits_known = true;   // true if the system reports waits for a CPU
   RateEvidence evidence;
 
   bool IsValidated() const { return !reason; }
@@ -90,7 +94,7 @@ struct Rate {
 // Returns the best clean rate and validates it by three conditions: there are enough clean
 // repetitions with single and with doubled work; the doubled work took twice the time within the
 // tolerance (best or median times); three clean rates are within the tolerance of the best. The
-// clock is the median of repetitions near the best. Without a clean repetition returns the best
+// clock is that of repetitions near the best. Without a clean repetition returns the best
 // noisy rate, not validated. Throws std::invalid_argument if there are no repetitions.
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
@@ -104,8 +108,9 @@ Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, doub
 using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the rate is
-// validated or max_seconds have passed. Throws Unsupported if by then the time that the kernel
-// returns is still 0.
+// validated or max_seconds have passed. If most repetitions are noisy, continues with shorter ones,
+// which fit between the time slices of other programs. Throws Unsupported if by then the time that
+// the kernel returns is still 0.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof::machine

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/visits.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -28,6 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
+
+constexpr const char* kRoofsEffort = "roofs";
 
 // Returns true if there are ceilings for `threads`, not from a quick measurement unless `quick`.
 bool HasCeilings(const machine::Machine& machine, int threads, bool quick) {
@@ -153,6 +157,12 @@ machine::Machine FromFile(const MachineSource& source, const MachineOptions& opt
   return machine;
 }
 
+void Store(const MachineSource& source, const machine::Machine& machine, std::ostream& log) {
+  auto stored = machine;
+  stored.facts.erase("live_check");  // it describes this run only
+  ToCache(source, stored, log);
+}
+
 machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
                                      std::ostream& log) {
   const bool anew = options.remeasure || options.thorough;
@@ -175,10 +185,140 @@ machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineO
     log << "The measurement was ended early: its ceilings are not cached for the next run.\n";
     return machine;
   }
-  auto stored = machine;
-  stored.facts.erase("live_check");  // it describes this run only
-  ToCache(source, stored, log);
+  Store(source, machine, log);
   return machine;
+}
+
+// ---- machines whose measurements join ----
+
+// Returns whether the system's parts that may change rates are those of `machine`.
+bool SameSystem(const machine::Machine& machine, const machine::Machine& here) {
+  return std::ranges::all_of(
+      std::array{cpu_ceilings::kKernelFact, cpu_ceilings::kMicrocodeFact}, [&](const char* fact) {
+        const auto then = machine.facts.find(fact), now = here.facts.find(fact);
+        return then == machine.facts.end() || now == here.facts.end() ||
+               then->second == now->second;
+      });
+}
+
+// Returns the machine with the evidence of both measurements.
+machine::Machine Joined(std::optional<machine::Machine> stored, const machine::Machine& now,
+                        std::optional<int> cores) {
+  if (!stored) return now;
+  auto machine = std::move(*stored);
+  for (const auto& [threads, set] : now.by_threads) {
+    const auto known = machine.by_threads.find(threads);
+    if (known == machine.by_threads.end())
+      machine.by_threads[threads] = set;
+    else
+      known->second = machine::Learned(known->second, set);
+  }
+  for (const auto& [key, text] : now.facts) machine.facts[key] = text;
+  if (now.issue_rate)
+    machine.issue_rate = std::max(machine.issue_rate.value_or(*now.issue_rate), *now.issue_rate);
+  machine.measured_at = now.measured_at;
+  cpu_ceilings::AddRoofs(machine, cores);
+  return machine;
+}
+
+// Returns whether the set has all that the options ask for.
+bool Covers(const machine::CeilingSet* set, const MachineOptions& options,
+            const std::set<std::string>& pipes) {
+  if (set == nullptr) return false;
+  if (set->effort == "quick") return options.quick;
+  if (set->effort != kRoofsEffort) return true;
+  return options.needs && std::ranges::all_of(pipes, [&](const std::string& pipe) {
+           return set->flops.contains(pipe);
+         });
+}
+
+// Returns the pipes that the run needs and the machine has.
+std::set<std::string> NeededPipes(const MachineSource& source, const MachineOptions& options) {
+  if (!options.needs || options.needs->empty()) return source.pipes;
+  std::set<std::string> pipes;
+  std::ranges::set_intersection(source.pipes, *options.needs, std::inserter(pipes, pipes.end()));
+  return pipes;
+}
+
+// Returns the ceiling of the row (key of CeilingSet::flops or ::mixes), or null.
+const machine::Ceiling* RowOf(const machine::Machine& machine, int threads,
+                              const std::string& row) {
+  const auto* set = machine::ForThreads(machine, threads);
+  if (set == nullptr) return nullptr;
+  for (const auto* rows : {&set->flops, &set->mixes})
+    if (const auto found = rows->find(row); found != rows->end()) return &found->second;
+  return nullptr;
+}
+
+SpotCheck CheckOf(const std::string& row, int threads, const machine::Ceiling& stored,
+                  const machine::Ceiling& now) {
+  const bool memory = LevelFromKey(row.substr(0, row.find('.'))).has_value();
+  return {.row = fmt::format("{} with {} threads", row, threads),
+          .stored = stored,
+          .per_second = now.per_second,
+          .clean = !now.visits.empty() && now.visits.back().clean > 0,
+          .tolerance = memory ? cpu_ceilings::kPassTolerance : machine::kArithmeticAgreement,
+          .drift = memory ? AllowedDrift(stored) : 0};
+}
+
+// Makes another visit and joins it. Writes facts["live_check"]. Returns whether a validated ceiling
+// was exceeded.
+bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, machine::Machine& machine,
+                std::ostream& log) {
+  const auto now = source.visit(rows);
+  bool exceeded = false;
+  std::vector<std::string> sentences;
+  for (const auto& [threads, keys] : rows)
+    for (const auto& row : keys) {
+      const auto *stored = RowOf(machine, threads, row), *seen = RowOf(now, threads, row);
+      if (stored == nullptr || seen == nullptr || !stored->IsValidated()) continue;
+      const auto check = CheckOf(row, threads, *stored, *seen);
+      sentences.push_back(Sentence(check));
+      const auto verdict = Judge(check);
+      if (verdict == SpotVerdict::kFaster || verdict == SpotVerdict::kSlower)
+        log << sentences.back() << ".\n";
+      exceeded = exceeded || (verdict == SpotVerdict::kFaster && check.clean);
+    }
+  machine = Joined(std::move(machine), now, source.cores);
+  if (!sentences.empty())
+    machine.facts["live_check"] = fmt::format("{}", fmt::join(sentences, "; "));
+  return exceeded;
+}
+
+machine::Machine LearnedMachine(const MachineSource& source, const MachineOptions& options,
+                                std::ostream& log) {
+  auto cached = FromCache(source, log);
+  if (cached && !SameSystem(*cached, source.described)) {
+    log << "Kernel or microcode have changed: the ceilings are measured again.\n";
+    cached.reset();
+  }
+  const bool anew = options.remeasure || options.thorough;
+  const auto pipes = NeededPipes(source, options);
+  std::vector<int> missing;
+  for (const int threads : source.threads)
+    if (anew || !cached || !Covers(machine::ForThreads(*cached, threads), options, pipes))
+      missing.push_back(threads);
+  bool changed = false;
+  if (cached && missing.empty() && options.live_check && source.visit) {
+    const auto rows = RowsToVisit(*cached, source.threads, pipes);
+    changed = !rows.empty();
+    if (changed && VisitAgain(source, rows, *cached, log)) missing = source.threads;
+  }
+  if (!missing.empty()) {
+    const bool roofs = options.needs && !anew;
+    log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
+                       fmt::join(missing, " and "),
+                       options.quick ? ", quickly"
+                       : roofs       ? ": the roofs that this run needs"
+                                     : "");
+    cached = Joined(
+        std::move(cached),
+        roofs ? source.measure_roofs(missing, pipes) : source.measure(options.quick, missing),
+        source.cores);
+    changed = true;
+  }
+  if (changed) Store(source, *cached, log);
+  return *cached;
 }
 
 // ---- the live check ----
@@ -276,8 +416,9 @@ std::optional<std::string> NotValidatedWarning(const machine::Machine& machine) 
 
 machine::Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                                   std::ostream& log) {
-  return options.file.empty() ? FromCacheOrMeasured(source, options, log)
-                              : FromFile(source, options, log);
+  if (!options.file.empty()) return FromFile(source, options, log);
+  return source.Learns() ? LearnedMachine(source, options, log)
+                         : FromCacheOrMeasured(source, options, log);
 }
 
 machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
@@ -287,11 +428,55 @@ machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream
       cpu_ceilings::ThreadCounts(cpu, options.threads, options.thorough),
       CacheDirectory(),
       [&](bool quick, const std::vector<int>& threads) {
-        return cpu_ceilings::MeasureCpu({quick, options.thorough, threads, options.progress});
+        return cpu_ceilings::MeasureCpu({.quick = quick,
+                                         .thorough = options.thorough,
+                                         .threads = threads,
+                                         .progress = options.progress});
       },
       [&](const machine::Machine& machine) { return SpotCheckCpu(cpu, machine); },
-      KnownCores(cpu)};
+      KnownCores(cpu),
+      [&](const std::vector<int>& threads, const std::set<std::string>& pipes) {
+        return cpu_ceilings::MeasureCpu(
+            {.threads = threads, .roofs_only = true, .pipes = pipes, .progress = options.progress});
+      },
+      [&](const RowsByThreads& rows) { return cpu_ceilings::MeasureCpu({.rows = rows}); },
+      cpu_ceilings::PipesOf(cpu)};
   return CachedOrMeasured(source, options, log);
+}
+
+RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
+                          const std::set<std::string>& pipes) {
+  RowsByThreads rows;
+  int most = 0;
+  for (const int count : threads) {
+    const auto* set = machine::ForThreads(machine, count);
+    if (set == nullptr) continue;
+    most = std::max(most, count);
+    for (const auto& [level, roof] : set->bytes)
+      if (!roof.IsValidated() && !roof.mix.empty())
+        rows[count].insert(fmt::format("{}.{}", Key(level), roof.mix));
+    for (const auto& [key, row] : set->flops) {
+      const auto plain = cpu_kernels::PlainPipe(key);
+      const auto roof = set->flops.find(plain);
+      if (plain != key && pipes.contains(plain) && roof != set->flops.end() &&
+          !roof->second.IsValidated() && row.per_second == roof->second.per_second)
+        rows[count].insert(key);
+    }
+  }
+  if (most == 0) return rows;
+  const auto& set = *machine::ForThreads(machine, most);
+  const machine::CeilingRow* fastest = nullptr;
+  for (const auto& row : set.flops)
+    if (row.first.starts_with("fp32.vector.") &&
+        (fastest == nullptr || row.second.per_second > fastest->second.per_second))
+      fastest = &row;
+  if (fastest != nullptr) rows[most].insert(fastest->first);
+  for (const auto& [key, row] : set.mixes)
+    if (key.starts_with("dram.load.") && key.find('.', sizeof "dram.load.") == std::string::npos) {
+      rows[most].insert(key);
+      break;
+    }
+  return rows;
 }
 
 SpotVerdict Judge(const SpotCheck& check) {

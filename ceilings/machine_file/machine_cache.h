@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,17 +58,23 @@ struct MachineOptions {
   std::vector<int> threads;  // required thread counts; if empty, see ThreadCounts
   bool live_check = false;   // measures two stored ceilings again before the run
   std::string file;          // machine file instead of the cache; "": none
-  std::function<void(const machine::MeasureProgress&)> progress;  // may be empty
+  // Plain pipes whose roofs a run needs ("fp32.vector"; empty: all). If given, measures no more
+  // than the roofs of these pipes and of all levels, in at most 25 s; otherwise also all rows for
+  // comparison, curves and sustained rates. Only for CPUs.
+  std::optional<std::set<std::string>> needs = {};
+  std::function<void(const machine::MeasureProgress&)> progress = {};  // may be empty
 };
 
 // Returns this CPU's ceilings: from `options.file`, else from the cache, else measured. Measures
 // missing thread counts, adds them to the cache (not to the file), and then compares all thread
-// counts (CompareThreadCounts). Neither checks nor measures specified roofs. Writes a sentence to
-// `log` if a cache file cannot be used or written. With `live_check`: if a stored ceiling is
-// outside its interval, discards and measures all cached ceilings, but keeps those of a file.
-// Writes the result to facts["live_check"], and to `log` if a ceiling disagrees. Throws BadInput if
-// the file cannot be read, is no machine file or is of another machine, if it is combined with
-// `remeasure` or `thorough`, and for thread counts as MeasureCpu does.
+// counts (CompareThreadCounts). New measurements join the cached ones (machine::Learned) unless
+// microcode or kernel have changed. Neither checks nor measures specified roofs. Writes a sentence
+// to `log` if a cache file cannot be used or written. With `live_check`: measures two ceilings and
+// the needed roofs that are not validated once more, some 3 s, and joins them. If one is faster
+// than stored, measures the needed roofs too. Keeps the ceilings of a file as they are. Writes the
+// result to facts["live_check"], and to `log` if a ceiling disagrees. Throws BadInput if the file
+// cannot be read, is no machine file or is of another machine, if it is combined with `remeasure`
+// or `thorough`, and for thread counts as MeasureCpu does.
 machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
 // Reads a file that WriteMachineFile or a person wrote (specified_machine.h). If there is no such
@@ -88,13 +96,30 @@ std::filesystem::path CachePath(const std::filesystem::path& directory,
 
 // ---- CachedOrMeasuredCpu with other sources of ceilings: other devices and tests ----
 
+using RowsByThreads = std::map<int, std::set<std::string>>;
+
+// Returns the rows of which a live check makes another visit: with the largest of the thread counts
+// the fastest fp32 row and DRAM loads, and of every thread count the rows behind those roofs of
+// `pipes` and of all levels that are not validated. Pure.
+RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
+                          const std::set<std::string>& pipes);
+
 struct MachineSource {
   machine::Machine described;                      // this machine, without ceilings
   std::vector<int> threads;                        // required thread counts, at least one
   std::optional<std::filesystem::path> directory;  // cache directory; absent: no cache
   std::function<machine::Machine(bool quick, const std::vector<int>& threads)> measure;
   std::function<std::vector<SpotCheck>(const machine::Machine&)> spot_check;  // may be empty
-  std::optional<int> cores;  // cores that this process may use; absent: unknown
+  std::optional<int> cores = {};  // cores that this process may use; absent: unknown
+  // For machines whose measurements join (CPUs): measure the roofs of these pipes (all if empty),
+  // and one visit to these rows by thread count. Empty: a new measurement replaces the cached one.
+  std::function<machine::Machine(const std::vector<int>& threads,
+                                 const std::set<std::string>& pipes)>
+      measure_roofs = {};
+  std::function<machine::Machine(const RowsByThreads& rows)> visit = {};
+  std::set<std::string> pipes = {};  // plain pipes that this machine has
+
+  bool Learns() const { return static_cast<bool>(measure_roofs); }
 };
 machine::Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                                   std::ostream& log);

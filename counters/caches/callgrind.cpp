@@ -18,6 +18,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/counter_manager.h"
@@ -265,7 +266,7 @@ void Store(const fs::path& path, const nlohmann::json& found) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
   try {
-    WriteFile(path, found.dump(1) + '\n');
+    WriteFile(path, JsonText(found, 1) + '\n');
   } catch (const BadInput&) {
   }
 }

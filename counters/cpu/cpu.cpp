@@ -178,6 +178,18 @@ std::map<std::string, std::string> Facts(const Cpu& cpu) {
   return facts;
 }
 
+std::optional<std::string> ParseMicrocode(std::string_view cpuinfo) {
+  constexpr std::string_view kKey = "\nmicrocode";
+  const auto line = cpuinfo.find(kKey);
+  const auto colon = cpuinfo.find(':', line);
+  if (line == std::string_view::npos || colon == std::string_view::npos) return std::nullopt;
+  auto value =
+      Trimmed(std::string(cpuinfo.substr(colon + 1, cpuinfo.find('\n', colon) - colon - 1)));
+  return value.empty() ? std::nullopt : std::optional(std::move(value));
+}
+
+std::optional<std::string> Microcode() { return ParseMicrocode(ReadFileIfAny("/proc/cpuinfo")); }
+
 int UsableCores(const Cpu& cpu) {
   std::set<int> cores;
   for (const int each : cpu.allowed) {

@@ -47,6 +47,11 @@ Cpu ThisCpu();
 // the virtual machine. Keys begin with "cpu." or "topology.".
 std::map<std::string, std::string> Facts(const Cpu& cpu);
 
+// Returns the microcode's version, or nothing if the system does not report it.
+std::optional<std::string> Microcode();
+// Returns the value of the first line "microcode : VALUE" of /proc/cpuinfo.
+std::optional<std::string> ParseMicrocode(std::string_view cpuinfo);
+
 // Returns the number of cores that contain the allowed CPUs, or 0 if it is unknown.
 int UsableCores(const Cpu& cpu);
 

@@ -28,11 +28,12 @@ std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
 
 }  // namespace
 
-CountedInstructions CountInstructions(const std::function<void()>& run, double step_seconds) {
+CountedInstructions CountInstructions(const std::function<void()>& run, double step_seconds,
+                                      double wall_seconds) {
   if (auto counted = ByHardware(run)) return {.count = std::move(counted)};
   if (step_seconds <= 0)
     return {.reason = Reason{"there is no hardware counter, and single steps are disabled"}};
-  const auto steps = StepThrough(run, step_seconds);
+  const auto steps = StepThrough(run, step_seconds, wall_seconds);
   if (!steps.counts) return {.reason = steps.reason};
   return {.count = InstructionCount{.all = static_cast<double>(steps.counts->all),
                                     .arithmetic = static_cast<double>(steps.counts->arithmetic),

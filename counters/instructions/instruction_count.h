@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +17,11 @@ namespace dlroof::instructions {
 
 // Counts the instructions of one execution of `run`, which must stay on the calling thread. Uses
 // the hardware counter if perf events have it; the result then lacks `arithmetic` and `generated`.
-// Otherwise uses StepThrough for at most `step_seconds` of CPU time, or nothing if that is 0.
-CountedInstructions CountInstructions(const std::function<void()>& run, double step_seconds);
+// Otherwise uses StepThrough for at most `step_seconds` of CPU time and `wall_seconds`, or nothing
+// if `step_seconds` is 0.
+CountedInstructions CountInstructions(
+    const std::function<void()>& run, double step_seconds,
+    double wall_seconds = std::numeric_limits<double>::infinity());
 
 // [1/s] Returns the instruction rate of the faster of two loops: independent additions, and two
 // additions per load from L1. It is the best of many tries within 0.03 s, at the core's current
@@ -39,9 +43,11 @@ struct StepResult {
 // Counts the instructions of `run` in single steps. Forks a child with a copy of the calling
 // thread. The child sets the trap flag (Intel SDM volume 3, "Single-Step Exception Condition"; AMD
 // APM volume 2, "Single Stepping"), executes `run` once and exits, so that changes of memory by
-// `run` are lost. A step takes 3 to 7 us; the child gives up after `most_cpu_seconds` of CPU time.
-// `run` must not wait for another thread and must not block SIGTRAP.
-StepResult StepThrough(const std::function<void()>& run, double most_cpu_seconds);
+// `run` are lost. A step takes 3 to 7 us; the child gives up after `most_cpu_seconds` of CPU time,
+// and ends after `most_wall_seconds`. `run` must not wait for another thread and must not block
+// SIGTRAP.
+StepResult StepThrough(const std::function<void()>& run, double most_cpu_seconds,
+                       double most_wall_seconds = std::numeric_limits<double>::infinity());
 
 struct AddressRange {
   std::uint64_t begin = 0, end = 0;  // [byte] addresses; the end is exclusive

@@ -39,9 +39,9 @@ struct Measurement {
 };
 
 // Reads a field of the column into `row`. Returns false for an unknown column.
-bool ReadField(std::string_view column, const text::CsvField& field, const std::string& where,
-               Measurement& row) {
-  const auto number = [&] { return text::CsvNumberFromZero(field, where); };
+bool ReadField(std::string_view column, const text::CsvField& field, text::DecimalMark mark,
+               const std::string& where, Measurement& row) {
+  const auto number = [&] { return text::CsvNumberFromZero(field, where, mark); };
   if (column == "name") {
     row.name = field.text;
   } else if (column == "seconds") {
@@ -61,6 +61,19 @@ bool ReadField(std::string_view column, const text::CsvField& field, const std::
     return false;
   }
   return true;
+}
+
+// Finds the decimal mark: a point, unless a spreadsheet wrote the file in another locale.
+text::DecimalMark MarkOf(const std::vector<text::CsvRow>& rows, const std::string& where) {
+  text::NumberConvention convention(text::DecimalMark::kPoint);
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < rows[i].size(); ++j) {
+      const auto& column = rows[0][std::min(j, rows[0].size() - 1)].text;
+      const bool number = column == "launches" || column == "threads" ||
+                          column.starts_with(kFlops) || column.starts_with(kBytes);
+      if (number || column == "seconds") convention.Add(rows[i][j].text, rows[i][j].line);
+    }
+  return convention.Decide(where);
 }
 
 void CheckHeader(const text::CsvRow& header, const std::string& where) {
@@ -97,36 +110,50 @@ void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::s
   record.repetitions.push_back({.seconds = *row.seconds, .iterations = 1});
 }
 
+// Returns the first line that is neither empty nor a comment.
+std::string_view HeaderOf(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  while (text.starts_with('#') || text.starts_with('\n') || text.starts_with('\r')) {
+    const auto end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
 }  // namespace
 
 bool LooksLikeOwnCsv(std::string_view text) {
-  while (text.starts_with('#') || text.starts_with('\n') || text.starts_with('\r')) {
-    const auto end = text.find('\n');
-    if (end == std::string_view::npos) return false;
-    text.remove_prefix(end + 1);
-  }
-  const auto header = fmt::format(",{},", text.substr(0, text.find_first_of("\r\n")));
-  return header.find(",name,") != std::string::npos &&
-         header.find(",seconds,") != std::string::npos;
+  const auto header = HeaderOf(text);
+  const char separator = text::SeparatorAfter(header);
+  const auto line = fmt::format("{1}{0}{1}", header, separator);
+  const auto has = [&](std::string_view name) {
+    return line.find(fmt::format("{1}{0}{1}", name, separator)) != std::string::npos ||
+           line.find(fmt::format("{1}\"{0}\"{1}", name, separator)) != std::string::npos;
+  };
+  return has("name") && has("seconds");
 }
 
 Imported ImportOwnCsv(const std::string& text, const std::string& where) {
-  const auto rows = text::ReadCsv(WithoutComments(text), where);
+  const auto rows =
+      text::ReadCsv(WithoutComments(text), where, 1, text::SeparatorAfter(HeaderOf(text)));
   if (rows.empty()) throw BadInput(where + ":1: expected a header with 'name' and 'seconds'");
   const text::CsvRow& header = rows.front();
   CheckHeader(header, where);
+  for (const text::CsvRow& row : rows) text::RequireFields(row, header, where);
+  const auto mark = MarkOf(rows, where);
   Imported imported;
   std::map<std::string, std::size_t> found;
   std::vector<std::string> unknown;
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    text::RequireFields(rows[i], header, where);
     Measurement row;
     for (std::size_t j = 0; j < header.size(); ++j)
-      if (!ReadField(header[j].text, rows[i][j], where, row) && i == 1)
+      if (!ReadField(header[j].text, rows[i][j], mark, where, row) && i == 1)
         unknown.push_back(header[j].text);
     AddMeasurement(row, rows[i], where, found, imported);
   }
   AddUnknownColumns(unknown, where, imported);
+  AddCutLine(text, where, imported);
   if (imported.records.empty())
     throw BadInput("{}:{}: expected a row below the header", where, header.front().line);
   return imported;

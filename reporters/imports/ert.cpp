@@ -6,6 +6,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "reporters/imports/import.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -21,6 +22,8 @@ constexpr std::pair<std::string_view, std::string_view> kPipes[] = {
     {"TC GFLOPs", "fp16.matrix"},   {"Tensor GFLOPs", "fp16.matrix"}};
 constexpr std::pair<std::string_view, Level> kLevels[] = {
     {"L1", Level::kL1}, {"L2", Level::kL2}, {"L3", Level::kL3}, {"DRAM", Level::kDram}};
+
+constexpr double kMostThreads = 1000000;
 
 machine::Ceiling CeilingOf(double per_second, int threads) {
   machine::Ceiling ceiling{.per_second = per_second, .threads = threads};
@@ -42,17 +45,28 @@ void EachRate(const JsonReader& part, const auto& put) {
   }
 }
 
-int ThreadsOf(const JsonReader& empirical) {
-  for (const char* part : {"metadata", "gflops", "gbytes"}) {
-    if (!empirical.Has(part) || !empirical.json().at(part).is_object()) continue;
-    const json& own = empirical.json().at(part);
+// Returns a count of the metadata, which may be a text, or 1.
+int CountOf(const json& metadata, const char* key) {
+  if (!metadata.is_object() || !metadata.contains(key)) return 1;
+  const json& value = metadata.at(key);
+  const auto count = value.is_string()   ? text::PlainNumber(value.get<std::string>())
+                     : value.is_number() ? std::optional(value.get<double>())
+                                         : std::nullopt;
+  return count && *count >= 1 && *count <= kMostThreads ? static_cast<int>(*count) : 1;
+}
+
+// Returns the threads of all processes that had the best rates of "gflops" or "gbytes": the toolkit
+// tries several splits of the CPU's threads into processes.
+int ThreadsOf(const JsonReader& empirical, const char* part) {
+  int threads = 1;
+  for (const char* place : {"metadata", part}) {
+    if (!empirical.Has(place) || !empirical.json().at(place).is_object()) continue;
+    const json& own = empirical.json().at(place);
     const json& metadata = own.contains("metadata") ? own.at("metadata") : own;
-    if (!metadata.is_object() || !metadata.contains("OPENMP_THREADS")) continue;
-    const json& threads = metadata.at("OPENMP_THREADS");
-    if (threads.is_number_integer() && threads >= 1 && threads <= 1000000)
-      return threads.get<int>();
+    const double all = 1.0 * CountOf(metadata, "MPI_PROCS") * CountOf(metadata, "OPENMP_THREADS");
+    threads = std::max(threads, static_cast<int>(std::min(all, kMostThreads)));
   }
-  return 1;
+  return threads;
 }
 
 // The metadata has the toolkit's GPU configurations.
@@ -60,18 +74,20 @@ bool IsGpu(const JsonReader& empirical) {
   return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
 }
 
-void ReadRates(const JsonReader& empirical, machine::CeilingSet& set, int threads,
+void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
                std::vector<std::string>& unknown) {
+  const int flop_threads = ThreadsOf(empirical, "gflops"),
+            byte_threads = ThreadsOf(empirical, "gbytes");
   EachRate(empirical.Object("gflops"), [&](const std::string& name, double rate) {
     const auto* row = std::ranges::find(kPipes, name, [](const auto& pipe) { return pipe.first; });
     if (row == std::end(kPipes)) return unknown.push_back(name);
-    set.flops[std::string(row->second)] = CeilingOf(rate, threads);
+    set.flops[std::string(row->second)] = CeilingOf(rate, flop_threads);
   });
   EachRate(empirical.Object("gbytes"), [&](const std::string& name, double rate) {
     const auto* row =
         std::ranges::find(kLevels, name, [](const auto& level) { return level.first; });
     if (row == std::end(kLevels)) return unknown.push_back(name);
-    set.bytes[row->second] = CeilingOf(rate, threads);
+    set.bytes[row->second] = CeilingOf(rate, byte_threads);
   });
 }
 
@@ -87,9 +103,9 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   const JsonReader empirical = JsonReader(whole, where).Object("empirical");
   Imported imported;
   machine::Machine& machine = imported.machine.emplace();
-  const int threads = ThreadsOf(empirical);
+  const int threads = std::max(ThreadsOf(empirical, "gflops"), ThreadsOf(empirical, "gbytes"));
   std::vector<std::string> unknown;
-  ReadRates(empirical, machine.by_threads[threads], threads, unknown);
+  ReadRates(empirical, machine.by_threads[threads], unknown);
   const machine::CeilingSet& set = machine.by_threads[threads];
   if (set.flops.empty() || set.bytes.empty())
     throw BadInput(where +
@@ -101,6 +117,11 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   imported.remarks.push_back(
       where +
       ": the ceilings are specified by the toolkit, not measured here; percentages depend on them");
+  if (ThreadsOf(empirical, "gflops") != ThreadsOf(empirical, "gbytes"))
+    imported.remarks.push_back(
+        fmt::format("{}: the best FLOP/s are of {} threads, the best bandwidths of {} (processes "
+                    "times threads)",
+                    where, ThreadsOf(empirical, "gflops"), ThreadsOf(empirical, "gbytes")));
   for (const auto& name : unknown)
     imported.remarks.push_back(
         fmt::format("{}: '{}' is not known and left out", where, text::Printable(name)));

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <ostream>
+#include <regex>
+#include <set>
+#include <utility>
 
 #include "reporters/text/text.h"
 
@@ -19,6 +22,7 @@ constexpr ImportFormat kFormats[] = {
      ImportErt},
     {"likwid", "likwid-perfctr -O", LooksLikeLikwid, ImportLikwid},
     {"nvbench", "nvbench --json", LooksLikeNvbench, ImportNvbench},
+    {"gbench", "Google Benchmark's JSON", LooksLikeGoogleBenchmark, ImportGoogleBenchmark},
     {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
 
 constexpr std::size_t kNamedColumns = 5;
@@ -26,6 +30,28 @@ constexpr std::size_t kNamedColumns = 5;
 // Returns whether SplitName found the parts of a name such as "Conv2D/gpu/cudnn/fwd/f16/n16...".
 bool IsOurName(const record::Record& record) {
   return !record.problem.empty() && (record.device == "cpu" || record.device == "gpu");
+}
+
+// Returns the model in a GPU's name, such as "H100", "L40S" or "MI300X", or "" if there is none
+// that is recognised: letters and a number of two to four digits that is no size of its memory.
+std::string ModelOf(const std::string& gpu) {
+  static const std::regex model(
+      R"((^|[^A-Za-z0-9])([A-Z]{0,3}[0-9]{2,4}[A-Z]{0,2})([^A-Za-z0-9]|$))");
+  for (auto at = std::sregex_iterator(gpu.begin(), gpu.end(), model); at != std::sregex_iterator();
+       ++at)
+    if (const auto word = (*at)[2].str(); !word.ends_with("GB")) return word;
+  return "";
+}
+
+// Returns the device of a record that its importer found on `found`: "cpu", "gpu" or a GPU's name.
+// A GPU of another model than the machine's keeps its name, so that it has no roofs.
+std::string DeviceFor(const std::string& found, const std::optional<machine::Machine>& machine) {
+  if (!machine) return found.empty() || found == "cpu" ? found : "gpu";
+  if (found.empty() || found == "gpu") return machine->device;
+  if (found == "cpu" || machine->device == "cpu") return found == "cpu" ? found : "gpu";
+  const auto of_record = ModelOf(found), of_machine = ModelOf(machine->name);
+  const bool other = !of_record.empty() && !of_machine.empty() && of_record != of_machine;
+  return other ? found : machine->device;
 }
 
 void MergeWork(Provenance provenance, record::Record& record) {
@@ -58,22 +84,37 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
                                          columns.size() == 1 ? "is" : "are"));
 }
 
+void AddCutLine(std::string_view text, const std::string& where, Imported& imported) {
+  if (!text.empty() && text.back() != '\n' && text.back() != '"')
+    imported.remarks.push_back(
+        where + ": the last line has no line end; if the file is cut off, its last number is too");
+}
+
 record::RunFile ImportedRun(std::vector<record::Record> records,
                             const std::optional<machine::Machine>& machine,
                             const ImportOptions& options, std::ostream& warnings) {
   record::RunFile run;
   if (machine) run.machines.push_back(*machine);
   int moved = 0;
+  std::set<std::string> elsewhere;
   for (record::Record& record : records) {
+    const auto found = std::exchange(record.device, "");
     if (!options.set.empty()) record.name = fmt::format("{}/{}", options.set, record.name);
     record::SplitName(record);
-    if (!IsOurName(record)) record::PutOnDevice(record, machine ? machine->device : "");
+    if (!IsOurName(record)) record::PutOnDevice(record, DeviceFor(found, machine));
+    if (machine && record.status == record::Status::kOk && !IsOurName(record) &&
+        record.device != machine->device)
+      elsewhere.insert(record.device);
     if (options.provenance) MergeWork(*options.provenance, record);
     if (!machine || record.device != machine->device) continue;
     if (machine::ForThreads(*machine, record.threads) != nullptr) continue;
     moved += record.threads ? 1 : 0;
     record.threads = machine->by_threads.rbegin()->first;
   }
+  for (const auto& device : elsewhere)
+    warnings << fmt::format(
+        "dlroof: records of the device '{}' have no roofs: the machine file is of '{}'\n",
+        text::Printable(device), text::Printable(machine->name));
   if (moved > 0)
     warnings << fmt::format(
         "dlroof: {} of {} records ran with a number of threads for which the machine file has no "

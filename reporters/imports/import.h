@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
+#include "counters/base/error.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
 
@@ -21,7 +22,8 @@ struct ImportOptions {
 };
 
 // Returns a run file of the records and `machine`. Splits names of the form
-// op/device/library/direction/type/problem; assigns other records to the machine's device. If the
+// op/device/library/direction/type/problem; assigns other records to the machine's device, unless
+// Record::device says that they ran on another one ("cpu", or a GPU of another model). If the
 // machine has no ceilings for a record's number of threads, uses the machine's largest number, with
 // a warning.
 record::RunFile ImportedRun(std::vector<record::Record> records,
@@ -44,6 +46,10 @@ struct ImportFormat {
 
 // Returns the supported formats, in the order in which a file is checked against them.
 std::span<const ImportFormat> ImportFormats();
+
+// Returns how to export the data of a known tool whose files have no reader here (Nsight Compute's
+// reports, Nsight Systems, rocprof, Advisor, CUTLASS's profiler), by the file's name and text.
+std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text);
 
 // dlroof's own CSV: a header, then a row per repetition. Columns: name, seconds, launches, threads,
 // flops_<pipe>, bytes_<level>, all in base units. An empty field is unknown; a line that begins
@@ -69,7 +75,10 @@ Imported ImportErt(const std::string& text, const std::string& where);
 bool LooksLikeLikwid(std::string_view text);
 Imported ImportLikwid(const std::string& text, const std::string& where);
 
-// nvbench --json: a record per state, with the bytes that the benchmark declares.
+// nvbench --json and --jsonbin: a record per state, with the bytes that the benchmark declares. The
+// time is that of a cold call, else of calls back to back, else (CPU-only benchmarks) of the CPU:
+// each sample if the files of samples are there, otherwise their mean with its deviation. States of
+// several GPUs have theirs in their names. A state whose mean is not finite has no time.
 bool LooksLikeNvbench(std::string_view text);
 Imported ImportNvbench(const std::string& text, const std::string& where);
 
@@ -79,11 +88,31 @@ Imported ImportNvbench(const std::string& text, const std::string& where);
 bool LooksLikeTrace(std::string_view text);
 Imported ImportTrace(const std::string& text, const std::string& where);
 
+// Google Benchmark's JSON: a record per benchmark (google_benchmark.h). Its work are dlroof's
+// counters
+// ("modelled/flops/fp32.vector") or the usual rates (rate_counters.h).
+bool LooksLikeGoogleBenchmark(std::string_view text);
+Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
+// Moves FLOPs of rates, whose type is not known, to this pipe.
+void SetPipeOfRates(const std::string& pipe, std::vector<record::Record>& records);
+
+struct ItemWork {
+  double flops = 0;  // [flop] per item of items_per_second
+  std::string pipe;
+};
+// Adds the FLOPs of the items that the file states. Returns the number of records that have some.
+std::size_t AddFlopsOfItems(const std::string& text, const std::string& where, ItemWork item,
+                            std::vector<record::Record>& records);
+
 // Returns whether the run time [s] is plausible: from 1 ps to 30,000 years.
 bool IsRunTime(double seconds);
 
 // Adds the remark "FILE:1: columns 'a', 'b' and 3 more are not known and left out", if any.
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
                        Imported& imported);
+
+// Adds a remark if the last line of a text of lines has no line end, unless a quote closes it: a
+// number that is cut off there cannot be told from a whole one.
+void AddCutLine(std::string_view text, const std::string& where, Imported& imported);
 
 }  // namespace dlroof::imports

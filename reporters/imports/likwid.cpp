@@ -1,4 +1,5 @@
 // likwid-perfctr's CSV (import.h): each table is a line "TABLE,..." followed by its rows.
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -12,28 +13,57 @@
 namespace dlroof::imports {
 namespace {
 
-// Metrics of likwid's groups. FLOP rates are per hardware thread, for its own run time. One
-// hardware thread per socket reports the data volumes of uncore counters, the others report 0.
+using text::Dimension;
+
+// Metrics of likwid's groups, "NAME [UNIT]". FLOP rates are per hardware thread, for its own run
+// time. One hardware thread per socket reports the data volumes of uncore counters, the others
+// report 0.
 constexpr std::string_view kRuntime = "Runtime (RDTSC) [s]";
 constexpr std::pair<std::string_view, std::string_view> kRates[] = {
-    {"DP [MFLOP/s]", "fp64.vector"},
-    {"DP MFLOP/s", "fp64.vector"},
-    {"SP [MFLOP/s]", "fp32.vector"},
-    {"SP MFLOP/s", "fp32.vector"},
-    {"HP [MFLOP/s]", "fp16.vector"}};
-constexpr std::pair<std::string_view, Level> kVolumes[] = {
-    {"L2 data volume [GBytes]", Level::kL2},
-    {"L3 data volume [GBytes]", Level::kL3},
-    {"Memory data volume [GBytes]", Level::kDram}};
+    {"DP", "fp64.vector"}, {"SP", "fp32.vector"}, {"HP", "fp16.vector"}};
+constexpr std::pair<std::string_view, Level> kVolumes[] = {{"L2 data volume", Level::kL2},
+                                                           {"L3 data volume", Level::kL3},
+                                                           {"Memory data volume", Level::kDram}};
+// AMD Zen to Zen 3: two groups, MEM1 and MEM2, count half of the memory's channels each.
+constexpr std::string_view kHalves[] = {"Memory data volume (channels 0-3)",
+                                        "Memory data volume (channels 4-7)"};
 // Ignored metrics: they repeat other metrics, or are neither FLOPs nor bytes.
 constexpr std::string_view kIgnored[] = {"Metric", "Runtime unhalted [s]", "Clock [MHz]", "CPI"};
+
+struct MetricName {
+  std::string_view name;
+  text::Unit unit;
+};
+
+// Splits "DP [MFLOP/s]", or "DP MFLOP/s" of old versions. An unknown unit has no dimension.
+MetricName NameOf(std::string_view metric) {
+  const bool bracketed = metric.ends_with(']') && metric.find(" [") != std::string_view::npos;
+  const auto space = bracketed ? metric.rfind(" [") : metric.rfind(' ');
+  if (space == std::string_view::npos) return {metric, {}};
+  auto unit = metric.substr(space + 1);
+  if (bracketed) unit = unit.substr(1, unit.size() - 2);
+  return {metric.substr(0, space), text::ReadUnit(unit).value_or(text::Unit{})};
+}
+
+bool IsRate(const text::Unit& unit) {
+  return unit.of == Dimension::kCount && unit.per == Dimension::kSeconds;
+}
+bool IsVolume(const text::Unit& unit) {
+  return unit.of == Dimension::kBytes && unit.per == Dimension::kNone;
+}
+
+// A value per hardware thread; absent for "-", "nan" and "inf".
+using Values = std::vector<std::optional<double>>;
 
 // One table "TABLE,Region NAME,Group 1 Metric,..." of values per hardware thread.
 struct MetricTable {
   std::string name;  // of the region; may be empty
   std::string group;
   int line = 0;
-  std::map<std::string, std::vector<double>> rows;
+  std::size_t announced = 0, found = 0;  // rows by the title, and rows read [1]
+  std::size_t threads = 0;               // columns of hardware threads [1]
+  std::map<std::string, Values> rows;    // of the metrics that are used
+  bool incomplete = false;               // a thread that ran lacks a value
 };
 
 bool IsMetricTable(const text::CsvRow& title) {
@@ -47,83 +77,167 @@ MetricTable Begin(const text::CsvRow& title) {
   for (std::size_t i = 1; i < title.size(); ++i) {
     const auto& text = title[i].text;
     if (text.starts_with("Region ")) table.name = text.substr(7);
-    if (text.ends_with(" Metric") && i + 1 < title.size()) table.group = title[i + 1].text;
+    if (!text.ends_with(" Metric") || i + 1 >= title.size()) continue;
+    table.group = title[i + 1].text;
+    const auto rows = i + 2 < title.size() ? text::PlainNumber(title[i + 2].text) : std::nullopt;
+    table.announced = static_cast<std::size_t>(std::clamp(rows.value_or(0), 0.0, 1e6));
   }
   return table;
 }
 
-void ReadMetric(const text::CsvRow& row, const std::string& where, MetricTable& table) {
-  auto& values = table.rows[row[0].text];
-  for (std::size_t i = 1; i < row.size(); ++i) {
-    if (row[i].text == "-" || row[i].text == "nan") continue;
-    if (const auto value = text::CsvNumber(row[i], where)) values.push_back(*value);
+bool IsUsed(std::string_view metric) {
+  const auto [name, unit] = NameOf(metric);
+  const auto is = [&](const auto& row) { return row.first == name; };
+  return metric == kRuntime || (IsRate(unit) && std::ranges::any_of(kRates, is)) ||
+         (IsVolume(unit) &&
+          (std::ranges::any_of(kVolumes, is) || std::ranges::count(kHalves, name) > 0));
+}
+
+// Returns the row's number of fields without empty ones at its end, with which likwid fills rows.
+std::size_t LengthOf(const text::CsvRow& row) {
+  std::size_t length = row.size();
+  while (length > 1 && row[length - 1].text.empty()) --length;
+  return length;
+}
+
+void ReadMetric(const text::CsvRow& row, text::DecimalMark mark, const std::string& where,
+                MetricTable& table) {
+  const auto& metric = row[0].text;
+  const std::size_t values = LengthOf(row) - 1;
+  if (metric == "Metric") {
+    table.threads = values;
+    return;
   }
+  ++table.found;
+  if (!IsUsed(metric)) return;
+  if (table.threads == 0) table.threads = values;
+  if (values != table.threads)
+    throw BadInput("{}: expected {} values of hardware threads in '{}', got {}",
+                   text::PlaceOf(row[0], where), table.threads, text::Printable(metric), values);
+  const auto [known, added] = table.rows.try_emplace(metric);
+  if (!added)
+    throw BadInput("{}: '{}' is twice in this table", text::PlaceOf(row[0], where),
+                   text::Printable(metric));
+  for (std::size_t i = 1; i <= values; ++i)
+    known->second.push_back(text::CsvNumberFromZero(row[i], where, mark));
 }
 
-const std::vector<double>* Find(const MetricTable& table, std::string_view metric) {
-  const auto found = table.rows.find(std::string(metric));
-  return found == table.rows.end() || found->second.empty() ? nullptr : &found->second;
-}
-
-void AddFlops(const MetricTable& table, const std::vector<double>& runtimes, Work& work) {
-  for (const auto& [metric, pipe] : kRates) {
-    const auto* rates = Find(table, metric);
-    if (rates == nullptr || rates->size() != runtimes.size()) continue;
-    double flops = 0;
-    for (std::size_t i = 0; i < rates->size(); ++i) flops += (*rates)[i] * 1e6 * runtimes[i];
-    work.flops[std::string(pipe)] = flops;
+// Returns the sum of weight x value over the hardware threads that ran, or nullopt if one of them
+// has no value.
+std::optional<double> Sum(const Values& values, const Values& runtimes, bool per_second) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double seconds = runtimes[i].value_or(0);
+    if (seconds <= 0 && !values[i]) continue;
+    if (!values[i]) return std::nullopt;
+    sum += *values[i] * (per_second ? seconds : 1);
   }
+  return sum;
 }
 
-void CheckCounts(const MetricTable& table, const std::string& where) {
-  for (const auto& [metric, values] : table.rows)
-    for (const double value : values)
-      if (value < 0)
-        throw BadInput("{}:{}: expected no value below 0 in '{}' of this table", where, table.line,
-                       text::Printable(metric));
+// FLOPs and bytes of one table, or of all tables of a region.
+struct RegionWork {
+  Work work;
+  std::map<std::string_view, double> halves;  // [byte] by kHalves
+};
+
+void AddMetric(std::string_view metric, const Values& values, const Values& runtimes,
+               MetricTable& table, RegionWork& region) {
+  const auto [name, unit] = NameOf(metric);
+  if (metric == kRuntime) return;
+  const auto sum = Sum(values, runtimes, IsRate(unit));
+  if (!sum) {
+    table.incomplete = true;
+    return;
+  }
+  for (const auto& [own, pipe] : kRates)
+    if (own == name) region.work.flops[std::string(pipe)] = *sum * unit.factor;
+  for (const auto& [own, level] : kVolumes)
+    if (own == name) region.work.bytes[level] = *sum * unit.factor;
+  for (const auto half : kHalves)
+    if (half == name) region.halves[half] = *sum * unit.factor;
 }
 
-record::Record RecordOf(const MetricTable& table, const std::string& where) {
-  CheckCounts(table, where);
-  record::Record record{.name = table.name.empty() ? table.group : table.name};
-  if (record.name.empty()) record.name = "likwid";
-  const auto* runtimes = Find(table, kRuntime);
-  const double longest = runtimes == nullptr ? 0 : std::ranges::max(*runtimes);
+// All tables of one region or program: one group may have FLOPs, another bytes.
+struct Region {
+  std::string name;  // as in the file
+  std::set<std::string> groups;
+  record::Record record;
+  RegionWork work;
+};
+
+void AddTable(MetricTable& table, const std::string& where, Region& region) {
+  const auto runtimes = table.rows.find(std::string(kRuntime));
+  double longest = 0;
+  int threads = 0;
+  for (std::size_t i = 0; runtimes != table.rows.end() && i < table.threads; ++i) {
+    longest = std::max(longest, runtimes->second[i].value_or(0));
+    threads += runtimes->second[i].value_or(0) > 0 ? 1 : 0;
+  }
   if (!IsRunTime(longest))
     throw BadInput("{}:{}: expected a row '{}' with a time above 0 in this table", where,
                    table.line, kRuntime);
-  record.repetitions.push_back({.seconds = longest, .iterations = 1});
-  record.threads = static_cast<int>(runtimes->size());
-  Work& work = record.work[Provenance::kMeasured];
-  AddFlops(table, *runtimes, work);
-  for (const auto& [metric, level] : kVolumes)
-    if (const auto* volumes = Find(table, metric)) {
-      double gigabytes = 0;
-      for (const double volume : *volumes) gigabytes += volume;
-      work.bytes[level] = gigabytes * 1e9;
-    }
-  return record;
+  region.groups.insert(table.group);
+  region.record.repetitions.push_back({.seconds = longest, .iterations = 1});
+  region.record.threads = std::max(region.record.threads.value_or(0), threads);
+  for (const auto& [metric, values] : table.rows)
+    AddMetric(metric, values, runtimes->second, table, region.work);
 }
 
-bool IsKnown(std::string_view metric) {
-  const auto is = [&](const auto& row) { return row.first == metric; };
-  return metric == kRuntime || std::ranges::any_of(kRates, is) ||
-         std::ranges::any_of(kVolumes, is) || std::ranges::count(kIgnored, metric) > 0;
-}
-
-// Merges the groups of a region into one record: one group may have FLOPs, another bytes.
-void Merge(record::Record record, Imported& imported) {
-  const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
-  if (same == imported.records.end()) {
-    imported.records.push_back(std::move(record));
-    return;
+// Returns the region of the table. likwid-mpirun writes several regions as "nil": the second table
+// of one group belongs to the next region.
+Region& RegionOf(const MetricTable& table, std::vector<Region>& regions, Imported& imported,
+                 const std::string& where) {
+  std::size_t same = 0;
+  for (Region& region : regions) {
+    if (region.name != table.name) continue;
+    if (!region.groups.contains(table.group)) return region;
+    ++same;
   }
-  same->repetitions.push_back(record.repetitions.at(0));
-  same->work[Provenance::kMeasured].flops.merge(record.work[Provenance::kMeasured].flops);
-  same->work[Provenance::kMeasured].bytes.merge(record.work[Provenance::kMeasured].bytes);
+  Region& region = regions.emplace_back();
+  region.name = table.name;
+  auto name = table.name.empty() ? table.group : table.name;
+  if (name.empty()) name = "likwid";
+  if (same > 0) {
+    name += fmt::format(" ({})", same + 1);
+    imported.remarks.push_back(
+        fmt::format("{}:{}: the file has several regions '{}' of the group '{}'; this one is '{}'",
+                    where, table.line, text::Printable(table.name), text::Printable(table.group),
+                    text::Printable(name)));
+  }
+  region.record.name = name;
+  return region;
 }
 
-std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where) {
+void Finish(Region& region, const std::string& where, Imported& imported) {
+  auto& [work, halves] = region.work;
+  if (halves.size() == std::size(kHalves))
+    work.bytes.try_emplace(Level::kDram, halves[kHalves[0]] + halves[kHalves[1]]);
+  else if (!halves.empty())
+    imported.remarks.push_back(
+        fmt::format("{}: '{}': bytes of the memory are left out, since only half of its channels "
+                    "were measured (groups MEM1 and MEM2)",
+                    where, text::Printable(region.record.name)));
+  region.record.work[Provenance::kMeasured] = work;
+  imported.records.push_back(std::move(region.record));
+}
+
+// Finds the decimal mark by all metrics. likwid itself writes a point in every locale.
+text::DecimalMark MarkOf(const std::vector<text::CsvRow>& rows, const std::string& where) {
+  text::NumberConvention convention(text::DecimalMark::kPoint);
+  bool inside = false;
+  for (const text::CsvRow& row : rows) {
+    const auto& first = row[0].text;
+    if (first == "TABLE" || first == "STRUCT") inside = first == "TABLE" && IsMetricTable(row);
+    for (std::size_t i = 1; inside && first != "TABLE" && i < row.size(); ++i)
+      convention.Add(row[i].text, row[i].line);
+  }
+  return convention.Decide(where);
+}
+
+std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
+                                std::set<std::string>& unknown) {
+  const auto mark = MarkOf(rows, where);
   std::vector<MetricTable> tables;
   bool inside = false;
   for (const text::CsvRow& row : rows) {
@@ -131,33 +245,54 @@ std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std
     if (first == "TABLE" || first == "STRUCT") {
       inside = first == "TABLE" && IsMetricTable(row);
       if (inside) tables.push_back(Begin(row));
-    } else if (inside && first != "Metric") {
-      ReadMetric(row, where, tables.back());
+    } else if (inside) {
+      ReadMetric(row, mark, where, tables.back());
+      if (!IsUsed(first) && std::ranges::count(kIgnored, first) == 0) unknown.insert(first);
     }
   }
   return tables;
 }
 
+// Returns the position of the first line that begins with the word, or npos.
+std::size_t LineWith(std::string_view text, std::string_view word) {
+  auto at = text.find(word);
+  while (at != std::string_view::npos && at > 0 && text[at - 1] != '\n')
+    at = text.find(word, at + 1);
+  return at;
+}
+
 }  // namespace
 
 bool LooksLikeLikwid(std::string_view text) {
-  return (text.starts_with("TABLE,") || text.starts_with("STRUCT,") ||
-          text.find("\nTABLE,") != std::string_view::npos) &&
+  const auto table = LineWith(text, "TABLE");
+  return table != std::string_view::npos && table + 5 < text.size() &&
+         std::string_view(",;\t").find(text[table + 5]) != std::string_view::npos &&
          text.find("Group ") != std::string_view::npos;
 }
 
 Imported ImportLikwid(const std::string& text, const std::string& where) {
   Imported imported;
   std::set<std::string> unknown;
-  const auto tables = Tables(text::ReadCsv(text, where), where);
+  const auto first = std::min(LineWith(text, "TABLE"), text.size());
+  auto tables =
+      Tables(text::ReadCsv(text, where, 1, text::SeparatorAfter(text, first)), where, unknown);
   if (tables.empty())
     throw BadInput(where + ":1: expected a table 'TABLE,...,Group N Metric,...' of likwid-perfctr");
-  for (const MetricTable& table : tables) {
-    for (const auto& [metric, values] : table.rows)
-      if (!IsKnown(metric)) unknown.insert(metric);
-    Merge(RecordOf(table, where), imported);
+  std::vector<Region> regions;
+  for (MetricTable& table : tables) {
+    AddTable(table, where, RegionOf(table, regions, imported, where));
+    if (table.incomplete)
+      imported.remarks.push_back(fmt::format(
+          "{}:{}: FLOPs or bytes are left out, for which a hardware thread that ran has "
+          "no value",
+          where, table.line));
+    if (table.announced > 0 && table.found != table.announced)
+      imported.remarks.push_back(fmt::format("{}:{}: this table has {} rows, its title says {}",
+                                             where, table.line, table.found, table.announced));
   }
+  for (Region& region : regions) Finish(region, where, imported);
   AddUnknownColumns({unknown.begin(), unknown.end()}, where, imported);
+  AddCutLine(text, where, imported);
   return imported;
 }
 

@@ -7,31 +7,44 @@
 #include <string_view>
 
 #include "counters/work.h"
+#include "reporters/text/numbers.h"
 
 namespace dlroof::imports {
 
 // Counters of one launch, or sums over launches, in base units (s, byte, 1/s, 1).
 using MetricValues = std::map<std::string, double, std::less<>>;
 
-// Returns whether this reader uses the metric.
+// Returns whether this reader computes FLOPs, bytes or time from the metric.
 bool IsKnownMetric(std::string_view name);
 
-// Returns the factor from a unit of Nsight Compute to base units: "Kbyte" 1000, "usecond" 1e-6,
-// "cycle/nsecond" 1e9, "inst" 1. Returns nothing for an unknown unit.
-std::optional<double> UnitFactor(std::string_view unit);
+// Returns whether the metric tells of tensor cores: if it is not 0 and not known, FLOPs are
+// unknown.
+bool IsTensorMetric(std::string_view name);
+
+// Returns the metric of a name of the details page, such as "Duration", or the name itself.
+std::string_view MetricOfPage(std::string_view name, const text::Unit& unit);
+
+// Returns whether a value of the known metric can have the unit. Counts may have none.
+bool IsUnitOf(std::string_view metric, const text::Unit& unit);
 
 // Returns the time of one launch [s]: gpu__time_duration, else cycles divided by cycles per second,
 // as in the hierarchical roofline papers.
 std::optional<double> LaunchSeconds(const MetricValues& values);
 
 // FLOPs and bytes of one kernel launch, by the first recipe of each pipe or level whose counters
-// are all present. Without such a recipe the map has no entry.
+// are all present. A counter may be given per second or per cycle. Without such a recipe the map
+// has no entry.
 struct LaunchWork {
+  // Instructions that ran, but whose FLOPs are unknown, so that the sum of FLOPs is unknown.
+  enum class Unknown {
+    kNone,
+    kTensor,  // Tensor instructions differ in FLOPs; on Volta each has 512 (NERSC's recipe). Other
+              // GPUs need the counters sm__ops_path_tensor_*.
+    kVector   // one of a pipe's counters (add, multiply, multiply-add) is missing
+  };
   std::map<std::string, double> flops;  // [flop] by pipe
   std::map<Level, double> bytes;        // [byte]
-  // True if tensor core instructions ran whose FLOPs are unknown. On Volta each has 512 FLOPs
-  // (NERSC's recipe); other GPUs need the counters sm__ops_path_tensor_*.
-  bool tensor_unknown = false;
+  Unknown unknown = Unknown::kNone;
 };
 LaunchWork WorkOfLaunch(const MetricValues& values, bool volta);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include "reporters/imports/import.h"
 #include "reporters/record/kernels.h"
 #include "reporters/record/large_json.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -24,13 +26,12 @@ constexpr double kMostMicros = 1e18;  // larger times are invalid
 
 struct Call {
   std::size_t op = 0;
-  std::int64_t process = 0;
   double begin = 0, seconds = 0;  // [s]
 };
 
-using ThreadId = std::pair<std::int64_t, std::string>;  // process, thread
+using ThreadId = std::pair<std::string, std::string>;  // process, thread
 
-// Returns a number or string member as text: PyTorch's streams may have names.
+// Returns a number or string member as text: PyTorch's streams and autograd's processes have names.
 std::string Scalar(const record::JsonObject& event, const char* key) {
   const auto member = event.Find(key);
   if (!member) return "";
@@ -67,10 +68,11 @@ void ReadInputs(const record::JsonObject& event, TraceOp& op) {
   const auto member = event.Find("args");
   if (!member || !member->value.is_object()) return;
   const record::JsonObject args(member->value, event.PlaceOf("args"));
-  if (const auto dims = args.Find("Input Dims"); dims && dims->value.is_array())
-    dims->Each([&](simdjson::dom::element list, const record::JsonPlace&) {
-      op.sizes.push_back(SizesOf(list));
-    });
+  for (const char* key : {"Input Dims", "Input dims"})  // "dims" up to PyTorch 1.11
+    if (const auto dims = args.Find(key); dims && dims->value.is_array() && op.sizes.empty())
+      dims->Each([&](simdjson::dom::element list, const record::JsonPlace&) {
+        op.sizes.push_back(SizesOf(list));
+      });
   op.types = TextsOf(args, "Input type");
   op.values = TextsOf(args, "Concrete Inputs");
 }
@@ -81,13 +83,21 @@ std::string KeyOf(const TraceOp& op) {
   return key + fmt::format("\4{}\4{}", fmt::join(op.types, "\3"), fmt::join(op.values, "\3"));
 }
 
-bool IsGpuCategory(std::string_view category) {
-  return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset";
-}
+// Categories of Kineto; the capital letters are those up to PyTorch 1.11, and "Kernel" also
+// onnxruntime's.
+constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_memset",
+                                               "Kernel", "Memcpy",     "Memset"};
+// Also TensorFlow's ("Op"), onnxruntime's ("Node") and autograd's (none). Events of other
+// categories are spans of the program, or repeat the event of an operator.
+constexpr std::string_view kOperatorCategories[] = {"", "cpu_op", "Operator", "Op", "op", "Node"};
+// Autograd's process of the times of operators on the GPU.
+constexpr std::string_view kAutogradGpu = "CUDA functions";
 
-// Events of other categories are spans of the program, or repeat the event of an operator.
-bool IsOperator(std::string_view category) {
-  return category.empty() || category == "cpu_op" || category == "Op" || category == "op";
+// Returns whether the text begins a bare array, in which autograd and onnxruntime write their
+// events: the "JSON Array Format" of a Chrome trace.
+bool IsArray(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '[';
 }
 
 class TraceReader {
@@ -95,21 +105,30 @@ class TraceReader {
   explicit TraceReader(const std::string& where) : where_(where) {}
 
   Trace Read(const std::string& text) {
-    std::istringstream in(text);
+    std::istringstream in(IsArray(text) ? "{\"traceEvents\":" + text + "}" : text);
     const auto skeleton = record::EachJsonElement(
         in, [&](std::string_view key, std::size_t index, std::string_view element) {
           if (key == "traceEvents") Take({&file_, key, index}, element);
         });
-    if (trace_.events == 0)
-      throw BadInput(where_ + ": 'traceEvents': no complete event (\"ph\": \"X\")");
+    if (trace_.events == 0) RefuseEmpty();
     if (skeleton.cut) trace_.left_out["after the place where the file is cut off"] += 1;
     MarkGpuProcesses();
     for (auto& [thread, calls] : threads_) AddSelfTimes(calls);
-    trace_.threads = static_cast<double>(threads_.size());
+    for (const auto& [thread, calls] : threads_) streams_.insert(thread);
+    trace_.threads = static_cast<double>(streams_.size());
     return std::move(trace_);
   }
 
  private:
+  [[noreturn]] void RefuseEmpty() const {
+    std::string others;
+    for (const auto& [reason, count] : trace_.left_out)
+      others += fmt::format("{}{:.0f} {}", others.empty() ? "" : ", ", count, reason);
+    throw BadInput(
+        "{}: 'traceEvents': no complete event (\"ph\": \"X\") of an operator or kernel{}", where_,
+        others.empty() ? "" : "; there are events: " + others);
+  }
+
   void Take(const record::JsonPlace& place, std::string_view text) {
     const auto parsed = parser_.parse(text.data(), text.size(), false);
     if (parsed.error())
@@ -117,11 +136,17 @@ class TraceReader {
     const record::JsonObject event(parsed.value_unsafe(), place);
     const auto phase = event.TextOr("ph", "");
     if (phase == "M") return Name(event);
+    if (phase == "B" || phase == "E")
+      trace_.left_out["that only begin or end (phases B and E)"] += 1;
     if (phase != "X") return;
     const auto category = event.TextOr("cat", "");
-    const bool gpu = IsGpuCategory(category);
-    if (!gpu && !IsOperator(category)) {
+    const bool gpu = std::ranges::find(kGpuCategories, category) != std::end(kGpuCategories);
+    if (!gpu && std::ranges::find(kOperatorCategories, category) == std::end(kOperatorCategories)) {
       trace_.left_out[fmt::format("of the category {}", category)] += 1;
+      return;
+    }
+    if (!event.Find("dur")) {
+      trace_.left_out["without a duration"] += 1;
       return;
     }
     TraceOp op{.name = event.Text("name"), .on_gpu = gpu};
@@ -135,18 +160,33 @@ class TraceReader {
     trace_.begin = trace_.events == 0 ? begin : std::min(trace_.begin, begin);
     trace_.end = std::max(trace_.end, begin + seconds);
     ++trace_.events;
-    const auto process = static_cast<std::int64_t>(event.OptionalNumber("pid").value_or(0));
-    auto key = KeyOf(op) + fmt::format("\5{}", process);
+    const auto process = Scalar(event, "pid");
+    auto key = KeyOf(op) + "\5" + process;
     const auto [found, is_new] = numbers_.emplace(std::move(key), trace_.ops.size());
     if (is_new) {
       trace_.ops.push_back(std::move(op));
       processes_.push_back(process);
     }
-    threads_[{process, Scalar(event, "tid")}].push_back({found->second, process, begin, seconds});
+    // A kernel has no calls within it: kernels of one stream that overlap ran at the same time.
+    if (trace_.ops[found->second].on_gpu) {
+      ++trace_.ops[found->second].calls;
+      trace_.ops[found->second].seconds += seconds;
+      streams_.insert({process, Scalar(event, "tid")});
+      return;
+    }
+    threads_[{process, Scalar(event, "tid")}].push_back({found->second, begin, seconds});
   }
 
   static double TimeOf(const record::JsonObject& event, const char* key) {
-    const double micros = event.Number(key);
+    const auto member = event.Find(key);
+    double micros = 0;
+    if (member && member->value.is_string()) {  // as Ascend's profiler writes them
+      const auto number = text::PlainNumber(member->Text());
+      if (!number) event.Refuse(key, "microseconds");
+      micros = *number;
+    } else {
+      micros = event.Number(key);
+    }
     if (!(std::abs(micros) <= kMostMicros) || (micros < 0 && std::string_view(key) == "dur"))
       event.Refuse(key, "microseconds");
     return micros * kMicro;
@@ -159,12 +199,13 @@ class TraceReader {
     if (!member || !member->value.is_object()) return;
     const record::JsonObject args(member->value, event.PlaceOf("args"));
     if (args.TextOr("name", "").find("/device:GPU:") != std::string::npos)
-      gpu_processes_.push_back(static_cast<std::int64_t>(event.OptionalNumber("pid").value_or(0)));
+      gpu_processes_.push_back(Scalar(event, "pid"));
   }
 
   void MarkGpuProcesses() {
     for (std::size_t i = 0; i < trace_.ops.size(); ++i)
-      if (std::ranges::find(gpu_processes_, processes_[i]) != gpu_processes_.end())
+      if (processes_[i] == kAutogradGpu ||
+          std::ranges::find(gpu_processes_, processes_[i]) != gpu_processes_.end())
         trace_.ops[i].on_gpu = true;
   }
 
@@ -192,10 +233,11 @@ class TraceReader {
   record::JsonPlace file_{nullptr, where_};
   simdjson::dom::parser parser_;
   Trace trace_;
-  std::vector<std::int64_t> processes_;      // process of each op
-  std::vector<std::int64_t> gpu_processes_;  // all processes for GPUs
+  std::vector<std::string> processes_;      // process of each op
+  std::vector<std::string> gpu_processes_;  // all processes for GPUs
   std::unordered_map<std::string, std::size_t> numbers_;
-  std::map<ThreadId, std::vector<Call>> threads_;
+  std::map<ThreadId, std::vector<Call>> threads_;  // calls of operators
+  std::set<ThreadId> streams_;                     // of kernels; in the end all threads
 };
 
 using Sizes = std::vector<std::int64_t>;
@@ -350,11 +392,12 @@ void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
   for (const auto* op : taken)
     if (!WorkOfOp(*op)) unknown += op->seconds;
   const double all = SecondsOfAll(taken);
+  const bool kernels = !taken.empty() && taken.front()->on_gpu;
   remarks.push_back(
-      fmt::format("{}: {:.0f} events in {:.4g} s, on {:.0f} threads or streams; the time of a call "
-                  "excludes the "
-                  "calls within it (self time)",
-                  where, trace.events, trace.end - trace.begin, trace.threads));
+      fmt::format("{}: {:.0f} events in {:.4g} s, on {:.0f} threads or streams; the time of {}",
+                  where, trace.events, trace.end - trace.begin, trace.threads,
+                  kernels ? "a kernel is its own duration"
+                          : "a call excludes the calls within it (self time)"));
   if (!others.empty())
     remarks.push_back(
         fmt::format("{}: {} operators of the host, {:.4g} s, are left out, since the trace has "
@@ -385,7 +428,8 @@ std::optional<Work> WorkOfOp(const TraceOp& op) {
 }
 
 bool LooksLikeTrace(std::string_view text) {
-  return text.find("\"traceEvents\"") != std::string_view::npos;
+  return text.find("\"traceEvents\"") != std::string_view::npos ||
+         (IsArray(text) && text.find("\"ph\"") != std::string_view::npos);
 }
 
 Imported ImportTrace(const std::string& text, const std::string& where) {

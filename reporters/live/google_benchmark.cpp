@@ -12,6 +12,8 @@
 #include <sstream>
 #include <vector>
 
+#include "counters/base/json_text.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
@@ -71,6 +73,8 @@ std::string SkipMessage(const AnyRun& run) {
   else
     return run.skip_message;
 }
+
+std::string NameOf(const Run& run) { return record::BareName(run.run_name.str()); }
 
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
@@ -148,7 +152,7 @@ std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (run.run_type != Run::RT_Iteration || NotRun(run)) continue;
     record::Entry entry;
-    entry.name = run.run_name.function_name;
+    entry.name = NameOf(run);
     entry.skipped = Skipped(run);
     entry.label = run.report_label;
     if (entry.skipped) {
@@ -163,6 +167,27 @@ std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
     entries.push_back(std::move(entry));
   }
   return entries;
+}
+
+std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find_if(runs, [&](const Run& run) {
+      return run.run_type == Run::RT_Aggregate && run.aggregate_name == name && !NotRun(run);
+    });
+  };
+  const auto median = find("median"), mean = find("mean"), deviation = find("stddev");
+  if (median == runs.end()) return std::nullopt;
+  const auto seconds = [](const Run& run) {
+    return run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+  };
+  record::Entry entry{.name = NameOf(*median), .seconds = seconds(*median)};
+  entry.label = median->report_label;
+  entry.aggregate = record::AggregateTime{.statistic = "median",
+                                          .repetitions = static_cast<int>(median->repetitions)};
+  if (mean != runs.end() && deviation != runs.end() && seconds(*mean) > 0)
+    entry.aggregate->deviation = seconds(*deviation) / seconds(*mean);
+  for (const auto& [key, counter] : median->counters) entry.counters[key] = counter.value;
+  return entry;
 }
 
 bool TerminalReporter::ReportContext(const Context& context) {
@@ -219,7 +244,7 @@ void TerminalReporter::Finalize() {
 // repetitions (--benchmark_report_aggregates_only).
 void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
-    if (NotRun(run) || session_.Has(run.run_name.function_name)) continue;
+    if (NotRun(run) || session_.Has(NameOf(run))) continue;
     const double value =
         run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
     GetOutputStream() << fmt::format(
@@ -237,12 +262,13 @@ bool RunFileReporter::ReportContext(const Context& context) {
   JSONReporter::ReportContext(context);
   SetOutputStream(&out);
   // Google Benchmark has opened its "benchmarks" array. With the array closed the text is JSON.
-  auto whole = nlohmann::json::parse(plain.str() + "]}");
+  const auto text = plain.str() + "]}";
+  auto whole = nlohmann::json::parse(record::RepairedJson(text).value_or(text));
   whole["context"]["dlroof"] = session_.dlroof_context();
   nlohmann::json machines = nlohmann::json::array();
   for (const auto& machine : session_.file().machines) machines.push_back(machine::ToJson(machine));
-  out << "{\n\"context\": " << whole["context"].dump(2) << ",\n\"machines\": " << machines.dump(2)
-      << ",\n\"benchmarks\": [\n";
+  out << "{\n\"context\": " << JsonText(whole["context"], 2)
+      << ",\n\"machines\": " << JsonText(machines, 2) << ",\n\"benchmarks\": [\n";
   Flush();
   return true;
 }
@@ -252,6 +278,8 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
   if (writable.empty()) return;
   const auto entries = EntriesFromRuns(writable);
   if (!entries.empty()) session_.Add(record::RecordFromEntries(entries));
+  if (const auto entry = EntryFromAggregates(writable); entry && !session_.Has(entry->name))
+    session_.Add(record::RecordFromEntries({*entry}));
   JSONReporter::ReportRuns(writable);
   Flush();
 }
@@ -259,8 +287,9 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
 void RunFileReporter::Finalize() {
   session_.Finish();
   const auto whole = roofline::ToJson(roofline::PlaceRun(session_.file()));
-  GetOutputStream() << "\n],\n\"records\": " << whole["records"].dump(1);
-  if (whole.contains("models")) GetOutputStream() << ",\n\"models\": " << whole["models"].dump(1);
+  GetOutputStream() << "\n],\n\"records\": " << JsonText(whole["records"], 1);
+  if (whole.contains("models"))
+    GetOutputStream() << ",\n\"models\": " << JsonText(whole["models"], 1);
   GetOutputStream() << "\n}\n";
   Flush();
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ std::string ResultSummary(const std::vector<record::Record>& records);
 std::vector<record::Entry> EntriesFromRuns(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
+// Returns the median among the aggregates of one benchmark, or nullopt if there is none: what is
+// known of it with --benchmark_report_aggregates_only.
+std::optional<record::Entry> EntryFromAggregates(
+    const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+
 // Writes the live table: a row per benchmark as it finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
  public:
@@ -47,6 +53,33 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
   bool verbose_;
   size_t name_width_ = 0;
 };
+
+// One of Google Benchmark's own reporters, which ignore errors when they write.
+template <class Reporter>
+class CheckedReporter : public Reporter {
+ public:
+  using Reporter::Reporter;
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
+    Reporter::ReportRuns(runs);
+    Check();
+  }
+  void Finalize() override {
+    Reporter::Finalize();
+    Check();
+  }
+  // Returns false if a write failed (disk full).
+  bool Written() const { return written_; }
+
+ private:
+  void Check() { written_ = written_ && this->GetOutputStream().flush().good(); }
+
+  bool written_ = true;
+};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // announced since 1.5, and still there
+using CsvFileReporter = CheckedReporter<benchmark::CSVReporter>;
+#pragma GCC diagnostic pop
+using ConsoleFileReporter = CheckedReporter<benchmark::ConsoleReporter>;
 
 // Writes the run file as benchmarks finish: context and machines first, then Google Benchmark's
 // entries, records last.

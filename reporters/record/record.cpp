@@ -8,6 +8,7 @@
 #include "counters/base/numbers.h"
 #include "counters/cpu/team_look.h"
 #include "counters/gpu/clock.h"
+#include "reporters/record/aggregate.h"
 
 namespace dlroof::record {
 namespace {
@@ -85,6 +86,7 @@ std::string_view Key(Status status) { return KeyIn(kStatuses, status); }
 std::optional<Status> StatusFromKey(std::string_view key) { return ValueIn(kStatuses, key); }
 
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
+  if (auto timing = TimingOfAggregate(repetitions)) return timing;
   std::vector<double> clean;
   clean.reserve(repetitions.size());
   for (const auto& repetition : repetitions)

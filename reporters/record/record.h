@@ -62,6 +62,15 @@ enum class Status { kOk, kUnsupported, kFailed, kWrong };
 std::string_view Key(Status status);
 std::optional<Status> StatusFromKey(std::string_view key);
 
+// What the file of another program says about several repetitions without their single times.
+struct AggregateTime {
+  std::string statistic;            // that the time is: "median", "mean"
+  std::optional<int> repetitions;   // [1]
+  std::optional<double> deviation;  // [1] standard deviation of the repetitions' times / their mean
+
+  bool operator==(const AggregateTime&) const = default;
+};
+
 struct Repetition {
   double seconds = 0;                       // [s] wall time of one call, mean over `iterations`
   std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
@@ -78,12 +87,15 @@ struct Repetition {
   bool noisy = false;     // disturbed by other programs: stored, but not in the median
   // Set on a GPU only. A pointer saves memory: of 10^6 repetitions few may have a sample.
   std::shared_ptr<const GpuSample> gpu;
+  // Set if `seconds` is an aggregate of repetitions. It is then the record's only repetition.
+  std::shared_ptr<const AggregateTime> aggregate;
   // Block of an interleaved comparison: its repetitions alternated, in the order of the file, with
   // those of the same block in the other file.
   std::optional<int> block;
 };
 
-// Median and its distribution-free 95 % confidence interval (order statistics).
+// Median and its distribution-free 95 % confidence interval (order statistics). Of an aggregate
+// (AggregateTime): its value, and the interval that its deviation allows.
 struct Timing {
   double median = 0;  // [s]
   // [s] Set for a clean time from 6 repetitions on: fewer cannot give 95 % confidence.
@@ -120,7 +132,6 @@ struct Record {
   std::vector<WrongEngine> wrong_engines;
   std::optional<std::string> repro;  // arguments of benchdnn that time the same call
   std::optional<int> threads;
-  std::optional<std::string> time_unit;  // "ns"; set only for entries of Google Benchmark
   // What `seconds` are: "device", "call" or "kernels" (see `timed`); absent for CPUs.
   std::optional<std::string> timed;
   std::optional<std::string> cache;     // "warm", "cold" or "cold-weights"
@@ -140,6 +151,11 @@ struct Record {
   std::optional<energy::MeteredWindow> metered_window;  // set only in runs with a power meter
   std::optional<energy::MeteredEnergy> metered;         // set once the meter's log was read
 };
+
+// Returns the standard error [1] of an aggregate, relative to it: the deviation divided by the root
+// of the number of repetitions and, for a median, multiplied by sqrt(pi / 2) (normal distribution).
+// Returns nullopt unless it is the aggregate of at least 3 repetitions with a known deviation.
+std::optional<double> RelativeError(const AggregateTime& aggregate);
 
 // Returns the median time of the clean repetitions, or nullopt if fewer than min(3, all) or fewer
 // than half of all repetitions are clean: with so much noise some only look clean.

@@ -17,6 +17,7 @@ namespace dlroof::record {
 namespace {
 
 constexpr double kMostJoules = std::numeric_limits<double>::max();
+constexpr double kMostDeviation = 1e6;                               // [1]
 constexpr double kLeastJoules = std::numeric_limits<double>::min();  // the smallest above 0
 
 template <auto kField, class Out>
@@ -182,7 +183,25 @@ void ReadSample(const JsonMember& member, Repetition& repetition) {
   repetition.gpu = std::make_shared<GpuSample>(sample);
 }
 
+constexpr JsonReading<AggregateTime> kAggregate[] = {
+    {"deviation",
+     [](const JsonMember& member, AggregateTime& aggregate) {
+       aggregate.deviation = member.NumberIn(0, kMostDeviation, "a share of at least 0");
+     }},
+    {"repetitions",
+     [](const JsonMember& member, AggregateTime& aggregate) {
+       aggregate.repetitions = static_cast<int>(member.NumberIn(1, 1e9, "a count"));
+     }},
+    {"statistic", ReadText<&AggregateTime::statistic>}};
+
+void ReadAggregate(const JsonMember& member, Repetition& repetition) {
+  AggregateTime aggregate;
+  member.Object().Read(kAggregate, aggregate);
+  repetition.aggregate = std::make_shared<AggregateTime>(std::move(aggregate));
+}
+
 constexpr JsonReading<Repetition> kRepetition[] = {
+    {"aggregate", ReadAggregate},
     {"block",
      [](const auto& member, Repetition& repetition) {
        repetition.block = static_cast<int>(member.NumberIn(0, 1e6, "the number of a block"));

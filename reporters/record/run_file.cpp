@@ -14,11 +14,13 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/kernels.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/text/gzip.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::record {
@@ -55,76 +57,6 @@ void ReadCounters(const std::map<std::string, double>& counters, Record& record)
     record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }
 
-double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
-      {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
-  for (const auto& [unit, seconds] : kUnits)
-    if (unit == text) return seconds;
-  entry.Refuse("time_unit", "ns, us, ms or s");
-}
-
-Entry EntryFromJson(const JsonObject& at) {
-  Entry entry{.name = BareName(at.TextOr("run_name", at.Text("name"))),
-              .label = at.TextOr("label", ""),
-              .skipped = at.Flag("error_occurred") || at.Flag("skipped"),
-              .message = at.TextOr("error_message", at.TextOr("skip_message", ""))};
-  if (entry.skipped) return entry;
-  entry.time_unit = at.TextOr("time_unit", "ns");
-  const double unit = SecondsPerUnit(at, *entry.time_unit);
-  entry.seconds = at.Number("real_time") * unit;
-  if (entry.seconds < 0) at.Refuse("real_time", "a time of at least 0");
-  entry.main_cpu_seconds = at.Number("cpu_time") * unit;
-  if (entry.main_cpu_seconds < 0) at.Refuse("cpu_time", "a time of at least 0");
-  entry.iterations = at.OptionalNumber("iterations").value_or(0);
-  for (const auto member : at.members())
-    if (double value = 0; member.value.get(value) == simdjson::SUCCESS)
-      entry.counters[std::string(member.key)] = value;
-  return entry;
-}
-
-// The entries of one benchmark, in one time unit.
-struct EntryGroup {
-  std::vector<Entry> entries;
-  std::set<double> repetitions;  // their repetition indices
-
-  // Throws BadInput for a repeated index: two benchmarks share a name, or files were concatenated.
-  void Add(Entry entry, const JsonObject& at) {
-    const auto index = at.OptionalNumber("repetition_index");
-    if (index && !repetitions.insert(*index).second)
-      throw BadInput("{}: '{}' has repetition {:.0f} twice: two benchmarks with the same name?",
-                     at.where(), entry.name, *index);
-    entries.push_back(std::move(entry));
-    const Entry &first = entries.front(), &last = entries.back();
-    if (!first.skipped && !last.skipped && first.time_unit != last.time_unit)
-      throw BadInput("{}: 'time_unit': '{}' is in {} here and in {} before", at.where(), last.name,
-                     *last.time_unit, *first.time_unit);
-  }
-};
-
-// Groups entries by name in order of first appearance: random interleaving separates the entries of
-// one benchmark.
-class EntryGroups {
- public:
-  void Add(const JsonObject& at) {
-    if (at.TextOr("run_type", "iteration") != "iteration") return;
-    Entry entry = EntryFromJson(at);
-    const auto [found, added] = group_of_.try_emplace(entry.name, groups_.size());
-    if (added) groups_.emplace_back();
-    groups_[found->second].Add(std::move(entry), at);
-  }
-
-  std::vector<Record> Records(const JsonPlace& file) const {
-    std::vector<Record> records;
-    records.reserve(groups_.size());
-    for (const auto& group : groups_) records.push_back(RecordFromEntries(group.entries, &file));
-    return records;
-  }
-
- private:
-  std::vector<EntryGroup> groups_;
-  std::map<std::string, size_t> group_of_;
-};
-
 // Thrown for text that is not JSON.
 struct NoJson {
   std::string fault;
@@ -144,7 +76,7 @@ class RunFileReader {
     if (skeleton.cut && skeleton.text.empty()) throw NoJson{"it ends too early"};
     if (skeleton.text.find_first_not_of(" \t\r\n") == std::string::npos)
       throw BadInput(where_ + ": empty file, expected a run file");
-    const auto whole = json::parse(skeleton.text);
+    const auto whole = json::parse(RepairedJson(skeleton.text).value_or(skeleton.text));
     const JsonReader file(whole, where_);
     Finish(file, skeleton.cut);
     if (const auto left_out = CompleteOldKernels(run_))
@@ -158,7 +90,12 @@ class RunFileReader {
 
  private:
   void Take(std::string_view key, const JsonPlace& place, std::string_view text) {
-    const auto element = elements_.parse(text.data(), text.size(), false);
+    auto element = elements_.parse(text.data(), text.size(), false);
+    std::optional<std::string> repaired;
+    if (element.error() && (repaired = RepairedJson(text))) {
+      text = *repaired;
+      element = elements_.parse(*repaired);
+    }
     if (element.error()) throw NoJson{place.Text() + ": " + error_message(element.error())};
     const auto known = errors_.find(key);
     if (known == errors_.end()) return;
@@ -189,12 +126,12 @@ class RunFileReader {
       UpdateSchema(run_.context, where_);
     }
     Check(file, "machines");
-    if (file.Has("records") && !(cut && file.Has("benchmarks"))) {
-      Check(file, "records");
-    } else {
-      Check(file, "benchmarks");
-      run_.records = groups_.Records(file_);
-    }
+    const bool stored = file.Has("records") && !(cut && file.Has("benchmarks"));
+    if (stored) Check(file, "records");
+    // Older versions wrote no records with --benchmark_report_aggregates_only.
+    if (stored && (!run_.records.empty() || !file.Has("benchmarks"))) return;
+    Check(file, "benchmarks");
+    run_.records = groups_.Records(file_, run_.context.contains("dlroof"));
   }
 
   // Throws the first error of the array `key`.
@@ -232,6 +169,19 @@ void SkipByteOrderMark(std::istream& in) {
     if (in.peek() != byte) return;
     in.get();
   }
+}
+
+// Returns whether the stream is neither gzip data nor UTF-16 (PowerShell's), both of which are read
+// as a whole.
+bool IsPlain(std::istream& in) {
+  constexpr int kFirstOfGzip = 0x1f;  // no JSON begins with it
+  const int first = in.peek();
+  if (first == kFirstOfGzip || first == 0xFE || first == 0xFF || first == 0) return false;
+  in.get();
+  const bool plain = in.peek() != 0;
+  in.clear();
+  in.unget();
+  return plain;
 }
 
 RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings) {
@@ -289,18 +239,6 @@ void AddLabel(const std::string& label, Record& record) {
 
 }  // namespace
 
-std::string BareName(const std::string& name) {
-  constexpr std::array<std::string_view, 7> kSuffixes = {
-      "/real_time", "/process_time", "/manual_time",     "/iterations:",
-      "/repeats:",  "/min_time:",    "/min_warmup_time:"};
-  size_t end = name.size();
-  for (const auto suffix : kSuffixes) end = std::min(end, name.find(suffix));
-  // The number of threads comes last.
-  const size_t threads = name.rfind("/threads:");
-  if (threads == std::string::npos || threads < end) return name.substr(0, end);
-  return name.substr(0, end) + name.substr(threads);
-}
-
 Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file) {
   Record record{.name = entries.at(0).name};
   SplitName(record);
@@ -309,10 +247,12 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
       ReadSkip(entry.message, record);
       continue;
     }
+    if (!entry.message.empty()) continue;  // it ran but has no time
     Repetition repetition;
+    if (entry.aggregate) repetition.aggregate = std::make_shared<AggregateTime>(*entry.aggregate);
     repetition.seconds = Find(entry.counters, kSecondsCounter).value_or(entry.seconds);
-    repetition.main_cpu_seconds =
-        Find(entry.counters, kMainCpuSecondsCounter).value_or(entry.main_cpu_seconds);
+    repetition.main_cpu_seconds = Find(entry.counters, kMainCpuSecondsCounter);
+    if (!repetition.main_cpu_seconds) repetition.main_cpu_seconds = entry.main_cpu_seconds;
     repetition.cpu_seconds = Find(entry.counters, kCpuSecondsCounter);
     repetition.run_delay_seconds = Find(entry.counters, kRunDelayCounter);
     repetition.core_share = Find(entry.counters, kCoreShareCounter);
@@ -322,13 +262,14 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
     if (const auto sample = GpuSampleFromCounters(entry.counters))
       repetition.gpu = std::make_shared<GpuSample>(*sample);
     record.repetitions.push_back(repetition);
-    record.time_unit = entry.time_unit;
     ReadCounters(entry.counters, record);
   }
   record.timed = TimedBySamples(record.repetitions);
   const JsonPlace benchmark{file, record.name};
   ReadLabel(entries.back().label, {&benchmark, "label"}, record);
-  if (!entries.front().counters.contains(kNoiseIgnoredCounter)) MarkNoisy(record.repetitions);
+  const auto& counters = entries.front().counters;
+  if (counters.contains(kThreadsCounter) && !counters.contains(kNoiseIgnoredCounter))
+    MarkNoisy(record.repetitions);
   return record;
 }
 
@@ -349,10 +290,11 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::error_code none;
   if (!file.is_open() || std::filesystem::is_directory(path, none))
     throw BadInput(path + ": cannot be read, expected a run file");
-  constexpr int kFirstOfGzip = 0x1f;  // no JSON begins with it
-  if (file.peek() != kFirstOfGzip) return Read(file, path, warnings);
-  const std::string packed(std::istreambuf_iterator<char>(file), {});
-  return ParseRunFile(text::IsGzip(packed) ? text::Unpack(packed, path) : packed, path, warnings);
+  if (IsPlain(file)) return Read(file, path, warnings);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  return ParseRunFile(
+      text::WithoutByteOrder(text::IsGzip(bytes) ? text::Unpack(bytes, path) : bytes), path,
+      warnings);
 }
 
 const machine::Machine* MachineFor(const RunFile& file, const Record& record) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporters/record/benchmark_name.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::record {
@@ -47,19 +48,22 @@ const machine::Machine* MachineFor(const RunFile& file, const Record& record);
 
 // One repetition as Google Benchmark reports it, in memory or in a JSON file.
 struct Entry {
-  std::string name;             // without suffixes such as /real_time
-  double seconds = 0;           // [s] wall time per call
-  double main_cpu_seconds = 0;  // [s] per call
+  std::string name;                        // of the record
+  double seconds = 0;                      // [s] wall time per call
+  std::optional<double> main_cpu_seconds;  // [s] per call
   double iterations = 0;
-  std::optional<std::string> time_unit;  // set only for entries of a file
+  std::optional<std::string> time_unit;    // set only for entries of a file
+  std::optional<AggregateTime> aggregate;  // set if the entry is an aggregate
   std::string label;
   bool skipped = false;
-  std::string message;  // why the repetition was skipped
+  std::string message;  // why the repetition was skipped or has no time
   std::map<std::string, double> counters;
 };
 
-// Returns the record of one benchmark's entries, which must have one time unit, and marks noisy
-// repetitions. Throws BadInput for a wrong label; the message begins with `file`.
+// Returns the record of one benchmark's entries. Marks noisy repetitions if dlroof measured them:
+// of other programs' times it knows no more than the wall time, since a benchmark may wait for
+// files, for a GPU or for its threads. Throws BadInput for a wrong label; the message begins with
+// `file`.
 Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file = nullptr);
 
 // The message of a skipped benchmark begins with one of these; any other message means failed.
@@ -69,19 +73,15 @@ inline constexpr const char* kWrongPrefix = "wrong: ";
 // Records omit such repetitions.
 inline constexpr const char* kNotRun = "not run";
 
-// Returns a name without the suffixes that Google Benchmark appends for its own settings
-// ("/real_time", "/repeats:3", ...), except "/threads:2", which tells benchmarks apart.
-std::string BareName(const std::string& name);
-
 // Sets the schema in the context of a file to kSchema, the schema of records in memory. Throws
 // BadInput for a newer schema.
 void UpdateSchema(nlohmann::json& context, const std::string& where);
 
-// Reads every schema, plain Google Benchmark JSON (times only), and files truncated by a kill:
-// reads their complete entries and writes a warning. Reads the stream once and stores the text of
-// one element at a time, so the path may be a pipe; reads gzip data as a whole. Throws BadInput
-// with the position if the file is unreadable, empty, not JSON throughout, of a newer schema, has a
-// member of a wrong type, or has no complete record.
+// Reads every schema, plain Google Benchmark JSON (google_benchmark.h), and files truncated by a
+// kill: reads their complete entries and writes a warning. Reads the stream once and stores the
+// text of one element at a time, so the path may be a pipe; reads gzip data as a whole. Throws
+// BadInput with the position if the file is unreadable, empty, not JSON throughout, of a newer
+// schema, has a member of a wrong type, or has no complete record.
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
 // Reads a run file from memory; `where` begins every message.
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);

@@ -6,46 +6,17 @@
 #include <array>
 
 #include "reporters/record/kernels.h"
+#include "reporters/roofline/above_roof.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {
 namespace {
 
-constexpr double kNoise = 0.02;          // [1] smaller excess over a roof is measurement noise
 constexpr double kTooUncertain = 0.5;    // [1] interval / median above which no advice is given
 constexpr double kFarAboveRoof = 4;      // [1] slowdown from which a ProblemRemedy applies
 constexpr double kAtItsRoof = 1.25;      // [1] slowdown below which only less work helps
 constexpr std::size_t kMostClauses = 2;  // of evidence in one sentence
-
-// Adds a remark if a point is above its roof: the roof or the FLOP count is wrong.
-void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
-                     Placement& placement) {
-  const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
-  for (const auto& point : placement.classic) {
-    const double fraction = point.fraction ? *point.fraction : point.fraction_at_most.value_or(0);
-    if (fraction <= 1 + std::max(kNoise, spread)) continue;
-    const bool fewer_executed = record.algorithm.find("wino") != std::string::npos &&
-                                point.flops_from == Provenance::kModelled;
-    if (placement.time && placement.time->specified && !fewer_executed) {
-      placement.remarks.push_back(
-          fmt::format("above the specified {} roof: the roof (see the machine file) or the count "
-                      "of FLOPs or bytes is wrong",
-                      Key(point.level)));
-      continue;
-    }
-    const auto* blame =
-        fewer_executed
-            ? "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
-              "convolution's definition"
-        : point.fraction
-            ? "the ceiling is too low: measure the machine again (dlroof machine --remeasure)"
-            : "the ceiling, which is not validated, is too low: measure the machine again when it "
-              "is quiet (dlroof machine --remeasure)";
-    placement.remarks.push_back(fmt::format("above the {} roof by {:.0f} %: {}", Key(point.level),
-                                            100 * (fraction - 1), blame));
-  }
-}
 
 bool UsedReferenceImplementation(const record::Record& record) {
   return record.library != "reference" && record.algorithm.starts_with("ref");
@@ -181,17 +152,9 @@ std::optional<double> BestBytes(const AdviceCase& at, Level level) {
   return std::nullopt;
 }
 
-// Returns whether the modelled DRAM bytes include data that later waves of the GPU kernel read
-// again. The model that adds them leaves a counting note.
-bool KernelIsModelled(const record::Record& record) {
-  return record.device == "gpu" && std::ranges::any_of(record.counting, [](const auto& note) {
-           return note.provenance == Provenance::kModelled;
-         });
-}
-
 // Returns the bytes of all tensors, each once, or nullopt if modelled DRAM bytes may include more.
 std::optional<double> CompulsoryBytes(const AdviceCase& at) {
-  if (KernelIsModelled(at.record)) return std::nullopt;
+  if (HasModelledRereads(at.record)) return std::nullopt;
   const auto bytes = BytesFrom(at, Provenance::kModelled, Level::kDram);
   return bytes && *bytes > 0 ? bytes : std::nullopt;
 }
@@ -212,6 +175,15 @@ Evidence FasterInGraph(const AdviceCase& at) {
   return fmt::format("launched on an idle GPU it takes {}, in a CUDA graph {}, {:.1f}x less",
                      text::WithPrefix(launched, "s"), text::WithPrefix(*graph, "s"),
                      launched / *graph);
+}
+
+// Without the level whose roof is too low, another roof binds, which may be far away.
+Evidence AboveTooLowRoof(const AdviceCase& at) {
+  for (const auto& [level, wrong] : at.time.above_roof)
+    if (wrong == WrongPart::kRoof)
+      return fmt::format("it moves its bytes faster than the {} roof, which is too low",
+                         LevelName(Key(level)));
+  return std::nullopt;
 }
 
 // An LSTM of many kernels on a GPU, which cuDNN can compute in a few persistent ones.
@@ -343,6 +315,7 @@ Evidence MemoryAtItsRoof(const AdviceCase& at) {
 }
 
 constexpr AdviceRule kRules[] = {
+    {"above-roof", AboveTooLowRoof, "correct that roof first (dlroof machine --remeasure)"},
     {"graph", FasterInGraph,
      "capture its calls in a CUDA graph, or put more work into one call (a larger batch)"},
     {"steps", ManyStepsNotPersistent,
@@ -372,7 +345,8 @@ constexpr AdviceRule kRules[] = {
 void AddFindings(const record::Record& record, const record::Timing& timing,
                  const machine::CeilingSet& ceilings, const OpVocabulary& words,
                  Placement& placement) {
-  if (!timing.noisy) ReportAboveRoof(record, timing, placement);
+  if (placement.time && !timing.noisy)
+    ReportAboveArithmeticRoof(record, FindWords(record.op, words), ceilings, placement);
   ReportReferenceImplementation(record, placement);
   ReportWrongEngines(record, placement);
   ReportEmulation(record, placement);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "counters/gpu/driver.h"
 #include "reporters/breakdown/breakdown.h"
@@ -122,7 +123,8 @@ void AddSingleThreaded(const record::Record& record, const machine::Machine& mac
                        breakdown::BreakdownFacts& facts) {
   record::Record single = record;
   single.threads = 1;
-  const auto time = PlaceTime(single, facts.seconds, machine, view);
+  // The call's time on one thread is not known, so no roof of one thread can be too slow for it.
+  const auto time = PlaceTime(single, std::numeric_limits<double>::infinity(), machine, view);
   if (!time) return;
   facts.single_thread_compute_seconds = time->compute_seconds;
   if (!binding)
@@ -190,6 +192,13 @@ json GpuSummary(const record::Record& record) {
   return object;
 }
 
+json ToJson(const record::AggregateTime& aggregate) {
+  json object = {{"statistic", aggregate.statistic}};
+  PutIfKnown(object, "repetitions", aggregate.repetitions);
+  PutIfKnown(object, "deviation", aggregate.deviation);
+  return object;
+}
+
 json ToJson(const record::Repetition& repetition) {
   json object = {{"seconds", repetition.seconds},
                  {"iterations", text::WholeOrReal(repetition.iterations)}};
@@ -201,6 +210,7 @@ json ToJson(const record::Repetition& repetition) {
   PutIfKnown(object, "link_share", repetition.link_share);
   PutIfKnown(object, "clean_calls", repetition.clean_calls);
   if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
+  if (repetition.aggregate) object["aggregate"] = ToJson(*repetition.aggregate);
   PutIfKnown(object, "block", repetition.block);
   return object;
 }
@@ -220,6 +230,16 @@ json ToJson(const ClassicPoint& point) {
 }
 
 // "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
+json ToJson(const BandwidthPoint& point) {
+  json object = {{"level", Key(point.level)},
+                 {"bytes_per_second", point.bytes_per_second},
+                 {"roof", point.roof},
+                 {"bytes_from", Key(point.bytes_from)}};
+  PutIfKnown(object, "fraction", point.fraction);
+  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
+  return object;
+}
+
 json ToJson(const TimePoint& point) {
   json object = {{"seconds", point.seconds},
                  {"compute_seconds", point.compute_seconds},
@@ -230,6 +250,8 @@ json ToJson(const TimePoint& point) {
   if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
   if (!point.pipe_seconds.empty()) object["pipe_seconds"] = point.pipe_seconds;
   PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
+  for (const auto& [level, wrong] : point.above_roof)
+    object["above_roof"][std::string(Key(level))] = Key(wrong);
   if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
   if (point.specified) object["given"] = true;
   for (const Level level : point.not_validated_levels)
@@ -266,6 +288,7 @@ void PutPlacement(const Placement& placement, json& object) {
   for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
   if (placement.time) object["time"] = ToJson(*placement.time);
   if (!placement.uncertain.empty()) object["limited_by"] = placement.uncertain;
+  if (placement.bandwidth) object["bandwidth"] = ToJson(*placement.bandwidth);
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
   if (!placement.asides.empty()) object["asides"] = placement.asides;
   PutUnlessEmpty(object, "advice", placement.advice);
@@ -398,12 +421,18 @@ const ClassicPoint* PointOf(const Placement& placement, Level level) {
 
 const ClassicPoint* Binding(const Placement& placement) {
   const ClassicPoint* binding = nullptr;
-  for (const auto& point : placement.classic)
+  for (const auto& point : placement.classic) {
+    if (placement.time && placement.time->above_roof.contains(point.level)) continue;
     if (binding == nullptr || point.roof <= binding->roof) binding = &point;
+  }
   return binding;
 }
 
 std::optional<RoofShare> RoofShareOf(const Placement& placement) {
+  if (const auto& bandwidth = placement.bandwidth) {
+    if (bandwidth->fraction) return RoofShare{*bandwidth->fraction, false};
+    if (bandwidth->fraction_at_most) return RoofShare{*bandwidth->fraction_at_most, true};
+  }
   if (!placement.time) return std::nullopt;
   const TimePoint& time = *placement.time;
   if (const auto* binding = Binding(placement)) {
@@ -461,6 +490,11 @@ std::string BoundText(const TimePoint& time) {
   return fmt::format(
       "{}{}", time.bound_level ? LevelName(Key(*time.bound_level)) : std::string(Key(time.bound)),
       time.specified ? " (specified)" : "");
+}
+
+std::string BoundText(const BandwidthPoint& point) {
+  return fmt::format("{} roof{}", LevelName(Key(point.level)),
+                     point.specified ? " (specified)" : "");
 }
 
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
@@ -565,7 +599,7 @@ json ToJson(const record::Record& record, const Placed& placed) {
   }
   PutPlacement(placed.placement, object);
   if (placed.breakdown) PutBreakdown(*placed.breakdown, object["time"]);
-  for (const char* derived : {"seconds", "classic", "time"})
+  for (const char* derived : {"seconds", "classic", "time", "bandwidth"})
     ChangeIfThere(object, derived, [](json& numbers) { text::RoundAll(numbers); });
   return object;
 }

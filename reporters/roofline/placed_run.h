@@ -52,8 +52,8 @@ PlacedRun PlaceRun(record::RunFile file, const PlaceView& view = {});
 // Returns the classic point of this level, or null if there is none.
 const ClassicPoint* PointOf(const Placement& placement, Level level);
 
-// Returns the classic point with the lowest roof (of tied levels the farthest), or null without
-// points.
+// Returns the classic point with the lowest roof (of tied levels the farthest) of those that are
+// not above the roof of their level (TimePoint::above_roof), or null without such points.
 const ClassicPoint* Binding(const Placement& placement);
 
 // Share of the binding roof that a call reaches.
@@ -61,8 +61,8 @@ struct RoofShare {
   double value = 0;      // [1]
   bool at_most = false;  // an upper limit: the roof is not validated (TimePoint::slowdown_at_least)
 };
-// Returns the share at the binding classic point or, without one, 1 / slowdown. Returns nullopt if
-// the call is not placed.
+// Returns the share at the binding classic point or, without one, 1 / slowdown; of a call of
+// unknown FLOPs, that of its bandwidth point. Returns nullopt if the call is not placed.
 std::optional<RoofShare> RoofShareOf(const Placement& placement);
 
 // FLOP/s and FLOP/byte of one call, for tables.
@@ -104,6 +104,8 @@ inline constexpr std::string_view kSpreadMeaning =
 
 // Returns the level that binds ("DRAM"), "compute" or "overhead".
 std::string BoundText(const TimePoint& time);
+// Returns "DRAM roof": what bounds a call of unknown FLOPs is not known.
+std::string BoundText(const BandwidthPoint& point);
 
 struct Opportunity {
   std::size_t record = 0;         // index into the run's records

@@ -7,6 +7,7 @@
 
 #include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/above_roof.h"
 #include "reporters/roofline/roofs.h"
 
 namespace dlroof::roofline {
@@ -95,13 +96,17 @@ struct RoofTimes {
   std::map<std::string, std::string> compute_roofs;  // row of ceilings by pipe
   std::map<std::string, double> pipes;               // [s] by pipe at its own ceiling
   std::map<Level, RoofTerm> memory;
-  bool specified = false;  // at least one of the ceilings is specified
+  // Levels whose roof the call exceeds; they are not in `memory`.
+  std::map<Level, std::pair<RoofTerm, WrongPart>> above;
+  std::vector<std::string> above_remarks;  // those about `above` and about bytes refuted at caches
+  bool specified = false;                  // at least one of the ceilings is specified
 
-  // Returns the term that binds. Needs `compute`.
-  const RoofTerm& Longest() const {
-    const RoofTerm* longest = &*compute;
-    for (const auto& [level, term] : memory) longest = &Longer(*longest, term);
-    return *longest;
+  // Returns the term that binds, or null without any.
+  const RoofTerm* Longest() const {
+    const RoofTerm* longest = compute ? &*compute : nullptr;
+    for (const auto& [level, term] : memory)
+      longest = longest == nullptr ? &term : &Longer(*longest, term);
+    return longest;
   }
   // Returns the longer of the compute term and the term of this level.
   const RoofTerm& Longest(Level level) const { return Longer(*compute, memory.at(level)); }
@@ -235,8 +240,23 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
   if (roof_seconds <= call.seconds) return std::nullopt;
   return Reason{fmt::format(
       "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as the call, so "
-      "the call cannot have moved them",
-      Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds)};
+      "the call cannot have moved them, so the {} bytes are wrong",
+      Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds, Key(from))};
+}
+
+// Adds the level to RoofTimes::above, with a remark, if the call exceeds its roof. Returns whether
+// it does.
+bool AddAboveRoof(const LevelUse& use, const UsedCeiling& roof, RoofTimes& times,
+                  std::vector<std::string>& remarks) {
+  const auto wrong = WrongPartOf(use);
+  if (!wrong) return false;
+  auto& [term, part] = times.above[use.level];
+  term.Add(use.bytes / use.ceiling.per_second, roof);
+  part = *wrong;
+  if (use.ceiling.IsSpecified()) times.specified = true;
+  times.above_remarks.push_back(AboveRoofRemark(use, *wrong));
+  remarks.push_back(times.above_remarks.back());
+  return true;
 }
 
 void AddMemoryTimes(const record::Record& record, const KnownWork& known,
@@ -257,8 +277,18 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
     }
     if (const auto reason = RefutedReason({record, machine, *roof, seconds}, level, known_bytes)) {
       placement.remarks.push_back(reason->text);
+      if (level != Level::kDram) times.above_remarks.push_back(reason->text);
       continue;
     }
+    machine::Ceiling lower_limit;
+    if (roof->replaced) {
+      lower_limit.per_second = roof->ceiling->per_second;
+      lower_limit.status = machine::CeilingStatus::kNotValidated;
+    }
+    const auto& ceiling = roof->replaced ? lower_limit : *roof->ceiling;
+    if (AddAboveRoof({record, machine, ceiling, level, bytes, known_bytes.second, seconds}, *roof,
+                     times, placement.remarks))
+      continue;
     times.memory[level].Add(bytes / roof->ceiling->per_second, *roof);
     times.specified = times.specified || roof->ceiling->IsSpecified();
   }
@@ -275,15 +305,16 @@ void ReportNotValidated(const RoofTerm& term, const RoofTerm& longest, Placement
           fmt::format("the {} ceiling is not validated, but does not bind: {}", name, reason));
 }
 
-void ReportRoofs(const RoofTimes& times, Placement& placement) {
-  if (!times.compute) return;  // nothing is placed
-  if (times.specified)
+void ReportRoofs(const KnownWork& known, const RoofTimes& times, Placement& placement) {
+  const RoofTerm* longest = times.Longest();
+  if (longest == nullptr || (known.flops != nullptr && !times.compute))
+    return;  // nothing is placed
+  if (times.specified && times.compute)
     placement.remarks.emplace_back(
         "placed under roofs that are specified, not measured: nothing validates them; bound and "
         "percentages are only as accurate as they are");
-  const RoofTerm& longest = times.Longest();
-  ReportNotValidated(*times.compute, longest, placement);
-  for (const auto& [level, term] : times.memory) ReportNotValidated(term, longest, placement);
+  if (times.compute) ReportNotValidated(*times.compute, *longest, placement);
+  for (const auto& [level, term] : times.memory) ReportNotValidated(term, *longest, placement);
 }
 
 std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& times,
@@ -291,10 +322,12 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
   std::vector<ClassicPoint> points;
   if (!times.compute) return points;
   const double flops = TotalFlops({.flops = *known.flops}).value();
-  for (const auto& [level, memory] : times.memory) {
+  std::map<Level, RoofTerm> terms = times.memory;
+  for (const auto& [level, above] : times.above) terms.emplace(level, above.first);
+  for (const auto& [level, memory] : terms) {
     ClassicPoint point;
     const auto& [bytes, bytes_from] = known.bytes.at(level);
-    const RoofTerm& longest = times.Longest(level);
+    const RoofTerm& longest = Longer(*times.compute, memory);
     point.level = level;
     point.intensity = flops / bytes;
     point.flops_per_second = flops / timing.median;
@@ -310,6 +343,24 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
     points.push_back(point);
   }
   return points;
+}
+
+std::optional<BandwidthPoint> PlaceBandwidth(const KnownWork& known, const RoofTimes& times,
+                                             const machine::CeilingSet& ceilings, double seconds) {
+  std::optional<BandwidthPoint> point;
+  double longest = 0;
+  for (const auto& [level, term] : times.memory) {
+    if (term.seconds <= longest) continue;
+    longest = term.seconds;
+    const auto& [bytes, from] = known.bytes.at(level);
+    point = BandwidthPoint{.level = level,
+                           .bytes_per_second = bytes / seconds,
+                           .roof = bytes / term.seconds,
+                           .specified = ceilings.bytes.at(level).IsSpecified(),
+                           .bytes_from = from};
+    (term.AtMost() ? point->fraction_at_most : point->fraction) = term.seconds / seconds;
+  }
+  return point;
 }
 
 std::optional<double> OverheadSeconds(const record::Record& record, const KnownWork& known,
@@ -339,6 +390,7 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
     point.bound = Bound::kMemory;
     point.bound_level = level;
   }
+  for (const auto& [level, above] : times.above) point.above_roof[level] = above.second;
   point.overhead_seconds = OverheadSeconds(record, known, ceilings, seconds);
   if (point.overhead_seconds) {
     if (roof_seconds < *point.overhead_seconds) {
@@ -346,7 +398,7 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
       point.bound_level.reset();
     }
   }
-  (times.Longest().AtMost() ? point.slowdown_at_least : point.slowdown) = seconds / roof_seconds;
+  (times.Longest()->AtMost() ? point.slowdown_at_least : point.slowdown) = seconds / roof_seconds;
   point.specified = times.specified;
   return point;
 }
@@ -368,7 +420,8 @@ RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, doub
     (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
                                                            placement);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, placement);
-  ReportRoofs(times, placement);
+  placement.above_roof_remarks = times.above_remarks;
+  ReportRoofs(known, times, placement);
   return times;
 }
 
@@ -388,6 +441,12 @@ std::string_view Key(Bound bound) {
 
 std::optional<double> LeastSlowdown(const TimePoint& time) {
   return time.slowdown ? time.slowdown : time.slowdown_at_least;
+}
+
+std::string_view Key(WrongPart part) {
+  constexpr KeyRow<WrongPart> kParts[] = {
+      {WrongPart::kRoof, "roof"}, {WrongPart::kBytes, "bytes"}, {WrongPart::kUnknown, "unknown"}};
+  return KeyIn(kParts, part);
 }
 
 std::optional<double> LaunchCost(const record::Record& record,
@@ -429,6 +488,8 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
   placement.classic = PlaceClassic(known, times, *timing);
   placement.time = PlaceInTime(record, known, times, *ceilings, timing->median);
   if (placement.time) AddTimePoint(*placement.time);
+  if (known.flops == nullptr)
+    placement.bandwidth = PlaceBandwidth(known, times, *ceilings, timing->median);
   return placement;
 }
 

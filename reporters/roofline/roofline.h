@@ -2,6 +2,7 @@
 // Pure: no clock, no hardware, no text layout.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -32,9 +33,13 @@ struct ProblemRemedy {
 };
 
 struct OpWords {
-  std::string noun;                          // one call of the op: "convolution"
-  std::vector<SweepWord> sweep;              // in the order in which reports list them
-  std::vector<ProblemRemedy> remedies = {};  // not in run files: only of this program's ops
+  std::string noun;              // one call of the op: "convolution"
+  std::vector<SweepWord> sweep;  // in the order in which reports list them
+  // These are not in run files, but only known of this program's ops.
+  std::vector<ProblemRemedy> remedies = {};
+  // Returns the share [1] of a problem's FLOPs that do not multiply padding, or nullopt if the text
+  // is no problem of the op. Empty for ops without padding.
+  std::function<std::optional<double>(const std::string& problem)> unpadded_share = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
 
@@ -104,6 +109,10 @@ struct ClassicPoint {
 enum class Bound { kCompute, kMemory, kOverhead };
 std::string_view Key(Bound bound);
 
+// What is wrong if a call moves the bytes of a level faster than the level's roof allows.
+enum class WrongPart { kRoof, kBytes, kUnknown };
+std::string_view Key(WrongPart part);
+
 // Time-based roofline (Wang et al. 2020): the record in seconds. All [s]. (compute_seconds,
 // memory_seconds) is the complexity point.
 struct TimePoint {
@@ -116,6 +125,9 @@ struct TimePoint {
   // (tensor_balance). Empty if one of the pipes has no ceiling.
   std::map<std::string, double> pipe_seconds;
   std::map<Level, double> memory_seconds;  // bytes / ceiling
+  // Levels whose roof the call exceeds. They have a classic point, but no memory_seconds: they are
+  // not considered for `bound` and `slowdown`. A remark says which number is wrong.
+  std::map<Level, WrongPart> above_roof;
   // Launches x launch cost or, if the launches are not known, the time of a GPU call minus its time
   // in a CUDA graph.
   std::optional<double> overhead_seconds;
@@ -136,10 +148,25 @@ struct TimePoint {
   std::map<Level, double> point_memory_seconds;
 };
 
+// Bandwidth of a record whose FLOPs are not known, at the level whose roof time is the longest. Its
+// time may have another cause, so `fraction` is no more than the share of this roof.
+struct BandwidthPoint {
+  Level level = Level::kDram;
+  double bytes_per_second = 0;  // [byte/s] achieved
+  double roof = 0;              // [byte/s]
+  // [1] achieved / roof. If the roof is not validated, the second is set, an upper limit.
+  std::optional<double> fraction, fraction_at_most;
+  bool specified = false;  // the roof is specified, not measured
+  Provenance bytes_from = Provenance::kModelled;
+};
+
 struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
+  std::optional<BandwidthPoint> bandwidth;  // set only if FLOPs are not known
   std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
+  // The remarks about roofs that the call exceeds: they say whether the roof or the work is wrong.
+  std::vector<std::string> above_roof_remarks;
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
   std::vector<std::string> asides;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ceilings/machine/visits.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
@@ -18,11 +19,22 @@
 namespace dlroof::terminal {
 namespace {
 
-enum Column { kName, kRate, kSustained, kClock, kPerCycle, kSpread, kScaling, kReason, kColumns };
+enum Column {
+  kName,
+  kRate,
+  kSustained,
+  kClock,
+  kPerCycle,
+  kSpread,
+  kScaling,
+  kVisits,
+  kReason,
+  kColumns
+};
 constexpr std::array<const char*, kColumns> kTitles = {
-    "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "not validated"};
+    "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "visits", "not validated"};
 // Columns to leave out in a narrow terminal, the first one first.
-constexpr Column kDropped[] = {kClock, kScaling, kSpread, kSustained, kPerCycle};
+constexpr Column kDropped[] = {kVisits, kClock, kScaling, kSpread, kSustained, kPerCycle};
 constexpr int kLeastReason = 24;  // [columns] reasons are not shortened below this width
 constexpr int kSeparation = 2;    // [columns] between two cells
 
@@ -37,18 +49,27 @@ std::string PerCycleText(const machine::Validation& validation) {
   return text;
 }
 
+constexpr std::string_view kFlops = "FLOP/s", kBytes = "B/s";
+
 CeilingRow CeilingCells(const std::string& name, const machine::Ceiling& ceiling,
-                        const char* unit) {
+                        std::string_view unit) {
   CeilingRow row;
   const machine::Validation& validation = ceiling.validation;
   row[kName] = text::Printable(name);
   row[kRate] = text::WithPrefix(ceiling.per_second, unit);
   if (ceiling.sustained_per_second)
     row[kSustained] = text::WithPrefix(*ceiling.sustained_per_second, unit);
+  if (ceiling.sustained_per_second && ceiling.sustained_clock_hz)
+    row[kSustained] += " at " + text::WithPrefix(*ceiling.sustained_clock_hz, "Hz");
   if (ceiling.clock_hz) row[kClock] = text::WithPrefix(*ceiling.clock_hz, "Hz");
   row[kPerCycle] = PerCycleText(validation);
   if (validation.spread) row[kSpread] = text::PercentText(*validation.spread);
   if (validation.scaling) row[kScaling] = fmt::format("{:.2f}", *validation.scaling);
+  if (ceiling.visits.size() > 1) {
+    const auto agreement = machine::AgreementOf(
+        ceiling, unit == kFlops ? machine::kArithmeticAgreement : machine::kMemoryAgreement);
+    row[kVisits] = fmt::format("{} of {}", agreement.agreeing, agreement.visits);
+  }
   if (ceiling.IsSpecified()) {
     row[kReason] = "specified, not measured here" +
                    (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
@@ -86,7 +107,7 @@ void AddPipes(const std::map<std::string, machine::Ceiling>& flops, Rows& rows) 
   for (const auto& pipe : pipes) {
     const auto name = pipe.key == pipe.plain ? fmt::format("  {}", pipe.key)
                                              : "    " + pipe.key.substr(pipe.plain.size() + 1);
-    rows.push_back(CeilingCells(name, flops.at(pipe.key), "FLOP/s"));
+    rows.push_back(CeilingCells(name, flops.at(pipe.key), kFlops));
   }
 }
 
@@ -95,7 +116,7 @@ void AddLevels(const std::map<Level, machine::Ceiling>& bytes, Rows& rows) {
     const auto& mix = ceiling.mix;
     const auto name =
         fmt::format("  {:<4}{}{}", roofline::LevelName(Key(level)), mix.empty() ? "" : " ", mix);
-    rows.push_back(CeilingCells(name, ceiling, "B/s"));
+    rows.push_back(CeilingCells(name, ceiling, kBytes));
   }
 }
 

@@ -30,13 +30,18 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
   const auto& time = placed.placement.time;
   const auto rate = roofline::WorkRateOf(record, timing, placed.placement, view);
   const auto mark = roofline::MarkOf(timing.noisy);
+  const auto& bandwidth = placed.placement.bandwidth;
   return {text::Printable(record.name),
           fmt::format("{}{}", mark, text::WithPrefix(timing.median, "s")),
           roofline::SpreadText(timing),
-          rate ? text::WithPrefix(rate->flops_per_second, "FLOP/s") : "",
+          rate        ? text::WithPrefix(rate->flops_per_second, "FLOP/s")
+          : bandwidth ? text::WithPrefix(bandwidth->bytes_per_second, "B/s")
+                      : "",
           IntensityText(rate),
           RoofShareText(roofline::RoofShareOf(placed.placement), timing.noisy),
-          time ? fmt::format("{}{}", mark, roofline::BoundText(*time)) : "",
+          time        ? fmt::format("{}{}", mark, roofline::BoundText(*time))
+          : bandwidth ? roofline::BoundText(*bandwidth)
+                      : "",
           time ? roofline::SlowdownText(*time) : ""};
 }
 

@@ -4,8 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <array>
 
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
@@ -13,18 +12,17 @@
 namespace dlroof::text {
 namespace {
 
-constexpr double kLargest = 1e30;  // no product or quotient of such numbers overflows
-
 // Cursor over the text that counts lines and columns [characters of UTF-8].
 class CsvText {
  public:
-  CsvText(std::string_view text, const std::string& where, int line)
-      : text_(text), where_(where), line_(line) {
+  CsvText(std::string_view text, const std::string& where, int line, char separator)
+      : text_(text), where_(where), line_(line), separator_(separator) {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
   }
 
   bool AtEnd() const { return at_ == text_.size(); }
   char Now() const { return text_[at_]; }
+  bool AtSeparator() const { return Now() == separator_; }
   bool AtLineEnd() const { return AtEnd() || Now() == '\n' || Now() == '\r'; }
   void Step() {
     if (Now() == '\n') {
@@ -48,6 +46,7 @@ class CsvText {
   const std::string& where_;
   std::size_t at_ = 0;
   int line_, column_ = 1;
+  char separator_;
 };
 
 CsvField QuotedField(CsvText& at) {
@@ -60,14 +59,14 @@ CsvField QuotedField(CsvText& at) {
     }
     field.text += at.Now();
   }
-  if (!at.AtLineEnd() && at.Now() != ',')
+  if (!at.AtLineEnd() && !at.AtSeparator())
     at.Refuse(at.Start(), "expected a comma or the end of the line after a closed quote");
   return field;
 }
 
 CsvField PlainField(CsvText& at) {
   CsvField field = at.Start();
-  for (; !at.AtLineEnd() && at.Now() != ','; at.Step()) field.text += at.Now();
+  for (; !at.AtLineEnd() && !at.AtSeparator(); at.Step()) field.text += at.Now();
   return field;
 }
 
@@ -76,7 +75,7 @@ CsvRow ReadRow(CsvText& at) {
   while (true) {
     row.push_back(!at.AtEnd() && at.Now() == '"' ? QuotedField(at) : PlainField(at));
     if (at.AtLineEnd()) return row;
-    at.Step();  // the comma
+    at.Step();  // the separator
   }
 }
 
@@ -92,31 +91,44 @@ void CheckUtf8(std::string_view text, const std::string& where, int line) {
 
 }  // namespace
 
-std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line) {
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line,
+                            char separator) {
   CheckUtf8(text, where, line);
   std::vector<CsvRow> rows;
-  CsvText at(text, where, line);
+  CsvText at(text, where, line, separator);
   for (at.SkipLineEnd(); !at.AtEnd(); at.SkipLineEnd()) rows.push_back(ReadRow(at));
   return rows;
+}
+
+char SeparatorAfter(std::string_view text, std::size_t at) {
+  constexpr std::string_view kSeparators = ",;\t";
+  std::array<int, kSeparators.size()> counts = {};
+  bool quoted = false;
+  for (; at < text.size() && text[at] != '\n'; ++at) {
+    if (text[at] == '"') quoted = !quoted;
+    const auto found = kSeparators.find(text[at]);
+    if (!quoted && found != std::string_view::npos) ++counts[found];
+  }
+  return kSeparators[static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin())];
 }
 
 std::string PlaceOf(const CsvField& field, const std::string& where) {
   return fmt::format("{}:{}: column {}", where, field.line, field.column);
 }
 
-std::optional<double> CsvNumber(const CsvField& field, const std::string& where) {
-  if (field.text.empty()) return std::nullopt;
-  double value = 0;
-  const char* end = field.text.data() + field.text.size();
-  const auto [stop, error] = std::from_chars(field.text.data(), end, value);
-  if (error != std::errc() || stop != end || !(std::abs(value) <= kLargest))
+std::optional<double> CsvNumber(const CsvField& field, const std::string& where,
+                                std::optional<DecimalMark> mark) {
+  if (mark ? IsNoValue(field.text) : field.text.empty()) return std::nullopt;
+  const auto value = mark ? NumberIn(field.text, *mark) : PlainNumber(field.text);
+  if (!value)
     throw BadInput("{}: expected a number, got '{}'", PlaceOf(field, where),
                    Printable(field.text.substr(0, 40)));
   return value;
 }
 
-std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where) {
-  const auto value = CsvNumber(field, where);
+std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
+                                        std::optional<DecimalMark> mark) {
+  const auto value = CsvNumber(field, where, mark);
   if (value && *value < 0)
     throw BadInput("{}: expected at least 0, got {}", PlaceOf(field, where), field.text);
   return value;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "reporters/text/numbers.h"
+
 namespace dlroof::text {
 
 struct CsvField {
@@ -20,17 +22,26 @@ using CsvRow = std::vector<CsvField>;  // at least one field
 // Returns the rows of `text` without empty lines. A quoted field may contain commas and line ends,
 // and has "" for a quote. Throws BadInput ("WHERE:LINE: column N: ...") if a quote is not closed,
 // if text follows a closed quote, or if the text is not UTF-8. `line` is the number of the first
-// line, for a caller that reads a long file in pieces.
-std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line = 1);
+// line, for a caller that reads a long file in pieces; `separator` may stand for the comma.
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line = 1,
+                            char separator = ',');
+
+// Returns the separator of the line that begins at `at`: the one of comma, semicolon (which
+// spreadsheets write where the comma is the decimal mark) and tab that is most frequent outside of
+// quotes.
+char SeparatorAfter(std::string_view text, std::size_t at = 0);
 
 // Returns "FILE:3: column 17", the start of every message about a field.
 std::string PlaceOf(const CsvField& field, const std::string& where);
 
-// Returns the field's number, or nullopt for an empty field. Throws BadInput if the field has other
-// text, or a number outside of +-1e30.
-std::optional<double> CsvNumber(const CsvField& field, const std::string& where);
+// Returns the field's number, or nullopt for an empty field. Without `mark` the number must be
+// plain (PlainNumber). With it, the file's convention (NumberConvention) applies, and "-", "n/a",
+// "nan" and "inf" are nullopt too. Throws BadInput if the field has other text.
+std::optional<double> CsvNumber(const CsvField& field, const std::string& where,
+                                std::optional<DecimalMark> mark = {});
 // Like CsvNumber, but also throws BadInput for a negative number.
-std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where);
+std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
+                                        std::optional<DecimalMark> mark = {});
 
 // Returns for each of `names` the index of its column, or nullopt if the header has no such column.
 // Throws BadInput if the header has a column that is not in `names`, repeats a column, or lacks one

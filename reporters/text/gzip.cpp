@@ -8,6 +8,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "reporters/text/numbers.h"
 
 namespace dlroof::text {
 namespace {
@@ -84,7 +85,7 @@ std::string Unpack(std::string_view packed, const std::string& where, std::size_
 
 std::string ReadUnpacked(const std::string& path, std::string_view expected) {
   auto bytes = ReadFile(path, expected);
-  return IsGzip(bytes) ? Unpack(bytes, path) : bytes;
+  return WithoutByteOrder(IsGzip(bytes) ? Unpack(bytes, path) : std::move(bytes));
 }
 
 }  // namespace dlroof::text

@@ -17,8 +17,9 @@ bool IsGzip(std::string_view bytes);
 std::string Unpack(std::string_view packed, const std::string& where,
                    std::size_t most_bytes = kMostUnpacked);
 
-// Returns the bytes of a file, uncompressed if the file begins with gzip's magic bytes, whatever
-// its name. Throws BadInput like ReadFile and Unpack.
+// Returns the text of a file in UTF-8 without a byte order mark (WithoutByteOrder), uncompressed if
+// the file begins with gzip's magic bytes, whatever its name. Throws BadInput like ReadFile and
+// Unpack.
 std::string ReadUnpacked(const std::string& path, std::string_view expected);
 
 }  // namespace dlroof::text

@@ -335,12 +335,24 @@ std::vector<std::string_view> PostOpsOf(std::string_view attributes) {
   return found;
 }
 
-std::optional<std::string> BenchdnnLine(const Primitive& primitive) {
+namespace {
+
+std::optional<std::string> LineOf(const Primitive& primitive) {
   const auto& kind = primitive.text.kind;
   for (const auto& [plain, driver, prefix] : kPlainLines)
     if (kind == plain) return PlainLine(primitive, driver, prefix);
   const auto* form = std::ranges::find(kLines, kind, &LineForm::kind);
   return form == std::end(kLines) ? std::nullopt : form->line(primitive);
+}
+
+}  // namespace
+
+std::optional<std::string> BenchdnnLine(const Primitive& primitive) {
+  auto line = LineOf(primitive);
+  const auto mode = line ? line->find(" --mode=P") : std::string::npos;
+  if (mode != std::string::npos && primitive.text.engine == "gpu")
+    line->insert(mode, " --engine=gpu");
+  return line;
 }
 
 }  // namespace dlroof::verbose

@@ -232,7 +232,10 @@ PrimitiveWork WorkOf(const Primitive& primitive) {
     found.matrix = work.matrix;
     found.elementwise = work.elementwise;
     found.reason = work.missing_bytes;
-    if (!work.missing_bytes) found.bytes = work.bytes;
+    const bool typed = std::ranges::any_of(
+        primitive.tensors, [](const Tensor& tensor) { return !tensor.type.empty(); });
+    if (!typed && !found.reason) found.reason = Reason{"the log has no types of tensors"};
+    if (!found.reason) found.bytes = work.bytes;
   } catch (const NoClosedForm& error) {
     found.reason = Reason{error.reason};
   }
@@ -244,16 +247,16 @@ bool HasNoFlops(const PrimitiveWork& work) {
 }
 
 std::optional<std::string> ComputeTypeOf(const Primitive& primitive) {
-  std::optional<std::string> first;
   for (const std::string_view role :
        {"src", "src_layer", "src_a", "data", "wei", "wei_layer", "src_b"}) {
     const auto* tensor = primitive.Find(role);
     if (tensor == nullptr) continue;
     const std::string_view type = tensor->type;
     if (type == "s8" || type == "u8" || type == "s4" || type == "u4") return "int8";
-    if (!first && (type == "f32" || type == "f64" || type == "bf16" || type == "f16")) first = type;
+    if (type == "f32" || type == "f64" || type == "bf16" || type == "f16") return std::string(type);
+    if (!type.empty()) return std::nullopt;
   }
-  return first;
+  return std::nullopt;
 }
 
 FormWork ConvolutionWork(const Primitive& primitive) {

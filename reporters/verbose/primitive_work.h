@@ -38,6 +38,8 @@ PrimitiveWork WorkOf(const Primitive& primitive);
 bool HasNoFlops(const PrimitiveWork& work);
 
 // Returns the data type that selects the pipe of `matrix`: "f64", "f32", "f16", "bf16" or "int8".
+// The source's type decides: weights of fewer bits are converted to a floating-point type before
+// they are multiplied (oneDNN, "MatMul tutorial: weights decompression").
 std::optional<std::string> ComputeTypeOf(const Primitive& primitive);
 
 // The rest of this file is private to the module: closed forms by kind of primitive.

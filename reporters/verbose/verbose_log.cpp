@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <unordered_map>
 
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::verbose {
@@ -30,23 +30,42 @@ bool IsVersion(std::string_view field) {
          std::all_of(field.begin() + 1, field.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+bool AreDigits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Returns the number of two fields that a decimal comma separates, or nullopt.
+std::optional<double> WithDecimalComma(std::string_view whole, std::string_view fraction) {
+  if (!AreDigits(whole) || !AreDigits(fraction.substr(0, fraction.find('e')))) return std::nullopt;
+  return NumberFromZero(std::string(whole) + '.' + std::string(fraction));
+}
+
 // oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12, which has too few digits for a time.
 void TakeStamp(std::string_view& rest, VerboseLine& line) {
   const auto field = PeekField(rest);
   if (field.empty() || field[0] < '0' || field[0] > '9') return;
-  const auto number = NumberFromZero(field);
+  auto number = NumberFromZero(field);
   if (!number) return;
-  if (field.find('e') == std::string_view::npos) line.stamp_milliseconds = number;
+  const bool exact = field.find('e') == std::string_view::npos;
   TakeField(rest);
+  if (const auto joined = WithDecimalComma(field, PeekField(rest))) {
+    number = joined;
+    if (TakeField(rest).find('e') != std::string_view::npos) return;
+  }
+  if (exact) line.stamp_milliseconds = number;
 }
 
 VerboseKind KindOf(std::string_view component, std::string_view operation) {
   if (operation == "info" || operation == "error" || operation == "warn")
     return VerboseKind::kInformation;
-  if (component == "graph") return VerboseKind::kGraph;
+  if (component == "graph")
+    return operation == "exec" ? VerboseKind::kPartition : VerboseKind::kGraph;
   if (component != "primitive") return VerboseKind::kOther;
   if (operation == "exec") return VerboseKind::kExecuted;
-  if (operation == "create:check" || operation == "create:dispatch") return VerboseKind::kDispatch;
+  if (operation == "create:check" || operation == "create:dispatch" || operation == "create:start")
+    return VerboseKind::kDispatch;
+  if (operation.starts_with("create_nested") || operation.starts_with("create:nested"))
+    return VerboseKind::kNested;
   if (operation.starts_with("create")) return VerboseKind::kCreated;
   return VerboseKind::kOther;
 }
@@ -106,7 +125,8 @@ class Reader {
   // Counts a line into which oneDNN printed another line.
   void ReadCut(std::string_view text) {
     const auto line = ParseLine(text);
-    if (line.kind == VerboseKind::kExecuted) ++log_.lines.executed;
+    if (line.kind == VerboseKind::kExecuted || line.kind == VerboseKind::kPartition)
+      ++log_.lines.executed;
     Refuse("another line of oneDNN begins before its end");
   }
 
@@ -125,6 +145,12 @@ class Reader {
         ++log_.lines.created;
         ReadCreation(line);
         break;
+      case VerboseKind::kNested:
+        ++log_.lines.created;
+        break;
+      case VerboseKind::kPartition:
+        ReadPartition(line);
+        break;
       case VerboseKind::kDispatch:
         ++log_.lines.dispatch;
         break;
@@ -139,8 +165,13 @@ class Reader {
   void ReadInformation(const VerboseLine& line) {
     const auto fields = line.fields;
     if (fields.find("template:") != std::string_view::npos) {
-      if (fields.starts_with("graph") || !TemplateOf(line)) return;
-      template_ = *TemplateOf(line);
+      const auto names = TemplateOf(line);
+      if (!names) return;
+      if (std::ranges::count(*names, "partition_id") > 0) {
+        partition_template_ = *names;
+        return;
+      }
+      template_ = *names;
       known_.clear();
     } else if (const auto at = fields.find("isa:"); fields.starts_with("cpu,isa:")) {
       log_.isa_words = text::Printable(fields.substr(at + 4));
@@ -167,18 +198,82 @@ class Reader {
   void ReadExecution(const VerboseLine& line) {
     const auto comma = line.fields.rfind(',');
     if (comma == std::string_view::npos) return Refuse("fewer fields than the template has");
-    const auto milliseconds = NumberFromZero(line.fields.substr(comma + 1));
-    const auto text = line.fields.substr(0, comma);
+    if (template_.empty()) template_ = DefaultTemplate(line.first_generation);
+    const auto end = TakeEndTime(line.fields, FieldsOf(line.fields));
+    const auto text = end ? end->before : line.fields.substr(0, comma);
     auto known = known_.find(text);
     if (known == known_.end()) {
-      auto primitive = ReadPrimitive(text, line.first_generation);
+      auto primitive = ReadPrimitive(text);
       if (!primitive) return;
-      if (!milliseconds) return Refuse("no time at its end: cut, or mixed with other output");
-      known = known_.emplace(text, IndexOf(std::move(*primitive))).first;
+      if (end) known = known_.emplace(text, IndexOf(std::move(*primitive))).first;
     }
-    if (!milliseconds) return Refuse("no time at its end: cut, or mixed with other output");
+    if (!end) return Refuse("no time at its end: cut, or mixed with other output");
     ++log_.lines.used;
-    log_.executions.push_back({known->second, *milliseconds * 1e-3, SecondsOf(line)});
+    log_.executions.push_back({known->second, end->milliseconds * 1e-3, SecondsOf(line)});
+  }
+
+  // Returns the number of fields that a line of a primitive should have. oneDNN 2.7 leaves out the
+  // empty auxiliary field of a gemm_api, so that the problem comes after the attributes.
+  std::size_t FieldsOf(std::string_view fields) const {
+    const auto parts = SplitText(fields, ',');
+    const std::size_t expected = template_.size();
+    const bool short_gemm = std::ranges::count(parts, "gemm_api") == 1 &&
+                            template_[expected - 2] == "problem_desc" && parts.size() > 2 &&
+                            parts.size() + 1 >= expected && parts.size() <= expected &&
+                            parts[expected - 3].find(':') != std::string_view::npos;
+    return short_gemm ? expected - 1 : expected;
+  }
+
+  // Whether a partition's primitives have lines of their own: see VerboseLog.
+  bool HasOwnLines(const VerboseLine& line, double seconds) const {
+    constexpr double kRounding = 1.02, kMostOwn = 0.5;  // [1] of the partition's time
+    const auto start = SecondsOf(line);
+    double sum = 0;
+    for (std::size_t i = log_.executions.size(); i > after_partition_; --i) {
+      const auto& execution = log_.executions[i - 1];
+      const bool before = start && execution.start_seconds && *execution.start_seconds < *start;
+      if (before || sum + execution.seconds > seconds * kRounding) break;
+      sum += execution.seconds;
+    }
+    return sum >= seconds * kMostOwn && sum > 0;
+  }
+
+  void ReadPartition(const VerboseLine& line) {
+    // Versions before 3.7 have no implementation.
+    static const VerboseTemplate kNew = {
+        "engine",          "partition_id", "partition_kind", "op_names", "data_formats",
+        "logical_tensors", "fpmath_mode",  "implementation", "backend",  "exec_time"};
+    static const VerboseTemplate kOld = {"engine",      "partition_id", "partition_kind",
+                                         "op_names",    "data_formats", "logical_tensors",
+                                         "fpmath_mode", "backend",      "exec_time"};
+    const auto& names = !partition_template_.empty()                       ? partition_template_
+                        : SplitText(line.fields, ',').size() < kNew.size() ? kOld
+                                                                           : kNew;
+    const auto end = TakeEndTime(line.fields, names.size());
+    const auto fields = SplitText(end ? end->before : line.fields, ',');
+    if (!end || fields.size() + 1 != names.size()) {
+      ++log_.lines.executed;
+      return Refuse("no time at the end of a partition, or other fields than the template has");
+    }
+    if (HasOwnLines(line, end->milliseconds * 1e-3)) {
+      ++log_.lines.graph;
+      after_partition_ = log_.executions.size();
+      return;
+    }
+    PrimitiveText partition{.kind = "partition", .prop = "undef"};
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const auto field = text::Printable(Trimmed(fields[i]));
+      if (names[i] == "engine") partition.engine = field;
+      if (names[i] == "implementation") partition.implementation = field;
+      if (names[i] == "logical_tensors") partition.tensors = field;
+      if (names[i] == "partition_kind") partition.auxiliary = field;
+      if (names[i] == "op_names") partition.problem = field;
+    }
+    ++log_.lines.executed;
+    ++log_.lines.used;
+    log_.executions.push_back(
+        {IndexOf(std::move(partition)), end->milliseconds * 1e-3, SecondsOf(line)});
+    after_partition_ = log_.executions.size();
   }
 
   static std::optional<double> SecondsOf(const VerboseLine& line) {
@@ -188,8 +283,7 @@ class Reader {
 
   // `text` has all fields but the last one, the time. Rejects the line and returns nullopt if the
   // fields do not match the template.
-  std::optional<PrimitiveText> ReadPrimitive(std::string_view text, bool first_generation) {
-    if (template_.empty()) template_ = DefaultTemplate(first_generation);
+  std::optional<PrimitiveText> ReadPrimitive(std::string_view text) {
     auto fields = SplitText(text, ',');
     const std::size_t expected = template_.size() - 1;
     const auto kind_at = std::ranges::find(template_, "primitive") - template_.begin();
@@ -226,9 +320,12 @@ class Reader {
   }
 
   void ReadCreation(const VerboseLine& line) {
-    const auto milliseconds = NumberFromZero(line.fields.substr(line.fields.rfind(',') + 1));
-    if (!milliseconds) return Refuse("no time at the end of a creation");
-    log_.creations.push_back({log_.executions.size(), *milliseconds * 1e-3,
+    if (template_.empty()) template_ = DefaultTemplate(line.first_generation);
+    const auto expected = FieldsOf(line.fields);
+    const auto end = TakeEndTime(line.fields, expected);
+    if (!end || SplitText(end->before, ',').size() + 1 != expected)
+      return Refuse("no time at the end of a creation");
+    log_.creations.push_back({log_.executions.size(), end->milliseconds * 1e-3,
                               line.operation.find("hit") != std::string_view::npos,
                               SecondsOf(line)});
   }
@@ -256,7 +353,9 @@ class Reader {
   }
 
   VerboseLog log_;
-  VerboseTemplate template_;  // set by a template line or by the first execution
+  VerboseTemplate template_;            // set by a template line or by the first execution
+  VerboseTemplate partition_template_;  // of oneDNN Graph; set by a template line
+  std::size_t after_partition_ = 0;     // index of the first execution after the last partition
   std::unordered_map<std::string_view, std::uint32_t> known_;  // text of this template -> primitive
   std::map<PrimitiveText, std::uint32_t> indices_;
 };
@@ -313,12 +412,24 @@ std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
 }
 
 std::optional<double> NumberFromZero(std::string_view text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || !(number >= 0) || number > kMostNumber)
-    return std::nullopt;
+  const auto number = text::PlainNumber(text);
+  if (!number || *number < 0 || *number > kMostNumber) return std::nullopt;
   return number;
+}
+
+std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected) {
+  const auto last = fields.rfind(',');
+  if (last == std::string_view::npos || last == 0) return std::nullopt;
+  const auto tail = fields.substr(last + 1);
+  if (static_cast<std::size_t>(std::ranges::count(fields, ',')) == expected) {
+    const auto comma = fields.rfind(',', last - 1);
+    if (comma != std::string_view::npos)
+      if (const auto joined = WithDecimalComma(fields.substr(comma + 1, last - comma - 1), tail))
+        return EndTime{fields.substr(0, comma), *joined};
+  }
+  const auto number = NumberFromZero(tail);
+  if (!number) return std::nullopt;
+  return EndTime{fields.substr(0, last), *number};
 }
 
 std::vector<std::string_view> SplitText(std::string_view text, char separator) {

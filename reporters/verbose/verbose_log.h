@@ -16,9 +16,11 @@ enum class VerboseKind {
   kInformation,  // version, threads, instruction set, templates, warnings
   kExecuted,     // a primitive ran
   kCreated,      // a primitive was created or found in the cache, with its time
-  kDispatch,     // a note on the choice of an implementation, without a time
-  kGraph,        // a partition of oneDNN Graph; its primitives have their own lines
-  kOther,        // an unknown operation
+  kNested,     // a primitive was created within the creation of another one, whose time has its own
+  kDispatch,   // a note on a creation or on the choice of an implementation, without a time
+  kPartition,  // a partition of oneDNN Graph ran
+  kGraph,      // another line of oneDNN Graph
+  kOther,      // an unknown operation
 };
 
 // One line. Its views point into the text of the line.
@@ -101,10 +103,22 @@ struct LineCounts {
   std::int64_t used = 0;      // executions that were used
   std::int64_t created = 0;
   std::int64_t dispatch = 0;
-  std::int64_t graph = 0;
+  std::int64_t graph = 0;  // of oneDNN Graph, but not partitions that are executions themselves
   std::vector<RefusedLines> refused;  // in order of appearance
 };
 
+// The time at the end of a line.
+struct EndTime {
+  std::string_view before;  // the fields before it, without the comma
+  double milliseconds = 0;  // [ms]
+};
+// Returns the time of a line that should have `expected` fields with it. A program that calls
+// setlocale may print a decimal comma, so that the time takes two fields: "...,2,98804" is 2.98804.
+std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected);
+
+// Executions of a partition of oneDNN Graph are primitives of the kind "partition" (engine,
+// implementation; `problem` has its operations), unless the executions before its line, which lie
+// in its time, take half of that time: then its primitives have lines of their own.
 struct VerboseLog {
   // Facts about the library. A text that the log does not print is empty.
   std::string version;                    // "v3.7.3"

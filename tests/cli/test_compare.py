@@ -119,7 +119,7 @@ def files(folder):
     times = [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.0)]
     google("plain.json", times)
     google("plain_slower.json", [times[0], ("BM_B", 1.5)])
-    google("plain_us.json", times, unit="us")
+    google("plain_us.json", [(name, 1000 * time) for name, time in times], unit="us")
     google("plain_few.json", times, count=3)
     google("plain_negative.json", [("BM_B", -1.0)])
     google("plain_negative_cpu.json", times[1:], cpu=-1)
@@ -170,6 +170,7 @@ NEWEST, PARTLY, OLDEST = (f"--baseline auto --baselines stored_{stored} " for st
     ("--again refuses a missing file", AGAIN + "none.json", bad_input),
     ("--again refuses --across-machines", AGAIN + "not_again.json --across-machines", bad_input),
     ("Google Benchmark files are compared", "plain.json plain_slower.json", exits(1)),
+    ("files of different time units are compared", "plain.json plain_us.json", plain("2 same")),
     ("too few repetitions exit 3", "plain.json plain_few.json", exits(3)),
     ("too few repetitions are the reason", "plain.json plain_few.json", plain("insufficient")),
     ("--min-effect is obeyed", "base.json slower.json --min-effect=50%", exits(0)),
@@ -226,7 +227,7 @@ OTHERS = "empty hello nan text newer machine bare_machine roofless_machine threa
 @pytest.mark.parametrize(
     "first, second",
     [pair for other in OTHERS.split() for pair in (("base", other), (other, "base"))]
-    + [("plain", other) for other in "plain_us plain_negative plain_negative_cpu plain_twice".split()],
+    + [("plain", other) for other in "plain_negative plain_negative_cpu plain_twice".split()],
 )
 def test_refuses_and_names_the_file(first, second):
     ran = compare(f"{first}.json {second}.json")

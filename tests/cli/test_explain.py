@@ -1,13 +1,14 @@
 """dlroof explain: where the time of a benchmark goes."""
 import json
 import os
+import platform
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 from checks import DATA, DLROOF, QUICK, exits, one_sentence, prints, program, run, verify
 
+SMALL = "LSTM/cpu/onednn/fwd_inference/f32/t2n1i8h8"  # some 10^4 instructions
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"
 CPUS = len(os.sched_getaffinity(0))
 LIBOMP = os.environ.get("DLROOF_LIBOMP")
@@ -116,8 +117,64 @@ def test_it_measures_and_tries_what_the_largest_part_proposes():
     again = run("dlroof explain tried.json")
     assert tried.code == 0 and again.code == 0 and tried.out.startswith(again.out.rstrip("\n")), (tried, again)
     assert re.search(r"^  (tried on 1 thread|nothing to try)", tried.out, re.M), tried
-    if shutil.which("valgrind") and b"__asan_init" not in Path(DLROOF).read_bytes():
-        assert records("tried.json")[NAME]["parallel"]["instructions"]["all"] > 1000, tried
+    parallel = records("tried.json")[NAME]["parallel"]
+    assert "instructions" in parallel or re.search(r"--thorough", parallel["instructions_reason"]), tried
+
+
+def test_it_shows_its_progress_and_says_what_it_left_out():
+    ran = run(f"dlroof explain {SMALL} --machine=roofs.json", timeout=120)
+    assert ran.code == 0 and f"[  0/4] timing {SMALL}; " in ran.err and "[  4/4] explained; 0 s left" in ran.err, ran
+    counted = r"on one thread .* instructions.* \((single steps|hardware counter)"
+    assert re.search(rf"^  (?:{counted}|instructions not counted: .*--thorough)", ran.out, re.M), ran
+
+
+def test_without_time_the_rest_is_left_out():
+    ran = run(f"dlroof explain {SMALL} --machine=roofs.json --seconds 0.001", timeout=120)
+    verify(ran, [exits(0), prints("instructions not counted: the limit of 0.001 s for this benchmark was over .dlroof explain --thorough measures them")])
+    assert "% of the time" in ran.out, ran
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="single steps need x86")
+@pytest.mark.skipif(b"__asan_init" in Path(DLROOF).read_bytes(), reason="a sanitizer's process is not stepped through")
+def test_thorough_counts_the_instructions_of_every_call():
+    ran = run(f"dlroof explain {SMALL} --machine=roofs.json --thorough -o thorough.json", timeout=300)
+    assert ran.code == 0 and records("thorough.json")[SMALL]["parallel"]["instructions"]["all"] > 1000, ran
+
+
+def test_thorough_has_no_limit():
+    verify(run(f"dlroof explain {SMALL} --machine=roofs.json --thorough --seconds 3"), [one_sentence])
+
+
+def changed(name, change):
+    """Writes a file with the record NAME alone, changed, and explains it."""
+    file = json.loads(Path("run.json").read_text())
+    file["records"] = [record for record in file["records"] if record["name"] == NAME]
+    file["benchmarks"] = []
+    change(file["records"][0])
+    Path(name).write_text(json.dumps(file))
+    return run(f"dlroof explain {name}")
+
+
+def test_a_kernel_on_amx_tiles_has_no_modelled_caches():
+    reason = "the kernel uses AMX tiles (brgemm:avx512_core_amx); its L1, L2 and L3 traffic is not modelled"
+
+    def on_tiles(record):
+        record["counting"] = [{"source": "model", "provenance": "modelled", "text": reason}]
+        for work in record["work"].values():
+            work["bytes"] = {level: count for level, count in work.get("bytes", {}).items() if level == "dram"}
+
+    verify(changed("tiles.json", on_tiles), [exits(0), prints(re.escape(reason))])
+
+
+def test_a_level_above_its_roof_is_not_needed_and_the_wrong_number_is_named():
+    """Counted bytes that take ten times the call at DRAM's roof: it is arithmetic that needs its time."""
+
+    def counted(record):
+        record["work"]["measured"] = {"bytes": {"dram": 10 * record["time"]["seconds"] * 1e12}}
+
+    ran = changed("counted.json", counted)
+    verify(ran, [exits(0), prints("above the specified dram roof by 900 %.*its bytes were counted, so the roof is too low")])
+    assert re.search(r"needed by the roof.*arithmetic", ran.out) and not re.search("needed by the roof.*DRAM", ran.out), ran
 
 
 def test_a_file_has_nothing_to_be_tried(explained):

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "baselines/statistics/series_profile.h"
+#include "counters/base/program.h"
 
 namespace {
 
@@ -104,9 +105,7 @@ void Rates(int trials, std::uint64_t seed) {
       }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   const int trials = argc > 2 ? std::atoi(argv[2]) : 0;
   if ((what != "thresholds" && what != "rates") || trials < 1) {
@@ -119,4 +118,10 @@ int main(int argc, char** argv) {
   else
     Rates(trials, kSeed);
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return dlroof::RunProgram("dlroof_change_points_study", [&] { return Run(argc, argv); });
 }

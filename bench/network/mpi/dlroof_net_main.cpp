@@ -14,6 +14,8 @@
 #include "bench/network/probe.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_text.h"
+#include "counters/base/program.h"
 
 namespace dlroof::network {
 namespace {
@@ -61,7 +63,7 @@ void AddNetFlags(CLI::App& program, NetFlags& flags) {
 }
 
 void WriteNetwork(const cluster::MeasuredNetwork& measured, const NetFlags& flags) {
-  WriteFile(flags.output, cluster::ToJson(measured).dump(1) + '\n');
+  WriteFile(flags.output, JsonText(cluster::ToJson(measured), 1) + '\n');
   for (const auto& note : cluster::NetworkNotes(measured)) std::cout << note << '\n';
   std::cout << std::flush;
   std::cerr << "wrote " << flags.output << '\n';
@@ -78,35 +80,34 @@ void Run(const NetFlags& flags) {
   WriteNetwork(*measured, flags);
 }
 
-}  // namespace
-}  // namespace dlroof::network
-
-int main(int argc, char** argv) {
-  dlroof::network::NetFlags flags;
+// Runs on every rank. What BadInput says is thrown on all ranks, or at the end on rank 0.
+int RunRanks(int argc, char** argv) {
+  NetFlags flags;
   CLI::App program(
       "Measures the network between the ranks of an MPI job: messages of each pair in "
       "both directions, and allreduces. Start it by mpirun or srun --mpi=pmix.");
-  dlroof::network::AddNetFlags(program, flags);
+  AddNetFlags(program, flags);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? 0 : 2;
   }
-  if (flags.rules.most_bytes % 4 != 0) {
-    std::cerr << fmt::format("dlroof_net: --max-bytes={}: expected a multiple of 4\n",
-                             flags.rules.most_bytes);
-    return 2;
-  }
-  std::signal(SIGALRM, dlroof::network::EndAtDeadline);
+  if (flags.rules.most_bytes % 4 != 0)
+    throw BadInput("--max-bytes={}: expected a multiple of 4", flags.rules.most_bytes);
+  std::signal(SIGALRM, EndAtDeadline);
   alarm(static_cast<unsigned>(flags.deadline));
   MPI_Init(&argc, &argv);
-  int code = 0;
-  try {
-    dlroof::network::Run(flags);
-  } catch (const dlroof::BadInput& refusal) {  // thrown on all ranks, or at the end on rank 0
-    std::cerr << "dlroof_net: " << refusal.what() << '\n';
-    code = 2;
-  }
+  const int code = RunProgram("dlroof_net", [&] {
+    Run(flags);
+    return 0;
+  });
   MPI_Finalize();
   return code;
+}
+
+}  // namespace
+}  // namespace dlroof::network
+
+int main(int argc, char** argv) {
+  return dlroof::RunProgram("dlroof_net", [&] { return dlroof::network::RunRanks(argc, argv); });
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "ceilings/cpu_kernels/flops.h"
+#include "ceilings/cpu_kernels/x86/chain.h"
 
 namespace dlroof::cpu_kernels {
 namespace {
@@ -60,8 +61,9 @@ struct TripleAvx2 {
 
 // Unfinished products begin as 0 and are added after the loop. Instructions work on a copy of an
 // array element, because the compiler would store the element itself to memory each time.
-template <class Op>
+template <class Op, int kChain>
 [[gnu::always_inline]] inline void Triple(Workspace& workspace, std::int64_t iterations) {
+  unsigned chain = 3;
   typename Op::Vector x, y, ones, a[kSums], products[kProducts] = {};
   const auto sum_pairs = [&](int k) __attribute__((always_inline)) {
     auto next = products[k % kProducts];
@@ -94,6 +96,7 @@ template <class Op>
     round(kProducts);
     round(2 * kProducts);
     round(3 * kProducts);
+    MultiplyBeside<kChain>(chain);
   }
   for (int k = kSteps - kPairLag; k < kSteps; ++k) sum_pairs(k);
   for (int k = kSteps - kAddLag; k < kSteps; ++k) add(k);
@@ -101,15 +104,19 @@ template <class Op>
     std::memcpy(workspace.accumulators.data() + sizeof x * i, &a[i], sizeof x);
 }
 
+template <int kChain>
 void Ssse3(Workspace& workspace, std::int64_t iterations) {
-  Triple<TripleSse>(workspace, iterations);
+  Triple<TripleSse, kChain>(workspace, iterations);
 }
 
+template <int kChain>
 __attribute__((target("avx2"))) void Avx2(Workspace& workspace, std::int64_t iterations) {
-  Triple<TripleAvx2>(workspace, iterations);
+  Triple<TripleAvx2, kChain>(workspace, iterations);
 }
 
+template <int kChain>
 __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64_t iterations) {
+  unsigned chain = 3;
   const auto* operands = reinterpret_cast<const char*>(workspace.operands.data());
   __m512i x = _mm512_load_si512(reinterpret_cast<const __m512i*>(operands + kFirstOperand));
   const __m512i y = _mm512_load_si512(reinterpret_cast<const __m512i*>(operands + kSecondOperand));
@@ -117,76 +124,105 @@ __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64
   auto* memory = reinterpret_cast<__m512i*>(workspace.accumulators.data());
   __v16si a[kChains];
   for (int i = 0; i < kChains; ++i) a[i] = reinterpret_cast<__v16si>(_mm512_load_si512(memory + i));
-  for (; iterations > 0; --iterations)
+  for (; iterations > 0; --iterations) {
     for (auto& each : a) {
       asm volatile("" : "+v"(x));  // otherwise the product is computed only once
       const auto pairs = _mm512_maddubs_epi16(x, y);
       each = reinterpret_cast<__v16si>(
           _mm512_add_epi32(reinterpret_cast<__m512i>(each), _mm512_madd_epi16(pairs, ones)));
     }
+    MultiplyBeside<kChain>(chain);
+  }
   for (int i = 0; i < kChains; ++i) _mm512_store_si512(memory + i, reinterpret_cast<__m512i>(a[i]));
 }
 
+template <int kChain>
 __attribute__((target("avx2,avxvnni"))) void AvxVnni(Workspace& workspace,
                                                      std::int64_t iterations) {
+  unsigned chain = 3;
   const auto* operands = reinterpret_cast<const char*>(workspace.operands.data());
   const __m256i x = _mm256_load_si256(reinterpret_cast<const __m256i*>(operands + kFirstOperand));
   const __m256i y = _mm256_load_si256(reinterpret_cast<const __m256i*>(operands + kSecondOperand));
   auto* memory = reinterpret_cast<__m256i*>(workspace.accumulators.data());
   __v8si a[kFew];
   for (int i = 0; i < kFew; ++i) a[i] = reinterpret_cast<__v8si>(_mm256_load_si256(memory + i));
-  for (; iterations > 0; --iterations)
+  for (; iterations > 0; --iterations) {
     for (auto& each : a)
       each =
           reinterpret_cast<__v8si>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(each), x, y));
+    MultiplyBeside<kChain>(chain);
+  }
   for (int i = 0; i < kFew; ++i) _mm256_store_si256(memory + i, reinterpret_cast<__m256i>(a[i]));
 }
 
+template <int kChain>
 __attribute__((target("avx512vnni,avx512vl"))) void Avx512VnniYmm(Workspace& workspace,
                                                                   std::int64_t iterations) {
+  unsigned chain = 3;
   const auto* operands = reinterpret_cast<const char*>(workspace.operands.data());
   const __m256i x = _mm256_load_si256(reinterpret_cast<const __m256i*>(operands + kFirstOperand));
   const __m256i y = _mm256_load_si256(reinterpret_cast<const __m256i*>(operands + kSecondOperand));
   auto* memory = reinterpret_cast<__m256i*>(workspace.accumulators.data());
   __v8si a[kMany];
   for (int i = 0; i < kMany; ++i) a[i] = reinterpret_cast<__v8si>(_mm256_load_si256(memory + i));
-  for (; iterations > 0; --iterations)
+  for (; iterations > 0; --iterations) {
     for (auto& each : a)
       each = reinterpret_cast<__v8si>(_mm256_dpbusd_epi32(reinterpret_cast<__m256i>(each), x, y));
+    MultiplyBeside<kChain>(chain);
+  }
   for (int i = 0; i < kMany; ++i) _mm256_store_si256(memory + i, reinterpret_cast<__m256i>(a[i]));
 }
 
+template <int kChain>
 __attribute__((target("avx512f,avx512vnni"))) void Avx512Vnni(Workspace& workspace,
                                                               std::int64_t iterations) {
+  unsigned chain = 3;
   const auto* operands = reinterpret_cast<const char*>(workspace.operands.data());
   const __m512i x = _mm512_load_si512(reinterpret_cast<const __m512i*>(operands + kFirstOperand));
   const __m512i y = _mm512_load_si512(reinterpret_cast<const __m512i*>(operands + kSecondOperand));
   auto* memory = reinterpret_cast<__m512i*>(workspace.accumulators.data());
   __v16si a[kMany];
   for (int i = 0; i < kMany; ++i) a[i] = reinterpret_cast<__v16si>(_mm512_load_si512(memory + i));
-  for (; iterations > 0; --iterations)
+  for (; iterations > 0; --iterations) {
     for (auto& each : a)
       each = reinterpret_cast<__v16si>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(each), x, y));
+    MultiplyBeside<kChain>(chain);
+  }
   for (int i = 0; i < kMany; ++i) _mm512_store_si512(memory + i, reinterpret_cast<__m512i>(a[i]));
 }
 
 }  // namespace
 
 std::vector<FlopsProbe> Int8VectorProbes() {
-  constexpr auto kInt8 = Operands::kInt8;
   constexpr auto kDot = Recurrence::kDot;
   constexpr auto kOne = Issue::kOne, kThree = Issue::kThree;
+  const auto row = [](const char* key, const char* instructions, Issue issue, std::size_t bytes,
+                      int accumulators, int sweeps, auto lengths, const auto& make) -> FlopsProbe {
+    return {key,
+            instructions,
+            Operands::kInt8,
+            kDot,
+            issue,
+            bytes,
+            accumulators,
+            sweeps,
+            make.template operator()<0>(),
+            ClocksOf(lengths, make)};
+  };
+  using StepChains = ChainLengths<15, 20, 30, 60>;  // for kSteps steps of 1 to 3 cycles
   return {
-      {"int8.vector.ssse3", "pmaddubsw + pmaddwd + paddd", kInt8, kDot, kThree, 16, kSums, kSweeps,
-       Ssse3},
-      {"int8.vector.avx2", "vpmaddubsw + vpmaddwd + vpaddd ymm", kInt8, kDot, kThree, 32, kSums,
-       kSweeps, Avx2},
-      {"int8.vector.avx512", "vpmaddubsw + vpmaddwd + vpaddd zmm", kInt8, kDot, kThree, 64, kChains,
-       1, Avx512},
-      {"int8.vector.avx_vnni", "vpdpbusd ymm", kInt8, kDot, kOne, 32, kFew, 1, AvxVnni},
-      {"int8.vector.avx512_vnni_ymm", "vpdpbusd ymm", kInt8, kDot, kOne, 32, kMany, 1,
-       Avx512VnniYmm},
-      {"int8.vector.avx512_vnni", "vpdpbusd zmm", kInt8, kDot, kOne, 64, kMany, 1, Avx512Vnni},
+      row("int8.vector.ssse3", "pmaddubsw + pmaddwd + paddd", kThree, 16, kSums, kSweeps,
+          StepChains(), []<int kChain>() -> Kernel { return Ssse3<kChain>; }),
+      row("int8.vector.avx2", "vpmaddubsw + vpmaddwd + vpaddd ymm", kThree, 32, kSums, kSweeps,
+          StepChains(), []<int kChain>() -> Kernel { return Avx2<kChain>; }),
+      row("int8.vector.avx512", "vpmaddubsw + vpmaddwd + vpaddd zmm", kThree, 64, kChains, 1,
+          ShortChains(), []<int kChain>() -> Kernel { return Avx512<kChain>; }),
+      row("int8.vector.avx_vnni", "vpdpbusd ymm", kOne, 32, kFew, 1, ShortChains(),
+          []<int kChain>() -> Kernel { return AvxVnni<kChain>; }),
+      row("int8.vector.avx512_vnni_ymm", "vpdpbusd ymm", kOne, 32, kMany, 1, ShortChains(),
+          []<int kChain>() -> Kernel { return Avx512VnniYmm<kChain>; }),
+      row("int8.vector.avx512_vnni", "vpdpbusd zmm", kOne, 64, kMany, 1, ShortChains(),
+          []<int kChain>() -> Kernel { return Avx512Vnni<kChain>; }),
   };
 }
 

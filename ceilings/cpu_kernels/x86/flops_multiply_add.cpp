@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ceilings/cpu_kernels/flops.h"
+#include "ceilings/cpu_kernels/x86/chain.h"
 
 namespace dlroof::cpu_kernels {
 namespace {
@@ -65,9 +66,10 @@ DLROOF_OPERATIONS(Fp16Avx512, Fp32Zmm, kMany, kManyLag, "v", "vmulph %1, %0, %0"
 // At the start of each iteration the last kLag accumulators are already multiplied; the last
 // iteration begins no further ones. Instructions work on a copy of an accumulator, because the
 // compiler would store the array element to memory each time.
-template <class Op>
+template <class Op, int kChain>
 [[gnu::always_inline]] inline void Run(Workspace& workspace, std::int64_t iterations) {
   constexpr int kCount = Op::kCount, kBegun = kCount - Op::kLag;
+  unsigned chain = 3;
   typename Op::Vector x, y, a[kCount];
   const auto multiply = [&](int k) __attribute__((always_inline)) {
     auto next = a[k];
@@ -84,11 +86,13 @@ template <class Op>
   auto* memory = workspace.accumulators.data();
   for (int k = 0; k < kCount; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
   for (int k = kBegun; k < kCount && iterations > 0; ++k) multiply(k);
-  for (auto left = iterations - 1; left > 0; --left)
+  for (auto left = iterations - 1; left > 0; --left) {
     for (int k = 0; k < kCount; ++k) {
       multiply(k);
       add(k);
     }
+    MultiplyBeside<kChain>(chain);
+  }
   for (int k = 0; k < kCount && iterations > 0; ++k) {
     if (k < kBegun) multiply(k);
     add(k);
@@ -97,26 +101,35 @@ template <class Op>
 }
 
 // One function per target, because a target attribute cannot be a template parameter.
-template <class Op>
+template <class Op, int kChain>
 void RunXmm(Workspace& workspace, std::int64_t iterations) {
-  Run<Op>(workspace, iterations);
+  Run<Op, kChain>(workspace, iterations);
 }
 
-template <class Op>
+template <class Op, int kChain>
 __attribute__((target("avx"))) void RunYmm(Workspace& workspace, std::int64_t iterations) {
-  Run<Op>(workspace, iterations);
+  Run<Op, kChain>(workspace, iterations);
 }
 
-template <class Op>
+template <class Op, int kChain>
 __attribute__((target("avx512f"))) void RunZmm(Workspace& workspace, std::int64_t iterations) {
-  Run<Op>(workspace, iterations);
+  Run<Op, kChain>(workspace, iterations);
 }
 
 FlopsProbe Row(const char* key, const char* instructions, Operands operands, std::size_t bytes,
-               int accumulators, Kernel kernel) {
-  return {key, instructions, operands, Recurrence::kMultiplyAdd, Issue::kTwo, bytes, accumulators,
-          1,   kernel};
+               int accumulators, const auto& make) {
+  return {
+      key,   instructions, operands, Recurrence::kMultiplyAdd,      Issue::kTwo,
+      bytes, accumulators, 1,        make.template operator()<0>(), ClocksOf(ShortChains(), make)};
 }
+
+// Functions that return the kernel with a chain of the given length.
+template <class Op>
+constexpr auto kXmm = []<int kChain>() -> Kernel { return RunXmm<Op, kChain>; };
+template <class Op>
+constexpr auto kYmm = []<int kChain>() -> Kernel { return RunYmm<Op, kChain>; };
+template <class Op>
+constexpr auto kZmm = []<int kChain>() -> Kernel { return RunZmm<Op, kChain>; };
 
 }  // namespace
 
@@ -124,19 +137,19 @@ std::vector<FlopsProbe> MultiplyAddProbes() {
   constexpr auto kFp64 = Operands::kFp64, kFp32 = Operands::kFp32, kFp16 = Operands::kFp16;
   constexpr auto kInt32 = Operands::kInt32;
   return {
-      Row("fp64.vector.sse2_scalar", "mulsd + addsd", kFp64, 8, kFew, RunXmm<Fp64Scalar>),
-      Row("fp64.vector.sse2", "mulpd + addpd", kFp64, 16, kFew, RunXmm<Fp64Sse2>),
-      Row("fp64.vector.avx", "vmulpd + vaddpd ymm", kFp64, 32, kFew, RunYmm<Fp64Avx>),
-      Row("fp64.vector.avx512_nofma", "vmulpd + vaddpd zmm", kFp64, 64, kMany, RunZmm<Fp64Avx512>),
-      Row("fp32.vector.sse2_scalar", "mulss + addss", kFp32, 4, kFew, RunXmm<Fp32Scalar>),
-      Row("fp32.vector.sse2", "mulps + addps", kFp32, 16, kFew, RunXmm<Fp32Sse2>),
-      Row("fp32.vector.avx", "vmulps + vaddps ymm", kFp32, 32, kFew, RunYmm<Fp32Avx>),
-      Row("fp32.vector.avx512_nofma", "vmulps + vaddps zmm", kFp32, 64, kMany, RunZmm<Fp32Avx512>),
+      Row("fp64.vector.sse2_scalar", "mulsd + addsd", kFp64, 8, kFew, kXmm<Fp64Scalar>),
+      Row("fp64.vector.sse2", "mulpd + addpd", kFp64, 16, kFew, kXmm<Fp64Sse2>),
+      Row("fp64.vector.avx", "vmulpd + vaddpd ymm", kFp64, 32, kFew, kYmm<Fp64Avx>),
+      Row("fp64.vector.avx512_nofma", "vmulpd + vaddpd zmm", kFp64, 64, kMany, kZmm<Fp64Avx512>),
+      Row("fp32.vector.sse2_scalar", "mulss + addss", kFp32, 4, kFew, kXmm<Fp32Scalar>),
+      Row("fp32.vector.sse2", "mulps + addps", kFp32, 16, kFew, kXmm<Fp32Sse2>),
+      Row("fp32.vector.avx", "vmulps + vaddps ymm", kFp32, 32, kFew, kYmm<Fp32Avx>),
+      Row("fp32.vector.avx512_nofma", "vmulps + vaddps zmm", kFp32, 64, kMany, kZmm<Fp32Avx512>),
       Row("fp16.vector.avx512_fp16_nofma", "vmulph + vaddph zmm", kFp16, 64, kMany,
-          RunZmm<Fp16Avx512>),
-      Row("int32.vector.sse41", "pmulld + paddd", kInt32, 16, kFew, RunXmm<Int32Sse41>),
-      Row("int32.vector.avx2", "vpmulld + vpaddd ymm", kInt32, 32, kFew, RunYmm<Int32Avx2>),
-      Row("int32.vector.avx512", "vpmulld + vpaddd zmm", kInt32, 64, kMany, RunZmm<Int32Avx512>),
+          kZmm<Fp16Avx512>),
+      Row("int32.vector.sse41", "pmulld + paddd", kInt32, 16, kFew, kXmm<Int32Sse41>),
+      Row("int32.vector.avx2", "vpmulld + vpaddd ymm", kInt32, 32, kFew, kYmm<Int32Avx2>),
+      Row("int32.vector.avx512", "vpmulld + vpaddd zmm", kInt32, 64, kMany, kZmm<Int32Avx512>),
   };
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ceilings/cpu_kernels/flops.h"
+#include "ceilings/cpu_kernels/x86/chain.h"
 
 namespace dlroof::cpu_kernels {
 namespace {
@@ -77,36 +78,49 @@ __attribute__((target("amx-tile"), always_inline)) inline void MultiplyFp16() {
       ".byte 0xc4, 0xe2, 0x43, 0x5c, 0xdd");
 }
 
-template <void (*kMultiply)(), bool kFromL1>
+template <void (*kMultiply)(), bool kFromL1, int kChain>
 __attribute__((target("amx-tile,amx-bf16,amx-int8"))) void Run(Workspace& workspace,
                                                                std::int64_t iterations) {
+  unsigned chain = 3;
   LoadTiles(workspace);
   for (; iterations > 0; --iterations) {
     if constexpr (kFromL1) LoadOperands(workspace);
     kMultiply();
+    MultiplyBeside<kChain>(chain);
   }
   StoreTiles(workspace);
 }
 
-FlopsProbe Row(const char* key, const char* instructions, Operands operands, Kernel kernel) {
+// For iterations of 64 cycles (four multiplications) and slower ones.
+using TileChains = ChainLengths<23, 32, 46>;
+
+template <void (*kMultiply)(), bool kFromL1>
+FlopsProbe Row(const char* key, const char* instructions, Operands operands) {
   constexpr int kAccumulators = 4;
-  return {key, instructions, operands, Recurrence::kTile, Issue::kTile, kTileBytes, kAccumulators,
-          1,   kernel};
+  constexpr auto make = []<int kChain>() -> Kernel { return Run<kMultiply, kFromL1, kChain>; };
+  return {key,
+          instructions,
+          operands,
+          Recurrence::kTile,
+          Issue::kTile,
+          kTileBytes,
+          kAccumulators,
+          1,
+          make.template operator()<0>(),
+          ClocksOf(TileChains(), make)};
 }
 
 }  // namespace
 
 std::vector<FlopsProbe> TileProbes() {
+  constexpr auto kBf16 = Operands::kBf16, kInt8 = Operands::kInt8, kFp16 = Operands::kFp16;
   return {
-      Row("bf16.matrix.amx_l1", "tdpbf16ps + tileloadd from L1", Operands::kBf16,
-          Run<MultiplyBf16, true>),
-      Row("bf16.matrix.amx", "tdpbf16ps", Operands::kBf16, Run<MultiplyBf16, false>),
-      Row("int8.matrix.amx_l1", "tdpbusd + tileloadd from L1", Operands::kInt8,
-          Run<MultiplyInt8, true>),
-      Row("int8.matrix.amx", "tdpbusd", Operands::kInt8, Run<MultiplyInt8, false>),
-      Row("fp16.matrix.amx_l1", "tdpfp16ps + tileloadd from L1", Operands::kFp16,
-          Run<MultiplyFp16, true>),
-      Row("fp16.matrix.amx", "tdpfp16ps", Operands::kFp16, Run<MultiplyFp16, false>),
+      Row<MultiplyBf16, true>("bf16.matrix.amx_l1", "tdpbf16ps + tileloadd from L1", kBf16),
+      Row<MultiplyBf16, false>("bf16.matrix.amx", "tdpbf16ps", kBf16),
+      Row<MultiplyInt8, true>("int8.matrix.amx_l1", "tdpbusd + tileloadd from L1", kInt8),
+      Row<MultiplyInt8, false>("int8.matrix.amx", "tdpbusd", kInt8),
+      Row<MultiplyFp16, true>("fp16.matrix.amx_l1", "tdpfp16ps + tileloadd from L1", kFp16),
+      Row<MultiplyFp16, false>("fp16.matrix.amx", "tdpfp16ps", kFp16),
   };
 }
 

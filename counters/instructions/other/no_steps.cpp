@@ -4,7 +4,7 @@ namespace dlroof::instructions {
 
 std::optional<double> MeasureInstructionRate() { return std::nullopt; }
 
-StepResult StepThrough(const std::function<void()>&, double) {
+StepResult StepThrough(const std::function<void()>&, double, double) {
   return {.reason = Reason{"single steps are implemented only for x86"}};
 }
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -205,11 +206,26 @@ void UseSignalStack() {
   sigaltstack(&stack, nullptr);
 }
 
-[[noreturn]] void StepInChild(const std::function<void()>& run, double most_cpu_seconds) {
-  // An alarm ends a call that blocks, which uses no CPU time. The factor allows for a busy machine.
-  constexpr unsigned kGraceSeconds = 20, kWallPerCpu = 4;
+// Returns the wall time [s] after which the child ends. It ends a call that blocks, which uses no
+// CPU time; the factor allows for a busy machine.
+double WallLimit(double most_cpu_seconds, double most_wall_seconds) {
+  constexpr double kGraceSeconds = 20, kWallPerCpu = 4, kLeastSeconds = 1e-3, kMostSeconds = 1e6;
+  const double limit = std::min(most_wall_seconds, kWallPerCpu * most_cpu_seconds + kGraceSeconds);
+  return std::clamp(limit, kLeastSeconds, kMostSeconds);
+}
+
+void EndAfter(double seconds) {
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<time_t>(seconds);
+  timer.it_value.tv_usec = static_cast<suseconds_t>(1e6 * (seconds - std::floor(seconds)));
+  signal(SIGALRM, SIG_DFL);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+[[noreturn]] void StepInChild(const std::function<void()>& run, double most_cpu_seconds,
+                              double wall_limit) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  alarm(kWallPerCpu * static_cast<unsigned>(std::ceil(most_cpu_seconds)) + kGraceSeconds);
+  EndAfter(wall_limit);
   UseSignalStack();
   struct sigaction action {};
   action.sa_sigaction = OnTrap;
@@ -258,20 +274,24 @@ std::vector<AddressRange> GeneratedCode(std::string_view maps) {
   return ranges;
 }
 
-StepResult StepThrough(const std::function<void()>& run, double most_cpu_seconds) {
+StepResult StepThrough(const std::function<void()>& run, double most_cpu_seconds,
+                       double most_wall_seconds) {
+  const double wall_limit = WallLimit(most_cpu_seconds, most_wall_seconds);
   void* page =
       mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return Failed("there is no memory for the counts");
   the_stepping = {.steps = new (page) Steps,
                   .generated = GeneratedCode(ReadFileIfAny("/proc/self/maps"))};
   const pid_t child = fork();
-  if (child == 0) StepInChild(run, most_cpu_seconds);
+  if (child == 0) StepInChild(run, most_cpu_seconds, wall_limit);
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   const Steps steps = *the_stepping.steps;
   munmap(page, sizeof(Steps));
   if (child < 0) return Failed("the single-stepping process could not be started");
+  if (!steps.done && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    return Failed(fmt::format("single steps took more than {:.2g} s", wall_limit));
   return ResultOf(steps, most_cpu_seconds);
 }
 

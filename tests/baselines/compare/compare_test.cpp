@@ -160,9 +160,38 @@ TEST(Compare, PlainGoogleBenchmarkFilesByTheirTimes) {
   EXPECT_THAT(Refusal(base, other, fakes::Options()),
               HasSubstr("the machine's num_cpus differs: '2' and "
                         "'64'"));
-  const NamedRun unit{"u", Plain(PlainEntries(2, "us"))};
-  EXPECT_THAT(Refusal(base, unit, fakes::Options()),
-              HasSubstr("the time_unit of 'BM_A/8' differs: 'ms' and 'us'"));
+  const NamedRun unit{"u", Plain(PlainEntries(2000, "us"))};
+  EXPECT_EQ(Compare(base, unit, fakes::Options()).rows.at(0).verdict, statistics::Verdict::kSame);
+}
+
+// Statistics of 20 repetitions with a deviation of 0.4 %.
+NamedRun Aggregates(const char* where, double milliseconds) {
+  const auto entry = [&](const char* statistic, double time) {
+    return fmt::format(
+        R"({{"name": "BM_A_{0}", "run_name": "BM_A", "run_type": "aggregate", "aggregate_name": "{0}",
+        "repetitions": 20, "iterations": 20, "real_time": {1}, "cpu_time": 1, "time_unit": "ms"}})",
+        statistic, time);
+  };
+  return {where, Plain(R"({"benchmarks": [)" + entry("mean", milliseconds) + "," +
+                       entry("median", milliseconds) + "," + entry("stddev", 0.004 * milliseconds) +
+                       "]}")};
+}
+
+TEST(Compare, AggregatesByTheirDeviation) {
+  const auto base = Aggregates("b", 2);
+  const auto verdict = [&](const NamedRun& contender) {
+    return Compare(base, contender, fakes::Options()).rows.at(0).verdict;
+  };
+  EXPECT_EQ(verdict(Aggregates("n", 2.4)), statistics::Verdict::kSlower);
+  EXPECT_EQ(verdict(Aggregates("n", 2.001)), statistics::Verdict::kSame);
+  auto without = Aggregates("n", 2.4);
+  auto aggregate = *without.file.records[0].repetitions[0].aggregate;
+  aggregate.deviation.reset();
+  without.file.records[0].repetitions[0].aggregate =
+      std::make_shared<record::AggregateTime>(aggregate);
+  const auto row = Compare(base, without, fakes::Options()).rows.at(0);
+  EXPECT_EQ(row.verdict, statistics::Verdict::kInsufficient);
+  EXPECT_THAT(row.reason, HasSubstr("NEW has only the median of the repetitions"));
 }
 
 TEST(Compare, RepetitionsThatWereMostlyNoisyAreInsufficient) {

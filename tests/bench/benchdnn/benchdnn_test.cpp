@@ -92,43 +92,71 @@ std::string ConvName(const std::string& direction, const std::string& type,
   return fmt::format("Conv2D/cpu/onednn/{}/{}/n1c4h8w8k6r1s1{}", direction, type, options);
 }
 
+// Newer versions of benchdnn may know these words. Their problems are counted with the reason.
+TEST(BenchdnnWords, ThatAreNotKnownAreReasonsOfTheirProblems) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"\n  --foo=1", "unknown option --foo of benchdnn's driver conv"},
+      {"--prop=FWD_I ic1ih1oc1kh1", "unknown option --prop of benchdnn's driver conv"},
+      {"--dir=FWD_I sic4", "unknown option --dir of benchdnn's driver rnn"},
+      {"--rnn --match=x", "unknown option --match of benchdnn's driver rnn"},
+      {"--no_driver", "unknown option '--no_driver'"},
+      {"--dir FWD_I", "unknown option '--dir'"},
+      {"-dir=FWD_I", "unknown option '-dir=FWD_I'"},
+      {"--dir=FWD_I,FWD_X", "expected one of FWD_B FWD_D FWD_I"},
+      {"--dir=FWD_I,", "expected a value of --dir"},
+      {"--dt=u8:s8", "expected one type, or those of source, weights and"},
+      {"--dt=f32,u8:s8:x8", "expected one of f32 bf16"},
+      {"--cfg=u8", "expected one of f32 f32_wino"},
+      {"--stag=anny", "expected a layout"},
+      {"--alg=fft", "expected one of direct wino auto"},
+      {"--attr-post-ops=relu,relux", "expected a post-op"},
+      {"--attr-post-ops=sum+relu:a", "expected a number"},
+      {"--attr-post-ops=add:f32:all", "expected one of common per_oc"},
+      {"--attr-post-ops=prelu:per_oc:1", "expected 1 arguments of prelu at most"},
+      {"--attr-scales=src:common:0.5+wie:common:2", "expected src, wei or dst"},
+      {"--attr-scales=src", "expected ARGUMENT:POLICY"},
+      {"--attr-fpmath=f32", "expected one of strict bf16"},
+      {"--ctx-exe=auto:x", "expected auto or an integer"},
+      {"--mb=1,-2", "expected an integer from 0"},
+      {"--mb=99999999999", "expected an integer from 0"},
+      {"--mode=Q", "expected one of C P"},
+      {"--match=\\(", "expected a basic regular expression"},
+      {"--match=a\\{9\\}", "expected a basic regular expression"},
+      {R"(--match=\(a\)\1)", "expected a basic regular expression"},
+      {"--engine=tpu", "expected one of cpu gpu"},
+      {"--rnn --flags=X sic8", "expected O or nothing"},
+      {"--rnn --with-peephole=yes sic8", "expected one of true false"},
+      {"ic4ih8oc4kh3\n mb1ic4oc4kx3", "expected one of g mb ic"},
+      {"ic4ih8oc4kh3 t4sic4", "expected one of g mb ic"},
+      {"hello", "expected one of g mb ic"},
+      {"--attr-post-ops=relu, \\\n   sum:x mb1", "expected a number"},
+  };
+  for (const auto& [text, message] : cases) {
+    const auto read = suites::ReadBenchdnn(text + "\n" + kProblem, "my.txt");
+    const auto is_reason = [&](const auto& one) {
+      return one.reason.find(message) != std::string::npos;
+    };
+    EXPECT_TRUE(std::ranges::any_of(read, is_reason)) << text;
+  }
+}
+
+TEST(BenchdnnWords, KnownValuesOfTheSameOptionRun) {
+  EXPECT_THAT(Read("--dir=FWD_I --dt=f32,f8_e9m9 mb1ic4ih8oc6kh1"),
+              ElementsAre(ConvName("fwd", "f32"), StartsWith("[--dt=f8_e9m9: expected one of")));
+  EXPECT_THAT(
+      Read("--dir=FWD_I --new=1 mb1ic4ih8oc6kh1 --reset --dir=FWD_I mb1ic4ih8oc6kh1"),
+      ElementsAre("[unknown option --new of benchdnn's driver conv]", ConvName("fwd", "f32")));
+  EXPECT_THAT(Read("--conv --softmax 16x1000 --conv --dir=FWD_I mb1ic4ih8oc6kh1"),
+              ElementsAre("[unknown option '--softmax']", ConvName("fwd", "f32")));
+}
+
+TEST(BenchdnnWords, NamesOfTodayAreKnown) {
+  EXPECT_THAT(Read("--matmul --bia-dt=f32 --bia-mask=2 64x256:256x128 --bia_dt=f32 64x256:256x128"),
+              ElementsAre(HasSubstr("/any/bias"), HasSubstr("/any/bias")));
+}
+
 TEST(BenchdnnRefusals, NameFileLineAndColumn) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"\n  --foo=1", "my.txt:2: column 3: unknown option --foo of benchdnn's driver conv"},
-      {"--prop=FWD_I ic1ih1oc1kh1", "column 1: unknown option --prop of benchdnn's driver conv"},
-      {"--dir=FWD_I sic4", "column 1: unknown option --dir of benchdnn's driver rnn"},
-      {"--rnn --match=x", "column 7: unknown option --match of benchdnn's driver rnn"},
-      {"--no_driver", "column 1: unknown option '--no_driver'"},
-      {"--dir FWD_I", "column 1: unknown option '--dir' (expected --NAME=VALUE)"},
-      {"-dir=FWD_I", "column 1: unknown option '-dir=FWD_I'"},
-      {"--dir=FWD_I,FWD_X", "column 13: expected one of FWD_B FWD_D FWD_I"},
-      {"--dir=FWD_I,", "column 13: expected a value of --dir"},
-      {"--dt=u8:s8", "column 6: expected one type, or those of source, weights and"},
-      {"--dt=f32,u8:s8:x8", "column 16: expected one of f32 bf16"},
-      {"--cfg=u8", "column 7: expected one of f32 f32_wino"},
-      {"--stag=anny", "column 8: expected a layout"},
-      {"--alg=fft", "column 7: expected one of direct wino auto"},
-      {"--attr-post-ops=relu,relux", "column 22: expected a post-op"},
-      {"--attr-post-ops=sum+relu:a", "column 26: expected a number"},
-      {"--attr-post-ops=add:f32:all", "column 25: expected one of common per_oc"},
-      {"--attr-post-ops=prelu:per_oc:1", "column 30: expected 1 arguments of prelu at most"},
-      {"--attr-scales=src:common:0.5+wie:common:2", "column 30: expected src, wei or dst"},
-      {"--attr-scales=src", "column 15: expected ARGUMENT:POLICY"},
-      {"--attr-fpmath=f32", "column 15: expected one of strict bf16"},
-      {"--ctx-exe=auto:x", "column 16: expected auto or an integer"},
-      {"--mb=1,-2", "column 8: expected an integer from 0"},
-      {"--mb=99999999999", "column 6: expected an integer from 0"},
-      {"--mode=Q", "column 8: expected one of C P"},
-      {"--match=\\(", "column 9: expected a basic regular expression"},
-      {"--match=a\\{9\\}", "column 9: expected a basic regular expression"},
-      {R"(--match=\(a\)\1)", "column 9: expected a basic regular expression"},
-      {"--engine=tpu", "column 10: expected one of cpu gpu"},
-      {"--rnn --flags=X", "column 15: expected O or nothing"},
-      {"--rnn --with-peephole=yes", "column 23: expected one of true false"},
-      {"ic4ih8oc4kh3\n mb1ic4oc4kx3", "my.txt:2: column 11: expected one of g mb ic"},
-      {"ic4ih8oc4kh3 t4sic4", "column 14: expected one of g mb ic"},
-      {"hello", "column 1: expected one of g mb ic"},
-      {"--attr-post-ops=relu, \\\n   sum:x mb1", "my.txt:2: column 8: expected a number"},
       {"--batch=", "column 1: expected a file after --batch="},
       {"--batch=none.txt", "column 1: no file none.txt beside my.txt"},
   };
@@ -178,9 +206,9 @@ TEST_F(BatchFolder, DriverIsThatOfTheFirstProblemAlsoInAnIncludedFile) {
 }
 
 TEST_F(BatchFolder, RefusalsNameTheIncludedFile) {
-  const auto bad = Write("bad", "\n --dir=X\n");
+  const auto bad = Write("bad", "\n --batch=none\n");
   EXPECT_THAT(Refusal("--batch=bad", folder_ / "top"),
-              StartsWith(bad + ":2: column 8: expected one of FWD_B"));
+              StartsWith(bad + ":2: column 2: no file none beside"));
 }
 
 TEST_F(BatchFolder, FilesThatIncludeThemselvesAreRefused) {
@@ -231,26 +259,13 @@ TEST(BenchdnnSmallList, IsReadWhole) {
   EXPECT_GT(names, 60);
 }
 
-// Every benchmark, or the place of what is wrong; never anything else.
-// "small:1: column N: ..." or line 2, and nothing that a terminal would not show.
-bool NamesItsPlace(std::string_view refusal) {
-  const bool has_line =
-      refusal.starts_with("small:1: column ") || refusal.starts_with("small:2: column ");
-  const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  const auto number = has_line ? refusal.substr(16) : std::string_view();
-  const auto rest = std::find_if_not(number.begin(), number.end(), digit);
-  const auto said = number.substr(static_cast<size_t>(rest - number.begin()));
-  return rest != number.begin() && said.size() > 2 && said.starts_with(": ") &&
-         std::ranges::all_of(said, [](char c) { return c >= ' ' && c <= '~'; });
-}
-
-TEST(BenchdnnSmallList, MutatedLinesAreReadOrRefusedWithTheirPlace) {
+TEST(BenchdnnSmallList, MutatedLinesAreCountedWithTheirReasons) {
   std::vector<std::string> lines;
   std::istringstream text(SmallList());
   for (std::string line; std::getline(text, line);)
     if (!line.empty() && line[0] != '#') lines.push_back(line);
   std::mt19937 random(11);
-  int refused = 0;
+  int reasons = 0;
   for (int i = 0; i < 10000; ++i) {
     auto line = lines[random() % lines.size()];
     for (unsigned change = 0; change <= random() % 3; ++change) {
@@ -261,13 +276,11 @@ TEST(BenchdnnSmallList, MutatedLinesAreReadOrRefusedWithTheirPlace) {
       line[random() % line.size()] = random() % 2 == 0 ? ",:=+-_0149nmicokhsgx\\\n"[random() % 22]
                                                        : static_cast<char>(random());
     }
-    const auto outcome =
-        Refusal((random() % 2 == 0 ? "--conv " : "--rnn ") + line + kProblem, "small");
-    if (outcome == "accepted") continue;
-    ++refused;
-    ASSERT_TRUE(NamesItsPlace(outcome)) << outcome;
+    if (line.find("--batch") != std::string::npos) continue;
+    const auto words = (random() % 2 == 0 ? "--conv " : "--rnn ") + line + kProblem;
+    for (const auto& one : suites::ReadBenchdnn(words, "small")) reasons += one.name ? 0 : 1;
   }
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(reasons, 1000);
 }
 
 // benchdnn's own lists, which are not part of dlroof.

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "counters/base/error.h"
+#include "reporters/roofline/roofline.h"
 #include "tests/bench/random_problems.h"
 #include "tests/fakes/refusal.h"
 
@@ -151,6 +152,48 @@ std::string CaseRefusal(const std::string& name) {
 
 void CaseRefuses(const std::string& name, const std::string& reason) {
   EXPECT_THAT(CaseRefusal(name), HasSubstr(reason)) << name;
+}
+
+// Counts the pairs of a result and a tap whose source element exists, one by one.
+double CountedInside(const Conv2dProblem& problem) {
+  double inside = 0, all = 0;
+  for (int64_t p = 0; p < delta::OutputRows(problem); ++p)
+    for (int64_t q = 0; q < delta::OutputColumns(problem); ++q)
+      for (int64_t r = 0; r < problem.r; ++r)
+        for (int64_t s = 0; s < problem.s; ++s) {
+          const int64_t y = p * problem.stride_h - problem.pad_top + r * problem.dilation_h;
+          const int64_t x = q * problem.stride_w - problem.pad_left + s * problem.dilation_w;
+          inside += y >= 0 && y < problem.h && x >= 0 && x < problem.w ? 1 : 0;
+          all += 1;
+        }
+  return inside / all;
+}
+
+TEST(InImageShare, IsThatOfCountedTaps) {
+  std::mt19937 random(2);
+  const fakes::ConvLimits limits = {
+      .groups = 1, .images = 1, .channels = 1, .taps = 5, .places = 12, .steps = 3, .padding = 6};
+  for (int i = 0; i < 500; ++i) {
+    const auto problem = fakes::RandomConv2d(random, limits);
+    ASSERT_NEAR(InImageShare(problem), CountedInside(problem), 1e-12) << ToText(problem);
+  }
+}
+
+TEST(InImageShare, LacksTheTapsAtTheEdges) {
+  // Of 14 x 3 pairs of a row and a tap, the first and the last are outside: 40 / 42, also in w.
+  EXPECT_DOUBLE_EQ(InImageShare(ParseConv2d("n1c256h14w14k256r3s3_p1")), 40.0 * 40 / 42 / 42);
+  EXPECT_EQ(InImageShare(ParseConv2d("n1c256h14w14k256r3s3")), 1);
+  EXPECT_EQ(InImageShare(ParseConv2d("n8c3h224w224k64r1s1_s2")), 1) << "skipped, not padded";
+  // One result with its two taps beside the only row.
+  EXPECT_EQ(InImageShare(ParseConv2d("n1c1h1w1k1r2s1_p1x0d2x1")), 0);
+}
+
+TEST(InImageShare, IsKnownToReports) {
+  const auto* words = roofline::FindWords("Conv2D", {});
+  ASSERT_NE(words, nullptr);
+  EXPECT_DOUBLE_EQ(words->unpadded_share("n1c256h14w14k256r3s3_p1").value(), 1600.0 / 1764);
+  EXPECT_EQ(words->unpadded_share("m3n4k5"), std::nullopt);
+  EXPECT_EQ(words->unpadded_share("n1c1h9000000000w1k1r8000000000s1"), std::nullopt);
 }
 
 TEST(Conv2dCase, ReadsEveryOption) {

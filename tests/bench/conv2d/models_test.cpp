@@ -35,6 +35,12 @@ TEST(ExecutedOverUseful, VectorsOfDepthwiseKernelsHoldGroups) {
             80 / 72.0);
 }
 
+TEST(ExecutedOverUseful, IsNotKnownOfTiles) {
+  for (const auto* implementation :
+       {"brgconv:avx512_core_amx", "brgconv:avx10_1_512_amx", "jit_1x1:avx512_core_amx_bf16"})
+    EXPECT_FALSE(Executed("n1c24h28w28k20r3s3_p1", ProductDirection::kForward, implementation));
+}
+
 TEST(ExecutedOverUseful, IsNotKnownOfReferenceLoops) {
   EXPECT_FALSE(Executed("n1c3h8w8k4r3s3_p1", ProductDirection::kForward, "ref:any"));
   EXPECT_FALSE(Executed("n1c3h8w8k4r3s3_p1", ProductDirection::kForward, "gemm:jit"));

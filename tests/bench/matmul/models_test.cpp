@@ -34,6 +34,7 @@ TEST(MatmulLevels, ModelsBrgemmRowByRowAlone) {
   EXPECT_THAT(model.how, testing::HasSubstr("256 rows, 64 columns and 512 steps"));
   for (const auto& [name, implementation] : {std::pair{"fwd/f32/m64n64k64_tA", "brg:avx512_core"},
                                              {"fwd/bf16/m64n64k64", "brg:avx512_core_amx"},
+                                             {"fwd/bf16/m64n64k64", "brg:avx10_1_512_amx"},
                                              {"fwd/f32/m64n64k64", "gemm:jit"},
                                              {"fwd/f32/m64n64k64/ip", "brgemm:avx512_core"}}) {
     const auto none = MatmulLevels(LevelsCase(name), implementation, "avx512_core");

@@ -41,6 +41,10 @@ TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
   ReadOwnFlags({"--dlroof_counters=simulate"}, flags);
   EXPECT_EQ(flags.counters, "simulate");
   EXPECT_THAT(Refusal({"--dlroof_counters=papi"}), HasSubstr("papi"));
+  EXPECT_FALSE(flags.explain_seconds);
+  ReadOwnFlags({"--dlroof_explain", "--dlroof_explain_seconds=25"}, flags);
+  EXPECT_EQ(flags.explain_seconds, 25);
+  EXPECT_THAT(Refusal({"--dlroof_explain_seconds=0"}), HasSubstr("0"));
 }
 
 TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmark) {
@@ -63,6 +67,34 @@ TEST(BenchmarkFlags, AMinimalTimeIsInSecondsOrInIterations) {
   EXPECT_EQ(read("0.5s"), 0.5);
   EXPECT_FALSE(read("10x"));
   EXPECT_FALSE(read(""));
+}
+
+TEST(BenchmarkFlags, UnitsAreForGoogleBenchmark18AndNewer) {
+  std::vector<std::string> args = {"x", "--benchmark_min_time=1.5s"};
+  AdaptMinTime(args, "1.8.3");
+  EXPECT_EQ(args.back(), "--benchmark_min_time=1.5s");
+  AdaptMinTime(args, "1.7.1");
+  EXPECT_EQ(args, (std::vector<std::string>{"x", "--benchmark_min_time=1.5"}));
+  args = {"x", "--benchmark_min_time=10x"};
+  AdaptMinTime(args, "1.9.1");
+  EXPECT_THAT(fakes::RefusalOf([&] { AdaptMinTime(args, "1.7.1"); }),
+              testing::HasSubstr("Google Benchmark 1.7.1"));
+}
+
+TEST(BenchmarkFlags, UnknownOnesAreRefusedWithTheVersion) {
+  const auto refusal = [](const std::string& arg) {
+    return fakes::RefusalOf([&] { RefuseBenchmarkFlags({arg}, "1.7.1"); });
+  };
+  EXPECT_EQ(refusal("--dlroof_x"), "accepted");
+  EXPECT_THAT(refusal("--benchmark_dry_run=true"),
+              testing::HasSubstr("1.7.1, with which this program is built, does not know this flag "
+                                 "(1.9.1 and newer do)"));
+  EXPECT_THAT(refusal("--benchmark_filtre=x"),
+              testing::HasSubstr("did you mean '--benchmark_filter'?"));
+  EXPECT_THAT(refusal("--benchmark_min_time=soon"),
+              testing::HasSubstr("does not accept this value"));
+  EXPECT_EQ(OwnArguments({"x", "--benchmark_filter=a", "--v=1", "--dlroof_seed=2"}),
+            std::vector<std::string>{"--dlroof_seed=2"});
 }
 
 TEST(DefaultFlags, YieldToTheUsers) {

@@ -94,7 +94,8 @@ TEST(JudgePerCycle, CaveatsARateBetweenTheValuesAndNamesBoth) {
   EXPECT_EQ(ceiling.validation.per_cycle_expected, 64);
   EXPECT_EQ(ceiling.ReasonText(),
             "50 flop per cycle of one thread at 3 GHz, but vfmaddps zmm allows 16, 32, 64 within 3 "
-            "%: another program used the core, or the kernel does other work");
+            "%: something held the core's units back, or the clock was another one while the "
+            "kernel ran");
   auto marked = At(50);
   marked.status = machine::CeilingStatus::kNotValidated;
   marked.reasons = {"first"};

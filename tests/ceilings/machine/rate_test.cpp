@@ -146,7 +146,8 @@ TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
   EXPECT_TRUE(rate.IsValidated());
 }
 
-// The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked.
+// The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked. Of fewer
+// than five the highest counts.
 TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
   auto singles = Singles();
   singles[0].time.clock_hz = 3.0e9;
@@ -155,6 +156,11 @@ TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
   singles[3].time.clock_hz = 1.0e9;
   singles.push_back(Repetition(100, 1, 0.3));
   singles.back().time.clock_hz = 5.0e9;
+  EXPECT_DOUBLE_EQ(Judged(singles).clock_hz.value(), 3.2e9);
+  for (const double clock_hz : {3.0e9, 3.1e9, 3.1e9}) {
+    singles.push_back(Repetition(100, 1));
+    singles.back().time.clock_hz = clock_hz;
+  }
   EXPECT_DOUBLE_EQ(Judged(singles).clock_hz.value(), 3.1e9);
 }
 

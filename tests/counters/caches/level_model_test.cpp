@@ -424,15 +424,45 @@ TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
 
 // The loop nests describe vector registers; kernels that work on tiles have other blocks and loads.
 TEST(LevelModels, AreAbsentForAmxKernels) {
-  const auto conv = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx512_core_amx_bf16");
-  EXPECT_TRUE(conv.nests.empty());
-  EXPECT_EQ(conv.reason.value().text, "the loops of brgconv:avx512_core_amx_bf16 are not modelled");
-  const auto lstm = lstm::LstmLevels(
-      lstm::ParseLstmProblem("t16n16i32h64"), lstm::LstmDirection::kForwardInference,
-      lstm::ElementBytes(lstm::LstmTypeOf("bf16")), "brgemm:avx512_core_amx", "avx512_core_amx");
-  EXPECT_TRUE(lstm.nests.empty());
-  EXPECT_EQ(lstm.reason.value().text,
-            "the loops of fwd_inference by brgemm:avx512_core_amx are not modelled");
+  const auto reason = [](const std::string& implementation) {
+    return "the kernel uses AMX tiles (" + implementation +
+           "); its L1, L2 and L3 traffic is not modelled";
+  };
+  for (const std::string isa : {"avx512_core_amx", "avx512_core_amx_bf16", "avx512_core_amx_fp16",
+                                "avx10_1_512_amx", "avx10_1_512_amx_fp16"}) {
+    for (const std::string kernel : {"brgconv:", "brgconv_1x1:", "jit:", "jit_1x1:"})
+      for (const auto direction : {ProductDirection::kForward, ProductDirection::kBackwardData,
+                                   ProductDirection::kBackwardWeights}) {
+        const auto conv = ConvModel("n1c64h28w28k64r3s3_p1", kernel + isa, direction, isa);
+        EXPECT_TRUE(conv.nests.empty());
+        EXPECT_EQ(conv.core_loads, std::nullopt);
+        EXPECT_EQ(conv.reason.value().text, reason(kernel + isa));
+      }
+    const auto lstm = LstmModel("t16n16i32h64", isa);
+    EXPECT_TRUE(lstm.nests.empty());
+    EXPECT_EQ(lstm.reason.value().text, reason("brgemm:" + isa));
+    // Several primitives, some of them on vectors.
+    const std::string mixed = "brgemm:avx512_core + brgemm:" + isa;
+    EXPECT_EQ(lstm::LstmLevels(lstm::ParseLstmProblem("t16n16i32h64"),
+                               lstm::LstmDirection::kForwardInference,
+                               lstm::ElementBytes(lstm::LstmTypeOf("bf16")), mixed, isa)
+                  .reason.value()
+                  .text,
+              reason(mixed));
+  }
+}
+
+// On a CPU with AMX, f32 kernels still use vectors: the implementation's name decides.
+TEST(LevelModels, OfVectorKernelsNeedNoCpuWithoutAmx) {
+  const auto conv = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx512_core",
+                              ProductDirection::kForward, "avx512_core_amx");
+  EXPECT_FALSE(conv.nests.empty());
+  EXPECT_EQ(conv.reason, std::nullopt);
+}
+
+TEST(VectorUnit, OfAvx10HasTheRegistersOfAvx512) {
+  EXPECT_EQ(library_rules::VectorUnitOf("brgconv:avx10_1_512", "").lanes, 16);
+  EXPECT_EQ(library_rules::VectorUnitOf("brgconv:avx10_1_512", "").registers, 32);
 }
 
 }  // namespace

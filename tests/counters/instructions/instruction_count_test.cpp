@@ -34,6 +34,9 @@ TEST(StepThrough, SaysWhyThereAreNoCounts) {
   const auto late = StepThrough([&] { Multiply(value, 1 << 24); }, 0.05);
   EXPECT_FALSE(late.counts);
   EXPECT_EQ(late.reason.value().text, "single steps took more than 0.05 s of CPU time");
+  const auto stopped = StepThrough([&] { Multiply(value, 1 << 24); }, 100, 0.05);
+  EXPECT_FALSE(stopped.counts);
+  EXPECT_EQ(stopped.reason.value().text, "single steps took more than 0.05 s");
   const auto dead = StepThrough([] { __builtin_trap(); }, 10);
   EXPECT_FALSE(dead.counts);
   EXPECT_EQ(dead.reason.value().text, "the single-stepping process ended before the call did");

@@ -92,8 +92,9 @@ TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
             "x.csv:2: column 5: expected a number, got 'many'");
   EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,-5\n"),
             "x.csv:2: column 5: expected at least 0, got -5");
-  EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,nan\n"),
-            "x.csv:2: column 5: expected a number, got 'nan'");
+  EXPECT_EQ(Refusal(ImportOwnCsv, head + "\"a\",\"1,5\",\"1,000\"\na,2.5,1\n"),
+            "x.csv:2: '1,5' has a decimal comma, but '2.5' in line 3 has a decimal point; expected "
+            "one of them in the whole file");
   EXPECT_THAT(Refusal(ImportOwnCsv, head + "\n# note\na,0,1\n"),
               HasSubstr("x.csv:4: column 1: expected a time above 0 in 'seconds' of 'a'"));
   EXPECT_THAT(Refusal(ImportOwnCsv, head + "a,1\n"),
@@ -162,7 +163,7 @@ TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
 TEST(ImportNsightCompute, FlopsOfTensorInstructionsAreUnknownOnOtherChips) {
   const MetricValues values = {{"sm__inst_executed_pipe_tensor.sum", 5}};
   EXPECT_EQ(WorkOfLaunch(values, true).flops.at("fp16.matrix"), 2560);
-  EXPECT_TRUE(WorkOfLaunch(values, false).tensor_unknown);
+  EXPECT_EQ(WorkOfLaunch(values, false).unknown, LaunchWork::Unknown::kTensor);
   auto text = DataText("import_ncu_raw.csv");
   for (auto at = text.find("\"7.0\""); at != std::string::npos; at = text.find("\"7.0\""))
     text.replace(at, 5, "\"9.0\"");
@@ -192,7 +193,7 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
     const auto imported = WorkOfLaunch(values, false);
     EXPECT_EQ(imported.flops, counted.work.flops) << chip.name;
     EXPECT_EQ(imported.bytes, counted.work.bytes) << chip.name;
-    EXPECT_FALSE(imported.tensor_unknown);
+    EXPECT_EQ(imported.unknown, LaunchWork::Unknown::kNone);
     EXPECT_EQ(LaunchSeconds(values), values.at("gpu__time_duration.sum"));
   }
 }
@@ -200,9 +201,10 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
 TEST(ImportNsightCompute, RefusesWithThePlace) {
   const std::string head =
       "==PROF== x\n\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"byte\"\n";
-  EXPECT_EQ(Refusal(ImportNsightCompute, head + "\"0\",\"k\",\"1.234.567\"\n"),
-            "x.csv:4: column 9: '1.234.567' has two decimal points: run ncu with LC_ALL=C, so that "
-            "it writes 1,234.5");
+  EXPECT_EQ(
+      Refusal(ImportNsightCompute, head + "\"0\",\"k\",\"1.234.567\"\n\"1\",\"k\",\"1,234,567\"\n"),
+      "x.csv:4: '1.234.567' has a decimal comma, but '1,234,567' in line 5 has a decimal "
+      "point; expected one of them in the whole file");
   EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"k\"\n"),
               HasSubstr("x.csv:4: column 5: expected 3 fields"));
   EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"\",\"1\"\n"),
@@ -286,12 +288,127 @@ TEST(ImportNvbench, AStateIsARecordAndSkippedStatesRemain) {
   EXPECT_EQ(imported.records[1].status, record::Status::kUnsupported);
   EXPECT_EQ(imported.records[1].reason, "out of memory");
   EXPECT_THAT(imported.remarks,
-              ElementsAre(HasSubstr("nvbench has no FLOPs"),
-                          "import_nvbench.json: column 'nv/cold/sample_size' is not known and "
-                          "left out"));
+              ElementsAre(HasSubstr("nvbench has no FLOPs"), HasSubstr("by the GPU's clock")));
+  EXPECT_EQ(copy.repetitions.at(0).aggregate->repetitions, 64);
   auto text = DataText("import_nvbench.json");
   text.replace(text.find("2.0e-5"), 6, "\"");
   EXPECT_THAT(Refusal(ImportNvbench, text), HasSubstr("x.csv: not JSON"));
+}
+
+// A state of nvbench with these summaries, each "tag": value.
+std::string NvbenchState(const std::vector<std::pair<std::string, std::string>>& summaries,
+                         const std::string& device = "0") {
+  std::string all;
+  for (const auto& [tag, value] : summaries)
+    all += fmt::format(
+        R"({}{{"tag": "{}", "data": [{{"name": "value", "type": "float64", "value": "{}"}}]}})",
+        all.empty() ? "" : ",", tag, value);
+  return fmt::format(R"({{"name": "s", "device": {}, "axis_values": null, "summaries": [{}]}})",
+                     device, all);
+}
+
+Imported NvbenchStates(const std::string& states, const std::string& where = "x.json") {
+  return ImportNvbench(
+      R"({"devices": [{"id": 0, "name": "NVIDIA H100 PCIe"}, {"id": 1, "name": "NVIDIA H200"}],
+          "benchmarks": [{"name": "mul", "states": [)" +
+          states + "]}]}",
+      where);
+}
+
+TEST(ImportNvbench, GpusOfOneFileKeepTheirNamesAndRoofs) {
+  const std::string time = "nv/cold/time/gpu/mean", rate = "nv/cold/bw/global/bytes_per_second";
+  auto imported = NvbenchStates(NvbenchState({{time, "2e-4"}, {rate, "1e12"}}) + "," +
+                                NvbenchState({{time, "1e-4"}, {rate, "2e12"}}, "1"));
+  ASSERT_EQ(imported.records.size(), 2U);
+  EXPECT_EQ(imported.records[0].name, "mul/Device=0 NVIDIA H100 PCIe");
+  EXPECT_EQ(imported.records[1].name, "mul/Device=1 NVIDIA H200");
+  machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 80GB HBM3"};
+  h100.by_threads[1].bytes[Level::kDram] = {.per_second = 3e12,
+                                            .status = machine::CeilingStatus::kSpecified};
+  std::ostringstream warnings;
+  const auto run = ImportedRun(std::move(imported.records), h100, {}, warnings);
+  EXPECT_EQ(record::MachineFor(run, run.records[0]), &run.machines[0]);
+  EXPECT_EQ(record::MachineFor(run, run.records[1]), nullptr);
+  EXPECT_THAT(warnings.str(), HasSubstr("'NVIDIA H200' have no roofs"));
+  const auto placed = roofline::Place(run.records[0], &run.machines[0]);
+  ASSERT_TRUE(placed.bandwidth.has_value());
+  EXPECT_DOUBLE_EQ(placed.bandwidth->bytes_per_second, 1e12);
+  EXPECT_DOUBLE_EQ(*placed.bandwidth->fraction, 1.0 / 3);
+}
+
+TEST(ImportNvbench, OneStateWithoutAFiniteTimeLeavesTheOthers) {
+  const auto imported = NvbenchStates(NvbenchState({{"nv/cold/time/gpu/mean", "inf"}}) + "," +
+                                      NvbenchState({{"nv/cold/time/gpu/mean", "1e-3"},
+                                                    {"nv/cold/time/gpu/stdev/relative", "inf"}}));
+  EXPECT_THAT(imported.records.at(0).reason, HasSubstr("nv/cold/time/gpu/mean is inf"));
+  EXPECT_TRUE(imported.records[0].repetitions.empty());
+  EXPECT_EQ(imported.records.at(1).repetitions.at(0).seconds, 1e-3);
+  EXPECT_EQ(imported.records[1].name, "mul (2)");
+}
+
+TEST(ImportNvbench, CpuOnlyAndBatchedTimes) {
+  const auto imported = NvbenchStates(
+      NvbenchState({{"nv/cpu_only/time/cpu/mean", "1e-3"},
+                    {"nv/cpu_only/bw/global/bytes_per_second", "2e10"}},
+                   "null") +
+      "," + NvbenchState({{"nv/batch/time/gpu/mean", "5e-4"}, {"nv/batch/sample_size", "40"}}));
+  const auto& cpu = imported.records.at(0);
+  EXPECT_EQ(cpu.device, "cpu");
+  EXPECT_EQ(cpu.repetitions.at(0).seconds, 1e-3);
+  EXPECT_DOUBLE_EQ(cpu.work.at(Provenance::kModelled).bytes.at(Level::kDram), 2e7);
+  EXPECT_EQ(imported.records.at(1).repetitions.at(0).seconds, 5e-4);
+  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("calls back to back")));
+}
+
+TEST(ImportNvbench, SamplesBesideTheFileAreRepetitions) {
+  const TemporaryFolder folder;
+  const float samples[] = {1e-3F, 2e-3F, 3e-3F};
+  WriteFile(folder / "samples.bin",
+            std::string_view(reinterpret_cast<const char*>(samples), sizeof samples));
+  const auto state = [](const char* file, const char* mean) {
+    return fmt::format(
+        R"({{"name": "s", "device": 0, "summaries": [
+          {{"tag": "nv/cold/time/gpu/mean", "data": [{{"name": "value", "value": "{}"}}]}},
+          {{"tag": "nv/json/bin:nv/cold/sample_times", "data": [
+            {{"name": "filename", "value": "{}"}}, {{"name": "size", "value": "3"}}]}}]}})",
+        mean, file);
+  };
+  const auto read = NvbenchStates(state("samples.bin", "0.002"), folder / "r.json");
+  ASSERT_EQ(read.records.at(0).repetitions.size(), 3U);
+  EXPECT_NEAR(read.records[0].repetitions[2].seconds, 3e-3, 1e-9);
+  for (const auto& other : {state("gone.bin", "0.002"), state("samples.bin", "0.003")}) {
+    const auto mean = NvbenchStates(other, folder / "r.json");
+    EXPECT_EQ(mean.records.at(0).repetitions.size(), 1U);
+    EXPECT_THAT(mean.remarks, testing::Contains(HasSubstr("the means are read")));
+  }
+}
+
+TEST(ImportErt, ThreadsAreThoseOfAllProcesses) {
+  const auto imported = ImportErt(
+      R"({"empirical": {"gbytes": {"data": [["L1", 9], ["DRAM", 1]],
+                                    "metadata": {"OPENMP_THREADS": 6, "MPI_PROCS": 4}},
+          "gflops": {"data": [["GFLOPs", 3]],
+                     "metadata": {"OPENMP_THREADS": "12", "MPI_PROCS": 2}}}})",
+      "x.json");
+  EXPECT_THAT(imported.machine->by_threads, ElementsAre(Pair(24, testing::_)));
+}
+
+TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
+  const std::string text = R"({"context": {}, "benchmarks": [
+    {"name": "A<double>/8", "real_time": 1e6, "cpu_time": 1e6, "time_unit": "ns", "iterations": 1, "threads": 1, "FLOPS": 2e9, "bytes_per_second": 1e9},
+    {"name": "B/real_time", "real_time": 2, "cpu_time": 1, "time_unit": "ms", "iterations": 1, "threads": 1, "items_per_second": 1e6}]})";
+  ASSERT_TRUE(LooksLikeGoogleBenchmark(text));
+  auto imported = ImportGoogleBenchmark(text, "x.json");
+  ASSERT_EQ(imported.records.size(), 2U);
+  const auto& work = imported.records[0].work.at(Provenance::kModelled);
+  EXPECT_THAT(work.flops, ElementsAre(Pair("fp64.vector", 2e6)));
+  EXPECT_THAT(work.bytes, ElementsAre(Pair(Level::kDram, 1e6)));
+  EXPECT_EQ(AddFlopsOfItems(text, "x.json", {3, "fp32.vector"}, imported.records), 1U);
+  EXPECT_THAT(imported.records[1].work.at(Provenance::kModelled).flops,
+              ElementsAre(Pair("fp32.vector", 6000)));  // 1e6 items/s for 2 ms, 3 FLOPs each
+  SetPipeOfRates("fp32.matrix", imported.records);
+  EXPECT_THAT(imported.records[0].work.at(Provenance::kModelled).flops,
+              ElementsAre(Pair("fp32.matrix", 2e6)));
 }
 
 TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
@@ -312,6 +429,8 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
               testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (3-D")));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
+  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv ic4ih8oc4kh3,1,1,1,1,1,5,1\n"),
+              HasSubstr("decimal commas"));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu\n"),
               HasSubstr("x.csv:1: expected 11 fields"));
 }

@@ -92,6 +92,56 @@ TEST(ImportTrace, OfAGpuHasItsKernels) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 operators of the host, 1e-05 s")));
 }
 
+TEST(ImportTrace, KernelsThatOverlapOnAStreamKeepTheirTimes) {
+  const auto imported =
+      ImportTrace(TraceOf({Event(R"("name": "A", "cat": "kernel", "ts": 3, "dur": 3.776)"),
+                           Event(R"("name": "B", "cat": "kernel", "ts": 5, "dur": 2)"),
+                           Event(R"("name": "C", "cat": "kernel", "ts": 3.5, "dur": 1)")}),
+                  "t.json");
+  ASSERT_EQ(imported.records.size(), 3U);
+  EXPECT_NEAR(imported.records[0].repetitions.at(0).seconds, 3.776e-6, 1e-12);
+  EXPECT_NEAR(imported.records[1].repetitions.at(0).seconds, 2e-6, 1e-12);
+  EXPECT_NEAR(imported.records[2].repetitions.at(0).seconds, 1e-6, 1e-12);
+}
+
+TEST(ImportTrace, ReadsTheCategoriesUpToPyTorch111) {
+  const auto operators =
+      ImportTrace(TraceOf({Event(R"("name": "aten::mm", "cat": "Operator", "ts": 0, "dur": 200,
+                        "args": {"Input dims": [[256, 512], [512, 128]], "Input type": ["float", "float"]})")}),
+                  "t.json");
+  EXPECT_EQ(operators.records.at(0).name, "aten::mm 256x512 512x128");
+  const auto kernels =
+      ImportTrace(TraceOf({Event(R"("name": "aten::mm", "cat": "Operator", "ts": 0, "dur": 200)"),
+                           Event(R"("name": "sgemm", "cat": "Kernel", "ts": 100, "dur": 20)"),
+                           Event(R"("name": "Memcpy HtoD", "cat": "Memcpy", "ts": 10, "dur": 5)")}),
+                  "t.json");
+  ASSERT_EQ(kernels.records.size(), 2U);
+  EXPECT_EQ(kernels.records[0].name, "sgemm");
+}
+
+TEST(ImportTrace, ReadsBareArraysAlsoIfTheyAreCutOff) {
+  const std::string array =
+      R"([{"name": "add", "ph": "X", "ts": "1.5", "dur": 4, "tid": 1, "pid": "CPU functions", "args": {}},
+          {"name": "conv_kernel_time", "cat": "Node", "ph": "X", "ts": 9, "dur": 3, "tid": 1, "pid": 7})";
+  for (const auto& text : {
+    array + "]", array,
+        array + ", {" name ": " x "}) {
+            ASSERT_TRUE(LooksLikeTrace(text));
+    const auto imported = ImportTrace(text, "t.json");
+    ASSERT_EQ(imported.records.size(), 2U) << text;
+    EXPECT_NEAR(imported.records[0].repetitions.at(0).seconds, 4e-6, 1e-12);
+  }
+}
+
+TEST(ImportTrace, NamesTheEventsThatItLeavesOut) {
+  const auto imported = ImportTrace(
+      TraceOf({Event(R"("name": "a", "ts": 0, "dur": 1)"), R"({"ph": "X", "name": "b", "ts": 1})",
+               R"({"ph": "B", "name": "c", "ts": 1})"}),
+      "t.json");
+  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("1 events without a duration")));
+  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("phases B and E")));
+}
+
 TEST(ImportTrace, OpsThatDifferInTypesAreSeparateRecords) {
   const auto mm = [](int begin, const std::string& type) {
     return Event(fmt::format(R"("name": "aten::mm", "ts": {}, "dur": 1,

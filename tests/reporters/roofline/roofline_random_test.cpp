@@ -122,8 +122,12 @@ TEST(PlaceInTime, SatisfiesItsIdentitiesOnRandomWorks) {
       for (const auto& [level, seconds] : time.memory_seconds) roof = std::max(roof, seconds);
       // The classic and the time-based view of a level agree.
       for (const auto& point : placed.classic) {
-        const double level_roof =
-            std::max(time.compute_seconds, time.memory_seconds.at(point.level));
+        const double level_seconds = record.work.at(Provenance::kModelled).bytes.at(point.level) /
+                                     machine.by_threads.at(2).bytes.at(point.level).per_second;
+        const double level_roof = std::max(time.compute_seconds, level_seconds);
+        // A level binds only if the call had time for its bytes.
+        EXPECT_EQ(time.above_roof.contains(point.level), level_seconds > 1.02 * time.seconds);
+        EXPECT_EQ(time.memory_seconds.contains(point.level), level_seconds <= 1.02 * time.seconds);
         EXPECT_NEAR(flops / point.roof / level_roof, 1, 1e-12);
         EXPECT_NEAR(point.fraction.value() * time.seconds / level_roof, 1, 1e-12);
       }

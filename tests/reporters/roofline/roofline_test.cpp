@@ -215,27 +215,6 @@ TEST(Binding, IsTheLowestRoofOrTheFarthestOfEqualOnes) {
   EXPECT_EQ(Binding(placement)->level, Level::kDram);
 }
 
-TEST(Place, SaysWhichNumberIsWrongForAPointAboveItsRoof) {
-  machine::Machine machine = fakes::SmallMachine();
-  // 100 byte / 10 byte/s = 10 s at the roof, measured 5 s. The bytes fit no cache: the ceiling must
-  // be too low.
-  auto placed = Found(fakes::Measured(5, 1, 100), machine);
-  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr(
-                                  "above the dram roof by 100 %: the ceiling is too low")));
-  // If the bytes fit a cache, they never moved: the model is wrong and no point is drawn.
-  machine.cache_bytes[Level::kL3] = 100;
-  placed = Found(fakes::Measured(5, 1, 100), machine);
-  EXPECT_TRUE(placed.classic.empty());
-  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("stay in a warm cache")));
-  record::Record cold = fakes::Measured(5, 1, 100);
-  cold.cache = "cold";
-  EXPECT_FALSE(Place(cold, &machine).classic.empty());
-  record::Record winograd = fakes::Measured(5, 1000, 1);
-  winograd.algorithm = "jit_wino:avx512_core";
-  EXPECT_THAT(Found(winograd, machine).remarks,
-              testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
-}
-
 TEST(Place, LeavesOutCacheBytesThatTheTimeRefutes) {
   const machine::Machine machine = fakes::SmallMachine();
   // 500 byte / 50 byte/s = 10 s at the L2 roof, measured 5 s: a model's count is then wrong.
@@ -249,7 +228,7 @@ TEST(Place, LeavesOutCacheBytesThatTheTimeRefutes) {
                                     testing::HasSubstr("left out at l2"),
                                     testing::HasSubstr("2 times as long as the call"))));
   }
-  // Bytes counted by hardware stay: the ceiling is too low, and a remark says so.
+  // Bytes counted by hardware stay, above their roof: a remark says that the ceiling is too low.
   record::Record counted = fakes::Measured(5, 1, 1);
   counted.work[Provenance::kMeasured].bytes[Level::kL2] = 500;
   const auto placed = Found(counted, machine);

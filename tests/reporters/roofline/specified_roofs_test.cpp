@@ -42,15 +42,6 @@ TEST(Place, GivesPercentagesUnderSpecifiedRoofsAndSaysSo) {
   EXPECT_FALSE(ToJson(fakes::Measured(20, 200, 100), &measured)["time"].contains("given"));
 }
 
-TEST(Place, APointAboveASpecifiedRoofSaysThatTheRoofOrTheCountIsWrong) {
-  // 100 byte at 10 byte/s take 10 s; the call took 8.
-  const auto placed = Placed(fakes::Measured(8, 200, 100), OfADataSheet());
-  EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 1.25);
-  EXPECT_THAT(placed.remarks,
-              testing::Contains("above the specified dram roof: the roof (see the machine file) or "
-                                "the count of FLOPs or bytes is wrong"));
-}
-
 // 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4 s, so they are
 // refuted.
 TEST(Place, ASpecifiedRateRefutesNoCount) {
@@ -61,7 +52,7 @@ TEST(Place, ASpecifiedRateRefutesNoCount) {
               testing::Contains(testing::HasSubstr("left out at l2")));
   machine.by_threads[2].bytes[Level::kL2].status = machine::CeilingStatus::kSpecified;
   EXPECT_THAT(Placed(record, machine).remarks,
-              testing::Contains(testing::StartsWith("above the specified l2 roof: the roof")));
+              testing::Contains(testing::StartsWith("above the specified l2 roof by 100 %")));
 }
 
 }  // namespace

@@ -78,6 +78,19 @@ TEST(WriteTables, WithoutBytesTheRateStaysAndTheIntensityIsEmpty) {
               HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s\n"));
 }
 
+// The first benchmark reaches 160 of 200 GFLOP/s. Without a level only that roof remains.
+TEST(WriteTables, WithoutALevelThePercentageIsOfTheArithmeticRoof) {
+  auto file = fakes::SmallRun().file;
+  file.records.resize(1);
+  file.records[0].work.begin()->second.bytes.clear();
+  const auto run = roofline::PlaceRun(file);
+  EXPECT_TRUE(run.places[0].placement.classic.empty());
+  EXPECT_EQ(roofline::RoofShareText(roofline::RoofShareOf(run.places[0].placement), false),
+            "80.0 %");
+  EXPECT_EQ(roofline::RoofShareText(roofline::RoofShareOf(run.places[0].placement), true),
+            "~80.0 %");
+}
+
 TEST(WriteCaveats, IsALineForEachCeilingThatMakesPercentagesLimits) {
   auto run = fakes::SmallRun();
   for (const int i : {0, 1, 2}) run.places[i].placement.uncertain = {{"dram", "too noisy"}};

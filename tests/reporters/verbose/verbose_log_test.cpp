@@ -146,10 +146,98 @@ TEST(VerboseLog, OlderMarkersAndLogsWithoutTemplate) {
   EXPECT_EQ(oldest.primitives[0].kind, "convolution");
 }
 
-TEST(VerboseLog, GraphPartitionsHaveACountOfTheirOwn) {
+// A line of a partition that takes `milliseconds`.
+std::string Partition(const std::string& milliseconds) {
+  return "onednn_verbose,v1,graph,exec,cpu,100002,sdp,matmul_qk;softmax,,in0_f16:0:strided,fpm:"
+         "strict,larger_partition_kernel_t,dnnl_backend," +
+         milliseconds + "\n";
+}
+
+TEST(VerboseLog, PartitionsWithoutLinesOfTheirOwnAreExecutions) {
+  const auto log = fakes::FromLog("xpu_graph.log");
+  ASSERT_EQ(log.executions.size(), 3);
+  EXPECT_DOUBLE_EQ(log.executions[1].seconds, 7.7777e-3);
+  const auto& partition = log.primitives[log.executions[1].primitive];
+  EXPECT_EQ(partition.kind, "partition");
+  EXPECT_EQ(partition.engine, "gpu");
+  EXPECT_EQ(partition.implementation, "sdp_primitive_v1_kernel_t");
+  EXPECT_EQ(partition.problem, "matmul_qk;scale_mul;softmax;matmul_v");
+  EXPECT_EQ(log.lines.graph, 0);
+  EXPECT_EQ(log.lines.used, 3);
+  // Two reorders of 0.25 ms are within a partition of 0.6 ms, one is not within one of 9 ms.
+  const auto both = ReadVerboseLog(std::string(kReorder) + kReorder + Partition("0.6"));
+  EXPECT_EQ(both.executions.size(), 2);
+  EXPECT_EQ(both.lines.graph, 1);
+  EXPECT_EQ(ReadVerboseLog(kReorder + Partition("9")).executions.size(), 2);
+}
+
+TEST(VerboseLog, PartitionsOfAnotherFormAreCounted) {
   const auto log = ReadVerboseLog("onednn_verbose,v1,5.5,graph,exec,cpu,100002,convolution,0.5\n");
-  EXPECT_EQ(log.lines.graph, 1);
   EXPECT_THAT(log.executions, IsEmpty());
+  ASSERT_EQ(log.lines.refused.size(), 1);
+  EXPECT_EQ(log.lines.refused[0].reason,
+            "no time at the end of a partition, or other fields than the template has");
+}
+
+// Three executions of 2.98804, 2.1521 and 3 ms, and a creation of 0.573975 ms.
+TEST(VerboseLog, DecimalCommaTakesTwoFields) {
+  const auto log = fakes::FromLog("decimal_comma.log");
+  ASSERT_EQ(log.executions.size(), 3);
+  EXPECT_DOUBLE_EQ(log.executions[0].seconds, 2.98804e-3);
+  EXPECT_DOUBLE_EQ(log.executions[1].seconds, 2.1521e-3);
+  EXPECT_DOUBLE_EQ(log.executions[2].seconds, 3e-3);
+  ASSERT_EQ(log.creations.size(), 1);
+  EXPECT_DOUBLE_EQ(log.creations[0].seconds, 0.573975e-3);
+  EXPECT_THAT(log.lines.refused, IsEmpty());
+  EXPECT_EQ(log.primitives.size(), 1);
+  const auto stamped = ReadVerboseLog(
+      "onednn_verbose,v1,1000,5,primitive,exec,cpu,reorder,jit:uni,undef,a,,,8x64,2,5e-05\n");
+  ASSERT_EQ(stamped.executions.size(), 1);
+  EXPECT_DOUBLE_EQ(stamped.executions[0].seconds, 2.5e-8);
+  EXPECT_DOUBLE_EQ(stamped.executions[0].start_seconds.value(), 1.0005);
+}
+
+TEST(VerboseLog, ShortGemmOfOneDnn27MayHaveADecimalComma) {
+  const auto log = ReadVerboseLog(
+      "onednn_verbose,exec,cpu,gemm_api,x64:gemm_driver,undef,src_f32::blocked:ab:f0,,"
+      "96x288:288x16,0,5\n");
+  ASSERT_EQ(log.executions.size(), 1);
+  EXPECT_DOUBLE_EQ(log.executions[0].seconds, 0.5e-3);
+  EXPECT_EQ(log.primitives[0].problem, "96x288:288x16");
+}
+
+TEST(VerboseLog, NestedAndBegunCreationsHaveNoTimeOfTheirOwn) {
+  const std::string fields = ",cpu,softmax,jit:uni,undef,src:f32::blocked:a::f0,,alg:x,512";
+  const auto log =
+      ReadVerboseLog("onednn_verbose,v1,primitive,create:start" + fields +
+                     "\nonednn_verbose,v1,primitive,create_nested:cache_miss" + fields +
+                     ",40\nonednn_verbose,v1,primitive,create:cache_miss" + fields +
+                     ",50.1\nonednn_verbose,v1,primitive,create:cache_miss" + fields + "\n");
+  ASSERT_EQ(log.creations.size(), 1);
+  EXPECT_DOUBLE_EQ(log.creations[0].seconds, 50.1e-3);
+  EXPECT_EQ(log.lines.created, 3);
+  ASSERT_EQ(log.lines.refused.size(), 1) << "512 is the problem, not a time";
+}
+
+TEST(VerboseLog, BytesOfMklDnnWithoutTypesAreUnknown) {
+  const auto log = fakes::FromLog("mkldnn_0.18.log");
+  ASSERT_EQ(log.primitives.size(), 3);
+  const auto work = WorkOf(ReadPrimitive(log.primitives[1]));
+  EXPECT_EQ(work.matrix, 2.0 * 1024 * 512 * 14 * 14);
+  for (const auto& primitive : log.primitives)
+    EXPECT_FALSE(WorkOf(ReadPrimitive(primitive)).bytes) << primitive.kind;
+}
+
+// With a floating-point source the products are of its type, whatever the weights' type is.
+TEST(ComputeType, IsThatOfTheSource) {
+  const auto type = [](const std::string& tensors) {
+    return ComputeTypeOf(ReadPrimitive(PrimitiveText{.kind = "matmul", .tensors = tensors}));
+  };
+  EXPECT_EQ(type("src:f32::blocked:ab::f0 wei:s8::blocked:ab::f0 dst:f32::blocked:ab::f0"), "f32");
+  EXPECT_EQ(type("src:bf16::blocked:ab::f0 wei:s4::blocked:ab::f0 dst:bf16::blocked:ab::f0"),
+            "bf16");
+  EXPECT_EQ(type("src:u8::blocked:ab::f0 wei:s8::blocked:ab::f0 dst:f32::blocked:ab::f0"), "int8");
+  EXPECT_FALSE(type("src:f8_e5m2::blocked:ab::f0 wei:s8::blocked:ab::f0"));
 }
 
 TEST(IsaOf, TheWordsNameTheInstructionSet) {

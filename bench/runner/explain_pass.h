@@ -1,0 +1,84 @@
+// Measures what the time breakdown of a CPU call needs beyond the profile of its parallel regions,
+// after all benchmarks were timed: calls on one thread, tensors in near caches, instructions.
+// Within a limit, what can decide the breakdown's advice comes first, and what cannot is left out.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "bench/timing/watched_calls.h"
+#include "bench/workload/workload.h"
+#include "ceilings/machine/rate.h"
+#include "counters/cpu/budget.h"
+#include "counters/parallel_time.h"
+#include "reporters/breakdown/breakdown.h"
+
+namespace dlroof::runner {
+
+using ProgressFunction = std::function<void(const machine::MeasureProgress&)>;
+
+// What --dlroof_explain measures. Without `limit_seconds`, everything but single steps.
+struct ExplainOptions {
+  // [s] Wall time for each benchmark, with its timed repetitions. Absent: no limit.
+  std::optional<double> limit_seconds;
+  // Count instructions by single steps and callgrind, however long that takes.
+  bool instructions = false;
+  // Returns the largest component of the breakdown of the benchmark `name` with this profile,
+  // except the roof's time; nothing without a breakdown. Needed only with a limit.
+  std::function<std::optional<breakdown::ComponentKind>(const std::string& name,
+                                                        const ParallelTime& profile)>
+      largest;
+  ProgressFunction progress;    // may be empty
+  bool reports_timing = false;  // report also which benchmark is timed: no table shows it
+};
+
+// Returns whether the times of the call with near and with far tensors can change the advice, if
+// `largest` is the largest component without them.
+bool NearAndFarDecide(breakdown::ComponentKind largest);
+// The same for the count of the call's instructions.
+bool InstructionsDecide(breakdown::ComponentKind largest);
+
+// Returns whether the timed repetitions have to end, after `spent_seconds` of wall time, to leave
+// time for the pass. On a very busy machine a single call can take a second.
+bool IsTimedLongEnough(const ExplainOptions& options, double spent_seconds);
+
+// The budget of one benchmark: what its limit leaves after `spent_seconds` of wall time, of which
+// the CPU time is at most 0.4 of the limit.
+cpu::Budget ExplainBudget(const ExplainOptions& options, double spent_seconds,
+                          cpu::BudgetClocks clocks = cpu::CallersClocks());
+
+// The measurements of the pass, in their order.
+enum class ExplainPart { kSingleThreaded, kNearAndFar, kInstructions };
+inline constexpr int kExplainParts = 3;
+std::string_view Words(ExplainPart part);  // "on one thread"
+
+// Adds the pass's measurements of one benchmark to `watched`. `settings` are those of the run.
+// Calls `begin` before each part. Throws what Workload::prepare throws.
+void ExplainCall(const workload::Workload& workload, workload::RunSettings settings,
+                 const ExplainOptions& options, const cpu::Budget& budget,
+                 const std::function<void(ExplainPart)>& begin, timing::WatchedCalls& watched);
+
+// Counts the steps of a run of `benchmarks` benchmarks and estimates the time that is left.
+class ExplainProgress {
+ public:
+  // Does nothing without options or without a function in them. `now` is a steady clock. [s]
+  ExplainProgress(const std::optional<ExplainOptions>& options, int benchmarks,
+                  std::function<double()> now);
+  // Reports that the next benchmark is about to be timed, if the options ask for it.
+  void Time(const std::string& name);
+  // Reports that `part` of the benchmark number `index` (from 0) is about to be measured.
+  void Explain(int index, const std::string& name, ExplainPart part);
+  void End();
+
+ private:
+  void Report(int step, const std::string& text);
+
+  ProgressFunction report_;
+  bool reports_timing_ = false;
+  int benchmarks_, timed_ = 0;
+  std::function<double()> now_;
+  double begin_;
+};
+
+}  // namespace dlroof::runner

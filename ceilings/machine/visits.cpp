@@ -1,0 +1,143 @@
+#include "ceilings/machine/visits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "ceilings/machine/ceiling.h"
+
+namespace dlroof::machine {
+namespace {
+
+constexpr std::size_t kMostVisits = 8;
+constexpr double kSameClock = 0.95, kPerCycleTolerance = 0.04;  // [1]
+constexpr int kEnough = 2;                                      // visits that agree
+
+// Returns whether the visit could have reached the machine's rate: nothing disturbed it throughout.
+bool MayCount(const Visit& visit, double highest_clock) {
+  if (visit.clean == 0) return false;
+  if (visit.clock_hz && *visit.clock_hz < kSameClock * highest_clock) return false;
+  return !visit.per_cycle || !visit.per_cycle_expected ||
+         std::abs(*visit.per_cycle / *visit.per_cycle_expected - 1) <= kPerCycleTolerance;
+}
+
+double HighestClock(const std::vector<Visit>& visits) {
+  double highest = 0;
+  for (const auto& visit : visits) highest = std::max(highest, visit.clock_hz.value_or(0));
+  return highest;
+}
+
+std::vector<Visit> Joined(std::vector<Visit> visits, const std::vector<Visit>& more) {
+  for (const auto& visit : more)
+    if (std::ranges::count(visits, visit) == 0) visits.push_back(visit);
+  while (visits.size() > kMostVisits)
+    visits.erase(std::ranges::min_element(visits, {}, &Visit::per_second));
+  return visits;
+}
+
+// Returns the validated ceiling with the higher rate, or null if neither is validated.
+const Ceiling* FasterValidated(const Ceiling& one, const Ceiling& other) {
+  if (!one.IsValidated()) return other.IsValidated() ? &other : nullptr;
+  return other.IsValidated() && other.per_second > one.per_second ? &other : &one;
+}
+
+Ceiling ValidatedByAgreement(Ceiling ceiling, const Agreement& agreement) {
+  ceiling.per_second = agreement.best;
+  ceiling.status = CeilingStatus::kValidated;
+  ceiling.reasons.clear();
+  return ceiling;
+}
+
+}  // namespace
+
+Agreement AgreementOf(const Ceiling& ceiling, double tolerance) {
+  Agreement agreement{.visits = static_cast<int>(ceiling.visits.size())};
+  const double clock = HighestClock(ceiling.visits);
+  for (const auto& visit : ceiling.visits)
+    if (visit.clean > 0) agreement.best = std::max(agreement.best, visit.per_second);
+  for (const auto& visit : ceiling.visits)
+    if (MayCount(visit, clock) && visit.per_second >= (1 - tolerance) * agreement.best)
+      ++agreement.agreeing;
+  return agreement;
+}
+
+Ceiling Learned(const Ceiling& stored, const Ceiling& now, double tolerance) {
+  if (now.unbounded) return stored;
+  if (stored.unbounded) return now;
+  Ceiling all = now.per_second >= stored.per_second ? now : stored;
+  all.visits = Joined(stored.visits, now.visits);
+  const auto agreement = AgreementOf(all, tolerance);
+  const auto* validated = FasterValidated(stored, now);
+  const bool agreed = agreement.agreeing >= kEnough;
+  if (validated == nullptr) return agreed ? ValidatedByAgreement(all, agreement) : all;
+  if (agreed && agreement.best > (1 + tolerance) * validated->per_second)
+    return ValidatedByAgreement(all, agreement);
+  auto kept = *validated;
+  kept.visits = std::move(all.visits);
+  return kept;
+}
+
+namespace {
+
+template <class Rows, class Tolerance>
+void LearnRows(const Rows& now, const Tolerance& tolerance, Rows& rows) {
+  for (const auto& [key, ceiling] : now) {
+    const auto known = rows.find(key);
+    if (known == rows.end())
+      rows[key] = ceiling;
+    else
+      known->second = Learned(known->second, ceiling, tolerance);
+  }
+}
+
+int Rank(const std::string& effort) {
+  constexpr std::array<std::string_view, 4> kEfforts = {"quick", "roofs", "full", "thorough"};
+  const auto found = std::ranges::find(kEfforts, effort);
+  return found == kEfforts.end() ? -1 : static_cast<int>(found - kEfforts.begin());
+}
+
+// Replaces the entries of `known` by those of `now`.
+template <class Map>
+void Replace(const Map& now, Map& known) {
+  for (const auto& [key, value] : now) known[key] = value;
+}
+
+}  // namespace
+
+CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now) {
+  CeilingSet set = stored;
+  LearnRows(now.flops, kArithmeticAgreement, set.flops);
+  LearnRows(now.mixes, kMemoryAgreement, set.mixes);
+  for (const auto& [level, roof] : now.bytes) set.bytes.try_emplace(level, roof);
+  if (now.launch_seconds)
+    set.launch_seconds =
+        std::min(set.launch_seconds.value_or(*now.launch_seconds), *now.launch_seconds);
+  for (const auto& [name, seconds] : now.overheads) {
+    const auto known = set.overheads.try_emplace(name, seconds).first;
+    known->second = std::min(known->second, seconds);
+  }
+  set.best_state = cpu::Better(set.best_state, now.best_state);
+  if (!now.sweep.empty()) set.sweep = now.sweep;
+  Replace(now.ridges, set.ridges);
+  Replace(now.costs_how, set.costs_how);
+  Replace(now.sustained, set.sustained);
+  Replace(now.edges, set.edges);
+  Replace(now.absent, set.absent);
+  std::erase_if(set.absent, [&](const auto& entry) {
+    return set.flops.contains(entry.first) || set.mixes.contains(entry.first) ||
+           set.overheads.contains(entry.first) ||
+           (entry.first == "launch" && set.launch_seconds.has_value());
+  });
+  if (set.effort.empty() || Rank(now.effort) > Rank(set.effort)) set.effort = now.effort;
+  return set;
+}
+
+std::string AgreementText(const Agreement& agreement) {
+  return fmt::format("{} of {} visits agree", agreement.agreeing, agreement.visits);
+}
+
+}  // namespace dlroof::machine

@@ -1,0 +1,300 @@
+// Recipes for FLOPs, bytes and time (ncu.h).
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "counters/base/error.h"
+#include "reporters/imports/ncu.h"
+
+namespace dlroof::imports {
+namespace {
+
+using text::Dimension;
+
+struct Term {
+  std::string_view metric;
+  double weight;
+};
+template <class Key>
+struct Recipe {
+  Key key;
+  std::vector<Term> terms;
+};
+
+// Bytes between a level and the next nearer level. A sector is 32 byte; an atomic operation on L2
+// reads and writes.
+const std::vector<Recipe<Level>>& ByteRecipes() {
+  static const std::vector<Recipe<Level>> recipes = {
+      {Level::kDram, {{"dram__bytes.sum", 1}}},
+      {Level::kDram, {{"dram__bytes_read.sum", 1}, {"dram__bytes_write.sum", 1}}},
+      {Level::kDram, {{"dram__bytes_op_read.sum", 1}, {"dram__bytes_op_write.sum", 1}}},
+      {Level::kDram, {{"dram__sectors_read.sum", 32}, {"dram__sectors_write.sum", 32}}},
+      {Level::kL2,
+       {{"lts__t_sectors_srcunit_tex.sum", 32}}},  // the counter that counters/cupti uses
+      {Level::kL2, {{"lts__t_bytes.sum", 1}}},
+      {Level::kL2,
+       {{"lts__t_sectors_op_read.sum", 32},
+        {"lts__t_sectors_op_write.sum", 32},
+        {"lts__t_sectors_op_atom.sum", 64},
+        {"lts__t_sectors_op_red.sum", 64}}},
+      {Level::kL1,
+       {{"l1tex__t_bytes.sum", 1},
+        {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 128},
+        {"l1tex__data_pipe_tc_wavefronts_mem_shared.sum", 128}}},
+      {Level::kL1,
+       {{"l1tex__t_bytes.sum", 1}, {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 128}}},
+      {Level::kL1, {{"l1tex__t_bytes.sum", 1}}},
+      {Level::kL1,
+       {{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 32},
+        {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 32},
+        {"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 32},
+        {"l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum", 32},
+        {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", 32},
+        {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", 32}}}};
+  return recipes;
+}
+
+// Counters of thread instructions. A multiply-add is 2 FLOPs; an fp16 instruction has two values
+// (Nsight Compute's derived__..._hfma_pred_on_x4).
+const std::vector<Recipe<std::string_view>>& FlopRecipes() {
+  static const std::vector<Recipe<std::string_view>> recipes = {
+      {"fp64.vector",
+       {{"sm__sass_thread_inst_executed_op_dadd_pred_on.sum", 1},
+        {"sm__sass_thread_inst_executed_op_dmul_pred_on.sum", 1},
+        {"sm__sass_thread_inst_executed_op_dfma_pred_on.sum", 2}}},
+      {"fp32.vector",
+       {{"sm__sass_thread_inst_executed_op_fadd_pred_on.sum", 1},
+        {"sm__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
+        {"sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2},
+        {"sm__sass_thread_inst_executed_op_fadd2_pred_on.sum", 2},
+        {"sm__sass_thread_inst_executed_op_fmul2_pred_on.sum", 2},
+        {"sm__sass_thread_inst_executed_op_ffma2_pred_on.sum", 4}}},
+      {"fp32.vector",
+       {{"sm__sass_thread_inst_executed_op_fadd_pred_on.sum", 1},
+        {"sm__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
+        {"sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2}}},
+      {"fp16.vector",
+       {{"sm__sass_thread_inst_executed_op_hadd_pred_on.sum", 2},
+        {"sm__sass_thread_inst_executed_op_hmul_pred_on.sum", 2},
+        {"sm__sass_thread_inst_executed_op_hfma_pred_on.sum", 4}}}};
+  return recipes;
+}
+
+constexpr std::string_view kTensorInstructions = "sm__inst_executed_pipe_tensor.sum";
+constexpr double kVoltaTensorFlops = 512;  // [flop] of one HMMA warp instruction of Volta
+constexpr std::string_view kTensorOps = "sm__ops_path_tensor_src_";
+constexpr std::string_view kDuration[] = {"gpu__time_duration.sum", "gpu__time_duration.avg",
+                                          "gpu__time_duration.max"};
+// Cycles of the multiprocessors, and the same counter per second.
+constexpr std::pair<std::string_view, std::string_view> kCycles[] = {
+    {"sm__cycles_elapsed.avg", "sm__cycles_elapsed.avg.per_second"},
+    {"sm__cycles_elapsed.max", "sm__cycles_elapsed.avg.per_second"},
+    {"gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg.per_second"},
+    {"smsp__cycles_elapsed.avg", "smsp__cycles_elapsed.avg.per_second"}};
+constexpr std::string_view kPerSecond = ".per_second", kPerCycle = ".per_cycle_elapsed";
+
+// Metrics of Nsight Compute's roofline section: the factor of a counter per cycle.
+struct DerivedMetric {
+  std::string_view name, counter;
+  double factor;
+};
+constexpr DerivedMetric kDerived[] = {
+    {"derived__smsp__sass_thread_inst_executed_op_dfma_pred_on_x2",
+     "sm__sass_thread_inst_executed_op_dfma_pred_on.sum", 2},
+    {"derived__smsp__sass_thread_inst_executed_op_ffma_pred_on_x2",
+     "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2},
+    {"derived__smsp__sass_thread_inst_executed_op_hfma_pred_on_x4",
+     "sm__sass_thread_inst_executed_op_hfma_pred_on.sum", 4}};
+
+// Names on the details page, which depend on the unit: "Memory Throughput" is a rate or a share.
+struct PageName {
+  std::string_view name;
+  Dimension of, per;
+  std::string_view metric;
+};
+constexpr PageName kPageNames[] = {
+    {"Duration", Dimension::kSeconds, Dimension::kNone, "gpu__time_duration.sum"},
+    {"Elapsed Cycles", Dimension::kCycles, Dimension::kNone, "gpc__cycles_elapsed.max"},
+    {"SM Frequency", Dimension::kCycles, Dimension::kSeconds, "gpc__cycles_elapsed.avg.per_second"},
+    {"Memory Throughput", Dimension::kBytes, Dimension::kSeconds, "dram__bytes.sum.per_second"}};
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Returns the pipe of a metric: "sm__ops_path_tensor_src_bf16_dst_fp32.sum" -> "bf16.matrix".
+// Returns nullopt for metrics of sparsity, which another metric includes.
+std::optional<std::string> TensorPipe(std::string_view metric) {
+  if (!metric.starts_with(kTensorOps) || !metric.ends_with(".sum") ||
+      metric.find("sparsity") != std::string_view::npos)
+    return std::nullopt;
+  auto type = metric.substr(kTensorOps.size());
+  if (type.starts_with("fp4_fp6_fp8")) type.remove_prefix(8);  // one counter for three types
+  auto pipe = std::string(type.substr(0, type.find_first_of("_."))) + ".matrix";
+  if (!IsPipeKey(pipe)) return std::nullopt;
+  return pipe;
+}
+
+// Accepts smsp__ (partitions of multiprocessors) in place of sm__, since their sums are equal.
+std::optional<double> Find(const MetricValues& values, std::string_view metric) {
+  auto found = values.find(metric);
+  if (found == values.end() && metric.starts_with("sm__sass"))
+    found = values.find("smsp__" + std::string(metric.substr(4)));
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> Sum(const std::vector<Term>& terms, const MetricValues& values) {
+  double sum = 0;
+  for (const auto& [metric, weight] : terms) {
+    const auto value = Find(values, metric);
+    if (!value) return std::nullopt;
+    sum += weight * *value;
+  }
+  return sum;
+}
+
+template <class Recipes>
+bool Reads(const Recipes& recipes, std::string_view name) {
+  return std::ranges::any_of(recipes, [&](const auto& recipe) {
+    return std::ranges::any_of(recipe.terms, [&](const Term& term) { return term.metric == name; });
+  });
+}
+
+// "smsp__sass_x.sum" -> "sm__sass_x.sum".
+std::string InSm(std::string_view name) {
+  return name.starts_with("smsp__sass") ? "sm__" + std::string(name.substr(6)) : std::string(name);
+}
+
+bool IsCounter(std::string_view name) {
+  return Reads(ByteRecipes(), name) || Reads(FlopRecipes(), InSm(name));
+}
+
+const DerivedMetric* FindDerived(std::string_view name) {
+  const auto* found = std::ranges::find(kDerived, name, &DerivedMetric::name);
+  return found == std::end(kDerived) ? nullptr : found;
+}
+
+// Returns the counter of a rate: "x.sum.per_second" -> "x.sum". Only multiprocessors count in the
+// cycles that the table has.
+std::optional<std::string> CounterOfRate(std::string_view name, std::string_view suffix) {
+  if (!name.ends_with(suffix)) return std::nullopt;
+  const auto counter = name.substr(0, name.size() - suffix.size());
+  if (!IsCounter(counter) && !TensorPipe(counter)) return std::nullopt;
+  if (suffix == kPerCycle && !counter.starts_with("sm")) return std::nullopt;
+  return InSm(counter);
+}
+
+std::optional<double> CyclesOf(const MetricValues& values) {
+  for (const auto& [cycles, rate] : kCycles)
+    if (const auto found = Find(values, cycles)) return found;
+  const auto seconds = LaunchSeconds(values);
+  for (const auto& [cycles, rate] : kCycles)
+    if (const auto found = Find(values, rate); found && seconds) return *found * *seconds;
+  return std::nullopt;
+}
+
+// Adds the counters that follow from rates.
+MetricValues WithCounters(MetricValues values) {
+  const auto seconds = LaunchSeconds(values), cycles = CyclesOf(values);
+  const MetricValues given = values;
+  for (const auto& [name, value] : given) {
+    if (const auto counter = CounterOfRate(name, kPerSecond); counter && seconds)
+      values.try_emplace(*counter, value * *seconds);
+    if (const auto counter = CounterOfRate(name, kPerCycle); counter && cycles)
+      values.try_emplace(*counter, value * *cycles);
+    if (const auto* derived = FindDerived(name); derived != nullptr && cycles)
+      values.try_emplace(std::string(derived->counter), value / derived->factor * *cycles);
+  }
+  return values;
+}
+
+// True if instructions ran whose FLOPs the recipe of their pipe cannot tell, since the table lacks
+// another counter of it.
+bool HasPartOf(const Recipe<std::string_view>& recipe, const MetricValues& values) {
+  return std::ranges::any_of(
+      recipe.terms, [&](const Term& term) { return Find(values, term.metric).value_or(0) > 0; });
+}
+
+void AddTensorFlops(const MetricValues& values, bool volta, LaunchWork& work) {
+  bool counted = false, uncounted = false;
+  for (const auto& [metric, value] : values) {
+    if (const auto pipe = TensorPipe(metric)) {
+      work.flops[*pipe] += value;
+      counted = true;
+    } else if (value > 0 && metric != kTensorInstructions && IsTensorMetric(metric) &&
+               !IsKnownMetric(metric) && !Has(metric, "sparsity")) {
+      uncounted = true;
+      // Operations on a type that has no pipe.
+      if (metric.starts_with(kTensorOps) && metric.ends_with(".sum"))
+        work.unknown = LaunchWork::Unknown::kTensor;
+    }
+  }
+  if (counted) return;
+  const auto instructions = Find(values, kTensorInstructions);
+  if (instructions && (volta || *instructions == 0))
+    work.flops["fp16.matrix"] = kVoltaTensorFlops * *instructions;
+  if (uncounted || (instructions && *instructions > 0 && !volta))
+    work.unknown = LaunchWork::Unknown::kTensor;
+}
+
+}  // namespace
+
+bool IsTensorMetric(std::string_view name) {
+  return (name.starts_with("sm__") || name.starts_with("smsp__")) &&
+         (Has(name, "tensor") || Has(name, "mma")) && !name.ends_with(".peak_sustained") &&
+         !name.ends_with(".peak_burst");
+}
+
+bool IsKnownMetric(std::string_view name) {
+  const auto is_cycles = [&](const auto& row) { return row.first == name || row.second == name; };
+  return IsCounter(name) || name == kTensorInstructions || TensorPipe(name) ||
+         std::ranges::any_of(kCycles, is_cycles) || std::ranges::count(kDuration, name) > 0 ||
+         CounterOfRate(name, kPerSecond) || CounterOfRate(name, kPerCycle) ||
+         FindDerived(name) != nullptr;
+}
+
+std::string_view MetricOfPage(std::string_view name, const text::Unit& unit) {
+  for (const auto& row : kPageNames)
+    if (row.name == name && row.of == unit.of && row.per == unit.per) return row.metric;
+  return name;
+}
+
+bool IsUnitOf(std::string_view metric, const text::Unit& unit) {
+  const bool derived = FindDerived(metric) != nullptr,
+             per_cycle = derived || metric.ends_with(kPerCycle);
+  const auto per = metric.ends_with(kPerSecond) ? Dimension::kSeconds
+                   : per_cycle                  ? Dimension::kCycles
+                                                : Dimension::kNone;
+  if (unit.per != per && !(derived && unit.per == Dimension::kNone)) return false;
+  if (Has(metric, "time_duration")) return unit.of == Dimension::kSeconds;
+  if (Has(metric, "bytes")) return unit.of == Dimension::kBytes;
+  const auto of = Has(metric, "cycles_elapsed") ? Dimension::kCycles : Dimension::kCount;
+  return unit.of == of || (unit.of == Dimension::kNone && unit.factor == 1);
+}
+
+std::optional<double> LaunchSeconds(const MetricValues& values) {
+  for (const auto metric : kDuration)
+    if (const auto seconds = Find(values, metric); seconds && *seconds > 0) return seconds;
+  for (const auto& [name, per_second] : kCycles) {
+    const auto cycles = Find(values, name), rate = Find(values, per_second);
+    if (cycles && rate && *cycles > 0 && *rate > 0) return *cycles / *rate;
+  }
+  return std::nullopt;
+}
+
+LaunchWork WorkOfLaunch(const MetricValues& given, bool volta) {
+  const auto values = WithCounters(given);
+  LaunchWork work;
+  for (const auto& [pipe, terms] : FlopRecipes())
+    if (const auto flops = Sum(terms, values)) work.flops.try_emplace(std::string(pipe), *flops);
+  for (const auto& recipe : FlopRecipes())
+    if (!work.flops.contains(std::string(recipe.key)) && HasPartOf(recipe, values))
+      work.unknown = LaunchWork::Unknown::kVector;
+  AddTensorFlops(values, volta, work);
+  for (const auto& [level, terms] : ByteRecipes())
+    if (const auto bytes = Sum(terms, values)) work.bytes.try_emplace(level, *bytes);
+  return work;
+}
+
+}  // namespace dlroof::imports

@@ -1,0 +1,231 @@
+#include "reporters/record/google_benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "reporters/record/benchmark_name.h"
+#include "reporters/record/rate_counters.h"
+#include "reporters/record/work_counters.h"
+
+namespace dlroof::record {
+namespace {
+
+// Members that only complexity rows have, also in versions without "run_type".
+constexpr std::array<const char*, 4> kComplexity = {"big_o", "rms", "cpu_coefficient",
+                                                    "real_coefficient"};
+
+constexpr double kMostThreads = 1e6;
+
+double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
+      {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
+  for (const auto& [unit, seconds] : kUnits)
+    if (unit == text) return seconds;
+  entry.Refuse("time_unit", "ns, us, ms or s");
+}
+
+// Returns a number, or nullopt for null, which stands for NaN and infinity (RepairedJson).
+std::optional<double> FiniteNumber(const JsonObject& at, const char* key) {
+  const auto found = at.Find(key);
+  if (found && found->value.is_null()) return std::nullopt;
+  return at.Number(key);
+}
+
+std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit) {
+  const auto time = FiniteNumber(at, key);
+  if (time && *time < 0) at.Refuse(key, "a time of at least 0");
+  return time ? std::optional(*time * unit) : std::nullopt;
+}
+
+// Returns why the program skipped the entry, or nullopt if it ran. Google Benchmark has two ways:
+// an error, and since 1.8 a message, which is no failure.
+std::optional<std::string> SkipMessage(const JsonObject& at) {
+  if (at.Flag("error_occurred")) return at.TextOr("error_message", "");
+  if (!at.Flag("skipped")) return std::nullopt;
+  auto message = at.TextOr("skip_message", at.TextOr("error_message", ""));
+  const bool known = message.starts_with(kUnsupportedPrefix) || message.starts_with(kWrongPrefix);
+  return known ? message
+               : fmt::format("{}{}", kUnsupportedPrefix,
+                             message.empty() ? "no reason given" : message);
+}
+
+void ReadTimes(const JsonObject& at, Entry& entry) {
+  entry.time_unit = at.TextOr("time_unit", "ns");
+  const double unit = SecondsPerUnit(at, *entry.time_unit);
+  const auto seconds = TimeOf(at, "real_time", unit);
+  entry.main_cpu_seconds = TimeOf(at, "cpu_time", unit);
+  entry.seconds = seconds.value_or(0);
+  if (!seconds) entry.message = "its real_time is not a finite number";
+}
+
+void ReadCounters(const JsonObject& at, Entry& entry) {
+  for (const auto member : at.members())
+    if (double value = 0; member.value.get(value) == simdjson::SUCCESS)
+      entry.counters[std::string(member.key)] = value;
+}
+
+// Sets the members of an aggregate.
+void ReadAggregate(const JsonObject& at, FileEntry& read) {
+  const auto name = at.Text("name"), run = at.TextOr("run_name", "");
+  std::string statistic = at.TextOr("aggregate_name", "");
+  if (statistic.empty() && name.size() > run.size() + 1 && name.starts_with(run))
+    statistic = name.substr(run.size() + 1);
+  read.statistic = statistic;
+  if (at.TextOr("aggregate_unit", "time") != "time" || statistic == "cv")
+    read.share = FiniteNumber(at, "real_time");
+  if (const auto count = at.OptionalNumber("repetitions"); count && *count >= 1)
+    read.repetitions = static_cast<int>(std::min(*count, 1e9));
+}
+
+// The statistics of one benchmark whose repetitions the file does not have.
+std::optional<Entry> EntryOfAggregates(const std::vector<FileEntry>& aggregates) {
+  const auto find = [&](std::string_view statistic) {
+    return std::ranges::find(aggregates, statistic,
+                             [](const FileEntry& one) { return one.statistic.value_or(""); });
+  };
+  const auto end = aggregates.end();
+  const auto median = find("median"), mean = find("mean");
+  const auto cv = find("cv"), deviation = find("stddev");
+  const auto shown = median != end ? median : mean;
+  if (shown == end) return std::nullopt;
+  Entry entry = shown->entry;
+  entry.aggregate = AggregateTime{.statistic = *shown->statistic};
+  entry.aggregate->repetitions = shown->repetitions;
+  if (!entry.aggregate->repetitions)
+    entry.aggregate->repetitions = ReadBenchmarkName(entry.name).repeats;
+  if (deviation != end && mean != end && mean->entry.seconds > 0)
+    entry.aggregate->deviation = deviation->entry.seconds / mean->entry.seconds;
+  else if (cv != end && cv->share)
+    entry.aggregate->deviation = std::abs(*cv->share);
+  return entry;
+}
+
+// Completes the record of another program's benchmark.
+void CompleteForeign(std::string_view name, const Entry& entry, Record& record) {
+  if (record.status != Status::kOk) return;
+  if (record.repetitions.empty()) record.reason = entry.message;
+  AddWorkOfRates(name, entry, record);
+  const auto threads = entry.counters.find("threads");
+  if (record.threads) return;
+  if (threads != entry.counters.end() && threads->second >= 1 && threads->second <= kMostThreads)
+    record.threads = static_cast<int>(threads->second);
+  else
+    record.threads = ReadBenchmarkName(name).threads;
+}
+
+// Returns whether two entries of a file without "run_type" are statistics of one benchmark: these
+// follow each other and have the same number of iterations.
+bool AreStatistics(const Entry& mean, const Entry& next) {
+  return mean.iterations == next.iterations && mean.time_unit == next.time_unit;
+}
+
+}  // namespace
+
+std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
+  for (const char* key : kComplexity)
+    if (at.Find(key)) return std::nullopt;
+  FileEntry read;
+  Entry& entry = read.entry;
+  entry.name = at.TextOr("run_name", at.Text("name"));
+  entry.label = at.TextOr("label", "");
+  if (at.TextOr("run_type", "iteration") == "aggregate") ReadAggregate(at, read);
+  if (read.statistic == "BigO" || read.statistic == "RMS") return std::nullopt;
+  read.family = at.OptionalNumber("family_index");
+  read.instance = at.OptionalNumber("per_family_instance_index");
+  read.repetition = at.OptionalNumber("repetition_index");
+  if (auto message = SkipMessage(at)) {
+    entry.skipped = true;
+    entry.message = *std::move(message);
+    return read;
+  }
+  ReadTimes(at, entry);
+  entry.iterations = FiniteNumber(at, "iterations").value_or(0);
+  ReadCounters(at, entry);
+  return read;
+}
+
+EntryGroups::Group& EntryGroups::GroupOf(const FileEntry& read) {
+  auto key = read.entry.name;
+  if (read.family) key += fmt::format("\1{}\1{}", *read.family, read.instance.value_or(0));
+  const auto [found, added] = group_of_.try_emplace(std::move(key), groups_.size());
+  if (added) groups_.push_back({.name = read.entry.name});
+  return groups_[found->second];
+}
+
+void EntryGroups::Add(const JsonObject& at) {
+  auto read = FileEntryFromJson(at);
+  if (!read) return;
+  Group& group = GroupOf(*read);
+  group.untyped = group.untyped || !at.Find("run_type");
+  if (read->statistic) {
+    group.aggregates.push_back(*std::move(read));
+    return;
+  }
+  if (read->repetition && !group.repetitions.insert(*read->repetition).second)
+    throw BadInput("{}: '{}' has repetition {:.0f} twice: two benchmarks with the same name?",
+                   at.where(), group.name, *read->repetition);
+  group.entries.push_back(std::move(read->entry));
+}
+
+std::optional<std::string> EntryGroups::BenchmarkOfMean(std::size_t at) const {
+  if (at + 1 >= groups_.size()) return std::nullopt;
+  const auto &mean = groups_[at], &next = groups_[at + 1];
+  if (!mean.untyped || mean.entries.size() != 1 || next.entries.size() != 1) return std::nullopt;
+  const auto split = SplitStatistic(mean.name), other = SplitStatistic(next.name);
+  if (!split || !other || split->second != "mean" || split->first != other->first ||
+      (other->second != "median" && other->second != "stddev") ||
+      !AreStatistics(mean.entries[0], next.entries[0]))
+    return std::nullopt;
+  const auto known = group_of_.find(std::string(split->first));
+  // Google Benchmark has no statistics of a single repetition.
+  if (known != group_of_.end() && groups_[known->second].entries.size() < 2) return std::nullopt;
+  return std::string(split->first);
+}
+
+void EntryGroups::FindStatistics() {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const auto name = BenchmarkOfMean(i);
+    if (!name) continue;
+    const auto first = groups_[i].entries[0];
+    FileEntry key;
+    key.entry.name = *name;
+    for (; i < groups_.size(); ++i) {
+      const auto& each = groups_[i];
+      if (each.entries.size() != 1 || !each.name.starts_with(*name + '_') ||
+          !AreStatistics(first, each.entries[0]))
+        break;
+      FileEntry statistic{.entry = each.entries[0]};
+      statistic.statistic = each.name.substr(name->size() + 1);
+      statistic.entry.name = *name;
+      groups_[i].entries.clear();
+      GroupOf(key).aggregates.push_back(std::move(statistic));
+    }
+    --i;
+  }
+}
+
+std::vector<Record> EntryGroups::Records(const JsonPlace& file, bool own) {
+  FindStatistics();
+  for (auto& group : groups_)
+    if (group.entries.empty())
+      if (auto entry = EntryOfAggregates(group.aggregates)) group.entries = {*std::move(entry)};
+  std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
+  std::map<std::string, int> bare, seen;
+  for (const auto& group : groups_) ++bare[BareName(group.name)];
+  std::vector<Record> records;
+  records.reserve(groups_.size());
+  for (auto& group : groups_) {
+    auto name = group.name;
+    if (own && bare.at(BareName(name)) == 1) name = BareName(name);
+    if (const int number = ++seen[name]; number > 1) name += fmt::format(" ({})", number);
+    for (auto& entry : group.entries) entry.name = name;
+    records.push_back(RecordFromEntries(group.entries, &file));
+    if (!own) CompleteForeign(group.name, group.entries.back(), records.back());
+  }
+  return records;
+}
+
+}  // namespace dlroof::record

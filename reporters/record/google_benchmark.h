@@ -1,0 +1,71 @@
+// Reader of Google Benchmark's JSON, versions 1.1 to 1.9: entries of repetitions, aggregates,
+// complexity rows, errors and skips become records. dlroof's own run files have the same entries.
+//
+// Times are converted from their time_unit to seconds. A benchmark of which a file has only
+// aggregates becomes a record with one repetition: the median, or else the mean, with the deviation
+// of the repetitions. Aggregates and complexity rows beside repetitions are derived from them and
+// ignored. A benchmark whose time is NaN or infinite has no repetition; such counters are absent.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporters/record/large_json.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof::record {
+
+// An entry as the file has it, and what tells it apart from others of its name.
+struct FileEntry {
+  Entry entry;
+  std::optional<std::string> statistic;  // set if the entry is an aggregate: "median", "cv", ...
+  std::optional<double> family, instance,
+      repetition;                  // indices in the program, if the file has any
+  std::optional<int> repetitions;  // of an aggregate
+  // [1] Value of an aggregate that is not a time ("cv" is a share).
+  std::optional<double> share;
+};
+
+// Reads an entry. Returns nullopt for a complexity row (BigO, RMS). Throws BadInput.
+std::optional<FileEntry> FileEntryFromJson(const JsonObject& at);
+
+// Groups entries by name in order of first appearance: random interleaving separates the entries of
+// one benchmark.
+class EntryGroups {
+ public:
+  // Throws BadInput for a repeated repetition: files were concatenated.
+  void Add(const JsonObject& at);
+
+  // Returns a record for each benchmark. If `own`, dlroof wrote the file: names have no settings
+  // (BareName) unless two benchmarks differ in settings only. Other names stay as they are.
+  std::vector<Record> Records(const JsonPlace& file, bool own);
+
+ private:
+  struct Group {
+    std::string name;              // as in the file
+    std::vector<Entry> entries;    // repetitions
+    std::set<double> repetitions;  // their indices
+    std::vector<FileEntry> aggregates;
+    bool untyped = false;  // an entry has no "run_type": Google Benchmark before 1.5
+  };
+  Group& GroupOf(const FileEntry& read);
+  // In files before 1.5, statistics are entries whose names end in "_mean", "_median", "_stddev"
+  // and then custom ones, in this order. Returns the benchmark's name if group `at` is its mean.
+  std::optional<std::string> BenchmarkOfMean(std::size_t at) const;
+  // Moves such statistics to their benchmarks.
+  void FindStatistics();
+
+  std::vector<Group> groups_;
+  std::map<std::string, std::size_t> group_of_;  // by name and, if the file has any, indices
+};
+
+// Returns the text of a JSON element with null for numbers that JSON does not have (NaN, Infinity,
+// also as printf and older versions write them), and with "\\xE4" in its strings for bytes that are
+// not UTF-8. Returns nullopt if there are none.
+std::optional<std::string> RepairedJson(std::string_view json);
+
+}  // namespace dlroof::record

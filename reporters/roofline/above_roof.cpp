@@ -1,0 +1,150 @@
+#include "reporters/roofline/above_roof.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "counters/base/keys.h"
+
+namespace dlroof::roofline {
+namespace {
+
+constexpr double kNoise = 0.02;  // [1] smaller excess over a roof is measurement noise
+constexpr std::string_view kRemeasure = "(dlroof machine --remeasure measures it again)";
+
+double LargestCache(const machine::Machine& machine) {
+  double largest = 0;
+  for (const auto& [level, capacity] : machine.cache_bytes) largest = std::max(largest, capacity);
+  return largest;
+}
+
+// Returns whether the bytes are those of all tensors, each once, which a call must move.
+bool AreCompulsory(const LevelUse& use) {
+  return use.level == Level::kDram && use.bytes_from == Provenance::kModelled &&
+         !HasModelledRereads(use.record);
+}
+
+// Returns whether the call was slow enough for the bytes that no warm cache can contain.
+bool CacheMakesTheDifference(const LevelUse& use) {
+  if (use.record.cache == "cold") return false;
+  const double cached = LargestCache(use.machine);
+  return cached > 0 &&
+         (use.bytes - cached) / use.ceiling.per_second <= LongestSeconds(use.record, use.seconds);
+}
+
+std::string Blame(const LevelUse& use, WrongPart wrong) {
+  const bool specified = use.ceiling.IsSpecified();
+  if (wrong == WrongPart::kUnknown)
+    return specified ? fmt::format("the roof (see the machine file) or the {} bytes are wrong",
+                                   Key(use.bytes_from))
+                     : fmt::format("the ceiling, which is not validated, or the {} bytes are wrong",
+                                   Key(use.bytes_from));
+  if (wrong == WrongPart::kBytes)
+    return AreCompulsory(use) ? std::string(
+                                    "part of its tensors may stay in a warm cache, so the "
+                                    "compulsory bytes are too many")
+                              : fmt::format("the ceiling is validated, so the {} bytes are wrong",
+                                            Key(use.bytes_from));
+  const std::string_view evidence = AreCompulsory(use)
+                                        ? "its tensors pass DRAM unless it skips parts of them"
+                                        : "its bytes were counted";
+  return specified ? fmt::format("{}, so the roof is too low (see the machine file)", evidence)
+                   : fmt::format("{}, so the ceiling is too low {}", evidence, kRemeasure);
+}
+
+// Returns the provenance of the FLOPs that place the record.
+std::optional<Provenance> FlopsFrom(const record::Record& record) {
+  for (const Provenance from : AllProvenances())
+    if (const auto found = record.work.find(from);
+        found != record.work.end() && !found->second.flops.empty())
+      return from;
+  return std::nullopt;
+}
+
+// Returns why the FLOPs that the definition counts exceed those that the call needs, if that alone
+// brings it below the roof. `over` is achieved / roof, `most` the largest such ratio that is noise.
+std::optional<std::string> FewerFlopsNeeded(const record::Record& record, const OpWords* words,
+                                            double over, double most) {
+  if (FlopsFrom(record) != Provenance::kModelled) return std::nullopt;
+  if (record.algorithm.find("wino") != std::string::npos)
+    return "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
+           "convolution's definition";
+  if (words == nullptr || !words->unpadded_share) return std::nullopt;
+  const auto share = words->unpadded_share(record.problem);
+  if (!share || *share >= 1 || over * *share > most) return std::nullopt;
+  return fmt::format(
+      "the FLOPs of its definition include products with padding, which kernels skip: {:.3f} of "
+      "them are inside the image, and these are {:.1f} % of the roof",
+      *share, 100 * over * *share);
+}
+
+struct ArithmeticRoof {
+  bool specified = false, validated = true;
+};
+
+ArithmeticRoof RoofOf(const TimePoint& time, const machine::CeilingSet& ceilings) {
+  ArithmeticRoof roof;
+  for (const auto& [pipe, row] : time.compute_roofs)
+    if (const auto found = ceilings.flops.find(row); found != ceilings.flops.end()) {
+      roof.specified = roof.specified || found->second.IsSpecified();
+      roof.validated = roof.validated && found->second.IsValidated();
+    }
+  return roof;
+}
+
+std::string Blame(const ArithmeticRoof& roof, bool counted) {
+  if (roof.specified)
+    return counted ? "its FLOPs were counted, so the roof is too low (see the machine file)"
+                   : "the roof (see the machine file) or the count of FLOPs is wrong";
+  return fmt::format("the ceiling{} is too low {}",
+                     roof.validated ? "" : ", which is not validated,", kRemeasure);
+}
+
+}  // namespace
+
+double LongestSeconds(const record::Record& record, double seconds) {
+  const auto timing = record::TimeOf(record.repetitions);
+  const double spread =
+      timing && timing->ci95 && timing->median > 0 ? timing->ci95->second / timing->median - 1 : 0;
+  return seconds * (1 + std::max(kNoise, spread));
+}
+
+bool HasModelledRereads(const record::Record& record) {
+  return record.device == "gpu" && std::ranges::any_of(record.counting, [](const auto& note) {
+           return note.provenance == Provenance::kModelled;
+         });
+}
+
+std::optional<WrongPart> WrongPartOf(const LevelUse& use) {
+  const double roof_seconds = use.bytes / use.ceiling.per_second;
+  if (roof_seconds <= use.seconds || roof_seconds <= LongestSeconds(use.record, use.seconds))
+    return std::nullopt;
+  if (use.bytes_from == Provenance::kMeasured) return WrongPart::kRoof;
+  if (AreCompulsory(use) && CacheMakesTheDifference(use)) return WrongPart::kBytes;
+  if (use.ceiling.IsSpecified()) return WrongPart::kUnknown;
+  if (AreCompulsory(use)) return WrongPart::kRoof;
+  return use.ceiling.IsValidated() ? WrongPart::kBytes : WrongPart::kUnknown;
+}
+
+std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong) {
+  const double over = use.bytes / use.ceiling.per_second / use.seconds;
+  return fmt::format("above the {}{} roof by {:.0f} %, so {} does not count as its bound: {}",
+                     use.ceiling.IsSpecified() ? "specified " : "", Key(use.level),
+                     100 * (over - 1), Key(use.level), Blame(use, wrong));
+}
+
+void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* words,
+                               const machine::CeilingSet& ceilings, Placement& placement) {
+  const auto& time = *placement.time;
+  const double most = LongestSeconds(record, 1);
+  const double over = time.compute_seconds / time.seconds;
+  if (over <= most) return;
+  const auto roof = RoofOf(time, ceilings);
+  const auto fewer = FewerFlopsNeeded(record, words, over, most);
+  placement.above_roof_remarks.push_back(fmt::format(
+      "above the {}arithmetic roof by {:.0f} %: {}", roof.specified ? "specified " : "",
+      100 * (over - 1), fewer ? *fewer : Blame(roof, FlopsFrom(record) != Provenance::kModelled)));
+  placement.remarks.push_back(placement.above_roof_remarks.back());
+}
+
+}  // namespace dlroof::roofline

@@ -1,0 +1,269 @@
+#include "reporters/text/numbers.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::text {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Removes the digits at the start of the text and returns them.
+std::string_view TakeDigits(std::string_view& text) {
+  const auto* end = std::find_if_not(text.begin(), text.end(), IsDigit);
+  const auto digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+// The apostrophes and spaces (also no-break, narrow and thin ones) of locales.
+constexpr std::string_view kNeutral[] = {"'",        "\xE2\x80\x99", " ",
+                                         "\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89"};
+
+// Returns the separator at the start of the text if it groups digits, else an empty text.
+std::string_view GroupSeparator(std::string_view text, char other_mark) {
+  if (text.starts_with(other_mark)) return text.substr(0, 1);
+  for (const auto separator : kNeutral)
+    if (text.starts_with(separator)) return separator;
+  return {};
+}
+
+// Appends the digits of an integer part to `plain` and removes them from the text. Returns whether
+// they are in groups, or nullopt if the groups are not of three digits or their separators differ.
+std::optional<bool> TakeInteger(std::string_view& text, char other_mark, std::string& plain) {
+  const auto first = TakeDigits(text);
+  plain += first;
+  const auto separator = GroupSeparator(text, other_mark);
+  if (separator.empty()) return false;
+  if (first.empty() || first.size() > 3 || first[0] == '0') return std::nullopt;
+  while (text.starts_with(separator)) {
+    text.remove_prefix(separator.size());
+    const auto group = TakeDigits(text);
+    if (group.size() != 3) return std::nullopt;
+    plain += group;
+  }
+  return true;
+}
+
+bool HasFraction(double value) { return std::floor(value) != value; }
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+std::string Shown(std::string_view text) { return Printable(text.substr(0, 40)); }
+
+}  // namespace
+
+bool IsNoValue(std::string_view text) {
+  auto word = Lower(text);
+  if (word.starts_with('-') || word.starts_with('+')) word.erase(0, 1);
+  constexpr std::string_view kWords[] = {
+      "",    "-",        "n/a",      "na",     "nil",    "none",    "null",      "inf",
+      "nan", "infinity", "nan(ind)", "1.#inf", "1.#ind", "1.#qnan", "nan(snan)", "(null)"};
+  return std::ranges::count(kWords, word) > 0;
+}
+
+std::optional<double> PlainNumber(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(std::abs(value) <= kLargestNumber))
+    return std::nullopt;
+  return value;
+}
+
+std::optional<double> NumberIn(std::string_view text, DecimalMark mark) {
+  const char decimal = mark == DecimalMark::kPoint ? '.' : ',';
+  std::string plain;
+  if (text.starts_with('-')) plain = "-";
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  const auto grouped = TakeInteger(text, decimal == '.' ? ',' : '.', plain);
+  if (!grouped) return std::nullopt;
+  if (text.starts_with(decimal)) {
+    text.remove_prefix(1);
+    (plain += '.') += TakeDigits(text);
+  }
+  if (!text.empty() && (*grouped || std::tolower(static_cast<unsigned char>(text[0])) != 'e'))
+    return std::nullopt;
+  return PlainNumber(plain += text);
+}
+
+void NumberConvention::Add(std::string_view text, int line, bool count) {
+  auto point = NumberIn(text, DecimalMark::kPoint), comma = NumberIn(text, DecimalMark::kComma);
+  if (point == comma) return;
+  if (count && point && comma && HasFraction(*point) != HasFraction(*comma))
+    (HasFraction(*point) ? point : comma).reset();
+  const bool has_point = text.find('.') != std::string_view::npos;
+  auto& example = !comma ? point_ : !point ? comma_ : has_point ? either_point_ : either_comma_;
+  if (!example) example = Example{std::string(text), line};
+}
+
+DecimalMark NumberConvention::Decide(const std::string& where) const {
+  if (point_ && comma_)
+    throw BadInput(
+        "{}:{}: '{}' has a decimal comma, but '{}' in line {} has a decimal point; expected one of "
+        "them in the whole file",
+        where, comma_->line, Shown(comma_->text), Shown(point_->text), point_->line);
+  if (point_) return DecimalMark::kPoint;
+  if (comma_) return DecimalMark::kComma;
+  const auto& open = documented_ == DecimalMark::kPoint   ? either_comma_
+                     : documented_ == DecimalMark::kComma ? either_point_
+                     : either_point_                      ? either_point_
+                                                          : either_comma_;
+  if (!open) return documented_.value_or(DecimalMark::kPoint);
+  throw BadInput(
+      "{}:{}: '{}' may be {} (decimal point) or {} (decimal comma), and no number of the file "
+      "tells "
+      "which: run the tool with LC_ALL=C",
+      where, open->line, Shown(open->text), *NumberIn(open->text, DecimalMark::kPoint),
+      *NumberIn(open->text, DecimalMark::kComma));
+}
+
+namespace {
+
+struct UnitWord {
+  std::string_view word;
+  Dimension dimension;
+  bool divided = false;  // seconds have the prefixes n, u and m; other units have K, M, G, ...
+};
+constexpr UnitWord kUnitWords[] = {{"second", Dimension::kSeconds, true},
+                                   {"seconds", Dimension::kSeconds, true},
+                                   {"sec", Dimension::kSeconds, true},
+                                   {"s", Dimension::kSeconds, true},
+                                   {"byte", Dimension::kBytes},
+                                   {"Byte", Dimension::kBytes},
+                                   {"bytes", Dimension::kBytes},
+                                   {"Bytes", Dimension::kBytes},
+                                   {"B", Dimension::kBytes},
+                                   {"cycle", Dimension::kCycles},
+                                   {"cycles", Dimension::kCycles},
+                                   {"inst", Dimension::kCount},
+                                   {"sector", Dimension::kCount},
+                                   {"wavefront", Dimension::kCount},
+                                   {"op", Dimension::kCount},
+                                   {"request", Dimension::kCount},
+                                   {"warp", Dimension::kCount},
+                                   {"thread", Dimension::kCount},
+                                   {"block", Dimension::kCount},
+                                   {"register", Dimension::kCount},
+                                   {"FLOP", Dimension::kCount},
+                                   {"FLOPs", Dimension::kCount},
+                                   {"FLOPS", Dimension::kCount},
+                                   {"flop", Dimension::kCount},
+                                   {"item", Dimension::kCount},
+                                   {"items", Dimension::kCount}};
+constexpr std::pair<std::string_view, double> kSmallPrefixes[] = {
+    {"n", 1e-9}, {"u", 1e-6}, {"\xC2\xB5", 1e-6}, {"\xCE\xBC", 1e-6}, {"m", 1e-3}};
+constexpr std::pair<std::string_view, double> kLargePrefixes[] = {
+    {"Ki", 1024.0}, {"Mi", 1048576.0}, {"Gi", 1073741824.0}, {"Ti", 1099511627776.0},
+    {"K", 1e3},     {"k", 1e3},        {"M", 1e6},           {"G", 1e9},
+    {"T", 1e12},    {"P", 1e15},       {"E", 1e18}};
+
+template <class Prefixes>
+std::optional<Unit> PrefixedUnit(const Prefixes& prefixes, std::string_view text,
+                                 const UnitWord& unit) {
+  for (const auto& [prefix, factor] : prefixes)
+    if (text.size() == prefix.size() + unit.word.size() && text.starts_with(prefix))
+      return Unit{factor, unit.dimension};
+  return std::nullopt;
+}
+
+std::optional<Unit> ReadPart(std::string_view text) {
+  for (const auto& unit : kUnitWords) {
+    if (text == unit.word) return Unit{1, unit.dimension};
+    if (!text.ends_with(unit.word)) continue;
+    const auto found = unit.divided ? PrefixedUnit(kSmallPrefixes, text, unit)
+                                    : PrefixedUnit(kLargePrefixes, text, unit);
+    if (found) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Unit> ReadUnit(std::string_view text) {
+  if (text.empty()) return Unit{};
+  if (text == "%") return Unit{.factor = 0.01};
+  if (text.size() >= 2 && Lower(text.substr(text.size() - 2)) == "hz") {
+    const UnitWord hertz{text.substr(text.size() - 2), Dimension::kCycles};
+    auto unit = text.size() == 2 ? Unit{} : PrefixedUnit(kLargePrefixes, text, hertz);
+    if (unit) *unit = {unit->factor, Dimension::kCycles, Dimension::kSeconds};
+    return unit;
+  }
+  const auto slash = text.find('/');
+  auto unit = ReadPart(text.substr(0, slash));
+  if (!unit || slash == std::string_view::npos) return unit;
+  const auto per = ReadPart(text.substr(slash + 1));
+  if (!per) return std::nullopt;
+  return Unit{unit->factor / per->factor, unit->of, per->of};
+}
+
+namespace {
+
+void AppendUtf8(char32_t code, std::string& text) {
+  const auto put = [&](char32_t bits) { text += static_cast<char>(bits); };
+  if (code < 0x80) return put(code);
+  if (code < 0x800) {
+    put(0xC0 | code >> 6);
+  } else {
+    if (code < 0x10000) {
+      put(0xE0 | code >> 12);
+    } else {
+      put(0xF0 | code >> 18);
+      put(0x80 | (code >> 12 & 0x3F));
+    }
+    put(0x80 | (code >> 6 & 0x3F));
+  }
+  put(0x80 | (code & 0x3F));
+}
+
+// Replaces lone surrogates by U+FFFD. Half a unit at the end of a cut file is left out.
+std::string FromUtf16(std::string_view bytes, bool little_endian) {
+  const auto unit = [&](std::size_t i) {
+    const auto first = static_cast<unsigned char>(bytes[2 * i + (little_endian ? 1 : 0)]);
+    const auto second = static_cast<unsigned char>(bytes[2 * i + (little_endian ? 0 : 1)]);
+    return static_cast<char32_t>(first << 8 | second);
+  };
+  std::string text;
+  const std::size_t count = bytes.size() / 2;
+  for (std::size_t i = 0; i < count; ++i) {
+    char32_t code = unit(i);
+    const bool pair = code >= 0xD800 && code < 0xDC00 && i + 1 < count && unit(i + 1) >= 0xDC00 &&
+                      unit(i + 1) < 0xE000;
+    if (pair)
+      code = 0x10000 + ((code - 0xD800) << 10) + (unit(++i) - 0xDC00);
+    else if (code >= 0xD800 && code < 0xE000)
+      code = 0xFFFD;
+    AppendUtf8(code, text);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string WithoutByteOrder(std::string bytes) {
+  const std::string_view all(bytes);
+  if (all.starts_with("\xEF\xBB\xBF")) return bytes.erase(0, 3);
+  if (all.starts_with("\xFF\xFE")) return FromUtf16(all.substr(2), true);
+  if (all.starts_with("\xFE\xFF")) return FromUtf16(all.substr(2), false);
+  // UTF-16 of ASCII has a zero in each unit; text in UTF-8 has none.
+  const auto ascii = [&](std::size_t zero) {
+    return all.size() >= 4 && all[zero] == 0 && all[zero + 2] == 0 && all[1 - zero] != 0 &&
+           all[3 - zero] != 0;
+  };
+  if (ascii(1)) return FromUtf16(all, true);
+  if (ascii(0)) return FromUtf16(all, false);
+  return bytes;
+}
+
+}  // namespace dlroof::text

@@ -1,0 +1,251 @@
+#include "bench/runner/explain_pass.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "counters/cpu/core_caches.h"
+
+namespace dlroof::runner {
+namespace {
+
+using breakdown::ComponentKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+bool the_source_is_on = false;
+
+// A source of parallel regions that sees none, so that calls can be profiled in every build.
+const bool source_registered = RegisterRegionSource(
+    {.name = [] { return std::string("a made-up source"); },
+     .unavailable =
+         [] { return the_source_is_on ? std::nullopt : std::optional(Reason{"is off"}); },
+     .begin = [] {},
+     .end = [] { return RegionsSeen{}; }});
+
+// What happened while a call was explained.
+struct Seen {
+  std::vector<ExplainPart> parts;  // begun
+  std::vector<double> folded;      // distinct bytes for which a folded call was prepared
+  int prepared = 0;
+  std::optional<ParallelTime> profile;
+};
+
+workload::PreparedCall CallOf(const std::string& algorithm, Seen& seen) {
+  workload::PreparedCall call;
+  call.algorithm = algorithm;
+  call.run = [] {
+    volatile double value = 1;
+    for (int i = 0; i < 100; ++i) value = value * 0.5 + 1;
+  };
+  call.explain.folded = [algorithm, &seen, run = call.run](double bytes) {
+    seen.folded.push_back(bytes);
+    workload::PreparedCall folded;
+    folded.algorithm = algorithm;
+    folded.run = run;
+    return folded;
+  };
+  return call;
+}
+
+class ExplainCallTest : public testing::Test {
+ protected:
+  void SetUp() override { the_source_is_on = source_registered; }
+  void TearDown() override { the_source_is_on = false; }
+
+  // Explains a call whose largest component is, one profile after the other, `largest`.
+  Seen Explained(ExplainOptions options, std::vector<ComponentKind> largest,
+                 const cpu::Budget& budget = cpu::Budget(1e6),
+                 const std::string& single_thread_algorithm = "fake") {
+    Seen seen;
+    std::size_t asked = 0;
+    options.largest = [&](const std::string& name, const ParallelTime&) {
+      EXPECT_EQ(name, "Fake/cpu/none/fwd/f32/n1");
+      return std::optional(largest.at(std::min(asked++, largest.size() - 1)));
+    };
+    const workload::Workload workload{
+        .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
+        .prepare = [&](const workload::RunSettings& settings) {
+          EXPECT_EQ(settings.threads, 1);
+          ++seen.prepared;
+          return CallOf(single_thread_algorithm, seen);
+        }};
+    timing::WatchedCalls watched;
+    watched.Add(CallOf("fake", seen), 2, 3);
+    ExplainCall(
+        workload, {.threads = 2}, options, budget,
+        [&](ExplainPart part) { seen.parts.push_back(part); }, watched);
+    seen.profile = watched.Mean();
+    return seen;
+  }
+};
+
+const ExplainOptions kLimited{.limit_seconds = 1000};
+
+TEST_F(ExplainCallTest, LeavesOutWhatCannotChangeTheAdvice) {
+  const auto seen = Explained(kLimited, {ComponentKind::kForkJoin});
+  EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
+  EXPECT_THAT(seen.folded, IsEmpty());
+  ASSERT_TRUE(seen.profile);
+  EXPECT_GT(seen.profile->single_thread_seconds.value(), 0);
+  if (seen.profile->instructions) GTEST_SKIP() << "this machine counts instructions at no cost";
+  EXPECT_EQ(seen.profile->instructions_reason.value().text,
+            "they would not change the advice (dlroof explain --thorough measures them)");
+}
+
+TEST_F(ExplainCallTest, MeasuresNearAndFarTensorsAndThenAsksAgain) {
+  if (!cpu::CoreCaches().contains(Level::kL2)) GTEST_SKIP() << "the size of L2 is unknown";
+  const auto seen = Explained(kLimited, {ComponentKind::kLoads, ComponentKind::kDistance});
+  EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
+  ASSERT_EQ(seen.folded.size(), 2);
+  EXPECT_EQ(std::ranges::max(seen.folded), std::numeric_limits<double>::infinity());
+  ASSERT_TRUE(seen.profile);
+  EXPECT_GT(seen.profile->near_seconds.value(), 0);
+  EXPECT_GT(seen.profile->far_seconds.value(), 0);
+}
+
+TEST_F(ExplainCallTest, CountsInstructionsLastWhereTheyDecide) {
+  const auto seen = Explained(kLimited, {ComponentKind::kUnexplained, ComponentKind::kKernel});
+  ASSERT_TRUE(seen.profile);
+  const bool by_hardware =
+      seen.profile->instructions && seen.profile->instructions->how.starts_with("hardware");
+  auto parts = std::vector{ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar};
+  if (!by_hardware) parts.push_back(ExplainPart::kInstructions);
+  EXPECT_EQ(seen.parts, parts);
+  if (!seen.profile->instructions) {
+    EXPECT_THAT(seen.profile->instructions_reason.value().text,
+                HasSubstr("; dlroof explain --thorough measures them"));
+  }
+}
+
+TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
+  const auto seen = Explained({.limit_seconds = 25}, {ComponentKind::kUnexplained}, cpu::Budget(0));
+  EXPECT_EQ(seen.prepared, 0);
+  EXPECT_THAT(seen.parts, IsEmpty());
+  ASSERT_TRUE(seen.profile) << "the profile of the regions stays";
+  EXPECT_FALSE(seen.profile->single_thread_seconds);
+  EXPECT_EQ(
+      seen.profile->instructions_reason.value().text,
+      "the limit of 25 s for this benchmark was over (dlroof explain --thorough measures them)");
+}
+
+// The clock jumps past the limit when the call on one thread is prepared.
+TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
+  double now = 0;
+  const cpu::Budget budget(10, 20, {[&] { return now; }, [] { return 0.0; }});
+  ExplainOptions options = kLimited;
+  Seen seen;
+  timing::WatchedCalls watched;
+  watched.Add(CallOf("fake", seen), 2, 3);
+  const workload::Workload workload{
+      .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
+      .prepare = [&](const workload::RunSettings&) {
+        now = 21;
+        return CallOf("fake", seen);
+      }};
+  ExplainCall(
+      workload, {}, options, budget, [&](ExplainPart part) { seen.parts.push_back(part); },
+      watched);
+  EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
+  const auto profile = watched.Mean();
+  ASSERT_TRUE(profile);
+  EXPECT_GT(profile->single_thread_seconds.value(), 0) << "one try at least";
+  EXPECT_FALSE(profile->near_seconds);
+}
+
+TEST_F(ExplainCallTest, WithoutALimitAsksNothing) {
+  const auto seen = Explained({}, {ComponentKind::kForkJoin});
+  EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
+}
+
+TEST_F(ExplainCallTest, AnotherAlgorithmOnOneThreadIsNotCompared) {
+  const auto seen = Explained(kLimited, {ComponentKind::kUnexplained}, cpu::Budget(1e6), "other");
+  EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
+  ASSERT_TRUE(seen.profile);
+  EXPECT_FALSE(seen.profile->single_thread_seconds);
+  EXPECT_FALSE(seen.profile->instructions);
+  EXPECT_EQ(seen.profile->instructions_reason.value().text,
+            "on one thread the library uses another algorithm (other)");
+}
+
+TEST(ExplainBudget, IsWhatTheTimedRepetitionsLeave) {
+  const cpu::BudgetClocks still = {[] { return 50.0; }, [] { return 3.0; }};
+  const auto limited = ExplainBudget({.limit_seconds = 25}, 5, still);
+  EXPECT_DOUBLE_EQ(limited.WallLeft(), 20);
+  EXPECT_DOUBLE_EQ(limited.CpuLeft(), 10);
+  EXPECT_TRUE(ExplainBudget({.limit_seconds = 25}, 26, still).IsSpent());
+  EXPECT_FALSE(ExplainBudget({}, 1e9, still).IsSpent());
+}
+
+TEST(IsTimedLongEnough, LeavesTimeForThePass) {
+  EXPECT_FALSE(IsTimedLongEnough({.limit_seconds = 25}, 14));
+  EXPECT_TRUE(IsTimedLongEnough({.limit_seconds = 25}, 16));
+  EXPECT_FALSE(IsTimedLongEnough({}, 1e6));
+}
+
+TEST(Decide, OnlyTheKernelsOwnTimeIsDividedFurther) {
+  for (const auto kind : {ComponentKind::kForkJoin, ComponentKind::kSharing, ComponentKind::kFixed,
+                          ComponentKind::kFunctions, ComponentKind::kSerial}) {
+    EXPECT_FALSE(NearAndFarDecide(kind)) << breakdown::Key(kind);
+    EXPECT_FALSE(InstructionsDecide(kind)) << breakdown::Key(kind);
+  }
+  EXPECT_TRUE(NearAndFarDecide(ComponentKind::kUnexplained));
+  EXPECT_TRUE(InstructionsDecide(ComponentKind::kUnexplained));
+  EXPECT_FALSE(NearAndFarDecide(ComponentKind::kKernel)) << "it is known already";
+  EXPECT_TRUE(InstructionsDecide(ComponentKind::kKernel));
+}
+
+// Two benchmarks have 8 steps: each is timed, then each has three parts.
+TEST(ExplainProgress, CountsTimedBenchmarksAndParts) {
+  std::vector<machine::MeasureProgress> seen;
+  double now = 100;
+  const std::optional<ExplainOptions> options = ExplainOptions{
+      .progress = [&](const machine::MeasureProgress& progress) { seen.push_back(progress); },
+      .reports_timing = true};
+  ExplainProgress progress(options, 2, [&] { return now; });
+  progress.Time("a");
+  now += 3;
+  progress.Time("b");
+  now += 3;
+  progress.Explain(0, "a", ExplainPart::kSingleThreaded);
+  progress.Explain(1, "b", ExplainPart::kInstructions);
+  progress.End();
+  ASSERT_EQ(seen.size(), 5);
+  std::vector<int> steps;
+  for (const auto& one : seen) {
+    EXPECT_EQ(one.steps, 8);
+    steps.push_back(one.step);
+  }
+  EXPECT_THAT(steps, ElementsAre(0, 1, 2, 7, 8));
+  EXPECT_EQ(seen[0].text, "timing a");
+  EXPECT_DOUBLE_EQ(seen[1].eta_seconds, 7 * 3) << "the first step took 3 s";
+  EXPECT_EQ(seen[3].text, "b, instructions");
+  EXPECT_EQ(seen[4].eta_seconds, 0);
+}
+
+TEST(ExplainProgress, IsSilentUnlessItIsWanted) {
+  int reports = 0;
+  const std::optional<ExplainOptions> only_parts =
+      ExplainOptions{.progress = [&](const machine::MeasureProgress&) { ++reports; }};
+  ExplainProgress progress(only_parts, 1, [] { return 0.0; });
+  progress.Time("a");
+  EXPECT_EQ(reports, 0) << "the table shows what is timed";
+  progress.Explain(0, "a", ExplainPart::kSingleThreaded);
+  EXPECT_EQ(reports, 1);
+  ExplainProgress none(std::nullopt, 1, [] { return 0.0; });
+  none.Time("a");
+  none.End();
+  EXPECT_EQ(reports, 1);
+}
+
+TEST(TakesLongerToStep, IsKnownForLongCallsOnly) {
+  EXPECT_TRUE(timing::TakesLongerToStep(0.1, 8)) << "10^8 instructions, 200 s";
+  EXPECT_FALSE(timing::TakesLongerToStep(1e-4, 8)) << "10^5 instructions, 0.2 s";
+}
+
+}  // namespace
+}  // namespace dlroof::runner

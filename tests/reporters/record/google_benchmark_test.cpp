@@ -1,0 +1,255 @@
+#include "reporters/record/google_benchmark.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "counters/base/files.h"
+#include "reporters/record/benchmark_name.h"
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
+#include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
+
+namespace dlroof::record {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RunFile Parsed(const std::string& text) {
+  std::ostringstream warnings;
+  return ParseRunFile(text, "gb.json", warnings);
+}
+
+RunFile FromFile(const std::string& name) {
+  return Parsed(ReadFile(fakes::TestData(name), "a file of Google Benchmark"));
+}
+
+// A file with these entries.
+RunFile With(const std::string& entries, const std::string& context = "") {
+  return Parsed(fmt::format(R"({{"context": {{{}}}, "benchmarks": [{}]}})", context, entries));
+}
+
+std::string Entry(const std::string& name, double time, const std::string& more = "") {
+  return fmt::format(R"({{"name": "{0}", "run_name": "{0}", "run_type": "iteration",
+      "iterations": 7, "real_time": {1}, "cpu_time": {1}, "time_unit": "ns"{2}}})",
+                     name, time, more);
+}
+
+std::vector<std::string> NamesOf(const RunFile& run) {
+  std::vector<std::string> names;
+  for (const auto& record : run.records) names.push_back(record.name);
+  return names;
+}
+
+const Record& Named(const RunFile& run, std::string_view name) {
+  for (const auto& record : run.records)
+    if (record.name == name) return record;
+  throw std::runtime_error("no record " + std::string(name));
+}
+
+double Seconds(const Record& record) { return TimeOf(record.repetitions)->median; }
+
+TEST(BenchmarkName, SettingsAreOnlyAtTheEndAndInOrder) {
+  const auto read = ReadBenchmarkName(
+      "A/8/min_time:0.5/min_warmup_time:1.000/iterations:9/repeats:3"
+      "/process_time/real_time/threads:4");
+  EXPECT_EQ(read.bare, "A/8");
+  EXPECT_EQ(read.repeats, 3);
+  EXPECT_EQ(read.threads, 4);
+  EXPECT_TRUE(read.real_time && read.process_time && !read.manual_time);
+  EXPECT_EQ(ReadBenchmarkName("Scan/repeats:all/8").bare, "Scan/repeats:all/8");
+  EXPECT_EQ(ReadBenchmarkName("real_time").bare, "real_time");
+  EXPECT_EQ(ReadBenchmarkName("A/real_time/8").bare, "A/real_time/8");
+  EXPECT_EQ(BareName("Conv2D/cpu/onednn/fwd/f32/n1/real_time"), "Conv2D/cpu/onednn/fwd/f32/n1");
+  EXPECT_EQ(BareName("A/real_time/threads:2"), "A/threads:2");
+  EXPECT_EQ(BareName("A/1024"), "A/1024");
+  EXPECT_EQ(ListedName("A", false), "A/real_time");
+}
+
+TEST(GoogleBenchmark, NamesThatDifferInSettingsStayApart) {
+  std::string entries;
+  const std::vector<std::string> names = {"A/8",
+                                          "A/8/real_time",
+                                          "A/8/process_time",
+                                          "A/8/manual_time",
+                                          "A/8/iterations:1",
+                                          "A/8/repeats:2",
+                                          "A/8/min_time:2",
+                                          "A/8/min_warmup_time:1",
+                                          "A/8/threads:2",
+                                          "A/repeats:x/8"};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (int repetition = 0; repetition < 2; ++repetition)
+      entries += (entries.empty() ? "" : ",") +
+                 Entry(names[i], 100 + 10 * static_cast<double>(i),
+                       fmt::format(R"(, "repetition_index": {})", repetition));
+  const auto run = With(entries);
+  EXPECT_EQ(NamesOf(run), names);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    EXPECT_NEAR(Seconds(run.records[i]), (100 + 10 * static_cast<double>(i)) * 1e-9, 1e-20);
+}
+
+TEST(GoogleBenchmark, OwnNamesAreBareUnlessTwoBenchmarksDifferInSettings) {
+  const std::string own = R"("dlroof": {"schema": 2})";
+  EXPECT_THAT(NamesOf(With(Entry("A/real_time", 1) + "," + Entry("B/real_time", 2), own)),
+              ElementsAre("A", "B"));
+  EXPECT_THAT(NamesOf(With(Entry("A/real_time", 1) + "," + Entry("A", 2), own)),
+              ElementsAre("A/real_time", "A"));
+}
+
+TEST(GoogleBenchmark, TwoBenchmarksOfOneNameAreNumbered) {
+  const auto run = With(Entry("A", 1, R"(, "family_index": 0, "repetition_index": 0)") + "," +
+                        Entry("A", 2, R"(, "family_index": 1, "repetition_index": 0)"));
+  EXPECT_THAT(NamesOf(run), ElementsAre("A", "A (2)"));
+  EXPECT_THAT(fakes::RefusalOf([] {
+                With(Entry("A", 1, R"(, "repetition_index": 0)") + "," +
+                     Entry("A", 2, R"(, "repetition_index": 0)"));
+              }),
+              HasSubstr("'A' has repetition 0 twice"));
+}
+
+TEST(GoogleBenchmark, TimesOfEveryUnitAreSeconds) {
+  for (const auto& [unit, seconds] :
+       {std::pair("ns", 1e-9), {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}})
+    EXPECT_DOUBLE_EQ(
+        Seconds(With(fmt::format(
+                         R"({{"name": "A", "real_time": 2.5, "cpu_time": 1, "time_unit": "{}"}})",
+                         unit))
+                    .records.at(0)),
+        2.5 * seconds);
+}
+
+// Times of a benchmark that waits for files, a GPU or threads vary in their CPU share.
+TEST(GoogleBenchmark, CpuTimeOfOtherProgramsSaysNothingAboutNoise) {
+  std::string entries;
+  for (int i = 0; i < 8; ++i)
+    entries +=
+        fmt::format(R"({}{{"name": "A", "real_time": 100, "cpu_time": {}, "iterations": 5}})",
+                    i == 0 ? "" : ",", 5 + 10 * i);
+  const auto timing = TimeOf(With(entries).records.at(0).repetitions);
+  EXPECT_FALSE(timing->noisy);
+  EXPECT_EQ(timing->clean, 8);
+}
+
+TEST(GoogleBenchmark, ReadsAFileOfVersion171WithNan) {
+  const auto run = FromFile("google_benchmark_1.7.1.json");
+  ASSERT_EQ(run.records.size(), 14U);  // without BM_Copy_BigO and BM_Copy_RMS
+  EXPECT_NEAR(Seconds(Named(run, "BM_Nan")), 1057.07e-9, 1e-11);
+  EXPECT_NEAR(Seconds(Named(run, "BM_Main/iterations:1")), 26160e-9, 1e-12);
+  EXPECT_NEAR(Seconds(Named(run, "BM_Main/iterations:1/real_time")), 20403e-9, 1e-12);
+  EXPECT_EQ(Named(run, "BM_Skip").status, Status::kFailed);
+  EXPECT_EQ(Named(run, "BM_Thr/real_time/threads:2").threads, 2);
+  EXPECT_NEAR(Seconds(Named(run, "Größe/σ=3 µs/\"q\"\\b")), 1.0587e-9, 1e-13);
+  // 111.84 GB/s of CPU time for 9.155868 ns: 1024 bytes.
+  EXPECT_EQ(Named(run, "BM_Copy/1024").work.at(Provenance::kModelled).bytes.at(Level::kDram), 1024);
+}
+
+TEST(GoogleBenchmark, ReadsAFileOfVersion191) {
+  const auto run = FromFile("google_benchmark_1.9.1.json");
+  EXPECT_THAT(NamesOf(run), ElementsAre("BM_Sum", "BM_Real/real_time", "BM_Manual/manual_time",
+                                        "BM_Skip", "BM_Nan", "BM_Complex/8"));
+  EXPECT_EQ(Named(run, "BM_Sum").repetitions.size(), 3U);
+  // 1000 FLOPs per iteration of the Python function, declared as FLOPS.
+  EXPECT_EQ(Named(run, "BM_Sum").work.at(Provenance::kModelled).flops.at("fp32.vector"), 1000);
+  EXPECT_EQ(Named(run, "BM_Real/real_time").work.at(Provenance::kModelled).bytes.at(Level::kDram),
+            160000);
+  EXPECT_EQ(Named(run, "BM_Skip").reason, "no device");
+  EXPECT_EQ(Seconds(Named(run, "BM_Manual/manual_time")), 1e-6);
+}
+
+TEST(GoogleBenchmark, AFileWithAggregatesOnlyHasMediansAndTheirIntervals) {
+  const auto run = FromFile("google_benchmark_aggregates_1.9.1.json");
+  const auto& record = Named(run, "BM_Nan");
+  const auto timing = TimeOf(record.repetitions);
+  EXPECT_NEAR(timing->median, 489.763e-9, 1e-12);
+  EXPECT_EQ(timing->clean, 3);
+  // 47.97 / 494.50 / sqrt(3) * sqrt(pi / 2) * 4.3027 (Student, 2 degrees of freedom) = 30.2 %
+  ASSERT_TRUE(timing->ci95.has_value());
+  EXPECT_NEAR(timing->ci95->second / timing->median, 1.3020, 1e-3);
+  // Written and read again it is the same.
+  const auto again = Parsed(roofline::ToJson(run).dump());
+  EXPECT_NEAR(TimeOf(Named(again, "BM_Nan").repetitions)->ci95->second / timing->ci95->second, 1,
+              1e-7);
+}
+
+TEST(GoogleBenchmark, StatisticsOfOldFilesAreNoBenchmarks) {
+  const auto entry = [](const char* name, double time, int iterations = 9) {
+    return fmt::format(
+        R"({{"name": "{}", "iterations": {}, "real_time": {}, "cpu_time": 1, "time_unit": "ns"}})",
+        name, iterations, time);
+  };
+  const auto all = entry("A", 10) + "," + entry("A", 12) + "," + entry("A_mean", 11) + "," +
+                   entry("A_median", 11) + "," + entry("A_stddev", 1) + "," + entry("A_max", 12) +
+                   "," + entry("B_max", 3, 5);
+  EXPECT_THAT(NamesOf(With(all)), ElementsAre("A", "B_max"));
+  const auto only = With(entry("A/repeats:4_mean", 20) + "," + entry("A/repeats:4_median", 18) +
+                         "," + entry("A/repeats:4_stddev", 2));
+  ASSERT_THAT(NamesOf(only), ElementsAre("A/repeats:4"));
+  EXPECT_NEAR(Seconds(only.records[0]), 18e-9, 1e-20);
+  EXPECT_EQ(only.records[0].repetitions[0].aggregate->repetitions, 4);
+  EXPECT_NEAR(*only.records[0].repetitions[0].aggregate->deviation, 0.1, 1e-12);
+  // Benchmarks that are called like statistics.
+  EXPECT_THAT(NamesOf(With(entry("S_mean", 20, 100) + "," + entry("S_stddev", 90, 31))),
+              ElementsAre("S_mean", "S_stddev"));
+}
+
+TEST(GoogleBenchmark, ComplexityRowsOfEveryVersionAreNoBenchmarks) {
+  EXPECT_THAT(
+      NamesOf(With(
+          Entry("A/8", 1) +
+          R"(, {"name": "A_BigO", "cpu_coefficient": 1, "real_coefficient": 1, "big_o": "N", "time_unit": "ns"},
+             {"name": "A_RMS", "rms": 5},
+             {"name": "A_BigO", "run_name": "A", "run_type": "aggregate", "aggregate_name": "BigO", "cpu_coefficient": NaN, "real_coefficient": 1, "big_o": "N", "time_unit": "ns"})")),
+      ElementsAre("A/8"));
+}
+
+TEST(GoogleBenchmark, ASkipIsNoFailure) {
+  const auto run = With(
+      R"({"name": "A", "skipped": true, "skip_message": "needs AMX"},
+         {"name": "B", "error_occurred": true, "error_message": "boom"})");
+  EXPECT_EQ(run.records.at(0).status, Status::kUnsupported);
+  EXPECT_EQ(run.records.at(0).reason, "needs AMX");
+  EXPECT_EQ(run.records.at(1).status, Status::kFailed);
+}
+
+TEST(GoogleBenchmark, ATimeThatIsNotFiniteIsNoTime) {
+  const auto run = With(
+      R"({"name": "A", "real_time": NaN, "cpu_time": inf, "iterations": 1, "x": -Infinity, "y": -nan(ind), "z": 1.#QNAN},)" +
+      Entry("B", 5));
+  EXPECT_FALSE(TimeOf(run.records.at(0).repetitions).has_value());
+  EXPECT_EQ(run.records.at(0).reason, "its real_time is not a finite number");
+  EXPECT_NEAR(Seconds(run.records.at(1)), 5e-9, 1e-20);
+}
+
+TEST(GoogleBenchmark, RatesAreOfTheClockThatTheNameSays) {
+  const auto flops = [](const std::string& name, const std::string& counter) {
+    const auto run = With(fmt::format(
+        R"({{"name": "{}", "real_time": 200, "cpu_time": 50, "time_unit": "ns", "iterations": 1, "{}": 4e9}})",
+        name, counter));
+    return run.records.at(0).work.at(Provenance::kModelled).flops;
+  };
+  EXPECT_THAT(flops("A", "FLOPS"), ElementsAre(testing::Pair("fp32.vector", 200)));
+  EXPECT_THAT(flops("A/real_time", "FLOPS"), ElementsAre(testing::Pair("fp32.vector", 800)));
+  EXPECT_THAT(flops("A/manual_time", "FLOP/s"), ElementsAre(testing::Pair("fp32.vector", 800)));
+  EXPECT_THAT(flops("A<double>/process_time", "FLOPS"),
+              ElementsAre(testing::Pair("fp64.vector", 200)));
+  // dlroof's own counters come first.
+  const auto run = With(Entry("A", 10, R"(, "FLOPS": 5, "modelled/flops/bf16.matrix": 12)"));
+  EXPECT_THAT(run.records.at(0).work.at(Provenance::kModelled).flops,
+              ElementsAre(testing::Pair("bf16.matrix", 12)));
+}
+
+TEST(RepairedJson, LeavesValidTextAndStringsAlone) {
+  EXPECT_EQ(RepairedJson(R"({"a": 1.5e3, "NaN": "Infinity", "b": [true, null, "\"nan"]})"),
+            std::nullopt);
+  EXPECT_EQ(RepairedJson(R"({"a": NaN, "b": "\\\"", "c": -inf})"),
+            R"({"a": null, "b": "\\\"", "c": null})");
+  EXPECT_EQ(RepairedJson("{\"a\": \"Messung_\xE4\"}"), R"({"a": "Messung_\\xE4"})");
+}
+
+}  // namespace
+}  // namespace dlroof::record
