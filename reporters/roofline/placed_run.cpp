@@ -225,11 +225,11 @@ json ToJson(const ClassicPoint& point) {
                  {"bytes_from", Key(point.bytes_from)}};
   PutIfKnown(object, "fraction", point.fraction);
   PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
+  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
   if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
   return object;
 }
 
-// "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
 json ToJson(const BandwidthPoint& point) {
   json object = {{"level", Key(point.level)},
                  {"bytes_per_second", point.bytes_per_second},
@@ -240,6 +240,7 @@ json ToJson(const BandwidthPoint& point) {
   return object;
 }
 
+// "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
 json ToJson(const TimePoint& point) {
   json object = {{"seconds", point.seconds},
                  {"compute_seconds", point.compute_seconds},
@@ -287,8 +288,8 @@ void PutIdentity(const record::Record& record, json& object) {
 void PutPlacement(const Placement& placement, json& object) {
   for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
   if (placement.time) object["time"] = ToJson(*placement.time);
-  if (!placement.uncertain.empty()) object["limited_by"] = placement.uncertain;
   if (placement.bandwidth) object["bandwidth"] = ToJson(*placement.bandwidth);
+  if (!placement.uncertain.empty()) object["limited_by"] = placement.uncertain;
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
   if (!placement.asides.empty()) object["asides"] = placement.asides;
   PutUnlessEmpty(object, "advice", placement.advice);
@@ -429,7 +430,7 @@ const ClassicPoint* Binding(const Placement& placement) {
 }
 
 std::optional<RoofShare> RoofShareOf(const Placement& placement) {
-  if (const auto& bandwidth = placement.bandwidth) {
+  if (const auto& bandwidth = placement.bandwidth; bandwidth && !placement.time) {
     if (bandwidth->fraction) return RoofShare{*bandwidth->fraction, false};
     if (bandwidth->fraction_at_most) return RoofShare{*bandwidth->fraction_at_most, true};
   }

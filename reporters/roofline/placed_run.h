@@ -61,8 +61,8 @@ struct RoofShare {
   double value = 0;      // [1]
   bool at_most = false;  // an upper limit: the roof is not validated (TimePoint::slowdown_at_least)
 };
-// Returns the share at the binding classic point or, without one, 1 / slowdown; of a call of
-// unknown FLOPs, that of its bandwidth point. Returns nullopt if the call is not placed.
+// Returns the share at the binding classic point or, without one, 1 / slowdown. Returns nullopt if
+// the call is not placed.
 std::optional<RoofShare> RoofShareOf(const Placement& placement);
 
 // FLOP/s and FLOP/byte of one call, for tables.

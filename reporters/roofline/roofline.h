@@ -152,11 +152,11 @@ struct TimePoint {
 // time may have another cause, so `fraction` is no more than the share of this roof.
 struct BandwidthPoint {
   Level level = Level::kDram;
-  double bytes_per_second = 0;  // [byte/s] achieved
-  double roof = 0;              // [byte/s]
-  // [1] achieved / roof. If the roof is not validated, the second is set, an upper limit.
-  std::optional<double> fraction, fraction_at_most;
-  bool specified = false;  // the roof is specified, not measured
+  double bytes_per_second = 0;     // [byte/s] achieved
+  double roof = 0;                 // [byte/s]
+  std::optional<double> fraction;  // [1] achieved / roof; not set if the roof failed validation
+  std::optional<double> fraction_at_most;  // [1] set instead of `fraction` then
+  bool specified = false;                  // the roof is specified, not measured
   Provenance bytes_from = Provenance::kModelled;
 };
 

@@ -85,10 +85,9 @@ TEST(WriteTables, WithoutALevelThePercentageIsOfTheArithmeticRoof) {
   file.records[0].work.begin()->second.bytes.clear();
   const auto run = roofline::PlaceRun(file);
   EXPECT_TRUE(run.places[0].placement.classic.empty());
-  EXPECT_EQ(roofline::RoofShareText(roofline::RoofShareOf(run.places[0].placement), false),
-            "80.0 %");
-  EXPECT_EQ(roofline::RoofShareText(roofline::RoofShareOf(run.places[0].placement), true),
-            "~80.0 %");
+  const auto share = roofline::RoofShareOf(run.places[0].placement);
+  EXPECT_EQ(roofline::RoofShareText(share, false), "80.0 %");
+  EXPECT_EQ(roofline::RoofShareText(share, true), "~80.0 %");
 }
 
 TEST(WriteCaveats, IsALineForEachCeilingThatMakesPercentagesLimits) {
