@@ -91,15 +91,15 @@ struct RoofTimes {
   std::vector<std::string> above_remarks;  // those about `above` and about bytes refuted at caches
   bool specified = false;                  // at least one of the ceilings is specified
 
-  // Returns the term that binds. Needs `compute`.
-  const RoofTerm& Longest() const {
-    const RoofTerm* longest = &*compute;
-    for (const auto& [level, term] : memory) longest = &Longer(*longest, term);
-    return *longest;
+  // Returns the term that binds, or null without any.
+  const RoofTerm* Longest() const {
+    const RoofTerm* longest = compute ? &*compute : nullptr;
+    for (const auto& [level, term] : memory)
+      longest = longest == nullptr ? &term : &Longer(*longest, term);
+    return longest;
   }
   // Returns the longer of the compute term and the term of this level.
-  const RoofTerm& Longest(const RoofTerm& level) const { return Longer(*compute, level); }
-  const RoofTerm& Longest(Level level) const { return Longest(memory.at(level)); }
+  const RoofTerm& Longest(Level level) const { return Longer(*compute, memory.at(level)); }
 };
 
 // Adds a remark if the ISA's roof is below the machine's.
@@ -236,12 +236,12 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
 
 // Adds the level to RoofTimes::above, with a remark, if the call exceeds its roof. Returns whether
 // it does.
-bool AddAboveRoof(const LevelUse& use, const UsedCeiling& used, RoofTimes& times,
+bool AddAboveRoof(const LevelUse& use, const UsedCeiling& roof, RoofTimes& times,
                   std::vector<std::string>& remarks) {
   const auto wrong = WrongPartOf(use);
   if (!wrong) return false;
   auto& [term, part] = times.above[use.level];
-  term.Add(use.bytes / use.ceiling.per_second, used);
+  term.Add(use.bytes / use.ceiling.per_second, roof);
   part = *wrong;
   if (use.ceiling.IsSpecified()) times.specified = true;
   times.above_remarks.push_back(AboveRoofRemark(use, *wrong));
@@ -270,8 +270,14 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
       if (level != Level::kDram) times.above_remarks.push_back(reason->text);
       continue;
     }
-    if (AddAboveRoof({record, machine, *roof->ceiling, level, bytes, known_bytes.second, seconds},
-                     *roof, times, placement.remarks))
+    machine::Ceiling lower_limit;
+    if (roof->replaced) {
+      lower_limit.per_second = roof->ceiling->per_second;
+      lower_limit.status = machine::CeilingStatus::kNotValidated;
+    }
+    const auto& ceiling = roof->replaced ? lower_limit : *roof->ceiling;
+    if (AddAboveRoof({record, machine, ceiling, level, bytes, known_bytes.second, seconds}, *roof,
+                     times, placement.remarks))
       continue;
     times.memory[level].Add(bytes / roof->ceiling->per_second, *roof);
     times.specified = times.specified || roof->ceiling->IsSpecified();
@@ -289,15 +295,16 @@ void ReportNotValidated(const RoofTerm& term, const RoofTerm& longest, Placement
           fmt::format("the {} ceiling is not validated, but does not bind: {}", name, reason));
 }
 
-void ReportRoofs(const RoofTimes& times, Placement& placement) {
-  if (!times.compute) return;  // nothing is placed
-  if (times.specified)
+void ReportRoofs(const KnownWork& known, const RoofTimes& times, Placement& placement) {
+  const RoofTerm* longest = times.Longest();
+  if (longest == nullptr || (known.flops != nullptr && !times.compute))
+    return;  // nothing is placed
+  if (times.specified && times.compute)
     placement.remarks.emplace_back(
         "placed under roofs that are specified, not measured: nothing validates them; bound and "
         "percentages are only as accurate as they are");
-  const RoofTerm& longest = times.Longest();
-  ReportNotValidated(*times.compute, longest, placement);
-  for (const auto& [level, term] : times.memory) ReportNotValidated(term, longest, placement);
+  if (times.compute) ReportNotValidated(*times.compute, *longest, placement);
+  for (const auto& [level, term] : times.memory) ReportNotValidated(term, *longest, placement);
 }
 
 std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& times,
@@ -310,7 +317,7 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
   for (const auto& [level, memory] : terms) {
     ClassicPoint point;
     const auto& [bytes, bytes_from] = known.bytes.at(level);
-    const RoofTerm& longest = times.Longest(memory);
+    const RoofTerm& longest = Longer(*times.compute, memory);
     point.level = level;
     point.intensity = flops / bytes;
     point.flops_per_second = flops / timing.median;
@@ -335,12 +342,11 @@ std::optional<BandwidthPoint> PlaceBandwidth(const KnownWork& known, const RoofT
   for (const auto& [level, term] : times.memory) {
     if (term.seconds <= longest) continue;
     longest = term.seconds;
-    const auto& ceiling = *RoofOf(level, ceilings)->ceiling;
     const auto& [bytes, from] = known.bytes.at(level);
     point = BandwidthPoint{.level = level,
                            .bytes_per_second = bytes / seconds,
-                           .roof = ceiling.per_second,
-                           .specified = ceiling.IsSpecified(),
+                           .roof = bytes / term.seconds,
+                           .specified = ceilings.bytes.at(level).IsSpecified(),
                            .bytes_from = from};
     (term.AtMost() ? point->fraction_at_most : point->fraction) = term.seconds / seconds;
   }
@@ -382,7 +388,7 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
       point.bound_level.reset();
     }
   }
-  (times.Longest().AtMost() ? point.slowdown_at_least : point.slowdown) = seconds / roof_seconds;
+  (times.Longest()->AtMost() ? point.slowdown_at_least : point.slowdown) = seconds / roof_seconds;
   point.specified = times.specified;
   return point;
 }
@@ -405,7 +411,7 @@ RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, doub
                                                            placement);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, placement);
   placement.above_roof_remarks = times.above_remarks;
-  ReportRoofs(times, placement);
+  ReportRoofs(known, times, placement);
   return times;
 }
 
@@ -423,14 +429,14 @@ std::string_view Key(Bound bound) {
   return KeyIn(kBounds, bound);
 }
 
+std::optional<double> LeastSlowdown(const TimePoint& time) {
+  return time.slowdown ? time.slowdown : time.slowdown_at_least;
+}
+
 std::string_view Key(WrongPart part) {
   constexpr KeyRow<WrongPart> kParts[] = {
       {WrongPart::kRoof, "roof"}, {WrongPart::kBytes, "bytes"}, {WrongPart::kUnknown, "unknown"}};
   return KeyIn(kParts, part);
-}
-
-std::optional<double> LeastSlowdown(const TimePoint& time) {
-  return time.slowdown ? time.slowdown : time.slowdown_at_least;
 }
 
 std::optional<double> LaunchCost(const record::Record& record,

@@ -101,8 +101,7 @@ TEST_F(NotValidated, ACeilingThatDoesNotBindChangesNothing) {
     EXPECT_THAT(placed.uncertain, IsEmpty());
     EXPECT_THAT(placed.advice, StartsWith("10.0x slower"));
   }
-  EXPECT_DOUBLE_EQ(Found(fakes::Measured(1000, 10000, 1010)).time->slowdown_at_least.value(),
-                   1000.0 / 101);
+  EXPECT_DOUBLE_EQ(Found(fakes::Measured(1000, 10000, 1250)).time->slowdown_at_least.value(), 8);
 }
 
 TEST_F(NotValidated, TheSumOfPipesIsALimitIfOneOfThemIs) {
@@ -222,18 +221,30 @@ TEST_F(NotValidated, BytesAreRefutedByTwiceTheRate) {
   };
   EXPECT_DOUBLE_EQ(placed(6000).slowdown.value(), 5);  // L2 120 s: refuted
   Invalidate(ceilings.bytes[Level::kL2]);
-  EXPECT_TRUE(placed(6000).slowdown_at_least);  // at twice the rate 60 s
+  EXPECT_EQ(placed(6000).above_roof.at(Level::kL2), WrongPart::kUnknown);  // at twice the rate 60 s
+  EXPECT_THAT(placed(11000).above_roof, IsEmpty());
   EXPECT_DOUBLE_EQ(placed(11000).slowdown.value(), 5);
 }
 
-TEST_F(NotValidated, APointAboveTheRoofBlamesIt) {
+TEST_F(NotValidated, ARoofThatTheCallExceedsGivesNoLimit) {
   Invalidate(dram);
-  // 100 byte / 10 byte/s = 10 s at the roof, measured 8 s.
-  const auto placed = Found(fakes::Measured(8, 1, 100));
-  EXPECT_THAT(placed.remarks,
-              testing::Contains(AllOf(StartsWith("above the dram roof by 25 %: the ceiling, which "
-                                                 "is not validated, is too low"),
-                                      HasSubstr("--remeasure"))));
+  // 100 byte / 10 byte/s = 10 s at the roof, measured 8 s; compute 1 s.
+  const auto placed = Found(fakes::Measured(8, 100, 100));
+  EXPECT_EQ(placed.time->above_roof.at(Level::kDram), WrongPart::kRoof);
+  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 8) << "compute binds and is validated";
+  EXPECT_DOUBLE_EQ(PointOf(placed, Level::kDram)->fraction_at_most.value(), 1.25);
+}
+
+TEST_F(NotValidated, ABandwidthWithoutFlopsHasALimitToo) {
+  record::Record record = fakes::Measured(1000, 100, 1000);  // DRAM 100 s
+  record.work[Provenance::kModelled].flops.clear();
+  EXPECT_DOUBLE_EQ(Place(record, &machine).bandwidth->fraction.value(), 0.1);
+  Invalidate(dram);
+  const auto placed = Place(record, &machine);
+  EXPECT_FALSE(placed.bandwidth->fraction);
+  EXPECT_DOUBLE_EQ(placed.bandwidth->fraction_at_most.value(), 0.1);
+  EXPECT_EQ(RoofShareText(RoofShareOf(placed), false), "<= 10.0 %");
+  EXPECT_EQ(placed.uncertain, (Reasons{{"dram", "too noisy"}}));
 }
 
 TEST_F(NotValidated, NearItsRoofACallIsNotToldToMakeDoWithIt) {

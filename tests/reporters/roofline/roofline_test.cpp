@@ -282,7 +282,9 @@ TEST(Place, UsesTheBestRowThatTheIsaAllows) {
   EXPECT_EQ(judged("loops; isa avx2").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   flops["fp32.vector.avx2"].status = machine::CeilingStatus::kNotValidated;
-  EXPECT_FALSE(judged("jit:avx2", "avx2").time->slowdown.has_value());
+  record.work[Provenance::kModelled].bytes[Level::kDram] = 10;  // compute binds
+  EXPECT_TRUE(judged("jit:avx2", "avx2").time->slowdown_at_least);
+  EXPECT_TRUE(judged("jit:avx512_core", "avx512_core").time->slowdown);
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }
 
