@@ -119,7 +119,7 @@ void CompleteForeign(std::string_view name, const Entry& entry, Record& record) 
 // Returns whether two entries of a file without "run_type" are statistics of one benchmark: these
 // follow each other and have the same number of iterations.
 bool AreStatistics(const Entry& mean, const Entry& next) {
-  return mean.iterations == next.iterations && mean.time_unit == next.time_unit;
+  return mean.iterations == next.iterations;
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
     return read;
   }
   ReadTimes(at, entry);
-  entry.iterations = FiniteNumber(at, "iterations").value_or(0);
+  if (at.Find("iterations")) entry.iterations = FiniteNumber(at, "iterations").value_or(0);
   ReadCounters(at, entry);
   return read;
 }

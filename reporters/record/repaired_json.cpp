@@ -1,5 +1,6 @@
 // RepairedJson (google_benchmark.h).
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string>
 
@@ -18,9 +19,11 @@ bool IsOfValue(char c) {
 // Returns whether a word stands for NaN or infinity: "NaN", "-nan", "Infinity", "inf", and
 // Microsoft's old "1.#QNAN", "-1.#IND" and "nan(ind)".
 bool IsNotFinite(std::string_view word) {
-  if (text::IsNoValue(word)) return true;
   if (word.starts_with('-')) word.remove_prefix(1);
-  return word.starts_with("1.#") || word.starts_with("nan(");
+  const bool begins =
+      std::ranges::any_of(std::array{"nan", "NaN", "NAN", "inf", "Inf", "INF", "1.#"},
+                          [&](const char* one) { return word.starts_with(one); });
+  return begins && text::IsNoValue(word);
 }
 
 // Appends the string that begins at `at` (a quote), and returns the offset behind it.

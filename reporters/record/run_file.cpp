@@ -92,7 +92,7 @@ class RunFileReader {
   void Take(std::string_view key, const JsonPlace& place, std::string_view text) {
     auto element = elements_.parse(text.data(), text.size(), false);
     std::optional<std::string> repaired;
-    if (element.error() && (repaired = RepairedJson(text))) {
+    if (element.error() && key == "benchmarks" && (repaired = RepairedJson(text))) {
       text = *repaired;
       element = elements_.parse(*repaired);
     }

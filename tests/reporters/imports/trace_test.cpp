@@ -123,10 +123,8 @@ TEST(ImportTrace, ReadsBareArraysAlsoIfTheyAreCutOff) {
   const std::string array =
       R"([{"name": "add", "ph": "X", "ts": "1.5", "dur": 4, "tid": 1, "pid": "CPU functions", "args": {}},
           {"name": "conv_kernel_time", "cat": "Node", "ph": "X", "ts": 9, "dur": 3, "tid": 1, "pid": 7})";
-  for (const auto& text : {
-    array + "]", array,
-        array + ", {" name ": " x "}) {
-            ASSERT_TRUE(LooksLikeTrace(text));
+  for (const auto& text : {array + "]", array, array + R"(, {"name": "x)"}) {
+    ASSERT_TRUE(LooksLikeTrace(text));
     const auto imported = ImportTrace(text, "t.json");
     ASSERT_EQ(imported.records.size(), 2U) << text;
     EXPECT_NEAR(imported.records[0].repetitions.at(0).seconds, 4e-6, 1e-12);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
+#include "reporters/record/google_benchmark.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
@@ -351,7 +352,8 @@ TEST(ReadRunFile, AcceptsOnlyWhatAnotherParserAccepts) {
     const auto refusal = fakes::RefusalOf([&] { ParseRunFile(mutant, "run.json", warnings); });
     if (refusal != "accepted" || !warnings.str().empty()) continue;
     ++accepted;
-    ASSERT_TRUE(nlohmann::json::accept(mutant)) << mutant;
+    // Bytes that are not UTF-8 are accepted in Google Benchmark's entries.
+    ASSERT_TRUE(nlohmann::json::accept(RepairedJson(mutant).value_or(mutant))) << mutant;
   }
   EXPECT_GT(accepted, 1000);
 }
