@@ -115,6 +115,14 @@ std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
                         (text.implementation.find("amx") != std::string::npos ||
                          text.implementation.find("bf16") != std::string::npos);
   if (narrowed) return "bf16";
+  if (type || !text.engine.empty()) return type;
+  // MKL-DNN 0.x prints no types, but its implementations of narrower types are named after them.
+  const bool named = std::ranges::any_of(
+      std::initializer_list<std::string_view>{"int8", "s8", "u8", "bf16"},
+      [&](std::string_view word) { return text.implementation.find(word) != std::string::npos; });
+  const bool typed = std::ranges::any_of(
+      primitive.tensors, [](const verbose::Tensor& tensor) { return !tensor.type.empty(); });
+  if (!named && !typed) return "f32";
   return type;
 }
 
