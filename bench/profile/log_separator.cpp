@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <iterator>
 #include <optional>
 
 #include "counters/base/error.h"
+#include "reporters/text/numbers.h"
 
 namespace dlroof::profile {
 namespace {
@@ -241,11 +240,8 @@ namespace {
 constexpr std::size_t kLongestLine = 4096;
 
 std::optional<double> NumberOf(std::string_view text) {
-  double value = 0;
   if (text.starts_with('+')) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+  return text::PlainNumber(text);
 }
 
 }  // namespace

@@ -116,6 +116,15 @@ std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
                         (text.implementation.find("amx") != std::string::npos ||
                          text.implementation.find("bf16") != std::string::npos);
   if (narrowed) return "bf16";
+  if (type || !text.engine.empty()) return type;
+  // MKL-DNN 0.x prints no types, but its implementations of narrower types are named after them.
+  const bool named = std::ranges::any_of(
+      std::initializer_list<std::string_view>{"int8", "s8", "u8", "bf16"},
+      [&](std::string_view word) { return text.implementation.find(word) != std::string::npos; });
+  const bool typed = std::ranges::any_of(primitive.tensors, [](const verbose::Tensor& tensor) {
+    return !tensor.type.empty() && tensor.type != "undef";
+  });
+  if (!named && !typed) return "f32";
   return type;
 }
 
@@ -209,8 +218,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
         log_path, log.lines.all);
   if (text.back() != '\n' && log.lines.used > 0)
     warnings << fmt::format(
-        "dlroof: {}: the last line has no line end; if the log is cut off, its time is too\n",
-        log_path);
+        "dlroof: {}: the last line has no line end: the log may be cut off there\n", log_path);
   auto summary = programs::SummarizeProgram(log, facts.steps);
   summary.log = log_path;
   summary.command = facts.command.value_or("");

@@ -85,9 +85,9 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
 }
 
 void AddCutLine(std::string_view text, const std::string& where, Imported& imported) {
-  if (!text.empty() && text.back() != '\n' && text.back() != '"')
-    imported.remarks.push_back(
-        where + ": the last line has no line end; if the file is cut off, its last number is too");
+  if (!text.empty() && text.back() != '\n')
+    imported.remarks.push_back(where +
+                               ": the last line has no line end: the file may be cut off there");
 }
 
 record::RunFile ImportedRun(std::vector<record::Record> records,

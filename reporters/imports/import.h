@@ -111,8 +111,8 @@ bool IsRunTime(double seconds);
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
                        Imported& imported);
 
-// Adds a remark if the last line of a text of lines has no line end, unless a quote closes it: a
-// number that is cut off there cannot be told from a whole one.
+// Adds a remark if the last line of a text of lines has no line end: a number that is cut off there
+// cannot be told from a whole one.
 void AddCutLine(std::string_view text, const std::string& where, Imported& imported);
 
 }  // namespace dlroof::imports

@@ -43,6 +43,7 @@ std::size_t Below(Random& random, std::size_t n) { return random() % n; }
 Outcome OutcomeOf(const Imported& imported) {
   Outcome outcome{.remarks = {imported.remarks.begin(), imported.remarks.end()}};
   for (const auto& record : imported.records) {
+    if (record.repetitions.empty()) outcome.remarks.insert(record.reason);
     auto& seconds = outcome.numbers[record.name + " s"];
     for (const auto& repetition : record.repetitions) seconds.push_back(repetition.seconds);
     std::ranges::sort(seconds);
@@ -276,7 +277,8 @@ bool AreEqual(const std::vector<double>& a, const std::vector<double>& b) {
 std::string Difference(const Numbers& original, const Numbers& variant, bool loses) {
   for (const auto& [name, values] : variant) {
     const auto found = original.find(name);
-    if (found == original.end() || !AreEqual(found->second, values)) return name;
+    const bool lost = loses && values.empty();
+    if (!lost && (found == original.end() || !AreEqual(found->second, values))) return name;
   }
   for (const auto& [name, values] : original)
     if (!loses && !variant.contains(name)) return name + " is missing";
