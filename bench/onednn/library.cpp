@@ -5,6 +5,7 @@
 #include <array>
 
 #include "bench/library_files/library_file.h"
+#include "bench/library_rules/onednn_blocking.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::onednn {
@@ -90,6 +91,11 @@ void RequireThreads(int threads) {
   const int cpus = static_cast<int>(cpu::ThisCpu().allowed.size());
   if (const auto reason = ThreadsRefusal(LoadedThreading(), threads, cpus))
     throw Unsupported(reason->text);
+}
+
+std::optional<Reason> LoadedNotModelledReason() {
+  const auto* version = dnnl::version();
+  return library_rules::NotModelledReason(version->major, version->minor);
 }
 
 std::string Version() {

@@ -21,7 +21,6 @@
 #include <utility>
 
 #include "bench/library_rules/library_rules.h"
-#include "bench/library_rules/onednn_blocking.h"
 #include "bench/onednn/library.h"
 #include "counters/cpu/clocks.h"
 #include "counters/instructions/instruction_count.h"
@@ -184,8 +183,7 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation) {
 }
 
 caches::LevelModel OfThisVersion(caches::LevelModel model) {
-  const auto* version = dnnl::version();
-  auto reason = library_rules::NotModelledReason(version->major, version->minor);
+  auto reason = LoadedNotModelledReason();
   if (!reason) return model;
   return {.reason = std::move(reason)};
 }
