@@ -62,6 +62,7 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
                   "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks "
                   "until each verdict is certain; the exit code is that of dlroof compare")
       ->expected(2)
+      ->allow_extra_args(false)  // otherwise the option swallows a "--" that follows it
       ->excludes(bench);
   command
       .add_option(
@@ -70,6 +71,7 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
           "interleaved as with --ab; also names the implementations and memory layouts that "
           "they choose differently")
       ->expected(2)
+      ->allow_extra_args(false)
       ->excludes("--ab");
   command
       .add_option("-o,--output", request.outputs,

@@ -39,8 +39,7 @@ std::string TextOr(const std::map<std::string, std::string>& texts, const std::s
 
 }  // namespace
 
-const std::map<std::string, std::string> kLogOfCreations = {{"ONEDNN_VERBOSE", "profile_create"},
-                                                            {"DNNL_VERBOSE", "profile_create"}};
+const std::map<std::string, std::string> kLogOfCreations = {{"ONEDNN_VERBOSE", "profile_create"}};
 
 std::optional<PrimitiveChoice> ChoiceIn(std::string_view log) {
   const auto read = verbose::ReadVerboseLog(AsExecutions(log));

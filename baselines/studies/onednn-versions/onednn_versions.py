@@ -23,11 +23,11 @@ def read(path):
         return json.load(file)
 
 
-def compare(arguments, libraries, suite, stem):
+def compare(arguments, libraries, suite, stem, budget):
     """Returns the rows of one interleaved comparison, and the libraries."""
     files = [os.path.join(arguments.folder, f"{stem}.{side}.json") for side in ("old", "new")]
     if not all(map(os.path.exists, files)):
-        flags = ["--ab-library", *libraries, "-o", files[0], "-o", files[1], "--budget", str(arguments.budget)]
+        flags = ["--ab-library", *libraries, "-o", files[0], "-o", files[1], "--budget", str(budget)]
         command = [arguments.dlroof, "run", *flags, "--", f"--dlroof_suite={os.path.join(HERE, suite)}", "--dlroof_machine=none"]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if done.returncode not in (0, 1, 3):
@@ -44,10 +44,10 @@ def compare(arguments, libraries, suite, stem):
 
 def measure(arguments):
     os.makedirs(arguments.folder, exist_ok=True)
-    rows, libraries = compare(arguments, [arguments.old, arguments.new], "names.txt", "versions")
+    rows, libraries = compare(arguments, [arguments.old, arguments.new], "names.txt", "versions", arguments.budget)
     same = []
     for i in range(arguments.rounds):
-        same += compare(arguments, [arguments.old, arguments.old], "same.txt", f"same-{i:02}")[0]
+        same += compare(arguments, [arguments.old, arguments.old], "same.txt", f"same-{i:02}", arguments.same_budget)[0]
     study = {"machine": arguments.machine, "old": libraries[0], "new": libraries[1], "benchmarks": rows, "same_file": same}
     with open(arguments.output, "w", encoding="utf-8") as file:
         json.dump(study, file, indent=1)
@@ -87,7 +87,8 @@ def main():
     parser.add_argument("--old", help="the older version's libdnnl.so.3")
     parser.add_argument("--new", help="the newer one's")
     parser.add_argument("--rounds", type=int, default=20, help="comparisons of OLD with itself (default 20)")
-    parser.add_argument("--budget", type=float, default=300, help="[s] of one comparison (default 300)")
+    parser.add_argument("--budget", type=float, default=260, help="[s] of the comparison of OLD with NEW (default 260)")
+    parser.add_argument("--same-budget", type=float, default=13, help="[s] of each comparison of OLD with itself (default 13)")
     parser.add_argument("--machine", default="this machine", help="its name in the table")
     parser.add_argument("--folder", default="runs", help="where the run files are written, or are already")
     parser.add_argument("-o", "--output", help="the study's file")
