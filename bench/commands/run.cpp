@@ -32,7 +32,8 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
   if (!flags.builds.empty()) request.programs = flags.builds;
   if (!flags.libraries.empty()) request.programs = {bench, bench};
   for (const auto& library : flags.libraries) {
-    if (!std::filesystem::exists(library)) throw BadInput("--ab-library: {}: no such file", library);
+    if (!std::filesystem::exists(library))
+      throw BadInput("--ab-library: {}: no such file", library);
     request.libraries.push_back(std::filesystem::absolute(library).string());
   }
   if (request.outputs.empty())

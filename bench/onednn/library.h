@@ -29,8 +29,8 @@ Threading LoadedThreading();
 // Throws Unsupported if the library that this process uses cannot use `threads` threads.
 void RequireThreads(int threads);
 
-// Returns why what this program assumes about the loops of 3.2 is not assumed of the loaded version;
-// nothing for 3.2.
+// Returns why what this program assumes about the loops of 3.2 is not assumed of the loaded
+// version; nothing for 3.2.
 std::optional<Reason> LoadedNotModelledReason();
 
 // Returns the loaded library's version: "3.2.0 (commit ...)".
