@@ -16,6 +16,7 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
+#include "bench/library_files/library_file.h"
 #include "bench/runner/process_limits.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine_file/machine_cache.h"
@@ -171,6 +172,12 @@ void ReportEnergy(const cpu::Cpu& cpu) {
 
 void ReportLibraries() {
   for (const auto& library : workload::AllLibraries()) Line(library.name, library.description());
+  for (const auto& [name, file, facts] : library_files::LoadedLibraries())
+    Line("", fmt::format("{}: {}", file,
+                         facts.threads_controlled
+                             ? "its threads are set and pinned"
+                             : "it runs on its own threads: their number cannot be set, and they "
+                               "are not pinned"));
   if (workload::AllLibraries().empty())
     Line("onednn",
          "not in this build: it has only the benchmarks of the reference loops (ci/run.sh installs "
@@ -222,7 +229,14 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
       program.add_subcommand("doctor", "show what can be measured on this machine, and why not");
   const auto quick = std::make_shared<bool>(false);
   command->add_flag("--quick", *quick, "observe the clocks for 0.1 s instead of 3 s");
-  command->callback([quick] {
+  const auto onednn = std::make_shared<std::string>();
+  command
+      ->add_option("--onednn", *onednn,
+                   "look at this file of oneDNN, any libdnnl.so.3 from 3.2 on, instead of the one "
+                   "that dlroof was built with")
+      ->type_name("FILE");
+  command->callback([quick, onednn] {
+    if (!onednn->empty()) library_files::UseLibraryFile("onednn", *onednn, "doctor: --onednn");
     const auto durations = *quick ? Durations{.freezes = 0.05, .core = 0.05} : Durations{};
     Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
     const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());

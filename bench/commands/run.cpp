@@ -1,6 +1,7 @@
 // dlroof run: supervises runs of dlroof_bench, or compares two builds of it interleaved.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -15,7 +16,8 @@ namespace {
 
 struct RunFlags {
   std::optional<std::string> bench;
-  std::vector<std::string> builds;  // BASE and NEW
+  std::vector<std::string> builds;     // BASE and NEW
+  std::vector<std::string> libraries;  // OLD and NEW
   std::string order = "random";
   std::optional<std::string> map;
   std::optional<std::string> min_effect;  // "2%" or "0.02"
@@ -24,14 +26,22 @@ struct RunFlags {
 
 supervise::RunRequest RequestFrom(const RunFlags& flags) {
   supervise::RunRequest request = flags.request;
-  const bool two = !flags.builds.empty();
-  request.programs =
-      two ? flags.builds : std::vector<std::string>{supervise::BenchProgram(flags.bench)};
+  const bool two = !flags.builds.empty() || !flags.libraries.empty();
+  const auto bench = supervise::BenchProgram(flags.bench);
+  request.programs = {bench};
+  if (!flags.builds.empty()) request.programs = flags.builds;
+  if (!flags.libraries.empty()) request.programs = {bench, bench};
+  for (const auto& library : flags.libraries) {
+    if (!std::filesystem::exists(library))
+      throw BadInput("--ab-library: {}: no such file", library);
+    request.libraries.push_back(std::filesystem::absolute(library).string());
+  }
   if (request.outputs.empty())
     request.outputs = two ? std::vector<std::string>{"old.json", "new.json"}
                           : std::vector<std::string>{"run.json"};
   if (request.outputs.size() != request.programs.size())
-    throw BadInput(two ? "run: expected -o twice with --ab, for the run files of BASE and NEW"
+    throw BadInput(two ? "run: expected -o twice with --ab and --ab-library, for the run files of "
+                         "BASE and NEW"
                        : "run: expected -o once, for the run file");
   if (two && request.outputs.front() == request.outputs.back())
     throw BadInput(request.outputs.front() + ": expected two different run files");
@@ -53,11 +63,21 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
                   "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks "
                   "until each verdict is certain; the exit code is that of dlroof compare")
       ->expected(2)
+      ->allow_extra_args(false)  // otherwise the option swallows a "--" that follows it
       ->excludes(bench);
   command
+      .add_option(
+          "--ab-library", flags.libraries,
+          "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure "
+          "interleaved as with --ab; also names the implementations and memory layouts that "
+          "they choose differently")
+      ->expected(2)
+      ->allow_extra_args(false)
+      ->excludes("--ab");
+  command
       .add_option("-o,--output", request.outputs,
-                  "run file to write (default run.json); with --ab twice (default old.json and "
-                  "new.json). Until all is done, a journal is beside the last one")
+                  "run file to write (default run.json); with --ab and --ab-library twice (default "
+                  "old.json and new.json). Until all is done, a journal is beside the last one")
       ->allow_extra_args(false);
   command.add_flag("--resume", request.resume,
                    "continue a run that an interrupt, a kill or --budget ended");
@@ -97,7 +117,8 @@ void AddRunCommand(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("run",
                                          "run dlroof_bench with one process per benchmark and a "
                                          "journal to resume from; or compare two "
-                                         "builds interleaved (--ab)");
+                                         "builds (--ab) or two versions of oneDNN (--ab-library) "
+                                         "interleaved");
   AddFileOptions(*command, *flags);
   AddTimeOptions(*command, *flags);
   command->callback([flags, &exit_code] {

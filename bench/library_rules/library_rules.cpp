@@ -90,7 +90,8 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation,
   if (type == "f64") return "fp64.vector";
   if (type == "f32") return "fp32.vector";
   if (type == "bf16") return amx ? "bf16.matrix" : HasBf16Dot(isa) ? "bf16.vector" : "fp32.vector";
-  if (type == "f16") return Has(isa, "amx_fp16") ? "fp16.matrix" : "fp32.vector";
+  if (type == "f16")
+    return Has(isa, "amx_fp16") || Has(isa, "amx_2") ? "fp16.matrix" : "fp32.vector";
   if (type == "int8" || type.starts_with("u8") || type.starts_with("s8"))
     return amx ? "int8.matrix" : "int8.vector";
   throw std::logic_error(fmt::format("no pipe for type {}", type));

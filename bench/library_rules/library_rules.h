@@ -54,7 +54,7 @@ void RequireTf32(std::string_view type, const char* override_value);
 // source, weights and destination ("s8s8f32"). `implementation` is the library's name of the
 // implementation ("brgconv:avx512_core_amx_bf16", "ref"). If that contains no ISA, `effective_isa`
 // ("avx512_core_vnni") decides. bf16 is "bf16.matrix" on AMX, "bf16.vector" on CPUs with vdpbf16ps,
-// otherwise "fp32.vector". f16 is "fp16.matrix" on AMX-FP16, otherwise "fp32.vector", because
+// otherwise "fp32.vector". f16 is "fp16.matrix" on AMX-FP16 and AMX 2, else "fp32.vector", because
 // oneDNN converts f16 to f32 before it multiplies. Throws std::logic_error for an unknown type.
 std::string MatrixPipe(std::string_view type, std::string_view implementation,
                        std::string_view effective_isa);

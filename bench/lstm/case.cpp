@@ -365,8 +365,9 @@ LstmDirection ParseDirection(const workload::BenchmarkName& name) {
                  name.direction);
 }
 
-// Returns whether all names contain AMX. For an f32 LSTM this means that all kernels multiply bf16
-// tiles, because AMX has no f32 product.
+// Returns whether all names contain AMX ("brgemm:avx512_core_amx", since oneDNN 3.13
+// "brgemm:avx10_1_512_amx"). For an f32 LSTM this means that all kernels multiply bf16 tiles,
+// because AMX has no f32 product.
 bool AllOnAmx(std::string_view implementation) {
   constexpr std::string_view kJoint = " + ";
   for (size_t begin = 0; begin != std::string_view::npos;) {

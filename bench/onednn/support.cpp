@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "bench/library_rules/library_rules.h"
-#include "bench/library_rules/onednn_blocking.h"
+#include "bench/onednn/library.h"
 #include "counters/cpu/clocks.h"
 #include "counters/instructions/instruction_count.h"
 
@@ -44,7 +44,9 @@ constexpr std::array<std::pair<std::string_view, dnnl::fpmath_mode>, 4> kFpmathM
      {"tf32", dnnl::fpmath_mode::tf32},
      {"any", dnnl::fpmath_mode::any}}};
 
-constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 11> kIsas = {
+// The last two are newer than oneDNN 3.2's headers, and have these numbers since 3.9. From 3.5 on
+// avx10_1_512 is another name of avx512_core_fp16, and so with AMX: the numbers are the same.
+constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 13> kIsas = {
     {{dnnl::cpu_isa::sse41, "sse41"},
      {dnnl::cpu_isa::avx, "avx"},
      {dnnl::cpu_isa::avx2, "avx2"},
@@ -55,7 +57,9 @@ constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 11> kIsas = {
      {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
      {dnnl::cpu_isa::avx512_core_fp16, "avx512_core_fp16"},
      {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"},
-     {dnnl::cpu_isa::avx512_core_amx_fp16, "avx512_core_amx_fp16"}}};
+     {dnnl::cpu_isa::avx512_core_amx_fp16, "avx512_core_amx_fp16"},
+     {static_cast<dnnl::cpu_isa>(0x201ff), "avx10_2_512"},
+     {static_cast<dnnl::cpu_isa>(0x22fff), "avx10_2_512_amx_2"}}};
 
 int64_t Elements(const memory::dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
@@ -90,8 +94,10 @@ void Fill(memory& target, int byte) {
 
 // Pins OpenMP's threads. They stay pinned, because OpenMP reuses them. A primitive on fewer threads
 // than it was made for computes a wrong result: OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS=0, which
-// allow that, are overridden, and any other cause is an error.
+// allow that, are overridden, and any other cause is an error. Pins none for a library that has
+// other threads: TBB and SYCL would use no other CPU than those of the calling thread.
 void Pin(const std::vector<int>& cpus) {
+  if (LoadedThreading() != Threading::kOpenMp) return;
   omp_set_dynamic(0);
   omp_set_max_active_levels(std::max(1, omp_get_max_active_levels()));
   omp_set_num_threads(static_cast<int>(cpus.size()));
@@ -111,14 +117,18 @@ void Pin(const std::vector<int>& cpus) {
 }
 
 void OnThreads(const std::function<void(int)>& visit) {
+  if (LoadedThreading() != Threading::kOpenMp) return visit(0);
 #pragma omp parallel
   visit(omp_get_thread_num());
 }
 
-[[maybe_unused]] const bool support_registered = workload::RegisterLibrary(
-    {"onednn",
-     [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }, Pin,
-     OnThreads, SetThreads});
+[[maybe_unused]] const bool support_registered =
+    workload::RegisterLibrary({"onednn",
+                               [] {
+                                 return fmt::format("oneDNN {}, {}, may use {}", Version(),
+                                                    NameOf(LoadedThreading()), EffectiveIsa());
+                               },
+                               Pin, OnThreads, SetThreads});
 
 }  // namespace
 
@@ -178,24 +188,20 @@ std::string EffectiveIsa() {
   return fmt::format("isa_{:#x}", static_cast<int>(isa));
 }
 
-std::string Version() {
-  const auto* version = dnnl::version();
-  return fmt::format("{}.{}.{} (commit {})", version->major, version->minor, version->patch,
-                     version->hash);
-}
-
 std::string MatrixPipe(std::string_view type, std::string_view implementation) {
   return dlroof::library_rules::MatrixPipe(type, implementation, EffectiveIsa());
 }
 
 caches::LevelModel OfThisVersion(caches::LevelModel model) {
-  const auto* version = dnnl::version();
-  auto reason = library_rules::NotModelledReason(version->major, version->minor);
+  auto reason = LoadedNotModelledReason();
   if (!reason) return model;
   return {.reason = std::move(reason)};
 }
 
-void SetThreads(int threads) { omp_set_num_threads(threads); }
+void SetThreads(int threads) {
+  RequireThreads(threads);
+  omp_set_num_threads(threads);
+}
 
 memory::desc PlainDesc(const memory::dims& dims, memory::data_type type) {
   memory::dims strides(dims.size(), 1);
@@ -268,7 +274,7 @@ using Type = dnnl::memory::data_type;
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { SetThreads(1); }
-  ~OneThread() { SetThreads(before_); }
+  ~OneThread() { omp_set_num_threads(before_); }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;
 

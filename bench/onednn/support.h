@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bench/onednn/library.h"
 #include "bench/workload/workload.h"
 #include "counters/cpu/budget.h"
 
@@ -42,8 +43,6 @@ std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, dnnl::
 // Returns the highest ISA that the library may use on this CPU, limited by ONEDNN_MAX_CPU_ISA:
 // "avx512_core_vnni", or the number of an ISA that is newer than this source, "isa_0x3fef".
 std::string EffectiveIsa();
-// Returns the loaded library's version: "3.2.0 (commit ...)".
-std::string Version();
 
 // Returns the pipe of matrix work of `type` on this CPU (library_rules::MatrixPipe).
 std::string MatrixPipe(std::string_view type, std::string_view implementation);
@@ -52,7 +51,8 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation);
 // otherwise a model without loops, with a reason.
 caches::LevelModel OfThisVersion(caches::LevelModel model);
 
-// Sets the number of threads of primitives that are created from now on.
+// Sets the number of threads of primitives that are created from now on. Throws Unsupported if the
+// loaded library has its own number of threads, and that is another one (library.h).
 void SetThreads(int threads);
 
 // Returns the row-major descriptor of these dimensions (1 to 6 of them).

@@ -212,6 +212,10 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
                  "measure two of the stored ceilings again first (about 1 s); if they changed, "
                  "measure all ceilings again (default true)");
   AddSuiteOptions(app, flags);
+  app.add_option("--dlroof_onednn", flags.onednn,
+                 "file of the oneDNN to measure, any libdnnl.so.3 from 3.2 on (default: the one "
+                 "that this program was built with)")
+      ->type_name("FILE");
   app.add_option("--dlroof_threads", flags.threads,
                  "threads per benchmark (default: all CPUs that the process may use)")
       ->check(CLI::Range(1, 4096));

@@ -26,7 +26,9 @@ inline constexpr std::string_view kEveryAlgorithm = "all";
 struct BenchFlags {
   // Machine files or known GPUs. Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
-  std::string device = "auto";      // see ParseDevice
+  std::string device = "auto";  // see ParseDevice
+  std::optional<std::string>
+      onednn;  // oneDNN's file, if not the one that this program was built with
   std::vector<std::string> suites;  // see SelectSuites
   suites::SuiteChoices choices;
   std::optional<int> threads;  // if not one per CPU that this process may use

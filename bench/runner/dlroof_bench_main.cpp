@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "bench/gpu_loader/loader.h"
+#include "bench/library_files/library_file.h"
 #include "bench/runner/algorithm_trials.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/explain_pass.h"
@@ -225,6 +226,18 @@ workload::RunSettings Settings(const BenchFlags& flags) {
   return settings;
 }
 
+// Adds the files of the libraries, and takes back that threads are pinned if those of a library are
+// its own.
+void AddLoadedLibraries(nlohmann::json& context) {
+  for (const auto& [name, file, facts] : library_files::LoadedLibraries()) {
+    context["loaded"][name] = {{"file", file},
+                               {"version", facts.version},
+                               {"commit", facts.commit},
+                               {"threading", facts.threading}};
+    if (!facts.threads_controlled) context.erase("pinned_cpus");
+  }
+}
+
 nlohmann::json Context(const std::string& command, const BenchFlags& flags,
                        const workload::RunSettings& settings,
                        const std::vector<suites::Suite>& suites, const Devices& devices) {
@@ -238,6 +251,7 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
   context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.reason->text;
   if (auto described = suites::SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
+  AddLoadedLibraries(context);
   return context;
 }
 
@@ -399,6 +413,7 @@ int Run(std::vector<std::string> args) {
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, pointers.data());  // stores the address of the program's name
   RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
+  if (flags.onednn) library_files::UseLibraryFile("onednn", *flags.onednn, "--dlroof_onednn");
   if (flags.explain) ExpectRegions();
   if (ListedSuites(flags)) return 0;
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);

@@ -34,6 +34,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kLibraryFlag = "dlroof_onednn";
+
 // Returns whether so many repetitions are noisy that the time is only an estimate.
 bool WasNoisy(const Part& part) {
   return !part.failure && part.record.status == record::Status::kOk &&
@@ -180,6 +182,8 @@ std::vector<std::string> SettingsText(const RunRequest& request) {
   std::vector<std::string> texts = {request.random_order ? "random order" : "order of the file"};
   if (request.programs.size() < 2) return texts;
   texts.push_back(fmt::format("minimum effect {}", request.min_effect));
+  for (const auto& library : request.libraries)
+    texts.push_back(fmt::format("{} ({})", library, BuildOf(library)));
   for (const auto& [base, contender] : request.names) texts.push_back(base + " -> " + contender);
   return texts;
 }
@@ -197,12 +201,19 @@ std::string Joined(const std::vector<std::string>& texts) {
 
 std::string JournalPath(const RunRequest& request) { return request.outputs.back() + ".journal"; }
 
-std::string CommandOf(const std::vector<std::string>& programs,
-                      const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {"dlroof", "run", programs.size() == 1 ? "--bench" : "--ab"};
-  command.insert(command.end(), programs.begin(), programs.end());
-  command.emplace_back("--");
-  command.insert(command.end(), arguments.begin(), arguments.end());
+std::string CommandOf(const RunRequest& request) {
+  std::vector<std::string> command = {"dlroof", "run"};
+  const auto add = [&](const char* flag, const std::vector<std::string>& values) {
+    command.emplace_back(flag);
+    command.insert(command.end(), values.begin(), values.end());
+  };
+  if (!request.libraries.empty()) {
+    add("--bench", {request.programs.front()});
+    add("--ab-library", request.libraries);
+  } else {
+    add(request.programs.size() == 1 ? "--bench" : "--ab", request.programs);
+  }
+  add("--", request.arguments);
   return runner::CommandLine(command);
 }
 
@@ -220,8 +231,7 @@ bool IsFinished(const RunRequest& request) {
   std::ostringstream warnings;
   const auto context =
       record::ReadRunFile(output, warnings).context.value("dlroof", json::object());
-  return context.contains("supervised") &&
-         context.value("command", "") == CommandOf(request.programs, request.arguments);
+  return context.contains("supervised") && context.value("command", "") == CommandOf(request);
 }
 
 OpenRun::OpenRun(const RunRequest& request, std::ostream& log)
@@ -250,20 +260,22 @@ OpenRun::OpenRun(const RunRequest& request, std::ostream& log)
 
 void OpenRun::Begin() {
   CheckArguments(request_.arguments);
+  if (!request_.libraries.empty() && FlagValue(request_.arguments, kLibraryFlag))
+    throw BadInput("--{}: --ab-library names the libraries", kLibraryFlag);
   header_.programs = request_.programs;
   for (const auto& program : request_.programs) header_.builds.push_back(BuildOf(program));
   header_.arguments = request_.arguments;
   header_.settings = SettingsText(request_);
   header_.seed = request_.seed.value_or(DrawSeed());
   header_.id = fmt::format("{:016x}", DrawSeed());
-  const auto contender = ListBenchmarks(request_.programs.back(), request_.arguments, folder_);
+  const auto last = request_.programs.size() - 1;
+  const auto contender = ListBenchmarks(request_.programs.back(), ArgumentsOf(last), folder_);
   if (request_.programs.size() == 1) {
     for (const auto& listed : contender) header_.benchmarks.push_back({std::nullopt, listed});
   } else {
     std::size_t unpaired = 0;
-    header_.benchmarks =
-        Paired(ListBenchmarks(request_.programs.front(), request_.arguments, folder_), contender,
-               request_.names, unpaired);
+    header_.benchmarks = Paired(ListBenchmarks(request_.programs.front(), ArgumentsOf(0), folder_),
+                                contender, request_.names, unpaired);
     if (header_.benchmarks.empty())
       throw BadInput("{} and {} have no benchmark in common", request_.programs.front(),
                      request_.programs.back());
@@ -317,9 +329,16 @@ void OpenRun::FindCeilings() {
   WriteFile(*machine_file_, JsonText(machine));
 }
 
+std::vector<std::string> OpenRun::ArgumentsOf(std::size_t side) const {
+  auto arguments = request_.arguments;
+  if (!request_.libraries.empty())
+    arguments.push_back(fmt::format("--{}={}", kLibraryFlag, request_.libraries.at(side)));
+  return arguments;
+}
+
 std::vector<std::string> OpenRun::Command(std::size_t side, const std::string& listed,
                                           const ProcessPaths& paths) const {
-  return CommandFor(header_.programs.at(side), header_.arguments, listed, machine_file_, paths);
+  return CommandFor(header_.programs.at(side), ArgumentsOf(side), listed, machine_file_, paths);
 }
 
 std::optional<Outcome> OpenRun::RunStandalone(std::size_t side, const std::string& listed,
@@ -351,7 +370,7 @@ bool OpenRun::Over() const {
 }
 
 json OpenRun::About() const {
-  return {{"command", CommandOf(header_.programs, header_.arguments)},
+  return {{"command", CommandOf(request_)},
           {"supervised", {{"settings", header_.settings}, {"seed", header_.seed}}}};
 }
 

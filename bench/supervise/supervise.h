@@ -1,5 +1,5 @@
 // dlroof run: measures each benchmark in its own process and writes a journal, or measures the
-// benchmarks of two builds interleaved.
+// benchmarks of two builds, or of two versions of oneDNN, interleaved.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ namespace dlroof::supervise {
 
 struct RunRequest {
   std::vector<std::string> programs;   // one, or BASE and NEW
+  std::vector<std::string> libraries;  // oneDNN's file for each of two programs, or empty
   std::vector<std::string> outputs;    // the run file of each program
   std::vector<std::string> arguments;  // for the programs
   bool resume = false;
@@ -57,6 +58,8 @@ class OpenRun {
   const nlohmann::json& machines() const { return machines_; }
   const TemporaryFolder& folder() const { return folder_; }
 
+  // Returns the arguments of program `side`.
+  std::vector<std::string> ArgumentsOf(std::size_t side) const;
   // Returns the command line with which program `side` (0 is BASE) measures the benchmark `listed`.
   std::vector<std::string> Command(std::size_t side, const std::string& listed,
                                    const ProcessPaths& paths) const;

@@ -12,6 +12,7 @@
 #include "baselines/formats/write_comparison.h"
 #include "baselines/statistics/judge.h"
 #include "bench/supervise/journal.h"
+#include "bench/supervise/primitive_choice.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/files.h"
@@ -26,6 +27,9 @@ namespace {
 
 // Maximum number of blocks of a benchmark, noisy ones included; only clean blocks count.
 constexpr int kMostBlocks = 2 * statistics::kLooks.back();
+
+// Key of the primitive's choice in the result of a process (Outcome::result).
+constexpr const char* kPrimitive = "primitive";
 
 // Measures one block of one benchmark: windows of BASE and NEW, interleaved.
 class Block {
@@ -60,9 +64,11 @@ class Block {
   void Start(std::size_t side) {
     auto paths = PathsIn(run_.folder(), side == 0 ? "base" : "new");
     auto command = run_.Command(side, listed_.at(side), paths);
-    sides_.at(side) = std::make_unique<InterleavedProcess>(std::move(command), std::move(paths),
-                                                           run_.request().timeout_seconds);
+    sides_.at(side) = std::make_unique<InterleavedProcess>(
+        std::move(command), std::move(paths), run_.request().timeout_seconds,
+        ComparesLibraries() ? kLogOfCreations : Variables());
   }
+  bool ComparesLibraries() const { return !run_.request().libraries.empty(); }
 
   // Applies `action` to the process of program `side` if both processes still answer.
   template <class Action>
@@ -75,7 +81,11 @@ class Block {
       // A process that no longer answers gets 1 s to end: it has had its timeout or is just ending.
       auto& process = *sides_.at(side);
       const double seconds = BothAnswer() ? run_.request().timeout_seconds : 1;
-      return run_.Finished(process.End(seconds), process.paths());
+      auto outcome = run_.Finished(process.End(seconds), process.paths());
+      if (ComparesLibraries() && outcome.result.is_object())
+        if (const auto choice = ChoiceIn(ReadFileIfAny(process.paths().out)))
+          outcome.result[kPrimitive] = ToJson(*choice);
+      return outcome;
     }
     // Only the other program's process failed: measure this side without interleaving.
     sides_.at(side).reset();
@@ -91,6 +101,7 @@ class Block {
 
 struct Progress {
   std::vector<Part> base, contender;
+  std::array<std::optional<PrimitiveChoice>, 2> choices;  // of BASE and NEW, if libraries differ
   std::vector<double> log_ratios;
   std::optional<statistics::PairedShift> shift;  // NEW relative to BASE, at the last look
   std::size_t looks = 0;
@@ -152,6 +163,9 @@ class InterleavedRun {
     progress.base.push_back(PartFrom(listed, entry.outcomes.at(0), entry.block));
     progress.contender.push_back(
         PartFrom(entry.benchmark.contender, entry.outcomes.at(1), entry.block));
+    for (std::size_t side = 0; side < 2; ++side)
+      if (const auto& result = entry.outcomes.at(side).result; result.contains(kPrimitive))
+        progress.choices.at(side) = ChoiceFrom(result.at(kPrimitive));
     seconds_.push_back(entry.seconds);
     const record::Record base = RecordOf(listed, progress.base);
     const record::Record contender = RecordOf(entry.benchmark.contender, progress.contender);
@@ -227,6 +241,9 @@ class InterleavedRun {
     auto about = run_.About();
     about["interleaved"] =
         compare::ToJson(compare::InterleavedComparison{run_.header().id, rule_.min_effect});
+    for (const auto& [contender, progress] : progress_)
+      if (const auto& choice = progress.choices.at(base ? 0 : 1))
+        about["primitives"][record::BareName(contender)] = ToJson(*choice);
     const auto text = JsonText(ToJson(MergedRun(Done(base), run_.machines(), about)), 1) + "\n";
     WriteFile(path, text, OnDisk::kNow);
     // Parses the text as `dlroof compare` would, so that both give the same comparison.
@@ -246,6 +263,36 @@ class InterleavedRun {
     return names;
   }
 
+  // Writes what the libraries chose differently, beside the verdicts.
+  void WriteChoices(const compare::CompareResult& result) const {
+    std::map<std::string, std::string> verdicts;  // by the benchmark's name in NEW
+    for (const auto& row : result.rows)
+      if (row.contender != nullptr) verdicts[row.contender->name] = VerdictText(row);
+    std::size_t known = 0, changed = 0;
+    std::string text;
+    for (const auto& pair : benchmarks()) {
+      const auto found = progress_.find(pair.contender);
+      if (found == progress_.end()) continue;
+      const auto& [base, contender] = found->second.choices;
+      if (!base || !contender) continue;
+      ++known;
+      const auto changes = ChangesBetween(*base, *contender);
+      if (changes.empty()) continue;
+      ++changed;
+      const auto name = record::BareName(pair.contender);
+      text += fmt::format("  {}  {}\n", text::Printable(name), verdicts[name]);
+      for (const auto& change : changes) text += fmt::format("    {}\n", text::Printable(change));
+    }
+    std::cout << fmt::format("\nwhat the libraries chose differently: {} of {} benchmarks\n{}",
+                             changed, known, text);
+  }
+
+  static std::string VerdictText(const compare::Comparison& row) {
+    const auto verdict = statistics::Key(row.verdict);
+    return row.judgement ? fmt::format("{} ({:.3f})", verdict, row.judgement->ratio)
+                         : std::string(verdict);
+  }
+
   int Finish() {
     const bool unsettled = settled_ < benchmarks().size();
     if (unsettled && run_.Over())
@@ -258,6 +305,7 @@ class InterleavedRun {
     const compare::NamedRun base = Write(true), contender = Write(false);
     const auto result = compare::Compare(base, contender, {.names = NamesDone()});
     formats::WriteTable(result, {base.where, contender.where}, text::TerminalColumns(), std::cout);
+    if (!run_.request().libraries.empty()) WriteChoices(result);
     std::cout << std::flush;
     return StoppedByInterrupt() ? 130 : result.exit_code;
   }

@@ -452,7 +452,9 @@ std::optional<std::string> IsaOf(std::string_view words) {
   if (amx != std::string_view::npos)
     return words.find(" float16", amx) != std::string_view::npos ? "avx512_core_amx_fp16"
                                                                  : "avx512_core_amx";
-  if (has("AVX-512") || has("AVX10")) {
+  // Since oneDNN 3.5 "Intel AVX 10.1" and "Intel AVX10.2", which contain AVX512-FP16.
+  if (has("AVX 10") || has("AVX10")) return "avx512_core_fp16";
+  if (has("AVX-512")) {
     if (has("with float16")) return "avx512_core_fp16";
     if (has("bfloat16")) return "avx512_core_bf16";
     return has("DL Boost") ? "avx512_core_vnni" : "avx512_core";

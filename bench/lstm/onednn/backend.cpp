@@ -91,7 +91,7 @@ workload::Verification Verify(LstmCall& call, const std::string& type, unsigned 
 }
 
 // Assumes of oneDNN 3.2: its reference LSTM calls its gemm and merges the GEMMs of all steps; its
-// brgemm LSTM does neither.
+// brgemm LSTM does neither. Other versions may do otherwise, so the products are left out for them.
 PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
                   std::string_view algorithm, const cpu::Budget& steps) {
   const auto functions = Functions(problem, direction);
@@ -105,6 +105,7 @@ PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std
     parts.functions = cost->seconds;
     parts.function_instructions = cost->instructions;
   }
+  if (onednn::LoadedNotModelledReason()) return parts;
   if (type != "f32" && (type != "bf16" || by_gemm)) return parts;
   if (const auto cost = onednn::ProductCost(
           products, type, by_gemm ? onednn::ProductBy::kGemm : onednn::ProductBy::kMatmul, steps)) {

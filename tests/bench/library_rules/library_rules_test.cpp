@@ -70,6 +70,11 @@ TEST(MatrixPipe, FollowsTheIsaThatTheImplementationNames) {
   EXPECT_EQ(MatrixPipe("int8", "jit_int8:avx512_core_vnni", "avx512_core_amx"), "int8.vector");
   EXPECT_EQ(MatrixPipe("s8s8f32", "brgconv:avx512_core_amx", "avx512_core_amx"), "int8.matrix");
   EXPECT_EQ(MatrixPipe("f32", "brgconv:avx512_core", "avx512_core_amx"), "fp32.vector");
+  // The names of oneDNN 3.13.
+  EXPECT_EQ(MatrixPipe("bf16", "brgconv:avx10_1_512_amx", "avx512_core_amx"), "bf16.matrix");
+  EXPECT_EQ(MatrixPipe("bf16", "jit:avx10_1_512", "avx512_core_fp16"), "bf16.vector");
+  EXPECT_EQ(MatrixPipe("f16", "brgconv:avx10_1_512_amx_fp16", "avx512_core_amx"), "fp16.matrix");
+  EXPECT_EQ(MatrixPipe("f16", "brgconv:avx10_2_amx_2", "avx512_core_amx"), "fp16.matrix");
 }
 
 TEST(MatrixPipe, FollowsTheEffectiveIsaWhereTheNameHasNone) {

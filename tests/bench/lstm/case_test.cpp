@@ -285,6 +285,9 @@ TEST(LstmMatrixPipe, OfF32IsBf16OnlyWhereTheNamesProveIt) {
   EXPECT_EQ(pipe("bf16", "brgemm:avx10_1_512_amx"), "bf16.matrix");
   EXPECT_EQ(pipe("bf16", "brgemm:avx10_1_512"), "fp32.vector");
   EXPECT_EQ(pipe("bf16", "brgemm:avx512_core_amx + brgemm:avx512_core_amx_fp16"), "bf16.matrix");
+  // Since oneDNN 3.13.
+  EXPECT_EQ(pipe("bf16", "brgemm:avx10_1_512_amx"), "bf16.matrix");
+  EXPECT_EQ(pipe("bf16", "brgemm:avx10_1_512"), "fp32.vector");
   EXPECT_EQ(pipe("bf16", "brgemm:avx512_core_amx + brgemm:avx512_core"), "fp32.vector");
   EXPECT_EQ(pipe("bf16", "brgemm:avx512_core + brgemm:avx512_core_amx"), "fp32.vector");
   EXPECT_EQ(pipe("bf16", "brgemm:avx512_core"), "fp32.vector");

@@ -254,6 +254,12 @@ TEST(IsaOf, TheWordsNameTheInstructionSet) {
   EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support and Intel AMX "
                   "with bfloat16, float16 and 8-bit integer support"),
             "avx512_core_amx_fp16");
+  EXPECT_EQ(IsaOf("Intel AVX 10.1"), "avx512_core_fp16");
+  EXPECT_EQ(IsaOf("Intel AVX10.2"), "avx512_core_fp16");
+  EXPECT_EQ(IsaOf("Intel AVX10.1 and Intel AMX with bfloat16 and 8-bit integer support"),
+            "avx512_core_amx");
+  EXPECT_EQ(IsaOf("Intel AVX10.1 and Intel AMX with bfloat16, float16 and 8-bit integer support"),
+            "avx512_core_amx_fp16");
   EXPECT_FALSE(IsaOf("Generic"));
 }
 
