@@ -53,34 +53,23 @@ std::string PlainLine(const verbose::Primitive& primitive, std::string_view driv
                      primitive.text.problem);
 }
 
-std::optional<std::string> SoftmaxLine(const verbose::Primitive& primitive) {
-  auto line = PlainLine(primitive, "softmax", "softmax_");
-  const auto at = line.find("--alg=");
-  if (at == std::string::npos) return line;
-  const auto end = line.find(' ', at);
-  const auto word = line.substr(at + 6, end - at - 6);
-  const char* upper = word.starts_with("log") ? "LOGSOFTMAX" : "SOFTMAX";
-  return line.replace(at + 6, word.size(), upper);
-}
-
 struct LineForm {
   std::string_view kind;
   std::optional<std::string> (*line)(const verbose::Primitive& primitive);
 };
-constexpr LineForm kLines[] = {{"deconvolution", DeconvLine},
-                               {"reorder", ReorderLine},
-                               {"softmax", SoftmaxLine},
-                               {"softmax_v2", SoftmaxLine}};
+constexpr LineForm kLines[] = {{"deconvolution", DeconvLine}, {"reorder", ReorderLine}};
 
 // A kind of primitive for which PlainLine works.
 struct PlainForm {
   std::string_view kind, driver, prefix;
 };
-constexpr PlainForm kPlainLines[] = {
-    {"pooling", "pool", "pooling_"},          {"pooling_v2", "pool", "pooling_"},
-    {"batch_normalization", "bnorm", ""},     {"layer_normalization", "lnorm", ""},
-    {"eltwise", "eltwise", "eltwise_"},       {"binary", "binary", "binary_"},
-    {"reduction", "reduction", "reduction_"}, {"resampling", "resampling", "resampling_"}};
+constexpr PlainForm kPlainLines[] = {{"pooling", "pool", "pooling_"},
+                                     {"pooling_v2", "pool", "pooling_"},
+                                     {"batch_normalization", "bnorm", ""},
+                                     {"eltwise", "eltwise", "eltwise_"},
+                                     {"binary", "binary", "binary_"},
+                                     {"reduction", "reduction", "reduction_"},
+                                     {"resampling", "resampling", "resampling_"}};
 
 }  // namespace
 
@@ -122,9 +111,19 @@ std::string TypesArgument(const verbose::Primitive& primitive) {
   return types == "f32:f32:f32" ? "" : fmt::format("--dt={} ", types);
 }
 
+std::string SourceRole(const verbose::Primitive& primitive) {
+  return primitive.Find("src") == nullptr ? "data" : "src";
+}
+
+std::string TypePair(const verbose::Primitive& primitive) {
+  const auto source = TypeOf(primitive, SourceRole(primitive));
+  const bool both = primitive.Find("dst") == nullptr;
+  return fmt::format("{}:{}", source, both ? source : TypeOf(primitive, "dst"));
+}
+
 std::string InAndOutArguments(const verbose::Primitive& primitive) {
-  const std::string source = primitive.Find("src") == nullptr ? "data" : "src";
-  const std::string destination = primitive.Find("dst") == nullptr ? source : "dst";
+  const auto source = SourceRole(primitive);
+  const auto destination = primitive.Find("dst") == nullptr ? source : "dst";
   std::string text;
   for (const auto& [role, option] : {std::pair(source, "sdt"), std::pair(destination, "ddt")})
     if (const auto type = TypeOf(primitive, role); type != "f32")

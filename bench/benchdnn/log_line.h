@@ -29,6 +29,11 @@ std::string PostOpsArgument(const verbose::Primitive& primitive);
 
 // Returns the type of the role's tensor; "f32" if the log does not print it.
 std::string TypeOf(const verbose::Primitive& primitive, std::string_view role);
+// Returns the role of the source: "src", or "data" where the log has one tensor for source and
+// destination (oneDNN 2).
+std::string SourceRole(const verbose::Primitive& primitive);
+// Returns the types of source and destination: "bf16:bf16".
+std::string TypePair(const verbose::Primitive& primitive);
 // Returns the arguments for source and destination of a kind without weights: types and layouts,
 // "--sdt=bf16 --ddt=bf16 --stag=ab ", without benchdnn's defaults. Logs of oneDNN 2 have one tensor
 // for both ("data").

@@ -277,6 +277,8 @@ benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
   const Order a = order("stag"), b = order("wtag"), c = order("dtag");
   Found found{problem.problem, ProductDirection::kForward, benchdnn::TypesOf(choice)};
   found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
+  // With `any` oneDNN packs B, and stores A and C row by row as well.
+  if (a == Order::kRows && b == Order::kAny && c == Order::kRows) found.any = true;
   if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
     return Reason{"layout any of some matrices"};
   if (c == Order::kColumns) return Reason{"transposed result"};

@@ -35,6 +35,10 @@ struct Call {
   std::vector<float> Values(int argument) const { return Plain(arguments.at(argument)); }
 };
 
+inline dnnl::prop_kind ForwardKind(bool training) {
+  return training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+}
+
 // Returns the call of a primitive descriptor, without arguments.
 template <class Primitive>
 Call CallOf(const typename Primitive::primitive_desc& chosen) {

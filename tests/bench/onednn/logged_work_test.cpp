@@ -99,14 +99,21 @@ INSTANTIATE_TEST_SUITE_P(
                     "LSTM/cpu/onednn/fwd_inference/f32/t3n4i16h16/peephole",
                     "LSTM/cpu/onednn/fwd_inference/f32/t3n4i16h16bisum",
                     "LSTM/cpu/onednn/fwd_inference/f32/t3n4i16h16bi",
-                    "LSTM/cpu/onednn/fwd_training/f32/t3n4i8h16p8"));
+                    "LSTM/cpu/onednn/fwd_training/f32/t3n4i8h16p8",
+                    "LSTM/cpu/onednn/bwd/f32/t3n4i16h16", "Softmax/cpu/onednn/fwd/f32/m12n40",
+                    "Softmax/cpu/onednn/fwd/bf16/m12n40/training",
+                    "LayerNorm/cpu/onednn/fwd/f32/m12n40",
+                    "LayerNorm/cpu/onednn/fwd/f32/m12n40/training/scale/shift",
+                    "LayerNorm/cpu/onednn/fwd/bf16/m12n40/scale"));
 
 TEST(LoggedBenchmark, IsTheBenchmarkItself) {
   for (const std::string name :
        {"Conv2D/cpu/onednn/fwd/f32/n2c16h9w11k32r3s3_s2p1/training/bias/relu",
         "Matmul/cpu/onednn/fwd/f32/b3m20n30k40_tB",
         "Matmul/cpu/onednn/fwd/f32/m20n30k40/ip/training",
-        "LSTM/cpu/onednn/fwd_inference/f32/t3n4i16h16l2"}) {
+        "LSTM/cpu/onednn/fwd_inference/f32/t3n4i16h16l2",
+        "Softmax/cpu/onednn/fwd/f32/m12n40/training",
+        "LayerNorm/cpu/onednn/fwd/f32/m12n40/scale/shift"}) {
     const auto primitives = LoggedPrimitives(Prepared(name).value());
     ASSERT_EQ(primitives.size(), 1U) << name;
     EXPECT_EQ(BenchmarkOf(primitives[0]), name);
