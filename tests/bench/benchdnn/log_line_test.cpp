@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "bench/suites/benchdnn_suite.h"
 #include "reporters/verbose/primitive.h"
+#include "tests/fakes/primitives/logs.h"
 
 namespace dlroof::benchdnn {
 namespace {
@@ -46,6 +50,25 @@ TEST(BenchdnnLine, OtherDrivers) {
            .problem = "16x256:256x192"})),
       "--matmul --mode=P --stag=ab --wtag=ab --dtag=ab 16x256:256x192");
   EXPECT_FALSE(BenchdnnLine(ReadPrimitive({.kind = "zero_pad"})));
+}
+
+// The calls of a real program that dlroof has as benchmarks.
+TEST(BenchdnnLine, BertsCallsAreBenchmarks) {
+  std::set<std::string> found;
+  for (const auto& text : fakes::FromLog("pt_bert_graph_inf.onednn.log").primitives) {
+    const auto line = BenchdnnLine(ReadPrimitive(text));
+    if (!line) continue;
+    try {
+      for (const auto& one : suites::ReadBenchdnn(*line, "line"))
+        if (one.name) found.insert(*one.name);
+    } catch (const BadInput&) {
+      continue;  // a driver that dlroof lacks
+    }
+  }
+  EXPECT_THAT(found, testing::IsSupersetOf({"LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift",
+                                            "Matmul/cpu/onednn/fwd/f32/m128n64k128",
+                                            "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
+                                            "Softmax/cpu/onednn/fwd/f32/m128n128"}));
 }
 
 }  // namespace
