@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# clang-tidy (.clang-tidy) on every source, or on those given. Half an hour on two cores, so not part of ci/test.sh, after which
-# it can run.
+# clang-tidy (.clang-tidy) on every source, untracked ones too, or on those given. Half an hour on two cores, so not
+# part of ci/test.sh, after which it can run.
 . "$(dirname "$0")/lib.sh"
 command -v clang-tidy-14 >/dev/null || fail "clang-tidy-14 is missing (apt-get install clang-tidy-14)"
 cmake --preset ci -B build-tidy -DDLROOF_UNITY=OFF >/dev/null || fail "cmake could not configure build-tidy"
 cmake --build build-tidy --target dlroof_version >/dev/null
-if [ $# -gt 0 ]; then sources=("$@"); else mapfile -t sources < <(git ls-files '*.cpp'); fi
+if [ $# -gt 0 ]; then sources=("$@"); else mapfile -t sources < <(git ls-files -co --exclude-standard '*.cpp'); fi
 # Sources that this build leaves out (without oneDNN, without CUDA) have no compile command.
 known=()
 for source in "${sources[@]}"; do

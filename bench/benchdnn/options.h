@@ -18,6 +18,10 @@
 #include "counters/base/error.h"
 #include "counters/work.h"
 
+namespace dlroof::verbose {
+struct Primitive;
+}
+
 namespace dlroof::benchdnn {
 
 struct BenchdnnDriver;
@@ -164,6 +168,10 @@ struct BenchdnnDriver {
   BenchdnnProblem (*read)(const std::string& text);
   // Returns the work of a benchmark of this op that BenchdnnProblem::name has returned.
   BenchdnnWork (*work)(const workload::BenchmarkName& name);
+  // The kinds of primitives in oneDNN's logs that this driver times: "convolution".
+  std::span<const std::string_view> kinds;
+  // Returns benchdnn's arguments for such a primitive (log_line.h), or nothing if it has none.
+  std::optional<std::string> (*line)(const verbose::Primitive& primitive);
 };
 
 // Returns the drivers of all ops, in the order of the ops' names.

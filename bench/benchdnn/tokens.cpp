@@ -129,6 +129,26 @@ void RequireLetter(int64_t value, std::string_view key) {
     throw BenchdnnRefusal(0, fmt::format("this problem lacks {}, or its value is 0", key));
 }
 
+std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  std::vector<int64_t> sizes;
+  for (;;) {
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), size);
+    if (error != std::errc() || size < 1 || size > kMost)
+      throw BenchdnnRefusal(at, fmt::format("expected a size, an integer from 1 to {}", kMost));
+    at = static_cast<size_t>(end - text.data());
+    sizes.push_back(size);
+    if (at == text.size() || text[at] != 'x') return sizes;
+    ++at;
+  }
+}
+
+void ExpectName(std::string_view text, size_t at) {
+  if (at < text.size() && std::string_view("_n\"").find(text[at]) == std::string_view::npos)
+    throw BenchdnnRefusal(at, "expected the name after n, or the end");
+}
+
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys) {
   if (text.starts_with("mb")) {
     const auto next = text.find_first_not_of("0123456789_", 2);

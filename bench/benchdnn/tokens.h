@@ -58,6 +58,15 @@ void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters)
 // Throws BenchdnnRefusal with the field's key unless its number is above 0.
 void RequireLetter(int64_t value, std::string_view key);
 
+// Parses sizes with x between them, "12x128x64", from index `at` to the first character that is
+// neither a digit nor x, and moves `at` there. Throws BenchdnnRefusal unless each is from 1 to
+// 2^31-1.
+std::vector<int64_t> ReadSizes(std::string_view text, size_t& at);
+
+// Throws BenchdnnRefusal unless the problem's name or the text's end follows its sizes. benchdnn
+// ignores what follows a size up to the name, and its batch files have names without n.
+void ExpectName(std::string_view text, size_t at);
+
 // Returns whether a descriptor begins with a field of one of the keys. Skips a field "mb" before
 // it, because the descriptors of all drivers have that field.
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);

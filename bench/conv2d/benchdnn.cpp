@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/benchdnn/log_line.h"
 #include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
 #include "bench/workload/benchmark_name.h"
@@ -234,6 +235,13 @@ benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
           std::string(products::ComputeType(conv.types))};
 }
 
+// A primitive of oneDNN's log has benchdnn's letters.
+constexpr std::string_view kKinds[] = {"convolution"};
+
+std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
+  return benchdnn::FilterLine(primitive, "conv");
+}
+
 }  // namespace
 
 int64_t FarPadding(const BenchdnnAxis& axis) {
@@ -306,7 +314,7 @@ std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
   return line + ProblemText(conv.problem);
 }
 
-const benchdnn::BenchdnnDriver kConvDriver = {"conv",        kOptions, true,
-                                              BeginsProblem, ReadConv, WorkOf};
+const benchdnn::BenchdnnDriver kConvDriver = {"conv",   kOptions, true,   BeginsProblem,
+                                              ReadConv, WorkOf,   kKinds, LineOf};
 
 }  // namespace dlroof::conv2d

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
+#include "bench/benchdnn/log_line.h"
 #include "bench/benchdnn/tokens.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
@@ -147,6 +149,32 @@ constexpr std::array<std::string_view, 3> kProps = {"", "--prop=FWD_D", "--prop=
 constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=concat",
                                                              "--direction=sum"};
 
+constexpr std::string_view kKinds[] = {"rnn"};
+
+std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
+  const auto& text = primitive.text;
+  const auto type = benchdnn::TypeOf(primitive, "src_layer");
+  const bool plain = benchdnn::TypeOf(primitive, "wei_layer") == type &&
+                     benchdnn::TypeOf(primitive, "dst_layer") == type;
+  if (!plain) return std::nullopt;
+  std::string algorithm(verbose::WordOf(text.auxiliary, "alg"));
+  std::ranges::transform(algorithm, algorithm.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::string line = fmt::format("--rnn --mode=P --prop={} --alg={} ",
+                                 primitive.IsBackward()             ? "BWD_DW"
+                                 : text.prop == "forward_inference" ? "FWD_I"
+                                                                    : "FWD_D",
+                                 algorithm);
+  const auto direction = verbose::WordOf(text.auxiliary, "direction");
+  if (direction == "unidirectional_right2left") line += "--direction=right2left ";
+  if (direction == "bidirectional_concat") line += "--direction=concat ";
+  if (direction == "bidirectional_sum") line += "--direction=sum ";
+  if (type != "f32") line += fmt::format("--cfg={} ", type);
+  if (primitive.Find("wei_peephole") != nullptr) line += "--with-peephole=true ";
+  if (primitive.Find("wei_proj") != nullptr) line += "--with-projection=true ";
+  return line + text.problem;
+}
+
 }  // namespace
 
 BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
@@ -204,7 +232,7 @@ std::optional<std::string> LstmBenchdnn(const LstmCase& lstm, std::string_view t
   return line;
 }
 
-const benchdnn::BenchdnnDriver kRnnDriver = {"rnn",         kOptions, false,
-                                             BeginsProblem, ReadRnn,  WorkOf};
+const benchdnn::BenchdnnDriver kRnnDriver = {"rnn",   kOptions, false,  BeginsProblem,
+                                             ReadRnn, WorkOf,   kKinds, LineOf};
 
 }  // namespace dlroof::lstm

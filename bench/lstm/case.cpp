@@ -16,6 +16,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
+#include "reporters/verbose/call_work.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -165,14 +166,21 @@ LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
   const LstmElements elements = Elements(problem);
   const int64_t samples = problem.t * problem.n;
   const int64_t cells = samples * problem.l * Passes(problem);
-  LstmFlops flops{.matrix = 2 * samples * elements.weights};
-  if (backward) flops.matrix *= 2;
-  const int64_t peephole = problem.peephole ? (backward ? 12 : 6) : 0;
-  flops.elementwise = cells * problem.h * ((backward ? 27 : 13) + peephole);
-  if (backward) flops.elementwise += cells * StateWidth(problem);
-  if (!backward && problem.passes == LstmPasses::kSummed)
-    flops.elementwise += samples * problem.l * OutputWidth(problem);
-  return flops;
+  auto cell = verbose::kLstmCell;
+  if (problem.peephole) {
+    cell.forward += verbose::kLstmPeephole.forward;
+    cell.backward += verbose::kLstmPeephole.backward;
+  }
+  const bool summed = problem.passes == LstmPasses::kSummed;
+  const auto call = verbose::FlopsOfRecurrent(
+      {.weights = static_cast<double>(elements.weights),
+       .samples = static_cast<double>(samples),
+       .cells = static_cast<double>(cells),
+       .hidden = static_cast<double>(problem.h),
+       .state = static_cast<double>(StateWidth(problem)),
+       .summed = summed ? static_cast<double>(samples * problem.l * OutputWidth(problem)) : 0},
+      cell, backward);
+  return {static_cast<int64_t>(call.matrix), static_cast<int64_t>(call.elementwise)};
 }
 
 double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,

@@ -70,17 +70,11 @@ LstmElements Elements(const LstmProblem& problem);
 // state) per layer, pass and step, and 2*n*h*p for a projection. `bwd` computes each twice (data
 // gradient, weight gradient).
 //
-// `elementwise` counts 1 for each add, subtraction, multiplication, sigmoid and tanh. Per layer,
-// pass, step and sample:
-// - A forward call has 13 per hidden unit: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and
-//   candidate g), c = f*c' + i*g (3), tanh(c), and its product with o. "bisum" adds its two
-//   outputs: 1 per output channel of each layer. Peepholes have 6 more per hidden unit: a product
-//   and an add for each of i, f and o.
-// - `bwd` has 1 per state channel (it adds the gradients from above and from the next step) and 27
-//   per hidden unit: tanh(c) again (1); do (4), dc (5), di, df, dg (4 each), each with the gate's
-//   derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias gradient. Peepholes have 12
-//   more per hidden unit, products and adds: do into dc (2), di and df into dc' (4), 3 peephole
-//   gradients (6). The forward call before `bwd` is not counted.
+// `elementwise` counts 1 for each add, subtraction, multiplication, sigmoid and tanh, per layer,
+// pass, step and sample, as verbose::kLstmCell and kLstmPeephole list them for a hidden unit.
+// "bisum" adds its two outputs: 1 per output channel of each layer. `bwd` also adds the gradients
+// from above and from the next step, 1 per state channel; the forward call before it is not
+// counted.
 struct LstmFlops {
   int64_t matrix, elementwise;
 

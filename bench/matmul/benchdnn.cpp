@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "bench/benchdnn/log_line.h"
 #include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
 #include "counters/base/error.h"
@@ -58,28 +57,11 @@ constexpr std::array<benchdnn::BenchdnnOption, 13> kIpOptions = {{
     {"mb", "0", "", benchdnn::ReadCount},
 }};
 
-// Parses "12x128x64" from index `at` to the first character that is neither a digit nor x.
-std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  std::vector<int64_t> sizes;
-  for (;;) {
-    int64_t size = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), size);
-    if (error != std::errc() || size < 1 || size > kMost)
-      throw benchdnn::BenchdnnRefusal(
-          at, fmt::format("expected a size, an integer from 1 to {}", kMost));
-    at = static_cast<size_t>(end - text.data());
-    sizes.push_back(size);
-    if (at == text.size() || text[at] != 'x') return sizes;
-    ++at;
-  }
-}
-
 // Parses the sizes of A, B and, if present, C.
 std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at) {
   std::vector<std::vector<int64_t>> matrices;
   for (;;) {
-    matrices.push_back(ReadSizes(text, at));
+    matrices.push_back(benchdnn::ReadSizes(text, at));
     if (at == text.size() || text[at] != ':') break;
     ++at;
   }
@@ -192,7 +174,8 @@ std::string MatmulLine(const MatmulCase& matmul) {
   const auto p = ProductOf(matmul);
   std::string line = "--matmul --mode=P ";
   const auto type = [&](Matrix matrix) { return std::string(TypeOf(matmul.types, matrix)); };
-  line += benchdnn::TypesArgument({type(p.left.matrix), type(p.right.matrix), type(p.result)});
+  line += benchdnn::TypesArgument(
+      products::ProductTypes{type(p.left.matrix), type(p.right.matrix), type(p.result)});
   if (!matmul.any)
     line += fmt::format("--stag={} --wtag={} --dtag={} ", Tag(p.batch, p.left.transposed),
                         Tag(p.batch, p.right.transposed), Tag(p.batch, false));
@@ -217,15 +200,37 @@ benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
           std::string(products::ComputeType(matmul.types))};
 }
 
+constexpr std::string_view kMatmulKinds[] = {"matmul", "gemm_api"};
+constexpr std::string_view kIpKinds[] = {"inner_product"};
+
+std::optional<std::string> LoggedIp(const verbose::Primitive& primitive) {
+  return fmt::format("--ip --mode=P {}{}{}{}", benchdnn::DirArgument(primitive),
+                     benchdnn::TypesArgument(primitive), benchdnn::PostOpsArgument(primitive),
+                     primitive.text.problem);
+}
+
+// Leaves out the third part of the problem, the destination's sizes, which follow from the others.
+std::optional<std::string> LoggedMatmul(const verbose::Primitive& primitive) {
+  const auto dims = verbose::ReadDimsList(primitive.text.problem);
+  if (!dims || dims->size() < 2) return std::nullopt;
+  const auto second = primitive.text.problem.find(':');
+  const auto third = primitive.text.problem.find(':', second + 1);
+  return fmt::format(
+      "--matmul --mode=P {}{}{}{}{}{}{}", benchdnn::TypesArgument(primitive),
+      benchdnn::LayoutArgument(primitive, "src", "stag"),
+      benchdnn::LayoutArgument(primitive, "wei", "wtag"),
+      benchdnn::LayoutArgument(primitive, "dst", "dtag"),
+      primitive.HasBias() ? fmt::format("--bia_dt={} ", benchdnn::TypeOf(primitive, "bia")) : "",
+      benchdnn::PostOpsArgument(primitive), primitive.text.problem.substr(0, third));
+}
+
 }  // namespace
 
 BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   size_t at = 0;
   const auto matrices = ReadMatrices(text, at);
   BenchdnnMatmul read{.listed = std::string(text.substr(0, at))};
-  // benchdnn ignores what follows a size up to the name, and its batch files have names without n.
-  if (at < text.size() && std::string_view("_n\"").find(text[at]) == std::string_view::npos)
-    throw benchdnn::BenchdnnRefusal(at, "expected the name after n, or the end");
+  benchdnn::ExpectName(text, at);
   const auto& a = matrices[0];
   const auto& b = matrices[1];
   const size_t last = a.size() - 1;
@@ -274,6 +279,8 @@ benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
   const Order a = order("stag"), b = order("wtag"), c = order("dtag");
   Found found{problem.problem, ProductDirection::kForward, benchdnn::TypesOf(choice)};
   found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
+  // With `any` oneDNN packs B, and stores A and C row by row as well.
+  if (a == Order::kRows && b == Order::kAny && c == Order::kRows) found.any = true;
   if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
     return Reason{"layout any of some matrices"};
   if (c == Order::kColumns) return Reason{"transposed result"};
@@ -307,8 +314,9 @@ std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul) {
 }
 
 const benchdnn::BenchdnnDriver kMatmulDriver = {"matmul",     kMatmulOptions,    true,
-                                                BeginsMatmul, ReadMatmulProblem, WorkOf};
-const benchdnn::BenchdnnDriver kIpDriver = {"ip",     kIpOptions,    true,
-                                            BeginsIp, ReadIpProblem, WorkOf};
+                                                BeginsMatmul, ReadMatmulProblem, WorkOf,
+                                                kMatmulKinds, LoggedMatmul};
+const benchdnn::BenchdnnDriver kIpDriver = {"ip",          kIpOptions, true,     BeginsIp,
+                                            ReadIpProblem, WorkOf,     kIpKinds, LoggedIp};
 
 }  // namespace dlroof::matmul

@@ -1,29 +1,11 @@
 #include "bench/onednn/product_call.h"
 
-#include <algorithm>
-#include <cstring>
-#include <memory>
-#include <numeric>
-#include <utility>
-
 #include "bench/workload/memory.h"
 
 namespace dlroof::onednn {
 namespace {
 
 using dnnl::memory;
-
-// Throws Unsupported for large problems that oneDNN computes with its reference loops. These are
-// four orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so a run
-// would take too long and would not show the library's speed.
-void RequireKernel(const products::ProductSizes& sizes, const std::string& implementation) {
-  constexpr int64_t kMostFlops = 100'000'000;
-  if (implementation.starts_with("ref") && sizes.flops > kMostFlops)
-    throw Unsupported(
-        "oneDNN has no kernel for this call on this CPU, only reference loops ({}), which would "
-        "take seconds or minutes per call",
-        implementation);
-}
 
 // Returns the pipe of the matrix work. With fpmath the library may compute f32 in a narrower type;
 // in that case the implementation's name contains an ISA that f32 itself cannot use.
@@ -35,59 +17,16 @@ std::string PipeOf(const products::ProductCase& one, const std::string& implemen
   return MatrixPipe(narrowed ? "bf16" : type, implementation);
 }
 
-// The primitive of a call with copies of its tensors in FoldedMemory.
-struct FoldedCall {
-  std::shared_ptr<const ProductCall> call;
-  std::vector<workload::FoldedMemory> copies;
-  std::unordered_map<int, memory> arguments;
-  ArgumentList listed;
-};
-
-std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const ProductCall> call,
-                                             double distinct_bytes) {
-  auto folded = std::make_shared<FoldedCall>();
-  std::vector<size_t> bytes;
-  for (const auto& [argument, original] : call->arguments)
-    bytes.push_back(original.get_desc().get_size());
-  const auto distinct = workload::DistinctBytes(bytes, distinct_bytes);
-  workload::RequireHostMemory(std::accumulate(distinct.begin(), distinct.end(), 0.0),
-                              "a copy of the tensors");
-  size_t i = 0;
-  for (const auto& [argument, original] : call->arguments) {
-    const auto& copy = folded->copies.emplace_back(bytes[i], distinct[i]);
-    std::memcpy(copy.begin(), original.get_data_handle(), std::min(bytes[i], copy.distinct()));
-    folded->arguments.emplace(argument, memory(original.get_desc(), CpuEngine(), copy.begin()));
-    ++i;
-  }
-  folded->listed = ListedArguments(folded->arguments);
-  folded->call = std::move(call);
-  return folded;
-}
-
-workload::PreparedCall Folded(std::shared_ptr<const ProductCall> call, double distinct_bytes) {
-  workload::PreparedCall prepared{.algorithm = call->implementation};
-  prepared.run = [folded = MakeFolded(std::move(call), distinct_bytes)] {
-    Execute(folded->call->primitive, folded->listed);
-  };
-  return prepared;
-}
-
 }  // namespace
-
-void ProductCall::AddOutput(int argument, const memory::desc& target) {
-  output = tensors.Poisoned(target);
-  arguments.emplace(argument, output);
-}
 
 void ProductCall::AddVariant(const products::ProductCase& one,
                              const products::ProductScales& scales,
                              const products::ProductInputs& inputs, const memory::desc& bias) {
-  if (one.bias) arguments.emplace(DNNL_ARG_BIAS, tensors.Filled(bias, inputs.bias));
+  if (one.bias) AddInput(DNNL_ARG_BIAS, bias, inputs.bias);
   if (!one.scales) return;
   const auto add = [&](int argument, const std::vector<float>& values) {
     const auto count = static_cast<memory::dim>(values.size());
-    arguments.emplace(DNNL_ARG_ATTR_SCALES | argument,
-                      tensors.Filled(PlainDesc({count}, memory::data_type::f32), values));
+    AddInput(DNNL_ARG_ATTR_SCALES | argument, PlainDesc({count}, memory::data_type::f32), values);
   };
   add(DNNL_ARG_SRC, {scales.source});
   add(DNNL_ARG_WEIGHTS, scales.weights);
@@ -95,8 +34,8 @@ void ProductCall::AddVariant(const products::ProductCase& one,
 }
 
 products::ProductOutput<float> ProductCall::Output() const {
-  products::ProductOutput<float> read{Plain(output)};
-  if (bias_gradient) read.bias_gradient = Plain(bias_gradient);
+  products::ProductOutput<float> read{Values(output)};
+  if (bias_gradient) read.bias_gradient = Values(*bias_gradient);
   return read;
 }
 
@@ -136,18 +75,9 @@ void RequireSupport(const products::ProductCase& one, const products::ProductSiz
                               sizes.problem);
 }
 
-workload::PreparedCall PreparedProduct(const products::ProductCase& one,
-                                       const products::ProductSizes& sizes,
-                                       std::shared_ptr<const ProductCall> call) {
-  RequireKernel(sizes, call->implementation);
-  workload::PreparedCall prepared{
-      .algorithm = call->implementation,
-      .isa = EffectiveIsa(),
-      .modelled = products::ProductWork(one, sizes, PipeOf(one, call->implementation)),
-      .memory = Regions(call->arguments, call->weights)};
-  prepared.explain.folded = [call](double distinct_bytes) { return Folded(call, distinct_bytes); };
-  prepared.run = [call = std::move(call)] { call->Run(); };
-  return prepared;
+Work ProductModel(const products::ProductCase& one, const products::ProductSizes& sizes,
+                  const std::string& implementation) {
+  return products::ProductWork(one, sizes, PipeOf(one, implementation));
 }
 
 }  // namespace dlroof::onednn

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <dnnl.hpp>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "bench/onednn/call.h"
 #include "bench/onednn/support.h"
 #include "bench/products/case.h"
 #include "bench/products/check.h"
@@ -14,24 +17,19 @@
 
 namespace dlroof::onednn {
 
-// A primitive with everything that its execution needs.
-struct ProductCall {
-  Tensors tensors;
-  dnnl::primitive primitive;
-  std::string implementation;
-  std::unordered_map<int, dnnl::memory> arguments = {};
-  dnnl::memory output = {};
-  dnnl::memory bias_gradient = {};  // set if the call computes a gradient of the bias
-  std::vector<int> weights = {};    // keys in `arguments` of trained parameters
-  ArgumentList listed = {};         // `arguments` converted for Run
+struct ProductCall : Call {
+  int output = 0;                      // the key in `arguments` of the result
+  std::optional<int> bias_gradient{};  // likewise, if the call computes a gradient of the bias
 
-  // Allocates memory for the result and adds it to `arguments` with the key `argument`.
-  void AddOutput(int argument, const dnnl::memory::desc& target);
+  // Adds the result's memory.
+  void AddResult(int argument, const dnnl::memory::desc& desc) {
+    output = argument;
+    AddOutput(argument, desc);
+  }
   // Adds the case's bias and scales to `arguments`.
   void AddVariant(const products::ProductCase& one, const products::ProductScales& scales,
                   const products::ProductInputs& inputs, const dnnl::memory::desc& bias);
 
-  void Run() const { Execute(primitive, listed); }
   products::ProductOutput<float> Output() const;
 };
 
@@ -49,10 +47,10 @@ template <class Primitive>
 ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
                         const products::ProductCase& one, const products::ProductScales& scales,
                         const products::ProductInputs& inputs) {
-  ProductCall call{{}, Primitive(chosen), chosen.impl_info_str()};
-  call.arguments = {{DNNL_ARG_SRC, call.tensors.Filled(chosen.src_desc(), inputs.source)},
-                    {DNNL_ARG_WEIGHTS, call.tensors.Filled(chosen.weights_desc(), inputs.weights)}};
-  call.AddOutput(DNNL_ARG_DST, chosen.dst_desc());
+  ProductCall call{CallOf<Primitive>(chosen)};
+  call.AddInput(DNNL_ARG_SRC, chosen.src_desc(), inputs.source);
+  call.AddInput(DNNL_ARG_WEIGHTS, chosen.weights_desc(), inputs.weights);
+  call.AddResult(DNNL_ARG_DST, chosen.dst_desc());
   call.AddVariant(one, scales, inputs, chosen.bias_desc());
   return call;
 }
@@ -60,11 +58,10 @@ ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
 template <class Primitive>
 ProductCall BackwardDataCall(const typename Primitive::primitive_desc& chosen,
                              const products::ProductInputs& inputs) {
-  ProductCall call{{}, Primitive(chosen), chosen.impl_info_str()};
-  call.arguments = {
-      {DNNL_ARG_DIFF_DST, call.tensors.Filled(chosen.diff_dst_desc(), inputs.destination)},
-      {DNNL_ARG_WEIGHTS, call.tensors.Filled(chosen.weights_desc(), inputs.weights)}};
-  call.AddOutput(DNNL_ARG_DIFF_SRC, chosen.diff_src_desc());
+  ProductCall call{CallOf<Primitive>(chosen)};
+  call.AddInput(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), inputs.destination);
+  call.AddInput(DNNL_ARG_WEIGHTS, chosen.weights_desc(), inputs.weights);
+  call.AddResult(DNNL_ARG_DIFF_SRC, chosen.diff_src_desc());
   return call;
 }
 
@@ -72,14 +69,13 @@ template <class Primitive>
 ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen,
                                 const products::ProductCase& one,
                                 const products::ProductInputs& inputs) {
-  ProductCall call{{}, Primitive(chosen), chosen.impl_info_str()};
-  call.arguments = {
-      {DNNL_ARG_DIFF_DST, call.tensors.Filled(chosen.diff_dst_desc(), inputs.destination)},
-      {DNNL_ARG_SRC, call.tensors.Filled(chosen.src_desc(), inputs.source)}};
-  call.AddOutput(DNNL_ARG_DIFF_WEIGHTS, chosen.diff_weights_desc());
+  ProductCall call{CallOf<Primitive>(chosen)};
+  call.AddInput(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), inputs.destination);
+  call.AddInput(DNNL_ARG_SRC, chosen.src_desc(), inputs.source);
+  call.AddResult(DNNL_ARG_DIFF_WEIGHTS, chosen.diff_weights_desc());
   if (one.bias) {
-    call.bias_gradient = call.tensors.Poisoned(chosen.diff_bias_desc());
-    call.arguments.emplace(DNNL_ARG_DIFF_BIAS, call.bias_gradient);
+    call.bias_gradient = DNNL_ARG_DIFF_BIAS;
+    call.AddOutput(DNNL_ARG_DIFF_BIAS, chosen.diff_bias_desc());
   }
   return call;
 }
@@ -89,32 +85,21 @@ ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen
 void RequireSupport(const products::ProductCase& one, const products::ProductSizes& sizes,
                     std::string_view int8_gradient_reason);
 
-// Returns a prepared call with all members but `verify` and `levels`. Throws Unsupported if oneDNN
-// would compute a large problem with its reference loops.
-workload::PreparedCall PreparedProduct(const products::ProductCase& one,
-                                       const products::ProductSizes& sizes,
-                                       std::shared_ptr<const ProductCall> call);
+// Returns the work of a call, whose pipe the implementation determines.
+Work ProductModel(const products::ProductCase& one, const products::ProductSizes& sizes,
+                  const std::string& implementation);
 
 // Prepares the call that `make(inputs)` creates. `what` names the call in error messages.
 template <class Case, class Make>
 workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettings& settings,
                                       std::string_view what, Make make) {
-  SetThreads(settings.threads);
-  const auto inputs =
-      std::make_shared<products::ProductInputs>(products::SeededInputs(one, settings.seed));
-  const auto call = std::make_shared<const ProductCall>(Translated(what, [&] {
-    ProductCall made = make(*inputs);
-    made.listed = ListedArguments(made.arguments);
-    return made;
-  }));
-  auto prepared = PreparedProduct(one, SizesOf(one), call);
-  prepared.verify = [one, call, inputs, seed = settings.seed] {
-    call->Run();
-    auto found = products::CheckOutput(one, *inputs, call->Output(), seed);
-    *inputs = {};  // frees up to gigabytes that the timed calls do not need
-    return found;
-  };
-  return prepared;
+  return PrepareCall(
+      settings, what, products::SeededInputs(one, settings.seed),
+      [one](const auto& call) { return ProductModel(one, SizesOf(one), call.implementation); },
+      make,
+      [one, seed = settings.seed](const auto& inputs, const ProductCall& call) {
+        return products::CheckOutput(one, inputs, call.Output(), seed);
+      });
 }
 
 }  // namespace dlroof::onednn

@@ -10,6 +10,7 @@
 
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
+#include "reporters/verbose/call_work.h"
 
 namespace dlroof::products {
 namespace {
@@ -139,25 +140,38 @@ std::string_view ResultType(const ProductCase& one) {
   return one.direction == ProductDirection::kBackwardData ? one.types.source : one.types.weights;
 }
 
+namespace {
+
+verbose::CallWork CallWorkOf(const ProductCase& one, const ProductSizes& sizes) {
+  const auto bytes = [](std::string_view type) {
+    return static_cast<double>(workload::ElementBytes(type));
+  };
+  return verbose::WorkOfProduct({.multiply_adds = static_cast<double>(sizes.flops / 2),
+                                 .source = static_cast<double>(sizes.source),
+                                 .weights = static_cast<double>(sizes.weights),
+                                 .destination = static_cast<double>(sizes.destination),
+                                 .bias = one.bias ? static_cast<double>(sizes.channels) : 0,
+                                 .fused = one.relu ? 1.0 : 0.0},
+                                {bytes(one.types.source), bytes(one.types.weights),
+                                 bytes(one.types.destination), bytes(BiasType(one.types))});
+}
+
+}  // namespace
+
 int64_t ElementwiseFlops(const ProductCase& one, const ProductSizes& sizes) {
-  return sizes.destination * (static_cast<int64_t>(one.bias) + one.relu);
+  return static_cast<int64_t>(CallWorkOf(one, sizes).elementwise);
 }
 
 Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::string& pipe) {
-  const auto dense = static_cast<double>(sizes.flops);
-  const auto elementwise = static_cast<double>(ElementwiseFlops(one, sizes));
+  const auto call = CallWorkOf(one, sizes);
   Work work;
-  work.flops[pipe] = dense;
-  work.parts["matrix"] = dense;
-  if (elementwise > 0) {
-    work.flops[one.type == "f64" ? pipe : "fp32.vector"] += elementwise;
-    work.parts["elementwise"] = elementwise;
+  work.flops[pipe] = call.matrix;
+  work.parts["matrix"] = call.matrix;
+  if (call.elementwise > 0) {
+    work.flops[one.type == "f64" ? pipe : "fp32.vector"] += call.elementwise;
+    work.parts["elementwise"] = call.elementwise;
   }
-  work.bytes[Level::kDram] = static_cast<double>(
-      sizes.source * workload::ElementBytes(one.types.source) +
-      sizes.weights * workload::ElementBytes(one.types.weights) +
-      sizes.destination * workload::ElementBytes(one.types.destination) +
-      (one.bias ? sizes.channels * workload::ElementBytes(BiasType(one.types)) : 0));
+  work.bytes[Level::kDram] = call.bytes;
   work.launches = 1;
   return work;
 }

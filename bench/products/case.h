@@ -81,8 +81,8 @@ void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilit
 // Returns the element type of the tensor that the direction writes.
 std::string_view ResultType(const ProductCase& one);
 
-// Returns the elementwise FLOPs of one call [flop], which DenseFlops does not count: 1 per element
-// of the destination for each bias add, relu, and add to the bias gradient.
+// Returns the elementwise FLOPs of one call [flop], which DenseFlops does not count
+// (verbose::WorkOfProduct).
 int64_t ElementwiseFlops(const ProductCase& one, const ProductSizes& sizes);
 
 // Returns the work of one call: dense FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`

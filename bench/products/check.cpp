@@ -5,27 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "bench/workload/memory.h"
+#include "bench/workload/operator_parts.h"
+#include "bench/workload/output_check.h"
 
 namespace dlroof::products {
-namespace {
-
-using workload::Verification;
-
-std::vector<workload::MemoryRegion> Regions(const ProductArrays<double>& arrays) {
-  std::vector<workload::MemoryRegion> regions;
-  for (const auto* tensor : {&arrays.source, &arrays.weights, &arrays.destination, &arrays.bias})
-    if (!tensor->empty())
-      regions.push_back({tensor->data(), tensor->size() * sizeof(double),
-                         tensor == &arrays.weights || tensor == &arrays.bias});
-  return regions;
-}
-
-}  // namespace
 
 ProductCapabilities LoopsCapabilities() { return {{"f64"}, false, {{"bias"}, {"relu"}}}; }
 
@@ -39,41 +26,20 @@ void RequireLoopsMemory(const ProductSizes& sizes) {
 
 workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
                                      const ProductLoops& loops, Work modelled) {
-  workload::PreparedCall call;
-  call.run = [arrays, run = loops.run] { run(*arrays); };
-  call.algorithm = "plain loops";
-  call.threads = 1;
-  call.modelled = std::move(modelled);
-  call.memory = Regions(*arrays);
+  auto call = workload::PreparedLoops(
+      [arrays, run = loops.run] { run(*arrays); }, std::move(modelled),
+      {&arrays->source, &arrays->weights, &arrays->destination, &arrays->bias});
+  for (auto& region : call.memory)
+    region.weights = region.begin == arrays->weights.data() || region.begin == arrays->bias.data();
   return call;
 }
 
 namespace {
 
-constexpr int64_t kAllBelowFlops = 50'000'000;
-// [1] Limits the multiply-adds of a sampled check, so that it takes about 0.1 s.
-constexpr int64_t kSampledProducts = 60'000'000;
-constexpr int64_t kLeastSamples = 64;
-constexpr int64_t kMostSamples = 512;
-
 // Inputs have a mean of zero, so partial sums and their rounding errors grow like the square root
 // of the length of a sum. The error is then about 2^-24 (one unit) of the sum of absolute products.
 // 64 units allow any order of summation and still detect one missing product among 250,000.
 constexpr double kUnits = 64;
-
-struct Rounding {
-  std::string_view type;
-  double sum;     // [1] a unit of rounding error, as a share of the sum of absolute products
-  double result;  // [1] relative error of rounding the result to its type
-  double least;   // [1] absolute rounding error of the type's smallest numbers
-};
-// Tensor cores sum fp8 products with fewer bits than f32: about 14 on compute capability 9.0
-// (DeepSeek-V3's technical report, 3.3.2). The allowed error of 64 units is 2^-13 of the sum.
-constexpr std::array<Rounding, 5> kRoundings = {{{"f64", 0x1p-53, 0, 0},
-                                                 {"f32", 0x1p-24, 0, 0},
-                                                 {"bf16", 0x1p-24, 0x1p-8, 0},
-                                                 {"f16", 0x1p-24, 0x1p-11, 0x1p-25},
-                                                 {"e4m3", 0x1p-19, 0x1p-4, 0x1p-10}}};
 
 struct IntegerRange {
   std::string_view type;
@@ -96,11 +62,11 @@ class Expected {
            const ProductInputs& inputs)
       : one_(one), right_(right), inputs_(inputs), scales_(ScalesOf(one, sizes)) {
     const auto type = ResultType(one);
-    for (const auto& row : kRoundings)
-      if (row.type == type) rounding_ = row;
+    const auto rounding = workload::RoundingOf(type);
+    if (rounding) rounding_ = *rounding;
     for (const auto& row : kIntegers)
       if (row.type == type) integer_ = row;
-    if (rounding_.type.empty() && integer_.type.empty())
+    if (!rounding && integer_.type.empty())
       throw std::logic_error(fmt::format("no rounding of type {}", type));
   }
 
@@ -133,61 +99,19 @@ class Expected {
       const double value = std::clamp(std::nearbyint(right.value), integer_.low, integer_.high);
       return std::fabs(output - value) / (1 + integer_.reading * std::fabs(value));
     }
-    const double error = std::fabs(output - right.value);
     const double of_sum = kUnits * rounding_.sum + 2 * FpmathRounding(one_.fpmath);
-    const double allowed =
-        of_sum * right.magnitude + rounding_.result * std::fabs(right.value) + rounding_.least;
-    if (error == 0) return 0;
-    return allowed > 0 ? error / allowed : std::numeric_limits<double>::max();
+    return workload::ErrorInUnits(
+        output, right.value,
+        of_sum * right.magnitude + rounding_.result * std::fabs(right.value) + rounding_.least);
   }
 
   const ProductCase& one_;
   const ProductResult& right_;
   const ProductInputs& inputs_;
   ProductScales scales_;
-  Rounding rounding_{};
+  workload::TypeRounding rounding_;
   IntegerRange integer_{};
 };
-
-template <class Number>
-int64_t CountNotFinite(const std::vector<Number>& values) {
-  return std::ranges::count_if(values, [](Number value) { return !std::isfinite(value); });
-}
-
-// Returns the indices of the elements to compare: all elements, or a sample.
-std::vector<int64_t> Compared(const ProductSizes& sizes, const ProductResult& right,
-                              uint64_t seed) {
-  if (sizes.flops > kAllBelowFlops)
-    return right.sample(std::clamp(kSampledProducts / right.terms, kLeastSamples, kMostSamples),
-                        seed);
-  std::vector<int64_t> all(static_cast<size_t>(right.count));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
-template <class Number>
-workload::Verification Check(const Expected& expected, const std::vector<int64_t>& compared,
-                             const ProductOutput<Number>& output) {
-  const auto count = static_cast<int64_t>(output.values.size());
-  workload::Verification found{.tolerance = 1};
-  for (const int64_t index : compared)
-    found.max_error =
-        std::max(found.max_error, expected.Error(index, output.values[static_cast<size_t>(index)]));
-  for (size_t k = 0; k < output.bias_gradient.size(); ++k)
-    found.max_error = std::max(
-        found.max_error, expected.BiasError(static_cast<int64_t>(k), output.bias_gradient[k]));
-  found.how = static_cast<int64_t>(compared.size()) == count
-                  ? fmt::format("all {} outputs", count)
-                  : fmt::format("{} sampled outputs of {}", compared.size(), count);
-  if (!output.bias_gradient.empty())
-    found.how += fmt::format(", {} bias gradients", output.bias_gradient.size());
-  found.ok = found.max_error <= found.tolerance;
-  if (const int64_t lost = CountNotFinite(output.values); lost > 0) {
-    found.ok = false;
-    found.how += fmt::format("; {} of {} are not finite", lost, count);
-  }
-  return found;
-}
 
 }  // namespace
 
@@ -195,9 +119,22 @@ template <class Number>
 workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
                                     const ProductResult& right, const ProductInputs& inputs,
                                     const ProductOutput<Number>& output, uint64_t seed) {
-  if (static_cast<int64_t>(output.values.size()) != right.count)
-    throw std::logic_error(fmt::format("{} outputs of {}", output.values.size(), sizes.problem));
-  return Check(Expected(one, sizes, right, inputs), Compared(sizes, right, seed), output);
+  const Expected expected(one, sizes, right, inputs);
+  auto found = workload::CheckOutput<Number>(
+      {.units = right.count,
+       .flops = static_cast<double>(sizes.flops),
+       .unit_flops = 2 * static_cast<double>(right.terms),
+       .error = [&](int64_t index,
+                    std::span<const double> value) { return expected.Error(index, value[0]); },
+       .sample = right.sample},
+      output.values, seed);
+  for (size_t k = 0; k < output.bias_gradient.size(); ++k)
+    found.max_error = std::max(
+        found.max_error, expected.BiasError(static_cast<int64_t>(k), output.bias_gradient[k]));
+  if (!output.bias_gradient.empty())
+    found.how += fmt::format(", {} bias gradients", output.bias_gradient.size());
+  found.ok = found.ok && found.max_error <= found.tolerance;
+  return found;
 }
 
 template workload::Verification CheckProduct(const ProductCase&, const ProductSizes&,

@@ -17,6 +17,7 @@
 
 #include "baselines/programs/program_report.h"
 #include "baselines/programs/program_summary.h"
+#include "bench/benchdnn/log_line.h"
 #include "bench/library_rules/library_rules.h"
 #include "bench/profile/log_separator.h"
 #include "bench/suites/benchdnn_suite.h"
@@ -226,7 +227,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
     const auto parsed = verbose::ReadPrimitive(primitive.text);
-    primitive.repro = verbose::BenchdnnLine(parsed).value_or("");
+    primitive.repro = benchdnn::BenchdnnLine(parsed).value_or("");
     primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
   }
   NameRecords(summary);

@@ -323,7 +323,8 @@ std::string LastLine(const std::string& text) {
 }
 
 tuning::TrialResult Failed(std::string reason, const std::string& err = "") {
-  if (const auto last = LastLine(err); !last.empty()) reason += ": " + text::Printable(last);
+  if (const auto last = LastLine(err); !last.empty())
+    reason += fmt::format(": {}", text::Printable(last));
   return {{}, Reason{text::ShortenMiddle(reason, kLongestReason)}, false};
 }
 
@@ -336,7 +337,8 @@ TunedCommand CommandUnder(const std::vector<std::string>& command, const tuning:
       tuned.command.push_back(value.empty() ? knob : knob + "=" + value);
     } else if (knob.starts_with(kPreload)) {
       auto& all = tuned.environment["LD_PRELOAD"];
-      all += (all.empty() ? "" : ":") + value;
+      if (!all.empty()) all += ':';
+      all += value;
     } else {
       tuned.environment[knob] = value;
     }

@@ -1,5 +1,4 @@
-// A oneDNN primitive of a verbose log: its tensors and sizes, and the command line of benchdnn
-// (oneDNN's benchmark program) that runs it.
+// A oneDNN primitive of a verbose log: its tensors and sizes.
 #pragma once
 
 #include <cstdint>
@@ -71,10 +70,5 @@ std::string_view WordOf(std::string_view text, std::string_view key);
 
 // Returns the post-ops of the attributes in their order: "eltwise_relu:0:1", "sum".
 std::vector<std::string_view> PostOpsOf(std::string_view attributes);
-
-// Returns the arguments of benchdnn that time the same call: "--conv --mode=P --dir=FWD_D ...".
-// Layouts that the library chose, and blocked layouts, are "any". Returns nullopt if benchdnn has
-// no driver for the kind, or no options for the attributes.
-std::optional<std::string> BenchdnnLine(const Primitive& primitive);
 
 }  // namespace dlroof::verbose

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "reporters/verbose/call_work.h"
+
 namespace dlroof::verbose {
 namespace {
 
@@ -42,9 +44,18 @@ double BiasBytes(const Primitive& primitive) {
   return ElementBytes(primitive, primitive.Find("bia") != nullptr ? "bia" : "bias");
 }
 
-// Returns the FLOPs of adding the bias, or of summing its gradient.
-double BiasFlops(const Primitive& primitive, double destination) {
-  return primitive.HasBias() && primitive.text.prop != "backward_data" ? destination : 0;
+// Returns the number of the bias's elements, or 0 for a call without bias.
+double BiasElements(const Primitive& primitive, double channels) {
+  return primitive.HasBias() && primitive.text.prop != "backward_data" ? channels : 0;
+}
+
+// Adds the work of a product to `work`, whose destination is set.
+void AddProduct(const ProductCounts& counts, const ProductElementBytes& bytes, FormWork& work) {
+  const auto product = WorkOfProduct(counts, bytes);
+  work.matrix = product.matrix;
+  work.elementwise = product.elementwise;
+  work.bytes = product.bytes;
+  work.destination_bytes = bytes.destination;
 }
 
 std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {
@@ -63,15 +74,16 @@ FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes, double
   const double in = sizes.Or("ic", 1);
   const double out = sizes.Or("oc", 1);
   const double weights = in * out / groups * sizes.Image('k');
-  FormWork work;
-  work.matrix = 2 * samples * weights * applications;
+  auto work = WorkOn(ImageDims(sizes, out));
   work.destination = samples * out * sizes.Image('o');
-  work.destination_dims = ImageDims(sizes, out);
-  work.destination_bytes = ElementBytes(primitive, "dst");
-  work.elementwise = BiasFlops(primitive, work.destination);
-  work.bytes = samples * in * sizes.Image('i') * ElementBytes(primitive, "src") +
-               weights * ElementBytes(primitive, "wei") +
-               work.destination * work.destination_bytes + out * BiasBytes(primitive);
+  AddProduct({.multiply_adds = samples * weights * applications,
+              .source = samples * in * sizes.Image('i'),
+              .weights = weights,
+              .destination = work.destination,
+              .bias = BiasElements(primitive, out)},
+             {ElementBytes(primitive, "src"), ElementBytes(primitive, "wei"),
+              ElementBytes(primitive, "dst"), BiasBytes(primitive)},
+             work);
   return work;
 }
 
@@ -88,7 +100,7 @@ double Batches(const std::vector<double>& a, const std::vector<double>& b) {
 // state; x and s are the products of the weights with the input and with h'.
 //   vanilla_rnn  h = act(x + s + b): bias 1, function 1.
 //     backward: gradient of the function 3 (dh*(1 - h*h)), bias 1.
-//   vanilla_lstm as bench/lstm/case.h counts it.
+//   vanilla_lstm kLstmCell.
 //   vanilla_gru  u, r = sigmoid(x + s + b); o = tanh(x + U(r*h') + b); h = u*h' + (1 - u)*o:
 //     biases 3, functions 3, r*h' 1, the new state 4.
 //     backward: do = dh*(1 - u)*(1 - o*o) 5; du = dh*(h' - o)*u*(1 - u) 5; dh' = dh*u 1; with g the
@@ -104,12 +116,13 @@ double Batches(const std::vector<double>& a, const std::vector<double>& b) {
 struct CellKind {
   std::string_view name;
   double gates, biases;
-  double forward, backward;  // [flop]
-  double attention = 0;      // [flop] per sample, step, layer and direction
+  CellFlops flops;
+  double attention = 0;  // [flop] per sample, step, layer and direction
 };
-constexpr CellKind kCells[] = {{"vanilla_rnn", 1, 1, 2, 4},        {"vanilla_lstm", 4, 4, 13, 27},
-                               {"vanilla_gru", 3, 3, 11, 21},      {"lbr_gru", 3, 4, 13, 20},
-                               {"vanilla_augru", 3, 3, 12, 24, 1}, {"lbr_augru", 3, 4, 14, 23, 1}};
+constexpr CellKind kCells[] = {
+    {"vanilla_rnn", 1, 1, {2, 4}},        {"vanilla_lstm", 4, 4, kLstmCell},
+    {"vanilla_gru", 3, 3, {11, 21}},      {"lbr_gru", 3, 4, {13, 20}},
+    {"vanilla_augru", 3, 3, {12, 24}, 1}, {"lbr_augru", 3, 4, {14, 23}, 1}};
 
 struct RnnSizes {
   double layers, steps, samples, input, state, hidden, output;
@@ -288,14 +301,17 @@ FormWork MatmulWork(const Primitive& primitive) {
   work.destination_dims = a;
   for (std::size_t i = 0; i + 2 < a.size(); ++i) work.destination_dims[i] = std::max(a[i], b[i]);
   work.destination_dims.back() = columns;
-  work.destination_bytes = ElementBytes(primitive, primitive.Find("dst") ? "dst" : "dst_c");
-  work.matrix = 2 * work.destination * inner;
-  work.elementwise = BiasFlops(primitive, work.destination);
   const auto bytes_of = [&](const char* usual, const char* other) {
     return ElementBytes(primitive, primitive.Find(usual) != nullptr ? usual : other);
   };
-  work.bytes = ProductOf(a) * bytes_of("src", "src_a") + ProductOf(b) * bytes_of("wei", "src_b") +
-               work.destination * work.destination_bytes + columns * BiasBytes(primitive);
+  AddProduct({.multiply_adds = work.destination * inner,
+              .source = ProductOf(a),
+              .weights = ProductOf(b),
+              .destination = work.destination,
+              .bias = BiasElements(primitive, columns)},
+             {bytes_of("src", "src_a"), bytes_of("wei", "src_b"), bytes_of("dst", "dst_c"),
+              BiasBytes(primitive)},
+             work);
   return work;
 }
 
@@ -306,12 +322,14 @@ FormWork InnerProductWork(const Primitive& primitive) {
   const double inner = sizes.Or("ic", 1) * sizes.Image('i');
   const double out = sizes.Or("oc", 1);
   auto work = WorkOn({samples, out});
-  work.destination_bytes = ElementBytes(primitive, "dst");
-  work.matrix = 2 * work.destination * inner;
-  work.elementwise = BiasFlops(primitive, work.destination);
-  work.bytes = samples * inner * ElementBytes(primitive, "src") +
-               inner * out * ElementBytes(primitive, "wei") +
-               work.destination * work.destination_bytes + out * BiasBytes(primitive);
+  AddProduct({.multiply_adds = work.destination * inner,
+              .source = samples * inner,
+              .weights = inner * out,
+              .destination = work.destination,
+              .bias = BiasElements(primitive, out)},
+             {ElementBytes(primitive, "src"), ElementBytes(primitive, "wei"),
+              ElementBytes(primitive, "dst"), BiasBytes(primitive)},
+             work);
   return work;
 }
 
@@ -322,15 +340,22 @@ FormWork RnnWork(const Primitive& primitive) {
   const double samples = sizes.steps * sizes.samples;
   const double cells = samples * sizes.layers * sizes.directions;
   const bool backward = primitive.IsBackward();
+  auto flops = cell.flops;
+  if (primitive.Find("wei_peephole") != nullptr) {
+    flops.forward += kLstmPeephole.forward;
+    flops.backward += kLstmPeephole.backward;
+  }
+  const auto call = FlopsOfRecurrent(
+      {.weights = elements.layer_weights + elements.state_weights + elements.projection,
+       .samples = samples,
+       .cells = cells,
+       .hidden = sizes.hidden,
+       .state = sizes.output,
+       .summed = sizes.summed ? samples * sizes.output : 0},
+      flops, backward);
   FormWork work;
-  work.matrix = 2 * samples *
-                (elements.layer_weights + elements.state_weights + elements.projection) *
-                (backward ? 2 : 1);
-  const double peephole = primitive.Find("wei_peephole") == nullptr ? 0 : backward ? 12 : 6;
-  work.elementwise = cells * sizes.hidden * ((backward ? cell.backward : cell.forward) + peephole);
-  work.elementwise += cells * cell.attention;
-  if (backward) work.elementwise += cells * sizes.output;
-  if (sizes.summed && !backward) work.elementwise += samples * sizes.output;
+  work.matrix = call.matrix;
+  work.elementwise = call.elementwise + cells * cell.attention;
   work.bytes = TensorBytes(primitive, sizes, cell, "");
   if (backward) work.bytes += TensorBytes(primitive, sizes, cell, "diff_");
   return work;

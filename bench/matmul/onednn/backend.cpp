@@ -61,13 +61,13 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::Product
       onednn::CpuEngine(), desc(p.rows, p.depth, p.left.matrix, p.left.transposed),
       desc(p.depth, p.columns, p.right.matrix, p.right.transposed), bias,
       desc(p.rows, p.columns, p.result, false), AttributesOf(matmul));
-  onednn::ProductCall call{{}, dnnl::matmul(chosen), chosen.impl_info_str()};
+  onednn::ProductCall call{onednn::CallOf<dnnl::matmul>(chosen)};
   const auto filled = [&](const memory::desc& of, const Factor& factor) {
     return FilledFactor(call.tensors, of, factor.transposed, MatrixOf(inputs, factor.matrix));
   };
   call.arguments = {{DNNL_ARG_SRC, filled(chosen.src_desc(), p.left)},
                     {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc(), p.right)}};
-  call.AddOutput(DNNL_ARG_DST, chosen.dst_desc());
+  call.AddResult(DNNL_ARG_DST, chosen.dst_desc());
   call.AddVariant(matmul, products::ScalesOf(matmul), inputs, bias);
   call.weights = {p.left.matrix == Matrix::kB    ? DNNL_ARG_SRC
                   : p.right.matrix == Matrix::kB ? DNNL_ARG_WEIGHTS

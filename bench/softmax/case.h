@@ -1,0 +1,23 @@
+// Softmax, y = exp(x) / sum of exp(x) over a row: its names, its call, and benchdnn's driver.
+#pragma once
+
+#include "bench/benchdnn/options.h"
+#include "bench/rows/rows.h"
+#include "bench/workload/workload.h"
+#include "reporters/verbose/verbose_log.h"
+
+namespace dlroof::softmax {
+
+using SoftmaxCase = rows::RowsCase;
+
+// Parse names of Softmax/cpu/onednn and of Softmax/cpu/reference (f64). Throw BadInput with the
+// column in the whole name.
+SoftmaxCase ReadOnednnCase(const workload::BenchmarkName& name);
+SoftmaxCase ReadReferenceCase(const workload::BenchmarkName& name);
+
+// Returns the call as oneDNN logs it. Its work and benchdnn's line follow from this text.
+verbose::PrimitiveText Logged(const SoftmaxCase& softmax);
+
+extern const benchdnn::BenchdnnDriver kSoftmaxDriver;
+
+}  // namespace dlroof::softmax

@@ -1,0 +1,105 @@
+#include "bench/workload/output_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/workload/memory.h"
+
+namespace dlroof::workload {
+namespace {
+
+constexpr double kAllBelowFlops = 50e6;
+// [flop] Limits the cost of a sampled check, so that it takes about 0.1 s.
+constexpr double kSampledFlops = 120e6;
+constexpr int64_t kLeastSamples = 64;
+constexpr int64_t kMostSamples = 512;
+
+// Tensor cores sum fp8 products with fewer bits than f32: about 14 on compute capability 9.0
+// (DeepSeek-V3's technical report, 3.3.2). The allowed error of 64 units is 2^-13 of the sum.
+constexpr std::array<std::pair<std::string_view, TypeRounding>, 5> kRoundings = {
+    {{"f64", {0x1p-53, 0, 0}},
+     {"f32", {0x1p-24, 0, 0}},
+     {"bf16", {0x1p-24, 0x1p-8, 0}},
+     {"f16", {0x1p-24, 0x1p-11, 0x1p-25}},
+     {"e4m3", {0x1p-19, 0x1p-4, 0x1p-10}}}};
+
+std::vector<int64_t> Sample(int64_t units, int64_t count, uint64_t seed) {
+  auto sample = SeededIndices(std::max<int64_t>(count - 2, 0), seed, units);
+  sample.push_back(0);
+  sample.push_back(units - 1);
+  std::ranges::sort(sample);
+  sample.erase(std::unique(sample.begin(), sample.end()), sample.end());
+  return sample;
+}
+
+// Returns the units to compare: all, or a sample.
+std::vector<int64_t> Compared(const OutputReference& reference, uint64_t seed) {
+  if (reference.flops > kAllBelowFlops) {
+    const double of_unit =
+        reference.unit_flops.value_or(reference.flops / static_cast<double>(reference.units));
+    const double affordable = kSampledFlops / std::max(of_unit, 1.0);
+    const auto count = static_cast<int64_t>(std::clamp(
+        affordable, static_cast<double>(kLeastSamples), static_cast<double>(kMostSamples)));
+    return reference.sample ? reference.sample(count, seed) : Sample(reference.units, count, seed);
+  }
+  std::vector<int64_t> all(static_cast<size_t>(reference.units));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+double ErrorInUnits(double output, double value, double allowed) {
+  const double error = std::fabs(output - value);
+  if (error == 0) return 0;
+  const double units = error / allowed;
+  return allowed > 0 && std::isfinite(units) ? units : std::numeric_limits<double>::max();
+}
+
+std::optional<TypeRounding> RoundingOf(std::string_view type) {
+  for (const auto& [name, rounding] : kRoundings)
+    if (name == type) return rounding;
+  return std::nullopt;
+}
+
+template <class Number>
+Verification CheckOutput(const OutputReference& reference, const std::vector<Number>& output,
+                         uint64_t seed) {
+  const auto count = static_cast<int64_t>(output.size());
+  if (count != reference.units * reference.size)
+    throw std::logic_error(
+        fmt::format("{} outputs of {} x {}", count, reference.units, reference.size));
+  const auto compared = Compared(reference, seed);
+  Verification found{.tolerance = 1};
+  std::vector<double> unit;
+  for (const int64_t index : compared) {
+    const auto begin = output.begin() + index * reference.size;
+    unit.assign(begin, begin + reference.size);
+    const double error = reference.error(index, unit);
+    found.max_error = std::max(found.max_error,
+                               std::isfinite(error) ? error : std::numeric_limits<double>::max());
+  }
+  const int64_t elements = static_cast<int64_t>(compared.size()) * reference.size;
+  found.how = elements == count ? fmt::format("all {} outputs", count)
+                                : fmt::format("{} sampled outputs of {}", elements, count);
+  found.ok = found.max_error <= found.tolerance;
+  const auto lost =
+      std::ranges::count_if(output, [](Number value) { return !std::isfinite(value); });
+  if (lost > 0) {
+    found.ok = false;
+    found.how += fmt::format("; {} of {} are not finite", lost, count);
+  }
+  return found;
+}
+
+template Verification CheckOutput(const OutputReference&, const std::vector<float>&, uint64_t);
+template Verification CheckOutput(const OutputReference&, const std::vector<double>&, uint64_t);
+
+}  // namespace dlroof::workload

@@ -1,0 +1,147 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+#include "bench/benchdnn/log_line.h"
+#include "bench/layernorm/case.h"
+#include "bench/layernorm/loops.h"
+#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/memory.h"
+#include "bench/workload/operator_parts.h"
+#include "reporters/verbose/primitive.h"
+#include "tests/fakes/outcome.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::layernorm {
+namespace {
+
+using testing::HasSubstr;
+
+LayerNormCase CaseOf(const std::string& name) {
+  return ReadOnednnCase(workload::ParseBenchmarkName("LayerNorm/cpu/onednn/" + name));
+}
+
+TEST(LayerNormCase, ReadsEveryPart) {
+  EXPECT_EQ(CaseOf("fwd/f32/m2n3"), (LayerNormCase{{{2, 3}, "f32", false}, false, false}));
+  EXPECT_EQ(CaseOf("fwd/bf16/m2n3/training/scale/shift"),
+            (LayerNormCase{{{2, 3}, "bf16", true}, true, true}));
+  EXPECT_THAT(fakes::RefusalOf([] { CaseOf("fwd/f32/m2n3/shift/scale"); }),
+              HasSubstr("'scale' cannot come after 'shift'"));
+  EXPECT_THAT(fakes::RefusalOf([] { CaseOf("fwd/f16/m2n3"); }),
+              HasSubstr("column 26: expected a type (f32, bf16)"));
+}
+
+// 3 rows of 4: mean 4 (3 additions, a division), variance 12, 1/sqrt(variance + epsilon) 3,
+// normalization 8; scale 4, shift 4.
+TEST(LayerNormWork, IsWorkedByHand) {
+  const auto plain = workload::WorkOfLogged(Logged(CaseOf("fwd/f32/m3n4")));
+  EXPECT_EQ(plain.flops, (std::map<std::string, double>{{"fp32.vector", 3 * 27}}));
+  EXPECT_EQ(plain.bytes.at(Level::kDram), 4 * (12 + 12));
+  const auto all = workload::WorkOfLogged(Logged(CaseOf("fwd/bf16/m3n4/training/scale/shift")));
+  EXPECT_EQ(all.flops.at("fp32.vector"), 3 * 35);
+  EXPECT_EQ(all.bytes.at(Level::kDram), 2 * (12 + 12) + 4 * (3 + 3) + 4 * (4 + 4));
+}
+
+// Mean 2, variance 2/3; scale 2 and shift 1 per column.
+TEST(LayerNormLoops, AreTheDefinition) {
+  std::vector<double> y(3);
+  RunLayerNorm<double>({1, 3}, {1, 2, 3}, {{}, {2, 2, 2}, {1, 1, 1}}, 1.0 / 3, y);
+  EXPECT_NEAR(y[0], -1, 1e-13);
+  EXPECT_NEAR(y[1], 1, 1e-13);
+  EXPECT_NEAR(y[2], 3, 1e-13);
+  EXPECT_EQ(fakes::Outcome("LayerNorm/cpu/reference/fwd/f64/m9n33/scale/shift"), "ok plain loops");
+  EXPECT_EQ(fakes::Outcome("LayerNorm/cpu/reference/fwd/f64/m9n1"), "ok plain loops");
+}
+
+std::vector<float> RightResult(const LayerNormCase& norm, const LayerNormTensors<float>& in) {
+  std::vector<double> exact(in.source.size());
+  RunLayerNorm<double>(norm.rows, {in.source.begin(), in.source.end()},
+                       {{}, {in.scale.begin(), in.scale.end()}, {in.shift.begin(), in.shift.end()}},
+                       double{kEpsilon}, exact);
+  std::vector<float> output(exact.begin(), exact.end());
+  if (norm.type == "bf16")
+    for (float& value : output) value = workload::RoundToBf16(value);
+  return output;
+}
+
+TEST(LayerNormCheck, TakesTheRightResultAndFindsOneWrongElement) {
+  for (const std::string type : {"f32", "bf16"})
+    for (const rows::Rows rows : {rows::Rows{17, 33}, {1, 5000}, {12000, 768}}) {
+      const LayerNormCase norm{{rows, type}, true, true};
+      const auto in = SeededTensors(norm, 5);
+      const auto right = RightResult(norm, in);
+      EXPECT_TRUE(CheckLayerNorm(norm, in, right, 5).ok) << type << ToText(rows);
+      for (const size_t at : {size_t{0}, right.size() - 1}) {
+        auto wrong = right;
+        wrong[at] += 0.05F;
+        EXPECT_FALSE(CheckLayerNorm(norm, in, wrong, 5).ok) << type << ToText(rows) << at;
+        wrong[at] = std::numeric_limits<float>::quiet_NaN();
+        EXPECT_FALSE(CheckLayerNorm(norm, in, wrong, 5).ok) << type << ToText(rows) << at;
+      }
+    }
+}
+
+// The variance with n - 1 in the place of n is 0.1 % larger for 1024 elements.
+TEST(LayerNormCheck, FindsAVarianceOfOneElementLess) {
+  const LayerNormCase norm{{{2, 1024}, "f32"}};
+  const auto in = SeededTensors(norm, 5);
+  auto wrong = RightResult(norm, in);
+  for (float& value : wrong) value *= std::sqrt(1023.0F / 1024);
+  EXPECT_FALSE(CheckLayerNorm(norm, in, wrong, 5).ok);
+}
+
+struct ForeignLine {
+  const char* line;
+  const char* expected;  // a name, or a reason behind '!'
+};
+constexpr ForeignLine kForeignLines[] = {
+    {"--lnorm 8192x64", "fwd/f32/m8192n64/training"},
+    {"--lnorm --dir=FWD_I --flags=CH --tag=abx 8x128x768", "fwd/f32/m1024n768/scale/shift"},
+    {"--lnorm --dir=FWD_I --dt=bf16 --flags=C 2x3", "fwd/bf16/m2n3/scale"},
+    {"--lnorm --dir=FWD_I --tag=abc:any 2x3x4", "fwd/f32/m6n4"},
+    {"--lnorm --dt=bf16:f32 2x3", "!types bf16:f32"},
+    {"--lnorm --dir=BWD_DW 2x3", "!direction BWD_DW"},
+    {"--lnorm --flags=G 2x3", "!global statistics"},
+    {"--lnorm --tag=ba 2x3", "!layout ba"},
+    {"--lnorm --inplace=true 2x3", "!inplace true"},
+};
+
+TEST(LayerNormBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
+  for (const auto& [line, expected] : kForeignLines) {
+    const auto read = suites::ReadBenchdnn(line, "line");
+    ASSERT_EQ(read.size(), 1U) << line;
+    const std::string text = expected;
+    if (text[0] == '!')
+      EXPECT_EQ(read[0].reason, text.substr(1)) << line;
+    else
+      EXPECT_EQ(read[0].name, "LayerNorm/cpu/onednn/" + text) << line << ": " << read[0].reason;
+  }
+}
+
+TEST(LayerNormBenchdnn, WritesTheLineOfALoggedCall) {
+  EXPECT_EQ(workload::MakeWorkload("LayerNorm/cpu/onednn/fwd/bf16/m3n4/scale/shift").repro,
+            "--lnorm --mode=P --dir=FWD_I --dt=bf16:bf16 --tag=ab --flags=CH 3x4");
+  // oneDNN 2 has scale and shift in one tensor, and one tensor for source and destination.
+  EXPECT_EQ(benchdnn::BenchdnnLine(verbose::ReadPrimitive(
+                {.kind = "layer_normalization",
+                 .prop = "forward_training",
+                 .tensors = "data_f32::blocked:abc:f0 stats_f32::blocked:ab:f0",
+                 .auxiliary = "flags:S",
+                 .problem = "4x128x768"})),
+            "--lnorm --mode=P --dir=FWD_D --dt=f32:f32 --tag=abc --flags=CH 4x128x768");
+}
+
+TEST(LayerNormSuite, HasTheRowsOfItsModels) {
+  std::set<std::string> expected = {"m1024n1600", "m1n768", "m3072n1024"};
+  for (const int64_t tokens : {128, 384}) expected.insert(ToText(rows::Rows{8 * tokens, 768}));
+  std::set<std::string> found;
+  for (const auto& layer : suites::SelectSuites({"layernorm"}).at(0).layers)
+    found.insert(workload::ParseBenchmarkName(layer.name).problem);
+  EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace dlroof::layernorm

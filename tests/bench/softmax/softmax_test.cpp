@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+#include "bench/benchdnn/log_line.h"
+#include "bench/softmax/case.h"
+#include "bench/softmax/loops.h"
+#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/memory.h"
+#include "bench/workload/operator_parts.h"
+#include "reporters/verbose/primitive.h"
+#include "tests/fakes/outcome.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::softmax {
+namespace {
+
+using testing::HasSubstr;
+
+SoftmaxCase CaseOf(const std::string& name) {
+  return ReadOnednnCase(workload::ParseBenchmarkName("Softmax/cpu/onednn/" + name));
+}
+
+TEST(SoftmaxCase, ReadsEveryPart) {
+  EXPECT_EQ(CaseOf("fwd/f32/m2n3"), (SoftmaxCase{{2, 3}, "f32", false}));
+  EXPECT_EQ(CaseOf("fwd/bf16/m2n3/training"), (SoftmaxCase{{2, 3}, "bf16", true}));
+}
+
+TEST(SoftmaxCase, RefusalsCountColumnsInTheWholeName) {
+  // Softmax/cpu/onednn/ is 19 characters long.
+  const auto refusal = [](const std::string& name) {
+    return fakes::RefusalOf([&] { CaseOf(name); });
+  };
+  EXPECT_THAT(refusal("bwd/f32/m1n2"), HasSubstr("column 20: expected a direction (fwd)"));
+  EXPECT_THAT(refusal("fwd/int8/m1n2"), HasSubstr("column 24: expected a type (f32, bf16)"));
+  EXPECT_THAT(refusal("fwd/f32/m1k2"), HasSubstr("column 30: expected 'n', got 'k'"));
+  EXPECT_THAT(refusal("fwd/f32/m1n2/relu"), HasSubstr("column 33: Softmax/cpu/onednn has no"));
+}
+
+// 3 rows of 4: 3 comparisons, 4 subtractions, 4 exponentials, 3 additions, 4 divisions each.
+TEST(SoftmaxWork, IsWorkedByHand) {
+  const auto work = workload::WorkOfLogged(Logged(CaseOf("fwd/bf16/m3n4")));
+  EXPECT_EQ(work.flops, (std::map<std::string, double>{{"fp32.vector", 3 * 18}}));
+  EXPECT_EQ(work.bytes.at(Level::kDram), 2 * (12 + 12));
+  EXPECT_EQ(work.launches, 1);
+  const auto wide = workload::WorkOfLogged(Logged({{3, 4}, "f64"}));
+  EXPECT_EQ(wide.flops, (std::map<std::string, double>{{"fp64.vector", 3 * 18}}));
+  EXPECT_EQ(wide.bytes.at(Level::kDram), 8 * (12 + 12));
+}
+
+TEST(SoftmaxLoops, AreTheDefinition) {
+  std::vector<double> y(6);
+  RunSoftmax<double>({2, 3}, {0, std::log(2), std::log(5), 1000, 1000, 1000 - std::log(2)}, y);
+  const std::vector<double> expected = {1.0 / 8, 2.0 / 8, 5.0 / 8, 0.4, 0.4, 0.2};
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-13);
+  EXPECT_EQ(fakes::Outcome("Softmax/cpu/reference/fwd/f64/m9n33"), "ok plain loops");
+}
+
+// Returns what a library may leave: the loops' result, rounded to the case's type.
+std::vector<float> RightResult(const SoftmaxCase& softmax, const std::vector<float>& source) {
+  std::vector<double> exact(source.size());
+  RunSoftmax<double>(softmax.rows, {source.begin(), source.end()}, exact);
+  std::vector<float> output(exact.begin(), exact.end());
+  if (softmax.type == "bf16")
+    for (float& value : output) value = workload::RoundToBf16(value);
+  return output;
+}
+
+TEST(SoftmaxCheck, TakesTheRightResultAndFindsOneWrongElement) {
+  for (const std::string type : {"f32", "bf16"})
+    for (const rows::Rows rows : {rows::Rows{17, 33}, {1, 5000}, {300, 1}, {12000, 1024}}) {
+      const SoftmaxCase softmax{rows, type};
+      const auto source = SeededSource(softmax, 5);
+      const auto right = RightResult(softmax, source);
+      EXPECT_TRUE(CheckSoftmax(softmax, source, right, 5).ok) << type << ToText(rows);
+      for (const size_t at : {size_t{0}, right.size() - 1}) {
+        auto wrong = right;
+        wrong[at] *= 1.02F;
+        EXPECT_FALSE(CheckSoftmax(softmax, source, wrong, 5).ok) << type << ToText(rows) << at;
+        wrong[at] = std::numeric_limits<float>::quiet_NaN();
+        EXPECT_FALSE(CheckSoftmax(softmax, source, wrong, 5).ok) << type << ToText(rows) << at;
+      }
+    }
+}
+
+// A row whose sum lacks the largest of 1024 terms.
+TEST(SoftmaxCheck, FindsATermThatTheSumLacks) {
+  const SoftmaxCase softmax{{2, 1024}, "f32"};
+  const auto source = SeededSource(softmax, 5);
+  auto wrong = RightResult(softmax, source);
+  const float lost = *std::max_element(wrong.begin(), wrong.begin() + 1024);
+  for (size_t i = 0; i < 1024; ++i) wrong[i] /= 1 - lost;
+  EXPECT_FALSE(CheckSoftmax(softmax, source, wrong, 5).ok) << lost;
+}
+
+struct ForeignLine {
+  const char* line;
+  const char* expected;  // a name, or a reason behind '!'
+};
+constexpr ForeignLine kForeignLines[] = {
+    {"--softmax 8192x64", "fwd/f32/m8192n64/training"},
+    {"--softmax --dir=FWD_I --axis=3 --stag=abx 8x12x128x128", "fwd/f32/m12288n128"},
+    {"--softmax --dir=FWD_I --stag=ab --alg=softmax_accurate --mb=5 2x3n\"x\"", "fwd/f32/m5n3"},
+    {"--softmax --sdt=bf16 --ddt=bf16 2x3", "fwd/bf16/m2n3/training"},
+    {"--softmax --sdt=f32 --ddt=bf16 2x3", "!types f32:bf16"},
+    {"--softmax --dir=BWD_D 2x3", "!direction BWD_D"},
+    {"--softmax --alg=LOGSOFTMAX 2x3", "!LOGSOFTMAX"},
+    {"--softmax --axis=1 2x3x4x5", "!axis 1 of 4 dimensions"},
+    {"--softmax --dtag=ba 2x3", "!layout ba"},
+    {"--softmax --inplace=true 2x3", "!inplace true"},
+    {"--softmax --attr-post-ops=relu 2x3", "!attr-post-ops relu"},
+    {"--softmax --axis=2 2147483647x2147483647x2147483647", "!impossible shape"},
+};
+
+TEST(SoftmaxBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
+  for (const auto& [line, expected] : kForeignLines) {
+    const auto read = suites::ReadBenchdnn(line, "line");
+    ASSERT_EQ(read.size(), 1U) << line;
+    const std::string text = expected;
+    if (text[0] == '!')
+      EXPECT_EQ(read[0].reason, text.substr(1)) << line;
+    else
+      EXPECT_EQ(read[0].name, "Softmax/cpu/onednn/" + text) << line << ": " << read[0].reason;
+  }
+}
+
+TEST(SoftmaxBenchdnn, RefusesWhatIsNoProblem) {
+  const auto refusal = [](const std::string& line) {
+    return fakes::RefusalOf([&] { suites::ReadBenchdnn(line, "line"); });
+  };
+  EXPECT_THAT(refusal("--softmax 10"), HasSubstr("column 11: expected 2 to 5"));
+  EXPECT_THAT(refusal("--softmax 10x0"), HasSubstr("column 14: expected a size"));
+  EXPECT_THAT(refusal("--softmax 10x3q"), HasSubstr("column 15: expected the name"));
+  EXPECT_THAT(refusal("--softmax --wtag=ab 1x1"), HasSubstr("the driver softmax"));
+}
+
+std::string LineOf(const verbose::PrimitiveText& text) {
+  return benchdnn::BenchdnnLine(verbose::ReadPrimitive(text)).value_or("none");
+}
+
+TEST(SoftmaxBenchdnn, WritesTheLineOfALoggedCall) {
+  EXPECT_EQ(
+      workload::MakeWorkload("Softmax/cpu/onednn/fwd/bf16/m3n4").repro,
+      "--softmax --mode=P --dir=FWD_I --axis=1 --sdt=bf16 --ddt=bf16 --stag=ab --dtag=ab 3x4");
+  EXPECT_FALSE(workload::MakeWorkload("Softmax/cpu/onednn/fwd/f32/m3n4/cold").repro);
+  // oneDNN 2 has one tensor for source and destination.
+  EXPECT_EQ(LineOf({.kind = "softmax",
+                    .prop = "forward_inference",
+                    .tensors = "data_bf16::blocked:ba:f0",
+                    .auxiliary = "axis:1",
+                    .problem = "12x1024"}),
+            "--softmax --mode=P --dir=FWD_I --axis=1 --sdt=bf16 --ddt=bf16 --stag=ba --dtag=ba "
+            "12x1024");
+  EXPECT_THAT(LineOf({.kind = "logsoftmax", .auxiliary = "axis:1", .problem = "1x2"}),
+              HasSubstr("--alg=LOGSOFTMAX"));
+}
+
+TEST(SoftmaxSuite, HasTheScoresOfItsModels) {
+  std::set<std::string> expected = {"m12288n1024", "m12n1024", "m1n50257"};
+  for (const int64_t tokens : {128, 384}) expected.insert(ToText(rows::Rows{96 * tokens, tokens}));
+  std::set<std::string> found;
+  for (const auto& layer : suites::SelectSuites({"softmax"}).at(0).layers)
+    found.insert(workload::ParseBenchmarkName(layer.name).problem);
+  EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace dlroof::softmax
