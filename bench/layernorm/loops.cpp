@@ -1,6 +1,7 @@
 #include "bench/layernorm/loops.h"
 
 #include <algorithm>
+#include <memory>
 #include <span>
 
 #include "bench/workload/memory.h"

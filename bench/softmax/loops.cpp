@@ -34,7 +34,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   const auto softmax = ReadReferenceCase(name);
   rows::RequireMemory(softmax);
   const auto source = SeededSource(softmax, settings.seed);
-  return rows::PrepareLoops(softmax, source, workload::WorkOfLogged(Logged(softmax)),
+  return rows::PrepareLoops(source, workload::WorkOfLogged(Logged(softmax)),
                             {[p = softmax.rows](const auto& x, auto& y) { RunSoftmax(p, x, y); },
                              [softmax, source, seed = settings.seed](const auto& y) {
                                return CheckSoftmax(softmax, source, y, seed);
