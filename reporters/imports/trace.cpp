@@ -145,8 +145,8 @@ class TraceReader {
       trace_.left_out[fmt::format("of the category {}", category)] += 1;
       return;
     }
-    if (!event.Find("dur")) {
-      trace_.left_out["without a duration"] += 1;
+    if (!Has(event, "dur") || !Has(event, "ts")) {
+      trace_.left_out["without a begin or a duration"] += 1;
       return;
     }
     TraceOp op{.name = event.Text("name"), .on_gpu = gpu};
@@ -175,6 +175,11 @@ class TraceReader {
       return;
     }
     threads_[{process, Scalar(event, "tid")}].push_back({found->second, begin, seconds});
+  }
+
+  static bool Has(const record::JsonObject& event, const char* key) {
+    const auto member = event.Find(key);
+    return member && !member->value.is_null();
   }
 
   static double TimeOf(const record::JsonObject& event, const char* key) {

@@ -136,7 +136,8 @@ TEST(ImportTrace, NamesTheEventsThatItLeavesOut) {
       TraceOf({Event(R"("name": "a", "ts": 0, "dur": 1)"), R"({"ph": "X", "name": "b", "ts": 1})",
                R"({"ph": "B", "name": "c", "ts": 1})"}),
       "t.json");
-  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("1 events without a duration")));
+  EXPECT_THAT(imported.remarks,
+              testing::Contains(HasSubstr("1 events without a begin or a duration")));
   EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("phases B and E")));
 }
 
