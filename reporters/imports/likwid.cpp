@@ -105,6 +105,9 @@ void ReadMetric(const text::CsvRow& row, text::DecimalMark mark, const std::stri
   const auto& metric = row[0].text;
   const std::size_t values = LengthOf(row) - 1;
   if (metric == "Metric") {
+    if (table.threads != 0 && table.threads != values)
+      throw BadInput("{}: this table has {} hardware threads in one row and {} in another",
+                     text::PlaceOf(row[0], where), table.threads, values);
     table.threads = values;
     return;
   }
