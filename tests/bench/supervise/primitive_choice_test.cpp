@@ -7,6 +7,7 @@ namespace dlroof::supervise {
 namespace {
 
 using testing::ElementsAre;
+using testing::Pair;
 
 // Lines of oneDNN 3.2 and 3.6 (shortened), between other output.
 constexpr const char* kOld =
@@ -31,9 +32,8 @@ constexpr const char* kNew =
 TEST(PrimitiveChoice, IsTheImplementationAndTheLayoutOfEachTensor) {
   const auto choice = ChoiceIn(kOld).value();
   EXPECT_EQ(choice.implementation, "jit:avx2");
-  EXPECT_THAT(choice.layouts,
-              ElementsAre(std::pair("dst", "f32 aBcd8b"), std::pair("src", "f32 aBcd8b"),
-                          std::pair("wei", "f32 ABcd8b8a")));
+  EXPECT_THAT(choice.layouts, ElementsAre(Pair("dst", "f32 aBcd8b"), Pair("src", "f32 aBcd8b"),
+                                          Pair("wei", "f32 ABcd8b8a")));
 }
 
 TEST(PrimitiveChoice, OfTwoVersionsIsComparedTensorByTensor) {
