@@ -10,7 +10,14 @@ from checks import DATA, DLROOF, Ran, bad_input, exits, plain, program, prints, 
 
 BENCH = program("DLROOF_BENCH")
 GOOGLE = DATA / "google_benchmark_1.7.1.json"
-MACHINE = {"name": "server", "device": "cpu", "threads": 4, "flops": {"fp64.vector": 1e11, "fp32.vector": 2e11}, "bytes": {"dram": 1e11}, "source": "data sheet"}
+MACHINE = {
+    "name": "server",
+    "device": "cpu",
+    "threads": 4,
+    "flops": {"fp64.vector": 1e11, "fp32.vector": 2e11},
+    "bytes": {"dram": 1e11},
+    "source": "data sheet",
+}
 OUTPUTS = [
     f"{DLROOF} --help",
     f"{DLROOF} --version",
@@ -73,7 +80,15 @@ def test_names_that_are_not_utf8_are_kept_with_their_bytes_escaped(name, folder)
     assert done.returncode == 0 and b"100 GFLOP/s" in done.stdout, done.stderr
     bench = b"--dlroof_suite=--matmul 64x256:256x128"
     done = subprocess.run(
-        [os.fsencode(BENCH), bench, b"--benchmark_filter=m64n128", b"--dlroof_machine=none", b"--benchmark_repetitions=2", b"--benchmark_min_time=0.001", b"--benchmark_out=" + output],
+        [
+            os.fsencode(BENCH),
+            bench,
+            b"--benchmark_filter=m64n128",
+            b"--dlroof_machine=none",
+            b"--benchmark_repetitions=2",
+            b"--benchmark_min_time=0.001",
+            b"--benchmark_out=" + output,
+        ],
         capture_output=True,
     )
     assert done.returncode == 0, done.stderr
@@ -86,13 +101,19 @@ def test_packed_and_wide_files_are_read_as_the_plain_one(name):
 
 
 def test_files_of_one_program_with_other_settings_are_separate_benchmarks():
-    verify(run("dlroof report run.json"), [exits(0), plain("BM_Main/iterations:1/real_time"), plain("BM_Main/iterations:1/process_time"), prints(r"BM_Main/iterations:1 +26\.2 µs")])
+    verify(
+        run("dlroof report run.json"),
+        [exits(0), plain("BM_Main/iterations:1/real_time"), plain("BM_Main/iterations:1/process_time"), prints(r"BM_Main/iterations:1 +26\.2 µs")],
+    )
 
 
 def test_rates_put_a_file_on_the_roofs():
     verify(run("dlroof import rates.json --machine machine.json -o placed.json"), [exits(0), says("no pipe|by the type in its name on fp64.vector")])
     # 100 MFLOP and 20 MB in 2 ms: 50 of 100 GFLOP/s; 50 of 100 GB/s.
-    verify(run("dlroof report placed.json --show table"), [prints(r"BM_Gemm<double>/real_time .* 50\.0 GFLOP/s .* 50\.0 %"), prints(r"BM_Copy/real_time .* 50\.0 GB/s .* 50\.0 %")])
+    verify(
+        run("dlroof report placed.json --show table"),
+        [prints(r"BM_Gemm<double>/real_time .* 50\.0 GFLOP/s .* 50\.0 %"), prints(r"BM_Copy/real_time .* 50\.0 GB/s .* 50\.0 %")],
+    )
     verify(run("dlroof import rates.json --machine machine.json --pipe fp64.vector --flops-per-item 2 -o placed.json"), [exits(0)])
     verify(run("dlroof report placed.json --show table"), [prints(r"BM_Scan/real_time .* 20\.0 GFLOP/s .* 20\.0 %")])
     verify(run("dlroof import rates.json --flops-per-item 2 -o placed.json"), [bad_input, says("--pipe")])
@@ -109,7 +130,9 @@ def test_an_unknown_command_is_named():
     verify(run("dlroof reprot run.json"), [bad_input, says("did you mean 'report'")])
 
 
-BENCH_ONE = f"{BENCH} '--dlroof_suite=--matmul 64x256:256x128' --benchmark_filter=m64n128 --dlroof_machine=none --benchmark_repetitions=2 --dlroof_max_seconds=0"
+BENCH_ONE = (
+    f"{BENCH} '--dlroof_suite=--matmul 64x256:256x128' --benchmark_filter=m64n128 --dlroof_machine=none --benchmark_repetitions=2 --dlroof_max_seconds=0"
+)
 
 
 def test_newer_flags_are_understood_or_refused_by_version():

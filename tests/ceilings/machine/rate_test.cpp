@@ -146,8 +146,8 @@ TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
   EXPECT_TRUE(rate.IsValidated());
 }
 
-// The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked. Of fewer
-// than five the highest counts.
+// The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked. Of
+// fewer than five the highest counts.
 TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
   auto singles = Singles();
   singles[0].time.clock_hz = 3.0e9;
