@@ -11,6 +11,9 @@ namespace {
 
 // [s] Duration of a part of a repetition, less than a scheduler's time slice; least time of a call.
 constexpr double kPartSeconds = 1e-3, kLeastSeconds = 1e-8;
+// [s] Duration of a part of a repetition of cold calls, whose clocks are read around each call. Of
+// several threads only few calls in a row are clean; shorter parts are measured too roughly.
+constexpr double kColdPartSeconds = 1e-4;
 
 // [1] If the process used at most this multiple of a thread's CPU time, no other thread ran. (Both
 // clocks are read one after the other.)
@@ -124,13 +127,13 @@ record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts
 
 record::Repetition RepetitionOfCalls(const std::vector<cpu::ClockReading>& calls, bool in_parts) {
   cpu::ClockReading all;
-  double fastest = kPartSeconds;  // [s]
+  double fastest = kColdPartSeconds;
   for (const auto& call : calls) {
     all = all + call;
     fastest = std::min(fastest, call.wall);
   }
   const auto per_part =
-      static_cast<std::size_t>(std::ceil(kPartSeconds / std::max(fastest, kLeastSeconds)));
+      static_cast<std::size_t>(std::ceil(kColdPartSeconds / std::max(fastest, kLeastSeconds)));
   if (!in_parts || calls.size() < per_part)
     return RepetitionOf(all, static_cast<double>(calls.size()));
   std::vector<cpu::ClockReading> parts(calls.size() / per_part);

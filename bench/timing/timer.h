@@ -30,7 +30,7 @@ record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iteration
 record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls);
 
 // Returns the repetition of calls that were timed one by one. With `in_parts` and enough calls, its
-// times are means over the clean parts of about 1 ms, as those of RepetitionOfParts.
+// times are means over the clean parts of about 0.1 ms, as those of RepetitionOfParts.
 record::Repetition RepetitionOfCalls(const std::vector<cpu::ClockReading>& calls, bool in_parts);
 
 // Times one prepared call at a time, between SetUp and TearDown.

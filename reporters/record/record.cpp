@@ -29,7 +29,7 @@ constexpr double kFastest = 0.8, kSlowest = 1.1;
 constexpr double kClockAgreement = 0.02;
 // [1] Least share of a noisy repetition that the call may have needed: threads that wait one after
 // the other may wait longer than the call takes, so that nothing is left.
-constexpr double kLeastShare = 0.1;
+constexpr double kLeastShare = 0.01;
 // [1] The same factors for repetitions whose noisy calls were left out: their threads never waited,
 // but neighbours may have evicted caches.
 constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;

@@ -27,23 +27,23 @@ TEST(RepetitionOfParts, HasNoCpuTimeOfOtherThreads) {
   EXPECT_FALSE(RepetitionOfParts({part, part}, 4).cpu_seconds);
 }
 
-// Four calls of 0.5 ms, of which the fourth waited; two of them are a part.
+// Four calls of 50 us, of which the fourth waited; two of them are a part.
 TEST(RepetitionOfCalls, LeavesOutThePartsInWhichACallWaited) {
-  const std::vector<cpu::ClockReading> calls = {Part(5e-4, 0), Part(5e-4, 0), Part(5e-4, 0),
-                                                Part(4.5e-3, 4e-3)};
+  const std::vector<cpu::ClockReading> calls = {Part(5e-5, 0), Part(5e-5, 0), Part(5e-5, 0),
+                                                Part(4.5e-4, 4e-4)};
   const auto whole = RepetitionOfCalls(calls, false);
-  EXPECT_DOUBLE_EQ(whole.seconds, 1.5e-3);
+  EXPECT_DOUBLE_EQ(whole.seconds, 1.5e-4);
   EXPECT_FALSE(whole.clean_calls);
   const auto parts = RepetitionOfCalls(calls, true);
-  EXPECT_DOUBLE_EQ(parts.seconds, 5e-4);
+  EXPECT_DOUBLE_EQ(parts.seconds, 5e-5);
   EXPECT_EQ(parts.clean_calls, 2);
   EXPECT_EQ(parts.iterations, 4);
 }
 
 TEST(RepetitionOfCalls, OfFewShortCallsIsTheirMean) {
-  const std::vector<cpu::ClockReading> calls = {Part(1e-4, 0), Part(3e-4, 2e-4)};
+  const std::vector<cpu::ClockReading> calls = {Part(1e-5, 0), Part(3e-5, 2e-5)};
   const auto repetition = RepetitionOfCalls(calls, true);
-  EXPECT_DOUBLE_EQ(repetition.seconds, 2e-4);
+  EXPECT_DOUBLE_EQ(repetition.seconds, 2e-5);
   EXPECT_FALSE(repetition.clean_calls);
 }
 

@@ -72,7 +72,7 @@ TEST(TimeOf, OfSeveralThreadsIsTheFastestThatWasMeasured) {
   EXPECT_DOUBLE_EQ(timing.ci95.value().first, 0.8 * 0.25);
   EXPECT_DOUBLE_EQ(timing.ci95.value().second, 1.1 * 1.75);
   repetitions[0].run_delay_seconds = 3;  // two threads, one after the other
-  EXPECT_DOUBLE_EQ(TimeOf(repetitions).value().ci95.value().first, 0.8 * 0.175);
+  EXPECT_DOUBLE_EQ(TimeOf(repetitions).value().ci95.value().first, 0.8 * 0.0175);
 }
 
 // Returns a noisy call of 15 ms whose thread ran for 7 ms and waited for 8 ms.
