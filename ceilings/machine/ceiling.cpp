@@ -62,10 +62,7 @@ void AddUnboundedReason(Ceiling& ceiling, const std::string& reason) {
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows) {
   constexpr double kNoise = 0.03;
   const CeilingRow *highest = nullptr, *validated = nullptr;
-  const bool some_bounded =
-      std::ranges::any_of(rows, [](const CeilingRow* row) { return !row->second.unbounded; });
   for (const auto* row : rows) {
-    if (some_bounded && row->second.unbounded) continue;  // its rate is no evidence
     const auto higher = [&](const CeilingRow* other) {
       return other == nullptr || row->second.per_second > other->second.per_second;
     };

@@ -47,8 +47,7 @@ void AddUnboundedReason(Ceiling& ceiling, const std::string& reason);
 using CeilingRow = std::pair<const std::string, Ceiling>;
 
 // Returns the row with the highest rate. If it is not validated, returns the fastest validated row
-// within 3 % (measurement noise) of it, if there is one. Leaves out rows that are `unbounded`
-// unless all are. Returns null if `rows` is empty.
+// within 3 % (measurement noise) of it, if there is one. Returns null if `rows` is empty.
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows);
 
 // Sets Validation::scaling = rate / (threads x rate of one thread) for all pipes and for L1 and L2,

@@ -81,7 +81,7 @@ std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::T
 // Prefix of a noisy time and of numbers derived from it.
 inline constexpr std::string_view kNoisyMark = "~";
 inline constexpr std::string_view kNoisyMeaning =
-    "~ noisy (other programs ran): an estimate, the fastest that was measured unless a line says "
+    "~ noisy (other programs ran): an estimate, the fastest measured unless a line says "
     "otherwise";
 inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 

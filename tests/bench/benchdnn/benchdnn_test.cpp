@@ -146,8 +146,8 @@ TEST(BenchdnnWords, KnownValuesOfTheSameOptionRun) {
   EXPECT_THAT(
       Read("--dir=FWD_I --new=1 mb1ic4ih8oc6kh1 --reset --dir=FWD_I mb1ic4ih8oc6kh1"),
       ElementsAre("[unknown option --new of benchdnn's driver conv]", ConvName("fwd", "f32")));
-  EXPECT_THAT(Read("--conv --softmax 16x1000 --conv --dir=FWD_I mb1ic4ih8oc6kh1"),
-              ElementsAre("[unknown option '--softmax']", ConvName("fwd", "f32")));
+  EXPECT_THAT(Read("--conv --pool 16x1000 --conv --dir=FWD_I mb1ic4ih8oc6kh1"),
+              ElementsAre("[unknown option '--pool']", ConvName("fwd", "f32")));
 }
 
 TEST(BenchdnnWords, NamesOfTodayAreKnown) {

@@ -138,7 +138,8 @@ TEST(LayerNormSuite, HasTheRowsOfItsModels) {
   std::set<std::string> expected = {"m1024n1600", "m1n768", "m3072n1024"};
   for (const int64_t tokens : {128, 384}) expected.insert(ToText(rows::Rows{8 * tokens, 768}));
   std::set<std::string> found;
-  for (const auto& layer : suites::SelectSuites({"layernorm"}).at(0).layers)
+  const auto suites = suites::SelectSuites({"layernorm"});
+  for (const auto& layer : suites.at(0).layers)
     found.insert(workload::ParseBenchmarkName(layer.name).problem);
   EXPECT_EQ(found, expected);
 }

@@ -196,7 +196,7 @@ TEST(TerminalReporter, ShowsTheModelAfterTheTable) {
 TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
   Session session = TestSession();
   const auto text = Written<TerminalReporter>(session, {Three()});
-  EXPECT_THAT(text, HasSubstr("      FLOP/s   FLOP/B   % roof      bound\n"));
+  EXPECT_THAT(text, HasSubstr("      FLOP/s   FLOP/B      % roof      bound\n"));
   EXPECT_THAT(text, testing::ContainsRegex(std::string(kName) +
                                            " .* 2 s .* 20.0 FLOP/s +5.00 +40.0 % +DRAM\n"));
 }

@@ -131,7 +131,7 @@ TEST(AboveRoof, CompulsoryBytesPassDramUnlessAWarmCacheContainsThem) {
   machine.cache_bytes[Level::kL3] = 100;
   placed = Found(warm, machine);
   EXPECT_TRUE(placed.classic.empty());
-  EXPECT_THAT(placed.remarks, Contains(HasSubstr("stay in a warm cache")));
+  EXPECT_THAT(placed.remarks, Contains("the machine has no measured l3 ceiling"));
   record::Record cold = warm;
   cold.cache = "cold";
   EXPECT_EQ(Found(cold, machine).time->above_roof.at(Level::kDram), WrongPart::kRoof);

@@ -205,9 +205,6 @@ TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
   wide.repetitions = {{.seconds = 2}, {.seconds = 4}, {.seconds = 4},
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
-  machine::Machine machine = MachineOfRules();
-  machine.by_threads[2].flops["fp32.vector"].status = machine::CeilingStatus::kNotValidated;
-  EXPECT_EQ(PlaceWritten(Convolution(4), &machine).placement.advice, "");
 }
 
 // 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.

@@ -144,7 +144,7 @@ TEST(SummarizeModels, HasAModelPerDirectionTypeAndOptionThatWasRun) {
 TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidated) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
   const auto models =
-      SummarizeModels(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
+      SummarizeModels(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix"),
                                        Layer("fwd/bf16/b", 4, 100, 10)}));  // fp32.vector: roof 1 s
   ASSERT_EQ(models.size(), 1U);
   EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
@@ -264,13 +264,13 @@ TEST(WriteModels, HasTheNumberOfPlacedLayers) {
 
 TEST(WriteModels, MarksALimit) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
-  EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
+  EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix"),
                                      Layer("fwd/bf16/b", 4, 100, 10)})),
               HasSubstr("<= 30.0 %\n"));
 }
 
 TEST(Opportunities, AreAtLeastThisFarAboveARoofThatIsNotValidated) {
-  const auto run = PlaceRun(FileOf({}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix")}));
+  const auto run = PlaceRun(FileOf({}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix")}));
   ASSERT_EQ(Opportunities(run).size(), 1U);
   EXPECT_TRUE(Opportunities(run)[0].at_least);
   std::ostringstream out;
