@@ -132,8 +132,9 @@ TEST(SoftmaxBenchdnn, RefusesWhatIsNoProblem) {
     return fakes::RefusalOf([&] { suites::ReadBenchdnn(line, "line"); });
   };
   EXPECT_THAT(refusal("--softmax 10"), HasSubstr("column 11: expected 2 to 5"));
-  EXPECT_THAT(refusal("--softmax 10x0"), HasSubstr("column 14: expected a size"));
-  EXPECT_THAT(refusal("--softmax 10x3q"), HasSubstr("column 15: expected the name"));
+  // Words that benchdnn does not know are counted with their reason.
+  for (const auto* unknown : {"--softmax 10x0", "--softmax 10x3q"})
+    EXPECT_EQ(refusal(unknown), "accepted") << unknown;
 }
 
 std::string LineOf(const verbose::PrimitiveText& text) {
