@@ -71,11 +71,7 @@ def times(program, nice, folder):
         if record["status"] != "ok":
             continue
         repetitions = record["repetitions"]
-        found[record["name"]] = {
-            **record["seconds"],
-            "fastest": min(one["seconds"] for one in repetitions),
-            "made": len(repetitions),
-        }
+        found[record["name"]] = {**record["seconds"], "fastest": min(one["seconds"] for one in repetitions), "made": len(repetitions)}
     return found
 
 

@@ -41,9 +41,12 @@ def run(bench, cache, folder):
         content = json.load(file)
     machine = next(each for each in content["machines"] if each["device"] == "cpu")
     classic = [point for record in content["records"] for point in record.get("classic", [])]
-    return {"seconds": round(seconds, 1), "roofs": roofs(machine),
-            "percentages": sum("fraction" in point for point in classic),
-            "upper_limits": sum("fraction_at_most" in point for point in classic)}
+    return {
+        "seconds": round(seconds, 1),
+        "roofs": roofs(machine),
+        "percentages": sum("fraction" in point for point in classic),
+        "upper_limits": sum("fraction_at_most" in point for point in classic),
+    }
 
 
 def trial(bench, busy):
@@ -60,8 +63,7 @@ def trial(bench, busy):
 
 
 def measure(bench, trials, output):
-    done = {"command": " ".join(sys.argv), "date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(),
-            "system": platform.platform(), "trials": []}
+    done = {"command": " ".join(sys.argv), "date": time.strftime("%Y-%m-%d"), "cpus": os.cpu_count(), "system": platform.platform(), "trials": []}
     for number in range(trials):
         done["trials"].append(trial(bench, bool(number % 2)))
         with open(output, "w", encoding="utf-8") as file:
@@ -91,8 +93,10 @@ def table(path):
             validated = [(key, rate) for key, rate, proved, _ in rows if proved]
             seconds = sorted(each["runs"][number]["seconds"] for each in trials)
             lowest = min((rate / best[key] for key, rate in validated), default=0)
-            print(f"| {'one busy CPU' if busy else 'as it was'} | {number + 1} | {seconds[0]:.0f} to {seconds[-1]:.0f} | "
-                  f"{len(validated)} of {len(rows)} | {100 * lowest:.0f} % |")
+            print(
+                f"| {'one busy CPU' if busy else 'as it was'} | {number + 1} | {seconds[0]:.0f} to {seconds[-1]:.0f} | "
+                f"{len(validated)} of {len(rows)} | {100 * lowest:.0f} % |"
+            )
 
 
 def main():
