@@ -65,8 +65,8 @@ struct IntervalRank {
 // there is one (not for 3 and 4 values).
 std::optional<IntervalRank> IntervalRank95(int n, int m);
 
-// Times of which only an aggregate is known, or the clean repetitions of others, as a normally
-// distributed logarithm.
+// Several times of one benchmark, summarized by the normal distribution of their logarithm: of its
+// clean repetitions, or of the aggregate (median or mean, deviation) that a file has instead.
 struct TimeSummary {
   double log_seconds = 0;     // [1] logarithm of the median or mean time [s]
   double standard_error = 0;  // [1] of log_seconds

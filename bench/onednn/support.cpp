@@ -325,7 +325,7 @@ PartCost CostOf(const dnnl::primitive& primitive,
   return CostOf([&] { Execute(primitive, listed); }, steps);
 }
 
-// The cost of a component, of which the instructions may be requested later than the time.
+// The measured cost of a component. Its time is measured first, its instructions only on request.
 struct KnownCost {
   std::optional<PartCost> cost;  // absent if the library lacks the primitive
   bool is_measured = false, is_stepped = false;
@@ -336,7 +336,7 @@ struct KnownCost {
     const bool step = !steps.IsSpent() && !is_stepped && !(cost && cost->instructions);
     if (is_measured && (!cost || !step)) return;
     auto measured = measure(steps);
-    if (measured && cost) measured->seconds = cost->seconds;  // the same in the whole run
+    if (measured && cost) measured->seconds = cost->seconds;  // keeps the first measured time
     cost = measured;
     is_measured = true;
     is_stepped = is_stepped || step;
