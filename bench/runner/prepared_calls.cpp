@@ -41,7 +41,7 @@ std::string AlgorithmAndKernels(const workload::PreparedCall& call) {
 CountRequest Request(const workload::Workload& workload, const workload::PreparedCall& call,
                      const workload::RunSettings& settings, const std::function<void()>& ready) {
   CountRequest request;
-  request.name = workload::ToText(workload.name);
+  request.name = workload::NameOf(workload);
   request.type = workload.name.type;
   request.run = call.run;
   request.ready = ready;
@@ -230,7 +230,7 @@ bool PreparedCalls::CountsLater(const workload::Workload& workload) {
 }
 
 void PreparedCalls::Take(const workload::Workload& workload) {
-  if (auto stored = stored_.extract(workload::ToText(workload.name))) {
+  if (auto stored = stored_.extract(workload::NameOf(workload))) {
     call_ = std::move(stored.mapped());
     stored_bytes_ -= Bytes(*call_);
     TimerOf(workload).SetUp(*call_, workload.cache, threads_);
