@@ -1,6 +1,9 @@
 #include "bench/library/benchmark_flags.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace dlroof::library {
@@ -30,9 +33,10 @@ void SetFlags(std::vector<std::string> flags) {
 void RememberBenchmarkFlags(const std::string& program, const std::vector<std::string>& args) {
   // As they are without a flag and a variable of the environment.
   Memory() = {program, {}};
-  const std::pair<const char*, const char*> kChanged[] = {
-      {"out", ""}, {"repetitions", "1"}, {"enable_random_interleaving", "false"},
-      {"list_tests", "false"}};
+  const std::pair<const char*, const char*> kChanged[] = {{"out", ""},
+                                                          {"repetitions", "1"},
+                                                          {"enable_random_interleaving", "false"},
+                                                          {"list_tests", "false"}};
   for (const auto& [name, otherwise] : kChanged) {
     std::string variable = std::string("BENCHMARK_") + name;
     for (auto& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -43,6 +47,16 @@ void RememberBenchmarkFlags(const std::string& program, const std::vector<std::s
       if (arg == flag || arg.starts_with(flag + "=")) whole = arg;
     Memory().flags.push_back(std::move(whole));
   }
+}
+
+bool InterleavesRepetitions() {
+  constexpr std::string_view kFlag = "--benchmark_enable_random_interleaving";
+  for (const std::string_view flag : Memory().flags)
+    if (flag.starts_with(kFlag)) {
+      const auto value = flag.substr(std::min(flag.size(), kFlag.size() + 1));
+      return value != "false" && value != "no" && value != "off" && value != "0";
+    }
+  return false;
 }
 
 OtherBenchmarkFlags::OtherBenchmarkFlags(std::vector<std::string> flags) {

@@ -25,16 +25,16 @@ namespace {
 
 // Throws BadInput for flags that choose operators, of which this program has none.
 void RefuseOperatorFlags(const std::vector<std::string>& args) {
-  constexpr std::string_view kFlags[] = {"--dlroof_suite",      "--dlroof_library",
-                                         "--dlroof_directions", "--dlroof_types",
-                                         "--dlroof_batch",      "--dlroof_algorithm",
-                                         "--dlroof_onednn"};
+  constexpr std::string_view kFlags[] = {
+      "--dlroof_suite", "--dlroof_library",   "--dlroof_directions", "--dlroof_types",
+      "--dlroof_batch", "--dlroof_algorithm", "--dlroof_onednn"};
   for (const auto& arg : args)
     for (const auto flag : kFlags)
       if (arg.starts_with(flag))
-        throw BadInput("{}: this program has benchmarks of its own: choose them by "
-                       "--benchmark_filter",
-                       flag);
+        throw BadInput(
+            "{}: this program has benchmarks of its own: choose them by "
+            "--benchmark_filter",
+            flag);
 }
 
 std::string PathOfProgram() {
@@ -49,6 +49,18 @@ std::set<int> ThreadsOf(const std::vector<std::string>& names) {
     if (const auto found = record::ReadBenchmarkName(name).threads) threads.insert(*found);
   return threads;
 }
+
+// Tells the program which benchmarks have ended.
+class Follower : public NullReporter {
+ public:
+  explicit Follower(Program& program) : program_(program) {}
+  void ReportRuns(const std::vector<Run>& runs) override {
+    if (!runs.empty()) program_.HasEnded(runs.front().run_name.str());
+  }
+
+ private:
+  Program& program_;
+};
 
 bool AnyTimesItself(const std::vector<std::string>& names) {
   return std::ranges::any_of(
@@ -86,14 +98,19 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   if (own_main) std::erase_if(own, [](const auto& arg) { return !arg.starts_with("--dlroof_"); });
   RefuseOperatorFlags(own);
   runner::ReadOwnFlags(own, flags_);
+  if (flags_.counters == "simulate" && flags_.cache != workload::CacheState::kWarm)
+    throw BadInput(
+        "--dlroof_counters=simulate: only warm calls of a program's own benchmarks can "
+        "be simulated, without --dlroof_cache");
   std::erase_if(rest, [](const auto& arg) { return arg.starts_with("--dlroof_"); });
   if (!own_main) {
     if (const auto stop = runner::RuleFrom(flags_))
-      rest.push_back(fmt::format("--benchmark_repetitions={}",
-                                 runner::OfferedRepetitions(*stop, flags_)));
+      rest.push_back(
+          fmt::format("--benchmark_repetitions={}", runner::OfferedRepetitions(*stop, flags_)));
     for (const auto& path : {flags_.html_file, flags_.out_file}) runner::CheckWritable(path);
   }
   RememberBenchmarkFlags(program_, rest);
+  interleaves_ = InterleavesRepetitions();
   settings_ = runner::Settings(flags_);
   settings_.threads = flags_.threads.value_or(1);
   devices_ = runner::FindDevices(flags_);
@@ -108,17 +125,20 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
 
   auto context = runner::Context(command_, flags_, settings_, devices_);
   context.erase("pinned_cpus");  // the threads are the program's own
+  settings_.cpus.clear();
   if (auto found = runner::LimitsContext(cpu::FindLimits(limits)); !found.is_null())
     context["limits"] = std::move(found);
   session_ = std::make_unique<live::Session>(std::move(context), [this] {
     Begin();
     auto threads = ThreadsOf(names_);
     threads.insert({1, settings_.threads});
-    std::erase_if(threads, [this](int count) {
-      return count > static_cast<int>(settings_.cpus.size());
+    std::erase_if(threads, [allowed = cpu::ThisCpu().allowed.size()](int count) {
+      return static_cast<std::size_t>(count) > allowed;
     });
     return runner::Machines(flags_,
-                            {true, AnyTimesItself(names_), {threads.begin(), threads.end()},
+                            {true,
+                             AnyTimesItself(names_),
+                             {threads.begin(), threads.end()},
                              cpu_ceilings::PipesOf(cpu::ThisCpu())},
                             devices_);
   });
@@ -133,6 +153,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
 void Program::Begin() {
   if (runner_) return;
   names_ = ListedNames();
+  live::SetListedNames(names_);
   auto options = runner::Options(flags_, static_cast<int>(names_.size()), true,
                                  AnyTimesItself(names_), devices_, *session_, turns_);
   if (quota_) options.quota = &*quota_;
@@ -185,28 +206,21 @@ live::Passes Program::Passes() {
   return passes;
 }
 
+void Program::RunSimulated() {
+  Follower follower(*this);
+  benchmark::RunSpecifiedBenchmarks(&follower);
+}
+
 void Program::RunAgain(Mode mode) {
   if (!runner_ || StoppedByInterrupt()) return;
-  class Follower : public NullReporter {
-   public:
-    explicit Follower(Program& program) : program_(program) {}
-    void ReportRuns(const std::vector<Run>& runs) override {
-      program_.HasEnded(runs.front().run_name.str());
-    }
-
-   private:
-    Program& program_;
-  } follower(*this);
-  const OtherBenchmarkFlags once({"--benchmark_repetitions=1",
-                                  "--benchmark_enable_random_interleaving=false"});
+  Follower follower(*this);
+  const OtherBenchmarkFlags once(
+      {"--benchmark_repetitions=1", "--benchmark_enable_random_interleaving=false"});
   mode_ = mode;
+  passes_done_.clear();
   current_ = 0;
   benchmark::RunSpecifiedBenchmarks(&follower);
   mode_ = Mode::kTime;
-}
-
-std::optional<Reason> Program::Unusable(const benchmark::BenchmarkReporter::Run& run) const {
-  return UnusableReason(run);
 }
 
 }  // namespace dlroof::library

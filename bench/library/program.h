@@ -4,11 +4,11 @@
 
 #include <benchmark/benchmark.h>
 
-#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,9 @@ namespace dlroof::library {
 enum class Mode {
   kTime,
   kSimulate,  // this process counts one call under valgrind
-  kExplain, kEnergy, kCount  // passes after the timing
+  kExplain,
+  kEnergy,
+  kCount  // passes after the timing
 };
 
 // Returns the work in the form that the counters have. Throws BadInput for an unknown pipe or level
@@ -56,27 +58,42 @@ class Program {
 
   // Called by the reporters: the benchmark `name` has ended.
   void HasEnded(const std::string& name);
+  // Counts the call that this process was started for, and exits. Returns if there is no such
+  // benchmark.
+  void RunSimulated();
+  bool IsSimulation() const { return mode_ == Mode::kSimulate; }
   void Measure(benchmark::State& state, const Call& call, const detail::Callable& callable);
 
-  // Returns what keeps the time of a finished benchmark from being used, or nothing.
-  std::optional<Reason> Unusable(const benchmark::BenchmarkReporter::Run& run) const;
+  // Returns the runs as they are to be reported: a run whose time is not that of its calls (the
+  // timer was paused, or a GPU's time was not asked for) becomes an error that says so.
+  std::vector<benchmark::BenchmarkReporter::Run> Checked(
+      const std::vector<benchmark::BenchmarkReporter::Run>& runs) const;
 
  private:
-  struct Team;
-
-  std::string NameOf(benchmark::State& state, const detail::Callable& callable) const;
+  // The last repetition of a benchmark by dlroof's clock.
+  struct OwnTime {
+    double seconds = 0, calls = 0;  // [s] of a call, [1]
+    bool on_gpu = false;
+  };
+  static std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
+                                             const OwnTime& own);
+  // Returns whether repetitions of several benchmarks alternate and this version of Google
+  // Benchmark does not tell a benchmark its name.
+  bool IsNameless(const benchmark::State& state) const;
+  // Returns the name of the benchmark's record or, if IsNameless, its PlaceOf.
+  std::string NameOf(const benchmark::State& state, const detail::Callable& callable) const;
   workload::Workload WorkloadOf(const std::string& name, const Call& call,
                                 const detail::Callable& callable, int threads);
-  void TimeInTeam(benchmark::State& state, const workload::Workload& workload,
-                  const detail::Callable& callable);
   void RunPass(benchmark::State& state, const workload::Workload& workload);
+  void Time(benchmark::State& state, const workload::Workload& workload,
+            const detail::Callable& callable);
   void SimulateCall(benchmark::State& state, const workload::Workload& workload);
   live::Passes Passes();
   // Runs all benchmarks once more, for a pass.
   void RunAgain(Mode mode);
   std::vector<std::string> ListedNames();
 
-  bool initialized_ = false, own_main_ = false;
+  bool initialized_ = false, own_main_ = false, interleaves_ = false;
   std::string command_, program_;
   runner::BenchFlags flags_;
   workload::RunSettings settings_;
@@ -90,12 +107,14 @@ class Program {
   std::unique_ptr<runner::RunReporters> reporters_;
 
   Mode mode_ = Mode::kTime;
-  std::string simulated_;                 // the benchmark of Mode::kSimulate
-  std::vector<std::string> names_;        // as Google Benchmark lists them
-  std::size_t current_ = 0;               // index of the benchmark that runs
+  std::string simulated_;           // the benchmark of Mode::kSimulate
+  std::vector<std::string> names_;  // as Google Benchmark lists them
+  std::size_t current_ = 0;         // index of the benchmark that runs
   PassResults passes_;
+  std::set<std::string> passes_done_;  // names, in this pass
   std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Team>> teams_;
+  std::map<std::string, runner::Runner::Team> teams_;  // by name
+  std::map<std::string, OwnTime> own_times_;
 };
 
 }  // namespace dlroof::library

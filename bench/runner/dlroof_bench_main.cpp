@@ -138,7 +138,7 @@ int TryEveryAlgorithm(std::vector<workload::Workload> workloads,
 }
 
 int Run(std::vector<std::string> args) {
-  if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
+  if (const auto request = SimulatedCallIn(args)) return RunSimulatedCall(*request);
   RefusePinning();
   BenchFlags flags;
   if (AsksForHelp(args)) {

@@ -87,6 +87,24 @@ Counting KernelsOf(timing::Timer& timer, workload::PreparedCall& call) {
   return counting;
 }
 
+// Returns the message of a failed benchmark, with the prefix of its status.
+std::string MessageOf(const std::exception& error) {
+  if (dynamic_cast<const Unsupported*>(&error) != nullptr)
+    return record::kUnsupportedPrefix + std::string(error.what());
+  if (dynamic_cast<const WrongResult*>(&error) != nullptr)
+    return record::kWrongPrefix + std::string(error.what());
+  return error.what();
+}
+
+// Returns the repetition of `calls` calls of all threads, of which one spent `spent`.
+record::Repetition RepetitionOfTeam(const cpu::ClockReading& spent, double calls) {
+  record::Repetition repetition;
+  repetition.iterations = calls;
+  repetition.seconds = spent.wall / calls;
+  if (spent.run_delay) repetition.run_delay_seconds = *spent.run_delay / calls;
+  return repetition;
+}
+
 }  // namespace
 
 class Runner::Impl {
@@ -98,21 +116,26 @@ class Runner::Impl {
         calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
                {options.open_gpu, options.gpu}) {}
 
-  void Run(benchmark::State& state, const workload::Workload& workload) {
+  std::optional<record::Repetition> Run(benchmark::State& state,
+                                        const workload::Workload& workload) {
     auto& benchmark = StateOf(workload);
     const auto next = Next(benchmark);
-    if (benchmark.failed || !next.wanted) return SkipRest(state, workload);
+    const auto skip = [&] {
+      SkipRest(state, workload);
+      return std::nullopt;
+    };
+    if (benchmark.failed || !next.wanted) return skip();
     const WallTime wall(benchmark.wall_seconds);
     try {
       Prepare(benchmark);
       auto* const turns = options_.turns;
-      if (turns != nullptr && !turns->WaitForTurn()) return SkipRest(state, workload);
+      if (turns != nullptr && !turns->WaitForTurn()) return skip();
       const double begin = cpu::WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
       if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto throttled = options_.quota ? options_.quota->Read() : cpu::Throttling{};
-      const auto timed =
-          calls_.TimerOf(workload).Time(state, calls_.Call(), benchmark.calls_per_part.value());
+      const auto timed = calls_.TimerOf(workload).Time(
+          state, calls_.Call(), PartOf(workload, state, benchmark.calls_per_part.value()));
       if (options_.quota)
         benchmark.throttled = benchmark.throttled + (options_.quota->Read() - throttled);
       if (IsWatched(workload)) Watch(benchmark);
@@ -123,13 +146,47 @@ class Runner::Impl {
       if (!benchmark.timed_algorithm &&
           (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device)))
         benchmark.timed_algorithm = calls_.Call().algorithm;
-    } catch (const Unsupported& error) {
-      Fail(state, benchmark, record::kUnsupportedPrefix + std::string(error.what()));
-    } catch (const WrongResult& error) {
-      Fail(state, benchmark, record::kWrongPrefix + std::string(error.what()));
+      return timed.repetition;
     } catch (const std::exception& error) {
-      Fail(state, benchmark, error.what());
+      Fail(state, benchmark, MessageOf(error));
     }
+    return std::nullopt;
+  }
+
+  void RunInTeam(benchmark::State& state, const workload::Workload& workload,
+                 const std::function<void(std::int64_t)>& repeat, Team& team) {
+    const bool first = state.thread_index() == 0;
+    if (first) {
+      team.skipped = false;
+      auto& benchmark = StateOf(workload);
+      try {
+        const auto next = Next(benchmark);
+        if (benchmark.failed || !next.wanted) {
+          team.skipped = true;
+        } else {
+          Prepare(benchmark);
+          if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
+        }
+      } catch (const std::exception& error) {
+        team.skipped = true;
+        benchmark.failed = true;
+        state.SkipWithError(MessageOf(error).c_str());
+        calls_.Drop();
+      }
+    }
+    // The same in all threads, so that all make the same number of calls.
+    constexpr std::int64_t kParts = 64;
+    const auto part =
+        PartOf(workload, state, std::max<std::int64_t>(1, state.max_iterations / kParts));
+    std::optional<cpu::ClockReading> begin;
+    while (state.KeepRunningBatch(part)) {
+      if (team.skipped) continue;
+      if (!begin) begin = cpu::ReadThreadClocks();
+      repeat(part);
+    }
+    if (first && team.skipped && !state.error_occurred()) state.SkipWithError(record::kNotRun);
+    if (!begin) return;
+    AttachThread(state, workload, cpu::ReadThreadClocks() - *begin);
   }
 
   // Ends this and all later repetitions of a benchmark without a measurement.
@@ -237,8 +294,37 @@ class Runner::Impl {
 
  private:
   BenchmarkState& StateOf(const workload::Workload& workload) {
-    return benchmarks_.try_emplace(workload::NameOf(workload), BenchmarkState{workload})
-        .first->second;
+    auto& benchmark =
+        benchmarks_.try_emplace(workload::NameOf(workload), BenchmarkState{workload}).first->second;
+    if (workload.other_name) benchmark.workload = workload;  // its `prepare` is new each time
+    return benchmark;
+  }
+
+  // Google Benchmark rounds the number of calls up to whole parts.
+  static std::int64_t PartOf(const workload::Workload& workload, const benchmark::State& state,
+                             std::int64_t calls) {
+    if (!workload.exact_calls) return calls;
+    auto part = std::min<std::int64_t>(calls, state.max_iterations);
+    while (state.max_iterations % part != 0) --part;
+    return part;
+  }
+
+  // Adds one thread's share of the counters. Google Benchmark adds those of all threads.
+  void AttachThread(benchmark::State& state, const workload::Workload& workload,
+                    const cpu::ClockReading& spent) {
+    const double calls = static_cast<double>(state.iterations()) * state.threads();
+    if (spent.run_delay) state.counters[record::kRunDelayCounter] = *spent.run_delay / calls;
+    state.counters[record::kCpuSecondsCounter] = spent.thread_cpu / calls;
+    if (state.thread_index() != 0) return;
+    auto& benchmark = StateOf(workload);
+    const auto all = RepetitionOfTeam(spent, calls);
+    Attach(state, benchmark, {all, std::nullopt});
+    state.counters[record::kSecondsCounter] = all.seconds;
+    state.counters[record::kRunDelayCounter] = spent.run_delay.value_or(0) / calls;
+    state.counters[record::kCpuSecondsCounter] = spent.thread_cpu / calls;
+    state.counters[record::kThreadsCounter] = state.threads();
+    benchmark.started = true;
+    Remember(all, spent.wall, benchmark);
   }
 
   // Google Benchmark searches the iteration count until two repetitions have the same count.
@@ -404,8 +490,13 @@ Runner::Runner(workload::RunSettings settings, const RunnerOptions& options)
     : impl_(std::make_unique<Impl>(std::move(settings), options)) {}
 Runner::~Runner() = default;
 
-void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
-  impl_->Run(state, workload);
+std::optional<record::Repetition> Runner::Run(benchmark::State& state,
+                                              const workload::Workload& workload) {
+  return impl_->Run(state, workload);
+}
+void Runner::RunInTeam(benchmark::State& state, const workload::Workload& workload,
+                       const std::function<void(std::int64_t)>& repeat, Team& team) {
+  impl_->RunInTeam(state, workload, repeat, team);
 }
 void Runner::SkipRest(benchmark::State& state, const workload::Workload& workload) {
   impl_->SkipRest(state, workload);

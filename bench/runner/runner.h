@@ -1,6 +1,8 @@
 // Runs workloads through Google Benchmark.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -73,8 +75,18 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Times one repetition. A call of a new workload replaces the prepared call.
-  void Run(benchmark::State& state, const workload::Workload& workload);
+  // Times one repetition. A call of a new workload replaces the prepared call. Returns the
+  // repetition, or nothing if it was skipped or failed.
+  std::optional<record::Repetition> Run(benchmark::State& state,
+                                        const workload::Workload& workload);
+  // Runs one thread's part of a repetition of a benchmark with ->Threads(n). All threads call it
+  // with the same `team`, each with its own `repeat`, which makes so many calls. The first thread
+  // (State::thread_index) prepares the call before any thread is timed.
+  struct Team {
+    std::atomic<bool> skipped = false;
+  };
+  void RunInTeam(benchmark::State& state, const workload::Workload& workload,
+                 const std::function<void(std::int64_t calls)>& repeat, Team& team);
   // Ends this and all later repetitions of a benchmark without a measurement.
   void SkipRest(benchmark::State& state, const workload::Workload& workload);
   // Ends this repetition with an error, and all later ones of the benchmark.

@@ -144,6 +144,7 @@ struct Workload {
   std::optional<std::string> repro;  // arguments with which benchdnn times the same call, if any
   std::optional<int> threads;        // N of the name's option threadsN; absent: the run's number
   CacheState cache = CacheState::kWarm;
+  bool exact_calls = false;  // the benchmark was registered with its number of iterations
 };
 
 // Returns the benchmark's name, as records have it.

@@ -37,7 +37,8 @@ namespace dlroof {
 struct MemoryBlock {
   const void* begin = nullptr;
   std::size_t bytes = 0;
-  bool weights = false;  // read only, the same in every call of a model (--dlroof_cache=cold-weights)
+  bool weights =
+      false;  // read only, the same in every call of a model (--dlroof_cache=cold-weights)
 };
 
 // What is known of ONE call (not of one iteration of anything inside it). All of it is optional:
@@ -83,14 +84,15 @@ inline constexpr char kSite = 0;
 
 }  // namespace detail
 
-// Times `function` in the loop of Google Benchmark, in place of `for (auto _ : state)`, and attaches
-// its work, roofs and noise to the result. Use it once in a benchmark, at its end.
+// Times `function` in the loop of Google Benchmark, in place of `for (auto _ : state)`, and
+// attaches its work, roofs and noise to the result. Use it once in a benchmark, at its end.
 //
 // `function` makes one complete call and can be called any number of times, also before and after
 // the timing (counters, cold caches, energy, CUDA graphs). It is either
 //   [&] { ... }                       a call on the CPU, or
 //   [&](cudaStream_t stream) { ... }  that starts a call on the stream without waiting for it; the
-//                                     benchmark then needs ->UseManualTime(). The time is the GPU's.
+//                                     benchmark then needs ->UseManualTime(). The time is the
+//                                     GPU's.
 // It must not use `state`: a pause of the timer inside a call is refused.
 template <class F>
 void Measure(benchmark::State& state, const Call& call, F&& function) {
@@ -135,8 +137,8 @@ int Main(int argc, char** argv);
 //   benchmark::RunSpecifiedBenchmarks(&reporter, dlroof::FileReporter());
 //   return dlroof::Report();
 
-// Takes the --dlroof_ flags out of argv. Call it before benchmark::Initialize. Ends the program with
-// one sentence and exit code 2 for bad input.
+// Takes the --dlroof_ flags out of argv. Call it before benchmark::Initialize. Ends the program
+// with one sentence and exit code 2 for bad input.
 void Initialize(int* argc, char** argv);
 
 // Passes everything to `inner` (may be null) and collects it for Report.
