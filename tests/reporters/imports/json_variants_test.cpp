@@ -371,11 +371,11 @@ json KinetoSample() {
 TEST(Variants, Kineto) { TryJson("Kineto", KinetoSample(), Traces(), ReadTraceText); }
 
 TEST(Variants, KinetoUpTo111) {
-  json file = FileOf("import_kineto_1.8.json");
-  TryJson("Kineto 1.8, kernels", file, Traces(), ReadTraceText);
+  json file = FileOf("import_kineto_2021.json");
+  TryJson("Kineto of 2021, kernels", file, Traces(), ReadTraceText);
   std::erase_if(file["traceEvents"].get_ref<json::array_t&>(),
                 [](const json& event) { return event.value("cat", "") == "Kernel"; });
-  TryJson("Kineto 1.8, operators", file, Traces(), ReadTraceText);
+  TryJson("Kineto of 2021, operators", file, Traces(), ReadTraceText);
 }
 
 TEST(Variants, TensorFlow) {

@@ -186,9 +186,9 @@ TEST(ImportTrace, OfXlaWithoutStreamsHasItsOps) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events on threads of a GPU without a name")));
 }
 
-// A file of PyTorch 1.8 writes callees before callers, with times in whole microseconds.
-TEST(ImportTrace, ReadsAProfileOfPyTorch18) {
-  const auto imported = FromFile("import_kineto_1.8.json");
+// PyTorch up to 1.11 writes callees before callers, with times in whole microseconds.
+TEST(ImportTrace, ReadsAProfileOfPyTorchOf2021) {
+  const auto imported = FromFile("import_kineto_2021.json");
   ASSERT_EQ(imported.records.size(), 2U);
   EXPECT_EQ(Times(imported).at(0), std::pair(std::string("volta_sgemm_128x32_nt"), 3.0));
   EXPECT_EQ(Times(imported).at(1).second, 3) << "of three kernels";

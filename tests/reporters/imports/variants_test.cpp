@@ -172,7 +172,10 @@ TEST(Variants, NsightComputeDecimalComma) {
   TryLog("import_ncu_comma.csv", Importing<ImportNsightCompute>);
 }
 TEST(Variants, Likwid) { TryTable<ImportLikwid>("import_likwid.csv", false); }
-TEST(Variants, Benchdnn) { TryLog("import_benchdnn.txt", Importing<suites::ImportBenchdnn>); }
+TEST(Variants, Benchdnn) {
+  for (const char* file : {"import_benchdnn.txt", "import_benchdnn_resnet50.txt"})
+    TryLog(file, Importing<suites::ImportBenchdnn>);
+}
 TEST(Variants, LogsOfOneDnn) {
   for (const char* file :
        {"onednn_verbose/pt_lstm_inf.onednn.log", "onednn_verbose/debian_torch113_conv_v2.6.3.log",
