@@ -158,9 +158,13 @@ void TryTable(const char* file, bool quoted) {
        [=](Random& random) { return TableVariant(text, quoted, random); }});
 }
 
+void TryLogText(const std::string& name, const std::string& text,
+                Outcome (*read)(const std::string&)) {
+  Try({name, text, read, [=](Random& random) { return LogVariant(text, random); }});
+}
+
 void TryLog(const char* file, Outcome (*read)(const std::string&)) {
-  const auto text = ReadFile(fakes::TestData(file), "a sample");
-  Try({file, text, read, [=](Random& random) { return LogVariant(text, random); }});
+  TryLogText(file, ReadFile(fakes::TestData(file), "a sample"), read);
 }
 
 TEST(Variants, OwnCsv) { TryTable<ImportOwnCsv>("import_small.csv", false); }
@@ -175,6 +179,11 @@ TEST(Variants, Likwid) { TryTable<ImportLikwid>("import_likwid.csv", false); }
 TEST(Variants, Benchdnn) {
   for (const char* file : {"import_benchdnn.txt", "import_benchdnn_resnet50.txt"})
     TryLog(file, Importing<suites::ImportBenchdnn>);
+  TryLogText("benchdnn with the time at the end",
+             "Output template: perf,%prb%,%Gops%,%0time%\n"
+             "perf,--matmul 64x256:256x128,0.004194,0.5125\n"
+             "perf,--matmul 64x256:256x256,0.008389,0.8125\n",
+             Importing<suites::ImportBenchdnn>);
 }
 TEST(Variants, LogsOfOneDnn) {
   for (const char* file :
