@@ -130,13 +130,23 @@ Variant TableVariant(const std::string& text, bool quoted, Random& random) {
   return variant;
 }
 
+// Returns the line as other versions of oneDNN begin it.
+std::string OfVersion(std::string line, std::size_t version) {
+  constexpr std::string_view kNow = "onednn_verbose,v1,";
+  constexpr std::string_view kBefore[] = {"onednn_verbose,", "dnnl_verbose,"};  // to 3.4, to 2.4
+  if (version < std::size(kBefore) && line.starts_with(kNow))
+    line.replace(0, kNow.size(), kBefore[version]);
+  return line;
+}
+
 // Prefixes, versions, decimal commas and line ends of logs.
 Variant LogVariant(const std::string& text, Random& random) {
   Variant variant;
+  const auto version = Below(random, 6);
   const bool comma = random() % 2 == 0, prefixed = random() % 3 == 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
-    auto line = text.substr(at, end - at);
+    auto line = OfVersion(text.substr(at, end - at), version);
     at = end + 1;
     const auto field = line.rfind(',') + 1;
     const auto time = line.substr(field);
