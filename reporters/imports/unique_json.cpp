@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "counters/base/error.h"
-#include "counters/base/json_reader.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {

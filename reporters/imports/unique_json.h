@@ -1,8 +1,9 @@
 // Parses small JSON files of other programs.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "counters/base/json_reader.h"
 
 namespace dlroof::imports {
 
