@@ -62,8 +62,10 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
       .add_option("--ab", flags.builds,
                   "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks "
                   "until each verdict is certain; the exit code is that of dlroof compare")
-      ->expected(2)
-      ->allow_extra_args(false)  // otherwise the option swallows a "--" that follows it
+      ->type_name("BASE NEW")
+      ->type_size(2)  // with expected(2), CLI11 also takes a "--" that follows the two
+      ->expected(1)
+      ->allow_extra_args(false)
       ->excludes(bench);
   command
       .add_option(
@@ -71,7 +73,9 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
           "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure "
           "interleaved as with --ab; also names the implementations and memory layouts that "
           "they choose differently")
-      ->expected(2)
+      ->type_name("OLD NEW")
+      ->type_size(2)
+      ->expected(1)
       ->allow_extra_args(false)
       ->excludes("--ab");
   command

@@ -75,7 +75,7 @@ std::vector<TriedBenchmark> TryAlgorithms(const std::vector<workload::Workload>&
                                           const workload::RunSettings& settings) {
   std::vector<TriedBenchmark> tried;
   for (const auto& workload : workloads) {
-    auto& one = tried.emplace_back(TriedBenchmark{.name = workload::ToText(workload.name)});
+    auto& one = tried.emplace_back(TriedBenchmark{.name = workload::NameOf(workload)});
     try {
       if (!workload.try_algorithms)
         throw Unsupported("the algorithms of {}/{}/{} cannot be tried one by one", workload.name.op,

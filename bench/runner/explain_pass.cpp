@@ -23,7 +23,7 @@ std::optional<ComponentKind> Largest(const workload::Workload& workload,
                                      const timing::WatchedCalls& watched) {
   const auto profile = watched.Mean();
   if (!profile || !options.largest) return std::nullopt;
-  return options.largest(workload::ToText(workload.name), *profile);
+  return options.largest(workload::NameOf(workload), *profile);
 }
 
 void AddLimitReason(const ExplainOptions& options, timing::WatchedCalls& watched) {
@@ -34,7 +34,7 @@ void AddLimitReason(const ExplainOptions& options, timing::WatchedCalls& watched
 // Counts by callgrind what single steps could not count.
 void Simulate(const workload::Workload& workload, const workload::RunSettings& settings,
               const workload::PreparedCall& call, timing::WatchedCalls& watched) {
-  const auto counted = caches::SimulateInstructions(workload::ToText(workload.name), settings.seed,
+  const auto counted = caches::SimulateInstructions(workload::NameOf(workload), settings.seed,
                                                     call.algorithm, call.isa);
   if (counted.count)
     watched.SetInstructions(*counted.count);

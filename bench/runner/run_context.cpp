@@ -110,11 +110,6 @@ std::string CommandLine(const std::vector<std::string>& args) {
   return command;
 }
 
-bool AsksForSimulatedCall(const std::vector<std::string>& args) {
-  return std::any_of(args.begin(), args.end(),
-                     [](const auto& arg) { return arg.starts_with(kSimulatedCallFlag); });
-}
-
 json RunContext(const std::string& command, const workload::RunSettings& settings) {
   json libraries = {{"google_benchmark", kGoogleBenchmarkVersion}};
   json conventions = json::object();
@@ -141,11 +136,6 @@ json RunContext(const std::string& command, const workload::RunSettings& setting
 }
 
 namespace {
-
-struct SimulationRequest {
-  std::string name;
-  unsigned seed = 1;
-};
 
 SimulationRequest ParseRequest(const std::vector<std::string>& args) {
   constexpr std::string_view kSeed = "--dlroof_seed=";
@@ -183,19 +173,19 @@ void BringCachesInto(workload::CacheState state, const workload::PreparedCall& c
 
 }  // namespace
 
-int RunSimulatedCall(const std::vector<std::string>& args) {
+std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>& args) {
+  if (std::ranges::none_of(args,
+                           [](const auto& arg) { return arg.starts_with(kSimulatedCallFlag); }))
+    return std::nullopt;
   if (!CanMarkSimulation())
     throw BadInput(
         "--dlroof_counters=simulate: this build was made without valgrind's headers; install them "
         "and build again");
-  const SimulationRequest request = ParseRequest(args);
-  const workload::Workload workload = workload::MakeWorkload(request.name);
-  workload::RunSettings settings;
-  settings.seed = request.seed;
-  const workload::PreparedCall call = workload.prepare(settings);
-  const workload::PreparedCall twin = workload.cache == workload::CacheState::kWarm
-                                          ? workload::PreparedCall()
-                                          : workload.prepare(settings);
+  return ParseRequest(args);
+}
+
+void CountSimulatedCall(const workload::Workload& workload, const workload::PreparedCall& call,
+                        const workload::PreparedCall& twin) {
   StartSimulation();
   BringCachesInto(workload.cache, call, twin);
   ForgetCounts();
@@ -209,6 +199,17 @@ int RunSimulatedCall(const std::vector<std::string>& args) {
   for (const auto& levels : {ModelledLevels(call, workload.cache, 1, {}), call.modelled.bytes})
     for (const auto& [level, bytes] : levels) answer["modelled"][std::string(Key(level))] = bytes;
   std::cout << JsonText(answer) << '\n';
+}
+
+int RunSimulatedCall(const SimulationRequest& request) {
+  const workload::Workload workload = workload::MakeWorkload(request.name);
+  workload::RunSettings settings;
+  settings.seed = request.seed;
+  const workload::PreparedCall call = workload.prepare(settings);
+  const workload::PreparedCall twin = workload.cache == workload::CacheState::kWarm
+                                          ? workload::PreparedCall()
+                                          : workload.prepare(settings);
+  CountSimulatedCall(workload, call, twin);
   return 0;
 }
 

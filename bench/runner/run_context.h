@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,14 @@ nlohmann::json RunContext(const std::string& command, const workload::RunSetting
 // --dlroof_seed=N.
 inline constexpr const char* kSimulatedCallFlag = "--dlroof_simulated_call=";
 
-bool AsksForSimulatedCall(const std::vector<std::string>& args);
+struct SimulationRequest {
+  std::string name;  // of the benchmark
+  unsigned seed = 1;
+};
+
+// Returns the request in a command line, or nothing if it does not ask for a simulated call. Throws
+// BadInput for other arguments beside it.
+std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>& args);
 
 // Prepares the benchmark with one thread, brings the simulated caches into the cache state in its
 // name, counts one call, and prints the JSON object {"algorithm", "isa", "loops": the model's loop
@@ -32,6 +40,10 @@ bool AsksForSimulatedCall(const std::vector<std::string>& args);
 //   cold-weights   as cold, then every tensor except the weights is read
 // Without valgrind the call runs uncounted. Returns the exit code. Throws what Workload::prepare
 // throws, and BadInput for other arguments.
-int RunSimulatedCall(const std::vector<std::string>& args);
+int RunSimulatedCall(const SimulationRequest& request);
+// The same of a call that is prepared. `twin` is the same call on a second set of tensors; for a
+// warm call it is not used.
+void CountSimulatedCall(const workload::Workload& workload, const workload::PreparedCall& call,
+                        const workload::PreparedCall& twin);
 
 }  // namespace dlroof::runner

@@ -87,31 +87,55 @@ Counting KernelsOf(timing::Timer& timer, workload::PreparedCall& call) {
   return counting;
 }
 
-// Prepares, verifies, counts and times benchmarks, and attaches their results.
-class Runner {
+// Returns the message of a failed benchmark, with the prefix of its status.
+std::string MessageOf(const std::exception& error) {
+  if (dynamic_cast<const Unsupported*>(&error) != nullptr)
+    return record::kUnsupportedPrefix + std::string(error.what());
+  if (dynamic_cast<const WrongResult*>(&error) != nullptr)
+    return record::kWrongPrefix + std::string(error.what());
+  return error.what();
+}
+
+// Returns the repetition of `calls` calls of all threads, of which one spent `spent`.
+record::Repetition RepetitionOfTeam(const cpu::ClockReading& spent, double calls) {
+  record::Repetition repetition;
+  repetition.iterations = calls;
+  repetition.seconds = spent.wall / calls;
+  if (spent.run_delay) repetition.run_delay_seconds = *spent.run_delay / calls;
+  return repetition;
+}
+
+}  // namespace
+
+class Runner::Impl {
  public:
-  Runner(workload::RunSettings settings, const RunnerOptions& options)
+  Impl(workload::RunSettings settings, const RunnerOptions& options)
       : settings_(std::move(settings)),
         options_(options),
         progress_(options.explain, options.benchmarks, cpu::WallSeconds),
         calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
                {options.open_gpu, options.gpu}) {}
 
-  void Run(benchmark::State& state, const workload::Workload& workload) {
+  std::optional<record::Repetition> Run(benchmark::State& state,
+                                        const workload::Workload& workload) {
     auto& benchmark = StateOf(workload);
     const auto next = Next(benchmark);
-    if (benchmark.failed || !next.wanted) return SkipRest(state, workload);
+    const auto skip = [&] {
+      SkipRest(state, workload);
+      return std::nullopt;
+    };
+    if (benchmark.failed || !next.wanted) return skip();
     const WallTime wall(benchmark.wall_seconds);
     try {
       Prepare(benchmark);
       auto* const turns = options_.turns;
-      if (turns != nullptr && !turns->WaitForTurn()) return SkipRest(state, workload);
+      if (turns != nullptr && !turns->WaitForTurn()) return skip();
       const double begin = cpu::WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
       if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto throttled = options_.quota ? options_.quota->Read() : cpu::Throttling{};
-      const auto timed =
-          calls_.TimerOf(workload).Time(state, calls_.Call(), benchmark.calls_per_part.value());
+      const auto timed = calls_.TimerOf(workload).Time(
+          state, calls_.Call(), PartOf(workload, state, benchmark.calls_per_part.value()));
       if (options_.quota)
         benchmark.throttled = benchmark.throttled + (options_.quota->Read() - throttled);
       if (IsWatched(workload)) Watch(benchmark);
@@ -122,13 +146,47 @@ class Runner {
       if (!benchmark.timed_algorithm &&
           (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device)))
         benchmark.timed_algorithm = calls_.Call().algorithm;
-    } catch (const Unsupported& error) {
-      Fail(state, benchmark, record::kUnsupportedPrefix + std::string(error.what()));
-    } catch (const WrongResult& error) {
-      Fail(state, benchmark, record::kWrongPrefix + std::string(error.what()));
+      return timed.repetition;
     } catch (const std::exception& error) {
-      Fail(state, benchmark, error.what());
+      Fail(state, benchmark, MessageOf(error));
     }
+    return std::nullopt;
+  }
+
+  void RunInTeam(benchmark::State& state, const workload::Workload& workload,
+                 const std::function<void(std::int64_t)>& repeat, Team& team) {
+    const bool first = state.thread_index() == 0;
+    if (first) {
+      team.skipped = false;
+      auto& benchmark = StateOf(workload);
+      try {
+        const auto next = Next(benchmark);
+        if (benchmark.failed || !next.wanted) {
+          team.skipped = true;
+        } else {
+          Prepare(benchmark);
+          if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
+        }
+      } catch (const std::exception& error) {
+        team.skipped = true;
+        benchmark.failed = true;
+        state.SkipWithError(MessageOf(error).c_str());
+        calls_.Drop();
+      }
+    }
+    // The same in all threads, so that all make the same number of calls.
+    constexpr std::int64_t kParts = 64;
+    const auto part =
+        PartOf(workload, state, std::max<std::int64_t>(1, state.max_iterations / kParts));
+    std::optional<cpu::ClockReading> begin;
+    while (state.KeepRunningBatch(part)) {
+      if (team.skipped) continue;
+      if (!begin) begin = cpu::ReadThreadClocks();
+      repeat(part);
+    }
+    if (first && team.skipped && !state.error_occurred()) state.SkipWithError(record::kNotRun);
+    if (!begin) return;
+    AttachThread(state, workload, cpu::ReadThreadClocks() - *begin);
   }
 
   // Ends this and all later repetitions of a benchmark without a measurement.
@@ -139,92 +197,134 @@ class Runner {
 
   energy::IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
 
-  std::map<std::string, energy::EnergyResult> MeasureEnergyOfTimed() {
-    std::map<std::string, energy::EnergyResult> found;
+  std::optional<energy::EnergyResult> MeasureEnergy(const workload::Workload& workload) {
+    const auto& benchmark = StateOf(workload);
+    if (!benchmark.timed_algorithm || !options_.energy.Measures(workload.name.device))
+      return std::nullopt;
     Release();
-    for (auto& [name, benchmark] : benchmarks_) {
-      if (!benchmark.timed_algorithm) continue;
-      if (StoppedByInterrupt()) break;
-      const auto& workload = benchmark.workload;
-      try {
-        calls_.Take(workload);
-        SkipWrongEngines(benchmark.wrong_engines, calls_.Call());
-        prepared_ = &benchmark;
-        found[name] =
-            EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
-        if (calls_.Call().algorithm != *benchmark.timed_algorithm)
-          found[name] = {
-              .reason = Reason{"the library chose another algorithm when the call was prepared "
-                               "again: " +
-                               calls_.Call().algorithm}};
-        Release();
-      } catch (const std::exception& error) {
-        found[name] = {.reason = Reason{error.what()}};
-        calls_.Drop();
-        calls_.TimerOf(workload).Recover(name);
-      }
+    std::optional<energy::EnergyResult> found;
+    try {
+      calls_.Take(workload);
+      SkipWrongEngines(benchmark.wrong_engines, calls_.Call());
+      found = EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
+      if (calls_.Call().algorithm != *benchmark.timed_algorithm)
+        found = {.reason = Reason{"the library chose another algorithm when the call was prepared "
+                                  "again: " +
+                                  calls_.Call().algorithm}};
+      if (calls_.CountsLater(workload)) calls_.Store(workload::NameOf(workload));
+    } catch (const std::exception& error) {
+      found = {.reason = Reason{error.what()}};
+      calls_.Drop();
+      calls_.TimerOf(workload).Recover(workload::NameOf(workload));
     }
-    prepared_ = nullptr;
+    calls_.Drop();
     return found;
   }
 
   // Measures the single-threaded calls after all benchmarks were timed, because a second prepared
   // call would change the addresses of the timed call's buffers.
-  std::map<std::string, ParallelTime> WatchSingleThreaded() {
+  std::optional<ParallelTime> Explain(const workload::Workload& workload) {
+    auto& benchmark = StateOf(workload);
+    if (!benchmark.watched) return std::nullopt;
     Release();
-    prepared_ = nullptr;
-    std::map<std::string, ParallelTime> found;
-    int index = -1;
-    for (auto& [name, benchmark] : benchmarks_) {
-      ++index;
-      if (!benchmark.watched) continue;
-      if (StoppedByInterrupt()) break;
-      const auto begin = [&, &called = name](ExplainPart part) {
-        progress_.Explain(index, called, part);
-      };
-      try {
-        ExplainCall(benchmark.workload, settings_, *options_.explain,
-                    ExplainBudget(*options_.explain, benchmark.wall_seconds), begin,
-                    *benchmark.watched);
-      } catch (const std::exception&) {
-        continue;  // the record keeps the profile of the call on all threads
-      }
-      if (const auto mean = benchmark.watched->Mean()) found[name] = *mean;
+    const auto name = workload::NameOf(workload);
+    const int index = static_cast<int>(std::distance(benchmarks_.begin(), benchmarks_.find(name)));
+    const auto begin = [&](ExplainPart part) { progress_.Explain(index, name, part); };
+    try {
+      ExplainCall(workload, settings_, *options_.explain,
+                  ExplainBudget(*options_.explain, benchmark.wall_seconds), begin,
+                  *benchmark.watched);
+    } catch (const std::exception&) {
+      return std::nullopt;  // the record keeps the profile of the call on all threads
     }
-    progress_.End();
-    return found;
+    return benchmark.watched->Mean();
   }
 
-  std::map<std::string, Counting> CountTimed() {
-    std::map<std::string, Counting> counted;
+  std::optional<Counting> CountLate(const workload::Workload& workload) {
+    const auto& benchmark = StateOf(workload);
+    if (!benchmark.timed_algorithm || !calls_.CountsLater(workload)) return std::nullopt;
     Release();
-    for (auto& [name, benchmark] : benchmarks_) {
-      if (!benchmark.timed_algorithm) continue;
-      if (StoppedByInterrupt()) break;
-      const auto& workload = benchmark.workload;
-      if (!calls_.CountsLater(workload)) continue;
-      try {
-        calls_.Take(workload);
-        SkipWrongEngines(benchmark.wrong_engines, calls_.Call());
-        auto& counting = counted[name] = Count(workload, calls_.Call(), settings_.counters);
-        if (calls_.Call().algorithm != *benchmark.timed_algorithm)
-          counting.notes.push_back(
-              {.text = "counted when the call was prepared again, with another algorithm: " +
-                       calls_.Call().algorithm});
-      } catch (const std::exception& error) {
-        counted[name].notes = {{.text = fmt::format("not counted: {}", error.what())}};
-        calls_.TimerOf(workload).Recover(name);
-      }
-      calls_.Drop();
+    Counting counting;
+    try {
+      calls_.Take(workload);
+      SkipWrongEngines(benchmark.wrong_engines, calls_.Call());
+      counting = Count(workload, calls_.Call(), settings_.counters);
+      if (calls_.Call().algorithm != *benchmark.timed_algorithm)
+        counting.notes.push_back(
+            {.text = "counted when the call was prepared again, with another algorithm: " +
+                     calls_.Call().algorithm});
+    } catch (const std::exception& error) {
+      counting.notes = {{.text = fmt::format("not counted: {}", error.what())}};
+      calls_.TimerOf(workload).Recover(workload::NameOf(workload));
     }
+    calls_.Drop();
+    return counting;
+  }
+
+  // Returns the results of `pass` of all benchmarks, by name, until an interrupt.
+  template <class Result>
+  std::map<std::string, Result> OfAll(
+      std::optional<Result> (Impl::*pass)(const workload::Workload&)) {
+    std::map<std::string, Result> found;
+    for (auto& [name, benchmark] : benchmarks_) {
+      if (StoppedByInterrupt()) break;
+      if (auto result = (this->*pass)(benchmark.workload)) found[name] = std::move(*result);
+    }
+    return found;
+  }
+  void EndExplain() { progress_.End(); }
+
+  void Fail(benchmark::State& state, const workload::Workload& workload,
+            const std::string& message) {
+    Fail(state, StateOf(workload), message);
+  }
+
+  // Stores the prepared call if it is counted later, or frees it.
+  void Release() {
+    if (prepared_ != nullptr && prepared_->timed_algorithm &&
+        calls_.CountsLater(prepared_->workload))
+      calls_.Store(workload::NameOf(prepared_->workload));
+    Forget();
+  }
+
+  void Forget() {
+    calls_.Drop();
     prepared_ = nullptr;
-    return counted;
   }
 
  private:
   BenchmarkState& StateOf(const workload::Workload& workload) {
-    return benchmarks_.try_emplace(workload::ToText(workload.name), BenchmarkState{workload})
-        .first->second;
+    auto& benchmark =
+        benchmarks_.try_emplace(workload::NameOf(workload), BenchmarkState{workload}).first->second;
+    if (workload.other_name) benchmark.workload = workload;  // its `prepare` is new each time
+    return benchmark;
+  }
+
+  // Google Benchmark rounds the number of calls up to whole parts.
+  static std::int64_t PartOf(const workload::Workload& workload, const benchmark::State& state,
+                             std::int64_t calls) {
+    if (!workload.exact_calls) return calls;
+    auto part = std::min<std::int64_t>(calls, state.max_iterations);
+    while (state.max_iterations % part != 0) --part;
+    return part;
+  }
+
+  // Adds one thread's share of the counters. Google Benchmark adds those of all threads.
+  void AttachThread(benchmark::State& state, const workload::Workload& workload,
+                    const cpu::ClockReading& spent) {
+    const double calls = static_cast<double>(state.iterations()) * state.threads();
+    if (spent.run_delay) state.counters[record::kRunDelayCounter] = *spent.run_delay / calls;
+    state.counters[record::kCpuSecondsCounter] = spent.thread_cpu / calls;
+    if (state.thread_index() != 0) return;
+    auto& benchmark = StateOf(workload);
+    const auto all = RepetitionOfTeam(spent, calls);
+    Attach(state, benchmark, {all, std::nullopt});
+    state.counters[record::kSecondsCounter] = all.seconds;
+    state.counters[record::kRunDelayCounter] = spent.run_delay.value_or(0) / calls;
+    state.counters[record::kCpuSecondsCounter] = spent.thread_cpu / calls;
+    state.counters[record::kThreadsCounter] = state.threads();
+    benchmark.started = true;
+    Remember(all, spent.wall, benchmark);
   }
 
   // Google Benchmark searches the iteration count until two repetitions have the same count.
@@ -266,11 +366,11 @@ class Runner {
     if (calls_.Holds() && prepared_ == &benchmark) return;
     Release();
     const auto& workload = benchmark.workload;
-    if (!benchmark.verified) progress_.Time(workload::ToText(workload.name));
+    if (!benchmark.verified) progress_.Time(workload::NameOf(workload));
     calls_.Take(workload);
     workload::PreparedCall& call = calls_.Call();
     if (!benchmark.verified)
-      benchmark.verified = VerifyCall(call);
+      benchmark.verified = call.verify ? VerifyCall(call) : "";
     else
       SkipWrongEngines(benchmark.wrong_engines, call);
     benchmark.wrong_engines = call.wrong_engines;
@@ -291,14 +391,6 @@ class Runner {
     if (!benchmark.calls_per_part)
       benchmark.calls_per_part = calls_.TimerOf(workload).CallsPerPart(call);
     prepared_ = &benchmark;
-  }
-
-  // Stores the prepared call if it is counted later, or frees it.
-  void Release() {
-    if (prepared_ != nullptr && prepared_->timed_algorithm &&
-        calls_.CountsLater(prepared_->workload))
-      calls_.Store(workload::ToText(prepared_->workload.name));
-    calls_.Drop();
   }
 
   // Refills the caches by untimed calls. Cold calls flush the caches anyway.
@@ -332,7 +424,7 @@ class Runner {
     for (const auto& [from, work] : counting.work)
       for (const auto& [key, value] : record::ToCounters(from, work)) state.counters[key] = value;
     record::Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
-    record.verified = benchmark.verified.value();
+    if (!benchmark.verified.value().empty()) record.verified = *benchmark.verified;
     record.wrong_engines = benchmark.wrong_engines;
     record.repro = benchmark.workload.repro;
     record.counting = counting.notes;
@@ -355,7 +447,7 @@ class Runner {
     state.SetLabel(
         record::ToLabel(FailedRecord(workload, message.starts_with(record::kWrongPrefix))));
     calls_.Drop();
-    calls_.TimerOf(workload).Recover(workload::ToText(workload.name));
+    calls_.TimerOf(workload).Recover(workload::NameOf(workload));
     if (state.iterations() > 0) benchmark.started = true;
     EndLoop(state, benchmark);
     state.SkipWithError(message.c_str());
@@ -394,7 +486,48 @@ class Runner {
   BenchmarkState* prepared_ = nullptr;                // the benchmark of the prepared call
 };
 
-}  // namespace
+Runner::Runner(workload::RunSettings settings, const RunnerOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(settings), options)) {}
+Runner::~Runner() = default;
+
+std::optional<record::Repetition> Runner::Run(benchmark::State& state,
+                                              const workload::Workload& workload) {
+  return impl_->Run(state, workload);
+}
+void Runner::RunInTeam(benchmark::State& state, const workload::Workload& workload,
+                       const std::function<void(std::int64_t)>& repeat, Team& team) {
+  impl_->RunInTeam(state, workload, repeat, team);
+}
+void Runner::SkipRest(benchmark::State& state, const workload::Workload& workload) {
+  impl_->SkipRest(state, workload);
+}
+void Runner::Fail(benchmark::State& state, const workload::Workload& workload,
+                  const std::string& message) {
+  impl_->Fail(state, workload, message);
+}
+void Runner::Forget() { impl_->Forget(); }
+
+std::optional<ParallelTime> Runner::Explain(const workload::Workload& workload) {
+  return impl_->Explain(workload);
+}
+std::optional<energy::EnergyResult> Runner::MeasureEnergy(const workload::Workload& workload) {
+  return impl_->MeasureEnergy(workload);
+}
+std::optional<Counting> Runner::CountLate(const workload::Workload& workload) {
+  return impl_->CountLate(workload);
+}
+
+std::map<std::string, ParallelTime> Runner::ExplainAll() {
+  auto found = impl_->OfAll(&Impl::Explain);
+  impl_->EndExplain();
+  return found;
+}
+std::map<std::string, energy::EnergyResult> Runner::MeasureEnergyOfAll() {
+  return impl_->OfAll(&Impl::MeasureEnergy);
+}
+std::map<std::string, Counting> Runner::CountAll() { return impl_->OfAll(&Impl::CountLate); }
+
+energy::IdlePowers Runner::MeasureIdle() { return impl_->MeasureIdle(); }
 
 bool TurnClient::WaitForTurn() {
   if (!ready_) WriteTo(pipes_.to_supervisor, "ready\n");
@@ -425,19 +558,18 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
       else
         runner->Run(state, workload);
     };
-    auto* const registered =
-        benchmark::RegisterBenchmark(workload::ToText(workload.name).c_str(), body)
-            ->Unit(benchmark::kMicrosecond);
+    auto* const registered = benchmark::RegisterBenchmark(workload::NameOf(workload).c_str(), body)
+                                 ->Unit(benchmark::kMicrosecond);
     if (UsesManualTime(workload))
       registered->UseManualTime();
     else
       registered->UseRealTime();
   }
-  live::Passes passes{.count = [runner] { return runner->CountTimed(); }};
-  if (options.explain) passes.parallel = [runner] { return runner->WatchSingleThreaded(); };
+  live::Passes passes{.count = [runner] { return runner->CountAll(); }};
+  if (options.explain) passes.parallel = [runner] { return runner->ExplainAll(); };
   if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
   if (options.energy.cpu || options.energy.meter_seconds)
-    passes.energy = [runner] { return runner->MeasureEnergyOfTimed(); };
+    passes.energy = [runner] { return runner->MeasureEnergyOfAll(); };
   return passes;
 }
 

@@ -1,8 +1,13 @@
 // Runs workloads through Google Benchmark.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "bench/runner/bench_flags.h"
@@ -59,6 +64,53 @@ struct RunnerOptions {
   EnergyPass energy;   // measured after all benchmarks were timed
   // Watches the quota of CPU time, if there is one; must outlive the benchmarks.
   const QuotaWatch* quota = nullptr;
+};
+
+// Prepares, verifies, counts and times benchmarks in Google Benchmark's loop, and attaches their
+// results to its State.
+class Runner {
+ public:
+  Runner(workload::RunSettings settings, const RunnerOptions& options);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  // Times one repetition. A call of a new workload replaces the prepared call. Returns the
+  // repetition, or nothing if it was skipped or failed.
+  std::optional<record::Repetition> Run(benchmark::State& state,
+                                        const workload::Workload& workload);
+  // Runs one thread's part of a repetition of a benchmark with ->Threads(n). All threads call it
+  // with the same `team`, each with its own `repeat`, which makes so many calls. The first thread
+  // (State::thread_index) prepares the call before any thread is timed.
+  struct Team {
+    std::atomic<bool> skipped = false;
+  };
+  void RunInTeam(benchmark::State& state, const workload::Workload& workload,
+                 const std::function<void(std::int64_t calls)>& repeat, Team& team);
+  // Ends this and all later repetitions of a benchmark without a measurement.
+  void SkipRest(benchmark::State& state, const workload::Workload& workload);
+  // Ends this repetition with an error, and all later ones of the benchmark.
+  void Fail(benchmark::State& state, const workload::Workload& workload,
+            const std::string& message);
+  // Frees the prepared call. Call it before what the workload's `prepare` refers to is gone.
+  void Forget();
+
+  // The passes after the timing, of one benchmark. The call is prepared again from `workload`. They
+  // return nothing if the pass was not requested or the benchmark was not timed.
+  std::optional<ParallelTime> Explain(const workload::Workload& workload);
+  std::optional<energy::EnergyResult> MeasureEnergy(const workload::Workload& workload);
+  std::optional<Counting> CountLate(const workload::Workload& workload);
+
+  // The same of all benchmarks, for workloads that can be prepared at any time.
+  std::map<std::string, ParallelTime> ExplainAll();
+  std::map<std::string, energy::EnergyResult> MeasureEnergyOfAll();
+  std::map<std::string, Counting> CountAll();
+
+  energy::IdlePowers MeasureIdle();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 // Registers every workload with Google Benchmark under its name. A workload is prepared when its

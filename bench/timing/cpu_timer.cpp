@@ -42,24 +42,24 @@ void ForEachPart(benchmark::State& state, std::int64_t calls, const std::functio
   if (error) std::rethrow_exception(error);
 }
 
-record::Repetition TimeWhole(benchmark::State& state, const std::function<void()>& run,
+void Repeat(const workload::PreparedCall& call, std::int64_t calls) {
+  if (call.repeat) return call.repeat(calls);
+  for (std::int64_t i = 0; i < calls; ++i) call.run();
+}
+
+record::Repetition TimeWhole(benchmark::State& state, const workload::PreparedCall& call,
                              std::int64_t calls) {
   const cpu::ClockReading begin = cpu::ReadClocks();
-  ForEachPart(state, calls, [&] {
-    for (std::int64_t i = 0; i < calls; ++i) run();
-  });
+  ForEachPart(state, calls, [&] { Repeat(call, calls); });
   return RepetitionOf(cpu::ReadClocks() - begin, static_cast<double>(state.iterations()));
 }
 
-record::Repetition TimeParts(benchmark::State& state, const std::function<void()>& run,
+record::Repetition TimeParts(benchmark::State& state, const workload::PreparedCall& call,
                              std::int64_t calls) {
   std::vector<cpu::ClockReading> parts;
   ForEachPart(state, calls, [&] {
     Gather();
-    parts.push_back(cpu::SpentBy([] {},
-                                 [&] {
-                                   for (std::int64_t i = 0; i < calls; ++i) run();
-                                 }));
+    parts.push_back(cpu::SpentBy([] {}, [&] { Repeat(call, calls); }));
   });
   return RepetitionOfParts(parts, static_cast<double>(calls));
 }
@@ -188,8 +188,8 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
 // noisy repetition, later ones are timed in parts, of which only clean ones count.
 record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
                                       std::int64_t calls) {
-  if (in_parts_) return TimeParts(state, call.run, calls);
-  return TimeWhole(state, call.run, calls);
+  if (in_parts_) return TimeParts(state, call, calls);
+  return TimeWhole(state, call, calls);
 }
 
 // Measures the state (issue rate, round trip) of the cores on which the call's threads run.

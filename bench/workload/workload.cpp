@@ -101,6 +101,10 @@ std::string DifferenceText(const Verification& found) {
                      found.max_error, found.tolerance, found.how);
 }
 
+std::string NameOf(const Workload& workload) {
+  return workload.other_name.value_or(ToText(workload.name));
+}
+
 bool RegisterBackend(Backend backend) {
   Backend* const known = FindBackend(backend.op, backend.device, backend.library);
   if (known == nullptr) {

@@ -81,7 +81,9 @@ struct GpuCapabilities {
 // A call whose memory is filled with seeded data and whose algorithm is chosen. Owns all memory
 // that `run` uses.
 struct PreparedCall {
-  std::function<void()> run;             // makes one call and returns when it has finished
+  std::function<void()> run;  // makes one call and returns when it has finished
+  // Makes this many calls, with less time between them than calls of `run` have. May be empty.
+  std::function<void(std::int64_t calls)> repeat;
   std::function<Verification()> verify;  // compares with the reference; called once, before timing
   std::string algorithm;                 // the library's implementation: "brgconv:avx512_core"
   std::string isa;                       // highest ISA that the library may use: "avx512_core_vnni"
@@ -131,6 +133,9 @@ struct AlgorithmTrial {
 
 struct Workload {
   BenchmarkName name;
+  // The benchmark's name if it has not the form of a BenchmarkName, as those of other programs
+  // (bench/library). Of `name`, only the device is then set.
+  std::optional<std::string> other_name = {};
   // Throws Unsupported with the library's message if the library does not support the call, and
   // another std::exception if the preparation fails.
   std::function<PreparedCall(const RunSettings&)> prepare;
@@ -139,7 +144,11 @@ struct Workload {
   std::optional<std::string> repro;  // arguments with which benchdnn times the same call, if any
   std::optional<int> threads;        // N of the name's option threadsN; absent: the run's number
   CacheState cache = CacheState::kWarm;
+  bool exact_calls = false;  // the benchmark was registered with its number of iterations
 };
+
+// Returns the benchmark's name, as records have it.
+std::string NameOf(const Workload& workload);
 
 // Implements one operator on one device with one library. Every build registers every backend, so
 // that all builds accept and reject the same names, whether or not they contain the library.

@@ -24,7 +24,8 @@ constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
 // As many repetitions as a roof needs on a quiet machine.
 constexpr Effort kRoofs = {"roofs", 12, 3e-3, 8, 4, 3, 2, 0, false, true};
 constexpr double kRoofsMostSeconds = 20;  // [s] then only costs of calls are measured
-constexpr Effort kVisit = {"", 3, 3e-3, 8, 4, 1, 0, 0, false, true};
+// Few rows, none of which the visits before validated: each may wait for the other programs.
+constexpr Effort kVisit = {"", 8, 3e-3, 8, 4, 1, 0, 0, false, true, 30};
 constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
 
 constexpr const char* kOverheads = "overheads";  // in place of a row's key
@@ -131,7 +132,7 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
     report(i, step.text);
     SampleCores(session, single);
     const double left = session.effort.budget_seconds - (cpu::WallSeconds() - begin);
-    TryStep(session, step, Allowance(left, steps - i, nominal));
+    TryStep(session, step, Allowance(left, steps - i, nominal, session.effort.longest_row));
   }
   report(steps, "done");
 }
@@ -160,9 +161,9 @@ std::string UtcNow() {
 
 }  // namespace
 
-double Allowance(double budget_left, int steps_left, double nominal) {
+double Allowance(double budget_left, int steps_left, double nominal, double longest) {
   const double spare = budget_left - 1.25 * nominal * (steps_left - 1);
-  return std::clamp(spare, 1.25 * nominal, 10 * nominal);
+  return std::clamp(spare, 1.25 * nominal, longest * nominal);
 }
 
 std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wanted, bool thorough) {

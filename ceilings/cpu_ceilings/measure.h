@@ -53,7 +53,7 @@ machine::Machine DescribeCpu(const cpu::Cpu& cpu);
 std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wanted, bool thorough);
 
 // Returns the time [s] that the next of `steps_left` steps may take so that all finish within
-// `budget_left` [s], if each takes `nominal` [s] on a quiet machine: 1.25 to 10 times `nominal`.
-double Allowance(double budget_left, int steps_left, double nominal);
+// `budget_left` [s], if each takes `nominal` [s] on a quiet machine: 1.25 to `longest` times that.
+double Allowance(double budget_left, int steps_left, double nominal, double longest);
 
 }  // namespace dlroof::cpu_ceilings

@@ -58,6 +58,7 @@ struct Effort {
   int sustained;                // number of pipes that run for 10 s
   bool sustained_dram = false;  // also runs DRAM's roof for 10 s
   bool roofs_only = false;      // no rows for comparison, no curves
+  double longest_row = 10;      // [1] most time of a row in one pass / NominalSeconds
 
   machine::RatePolicy Policy(double tolerance) const;
   // Returns the time [s] of a row in one pass, with about three repetitions to calibrate.

@@ -302,7 +302,11 @@ machine::Machine LearnedMachine(const MachineSource& source, const MachineOption
   if (cached && missing.empty() && options.live_check && source.visit) {
     const auto rows = RowsToVisit(*cached, source.threads, pipes);
     changed = !rows.empty();
-    if (changed && VisitAgain(source, rows, *cached, log)) missing = source.threads;
+    // What held one roof down may have held down all that were measured with it.
+    if (changed && VisitAgain(source, rows, *cached, log))
+      VisitAgain(source,
+                 RowsOfRoofs(*cached, source.threads, pipes, [](const auto&) { return true; }),
+                 *cached, log);
   }
   if (!missing.empty()) {
     const bool roofs = options.needs && !anew;
@@ -444,25 +448,34 @@ machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream
   return CachedOrMeasured(source, options, log);
 }
 
-RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
-                          const std::set<std::string>& pipes) {
+RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
+                          const std::set<std::string>& pipes,
+                          const std::function<bool(const machine::Ceiling& roof)>& wanted) {
   RowsByThreads rows;
-  int most = 0;
   for (const int count : threads) {
     const auto* set = machine::ForThreads(machine, count);
     if (set == nullptr) continue;
-    most = std::max(most, count);
     for (const auto& [level, roof] : set->bytes)
-      if (!roof.IsValidated() && !roof.mix.empty())
+      if (!roof.mix.empty() && wanted(roof))
         rows[count].insert(fmt::format("{}.{}", Key(level), roof.mix));
     for (const auto& [key, row] : set->flops) {
       const auto plain = cpu_kernels::PlainPipe(key);
       const auto roof = set->flops.find(plain);
       if (plain != key && pipes.contains(plain) && roof != set->flops.end() &&
-          !roof->second.IsValidated() && row.per_second == roof->second.per_second)
+          wanted(roof->second) && row.per_second == roof->second.per_second)
         rows[count].insert(key);
     }
   }
+  return rows;
+}
+
+RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
+                          const std::set<std::string>& pipes) {
+  auto rows = RowsOfRoofs(machine, threads, pipes,
+                          [](const machine::Ceiling& roof) { return !roof.IsValidated(); });
+  int most = 0;
+  for (const int count : threads)
+    if (machine::ForThreads(machine, count) != nullptr) most = std::max(most, count);
   if (most == 0) return rows;
   const auto& set = *machine::ForThreads(machine, most);
   const machine::CeilingRow* fastest = nullptr;

@@ -98,6 +98,11 @@ std::filesystem::path CachePath(const std::filesystem::path& directory,
 
 using RowsByThreads = std::map<int, std::set<std::string>>;
 
+// Returns the rows behind those roofs of `pipes` and of all levels that `wanted` accepts. Pure.
+RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
+                          const std::set<std::string>& pipes,
+                          const std::function<bool(const machine::Ceiling& roof)>& wanted);
+
 // Returns the rows of which a live check makes another visit: with the largest of the thread counts
 // the fastest fp32 row and DRAM loads, and of every thread count the rows behind those roofs of
 // `pipes` and of all levels that are not validated. Pure.

@@ -68,8 +68,14 @@ std::map<std::string, double> CountsIn(std::string_view text) {
 
 namespace fs = std::filesystem;
 
+std::string& ChosenProgram() {
+  static std::string program;
+  return program;
+}
+
 // Returns the path of dlroof_bench: this program, or a program in the same folder.
 std::string BenchProgram() {
+  if (!ChosenProgram().empty()) return ChosenProgram();
   const auto self = fs::read_symlink("/proc/self/exe");
   for (const auto& candidate :
        {self, self.parent_path() / "dlroof_bench", self.parent_path() / "../dlroof_bench"})
@@ -155,6 +161,8 @@ Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, 
   return work;
 }
 
+void SimulateCallsOf(const std::string& program) { ChosenProgram() = program; }
+
 SimulatedRun RunSimulated(const std::string& name, unsigned seed,
                           const SimulationCommand& command) {
   const TemporaryFolder folder;
@@ -163,11 +171,11 @@ SimulatedRun RunSimulated(const std::string& name, unsigned seed,
                                            fmt::format("--dlroof_seed={}", seed)}),
                             {{"OMP_NUM_THREADS", "1"}});
   if (ran.exit_code != 0)
-    throw std::runtime_error(fmt::format("dlroof_bench under valgrind ended with exit code {}: {}",
+    throw std::runtime_error(fmt::format("the program under valgrind ended with exit code {}: {}",
                                          ran.exit_code, LastLine(ran.err)));
-  auto report = nlohmann::json::parse(ran.out, nullptr, false);
+  auto report = nlohmann::json::parse(LastLine(ran.out), nullptr, false);
   if (!report.is_object())
-    throw std::runtime_error("dlroof_bench under valgrind printed no report but: " + ran.out);
+    throw std::runtime_error("the program under valgrind printed no report but: " + ran.out);
   // The file ".1" has the counts between the marks, the next file those of the rest.
   return {ReadFileIfAny(file + ".1"), std::move(report)};
 }

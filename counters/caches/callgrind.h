@@ -68,7 +68,11 @@ struct SimulatedRun {
 using SimulationCommand = std::function<std::vector<std::string>(
     const std::string& file, const std::vector<std::string>& program)>;
 
-// Runs the benchmark `name` on one thread in the dlroof_bench beside this program. Throws
+// Chooses the program that RunSimulated runs, in place of the dlroof_bench beside this program.
+void SimulateCallsOf(const std::string& program);
+
+// Runs the benchmark `name` on one thread in the dlroof_bench beside this program, or in that of
+// SimulateCallsOf. It prints its report in its last line. Throws
 // std::runtime_error with the last line of its output if the run fails.
 SimulatedRun RunSimulated(const std::string& name, unsigned seed, const SimulationCommand& command);
 

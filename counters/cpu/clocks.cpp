@@ -43,6 +43,10 @@ ClockReading ReadClocks() {
           ProcessRunDelay()};
 }
 
+ClockReading ReadThreadClocks() {
+  return {WallSeconds(), CpuSeconds(CLOCK_THREAD_CPUTIME_ID), 0, ThreadRunDelay()};
+}
+
 ClockReading operator-(const ClockReading& end, const ClockReading& begin) {
   ClockReading difference{end.wall - begin.wall, end.thread_cpu - begin.thread_cpu,
                           end.process_cpu - begin.process_cpu, std::nullopt};

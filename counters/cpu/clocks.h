@@ -21,6 +21,8 @@ struct ClockReading {
 
 // Takes some 10 us, as it reads a file per thread, so call it outside timed regions.
 ClockReading ReadClocks();
+// The same of the calling thread alone; `process_cpu` is 0.
+ClockReading ReadThreadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
 ClockReading operator+(ClockReading one, const ClockReading& other);
 

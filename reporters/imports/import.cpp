@@ -27,11 +27,6 @@ constexpr ImportFormat kFormats[] = {
 
 constexpr std::size_t kNamedColumns = 5;
 
-// Returns whether SplitName found the parts of a name such as "Conv2D/gpu/cudnn/fwd/f16/n16...".
-bool IsOurName(const record::Record& record) {
-  return !record.problem.empty() && (record.device == "cpu" || record.device == "gpu");
-}
-
 // Returns the model in a GPU's name, such as "H100", "L40S" or "MI300X", or "" if there is none
 // that is recognised: letters and a number of two to four digits that is no size of its memory.
 std::string ModelOf(const std::string& gpu) {
@@ -101,8 +96,8 @@ record::RunFile ImportedRun(std::vector<record::Record> records,
     const auto found = std::exchange(record.device, "");
     if (!options.set.empty()) record.name = fmt::format("{}/{}", options.set, record.name);
     record::SplitName(record);
-    if (!IsOurName(record)) record::PutOnDevice(record, DeviceFor(found, machine));
-    if (machine && record.status == record::Status::kOk && !IsOurName(record) &&
+    if (!record::HasOwnForm(record)) record::PutOnDevice(record, DeviceFor(found, machine));
+    if (machine && record.status == record::Status::kOk && !record::HasOwnForm(record) &&
         record.device != machine->device)
       elsewhere.insert(record.device);
     if (options.provenance) MergeWork(*options.provenance, record);

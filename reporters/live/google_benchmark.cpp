@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -74,7 +75,24 @@ std::string SkipMessage(const AnyRun& run) {
     return run.skip_message;
 }
 
-std::string NameOf(const Run& run) { return record::BareName(run.run_name.str()); }
+template <class AnyRun>
+void MarkSkipped(AnyRun& run, const std::string& message) {
+  if constexpr (requires { run.error_occurred; }) {
+    run.error_occurred = true;
+    run.error_message = message;
+  } else {
+    run.skipped = decltype(run.skipped)(2);  // internal::SkippedWithError
+    run.skip_message = message;
+  }
+}
+
+std::string NameOf(const Run& run) { return RecordName(run.run_name.str()); }
+
+// The bare names that several benchmarks have.
+std::set<std::string>& SharedNames() {
+  static std::set<std::string> names;
+  return names;
+}
 
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
@@ -95,6 +113,20 @@ std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetition
 }
 
 }  // namespace
+
+void SetListedNames(const std::vector<std::string>& listed) {
+  std::set<std::string> seen;
+  for (const auto& name : listed)
+    if (auto bare = record::BareName(name); !seen.insert(bare).second)
+      SharedNames().insert(std::move(bare));
+}
+
+std::string RecordName(const std::string& listed) {
+  auto bare = record::BareName(listed);
+  return SharedNames().contains(bare) ? listed : bare;
+}
+
+void MarkFailed(Run& run, const std::string& message) { MarkSkipped(run, message); }
 
 std::string TimeText(double seconds) {
   constexpr std::array<std::pair<double, std::string_view>, 4> kUnits = {

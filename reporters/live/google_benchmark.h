@@ -16,6 +16,15 @@
 
 namespace dlroof::live {
 
+// Says which benchmarks a program has, as Google Benchmark lists them: those that differ only in
+// settings such as "/iterations:10" keep these in their records' names. Without it, no name does.
+void SetListedNames(const std::vector<std::string>& listed);
+// Returns the name of a benchmark's record.
+std::string RecordName(const std::string& listed);
+
+// Turns a run into one that failed with this message.
+void MarkFailed(benchmark::BenchmarkReporter::Run& run, const std::string& message);
+
 // Returns "123.4 us": four significant digits in s, ms, us or ns.
 std::string TimeText(double seconds);
 

@@ -172,6 +172,10 @@ void SplitName(Record& record) {
   }
 }
 
+bool HasOwnForm(const Record& record) {
+  return !record.problem.empty() && (record.device == "cpu" || record.device == "gpu");
+}
+
 void PutOnDevice(Record& record, const std::string& device) {
   for (std::string* part :
        {&record.op, &record.library, &record.direction, &record.type, &record.problem})

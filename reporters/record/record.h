@@ -197,6 +197,9 @@ std::string AlgorithmText(const Record& record);
 // programs may have fewer parts; the remaining fields stay empty.
 void SplitName(Record& record);
 
+// Returns whether SplitName found the parts of a name such as "Conv2D/gpu/cudnn/fwd/f16/n16...".
+bool HasOwnForm(const Record& record);
+
 // Assigns a record whose name has another form (a kernel of another program) to `device` and clears
 // the fields that SplitName took from the name.
 void PutOnDevice(Record& record, const std::string& device);

@@ -267,6 +267,9 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
     ReadCounters(entry.counters, record);
   }
   record.timed = TimedBySamples(record.repetitions);
+  // A benchmark of another program, measured by dlroof (bench/library).
+  if (!HasOwnForm(record) && entries.front().counters.contains(kThreadsCounter))
+    PutOnDevice(record, record.timed ? "gpu" : "cpu");
   const JsonPlace benchmark{file, record.name};
   ReadLabel(entries.back().label, {&benchmark, "label"}, record);
   const auto& counters = entries.front().counters;

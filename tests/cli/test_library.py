@@ -76,13 +76,13 @@ class TestAFileIsRefused:
 
     def test_by_a_comparison_too(self):
         verify(run("dlroof run --ab-library missing.so old.so"), [bad_input, says("missing.so: no such file")])
-        verify(run("dlroof run --ab-library old.so old.so -o a.json -o b.json -- --dlroof_machine=none"), [one_sentence, says("oneDNN 2.7.1, expected 3.2")])
+        verify(run("dlroof run --ab-library old.so old.so -- --dlroof_machine=none"), [one_sentence, says("oneDNN 2.7.1, expected 3.2")])
 
     def test_beside_a_comparison_of_builds(self):
         verify(run("dlroof run --ab x y --ab-library old.so old.so"), [bad_input])
 
     def test_in_the_arguments_of_a_comparison(self):
-        verify(run("dlroof run --ab-library old.so old.so -o a.json -o b.json -- --dlroof_onednn=x"), [bad_input, says("--ab-library names the libraries")])
+        verify(run("dlroof run --ab-library old.so old.so -- --dlroof_onednn=x"), [bad_input, says("--ab-library names the libraries")])
 
 
 @needs_onednn

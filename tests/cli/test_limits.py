@@ -50,8 +50,9 @@ def test_a_cpu_without_avx_has_no_row_that_needs_it():
 
 
 @pytest.fixture
-def half_a_cpu():
-    """Makes a control group (version 2 or 1) with half a CPU; skips where this user may not."""
+def part_of_a_cpu(request):
+    """Makes a control group (version 2 or 1) with this share of a CPU; skips where this user may not."""
+    quota = f"{request.param * 100000:.0f}"
     two = Path("/sys/fs/cgroup/cpu.max").exists() or Path("/sys/fs/cgroup/cgroup.controllers").exists()
     group = Path("/sys/fs/cgroup" if two else "/sys/fs/cgroup/cpu") / f"dlroof-test-{os.getpid()}"
     try:
@@ -59,7 +60,7 @@ def half_a_cpu():
     except OSError as error:
         pytest.skip(f"this user may not make a control group: {error}")
     try:
-        (group / "cpu.max" if two else group / "cpu.cfs_quota_us").write_text("50000 100000" if two else "50000")
+        (group / "cpu.max" if two else group / "cpu.cfs_quota_us").write_text(f"{quota} 100000" if two else quota)
         yield group
     except OSError as error:
         pytest.skip(f"this user may not limit a control group's share of the CPU: {error}")
@@ -68,8 +69,9 @@ def half_a_cpu():
 
 
 @pytest.mark.skipif(SANITIZED, reason="one CPU above is as slow")
-def test_half_a_cpu_is_enough(half_a_cpu):
-    ceilings("sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', half_a_cpu, threads=len(CPUS))
+@pytest.mark.parametrize("part_of_a_cpu", [0.5], indirect=True)
+def test_half_a_cpu_is_enough(part_of_a_cpu):
+    ceilings("sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', part_of_a_cpu, threads=len(CPUS))
 
 
 PRODUCT = [BENCH, "--dlroof_suite=--matmul 64x256:256x128", "--benchmark_filter=m64n128", "--dlroof_machine=none", *QUICK.split()]
@@ -95,15 +97,17 @@ def test_fewer_threads_than_cpus_are_refused_unless_asked_for():
     verify(run("dlroof machine --quick", OMP_THREAD_LIMIT="1"), [bad_input, says("OMP_THREAD_LIMIT=1")])
 
 
+# So little that beside any other programs a thread comes to the end of its share, and is stopped.
 @pytest.mark.skipif(SANITIZED, reason="half a CPU above is as slow")
-def test_a_run_under_a_quota_names_it(half_a_cpu):
-    in_group = ["sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', half_a_cpu]
-    ran = run([*in_group, *PRODUCT, "--benchmark_min_time=0.03", "--benchmark_out=quota.json"], timeout=120)
-    verify(ran, [exits(0), says(f"the CPU quota of 0.5 CPUs .{half_a_cpu}/cpu.*stopped this process in [0-9]+ of [0-9]+ periods")])
-    assert limits_of("quota.json")["cpu_quota"].startswith(f"0.5 CPUs ({half_a_cpu}/cpu.")
+@pytest.mark.parametrize("part_of_a_cpu", [0.15], indirect=True)
+def test_a_run_under_a_quota_names_it(part_of_a_cpu):
+    in_group = ["sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', part_of_a_cpu]
+    ran = run([*in_group, *PRODUCT, "--benchmark_min_time=0.03", "--benchmark_out=quota.json"], timeout=240)
+    verify(ran, [exits(0), says(f"the CPU quota of 0.15 CPUs .{part_of_a_cpu}/cpu.*stopped this process in [0-9]+ of [0-9]+ periods")])
+    assert limits_of("quota.json")["cpu_quota"].startswith(f"0.15 CPUs ({part_of_a_cpu}/cpu.")
     notes = [note for record in json.loads(Path("quota.json").read_text())["records"] for note in record.get("counting", [])]
     assert any(note.get("source") == "limits" and "periods" in note["text"] for note in notes), notes
-    verify(run([*in_group, DLROOF, "doctor"]), [exits(0), prints(r"^limits +cpu_quota: 0.5 CPUs"), prints("^clocks.*CPU quota of 0.5")])
+    verify(run([*in_group, DLROOF, "doctor"]), [exits(0), prints(r"^limits +cpu_quota: 0.15 CPUs"), prints("^clocks.*CPU quota of 0.15")])
 
 
 def test_the_doctor_names_what_limits_a_process(tmp_path):

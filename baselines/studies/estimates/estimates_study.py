@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Do estimates hold that were made while other programs ran?
 
-    estimates_study.py measure build/dlroof_bench STUDY.json --nice -20   # quiet first, then beside each kind of burner
+    estimates_study.py measure build/dlroof_bench STUDY.json --nice -20   # beside each kind of burner, before and after quiet
     estimates_study.py table STUDY.json
 
-`measure` runs a suite of warm and cold calls on one and on all threads, first without and then with programs of its own that
-take CPU time (BURNERS), and stores each benchmark's time of each run. --nice gives the programs and the burners a priority
+`measure` runs a suite of warm and cold calls on one and on all threads in turn without and with programs of its own that take
+CPU time (BURNERS), and stores each benchmark's time of each run. A virtual machine's speed changes with what its host runs
+beside it: a time is judged only if the quiet times before and after it agree within STEADY. --nice gives the programs and the burners a priority
 before everything else that runs on the machine, which needs root where it is negative.
 """
 import argparse
@@ -38,6 +39,7 @@ BURNERS = {
     "bursts on each CPU": [(BURSTS, cpu) for cpu in CPUS],
     "copies of 64 MB on each CPU": [(MEMORY, cpu) for cpu in CPUS],
 }
+STEADY = 0.1  # [1]
 PROBLEMS = (
     "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32",
     "LSTM/cpu/onednn/fwd_inference/f32/t16n16i128h128",
@@ -76,55 +78,72 @@ def times(program, nice, folder):
 
 
 def measure(arguments):
-    study = {"command": " ".join(sys.argv), "cpus": len(CPUS), "nice": arguments.nice, "runs": {}}
+    study = {"command": " ".join(sys.argv), "cpus": len(CPUS), "nice": arguments.nice, "runs": []}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        study["runs"]["quiet"] = times(arguments.program, arguments.nice, folder)
+
+        def add(kind):
+            study["runs"].append({"beside": kind, "times": times(arguments.program, arguments.nice, folder)})
+            pathlib.Path(arguments.study).write_text(json.dumps(study, indent=0) + "\n")
+
+        add(None)
         for kind, burners in BURNERS.items():
             running = start(burners, arguments.nice)
             try:
-                study["runs"][kind] = times(arguments.program, arguments.nice, folder)
+                add(kind)
             finally:
                 for one in running:
                     one.kill()
                     one.wait()
-            pathlib.Path(arguments.study).write_text(json.dumps(study, indent=0) + "\n")
+            add(None)
     return table(arguments)
+
+
+def judged(study):
+    """Returns (beside, name, time, lower and upper quiet time) of each time that can be judged, and how many cannot."""
+    rows, unsteady = [], 0
+    runs = study["runs"]
+    for before, run, after in zip(runs, runs[1:], runs[2:]):
+        if run["beside"] is None:
+            continue
+        for name, seen in run["times"].items():
+            quiet = sorted(one["times"][name]["median"] for one in (before, after) if name in one["times"])
+            if len(quiet) == 2 and quiet[1] <= (1 + STEADY) * quiet[0]:
+                rows.append((run["beside"], name, seen, quiet))
+            else:
+                unsteady += 1
+    return rows, unsteady
 
 
 def table(arguments):
     study = json.loads(pathlib.Path(arguments.study).read_text())
-    quiet = study["runs"]["quiet"]
-    print("| beside | times | estimates | intervals hold the quiet median | below 0.9 of it | below every repetition, and not said | time over quiet |")
+    rows, unsteady = judged(study)
+    print("| beside | times | estimates | intervals hold the quiet time | below 0.9 of it | below every repetition, and not said | time over quiet |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    all_rows = []
-    for kind, run in study["runs"].items():
-        if kind == "quiet":
-            continue
-        rows = [(name, run[name], quiet[name]["median"]) for name in run if name in quiet]
-        all_rows += rows
-        print(row_text(kind, rows))
-    print(row_text("all", all_rows))
+    for kind in BURNERS:
+        print(row_text(kind, [row for row in rows if row[0] == kind]))
+    print(row_text("all", rows))
     for words in ("threads1", f"threads{study['cpus']}", "/cold"):
-        print(row_text(words, [row for row in all_rows if words in row[0]]))
-    for name, seen, median in all_rows:
-        if not holds(seen, median):
-            print(f"outside: {name}: quiet {median:.4g} s, {seen['median']:.4g} s {seen.get('ci95')}")
+        print(row_text(words, [row for row in rows if words in row[1]]))
+    print(f"not judged: {unsteady} times, before and after which the quiet times differ by more than {STEADY:.0%}")
+    for _, name, seen, quiet in rows:
+        if not holds(seen, quiet):
+            print(f"outside: {name}: quiet {quiet[0]:.4g} to {quiet[1]:.4g} s, {seen['median']:.4g} s {seen.get('ci95')}")
     return 0
 
 
-def holds(seen, median):
-    return "ci95" in seen and seen["ci95"][0] <= median <= seen["ci95"][1]
+def holds(seen, quiet):
+    return "ci95" in seen and seen["ci95"][0] <= quiet[1] and seen["ci95"][1] >= quiet[0]
 
 
 def row_text(kind, rows):
     if not rows:
         return f"| {kind} | 0 | | | | | |"
-    estimates = sum(bool(seen.get("disturbed")) for _, seen, _ in rows)
-    held = sum(holds(seen, median) for _, seen, median in rows)
-    low = sum(seen["median"] < 0.9 * median for _, seen, median in rows)
-    unsaid = sum(seen["median"] < seen["fastest"] * (1 - 1e-4) and "fastest_measured" not in seen for _, seen, _ in rows)
-    ratios = sorted(seen["median"] / median for _, seen, median in rows)
+    estimates = sum(bool(seen.get("disturbed")) for _, _, seen, _ in rows)
+    held = sum(holds(seen, quiet) for _, _, seen, quiet in rows)
+    low = sum(seen["median"] < 0.9 * quiet[0] for _, _, seen, quiet in rows)
+    unsaid = sum(seen["median"] < seen["fastest"] * (1 - 1e-4) and "fastest_measured" not in seen for _, _, seen, _ in rows)
+    ratios = sorted(seen["median"] / quiet[0] for _, _, seen, quiet in rows)
     return (
         f"| {kind} | {len(rows)} | {estimates} | {held} ({100 * held / len(rows):.0f} %) | {low} | {unsaid} | "
         f"{ratios[0]:.2f} to {ratios[-1]:.2f}, median {ratios[len(ratios) // 2]:.2f} |"

@@ -115,9 +115,10 @@ TEST(ThreadCounts, AreOneAndAllUnlessSaidWithPowersOfTwoWhenThorough) {
 
 // 10 steps of 1 s nominal, 20 s left: 9 others keep 1.25 s each, the next may take 8.75 s.
 TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
-  EXPECT_DOUBLE_EQ(Allowance(20, 10, 1), 8.75);
-  EXPECT_DOUBLE_EQ(Allowance(1000, 10, 1), 10);
-  EXPECT_DOUBLE_EQ(Allowance(-5, 10, 1), 1.25);
+  EXPECT_DOUBLE_EQ(Allowance(20, 10, 1, 10), 8.75);
+  EXPECT_DOUBLE_EQ(Allowance(1000, 10, 1, 10), 10);
+  EXPECT_DOUBLE_EQ(Allowance(-5, 10, 1, 10), 1.25);
+  EXPECT_DOUBLE_EQ(Allowance(1000, 10, 1, 30), 30);
 }
 
 // Two roofs, the row that each is taken from, and another.

@@ -156,13 +156,18 @@ TEST_F(LearningCache, ASlowerMachineIsToldAndNothingIsMeasuredAgain) {
   EXPECT_FALSE(Get({}).facts.contains("live_check"));
 }
 
-TEST_F(LearningCache, AFasterMachineIsMeasuredAgain) {
+TEST_F(LearningCache, OnAFasterMachineEveryRoofThatTheRunNeedsIsVisitedAgain) {
   Get({});
   rate_ = 120;
-  const auto machine = Get(Needing({kFp32}, true));
-  EXPECT_EQ(roofs_.size(), 1);
-  EXPECT_EQ(Roof(machine).per_second, 120);
-  EXPECT_TRUE(Roof(machine).IsValidated());
+  const auto machine = Get(Needing({kInt8}, true));
+  EXPECT_THAT(visited_, ElementsAre(RowsByThreads{{1, {"fp32.vector.avx2", "dram.load.avx2"}}},
+                                    RowsByThreads{{1, {"int8.vector.avx2", "dram.load.avx2"}}}));
+  for (const char* pipe : {kFp32, kInt8}) {
+    EXPECT_EQ(Roof(machine, pipe).per_second, 120);
+    EXPECT_TRUE(Roof(machine, pipe).IsValidated());
+  }
+  EXPECT_TRUE(roofs_.empty());
+  EXPECT_EQ(full_, 1);
 }
 
 TEST_F(LearningCache, AnotherKernelOrMicrocodeBeginsAnew) {

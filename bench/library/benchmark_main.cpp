@@ -1,0 +1,4 @@
+// The main function of dlroof::benchmark_main.
+#include <dlroof/benchmark.h>
+
+DLROOF_BENCHMARK_MAIN()

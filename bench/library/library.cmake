@@ -1,0 +1,44 @@
+# The library for benchmarks of other programs: dlroof::benchmark and dlroof::benchmark_main (bench/library). It contains no
+# operator of dlroof and needs no oneDNN.
+dlroof_linked(linked bench/library)
+set(objects "")
+set(vendors "")
+foreach(module IN LISTS linked)
+  # What extends a module of bench is an operator or a backend; marks for valgrind extend the runner.
+  if("onednn" IN_LIST dlroof_vendors_${module}
+     OR (dlroof_extends_${module} MATCHES "^bench/" AND NOT dlroof_extends_${module} STREQUAL "bench/runner"))
+    continue()
+  endif()
+  string(REPLACE "/" "_" target "${module}")
+  if(TARGET ${target})
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+    list(APPEND vendors ${dlroof_vendors_${module}})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES vendors)
+
+# One object: a linker drops objects of an archive that only register themselves.
+set(object "${CMAKE_BINARY_DIR}/generated/dlroof_benchmark.o")
+add_custom_command(OUTPUT "${object}" DEPENDS ${objects} COMMAND_EXPAND_LISTS VERBATIM COMMENT "joining the objects of dlroof::benchmark"
+                   COMMAND "${CMAKE_LINKER}" -r -o "${object}" ${objects})
+add_library(dlroof_benchmark STATIC "${object}")
+set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+set_target_properties(dlroof_benchmark PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME benchmark)
+target_compile_features(dlroof_benchmark INTERFACE cxx_std_20)
+target_include_directories(dlroof_benchmark INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/bench/library/include>
+                           $<INSTALL_INTERFACE:include>)
+# Only headers of the others are used.
+list(REMOVE_ITEM vendors benchmark boost cli json cuda)
+target_link_libraries(dlroof_benchmark PUBLIC benchmark::benchmark PRIVATE fmt::fmt Threads::Threads ${CMAKE_DL_LIBS})
+foreach(vendor IN LISTS vendors)
+  target_link_libraries(dlroof_benchmark PRIVATE ${DLROOF_VENDOR_${vendor}})
+endforeach()
+if(DLROOF_SANITIZE)
+  target_link_options(dlroof_benchmark INTERFACE -fsanitize=address,undefined)
+endif()
+add_library(dlroof::benchmark ALIAS dlroof_benchmark)
+
+add_library(dlroof_benchmark_main STATIC bench/library/benchmark_main.cpp)
+set_target_properties(dlroof_benchmark_main PROPERTIES EXPORT_NAME benchmark_main)
+target_link_libraries(dlroof_benchmark_main PUBLIC dlroof_benchmark PRIVATE dlroof_flags)
+add_library(dlroof::benchmark_main ALIAS dlroof_benchmark_main)

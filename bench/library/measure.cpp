@@ -1,0 +1,217 @@
+// Measure: what happens while Google Benchmark runs a benchmark.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+
+#include "bench/library/identity.h"
+#include "bench/library/program.h"
+#include "bench/runner/run_context.h"
+#include "counters/base/error.h"
+#include "reporters/record/benchmark_name.h"
+#include "reporters/record/work_counters.h"
+
+namespace dlroof::library {
+namespace {
+
+// Returns the pipe's key; without a unit, that of the vector units.
+std::string PipeOf(const std::string& key) {
+  const auto pipe = key.find('.') == std::string::npos ? key + ".vector" : key;
+  if (IsPipeKey(pipe)) return pipe;
+  throw BadInput("flops: \"{}\" is no pipe, expected one such as fp32, fp16.matrix, int8.vector",
+                 key);
+}
+
+double Checked(const std::string& key, double value) {
+  if (!std::isfinite(value) || value < 0)
+    throw BadInput("{}: {} is no amount of work, expected a number of at least 0", key, value);
+  return value;
+}
+
+// The text for a call that Google Benchmark or the program itself aborts. A signal handler can only
+// write it.
+char abort_text[512];
+
+void TellAbort(int) {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, abort_text, std::strlen(abort_text));
+  _exit(2);
+}
+
+// During its lifetime, an abort (a failed check of Google Benchmark: the timer is paused where it
+// does not run) ends the program with one sentence.
+class AbortSentence {
+ public:
+  explicit AbortSentence(const std::string& name) {
+    const auto text = fmt::format(
+        "dlroof: {}: a call that dlroof::Measure was given ended the program; it must not use its "
+        "benchmark::State, for example to pause the timer\n",
+        name);
+    std::strncpy(abort_text, text.c_str(), sizeof abort_text - 1);
+    before_ = std::signal(SIGABRT, TellAbort);
+  }
+  ~AbortSentence() { std::signal(SIGABRT, before_); }
+  AbortSentence(const AbortSentence&) = delete;
+  AbortSentence& operator=(const AbortSentence&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+workload::Verification Check(const std::function<bool()>& check) {
+  return {.ok = check(), .max_error = 0, .tolerance = 0, .how = "by the program's own check"};
+}
+
+}  // namespace
+
+Work WorkOf(const Call& call) {
+  Work work;
+  for (const auto& [key, flops] : call.flops) work.flops[PipeOf(key)] += Checked(key, flops);
+  for (const auto& [key, bytes] : call.bytes) {
+    const auto level = LevelFromKey(key);
+    if (!level) throw BadInput("bytes: \"{}\" is no level, expected l1, l2, l3, dram or host", key);
+    work.bytes[*level] = Checked(key, bytes);
+  }
+  return work;
+}
+
+bool Program::IsNameless(const benchmark::State& state) const {
+  return interleaves_ && !NameIn(state);
+}
+
+std::string Program::NameOf(const benchmark::State& state, const detail::Callable& callable) const {
+  if (const auto name = NameIn(state)) return live::RecordName(*name);
+  // Without interleaving, the benchmarks run in the order in which they are listed.
+  if (IsNameless(state) || current_ >= names_.size()) return PlaceOf(state, callable.site);
+  return live::RecordName(names_[current_]);
+}
+
+workload::Workload Program::WorkloadOf(const std::string& name, const Call& call,
+                                       const detail::Callable& callable, int threads) {
+  workload::Workload workload{.name = {.device = callable.start ? "gpu" : "cpu"},
+                              .other_name = name};
+  workload.cache = flags_.cache;
+  if (threads > 1)
+    workload.threads = threads;
+  else
+    workload.threads = call.threads;
+  workload.exact_calls =
+      current_ < names_.size() && names_[current_].find("/iterations:") != std::string::npos;
+  workload.prepare = [this, call, callable](const workload::RunSettings& settings) {
+    if (!callable.start && settings.threads < call.threads.value_or(1))
+      throw Unsupported("the number of threads of this call is the program's own");
+    workload::PreparedCall prepared{.run = callable.once, .repeat = callable.times};
+    prepared.modelled = WorkOf(call);
+    for (const auto& block : call.memory)
+      prepared.memory.push_back({block.begin, block.bytes, block.weights});
+    if (call.check) prepared.verify = [check = call.check] { return Check(check); };
+    if (!callable.start) return prepared;
+    if (!devices_.HasGpu()) throw Unsupported("no GPU can be used: {}", devices_.gpu.reason->text);
+    if (!gpu_) gpu_ = devices_.gpu.module->clock(devices_.gpu.device.number);
+    prepared.gpu = workload::GpuCapabilities{.enqueue = [start = callable.start](void* stream) {
+      start(static_cast<CUstream_st*>(stream));
+    }};
+    prepared.run = [this, enqueue = prepared.gpu->enqueue] { gpu_->once(enqueue); };
+    prepared.repeat = {};
+    return prepared;
+  };
+  return workload;
+}
+
+void Program::SimulateCall(benchmark::State& state, const workload::Workload& workload) {
+  if (workload::NameOf(workload) != simulated_) return state.SkipWithError(record::kNotRun);
+  const auto call = workload.prepare(settings_);
+  runner::CountSimulatedCall(workload, call, call);
+  std::cout << std::flush;
+  _exit(0);
+}
+
+void Program::RunPass(benchmark::State& state, const workload::Workload& workload) {
+  const auto listed = NameIn(state).value_or(names_.at(std::min(current_, names_.size() - 1)));
+  const auto name = live::RecordName(listed);
+  const auto add = [&](auto found, auto& results) {
+    if (found) results.try_emplace(name, std::move(*found));
+  };
+  if (state.threads() == 1 && passes_done_.insert(name).second) {
+    if (mode_ == Mode::kExplain) add(runner_->Explain(workload), passes_.parallel);
+    if (mode_ == Mode::kEnergy) add(runner_->MeasureEnergy(workload), passes_.energy);
+    if (mode_ == Mode::kCount) add(runner_->CountLate(workload), passes_.counts);
+    runner_->Forget();
+  }
+  state.SkipWithError(record::kNotRun);
+}
+
+void Program::Time(benchmark::State& state, const workload::Workload& workload,
+                   const detail::Callable& callable) {
+  const auto name = workload::NameOf(workload);
+  if (state.threads() == 1) {
+    const AbortSentence sentence(name);
+    const auto repetition = runner_->Run(state, workload);
+    runner_->Forget();
+    if (repetition)
+      own_times_[name] = {repetition->seconds, repetition->iterations, callable.start != nullptr};
+    return;
+  }
+  if (callable.start)
+    return state.SkipWithError("a benchmark on a GPU has one host thread: remove ->Threads(n)");
+  runner::Runner::Team* team = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    team = &teams_[name];
+  }
+  runner_->RunInTeam(state, workload, callable.times, *team);
+  if (state.thread_index() == 0) runner_->Forget();
+}
+
+void Program::Measure(benchmark::State& state, const Call& call, const detail::Callable& callable) {
+  if (!initialized_)
+    return state.SkipWithError(
+        "dlroof::Initialize(&argc, argv) was not called: use DLROOF_BENCHMARK_MAIN()");
+  {
+    const std::lock_guard lock(mutex_);
+    if (IsSimulation() && names_.empty()) names_ = ListedNames();
+    if (!IsSimulation()) Begin();
+  }
+  const auto workload = WorkloadOf(NameOf(state, callable), call, callable, state.threads());
+  if (IsSimulation())
+    SimulateCall(state, workload);
+  else if (mode_ != Mode::kTime)
+    RunPass(state, workload);
+  else
+    Time(state, workload, callable);
+}
+
+std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
+    const std::vector<benchmark::BenchmarkReporter::Run>& runs) const {
+  auto checked = runs;
+  for (auto& run : checked) {
+    if (run.run_type != benchmark::BenchmarkReporter::Run::RT_Iteration) continue;
+    const auto found = own_times_.find(live::RecordName(run.run_name.str()));
+    if (found == own_times_.end()) continue;
+    const auto reason = ReasonAgainst(run, found->second);
+    if (reason) live::MarkFailed(run, reason->text);
+  }
+  return checked;
+}
+
+std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
+                                             const OwnTime& own) {
+  constexpr double kAllowed = 0.2, kLeastSeconds = 1e-4;  // [1], [s] of a whole repetition
+  const bool manual = record::ReadBenchmarkName(run.run_name.str()).manual_time;
+  if (own.on_gpu && !manual)
+    return Reason{
+        "a call on a GPU is timed by the GPU: register the benchmark with "
+        "->UseManualTime()"};
+  if (manual || static_cast<double>(run.iterations) != own.calls) return std::nullopt;
+  const double seconds = run.real_accumulated_time, expected = own.seconds * own.calls;
+  if (std::abs(seconds - expected) <= kAllowed * expected + kLeastSeconds) return std::nullopt;
+  return Reason{
+      fmt::format("Google Benchmark's timer shows {:.3g} s for {:.0f} calls that took {:.3g} s: a "
+                  "call must not "
+                  "pause or resume the timer",
+                  seconds, own.calls, expected)};
+}
+
+}  // namespace dlroof::library

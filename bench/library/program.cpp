@@ -1,0 +1,226 @@
+#include "bench/library/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "bench/library/benchmark_flags.h"
+#include "bench/library/identity.h"
+#include "bench/runner/prepared_calls.h"
+#include "bench/runner/run_context.h"
+#include "ceilings/cpu_ceilings/measure.h"
+#include "counters/base/process.h"
+#include "counters/caches/callgrind.h"
+#include "counters/cpu/cpu.h"
+#include "reporters/record/benchmark_name.h"
+
+namespace dlroof::library {
+namespace {
+
+// Throws BadInput for flags that choose operators, of which this program has none.
+void RefuseOperatorFlags(const std::vector<std::string>& args) {
+  constexpr std::string_view kFlags[] = {
+      "--dlroof_suite", "--dlroof_library",   "--dlroof_directions", "--dlroof_types",
+      "--dlroof_batch", "--dlroof_algorithm", "--dlroof_onednn"};
+  for (const auto& arg : args)
+    for (const auto flag : kFlags)
+      if (arg.starts_with(flag))
+        throw BadInput(
+            "{}: this program has benchmarks of its own: choose them by "
+            "--benchmark_filter",
+            flag);
+}
+
+std::string PathOfProgram() {
+  std::error_code none;
+  return std::filesystem::read_symlink("/proc/self/exe", none).string();
+}
+
+// Returns the highest and all numbers of threads in the names.
+std::set<int> ThreadsOf(const std::vector<std::string>& names) {
+  std::set<int> threads;
+  for (const auto& name : names)
+    if (const auto found = record::ReadBenchmarkName(name).threads) threads.insert(*found);
+  return threads;
+}
+
+// Tells the program which benchmarks have ended.
+class Follower : public NullReporter {
+ public:
+  explicit Follower(Program& program) : program_(program) {}
+  void ReportRuns(const std::vector<Run>& runs) override {
+    if (!runs.empty()) program_.HasEnded(runs.front().run_name.str());
+  }
+
+ private:
+  Program& program_;
+};
+
+bool AnyTimesItself(const std::vector<std::string>& names) {
+  return std::ranges::any_of(
+      names, [](const auto& name) { return record::ReadBenchmarkName(name).manual_time; });
+}
+
+}  // namespace
+
+Program& Program::Get() {
+  static Program program;
+  return program;
+}
+
+std::vector<std::string> Program::Initialize(const std::vector<std::string>& arguments,
+                                             bool own_main) {
+  auto args = arguments;
+  program_ = PathOfProgram();
+  own_main_ = own_main;
+  if (const auto simulated = runner::SimulatedCallIn(args)) {
+    mode_ = Mode::kSimulate;
+    simulated_ = simulated->name;
+    flags_.seed = simulated->seed;
+    initialized_ = true;
+    return {args.front()};
+  }
+  runner::RefusePinning();
+  if (!own_main) {
+    runner::AddDefaultFlags(args);
+    runner::AdaptMinTime(args);
+  }
+  runner::ReadBenchmarkFlags(args, flags_);
+  command_ = runner::CommandLine(arguments);
+  auto own = runner::OwnArguments(args);
+  std::vector<std::string> rest = args;
+  if (own_main) std::erase_if(own, [](const auto& arg) { return !arg.starts_with("--dlroof_"); });
+  RefuseOperatorFlags(own);
+  runner::ReadOwnFlags(own, flags_);
+  if (flags_.counters == "simulate" && flags_.cache != workload::CacheState::kWarm)
+    throw BadInput(
+        "--dlroof_counters=simulate: only warm calls of a program's own benchmarks can "
+        "be simulated, without --dlroof_cache");
+  std::erase_if(rest, [](const auto& arg) { return arg.starts_with("--dlroof_"); });
+  if (!own_main) {
+    if (const auto stop = runner::RuleFrom(flags_))
+      rest.push_back(
+          fmt::format("--benchmark_repetitions={}", runner::OfferedRepetitions(*stop, flags_)));
+    for (const auto& path : {flags_.html_file, flags_.out_file}) runner::CheckWritable(path);
+  }
+  RememberBenchmarkFlags(program_, rest);
+  interleaves_ = InterleavesRepetitions();
+  settings_ = runner::Settings(flags_);
+  settings_.threads = flags_.threads.value_or(1);
+  devices_ = runner::FindDevices(flags_);
+  if (devices_.HasGpu()) settings_.gpu = devices_.gpu.device.name;
+  runner::CheckMachineFiles(flags_, devices_);
+  if (const auto warning = runner::CountersWarning(flags_.counters)) std::cerr << *warning;
+  const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
+  if (const auto found = cpu::QuotaFrom(limits)) quota_.emplace(*found, limits.read);
+  if (flags_.turn_pipes) turns_.emplace(*flags_.turn_pipes);
+  caches::SimulateCallsOf(program_);
+  StopOnInterrupt();
+
+  auto context = runner::Context(command_, flags_, settings_, devices_);
+  context.erase("pinned_cpus");  // the threads are the program's own
+  settings_.cpus.clear();
+  if (auto found = runner::LimitsContext(cpu::FindLimits(limits)); !found.is_null())
+    context["limits"] = std::move(found);
+  session_ = std::make_unique<live::Session>(std::move(context), [this] {
+    Begin();
+    auto threads = ThreadsOf(names_);
+    threads.insert({1, settings_.threads});
+    std::erase_if(threads, [allowed = cpu::ThisCpu().allowed.size()](int count) {
+      return static_cast<std::size_t>(count) > allowed;
+    });
+    return runner::Machines(flags_,
+                            {true,
+                             AnyTimesItself(names_),
+                             {threads.begin(), threads.end()},
+                             cpu_ceilings::PipesOf(cpu::ThisCpu())},
+                            devices_);
+  });
+  session_->Add(Passes());
+  reporters_ = std::make_unique<runner::RunReporters>(*session_, flags_, [this] {
+    return quota_ ? quota_->Stopped(quota_->Read()) : std::nullopt;
+  });
+  initialized_ = true;
+  return rest;
+}
+
+void Program::Begin() {
+  if (runner_) return;
+  names_ = ListedNames();
+  live::SetListedNames(names_);
+  auto options = runner::Options(flags_, static_cast<int>(names_.size()), true,
+                                 AnyTimesItself(names_), devices_, *session_, turns_);
+  if (quota_) options.quota = &*quota_;
+  // A program's own main function runs as many repetitions as it says.
+  if (own_main_) options.stop.reset();
+  runner_ = std::make_unique<runner::Runner>(settings_, options);
+}
+
+std::vector<std::string> Program::ListedNames() {
+  NullReporter lister;
+  std::ostringstream out;
+  lister.SetOutputStream(&out);
+  {
+    const OtherBenchmarkFlags listing({"--benchmark_list_tests=true"});
+    benchmark::RunSpecifiedBenchmarks(&lister);
+  }
+  std::vector<std::string> names;
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) names.push_back(line);
+  return names;
+}
+
+void Program::HasEnded(const std::string& name) {
+  const auto found = std::ranges::find(names_, name);
+  if (found != names_.end()) current_ = static_cast<std::size_t>(found - names_.begin()) + 1;
+}
+
+live::Passes Program::Passes() {
+  live::Passes passes;
+  passes.count = [this] {
+    if (runner_ && AnyTimesItself(names_) && runner::MeansGpuCounters(flags_.counters))
+      RunAgain(Mode::kCount);
+    return std::move(passes_.counts);
+  };
+  if (flags_.explain)
+    passes.parallel = [this] {
+      RunAgain(Mode::kExplain);
+      return std::move(passes_.parallel);
+    };
+  if (flags_.energy)
+    passes.idle = [this] {
+      Begin();
+      return runner_->MeasureIdle();
+    };
+  if (flags_.energy || flags_.meter_seconds)
+    passes.energy = [this] {
+      RunAgain(Mode::kEnergy);
+      return std::move(passes_.energy);
+    };
+  return passes;
+}
+
+void Program::RunSimulated() {
+  Follower follower(*this);
+  benchmark::RunSpecifiedBenchmarks(&follower);
+}
+
+void Program::RunAgain(Mode mode) {
+  if (!runner_ || StoppedByInterrupt()) return;
+  Follower follower(*this);
+  const OtherBenchmarkFlags once(
+      {"--benchmark_repetitions=1", "--benchmark_enable_random_interleaving=false"});
+  mode_ = mode;
+  passes_done_.clear();
+  current_ = 0;
+  benchmark::RunSpecifiedBenchmarks(&follower);
+  mode_ = Mode::kTime;
+}
+
+}  // namespace dlroof::library

@@ -1,0 +1,132 @@
+// The public functions of <dlroof/benchmark.h> around Measure.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+#include "bench/library/benchmark_flags.h"
+#include "bench/library/program.h"
+#include "counters/base/error.h"
+#include "counters/base/program.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+using library::Program;
+
+// Passes on what a reporter gets, checked.
+class Passing : public benchmark::BenchmarkReporter {
+ public:
+  explicit Passing(benchmark::BenchmarkReporter& inner) : inner_(inner) {}
+  bool ReportContext(const Context& context) override {
+    inner_.SetOutputStream(&GetOutputStream());
+    inner_.SetErrorStream(&GetErrorStream());
+    return inner_.ReportContext(context);
+  }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    if (!runs.empty()) Program::Get().HasEnded(runs.front().run_name.str());
+    inner_.ReportRuns(Program::Get().Checked(runs));
+  }
+  void Finalize() override { inner_.Finalize(); }
+
+ private:
+  benchmark::BenchmarkReporter& inner_;
+};
+
+benchmark::BenchmarkReporter* Passed(benchmark::BenchmarkReporter* inner) {
+  static std::vector<std::unique_ptr<Passing>> all;
+  if (inner == nullptr) return nullptr;
+  return all.emplace_back(std::make_unique<Passing>(*inner)).get();
+}
+
+// Google Benchmark changes the arguments, and stores the address of the first.
+void InitializeBenchmark(std::vector<std::string> args) {
+  static std::vector<std::string> kept;
+  kept = std::move(args);
+  auto pointers = runner::Pointers(kept);
+  int count = static_cast<int>(kept.size());
+  benchmark::Initialize(&count, pointers.data());
+  runner::RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
+}
+
+void PrintHelp() {
+  std::cout << runner::OwnHelp() << "\nFlags of Google Benchmark:\n";
+  benchmark::PrintDefaultHelp();
+}
+
+int Run(const std::vector<std::string>& args) {
+  if (runner::AsksForHelp(args)) {
+    PrintHelp();
+    return 0;
+  }
+  auto& program = Program::Get();
+  InitializeBenchmark(program.Initialize(args, false));
+  if (program.IsSimulation()) {
+    program.RunSimulated();
+    throw BadInput("this program has no such benchmark");
+  }
+  auto& reporters = program.reporters();
+  benchmark::RunSpecifiedBenchmarks(Passed(reporters.display()), Passed(reporters.file()));
+  return reporters.End();
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  return RunProgram("dlroof", [&] { return Run({argv, argv + argc}); });
+}
+
+void Initialize(int* argc, char** argv) {
+  const int failed = RunProgram("dlroof", [&] {
+    const auto rest = Program::Get().Initialize({argv, argv + *argc}, true);
+    // The same pointers, without those of dlroof's flags.
+    int kept = 0;
+    for (int i = 0; i < *argc; ++i)
+      if (std::ranges::count(rest, std::string(argv[i])) > 0) argv[kept++] = argv[i];
+    argv[kept] = nullptr;
+    *argc = kept;
+    return 0;
+  });
+  if (failed != 0) std::exit(failed);
+}
+
+bool Reporter::ReportContext(const Context& context) {
+  if (!Program::Get().IsSimulation()) Program::Get().session().Begin();
+  return inner_ == nullptr || inner_->ReportContext(context);
+}
+
+void Reporter::ReportRuns(const std::vector<Run>& runs) {
+  auto& program = Program::Get();
+  if (!runs.empty()) program.HasEnded(runs.front().run_name.str());
+  const auto checked = program.Checked(runs);
+  if (inner_ != nullptr) inner_->ReportRuns(checked);
+  if (program.IsSimulation()) return;
+  const auto entries = live::EntriesFromRuns(checked);
+  if (!entries.empty()) program.session().Add(record::RecordFromEntries(entries));
+}
+
+void Reporter::Finalize() {
+  if (inner_ != nullptr) inner_->Finalize();
+}
+
+benchmark::BenchmarkReporter* FileReporter() {
+  if (Program::Get().IsSimulation()) return nullptr;
+  return Passed(Program::Get().reporters().file());
+}
+
+int Report() {
+  auto& program = Program::Get();
+  return RunProgram("dlroof", [&] {
+    if (program.IsSimulation()) throw BadInput("this program has no such benchmark");
+    program.session().Finish();
+    terminal::WriteTables(roofline::PlaceRun(program.session().file()), text::TerminalColumns(),
+                          std::cout);
+    return program.reporters().End();
+  });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,270 @@
+#include "bench/runner/parts_of_run.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "bench/library_files/library_file.h"
+#include "bench/runner/progress_pipe.h"
+#include "bench/runner/run_context.h"
+#include "ceilings/machine/rate.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
+#include "counters/cpu/cpu.h"
+#include "counters/parallel_time.h"
+#include "reporters/page/page.h"
+#include "reporters/roofline/placed_run.h"
+
+namespace dlroof::runner {
+namespace {
+
+// Returns the machine file specified for the device, or "" as MachineOptions::file expects it.
+std::string MachineFile(const BenchFlags& flags, const std::string& device) {
+  for (const auto& file : flags.machine_files)
+    if (machine_file::ReadMachineFile(file).device == device) return file;
+  return "";
+}
+
+// If the build has a CUDA module but no GPU is measured, prints the reason. If a GPU was requested,
+// FindDevices has already printed it.
+void PrintGpuReason(const Devices& devices) {
+  std::error_code none;
+  const auto& choice = devices.choice;
+  if (!devices.HasGpu() && choice.cpu && choice.gpu &&
+      std::filesystem::exists(gpu_loader::ModuleBesideProgram(), none))
+    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
+}
+
+// Adds the files of the libraries, and takes back that threads are pinned if those of a library are
+// its own.
+void AddLoadedLibraries(nlohmann::json& context) {
+  for (const auto& [name, file, facts] : library_files::LoadedLibraries()) {
+    context["loaded"][name] = {{"file", file},
+                               {"version", facts.version},
+                               {"commit", facts.commit},
+                               {"threading", facts.threading}};
+    if (!facts.threads_controlled) context.erase("pinned_cpus");
+  }
+}
+
+void WriteHtml(const live::Session& session, const std::string& path) {
+  std::ostringstream page;
+  page::WritePage(roofline::PlaceRun(session.file()), page);
+  WriteFile(path, page.str());
+}
+
+std::function<gpu::GpuClock()> GpuOpener(const Devices& devices) {
+  if (!devices.HasGpu()) return {};
+  return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
+}
+
+cpu::TeamState BestState(const live::Session& session, int threads) {
+  for (const auto& machine : session.file().machines) {
+    if (machine.device != "cpu") continue;
+    if (threads == 1) return {machine.issue_rate, std::nullopt};
+    if (const auto* set = machine::ForThreads(machine, threads)) return set->best_state;
+  }
+  return {};
+}
+
+// Opens the CPU's energy counters if the flags request energy.
+EnergyPass EnergyPassOf(const BenchFlags& flags, bool cpu_runs, bool gpu_runs) {
+  EnergyPass pass{.cpu = {}, .meter_seconds = flags.meter_seconds};
+  if (!flags.energy) return pass;
+  pass.gpu_runs = gpu_runs;
+  pass.cpu.emplace();
+  if (!cpu_runs) return pass;
+  pass.cpu = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu::ThisCpu().allowed},
+                                     energy::AllEnergySources());
+  if (pass.cpu->from.empty())
+    std::cerr << fmt::format("--dlroof_energy: the CPU's energy cannot be measured: {}\n",
+                             energy::NoEnergyReason(*pass.cpu).text);
+  return pass;
+}
+
+// Returns the largest component of the breakdown of a record of the session with this profile.
+std::optional<breakdown::ComponentKind> LargestComponent(const live::Session& session,
+                                                         const std::string& name,
+                                                         const ParallelTime& profile) {
+  const auto& file = session.file();
+  const auto found = std::ranges::find(file.records, name, &record::Record::name);
+  if (found == file.records.end()) return std::nullopt;
+  auto record = roofline::Written(*found);
+  record.parallel = profile;
+  const auto placed = roofline::PlaceWritten(record, record::MachineFor(file, record));
+  const auto* largest = placed.breakdown ? placed.breakdown->Largest() : nullptr;
+  if (largest == nullptr) return std::nullopt;
+  return largest->kind;
+}
+
+// The returned options refer to `session`.
+std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags,
+                                               const live::Session& session) {
+  if (!flags.explain) return std::nullopt;
+  return ExplainOptions{.limit_seconds = flags.explain_seconds,
+                        .instructions = flags.instructions,
+                        .largest =
+                            [&session](const std::string& name, const ParallelTime& profile) {
+                              return LargestComponent(session, name, profile);
+                            },
+                        .progress = ProgressOf(flags),
+                        .reports_timing = flags.progress_pipe.has_value()};
+}
+
+timing::GpuTiming GpuTimingOf(const BenchFlags& flags) {
+  timing::GpuTiming timing{.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
+  if (flags.gpu_clock_mhz) timing.clock_hz = 1e6 * *flags.gpu_clock_mhz;
+  return timing;
+}
+
+}  // namespace
+
+std::vector<char*> Pointers(std::vector<std::string>& args) {
+  std::vector<char*> pointers;
+  pointers.reserve(args.size() + 1);
+  for (auto& arg : args) pointers.push_back(arg.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void CheckWritable(const std::optional<std::string>& path) {
+  if (!path) return;
+  const std::ofstream probe(*path, std::ios::app);
+  if (!probe.is_open()) throw BadInput(*path + ": cannot be written");
+}
+
+Devices FindDevices(const BenchFlags& flags) {
+  constexpr const char* kFlag = "--dlroof_device";
+  Devices devices{.choice = gpu_loader::ParseDevice(flags.device, kFlag)};
+  devices.gpu = gpu_loader::AccessGpu(devices.choice, kFlag);
+  gpu_loader::RegisterGpu(devices.gpu);
+  if (devices.choice.gpu_requested && !devices.HasGpu())
+    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.reason->text);
+  return devices;
+}
+
+void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
+  if (flags.WithoutRoofs()) return;
+  std::set<std::string> seen;
+  for (const auto& file : flags.machine_files) {
+    const auto machine = machine_file::ReadMachineFile(file);
+    if (!seen.insert(machine.device).second)
+      throw BadInput("--dlroof_machine: {}: a second file for device {}", file, machine.device);
+    if (machine.device != "cpu" && machine.device != "gpu")
+      throw BadInput("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file, machine.device);
+    if (machine.device == "gpu" && !devices.HasGpu())
+      throw BadInput("{}: these are ceilings of a GPU, but no GPU can be used: {}", file,
+                     devices.gpu.reason->text);
+  }
+}
+
+ProgressFunction ProgressOf(const BenchFlags& flags) {
+  if (flags.progress_pipe)
+    return [pipe = *flags.progress_pipe](const machine::MeasureProgress& progress) {
+      WriteProgress(pipe, progress);
+    };
+  auto printer = std::make_shared<machine::ProgressPrinter>(std::cerr, machine::StderrIsTerminal());
+  return [printer](const machine::MeasureProgress& progress) { (*printer)(progress); };
+}
+
+std::vector<machine::Machine> Machines(const BenchFlags& flags, const MachineNeeds& needs,
+                                       const Devices& devices) {
+  if (flags.WithoutRoofs()) return {};
+  machine_file::MachineOptions options;
+  options.threads = needs.threads;
+  options.live_check = flags.live_check;
+  options.progress = ProgressOf(flags);
+  std::vector<machine::Machine> machines;
+  options.file = MachineFile(flags, "cpu");
+  options.needs = needs.pipes;
+  if (needs.cpu) machines.push_back(machine_file::CachedOrMeasuredCpu(options, std::cerr));
+  PrintGpuReason(devices);
+  if (!devices.HasGpu() || !needs.gpu) return machines;
+  options.file = MachineFile(flags, "gpu");
+  if (auto gpu = gpu_loader::CachedOrMeasuredGpu(devices.gpu, options, std::cerr))
+    machines.push_back(std::move(*gpu));
+  return machines;
+}
+
+workload::RunSettings Settings(const BenchFlags& flags) {
+  const cpu::Cpu cpu = cpu::ThisCpu();
+  const int allowed = static_cast<int>(cpu.allowed.size());
+  workload::RunSettings settings;
+  settings.threads = flags.threads.value_or(allowed);
+  if (settings.threads > allowed)
+    throw BadInput(
+        "--dlroof_threads={}: this process may use {} CPUs, and each thread needs its own CPU",
+        settings.threads, allowed);
+  settings.cpus = cpu::SpreadCpus(cpu, allowed);
+  settings.seed = flags.seed;
+  settings.counters = flags.counters;
+  return settings;
+}
+
+nlohmann::json Context(const std::string& command, const BenchFlags& flags,
+                       const workload::RunSettings& settings, const Devices& devices) {
+  auto context = RunContext(command, settings);
+  context["repetitions"] = {{"asked", flags.repetitions}};
+  if (const auto rule = RuleFrom(flags)) {
+    context["repetitions"]["max_noise"] = rule->max_noise;
+    context["repetitions"]["max_seconds"] = rule->max_seconds;
+  }
+  if (flags.keep_noisy) context["disturbed"] = "keep";
+  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.reason->text;
+  AddLoadedLibraries(context);
+  return context;
+}
+
+RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
+                      const Devices& devices, const live::Session& session,
+                      std::optional<TurnClient>& turns) {
+  return {.open_gpu = GpuOpener(devices),
+          .turns = turns ? &*turns : nullptr,
+          .best_state = [&session](int team) { return BestState(session, team); },
+          .gpu = GpuTimingOf(flags),
+          .stop = RuleFrom(flags),
+          .keep_noisy = flags.keep_noisy,
+          .explain = ExplainOptionsOf(flags, session),
+          .benchmarks = benchmarks,
+          .energy = EnergyPassOf(flags, cpu_runs, gpu_runs)};
+}
+
+RunReporters::RunReporters(live::Session& session, const BenchFlags& flags,
+                           std::function<std::optional<Reason>()> stopped)
+    : session_(session),
+      flags_(flags),
+      table_(session, flags.verbose, std::move(stopped)),
+      json_display_(session),
+      json_file_(session) {}
+
+benchmark::BenchmarkReporter* RunReporters::display() {
+  if (flags_.display == OutputFormat::kTable) return &table_;
+  return flags_.display == OutputFormat::kJson ? &json_display_ : nullptr;
+}
+
+benchmark::BenchmarkReporter* RunReporters::file() {
+  if (!flags_.out_file) return nullptr;
+  if (flags_.out_format == OutputFormat::kJson) return &json_file_;
+  if (flags_.out_format == OutputFormat::kCsv) return &csv_file_;
+  return &console_file_;
+}
+
+int RunReporters::End() {
+  if (!json_file_.Written() || !json_display_.Written() || !csv_file_.Written() ||
+      !console_file_.Written())
+    throw BadInput(flags_.out_file.value_or("standard output") +
+                   ": not all could be written (disk full?)");
+  if (flags_.html_file) WriteHtml(session_, *flags_.html_file);
+  if (StoppedByInterrupt()) return 130;
+  return session_.AnyFailed() ? 1 : 0;
+}
+
+}  // namespace dlroof::runner
