@@ -179,6 +179,10 @@ class NvbenchReader {
     std::set<int> used;
     for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
       const JsonReader benchmark = file.Item("benchmarks", i);
+      // The benchmark's devices: the file may have lost the states of one.
+      if (benchmark.Has("devices") && benchmark.json().at("devices").is_array())
+        for (const json& device : benchmark.Array("devices"))
+          if (device.is_number_integer()) used.insert(device.get<int>());
       for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
         if (const auto device = DeviceOf(benchmark.Item("states", j))) used.insert(*device);
     }

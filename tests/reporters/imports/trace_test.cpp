@@ -20,6 +20,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
+using testing::UnorderedElementsAre;
 
 std::string Event(const std::string& rest) { return "{\"ph\": \"X\", " + rest + "}"; }
 
@@ -190,8 +191,8 @@ TEST(ImportTrace, OfXlaWithoutStreamsHasItsOps) {
 TEST(ImportTrace, ReadsAProfileOfPyTorchOf2021) {
   const auto imported = FromFile("import_kineto_2021.json");
   ASSERT_EQ(imported.records.size(), 2U);
-  EXPECT_EQ(Times(imported).at(0), std::pair(std::string("volta_sgemm_128x32_nt"), 3.0));
-  EXPECT_EQ(Times(imported).at(1).second, 3) << "of three kernels";
+  EXPECT_THAT(Times(imported),
+              UnorderedElementsAre(Pair("volta_sgemm_128x32_nt", 3), Pair(HasSubstr("Add"), 3)));
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("9 operators of the host")));
 }
 
