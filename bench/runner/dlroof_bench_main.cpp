@@ -206,8 +206,7 @@ int Run(std::vector<std::string> args) {
   if (!flags.lists_only) std::cerr << suites::SelectionSentence(suites);
   RunReporters reporters(session, flags,
                          [&] { return quota ? quota->Stopped(quota->Read()) : std::nullopt; });
-  benchmark::RunSpecifiedBenchmarks(reporters.display(), reporters.file(),
-                                    FilterFor(flags.filter));
+  benchmark::RunSpecifiedBenchmarks(reporters.display(), reporters.file(), FilterFor(flags.filter));
   // Unregisters the benchmarks before exit destroys objects of libraries that were loaded late,
   // which the benchmarks use.
   benchmark::ClearRegisteredBenchmarks();
