@@ -87,7 +87,8 @@ class Editor {
   bool IsMeasured(const Place& place) const {
     const json& value = place.value();
     return format_.numbers.contains(place.key) &&
-           (value.is_number() || (value.is_string() && IsNumber(value.get<std::string>())));
+           (value.is_number() ||
+            (value.is_string() && text::PlainNumber(value.get<std::string>())));
   }
 
   // Writes one number or all as texts with a decimal comma, groups of digits, or as they are.
