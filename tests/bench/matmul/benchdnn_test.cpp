@@ -7,6 +7,7 @@
 #include <random>
 
 #include "bench/suites/benchdnn_suite.h"
+#include "tests/fakes/foreign_lines.h"
 
 namespace dlroof::matmul {
 namespace {
@@ -105,12 +106,8 @@ TEST(MatmulBenchdnn, GradientsReadBackAsTheSameProduct) {
     EXPECT_EQ(suites::ReadBenchdnn(Line(name), "line").at(0).name, "Matmul/cpu/onednn/" + name);
 }
 
-struct Foreign {
-  const char* line;
-  const char* expected;  // a name, or '!' and a reason
-};
 // Lines of benchdnn's own inputs (tests/benchdnn/inputs/matmul and ip of oneDNN 3.2), and others.
-constexpr Foreign kForeign[] = {
+constexpr fakes::ForeignLine kForeign[] = {
     {"--matmul 12x128x64:12x64x128:12x128x128_n\"encoder:QK_matmul:12\"",
      "fwd/f32/b12m128n128k64/any"},
     {"--matmul --stag=ab --wtag=ba --dtag=ab 10x30:30x20", "fwd/f32/m10n20k30_tB"},
@@ -144,15 +141,7 @@ constexpr Foreign kForeign[] = {
 };
 
 TEST(MatmulBenchdnn, ReadsForeignLinesOrGivesTheReason) {
-  for (const auto& [line, expected] : kForeign) {
-    const auto read = suites::ReadBenchdnn(line, "line");
-    ASSERT_EQ(read.size(), 1U) << line;
-    const std::string text = expected;
-    if (text[0] == '!')
-      EXPECT_EQ(read[0].reason, text.substr(1)) << line << read[0].name.value_or("");
-    else
-      EXPECT_EQ(read[0].name, "Matmul/cpu/onednn/" + text) << line << ": " << read[0].reason;
-  }
+  fakes::ExpectBenchmarks(kForeign, "Matmul/cpu/onednn/");
 }
 
 std::string BenchdnnReason(const std::string& line) {
