@@ -1,10 +1,14 @@
-// An operator on rows, made of what differs between them. Its case is a type derived from RowsCase,
-// in whose namespace these are found:
-//   verbose::PrimitiveText Logged(const Case&): the forward call as oneDNN logs it
-//   Tensors<float> SeededTensors(const Case&, uint64_t seed): its inputs, exact in their types
-//   void RunLoops(const Case&, const Tensors<double>& in, std::vector<double>& destination): plain
-//   loops double RowError(const Case&, const Tensors<float>& in, std::span<const float> x,
-//                   std::span<const double> y, const workload::TypeRounding&): see ErrorOfRow
+// An operator on rows, made of what differs between them. Its case is a type derived from RowsCase.
+// The namespace of the case has these functions, where Tensors is rows::Tensors:
+// - verbose::PrimitiveText Logged(const Case&)
+//   The forward call as oneDNN logs it.
+// - Tensors<float> SeededTensors(const Case&, uint64_t seed)
+//   The inputs, exact in their types.
+// - void RunLoops(const Case&, const Tensors<double>& in, std::vector<double>& destination)
+//   The plain loops.
+// - double RowError(const Case&, const Tensors<float>& in, std::span<const float> x,
+//                   std::span<const double> y, const workload::TypeRounding&)
+//   See ErrorOfRow.
 // `ReadCase` below is a function that parses a benchmark name into a case.
 #pragma once
 
