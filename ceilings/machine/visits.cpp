@@ -136,8 +136,4 @@ CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now) {
   return set;
 }
 
-std::string AgreementText(const Agreement& agreement) {
-  return fmt::format("{} of {} visits agree", agreement.agreeing, agreement.visits);
-}
-
 }  // namespace dlroof::machine

@@ -23,9 +23,9 @@ namespace dlroof::record {
 struct FileEntry {
   Entry entry;
   std::optional<std::string> statistic;  // set if the entry is an aggregate: "median", "cv", ...
-  std::optional<double> family, instance,
-      repetition;                  // indices in the program, if the file has any
-  std::optional<int> repetitions;  // of an aggregate
+  // Indices in the program, if the file has any.
+  std::optional<double> family, instance, repetition;
+  std::optional<int> repetitions;  // [1] of an aggregate
   // [1] Value of an aggregate that is not a time ("cv" is a share).
   std::optional<double> share;
 };
