@@ -1,7 +1,5 @@
 #include "ceilings/machine/visits.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
