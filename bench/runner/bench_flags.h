@@ -27,8 +27,8 @@ struct BenchFlags {
   // Machine files or known GPUs. Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
   std::string device = "auto";  // see ParseDevice
-  std::optional<std::string>
-      onednn;  // oneDNN's file, if not the one that this program was built with
+  // oneDNN's file, if not the one that this program was built with.
+  std::optional<std::string> onednn;
   std::vector<std::string> suites;  // see SelectSuites
   suites::SuiteChoices choices;
   std::optional<int> threads;  // if not one per CPU that this process may use

@@ -23,8 +23,8 @@ namespace dlroof::record {
 struct FileEntry {
   Entry entry;
   std::optional<std::string> statistic;  // set if the entry is an aggregate: "median", "cv", ...
-  std::optional<double> family, instance,
-      repetition;                  // indices in the program, if the file has any
+  // Indices in the program, if the file has any.
+  std::optional<double> family, instance, repetition;
   std::optional<int> repetitions;  // [1] that the program ran
   // [1] Value of an aggregate that is not a time ("cv" is a share).
   std::optional<double> share;

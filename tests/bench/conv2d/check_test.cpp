@@ -22,7 +22,8 @@ Conv2dCase MadeCase(std::string_view problem, std::string_view type, bool full =
   one.problem = ParseConv2d(problem);
   one.type = type;
   one.types = products::ProductTypesFromKey(type);
-  one.bias = one.relu = full;
+  one.bias = full;
+  if (full) one.eltwise = workload::Eltwise::kRelu;
   one.scales = full && products::IsInt8(one.types);
   return one;
 }
@@ -34,7 +35,7 @@ double RightValue(const Conv2dCase& one, const products::ProductInputs& inputs, 
   double value = Conv2dElementAt(p, one.direction, inputs, index).value;
   if (one.scales) value *= 0.5 * (filter % 2 == 0 ? 0.5 : 0.25);
   if (one.bias) value += inputs.bias.at(filter);
-  if (one.relu) value = std::max(value, 0.0);
+  if (one.eltwise) value = std::max(value, 0.0);
   return value / products::ScalesOf(one).destination;
 }
 
