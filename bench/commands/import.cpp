@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "baselines/programs/program_report.h"
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/profile/profile_program.h"
 #include "bench/profile/replay.h"
@@ -157,11 +158,15 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
       "convert the measurements of another tool to a run file (of ERT to a machine file), or show "
       "the primitives and steps of a program from its oneDNN log (ONEDNN_VERBOSE=profile_exec)");
   command->add_option("FILE", flags->file, "the other tool's file, which may be compressed by gzip")
+      ->type_name(command_line::kFile)
       ->required();
-  command->add_option("--machine", flags->machine,
-                      "machine with the roofs: " + machine_file::MachineChoices());
-  command->add_option("-o,--output", flags->output,
-                      "run file to write (optional for a program's log)");
+  command
+      ->add_option("--machine", flags->machine,
+                   "machine with the roofs: " + machine_file::MachineChoices())
+      ->type_name(command_line::kMachine);
+  command
+      ->add_option("-o,--output", flags->output, "run file to write (optional for a program's log)")
+      ->type_name(command_line::kFile);
   command
       ->add_option("--steps", flags->steps,
                    "for a program's log: number of equal steps (default: detected or marked)")
