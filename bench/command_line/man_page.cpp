@@ -10,8 +10,8 @@
 namespace dlroof::command_line {
 namespace {
 
-// The order of the sections that a text may add. Others follow them.
-constexpr const char* kSections[] = {"EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"};
+// The sections of a text that follow the options, in this order.
+constexpr std::string_view kLast[] = {"EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"};
 
 // Returns the text with the characters escaped that roff would replace by typographic ones. Of
 // hyphens only those of flags are minus signs, in code all.
@@ -50,8 +50,7 @@ std::string Capitals(std::string text) {
   return text;
 }
 
-// Returns a sentence: a capital letter at the beginning, unless the text begins with a name in
-// lower case that has one, and a full stop.
+// Returns the text with a full stop at its end.
 std::string Sentence(std::string text) {
   if (!text.empty() && text.back() != '.') text += '.';
   return text;
@@ -163,6 +162,13 @@ std::string WriteReferences(const std::vector<std::string>& pages) {
   return references.empty() ? "" : fmt::format("{}\n", fmt::join(references, ",\n"));
 }
 
+// Returns what the command does in one line.
+std::string About(const ManPage& page) {
+  for (const auto& section : page.sections)
+    if (section.title == "NAME") return section.entries.at(0).paragraphs.at(0);
+  return page.command.about;
+}
+
 }  // namespace
 
 std::string PageName(const Command& command) { return command.Path("-"); }
@@ -176,17 +182,14 @@ std::string WriteManPage(const ManPage& page, const Release& release) {
   };
   std::string text = fmt::format(".TH {} 1 {} \"dlroof {}\" \"User Commands\"\n",
                                  Escaped(Capitals(title), true), release.date, release.version);
-  text += WriteSection("NAME",
-                       fmt::format("{} \\- {}\n", Escaped(title, true), Escaped(command.about)));
+  text +=
+      WriteSection("NAME", fmt::format("{} \\- {}\n", Escaped(title, true), Escaped(About(page))));
   text += WriteSection("SYNOPSIS", Synopsis(command));
   text += section("DESCRIPTION");
   text += WriteSection("COMMANDS", WriteSubcommands(command));
   text += WriteSection("ARGUMENTS", WriteArguments(command, true));
   text += WriteSection("OPTIONS", WriteArguments(command, false));
-  for (const char* name : kSections) text += section(name);
-  for (const auto& other : page.sections)
-    if (other.title != "DESCRIPTION" && std::ranges::count(kSections, other.title) == 0)
-      text += section(other.title);
+  for (const auto name : kLast) text += section(name);
   return text + WriteSection("SEE ALSO", WriteReferences(page.see_also));
 }
 

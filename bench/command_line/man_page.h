@@ -12,8 +12,10 @@ namespace dlroof::command_line {
 
 struct ManPage {
   const Command& command;
-  std::vector<ManualSection> sections;  // DESCRIPTION, EXIT STATUS, FILES, EXAMPLES and others
-  std::vector<std::string> see_also;    // names of other pages
+  // DESCRIPTION, EXIT STATUS, ENVIRONMENT, FILES, EXAMPLES; and NAME, with one line that replaces
+  // the description of the command.
+  std::vector<ManualSection> sections;
+  std::vector<std::string> see_also;  // names of other pages
 };
 
 struct Release {
