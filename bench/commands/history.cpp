@@ -304,9 +304,12 @@ void RunExport(const ExportFlags& flags) {
 void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
-  for (const auto& exporter : formats::Exporters())
+  std::vector<std::string> names;
+  for (const auto& exporter : formats::Exporters()) {
     formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
                            exporter.description);
+    names.emplace_back(exporter.format);
+  }
   auto* command = program.add_subcommand("export", "write runs in the formats of other tools");
   command->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
       ->type_name(command_line::kFile);
@@ -314,7 +317,7 @@ void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
       ->type_name(command_line::kFile);
   command->add_option("--last", flags->last, "only the newest N runs of the history (default: all)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--format", flags->format, formats)->required();
+  command->add_option("--format", flags->format, formats)->required()->check(CLI::IsMember(names));
   command->add_option("-o,--output", flags->output, "file to write (default: standard output)")
       ->type_name(command_line::kFile);
   command->callback([flags] { RunExport(*flags); });

@@ -2,6 +2,7 @@
 #include "reporters/imports/import.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iostream>
 #include <memory>
@@ -45,10 +46,11 @@ std::vector<imports::ImportFormat> AllFormats() {
   return formats;
 }
 
-std::string FormatNames() {
-  std::string names;
-  for (const auto& format : AllFormats()) names += fmt::format("{}, ", format.name);
-  return names + std::string(kProgram);
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const auto& format : AllFormats()) names.emplace_back(format.name);
+  names.emplace_back(kProgram);
+  return names;
 }
 
 std::string ReadText(const std::string& path) {
@@ -63,10 +65,8 @@ imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text
     if (flags.format ? format.name == *flags.format : format.recognise(text)) return format;
   if (const auto other = imports::ExportOfOtherTool(flags.file, text); other && !flags.format)
     throw BadInput("{}: {}", flags.file, other->text);
-  if (!flags.format)
-    throw BadInput("{}:1: unknown format; expected one of {} (--format chooses one)", flags.file,
-                   FormatNames());
-  throw BadInput("--format {}: unknown format; expected one of {}", *flags.format, FormatNames());
+  throw BadInput("{}:1: unknown format; expected one of {} (--format chooses one)", flags.file,
+                 fmt::join(FormatNames(), ", "));
 }
 
 nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
@@ -172,7 +172,10 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
                    "for a program's log: number of equal steps (default: detected or marked)")
       ->check(CLI::PositiveNumber);
   AddReplayOptions(*command, flags->replay, flags->bench);
-  command->add_option("--format", flags->format, FormatNames() + " (default: detected)");
+  command
+      ->add_option("--format", flags->format,
+                   fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", ")))
+      ->check(CLI::IsMember(FormatNames()));
   command->add_option("--set", flags->set,
                       "put this name and a slash before every benchmark name; the report sums up "
                       "the zero-FLOP kernels of each such set in one row");

@@ -9,6 +9,7 @@ if(DLROOF_GZIP)   # without a time inside: the same pages are the same bytes
   set(dlroof_compress COMMAND sh -c "\"$1\" -9nf \"$2\"/*.1" sh "${DLROOF_GZIP}" "${dlroof_share}/man/man1")
 endif()
 add_custom_command(OUTPUT "${dlroof_share}/documents.stamp" DEPENDS dlroof VERBATIM COMMENT "writing manual pages and completions"
+  COMMAND "${CMAKE_COMMAND}" -E rm -rf "${dlroof_share}/man"   # pages of commands that are gone
   COMMAND dlroof man --output "${dlroof_share}/man/man1" ${dlroof_compress}
   COMMAND dlroof completion all --output "${dlroof_share}"
   COMMAND "${CMAKE_COMMAND}" -E touch "${dlroof_share}/documents.stamp")
