@@ -13,7 +13,9 @@ from shells import BENCH, NET
 PAGES = sorted(path for layer in ("", "bench", "reporters", "baselines", "ceilings", "counters") for path in (ROOT / layer).glob("*.md"))
 PAGES += sorted((ROOT / "bench").glob("*/README.md"))
 # Flags of other programs that a page names without the program.
-FOREIGN = {"--build-arg"}
+FOREIGN = {"--comment", "--list"}  # ci/compare_commits.sh, ci/gpu_check.sh
+FOREIGN |= {"--csv", "--page", "--json", "--jsonbin"}  # ncu, nvbench
+FOREIGN |= {"--mode", "--conv", "--rnn", "--matmul", "--ip", "--softmax", "--lnorm", "--eltwise"}  # benchdnn
 
 
 @pytest.fixture(scope="module")
