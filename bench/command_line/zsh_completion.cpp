@@ -101,11 +101,11 @@ std::string GroupFunction(const Command& command, const TypeCompletions& types) 
   return fmt::format(
       "{}() {{\n"
       "  local context state state_descr line\n"
-      "  local -a commands=(\n{}  )\n"
-      "  _arguments -C -S \\\n    {} \\\n    '1:command:->command' '*::argument:->argument' && "
+      "  local -a subcommands=(\n{}  )\n"
+      "  _arguments -C \\\n    {} \\\n    '1:command:->command' '*::argument:->argument' && "
       "return\n"
       "  case $state in\n"
-      "    command) _describe -t commands command commands ;;\n"
+      "    command) _describe -t commands command subcommands ;;\n"
       "    argument)\n      case $line[1] in\n{}      esac\n      ;;\n"
       "  esac\n}}\n",
       FunctionName(command), commands, fmt::join(Specs(command, types), " \\\n    "), cases);

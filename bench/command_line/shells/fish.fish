@@ -1,5 +1,4 @@
-#Prints the command that is being completed : "dlroof cluster script", \
-    with " --" behind it after that word.
+# Prints the command that is being completed: "dlroof cluster script", with " --" behind it after that word.
 function __dlroof_path
     set -l words (commandline -opc)
     set -l path (string replace -r '.*/' '' -- $words[1])
@@ -19,7 +18,7 @@ function __dlroof_at
     test "$(__dlroof_path)" = "$argv[1]"
 end
 
-#Prints the words, each after the part of the current value that ends with a comma.
+# Prints the words, each after the part of the current value that ends with a comma.
 function __dlroof_list
     set -l value (commandline -ct | string replace -r '^--[^=]*=' '')
     set -l before (string match -r '^.*,' -- $value)
@@ -27,7 +26,7 @@ function __dlroof_list
     printf '%s\n' $before$argv
 end
 
-#Prints the words of the command line after "--".
+# Prints the words of the command line after "--".
 function __dlroof_after_dashes
     set -l words (commandline -opc)
     set -l at (contains -i -- -- $words)
@@ -39,5 +38,10 @@ function __dlroof_bench_flags
 end
 
 function __dlroof_program
-    complete -C (string join ' ' -- (string escape -- (__dlroof_after_dashes)) (commandline -ct))
+    set -l words (__dlroof_after_dashes)
+    if set -q words[1]
+        set words (string escape -- $words)
+    end
+    complete -C (string join ' ' -- $words (commandline -ct))
 end
+
