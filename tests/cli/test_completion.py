@@ -47,6 +47,7 @@ def files(tmp_path, monkeypatch):
         ("dlroof run -- --dlroof_suite=pa", ["paper"]),
         ("dlroof run --order file -- --dlroof_cache=c", ["cold", "cold-weights"]),
         ("dlroof profile -o x.json -- dlroof_fir", ["dlroof_first_tool"]),
+        ("dlroof profile -- dlroof_fir", ["dlroof_first_tool"]),
         ("dlroof_bench --dlroof_suite=resnet", ["resnet152", "resnet50"]),
         ("dlroof_bench --dlroof_suite=resnet50,vg", ["vgg16"]),
         ("dlroof_bench --dlroof_ty", ["--dlroof_types"]),

@@ -30,7 +30,9 @@ end
 function __dlroof_after_dashes
     set -l words (commandline -opc)
     set -l at (contains -i -- -- $words)
-    and printf '%s\n' $words[(math $at + 1)..-1]
+    if test -n "$at" -a (count $words) -gt "$at"
+        printf '%s\n' $words[(math $at + 1)..-1]
+    end
 end
 
 function __dlroof_bench_flags
@@ -42,6 +44,6 @@ function __dlroof_program
     if set -q words[1]
         set words (string escape -- $words)
     end
-    complete -C (string join ' ' -- $words (commandline -ct))
+    complete -C (string join -- ' ' $words (commandline -ct))
 end
 

@@ -17,29 +17,24 @@ _dlroof_words_or_files() {
   return found
 }
 
-# Drops "--" from the words of a positional argument: _arguments leaves it there if no flag comes before it.
-_dlroof_after_dashes() {
-  if [[ $words[1] == -- ]]; then
-    shift words
-    ((--CURRENT))
-  fi
-}
+# The next two complete words after "--". _arguments leaves "--" in the words if no flag comes before it. (What a function does to
+# words and CURRENT ends with the function.)
 
-# The flags of dlroof_bench after "--". A word that is no flag is a file of a command that takes files too.
+# The flags of dlroof_bench. A word that is no flag is a file of a command that takes files too.
 _dlroof_bench_flags() {
   if [[ $words[CURRENT] != -* ]]; then
     _files
     return
   fi
-  _dlroof_after_dashes
+  [[ $words[1] == -- ]] && words[1]=() && ((--CURRENT))
   words=(dlroof_bench "${words[@]}")
   ((++CURRENT))
   _dlroof_at_dlroof_bench
 }
 
-# A program and its arguments after "--".
+# A program and its arguments.
 _dlroof_program() {
-  _dlroof_after_dashes
+  [[ $words[1] == -- ]] && words[1]=() && ((--CURRENT))
   _normal
 }
 
