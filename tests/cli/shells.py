@@ -26,8 +26,9 @@ printf '%s\\n' "${COMPREPLY[@]}"
 ZSHRC = """
 PROMPT='READY ' RPROMPT=''
 unsetopt beep prompt_cr prompt_sp
+fpath=($SITE_FUNCTIONS $fpath)
 autoload -Uz compinit && compinit -u -D
-source "$SCRIPT"
+[[ -n $SITE_FUNCTIONS ]] || source "$SCRIPT"
 compadd() {
   local -a hits
   if [[ ${@[1,(i)(-|--)]} != *-(O|A|D)\\ * ]]; then
@@ -75,7 +76,8 @@ def read_until(terminal, text, deadline):
             seen += os.read(terminal, 65536).decode(errors="replace")
 
 
-def zsh(line):
+def zsh(line, site_functions=""):
+    """`site_functions`: the folder of an installed script; else the script is sourced."""
     needs("zsh")
     folder = Path("zsh").absolute()
     folder.mkdir(exist_ok=True)
@@ -85,7 +87,7 @@ def zsh(line):
     capture.write_text("")
     pid, terminal = pty.fork()
     if pid == 0:
-        os.environ.update(ZDOTDIR=str(folder), SCRIPT=str(folder / "script"), CAPTURE=str(capture), TERM="dumb", COLUMNS="200")
+        os.environ.update(ZDOTDIR=str(folder), SCRIPT=str(folder / "script"), CAPTURE=str(capture), SITE_FUNCTIONS=site_functions, TERM="dumb", COLUMNS="200")
         os.execvp("zsh", ["zsh", "-d", "-i"])
     deadline = time.monotonic() + 60
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from checks import bad_input, run
-from shells import BENCH, SHELLS, completed, needs
+from shells import BENCH, SHELLS, completed, needs, zsh
 
 FORMATS = "table,markdown,json,junit,sarif,csv".split(",")
 
@@ -103,6 +103,13 @@ def test_writes_the_files_of_packages():
     expected = {f"bash-completion/completions/{name}" for name in programs} | {f"fish/vendor_completions.d/{name}.fish" for name in programs}
     assert {str(path.relative_to("share")) for path in Path("share").rglob("*") if path.is_file()} == expected | {"zsh/site-functions/_dlroof"}
     assert Path("share/zsh/site-functions/_dlroof").read_text().startswith("#compdef dlroof dlroof_bench dlroof_net\n")
+
+
+# An installed script is one file for three programs, which zsh reads at the first completion of one of them.
+@pytest.mark.parametrize("line, words", [("dlroof comp", ["compare", "completion"]), ("dlroof_bench --dlroof_se", ["--dlroof_seed"])])
+def test_zsh_finds_the_installed_script(line, words):
+    assert run("dlroof completion zsh -o share").code == 0
+    assert zsh(line, str(Path("share/zsh/site-functions").absolute())) == words
 
 
 @pytest.mark.parametrize("shell, check", [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "--no-execute"])])
