@@ -43,7 +43,6 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_PROJECT_CONFIG_FILE "${CMAKE_CURRENT_SOURCE_DIR}/ci/cpack_components.cmake")
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
 
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
@@ -67,27 +66,24 @@ set(CPACK_DEBIAN_DLROOF_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_DLROOF_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DLROOF_PACKAGE_RECOMMENDS gnuplot-nox)   # pictures
 set(CPACK_DEBIAN_DLROOF_PACKAGE_SUGGESTS valgrind)        # --dlroof_counters=simulate
-set(CPACK_DEBIAN_DLROOF_DESCRIPTION "benchmarks of deep-learning operators on rooflines
- dlroof measures convolutions, LSTMs, matrix products and other operators of
- oneDNN on CPUs, and of cuDNN and cuBLASLt on NVIDIA GPUs, with the ceilings
- of the machine, and shows which of them bounds each call.
- .
- It compares runs, breaks down times, and profiles programs such as PyTorch.")
+set(CPACK_DEBIAN_DLROOF_DESCRIPTION "dlroof measures convolutions, LSTMs, matrix products and other operators of
+oneDNN on CPUs, and of cuDNN and cuBLASLt on NVIDIA GPUs, with the ceilings
+of the machine, and shows which of them bounds each call.
+
+It compares runs, breaks down times, and profiles programs such as PyTorch.")
 set(CPACK_DEBIAN_DLROOF-MPI_PACKAGE_NAME dlroof-mpi)
 set(CPACK_DEBIAN_DLROOF-MPI_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_DLROOF-MPI_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DLROOF-MPI_PACKAGE_DEPENDS "dlroof (= ${PROJECT_VERSION})")   # oneDNN
-set(CPACK_DEBIAN_DLROOF-MPI_DESCRIPTION "benchmarks of deep-learning operators on rooflines (network)
- dlroof_net measures the roofs of a cluster's network by MPI, for
- dlroof cluster.")
+set(CPACK_DEBIAN_DLROOF-MPI_DESCRIPTION "dlroof_net measures the roofs of a cluster's network by MPI, for
+dlroof cluster.")
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_NAME libdlroof-dev)
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_DEPENDS "dlroof (= ${PROJECT_VERSION}), libbenchmark-dev, libfmt-dev, libhwloc-dev, libsimdjson-dev, \
 libutf8proc-dev, nlohmann-json3-dev, zlib1g-dev")
-set(CPACK_DEBIAN_LIBDLROOF-DEV_DESCRIPTION "benchmarks of deep-learning operators on rooflines (development)
- The library dlroof::benchmark puts benchmarks that are written with
- Google Benchmark on the rooflines of the machine: a header, a static
- library and its CMake and pkg-config files.")
+set(CPACK_DEBIAN_LIBDLROOF-DEV_DESCRIPTION "The library dlroof::benchmark puts benchmarks that are written with
+Google Benchmark on the rooflines of the machine: a header, a static
+library and its CMake and pkg-config files.")
 set(dlroof_packages dlroof libdlroof-dev)
 if(TARGET dlroof_net)
   list(APPEND dlroof_packages dlroof-mpi)
