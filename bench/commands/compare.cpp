@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/installation.h"
 
 namespace dlroof::commands {
 namespace {
@@ -26,7 +28,7 @@ constexpr std::string_view kProgramsOnlyFormat = "csv";
 struct CompareFlags {
   std::vector<std::string> files;
   std::optional<std::string> baseline;               // "auto" or a file
-  std::string folder = "baselines/stored";           // where `auto` searches
+  std::optional<std::string> folder;                 // where `auto` searches
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> on = {"time"};
   std::optional<std::string> map, rerun, badge;
@@ -57,12 +59,23 @@ compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
   return {path, record::ReadRunFile(path, warnings)};
 }
 
+// Returns the folder that `--baseline auto` searches: that of --baselines, or else that of the
+// working folder, if there is one, or else the one that is installed with dlroof.
+std::filesystem::path BaselinesFolder(const std::optional<std::string>& chosen) {
+  if (chosen) return *chosen;
+  const std::filesystem::path own = "baselines/stored";
+  std::error_code none;
+  const auto data = DataFolder();
+  return std::filesystem::is_directory(own, none) || !data ? own : *data / "baselines";
+}
+
 // Reads large files in parallel.
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (flags.baseline == "auto") {
     inputs.contender = ReadNamed(flags.files.back(), std::cerr);
-    inputs.stored = compare::FindBaselines(flags.folder, inputs.contender, names, std::cerr);
+    inputs.stored =
+        compare::FindBaselines(BaselinesFolder(flags.folder), inputs.contender, names, std::cerr);
     return inputs;
   }
   const auto base_path = flags.baseline.value_or(flags.files.front());
@@ -176,7 +189,8 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       ->type_name(command_line::kFile);
   command
       ->add_option("--baselines", flags->folder,
-                   "folder that --baseline auto searches (default baselines/stored)")
+                   "folder that --baseline auto searches (default: baselines/stored if it exists, "
+                   "otherwise the stored runs that are installed with dlroof)")
       ->type_name(command_line::kFolder);
   command
       ->add_option("--again", flags->rerun,

@@ -21,6 +21,7 @@
 #include "bench/workload/workload.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/error.h"
+#include "counters/base/installation.h"
 #include "counters/base/numbers.h"
 #include "counters/base/version.h"
 #include "counters/counter_manager.h"
@@ -200,7 +201,7 @@ void ReportGpu() {
   } else {
     Line("gpu", access.reason->text);
   }
-  const auto [module, load_reason] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
+  const auto [module, load_reason] = gpu_loader::OpenGpuModule(gpu_loader::GpuModuleFile());
   if (module == nullptr) {
     if (load_reason != access.reason) Line("", load_reason->text);
     ReportSources(true);
@@ -222,6 +223,19 @@ std::string CacheText() {
   return fmt::format(
       "{} ({})", path.string(),
       std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
+}
+
+// Names the installed data: stored runs, with which `dlroof compare --baseline auto` compares.
+std::string DataText() {
+  const auto folder = DataFolder();
+  if (!folder)
+    return "no installation: this program is in no P/bin beside P/share/dlroof (DLROOF_DATA names "
+           "a "
+           "folder)";
+  std::error_code error;
+  return fmt::format(
+      "{}{}", folder->string(),
+      std::filesystem::is_directory(*folder, error) ? "" : ": there is no such folder");
 }
 
 void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
@@ -249,6 +263,7 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
     ReportEnergy(limits.cpu);
     ReportLibraries();
     ReportGpu();
+    Line("data", DataText());
     Line("cache", CacheText());
   });
 }

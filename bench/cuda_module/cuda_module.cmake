@@ -85,7 +85,7 @@ foreach(target IN LISTS dlroof_targets)
 endforeach()
 set_target_properties(dlroof_archive PROPERTIES LINKER_LANGUAGE CXX)
 
-# CMake pads a build RUNPATH with an empty entry, so the build uses the install RUNPATH.
+# CMake pads a build RUNPATH with an empty entry, so the build uses the install RUNPATH, which ci/install.cmake replaces.
 set(dlroof_cuda_map "${CMAKE_SOURCE_DIR}/bench/cuda_module/cuda_module.map")
 add_library(dlroof_cuda MODULE)
 set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE CXX
@@ -93,7 +93,6 @@ set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_B
 target_link_options(dlroof_cuda PRIVATE LINKER:-z,now LINKER:-z,defs "LINKER:--version-script,${dlroof_cuda_map}")
 target_link_libraries(dlroof_cuda PRIVATE dlroof_flags counters_base ${dlroof_cuda_targets} ${dlroof_kernel_targets}
                       dlroof_archive dlroof_cuda_libraries)
-install(TARGETS dlroof_cuda LIBRARY DESTINATION bin)
 # The programs refuse a module of another build, so they are built together.
 foreach(program IN ITEMS dlroof dlroof_bench)
   add_dependencies(${program} dlroof_cuda)

@@ -9,8 +9,10 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "bench/gpu_loader/cuda_folders.h"
 #include "ceilings/machine/rate.h"
 #include "counters/base/error.h"
+#include "counters/base/installation.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
 
@@ -46,8 +48,8 @@ std::string MissingLibrary(const std::string& library) {
   for (const auto& [prefix, name] : owners)
     if (library.starts_with(prefix)) owner = name;
   return fmt::format(
-      "the CUDA module needs {} of {}, which was not found: add its folder to LD_LIBRARY_PATH, "
-      "or install it (ci/run.sh --gpu does)",
+      "the CUDA module needs {} of {}, which was not found: install it, or add its folder to "
+      "LD_LIBRARY_PATH (bench/install.md says how; ci/run.sh --gpu does it in a source folder)",
       library, owner);
 }
 
@@ -140,11 +142,8 @@ OpenedModule OpenGpuModule(const fs::path& file) {
     return {nullptr, Reason{fmt::format("this build has no CUDA module ({}): build it where a CUDA "
                                         "toolkit is installed (ci/run.sh --gpu installs one)",
                                         file.filename().string())}};
-  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* const error = dlerror();
-    return {nullptr, Reason{DlopenSentence(error == nullptr ? "" : error, file)}};
-  }
+  const auto [library, error] = OpenWithLibrariesOf(file, CudaFolders(file.parent_path()));
+  if (library == nullptr) return {nullptr, Reason{DlopenSentence(error, file)}};
   return CallEntry(library, file);
 }
 
@@ -180,9 +179,12 @@ void RegisterGpu(const GpuAccess& access) {
   if (reason) workload::SetMissingReason("gpu", *reason);
 }
 
-fs::path ModuleBesideProgram() {
+fs::path GpuModuleFile() {
   std::error_code none;
-  return fs::read_symlink("/proc/self/exe", none).parent_path() / kModule;
+  const auto beside = ProgramPath().parent_path() / kModule;
+  if (fs::exists(beside, none)) return beside;
+  const auto installation = ThisInstallation();
+  return installation ? installation->libraries / kModule : beside;
 }
 
 }  // namespace dlroof::gpu_loader

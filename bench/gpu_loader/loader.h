@@ -27,7 +27,8 @@ struct OpenedModule {
   const GpuModule* module = nullptr;  // never closed; null if `reason` is set
   std::optional<Reason> reason;       // why the module could not be opened, with a remedy
 };
-// Opens the module `file`. Never throws.
+// Opens the module `file`, and CUDA's libraries that it needs, where CudaFolders has them. Never
+// throws.
 OpenedModule OpenGpuModule(const std::filesystem::path& file);
 
 // Returns dlopen's error message rewritten as a sentence with a remedy.
@@ -39,14 +40,15 @@ struct GpuAccess {
   std::optional<Reason> reason;       // why that GPU cannot be used
 };
 
-// Returns the path of libdlroof_cuda.so beside the running program.
-std::filesystem::path ModuleBesideProgram();
+// Returns the path of libdlroof_cuda.so: beside the running program, or else in its installation
+// (counters/base/installation.h). The file may not exist.
+std::filesystem::path GpuModuleFile();
 
 // Opens the module and chooses a device. `driver` is the name or path of the GPU driver's library.
 // If dlopen cannot open it, the module is not opened, because loading CUDA's libraries takes half a
 // second. Throws BadInput, beginning with `flag`, if the chosen GPU does not exist but others do.
 GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
-                    const std::filesystem::path& module = ModuleBesideProgram(),
+                    const std::filesystem::path& module = GpuModuleFile(),
                     const std::string& driver = "libcuda.so.1");
 
 // Adds the module's functions to the program's backends, and registers its counter sources and

@@ -39,7 +39,7 @@ void PrintGpuReason(const Devices& devices) {
   std::error_code none;
   const auto& choice = devices.choice;
   if (!devices.HasGpu() && choice.cpu && choice.gpu &&
-      std::filesystem::exists(gpu_loader::ModuleBesideProgram(), none))
+      std::filesystem::exists(gpu_loader::GpuModuleFile(), none))
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 

@@ -17,7 +17,7 @@ using testing::Not;
 // the build.
 std::filesystem::path Module() {
   std::error_code none;
-  const auto beside = gpu_loader::ModuleBesideProgram();
+  const auto beside = gpu_loader::GpuModuleFile();
   return std::filesystem::exists(beside, none) ? beside : DLROOF_CUDA_MODULE;
 }
 

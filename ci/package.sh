@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# Makes the packages of a release and tests them in an empty Debian 12: half an hour on two cores where nothing is built.
+#
+#   ci/package.sh [--make | --test] [--without-cuda] [--archs LIST]
+#
+# --make only makes them, --test only tests those of build-package/packages. --archs: the GPUs that the CUDA module is compiled for
+# (90-real; default: all). Writes dlroof_VERSION_amd64.deb, libdlroof-dev_VERSION_amd64.deb, dlroof-mpi_VERSION_amd64.deb where MPI
+# is, and dlroof-VERSION-linux-x86_64.tar.gz. The tests need root: they use debootstrap and chroot. Exit code: 0 all is well.
+. "$(dirname "$0")/lib.sh"
+make=yes test=yes cuda=yes archs=""
+while [ $# -gt 0 ]; do
+  case $1 in
+    --make) test=no ;;
+    --test) make=no ;;
+    --without-cuda) cuda=no ;;
+    --archs) archs=${2:?--archs needs a list} && shift ;;
+    *) fail "unknown argument '$1' (its first lines say what it takes)" ;;
+  esac
+  shift
+done
+readonly build=build-package
+readonly packages=$PWD/$build/packages
+readonly root=$PWD/$build/root                   # an empty Debian 12
+readonly newest_glibc=2.35 newest_glibcxx=3.4.30 # of Ubuntu 22.04, older than Debian 12
+
+make_packages() {
+  # shellcheck disable=SC2086
+  install_packages $build_packages dpkg-dev file patchelf xz-utils
+  install_requirements
+  if [ "$cuda" = yes ]; then install_cuda; else build_options+=(-DDLROOF_CUDA=OFF); fi
+  [ -z "$archs" ] || build_options+=("-DDLROOF_CUDA_ARCHS=$archs")
+  say "building ($build)"
+  cmake --preset release -B $build -DDLROOF_ONEDNN=ON -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${build_options[@]}" >$build.log 2>&1 \
+    || { tail -n 20 $build.log >&2 && fail "cmake could not configure $build"; }
+  rm -f $build.log
+  cmake --build $build || fail "the build failed"
+  say "packing"
+  rm -rf "$packages"
+  (cd $build && cpack >packages.log 2>&1) || { tail -n 20 $build/packages.log >&2 && fail "cpack failed"; }
+}
+
+# check WHAT COMMAND...: runs a command, and names what it tested.
+check() {
+  local what=$1
+  shift
+  "$@" || fail "$what: failed ($*)"
+  say "ok: $what"
+}
+
+# --- What is in the packages
+
+# no_path FOLDER: no file names the folder of the sources, or of the build inside it.
+no_path() { ! grep -rlaF -- "$PWD/" "$1" && ! grep -rlaF -- "$PWD\"" "$1"; }
+
+# newest_symbols FOLDER: no program or library needs a newer C or C++ library than Ubuntu 22.04 has.
+newest_symbols() {
+  local file name limit needed status=0
+  while read -r file; do
+    for name in GLIBC:$newest_glibc GLIBCXX:$newest_glibcxx; do
+      limit=${name#*:} name=${name%:*}
+      needed=$(objdump -T "$file" | grep -oE "\(?${name}_[0-9.]+" | grep -oE '[0-9.]+$' | sort -uV | tail -1)
+      [ "$(printf '%s\n' "${needed:-0}" "$limit" | sort -V | tail -1)" = "$limit" ] || {
+        echo "$file needs ${name}_$needed"
+        status=1
+      }
+    done
+  done < <(find "$1" -type f \( -path '*/bin/*' -o -name '*.so*' \))
+  return $status
+}
+
+# needs_only_itself FOLDER: the programs and the libraries need what is in FOLDER, and the C and C++ libraries. CUDA's may be missing.
+needs_only_itself() {
+  local file lacking
+  while read -r file; do
+    lacking=$(ldd "$file" | awk '{ print $1, $3 }' | grep -vE "^(linux-vdso|/lib64/ld-linux|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so)" \
+      | grep -vE '^lib(cublasLt|cublas|cudart|cupti|nvperf_host|nvrtc|cudnn)\.so' | grep -v "$1/") || continue
+    echo "$file needs $lacking"
+    return 1
+  done < <(find "$1/bin" "$1/lib/dlroof" -type f)
+}
+
+# --- An empty Debian 12, and a user in it who is not root
+make_root() {
+  [ "$(id -u)" -eq 0 ] || fail "the tests need root (debootstrap, chroot)"
+  install_packages debootstrap
+  if [ ! -e "$root.tar" ]; then
+    say "making an empty Debian 12 (debootstrap --variant=minbase)"
+    rm -rf "$root"
+    debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { tail -n 5 "$root.log" >&2 && fail "debootstrap failed"; }
+    tar -C "$root" -cf "$root.tar" .
+  fi
+  new_root
+  trap unmount_root EXIT
+}
+unmount_root() {
+  local folder
+  for folder in proc sys dev; do ! mountpoint -q "$root/$folder" || umount -l "$root/$folder"; done
+}
+new_root() {
+  unmount_root
+  rm -rf --one-file-system "$root"
+  mkdir -p "$root"
+  tar -C "$root" -xf "$root.tar"
+  mount -t proc proc "$root/proc"
+  mount --rbind /sys "$root/sys"
+  mount --rbind /dev "$root/dev"
+  mkdir -p "$root/home/user"
+  chown 65534:65534 "$root/home/user"
+}
+# inside COMMAND...: as the user, from another folder than the package's. inside_root: as root.
+as_user() { user=(chroot --userspec=65534:65534 "$root" /usr/bin/env -i HOME=/home/user "PATH=$1/bin:/usr/bin:/bin" sh -c 'cd && exec "$@"' sh); }
+inside() { "${user[@]}" "$@"; }
+inside_root() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
+
+# Sets first_seconds: the time [s] until dlroof_bench printed its first result on two CPUs, with the measurement of the machine.
+first_result() {
+  local begin=$SECONDS cpus output=$root/home/user/first.txt
+  cpus=$(taskset -cp $$ | sed 's/.*: //; s/-/,/' | cut -d, -f1,2)
+  taskset -c "$cpus" "${user[@]}" timeout 300 dlroof_bench --benchmark_filter=LSTM >"$output" 2>&1 &
+  while ! grep -qE '^LSTM/' "$output" && kill -0 $! 2>/dev/null; do sleep 0.2; done
+  first_seconds=$((SECONDS - begin))
+  kill $! 2>/dev/null || true
+  wait $! 2>/dev/null || true
+  grep -E '^LSTM/' "$output" | head -1
+}
+
+# use_programs PREFIX: what a user does first, with the installation in PREFIX of the root.
+use_programs() {
+  local stored
+  as_user "$1"
+  check "no compiler in the root" bash -c "! ls $root/usr/bin/{cc,c++,gcc,g++} 2>/dev/null"
+  check "dlroof doctor --quick" inside dlroof doctor --quick
+  inside dlroof doctor --quick >"$root/home/user/doctor.txt"
+  check "the data is found" grep -qE "^data +$1/share/dlroof$" "$root/home/user/doctor.txt"
+  check "oneDNN is found" grep -qE "$1/lib/dlroof/libdnnl.so.3" "$root/home/user/doctor.txt"
+  first_result
+  say "the first result of dlroof_bench --benchmark_filter=LSTM took $first_seconds s"
+  check "a first result in less than two minutes" [ "$first_seconds" -lt 120 ]
+  check "dlroof_bench" inside dlroof_bench --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h64/' --benchmark_min_time=0.01 \
+    --dlroof_suite=paper --benchmark_out=run.json
+  check "dlroof machine" inside dlroof machine
+  check "dlroof report -o" inside dlroof report run.json -o page.html
+  check "the page has plotly.js" [ "$(stat -c %s "$root/home/user/page.html")" -gt 1000000 ]
+  stored=$1/share/dlroof/baselines/zen5-2c/2026-11-22-conv2d.json
+  inside cp "$stored" run-of-today.json
+  check "dlroof compare --baseline auto" inside dlroof compare --baseline auto run-of-today.json
+}
+
+test_archive() {
+  local archive folder
+  archive=$(echo "$packages"/*.tar.gz)
+  say "testing $(basename "$archive")"
+  new_root
+  tar -C "$root/opt" --no-same-owner -xzf "$archive"
+  folder=$(basename "$archive" .tar.gz)
+  check "no path of the build" no_path "$root/opt"
+  check "runs with glibc $newest_glibc" newest_symbols "$root/opt/$folder"
+  check "needs only itself" needs_only_itself "$root/opt/$folder"
+  check "moved" mv "$root/opt/$folder" "$root/opt/another place"
+  use_programs "/opt/another place"
+  say "sizes: $(du -h "$archive" | cut -f1) packed, $(du -sh "$root/opt/another place" | cut -f1) unpacked, of which" \
+    "$(du -h "$root/opt/another place/lib/dlroof/"*dnnl* | cut -f1) oneDNN, $(du -h "$root/opt/another place/bin/dlroof" | cut -f1) dlroof," \
+    "$(du -h "$root/opt/another place/bin/dlroof_bench" | cut -f1) dlroof_bench, $(du -h "$root/opt/another place/lib/dlroof/libdlroof_cuda.so" 2>/dev/null | cut -f1 || true) CUDA module"
+}
+
+files_of_root() { (cd "$root" && find . -xdev \( -path ./home -o -path ./tmp -o -path ./var/log -o -path ./var/cache -o -path ./var/lib/apt \) -prune -o -print | sort); }
+
+test_debian_packages() {
+  say "testing the Debian packages"
+  check "lintian" lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs "$packages"/*.deb
+  new_root
+  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  cp "$packages"/dlroof_*.deb "$root/tmp/dlroof.deb"
+  inside_root apt-get update -qq
+  # Its dependencies first, so that only the package's own files come and go below.
+  # shellcheck disable=SC2046
+  inside_root apt-get install -y -qq --no-install-recommends $(dpkg-deb -f "$root/tmp/dlroof.deb" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,//g') >/dev/null
+  files_of_root >"$root.before"
+  check "dpkg -i" inside_root dpkg -i /tmp/dlroof.deb
+  check "no path of the build" no_path "$root/usr/share/dlroof"
+  check "no path of the build" no_path "$root/usr/lib/dlroof"
+  check "no path of the build" bash -c "! grep -lF '$PWD/' $root/usr/bin/dlroof*"
+  use_programs /usr
+  check "dpkg -r" inside_root dpkg -r dlroof
+  check "dpkg --purge" inside_root dpkg --purge dlroof
+  files_of_root >"$root.after"
+  check "nothing is left" diff <(grep -v /var/lib/dpkg "$root.before") <(grep -v /var/lib/dpkg "$root.after")
+  say "sizes: $(cd "$packages" && du -h -- *.deb | paste -sd ',')"
+}
+
+[ "$make" = no ] || make_packages
+if [ "$test" = yes ]; then
+  install_packages lintian
+  make_root
+  test_archive
+  test_debian_packages
+fi
+say "done: $(cd "$packages" && echo ./*.deb ./*.tar.gz) in $packages"
