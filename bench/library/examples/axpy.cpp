@@ -1,5 +1,5 @@
-// y = a x + y: two operations and three memory accesses per element. By size of the vectors, it is bound by another level of
-// the memory.
+// y = a x + y: two operations and three memory accesses per element. By size of the vectors, it is
+// bound by another level of the memory.
 #include <dlroof/benchmark.h>
 
 #include <vector>

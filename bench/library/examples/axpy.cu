@@ -13,8 +13,9 @@ static void BM_AxpyGpu(benchmark::State& state) {
   cudaMalloc(&y, n * sizeof(float));
   cudaMemset(x, 0, n * sizeof(float));
   cudaMemset(y, 0, n * sizeof(float));
-  dlroof::Measure(state, {.flops = {{"fp32", 2.0 * n}}, .bytes = {{"dram", 12.0 * n}}},
-                  [&](cudaStream_t stream) { Axpy<<<(n + 255) / 256, 256, 0, stream>>>(n, 3, x, y); });
+  dlroof::Measure(
+      state, {.flops = {{"fp32", 2.0 * n}}, .bytes = {{"dram", 12.0 * n}}},
+      [&](cudaStream_t stream) { Axpy<<<(n + 255) / 256, 256, 0, stream>>>(n, 3, x, y); });
   cudaFree(x);
   cudaFree(y);
 }

@@ -1,5 +1,5 @@
-// One step of a five-point stencil on n x n doubles. Its FLOPs are known, its bytes are not given: --dlroof_counters=perf or
-// simulate counts them.
+// One step of a five-point stencil on n x n doubles. Its FLOPs are known, its bytes are not given:
+// --dlroof_counters=perf or simulate counts them.
 #include <dlroof/benchmark.h>
 
 #include <vector>
@@ -15,7 +15,8 @@ static void BM_Stencil(benchmark::State& state) {
   std::vector<double> from(n * n, 1), to(n * n);
   dlroof::Call call;
   call.flops["fp64"] = 4.0 * (n - 2) * (n - 2);
-  call.memory = {{from.data(), from.size() * sizeof(double)}, {to.data(), to.size() * sizeof(double)}};
+  call.memory = {{from.data(), from.size() * sizeof(double)},
+                 {to.data(), to.size() * sizeof(double)}};
   call.check = [&] { return to[n + 1] == 1; };
   dlroof::Measure(state, call, [&] { Step(n, from, to); });
 }
