@@ -2,7 +2,7 @@ dlroof_embed(ManualTexts manual/*.txt)
 dlroof_embed(ProjectFiles project/*)
 
 # Manual pages and completions, which dlroof writes, below share as an installation has them.
-set(dlroof_share "${CMAKE_BINARY_DIR}/share")
+set(dlroof_share "${dlroof_BINARY_DIR}/share")
 find_program(DLROOF_GZIP gzip)
 set(dlroof_compress "")
 if(DLROOF_GZIP)   # without a time inside: the same pages are the same bytes

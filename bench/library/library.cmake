@@ -18,7 +18,7 @@ endforeach()
 list(REMOVE_DUPLICATES vendors)
 
 # One object: a linker drops objects of an archive that only register themselves.
-set(object "${CMAKE_BINARY_DIR}/generated/dlroof_benchmark.o")
+set(object "${dlroof_BINARY_DIR}/generated/dlroof_benchmark.o")
 add_custom_command(OUTPUT "${object}" DEPENDS ${objects} COMMAND_EXPAND_LISTS VERBATIM COMMENT "joining the objects of dlroof::benchmark"
                    COMMAND "${CMAKE_LINKER}" -r -o "${object}" ${objects})
 add_library(dlroof_benchmark STATIC "${object}")
@@ -60,12 +60,12 @@ set(dlroof_pc_openmp "")
 if(DLROOF_IF_onednn_openmp)
   set(dlroof_pc_openmp "-lgomp")
 endif()
-configure_package_config_file(bench/library/dlroofConfig.cmake.in "${CMAKE_BINARY_DIR}/dlroofConfig.cmake"
+configure_package_config_file(bench/library/dlroofConfig.cmake.in "${dlroof_BINARY_DIR}/dlroofConfig.cmake"
                               INSTALL_DESTINATION "${config_folder}")
-write_basic_package_version_file("${CMAKE_BINARY_DIR}/dlroofConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
-configure_file(bench/library/dlroof.pc.in "${CMAKE_BINARY_DIR}/dlroof.pc" @ONLY)
-install(FILES "${CMAKE_BINARY_DIR}/dlroofConfig.cmake" "${CMAKE_BINARY_DIR}/dlroofConfigVersion.cmake" DESTINATION "${config_folder}"
+write_basic_package_version_file("${dlroof_BINARY_DIR}/dlroofConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
+configure_file(bench/library/dlroof.pc.in "${dlroof_BINARY_DIR}/dlroof.pc" @ONLY)
+install(FILES "${dlroof_BINARY_DIR}/dlroofConfig.cmake" "${dlroof_BINARY_DIR}/dlroofConfigVersion.cmake" DESTINATION "${config_folder}"
         COMPONENT development)
-install(FILES "${CMAKE_BINARY_DIR}/dlroof.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
+install(FILES "${dlroof_BINARY_DIR}/dlroof.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
 # find_package(dlroof) with dlroof_DIR=<build folder>
-export(EXPORT dlroofTargets NAMESPACE dlroof:: FILE "${CMAKE_BINARY_DIR}/dlroofTargets.cmake")
+export(EXPORT dlroofTargets NAMESPACE dlroof:: FILE "${dlroof_BINARY_DIR}/dlroofTargets.cmake")
