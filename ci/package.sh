@@ -72,7 +72,7 @@ newest_symbols() {
 needs_only_itself() {
   local file lacking
   while read -r file; do
-    lacking=$(ldd "$file" | awk '{ print $1, $3 }' | grep -vE "^(linux-vdso|/lib64/ld-linux|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so)" \
+    lacking=$(ldd "$file" | awk '{ print $1, $3 }' | grep -vE "^(linux-vdso|/lib64/ld-linux|lib(c|m|dl|rt|util|pthread|gcc_s|stdc\+\+)\.so)" \
       | grep -vE '^lib(cublasLt|cublas|cudart|cupti|nvperf_host|nvrtc|cudnn)\.so' | grep -v "$1/") || continue
     echo "$file needs $lacking"
     return 1
