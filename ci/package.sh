@@ -72,7 +72,7 @@ newest_symbols() {
 needs_only_itself() {
   local file lacking
   while read -r file; do
-    lacking=$(ldd "$file" | awk '{ print $1, $3 }' | grep -vE "^(linux-vdso|/lib64/ld-linux|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so)" \
+    lacking=$(ldd "$file" | awk '{ print $1, $3 }' | grep -vE "^(linux-vdso|/lib64/ld-linux|lib(c|m|dl|rt|util|pthread|gcc_s|stdc\+\+)\.so)" \
       | grep -vE '^lib(cublasLt|cublas|cudart|cupti|nvperf_host|nvrtc|cudnn)\.so' | grep -v "$1/") || continue
     echo "$file needs $lacking"
     return 1
@@ -146,6 +146,21 @@ use_programs() {
   check "dlroof compare --baseline auto" inside dlroof compare --baseline auto run-of-today.json
 }
 
+# finds_cuda FOLDER: with CUDA's libraries where pip --target puts its wheels, the module is opened. Nothing to do without a module.
+finds_cuda() {
+  local cuda wheel=$1/lib/dlroof/nvidia/cu13/lib status=0
+  [ -e "$1/lib/dlroof/libdlroof_cuda.so" ] || return 0
+  as_user "${1#"$root"}"
+  inside dlroof doctor --quick | grep -q 'the CUDA module needs lib.*, which was not found' || return 1
+  cuda=$(ldd $build/libdlroof_cuda.so | awk '/libcublasLt/ { print $3 }')
+  mkdir -p "$wheel"
+  mount --bind "$(dirname "$cuda")" "$wheel"
+  inside dlroof doctor --quick | grep -E '^(cublaslt|cudnn) ' || status=1
+  umount "$wheel"
+  rm -r "$1/lib/dlroof/nvidia"
+  return $status
+}
+
 test_archive() {
   local archive folder
   archive=$(echo "$packages"/*.tar.gz)
@@ -156,6 +171,7 @@ test_archive() {
   check "no path of the build" no_path "$root/opt"
   check "runs with glibc $newest_glibc" newest_symbols "$root/opt/$folder"
   check "needs only itself" needs_only_itself "$root/opt/$folder"
+  check "needs CUDA only for GPUs" finds_cuda "$root/opt/$folder"
   check "moved" mv "$root/opt/$folder" "$root/opt/another place"
   use_programs "/opt/another place"
   say "sizes: $(du -h "$archive" | cut -f1) packed, $(du -sh "$root/opt/another place" | cut -f1) unpacked, of which" \
