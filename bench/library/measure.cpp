@@ -151,7 +151,8 @@ void Program::Time(benchmark::State& state, const workload::Workload& workload,
     const auto repetition = runner_->Run(state, workload);
     runner_->Forget();
     if (repetition)
-      own_times_[name] = {repetition->seconds, repetition->iterations, callable.start != nullptr};
+      own_times_[name].push_back(
+          {repetition->seconds, repetition->iterations, callable.start != nullptr});
     return;
   }
   if (callable.start)
@@ -186,13 +187,17 @@ void Program::Measure(benchmark::State& state, const Call& call, const detail::C
 std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs) const {
   auto checked = runs;
-  for (auto& run : checked) {
-    if (run.run_type != benchmark::BenchmarkReporter::Run::RT_Iteration || live::HasNoTime(run))
-      continue;
-    const auto found = own_times_.find(live::RecordName(run.run_name.str()));
-    if (found == own_times_.end()) continue;
-    const auto reason = ReasonAgainst(run, found->second);
-    if (reason) live::MarkFailed(run, reason->text);
+  std::map<std::string, std::vector<benchmark::BenchmarkReporter::Run*>> timed;
+  for (auto& run : checked)
+    if (run.run_type == benchmark::BenchmarkReporter::Run::RT_Iteration && !live::HasNoTime(run))
+      timed[live::RecordName(run.run_name.str())].push_back(&run);
+  for (auto& [name, repetitions] : timed) {
+    // The first ones were to find the number of iterations.
+    const auto own = own_times_.find(name);
+    if (own == own_times_.end() || own->second.size() < repetitions.size()) continue;
+    auto at = own->second.end() - std::ssize(repetitions);
+    for (auto* run : repetitions)
+      if (const auto reason = ReasonAgainst(*run, *at++)) live::MarkFailed(*run, reason->text);
   }
   return checked;
 }

@@ -70,7 +70,7 @@ class Program {
       const std::vector<benchmark::BenchmarkReporter::Run>& runs) const;
 
  private:
-  // The last repetition of a benchmark by dlroof's clock.
+  // A repetition of a benchmark by dlroof's clock.
   struct OwnTime {
     double seconds = 0, calls = 0;  // [s] of a call, [1]
     bool on_gpu = false;
@@ -113,8 +113,8 @@ class Program {
   PassResults passes_;
   std::set<std::string> passes_done_;  // names, in this pass
   std::mutex mutex_;
-  std::map<std::string, runner::Runner::Team> teams_;  // by name
-  std::map<std::string, OwnTime> own_times_;
+  std::map<std::string, runner::Runner::Team> teams_;      // by name
+  std::map<std::string, std::vector<OwnTime>> own_times_;  // by name, in the order of time
 };
 
 }  // namespace dlroof::library

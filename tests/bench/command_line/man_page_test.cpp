@@ -61,9 +61,10 @@ TEST(WriteManPage, HasTheSectionsOfAManualPage) {
   EXPECT_THAT(page, testing::StartsWith(".TH DLROOF\\-TRY 1 2026-01-02 \"dlroof 1.2.3\""));
   EXPECT_THAT(page,
               HasSubstr(".SH SYNOPSIS\n\\fBdlroof try\\fR [\\fIOPTION\\fR...] \\fIFILES\\fR...\n"));
-  EXPECT_THAT(page,
-              HasSubstr(".SH OPTIONS\n.TP\n\\fB\\-o\\fR, \\fB\\-\\-out\\-put\\fR \\fIFILE\\fR\n"));
-  EXPECT_THAT(page, HasSubstr("One of: a, b. Range: [1 - 8]."));
+  EXPECT_THAT(
+      page,
+      HasSubstr(".SH OPTIONS\n.TP\n\\fB\\&\\-o\\fR, \\fB\\&\\-\\-out\\-put\\fR \\fIFILE\\fR\n"));
+  EXPECT_THAT(page, HasSubstr("One of: a, b. Range: [1 \\- 8]."));
   EXPECT_THAT(page, HasSubstr(".SH EXAMPLES\n.TP\n\\fBdlroof try \\-o x\\fR\nTries.\n"));
   EXPECT_THAT(page, HasSubstr(".SH SEE ALSO\n\\fBdlroof\\fR(1),\n\\fBdlroof_bench\\fR(1)\n"));
 }
@@ -80,7 +81,7 @@ TEST(WriteManPage, AFlagsValueMayFollowAnEqualsSign) {
   auto command = Hostile();
   command.equals_sign = true;
   EXPECT_THAT(WriteManPage({.command = command, .sections = {}, .see_also = {}}, {}),
-              HasSubstr("\\fB\\-\\-out\\-put\\fR=\\fIFILE\\fR\n"));
+              HasSubstr("\\fB\\&\\-\\-out\\-put\\fR=\\fIFILE\\fR\n"));
 }
 
 }  // namespace
