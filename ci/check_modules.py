@@ -108,11 +108,11 @@ def included(file):
 
 
 def source_files(root):
-    """{folder: its source files}"""
+    """{folder: its source files}. Examples are programs of users, built outside of the tree."""
     folders = {}
     for layer in LAYERS:
         for file in sorted((root / layer).rglob("*")):
-            if file.suffix in SOURCES:
+            if file.suffix in SOURCES and file.parent.name != "examples":
                 folders.setdefault(str(file.parent.relative_to(root)), []).append(file)
     return folders
 
@@ -174,11 +174,13 @@ def include_violations(root, modules, index, folders):
 
 
 def program_violations(root, folders):
-    """A program's main file is built only if the root's CMakeLists.txt names it."""
+    """A program's main file is built only if the root's CMakeLists.txt, or a file of CMake beside it, names it."""
     programs = re.findall(r"^\s*dlroof_program\((\w+) ([\w/]+)", (root / "CMakeLists.txt").read_text(), re.M)
     for folder, files in folders.items():
         for file in files:
-            if file.name.endswith("_main.cpp") and (file.name[: -len("_main.cpp")], folder) not in programs:
+            if not file.name.endswith("_main.cpp") or (file.name[: -len("_main.cpp")], folder) in programs:
+                continue
+            if not any(str(file.relative_to(root)) in one.read_text() for one in file.parent.glob("*.cmake")):
                 yield f"{file.relative_to(root)}: CMakeLists.txt has no dlroof_program() for it"
 
 

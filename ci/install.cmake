@@ -15,8 +15,8 @@ foreach(row IN ITEMS "baselines|baselines/stored|json" "suites|bench/suites|txt"
   list(GET row 1 folder)
   list(GET row 2 extension)
   install(DIRECTORY "${folder}/" DESTINATION "share/dlroof/${name}" COMPONENT runtime FILES_MATCHING PATTERN "*.${extension}")
-  file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/share/dlroof")
-  file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${folder}" "${CMAKE_BINARY_DIR}/share/dlroof/${name}" SYMBOLIC)
+  file(MAKE_DIRECTORY "${dlroof_BINARY_DIR}/share/dlroof")
+  file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${folder}" "${dlroof_BINARY_DIR}/share/dlroof/${name}" SYMBOLIC)
 endforeach()
 
 # --- Programs and libraries

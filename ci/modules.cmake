@@ -6,10 +6,10 @@
 # For a module.cmake: defines `const std::vector<EmbeddedFile>& FUNCTION()` (counters/base/files.h) in the module's namespace. It
 # returns the files that match a pattern below the module's folder, in the order of their names.
 function(dlroof_embed function pattern)
-  cmake_path(ABSOLUTE_PATH pattern BASE_DIRECTORY "${CMAKE_SOURCE_DIR}/${module}")
+  cmake_path(ABSOLUTE_PATH pattern BASE_DIRECTORY "${dlroof_SOURCE_DIR}/${module}")
   file(GLOB files CONFIGURE_DEPENDS "${pattern}")
-  set(output "${CMAKE_BINARY_DIR}/generated/${function}.cpp")
-  set(script "${CMAKE_SOURCE_DIR}/ci/embed.cmake")
+  set(output "${dlroof_BINARY_DIR}/generated/${function}.cpp")
+  set(script "${dlroof_SOURCE_DIR}/ci/embed.cmake")
   cmake_path(GET module FILENAME namespace)
   add_custom_command(OUTPUT "${output}" DEPENDS ${files} "${script}" COMMENT "embedding what ${function}() returns" VERBATIM
     COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" -DFUNCTION=${function} -DNAMESPACE=${namespace} "-DOUTPUT=${output}" -P "${script}")
@@ -29,14 +29,14 @@ ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${nl
 endfunction()
 
 add_library(dlroof_everywhere INTERFACE)
-target_include_directories(dlroof_everywhere INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_include_directories(dlroof_everywhere INTERFACE ${dlroof_SOURCE_DIR} ${dlroof_BINARY_DIR}/generated)
 target_link_libraries(dlroof_everywhere INTERFACE fmt::fmt nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
 
 # Two: a file that does not need nlohmann's JSON would pay half a second for it.
-set(dlroof_json "${CMAKE_SOURCE_DIR}/counters/base/json.h")
-file(WRITE "${CMAKE_BINARY_DIR}/generated/precompiled.cpp" "")
+set(dlroof_json "${dlroof_SOURCE_DIR}/counters/base/json.h")
+file(WRITE "${dlroof_BINARY_DIR}/generated/precompiled.cpp" "")
 foreach(suffix IN ITEMS "" _json)
-  add_library(dlroof_precompiled${suffix} OBJECT "${CMAKE_BINARY_DIR}/generated/precompiled.cpp")
+  add_library(dlroof_precompiled${suffix} OBJECT "${dlroof_BINARY_DIR}/generated/precompiled.cpp")
   set_target_properties(dlroof_precompiled${suffix} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(dlroof_precompiled${suffix} PRIVATE dlroof_everywhere dlroof_flags)
   dlroof_precompile(dlroof_precompiled${suffix} "${DLROOF_SANITIZE} ${DLROOF_LTO}" ${dlroof${suffix}} <fmt/format.h> <fmt/ranges.h>
@@ -45,7 +45,7 @@ foreach(suffix IN ITEMS "" _json)
 endforeach()
 
 # --- ci/modules.txt: the folders that a line stands for, each with what it needs, a star replaced
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/ci/modules.txt" "${dlroof_json}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dlroof_SOURCE_DIR}/ci/modules.txt" "${dlroof_json}")
 file(READ ci/modules.txt dlroof_text)
 string(REGEX REPLACE "#[^\n]*" "" dlroof_text "${dlroof_text}")
 string(REGEX REPLACE "\n +" " " dlroof_text "${dlroof_text}")   # continuation lines
@@ -56,7 +56,7 @@ foreach(line IN LISTS dlroof_lines)
   set(name "${CMAKE_MATCH_1}")
   set(needs "${CMAKE_MATCH_2}")
   string(REPLACE "*" "([^/]+)" regex "${name}")
-  file(GLOB folders CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/${name}")
+  file(GLOB folders CONFIGURE_DEPENDS RELATIVE "${dlroof_SOURCE_DIR}" "${dlroof_SOURCE_DIR}/${name}")
   foreach(folder IN LISTS folders)
     string(REGEX MATCH "^${regex}$" match "${folder}")
     if(folder STREQUAL name OR NOT "${folder}:" IN_LIST dlroof_names)
@@ -77,7 +77,7 @@ foreach(module IN LISTS dlroof_folders)
   list(APPEND dlroof_links_${line_extends} ${module})
   set(dlroof_extends_${module} "${line_extends}")
   set(dlroof_vendors_${module} ${line_vendors})
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${module}/*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${dlroof_SOURCE_DIR}/${module}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
   if(NOT sources)   # only headers
     continue()

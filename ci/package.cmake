@@ -11,7 +11,7 @@ set(DLROOF_MAINTAINER "${dlroof_maintainer}" CACHE STRING "name and address in t
 
 # Debian's changelog and copyright of a package, in the component debian_PACKAGE.
 function(dlroof_debian_documents package)
-  set(folder "${CMAKE_BINARY_DIR}/generated/debian/${package}")
+  set(folder "${dlroof_BINARY_DIR}/generated/debian/${package}")
   file(CONFIGURE OUTPUT "${folder}/changelog" CONTENT "dlroof (@PROJECT_VERSION@) unstable; urgency=medium
 
   * Release @PROJECT_VERSION@: CHANGELOG.md has the changes.
@@ -34,7 +34,7 @@ set(CPACK_PACKAGE_VENDOR dlroof)
 set(CPACK_PACKAGE_CONTACT "${DLROOF_MAINTAINER}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "benchmarks of deep-learning operators on rooflines")
 set(CPACK_PACKAGE_FILE_NAME "dlroof-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}")
-set(CPACK_PACKAGE_DIRECTORY "${CMAKE_BINARY_DIR}/packages")
+set(CPACK_PACKAGE_DIRECTORY "${dlroof_BINARY_DIR}/packages")
 set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_CURRENT_SOURCE_DIR}/LICENSE")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)

@@ -110,8 +110,7 @@ std::string TooFew(const Comparison& row, const Side& base, const Side& contende
     if (IsAggregate(*record) && !statistics::SummaryOf(record->repetitions))
       return fmt::format(
           "{} has only the {} of the repetitions: expected their deviation (stddev or cv) and "
-          "number "
-          "(at least 3), or the repetitions",
+          "number (at least 3), or the repetitions",
           side, record->repetitions[0].aggregate->statistic);
   return fmt::format(
       "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {}, and half of all, are "

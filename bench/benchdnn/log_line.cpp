@@ -63,13 +63,10 @@ constexpr LineForm kLines[] = {{"deconvolution", DeconvLine}, {"reorder", Reorde
 struct PlainForm {
   std::string_view kind, driver, prefix;
 };
-constexpr PlainForm kPlainLines[] = {{"pooling", "pool", "pooling_"},
-                                     {"pooling_v2", "pool", "pooling_"},
-                                     {"batch_normalization", "bnorm", ""},
-                                     {"eltwise", "eltwise", "eltwise_"},
-                                     {"binary", "binary", "binary_"},
-                                     {"reduction", "reduction", "reduction_"},
-                                     {"resampling", "resampling", "resampling_"}};
+constexpr PlainForm kPlainLines[] = {
+    {"pooling", "pool", "pooling_"},          {"pooling_v2", "pool", "pooling_"},
+    {"batch_normalization", "bnorm", ""},     {"binary", "binary", "binary_"},
+    {"reduction", "reduction", "reduction_"}, {"resampling", "resampling", "resampling_"}};
 
 }  // namespace
 

@@ -79,12 +79,32 @@ std::string ScalesArgument(const products::ProductTypes& types) {
                      products::IsByte(types.destination) ? "+dst:common:0.5" : "");
 }
 
+namespace {
+
+std::optional<Reason> PostOpsReason(std::string_view chosen, const products::ProductTypes& types,
+                                    bool forward, std::span<const std::string_view> known) {
+  if (chosen.empty()) return std::nullopt;
+  if (chosen == "relu:slope") return Reason{"post-op relu with a slope"};
+  if (std::ranges::find(known, chosen) == known.end())
+    return Reason{fmt::format("post-ops {}", chosen)};
+  if (!forward) return Reason{"post-op backward"};
+  const bool integer = products::IsByte(types.destination) || types.destination == "s32";
+  if (integer && chosen != "relu") return Reason{fmt::format("post-ops {} of integers", chosen)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string PostOpsArgument(const products::ProductCase& one) {
+  std::string text = one.sum ? "sum" : "";
+  if (one.eltwise) text += fmt::format("{}{}", one.sum ? "+" : "", Key(*one.eltwise));
+  return text.empty() ? "" : fmt::format("--attr-post-ops={} ", text);
+}
+
 std::optional<Reason> AttributeReason(const BenchdnnChoice& choice,
-                                      const products::ProductTypes& types, bool forward) {
-  const auto post_ops = choice["attr-post-ops"];
-  if (post_ops == "relu:slope") return Reason{"post-op relu with a slope"};
-  if (!post_ops.empty() && post_ops != "relu") return Reason{fmt::format("post-ops {}", post_ops)};
-  if (!post_ops.empty() && !forward) return Reason{"post-op backward"};
+                                      const products::ProductTypes& types, bool forward,
+                                      std::span<const std::string_view> post_ops) {
+  if (auto reason = PostOpsReason(choice["attr-post-ops"], types, forward, post_ops)) return reason;
   if (!choice["attr-zero-points"].empty()) return Reason{"zero points"};
   const auto scales = choice["attr-scales"];
   if (!scales.empty() && !forward) return Reason{"scales backward"};
@@ -97,7 +117,8 @@ std::vector<std::string> ProductOptionsOf(const BenchdnnChoice& choice, bool tra
   std::vector<std::string> options;
   if (training) options.emplace_back("training");
   if (bias) options.emplace_back("bias");
-  if (choice["attr-post-ops"] == "relu") options.emplace_back("relu");
+  if (const auto post_ops = choice["attr-post-ops"]; !post_ops.empty())
+    for (const auto word : verbose::SplitText(post_ops, '+')) options.emplace_back(word);
   if (!choice["attr-scales"].empty()) options.emplace_back("scales");
   return options;
 }
@@ -143,6 +164,13 @@ std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
   if (option.read != nullptr) return option.read(value);
   if (option.words.empty()) return std::string(value);
   return std::string(OneOf(option.words, value));
+}
+
+// Returns whether two names of options are the same but for "-" and "_".
+bool IsSameOption(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, {}, [](char c) { return c == '_' ? '-' : c; },
+      [](char c) { return c == '_' ? '-' : c; });
 }
 
 bool SameInAnyCase(std::string_view a, std::string_view b) {
@@ -196,12 +224,6 @@ std::optional<Reason> BenchdnnChoice::Unknown() const {
     if (const auto found = unknown_->find(value); found != unknown_->end())
       return Reason{found->second};
   return std::nullopt;
-}
-
-bool IsSameOption(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, {}, [](char c) { return c == '_' ? '-' : c; },
-      [](char c) { return c == '_' ? '-' : c; });
 }
 
 bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {

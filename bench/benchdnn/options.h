@@ -81,9 +81,6 @@ class BenchdnnSettings {
   std::map<std::string, std::string, std::less<>> unknown_;  // reason by value
 };
 
-// Returns whether two names of options are the same but for "-" and "_".
-bool IsSameOption(std::string_view a, std::string_view b);
-
 // Returns whether an option of benchdnn does not change what a call computes: the option sets the
 // measuring time, the output, or the implementations to skip. Throws BenchdnnRefusal (offset within
 // `value`) for an invalid value.
@@ -107,7 +104,8 @@ std::string ReadThreads(std::string_view value);  // "auto", or unchanged
 // tensor, which benchdnn does not set, and without the values, which are data of a call.
 std::string ReadScales(std::string_view value);
 std::string ReadZeroPoints(std::string_view value);  // as ReadScales
-// Returns short names, "sum+relu"; a ReLU with a slope is "relu:slope".
+// Returns short names, "sum+relu". A ReLU with a slope is "relu:slope", a sum with a scale, a zero
+// point or a type is "sum:scaled".
 std::string ReadPostOps(std::string_view value);
 
 // One value of --dir and its meaning.
@@ -133,11 +131,16 @@ std::string TypesArgument(const products::ProductTypes& types);
 // any but 1, because a call reads its scales as data.
 std::string ScalesArgument(const products::ProductTypes& types);
 
-// Returns why dlroof has no benchmark for these scales, zero points, post-ops or context.
-std::optional<Reason> AttributeReason(const BenchdnnChoice& choice,
-                                      const products::ProductTypes& types, bool forward);
+// Returns --attr-post-ops for a case, followed by a blank, or nothing if it has none.
+std::string PostOpsArgument(const products::ProductCase& one);
 
-// Returns training, bias, relu and scales as options of a name, in the order of names.
+// Returns why dlroof has no benchmark for these scales, zero points, post-ops or context.
+// `post_ops` are those that the operator's benchmarks can have, as ReadPostOps writes them.
+std::optional<Reason> AttributeReason(const BenchdnnChoice& choice,
+                                      const products::ProductTypes& types, bool forward,
+                                      std::span<const std::string_view> post_ops);
+
+// Returns training, bias, post-ops and scales as options of a name, in the order of names.
 std::vector<std::string> ProductOptionsOf(const BenchdnnChoice& choice, bool training, bool bias);
 // Appends the option fpmath-TYPE if the choice allows computing f32 in a narrower type.
 void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& options);

@@ -320,7 +320,10 @@ std::string ReadPostOp(const Part& part) {
            fmt::format("{} arguments of {} at most", arguments.size(), name));
   for (size_t i = 1; i < fields.size(); ++i) CheckArgument(arguments[i - 1], fields[i]);
   const bool has_slope = name == "relu" && fields.size() > 1 && Number(fields[1]) != 0;
-  return fmt::format("{}{}", name, has_slope ? ":slope" : "");
+  const bool is_scaled = name == "sum" && fields.size() > 1 &&
+                         (Number(fields[1]) != 1 || (fields.size() > 2 && Number(fields[2]) != 0) ||
+                          fields.size() > 3);
+  return fmt::format("{}{}{}", name, has_slope ? ":slope" : "", is_scaled ? ":scaled" : "");
 }
 
 }  // namespace

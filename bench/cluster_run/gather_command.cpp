@@ -10,6 +10,7 @@
 #include "baselines/cluster/node_effects.h"
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/node_folder.h"
+#include "bench/command_line/description.h"
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -150,12 +151,16 @@ void AddClusterGather(CLI::App& cluster, int& exit_code) {
       "gather",
       "join the files of all nodes to one cluster file; exit code 3: some nodes are incomplete, 2: "
       "a node's file is invalid");
-  command->add_option("DIR", flags->folder, "the nodes' shared folder")->required();
-  command->add_option("-o,--output", flags->output, "cluster file to write (default cluster.json)");
+  command->add_option("DIR", flags->folder, "the nodes' shared folder")
+      ->type_name(command_line::kFolder)
+      ->required();
+  command->add_option("-o,--output", flags->output, "cluster file to write (default cluster.json)")
+      ->type_name(command_line::kFile);
   command
       ->add_option("--meter", flags->meters,
                    "log of nodes' meters: CSV with the columns node, time (2026-11-23T10:00:01.5Z, "
                    "or seconds since 1970) and watts; for runs with --dlroof_meter_seconds")
+      ->type_name(command_line::kFile)
       ->allow_extra_args(false);
   command->callback([flags, &exit_code] { exit_code = RunGather(*flags); });
 }

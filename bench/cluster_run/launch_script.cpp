@@ -15,6 +15,7 @@
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
 #include "bench/cluster_run/commands.h"
+#include "bench/command_line/description.h"
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -218,9 +219,12 @@ void AddClusterScript(CLI::App& cluster) {
                    fmt::format("what starts the job: {} (default slurm)", fmt::join(engines, ", ")))
       ->check(CLI::IsMember(engines));
   command->add_option("-N,--nodes", request.nodes, "number of nodes")->check(CLI::Range(1, 100000));
-  command->add_option("--out", request.out, "folder that all nodes share");
-  command->add_option("--dlroof", request.dlroof,
-                      "path of dlroof on the nodes (default: the path of this program)");
+  command->add_option("--out", request.out, "folder that all nodes share")
+      ->type_name(command_line::kFolder);
+  command
+      ->add_option("--dlroof", request.dlroof,
+                   "path of dlroof on the nodes (default: the path of this program)")
+      ->type_name(command_line::kFile);
   command
       ->add_option(
           "--option", request.options,
@@ -229,13 +233,19 @@ void AddClusterScript(CLI::App& cluster) {
   AddProcessFlags(*command, request);
   command->add_flag("--net", request.net,
                     "also measure the network with the dlroof_net beside --dlroof");
-  command->add_option("--revisit", flags->revisit,
-                      "cluster file whose suspects are visited again together with ordinary nodes, "
-                      "as often as a verdict needs");
-  command->add_option("-o,--output", flags->output,
-                      "file to write the script to (default: standard output)");
-  command->add_option("ARGUMENTS", request.arguments,
-                      "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50");
+  command
+      ->add_option("--revisit", flags->revisit,
+                   "cluster file whose suspects are visited again together with ordinary nodes, "
+                   "as often as a verdict needs")
+      ->type_name(command_line::kFile);
+  command
+      ->add_option("-o,--output", flags->output,
+                   "file to write the script to (default: standard output)")
+      ->type_name(command_line::kFile);
+  command
+      ->add_option("ARGUMENTS", request.arguments,
+                   "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50")
+      ->type_name(command_line::kFlag);
   command->callback([flags] { RunScript(*flags); });
 }
 

@@ -10,6 +10,7 @@
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/file_barrier.h"
 #include "bench/cluster_run/node_folder.h"
+#include "bench/command_line/description.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
@@ -190,18 +191,24 @@ void AddClusterNode(CLI::App& cluster, int& exit_code) {
   auto flags = std::make_shared<NodeFlags>();
   auto* command = cluster.add_subcommand(
       "node", "measure on one node and write DIR/nodes/NAME.json; continues after a kill");
-  command->add_option("--out", flags->out, "folder that all nodes share")->required();
-  command->add_option("--bench", flags->bench,
-                      "the dlroof_bench to run (default: the one beside this program)");
+  command->add_option("--out", flags->out, "folder that all nodes share")
+      ->type_name(command_line::kFolder)
+      ->required();
+  command
+      ->add_option("--bench", flags->bench,
+                   "the dlroof_bench to run (default: the one beside this program)")
+      ->type_name(command_line::kFile);
   command->add_option("--visit", flags->visit, "the number of a further visit, from 1")
       ->check(CLI::Range(1, 10000));
   command
       ->add_option("--order", flags->order,
                    "the order in which the caller starts the nodes, to store it in the file")
       ->check(CLI::IsMember({"at-once", "one-by-one"}));
-  command->add_option("--meet", flags->meet,
-                      "file with the names of nodes, one per line, to wait for before each "
-                      "benchmark");
+  command
+      ->add_option("--meet", flags->meet,
+                   "file with the names of nodes, one per line, to wait for before each "
+                   "benchmark")
+      ->type_name(command_line::kFile);
   command
       ->add_option("--meet-seconds", flags->meet_seconds,
                    "[s] wait for at most this time; later nodes are not awaited again")
@@ -212,8 +219,10 @@ void AddClusterNode(CLI::App& cluster, int& exit_code) {
   command
       ->add_option("--timeout", flags->timeout_seconds, "[s] limit for one benchmark (default 600)")
       ->check(CLI::PositiveNumber);
-  command->add_option("ARGUMENTS", flags->arguments,
-                      "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50");
+  command
+      ->add_option("ARGUMENTS", flags->arguments,
+                   "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50")
+      ->type_name(command_line::kFlag);
   command->callback([flags, &exit_code] { exit_code = RunNode(*flags); });
 }
 

@@ -14,6 +14,7 @@
 #include "baselines/cluster/versus_models.h"
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/scale_report.h"
+#include "bench/command_line/description.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
@@ -86,17 +87,24 @@ void AddClusterReport(CLI::App& cluster) {
   auto flags = std::make_shared<ClusterReportFlags>();
   auto* command = cluster.add_subcommand(
       "report", "show a cluster file: nodes, and roofs and benchmarks over nodes");
-  command->add_option("FILE", flags->file, "file of `dlroof cluster gather`")->required();
+  command->add_option("FILE", flags->file, "file of `dlroof cluster gather`")
+      ->type_name(command_line::kFile)
+      ->required();
   command
       ->add_option("-o,--output", flags->outputs,
                    "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png "
                    "(map of nodes and benchmarks)")
+      ->type_name(command_line::kFile)
       ->allow_extra_args(false);
-  command->add_option("--network", flags->network,
-                      "file of dlroof_net, for the rates of the links and the slow ones");
-  command->add_option("--alone", flags->alone,
-                      "cluster file of the same nodes measured one by one, to show how much they "
-                      "slow each other down");
+  command
+      ->add_option("--network", flags->network,
+                   "file of dlroof_net, for the rates of the links and the slow ones")
+      ->type_name(command_line::kFile);
+  command
+      ->add_option("--alone", flags->alone,
+                   "cluster file of the same nodes measured one by one, to show how much they "
+                   "slow each other down")
+      ->type_name(command_line::kFile);
   command->add_flag("--verbose", flags->verbose, "show all rows, not only the first 20");
   command->callback([flags] { ReportCluster(*flags); });
 }
@@ -207,15 +215,20 @@ void AddClusterVersus(CLI::App& cluster) {
       "compare the same operators on two clusters: times, % of roof, the number of nodes of A that "
       "equal one of B, costs");
   command->add_option("A", flags->a, "run file, or several of one machine separated by commas")
+      ->type_name(command_line::kFile)
       ->required();
   command->add_option("B", flags->b, "run file, or several of one machine separated by commas")
+      ->type_name(command_line::kFile)
       ->required();
-  command->add_option("--prices", flags->prices,
-                      "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": "
-                      "\"AMD EPYC\"}, \"per_node_hour\": 1.2}]} (no default)");
+  command
+      ->add_option("--prices", flags->prices,
+                   "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": "
+                   "\"AMD EPYC\"}, \"per_node_hour\": 1.2}]} (no default)")
+      ->type_name(command_line::kFile);
   command
       ->add_option("--suite", flags->suites,
                    "also sum up the layers of this model (default: the models that the runs name)")
+      ->type_name(command_line::kSuite)
       ->allow_extra_args(false);
   command
       ->add_option("--devices", flags->devices,
@@ -233,6 +246,7 @@ void AddClusterVersus(CLI::App& cluster) {
       ->add_option("-o,--output", flags->outputs,
                    "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
                    "rooflines)")
+      ->type_name(command_line::kFile)
       ->allow_extra_args(false);
   command->callback([flags] { RunVersus(*flags); });
 }

@@ -12,6 +12,7 @@
 #include "baselines/scaling/write_scale.h"
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/scale_report.h"
+#include "bench/command_line/description.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
@@ -191,6 +192,7 @@ void AddModelFlags(CLI::App& command, ScaleFlags& flags) {
   command
       .add_option("--suite", flags.suites,
                   "the model, a suite or a suite's file (default: the models that the run names)")
+      ->type_name(command_line::kSuite)
       ->allow_extra_args(false);
   command.add_option("--type", flags.type, "use only this data type, such as f32");
   command.add_option("--library", flags.library, "use only this library, such as onednn");
@@ -214,6 +216,7 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
   command
       .add_option("--network", flags.network,
                   "file of dlroof_net, or {\"latency_seconds\": 2e-5, \"bytes_per_second\": 1.2e9}")
+      ->type_name(command_line::kFile)
       ->required();
   command
       .add_option("--allreduce", flags.allreduce,
@@ -234,19 +237,27 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
                   "largest number of nodes to simulate; a ring of 1024 takes a minute")
       ->capture_default_str()
       ->check(CLI::Range(2, 4096));
-  command.add_option("--against", flags.against,
-                     "run or cluster file of another cluster; the report has the number of nodes "
-                     "that equal it");
+  command
+      .add_option("--against", flags.against,
+                  "run or cluster file of another cluster; the report has the number of nodes "
+                  "that equal it")
+      ->type_name(command_line::kFile);
   command
       .add_option("--against-nodes", flags.against_nodes, "number of nodes of the other cluster")
       ->capture_default_str()
       ->check(CLI::Range(1, scaling::kMostNodes));
-  command.add_option("--measured", flags.measured,
-                     "CSV file of a program's measured throughput: nodes,samples_per_second,label");
-  command.add_option("--against-network", flags.against_network,
-                     "file of the other cluster's network (default: the same network)");
-  command.add_option("--prices", flags.prices,
-                     "file of prices, as for `cluster versus`, for the costs of a million samples");
+  command
+      .add_option("--measured", flags.measured,
+                  "CSV file of a program's measured throughput: nodes,samples_per_second,label")
+      ->type_name(command_line::kFile);
+  command
+      .add_option("--against-network", flags.against_network,
+                  "file of the other cluster's network (default: the same network)")
+      ->type_name(command_line::kFile);
+  command
+      .add_option("--prices", flags.prices,
+                  "file of prices, as for `cluster versus`, for the costs of a million samples")
+      ->type_name(command_line::kFile);
   command
       .add_option("--figure", flags.figure,
                   "content of x.svg, x.pdf and x.png: scaling, break-even (with --against) or cost "
@@ -266,6 +277,7 @@ void AddClusterScale(CLI::App& cluster) {
   command
       ->add_option("FILE", flags->files,
                    "run file, several of one machine separated by commas, or a cluster file")
+      ->type_name(command_line::kFile)
       ->required();
   AddNetworkFlags(*command, *flags);
   AddModelFlags(*command, *flags);
@@ -273,6 +285,7 @@ void AddClusterScale(CLI::App& cluster) {
       ->add_option("-o,--output", flags->outputs,
                    "also write x.html (page), x.json, x.csv, x.md, or x.svg, x.pdf, x.png (band of "
                    "samples per second over nodes)")
+      ->type_name(command_line::kFile)
       ->allow_extra_args(false);
   command->callback([flags] { RunScale(*flags); });
 }

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <sstream>
 
-#include "bench/suites/suite.h"
+#include "bench/command_line/description.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/nearest_name.h"
@@ -24,20 +23,6 @@ std::map<std::string, AddCommand>& Registry() {
 std::vector<std::string>& StoredWords() {
   static std::vector<std::string> words;
   return words;
-}
-
-// Appends a line per command: its path, its subcommands and its flags.
-void AppendWords(const CLI::App& command, const std::string& path, std::string& text) {
-  const auto subcommands = command.get_subcommands({});
-  std::vector<std::string> words(subcommands.size());
-  std::transform(subcommands.begin(), subcommands.end(), words.begin(),
-                 [](const CLI::App* subcommand) { return subcommand->get_name(); });
-  for (const CLI::Option* option : command.get_options())
-    for (const auto& name : option->get_lnames())
-      if (!option->get_group().empty()) words.push_back("--" + name);
-  text += fmt::format("    '{}') echo '{}' ;;\n", path, fmt::join(words, " "));
-  for (const CLI::App* subcommand : subcommands)
-    AppendWords(*subcommand, fmt::format("{} {}", path, subcommand->get_name()), text);
 }
 
 }  // namespace
@@ -85,6 +70,12 @@ void WriteOutput(const std::optional<std::string>& path, const std::string& text
   std::cerr << "wrote " << *path << '\n';
 }
 
+void CreateFolder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw BadInput("{}: cannot be created: {}", folder.string(), error.message());
+}
+
 int VerdictOf(const char* command, const std::function<int()>& run) {
   try {
     return run();
@@ -109,13 +100,17 @@ std::optional<double> ParseShare(const std::string& flag, const std::optional<st
 }
 
 CLI::Option* AddBenchOption(CLI::App& command, std::optional<std::string>& bench) {
-  return command.add_option("--bench", bench,
-                            "the dlroof_bench to run (default: the one beside this program)");
+  return command
+      .add_option("--bench", bench,
+                  "the dlroof_bench to run (default: the one beside this program)")
+      ->type_name(command_line::kFile);
 }
 
 void AddMeasuredMachineOption(CLI::App& command, std::optional<std::string>& machine) {
-  command.add_option("--machine", machine,
-                     "machine file with the roofs (default: cached ceilings, or measured now)");
+  command
+      .add_option("--machine", machine,
+                  "machine file with the roofs (default: cached ceilings, or measured now)")
+      ->type_name(command_line::kMachine);
 }
 
 void AddBalanceOption(CLI::App& command, std::string& balance) {
@@ -137,32 +132,5 @@ void AddReplayOptions(CLI::App& command, std::optional<int>& count,
       ->check(CLI::PositiveNumber);
   AddBenchOption(command, bench);
 }
-
-// dlroof completion: writes a script for shell completion of both programs' command lines.
-
-const std::vector<EmbeddedFile>& CompletionScripts();  // the module's *.bash files, embedded
-
-namespace {
-
-std::string BashScript(const CLI::App& program) {
-  std::string text = "_dlroof_words() {\n  case $1 in\n";
-  AppendWords(program, "", text);
-  text += "    *) return 1 ;;\n  esac\n}\n_dlroof_suites='";
-  for (const auto& suite : suites::BuiltInSuites()) text.append(suite.name) += ' ';
-  return text.append("'\n").append(CompletionScripts().front().text);
-}
-
-void AddCompletionCommand(CLI::App& program, int& /*exit_code*/) {
-  auto* command = program.add_subcommand(
-      "completion",
-      "complete commands, flags and suites in a shell: source <(dlroof completion bash)");
-  auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash")->required()->check(CLI::IsMember({"bash"}));
-  command->callback([&program, shell] { std::cout << BashScript(program) << std::flush; });
-}
-
-[[maybe_unused]] const bool completion_registered =
-    RegisterCommand("completion", AddCompletionCommand);
-}  // namespace
 
 }  // namespace dlroof::commands

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -31,6 +32,9 @@ void StoreWordsAfterDashes(int argc, char** argv);
 // Writes `text` to the file `path` and reports that on standard error. Without `path`, writes
 // `text` to standard output.
 void WriteOutput(const std::optional<std::string>& path, const std::string& text);
+
+// Creates a folder and those that contain it, if they do not exist. Throws BadInput if it cannot.
+void CreateFolder(const std::filesystem::path& folder);
 
 // Returns the result of `run`. Converts every exception to BadInput with the command's name,
 // because these commands return 1 for "something is slower".

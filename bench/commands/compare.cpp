@@ -13,6 +13,7 @@
 #include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
 #include "baselines/programs/program_pair.h"
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -179,17 +180,23 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       "give a verdict on each benchmark of two run files; exit code 0: none is slower, 1: one is, "
       "2: bad input, 3: the runs cannot tell");
   command->add_option("FILES", flags->files, "BASE and NEW: run files, or Google Benchmark JSON")
+      ->type_name(command_line::kFile)
       ->required();
-  command->add_option(
-      "--baseline", flags->baseline,
-      "BASE: a file, or auto for the newest stored run of each benchmark on NEW's machine");
-  command->add_option(
-      "--baselines", flags->folder,
-      "folder that --baseline auto searches (default: baselines/stored if it exists, "
-      "otherwise the stored runs that are installed with dlroof)");
-  command->add_option("--again", flags->rerun,
-                      "run file of a second process with NEW's benchmarks, or some of them: a "
-                      "benchmark is slower or faster only if it is in both");
+  command
+      ->add_option(
+          "--baseline", flags->baseline,
+          "BASE: a file, or auto for the newest stored run of each benchmark on NEW's machine")
+      ->type_name(command_line::kFile);
+  command
+      ->add_option("--baselines", flags->folder,
+                   "folder that --baseline auto searches (default: baselines/stored if it exists, "
+                   "otherwise the stored runs that are installed with dlroof)")
+      ->type_name(command_line::kFolder);
+  command
+      ->add_option("--again", flags->rerun,
+                   "run file of a second process with NEW's benchmarks, or some of them: a "
+                   "benchmark is slower or faster only if it is in both")
+      ->type_name(command_line::kFile);
   command->add_option("--min-effect", flags->min_effect,
                       "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)");
   command->add_option("--run-noise", flags->run_noise,
@@ -212,8 +219,10 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
   command->add_flag("--across-programs", flags->across_programs,
                     "compare two programs (dlroof profile), such as a model in two frameworks, "
                     "primitive by primitive, matched by problem");
-  command->add_option("--map", flags->map,
-                      "file with a line 'base-name new-name' for each renamed benchmark");
+  command
+      ->add_option("--map", flags->map,
+                   "file with a line 'base-name new-name' for each renamed benchmark")
+      ->type_name(command_line::kFile);
   auto formats = FormatsOf(formats::ComparisonWriters());
   formats.emplace_back(kProgramsOnlyFormat);
   command
@@ -222,7 +231,8 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
           fmt::format("{} (default table; with --across-programs {})", fmt::join(formats, ", "),
                       fmt::join(FormatsOf(programs::ProgramPairWriters()), ", ")))
       ->check(CLI::IsMember(formats));
-  command->add_option("--badge", flags->badge, "also write the result as a badge, x.svg");
+  command->add_option("--badge", flags->badge, "also write the result as a badge, x.svg")
+      ->type_name(command_line::kFile);
   command->callback([flags, &exit_code] {
     exit_code = VerdictOf("compare", [&] { return RunCompare(*flags); });
   });

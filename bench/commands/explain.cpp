@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/trials.h"
@@ -167,11 +168,13 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
   command
       ->add_option("NAME", flags->what,
                    "names of benchmarks to measure now, or a run file made with --dlroof_explain")
+      ->type_name(command_line::kBenchmark)
       ->required();
   command
       ->add_option("-o,--output", flags->outputs,
                    "write the run file of the measurement (.json), or waterfall charts (.svg, "
                    ".pdf, .png)")
+      ->type_name(command_line::kFile)
       ->allow_extra_args(false);
   AddMeasuredMachineOption(*command, flags->machine);
   auto* thorough = command->add_flag(

@@ -12,6 +12,7 @@
 #include "baselines/dashboard/dashboard.h"
 #include "baselines/formats/export.h"
 #include "baselines/statistics/series_profile.h"
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/json_text.h"
@@ -190,7 +191,8 @@ void Export(const HistoryFlags& flags) {
 CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, const char* name,
               const char* description, void (*run)(const HistoryFlags&)) {
   auto* command = history.add_subcommand(name, description);
-  command->add_option("--db", flags->db, "file of the history (default perf.sqlite)");
+  command->add_option("--db", flags->db, "file of the history (default perf.sqlite)")
+      ->type_name(command_line::kFile);
   command->callback([flags, run] {
     run(*flags);
     std::cout << std::flush;
@@ -205,6 +207,7 @@ void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
   history->require_subcommand(1);
   Sub(*history, flags, "add", "add runs; a run that is stored already changes nothing", Add)
       ->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
+      ->type_name(command_line::kFile)
       ->required();
   Sub(*history, flags, "list", "list the runs, oldest first", List);
   Sub(*history, flags, "show", "show a benchmark's times, changes and noise", Show)
@@ -213,7 +216,8 @@ void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
   auto* out =
       Sub(*history, flags, "export", "write a run as a run file, or all runs as CSV", Export);
   out->add_option("--run", flags->run, "write this run as a run file (default: all runs, as CSV)");
-  out->add_option("-o,--output", flags->output, "file to write (default: standard output)");
+  out->add_option("-o,--output", flags->output, "file to write (default: standard output)")
+      ->type_name(command_line::kFile);
 }
 
 [[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
@@ -256,9 +260,12 @@ void AddDashboardCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<DashboardFlags>();
   auto* command =
       program.add_subcommand("dashboard", "write a static site of many runs (open index.html)");
-  command->add_option("DIR", flags->folder, "folder of run files");
-  command->add_option("--db", flags->db, "file of a history (dlroof history), instead of DIR");
-  command->add_option("-o,--output", flags->output, "folder to write the site to (default site)");
+  command->add_option("DIR", flags->folder, "folder of run files")
+      ->type_name(command_line::kFolder);
+  command->add_option("--db", flags->db, "file of a history (dlroof history), instead of DIR")
+      ->type_name(command_line::kFile);
+  command->add_option("-o,--output", flags->output, "folder to write the site to (default site)")
+      ->type_name(command_line::kFolder);
   command->callback([flags] { RunDashboard(*flags); });
 }
 
@@ -297,16 +304,22 @@ void RunExport(const ExportFlags& flags) {
 void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
-  for (const auto& exporter : formats::Exporters())
+  std::vector<std::string> names;
+  for (const auto& exporter : formats::Exporters()) {
     formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
                            exporter.description);
+    names.emplace_back(exporter.format);
+  }
   auto* command = program.add_subcommand("export", "write runs in the formats of other tools");
-  command->add_option("FILES", flags->files, "run files, or Google Benchmark JSON");
-  command->add_option("--db", flags->db, "file of a history, instead of FILES");
+  command->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
+      ->type_name(command_line::kFile);
+  command->add_option("--db", flags->db, "file of a history, instead of FILES")
+      ->type_name(command_line::kFile);
   command->add_option("--last", flags->last, "only the newest N runs of the history (default: all)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--format", flags->format, formats)->required();
-  command->add_option("-o,--output", flags->output, "file to write (default: standard output)");
+  command->add_option("--format", flags->format, formats)->required()->check(CLI::IsMember(names));
+  command->add_option("-o,--output", flags->output, "file to write (default: standard output)")
+      ->type_name(command_line::kFile);
   command->callback([flags] { RunExport(*flags); });
 }
 

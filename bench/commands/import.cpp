@@ -2,11 +2,13 @@
 #include "reporters/imports/import.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iostream>
 #include <memory>
 
 #include "baselines/programs/program_report.h"
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/profile/profile_program.h"
 #include "bench/profile/replay.h"
@@ -44,10 +46,11 @@ std::vector<imports::ImportFormat> AllFormats() {
   return formats;
 }
 
-std::string FormatNames() {
-  std::string names;
-  for (const auto& format : AllFormats()) names += fmt::format("{}, ", format.name);
-  return names + std::string(kProgram);
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const auto& format : AllFormats()) names.emplace_back(format.name);
+  names.emplace_back(kProgram);
+  return names;
 }
 
 std::string ReadText(const std::string& path) {
@@ -62,10 +65,8 @@ imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text
     if (flags.format ? format.name == *flags.format : format.recognise(text)) return format;
   if (const auto other = imports::ExportOfOtherTool(flags.file, text); other && !flags.format)
     throw BadInput("{}: {}", flags.file, other->text);
-  if (!flags.format)
-    throw BadInput("{}:1: unknown format; expected one of {} (--format chooses one)", flags.file,
-                   FormatNames());
-  throw BadInput("--format {}: unknown format; expected one of {}", *flags.format, FormatNames());
+  throw BadInput("{}:1: unknown format; expected one of {} (--format chooses one)", flags.file,
+                 fmt::join(FormatNames(), ", "));
 }
 
 nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
@@ -157,17 +158,24 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
       "convert the measurements of another tool to a run file (of ERT to a machine file), or show "
       "the primitives and steps of a program from its oneDNN log (ONEDNN_VERBOSE=profile_exec)");
   command->add_option("FILE", flags->file, "the other tool's file, which may be compressed by gzip")
+      ->type_name(command_line::kFile)
       ->required();
-  command->add_option("--machine", flags->machine,
-                      "machine with the roofs: " + machine_file::MachineChoices());
-  command->add_option("-o,--output", flags->output,
-                      "run file to write (optional for a program's log)");
+  command
+      ->add_option("--machine", flags->machine,
+                   "machine with the roofs: " + machine_file::MachineChoices())
+      ->type_name(command_line::kMachine);
+  command
+      ->add_option("-o,--output", flags->output, "run file to write (optional for a program's log)")
+      ->type_name(command_line::kFile);
   command
       ->add_option("--steps", flags->steps,
                    "for a program's log: number of equal steps (default: detected or marked)")
       ->check(CLI::PositiveNumber);
   AddReplayOptions(*command, flags->replay, flags->bench);
-  command->add_option("--format", flags->format, FormatNames() + " (default: detected)");
+  command
+      ->add_option("--format", flags->format,
+                   fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", ")))
+      ->check(CLI::IsMember(FormatNames()));
   command->add_option("--set", flags->set,
                       "put this name and a slash before every benchmark name; the report sums up "
                       "the zero-FLOP kernels of each such set in one row");

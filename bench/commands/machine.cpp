@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
 #include "bench/runner/process_limits.h"
@@ -86,13 +87,18 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<MachineFlags>();
   auto* command = program.add_subcommand(
       "machine", "measure or show the ceilings (roofs) of this machine, or show another machine's");
-  auto* named = command->add_option(
-      "MACHINE", flags->named,
-      fmt::format("machine file to show, or a GPU with published rates and their sources: {}",
-                  fmt::join(machine_file::KnownGpuNames(), ", ")));
+  auto* named =
+      command
+          ->add_option(
+              "MACHINE", flags->named,
+              fmt::format(
+                  "machine file to show, or a GPU with published rates and their sources: {}",
+                  fmt::join(machine_file::KnownGpuNames(), ", ")))
+          ->type_name(command_line::kMachine);
   command
       ->add_option("--device", flags->device,
                    "device to measure: cpu (default), gpu, gpu1 (the second GPU)")
+      ->type_name("DEVICE")
       ->excludes(named);
   command
       ->add_flag("--remeasure", flags->measure.remeasure,
@@ -118,7 +124,8 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
       "--template", flags->as_template,
       "print a machine file to fill in by hand, which explains every member, pipe and "
       "level, with the rates of MACHINE (default h100) as an example");
-  command->add_option("-o,--output", flags->output, "also write the machine file");
+  command->add_option("-o,--output", flags->output, "also write the machine file")
+      ->type_name(command_line::kFile);
   command->callback([flags, &exit_code] {
     if (!flags->named && !flags->as_template) RefuseLimits(flags->measure.threads);
     ShowMachine(*flags);

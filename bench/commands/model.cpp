@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/conv2d/case.h"
 #include "bench/predict/report.h"
@@ -162,18 +163,22 @@ void ShowModel(const ModelFlags& flags) {
 }
 
 void AddLayerOptions(CLI::App& command, ModelFlags& flags) {
-  command.add_option("FILE", flags.run_file,
-                     "run file, whose GPU convolutions are compared with the model");
+  command
+      .add_option("FILE", flags.run_file,
+                  "run file, whose GPU convolutions are compared with the model")
+      ->type_name(command_line::kFile);
   command.add_option("--gpu", flags.gpus,
                      "names of built-in GPUs or parameter files, separated by commas (default: the "
                      "GPU of the run or machine file, with its ceilings; else v100)");
-  command.add_option(
-      "--machine", flags.machine,
-      "machine whose validated or specified ceilings replace the GPU's parameters: " +
-          machine_file::MachineChoices());
+  command
+      .add_option("--machine", flags.machine,
+                  "machine whose validated or specified ceilings replace the GPU's parameters: " +
+                      machine_file::MachineChoices())
+      ->type_name(command_line::kMachine);
   command
       .add_option("--suite", flags.suites,
                   "suites to predict (names or files, separated by commas)")
+      ->type_name(command_line::kSuite)
       ->allow_extra_args(false);
   command.add_option("--problem", flags.problem,
                      "one convolution to predict, written as in a benchmark's name");
@@ -210,6 +215,7 @@ void AddModelCommand(CLI::App& program, int& /*exit_code*/) {
       ->add_option("-o,--output", flags->outputs,
                    "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
                    "x.png) instead of the table")
+      ->type_name(command_line::kFile)
       ->allow_extra_args(false);
   command->callback([flags] { ShowModel(*flags); });
 }

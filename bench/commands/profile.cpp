@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
 #include "bench/profile/profile_program.h"
@@ -131,12 +132,16 @@ void ProfileGpu(const ProfileFlags& flags) {
 
 void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
   auto& program = flags.program;
-  command.add_option("--machine", program.machine,
-                     "machine with the roofs (default: this CPU, cached or measured before the "
-                     "program starts); none, or " +
-                         machine_file::MachineChoices());
-  command.add_option("-o,--output", program.output, "run file to write (default profile.json)");
-  command.add_option("--log", program.log, "also write oneDNN's lines to this file");
+  command
+      .add_option("--machine", program.machine,
+                  "machine with the roofs (default: this CPU, cached or measured before the "
+                  "program starts); none, or " +
+                      machine_file::MachineChoices())
+      ->type_name(command_line::kMachine);
+  command.add_option("-o,--output", program.output, "run file to write (default profile.json)")
+      ->type_name(command_line::kFile);
+  command.add_option("--log", program.log, "also write oneDNN's lines to this file")
+      ->type_name(command_line::kFile);
   command
       .add_option("--threads", program.threads,
                   "number of threads of the program's library (default: from its log)")
@@ -156,6 +161,7 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
                      "([0-9.]+) ms'");
   AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
+      ->type_name(command_line::kProgram)
       ->required();
 }
 
@@ -179,8 +185,10 @@ void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
       "--full-names", flags.full_names,
       "with --gpu: do not shorten the names of kernels in the tables (the run file has "
       "whole names)");
-  command.add_option("--ncu", flags.ncu,
-                     "with --gpu: path of Nsight Compute's ncu (default: searched)");
+  command
+      .add_option("--ncu", flags.ncu,
+                  "with --gpu: path of Nsight Compute's ncu (default: searched)")
+      ->type_name(command_line::kFile);
 }
 
 void AddProfileCommand(CLI::App& program, int& exit_code) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "baselines/programs/program_report.h"
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -163,10 +164,13 @@ void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
       ->add_option("FILES", flags->files,
                    "run file, or any Google Benchmark JSON; several files of one machine are drawn "
                    "in one chart, each in its colour")
+      ->type_name(command_line::kFile)
       ->required();
-  command->add_option("-o,--output", flags->outputs,
-                      "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records "
-                      "and machines) instead of the tables");
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records "
+                   "and machines) instead of the tables")
+      ->type_name(command_line::kFile);
   command->add_option("--show", flags->show, "in the terminal: all (default), table or picture")
       ->check(CLI::IsMember({"all", "table", "picture"}));
   command->add_flag("--verbose", flags->tables.verbose,
@@ -189,9 +193,11 @@ void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
                       "for figures: draw only benchmarks that differ in this parameter alone, and "
                       "join their points: " +
                           SweepNames());
-  command->add_option("--before", flags->before,
-                      "for pages and figures: an older run file; an arrow leads from each "
-                      "benchmark's point there to its point now");
+  command
+      ->add_option("--before", flags->before,
+                   "for pages and figures: an older run file; an arrow leads from each "
+                   "benchmark's point there to its point now")
+      ->type_name(command_line::kFile);
   command->callback([flags] { Report(*flags); });
 }
 

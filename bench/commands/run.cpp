@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
@@ -55,14 +56,16 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
 
 void AddFileOptions(CLI::App& command, RunFlags& flags) {
   auto& request = flags.request;
-  command.add_option("ARGUMENTS", request.arguments,
-                     "after --: arguments for dlroof_bench, such as --benchmark_filter=...");
+  command
+      .add_option("ARGUMENTS", request.arguments,
+                  "after --: arguments for dlroof_bench, such as --benchmark_filter=...")
+      ->type_name(command_line::kFlag);
   auto* bench = AddBenchOption(command, flags.bench);
   command
       .add_option("--ab", flags.builds,
                   "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks "
                   "until each verdict is certain; the exit code is that of dlroof compare")
-      ->type_name("BASE NEW")
+      ->type_name(command_line::kFile)
       ->type_size(2)  // with expected(2), CLI11 also takes a "--" that follows the two
       ->expected(1)
       ->allow_extra_args(false)
@@ -73,7 +76,7 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
           "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure "
           "interleaved as with --ab; also names the implementations and memory layouts that "
           "they choose differently")
-      ->type_name("OLD NEW")
+      ->type_name(command_line::kFile)
       ->type_size(2)
       ->expected(1)
       ->allow_extra_args(false)
@@ -82,13 +85,16 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
       .add_option("-o,--output", request.outputs,
                   "run file to write (default run.json); with --ab and --ab-library twice (default "
                   "old.json and new.json). Until all is done, a journal is beside the last one")
+      ->type_name(command_line::kFile)
       ->allow_extra_args(false);
   command.add_flag("--resume", request.resume,
                    "continue a run that an interrupt, a kill or --budget ended");
   command.add_option("--min-effect", flags.min_effect,
                      "with --ab: ignore smaller changes (default 2%)");
-  command.add_option("--map", flags.map,
-                     "with --ab: file with a line 'base-name new-name' for each renamed benchmark");
+  command
+      .add_option("--map", flags.map,
+                  "with --ab: file with a line 'base-name new-name' for each renamed benchmark")
+      ->type_name(command_line::kFile);
 }
 
 void AddTimeOptions(CLI::App& command, RunFlags& flags) {

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
@@ -261,15 +262,19 @@ void AddTrajectoryCommand(CLI::App& program, int& exit_code) {
   command
       ->add_option("NAME", flags->what,
                    "names of benchmarks to measure now, or run files of one machine")
+      ->type_name(command_line::kBenchmark)
       ->required();
   // Shown in the help only: CLI11 adds the words after -- to NAME, which takes any number.
-  command->add_option("ARGUMENTS", flags->arguments,
-                      "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20");
+  command
+      ->add_option("ARGUMENTS", flags->arguments,
+                   "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20")
+      ->type_name(command_line::kFlag);
   AddPointOptions(*command, *flags);
   command
       ->add_option("-o,--output", flags->outputs,
                    "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "
                    "machines)")
+      ->type_name(command_line::kFile)
       ->allow_extra_args(false);
   AddMeasuredMachineOption(*command, flags->machine);
   AddBenchOption(*command, flags->bench);

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/tune/knob_file.h"
@@ -138,8 +139,10 @@ void AddSpaceOptions(CLI::App& command, TuneFlags& flags) {
 
 void AddRunOptions(CLI::App& command, TuneFlags& flags) {
   auto& request = flags.request;
-  command.add_option("-o,--output", request.output,
-                     "file to write the tunings to, after each block (default tune.json)");
+  command
+      .add_option("-o,--output", request.output,
+                  "file to write the tunings to, after each block (default tune.json)")
+      ->type_name(command_line::kFile);
   command.add_flag("--resume", request.resume,
                    "continue after an interrupt or a kill, or with a larger budget");
   command
@@ -153,16 +156,20 @@ void AddRunOptions(CLI::App& command, TuneFlags& flags) {
       ->check(CLI::PositiveNumber);
   command.add_option("--min-effect", flags.min_effect, "ignore smaller gains (default 2%)");
   command.add_option("--seed", request.seed, "seed of the order of turns (default 1)");
-  command.add_option("--machine", request.machine,
-                     "machine file with the roofs for the breakdown that decides what is tried "
-                     "first (default: cached ceilings, or measured now); none: a fixed order");
+  command
+      .add_option("--machine", request.machine,
+                  "machine file with the roofs for the breakdown that decides what is tried "
+                  "first (default: cached ceilings, or measured now); none: a fixed order")
+      ->type_name(command_line::kMachine);
   AddBenchOption(command, request.bench);
 }
 
 void AddProgramOptions(CLI::App& command, TuneFlags& flags) {
-  command.add_option("--knobs", flags.knobs,
-                     "for a program: sets or files of variables and arguments to try: " +
-                         tune::KnobSets() + " (default: openmp onednn allocator)");
+  command
+      .add_option("--knobs", flags.knobs,
+                  "for a program: sets or files of variables and arguments to try: " +
+                      tune::KnobSets() + " (default: openmp onednn allocator)")
+      ->type_name(command_line::kKnobs);
   command.add_option("--read", flags.read,
                      "for a program: tune the number in its output that the group of this regular "
                      "expression matches, the median of several: 'images/s: ([0-9.]+)' (default: "
@@ -172,8 +179,10 @@ void AddProgramOptions(CLI::App& command, TuneFlags& flags) {
                   "meaning of --read's number: seconds (less is better) or per-second (more is "
                   "better)")
       ->check(CLI::IsMember({"seconds", "per-second"}));
-  command.add_option("--export", flags.exported,
-                     "for a program: write the best setting as shell export lines to this file");
+  command
+      .add_option("--export", flags.exported,
+                  "for a program: write the best setting as shell export lines to this file")
+      ->type_name(command_line::kFile);
 }
 
 void AddTuneCommand(CLI::App& program, int& exit_code) {
@@ -183,11 +192,15 @@ void AddTuneCommand(CLI::App& program, int& exit_code) {
       "find the best setting of benchmarks or of any program (tune -- CMD): on a CPU threads, "
       "pinning, waiting, layout, algorithm, instruction set, memory; on a GPU engine, layout, "
       "padding, CUDA graph, by the device's time; reports only gains that new processes confirm");
-  command->add_option("NAME", flags->what,
-                      "names of benchmarks; or a file of tunings to show; or -- and a program with "
-                      "its arguments");
-  command->add_option("--suite", flags->suites,
-                      "tune all benchmarks of a suite (see --dlroof_suite of dlroof_bench)");
+  command
+      ->add_option("NAME", flags->what,
+                   "names of benchmarks; or a file of tunings to show; or -- and a program with "
+                   "its arguments")
+      ->type_name(command_line::kBenchmark);
+  command
+      ->add_option("--suite", flags->suites,
+                   "tune all benchmarks of a suite (see --dlroof_suite of dlroof_bench)")
+      ->type_name(command_line::kSuite);
   command->add_flag("--verify", flags->verify,
                     "measure the default and the best setting in a file of tunings again, "
                     "interleaved");

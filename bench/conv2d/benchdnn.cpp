@@ -144,8 +144,9 @@ std::optional<Reason> CallReason(const BenchdnnConv& /*problem*/,
     if (tag != "any" && tag != "nhwc" && tag != "nchw")
       return Reason{fmt::format("layout {}", tag)};
   if (choice["stag"] != choice["dtag"]) return Reason{"layouts of source and destination differ"};
+  constexpr std::string_view kPostOps[] = {"relu"};
   return benchdnn::AttributeReason(choice, types,
-                                   direction->direction == ProductDirection::kForward);
+                                   direction->direction == ProductDirection::kForward, kPostOps);
 }
 
 Conv2dProblem OurProblem(const BenchdnnConv& problem, const benchdnn::BenchdnnChoice& choice) {
@@ -301,10 +302,10 @@ std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
   const bool forward = conv.direction == ProductDirection::kForward;
   const auto dir = benchdnn::DirOf(conv);
   if (!dir || ConvType(conv.types) != conv.type) return std::nullopt;
-  if (!forward && (conv.relu || conv.scales)) return std::nullopt;
+  if (!forward && (conv.eltwise || conv.scales)) return std::nullopt;
   std::string line =
       fmt::format("--conv --mode=P --dir={} ", *dir) + benchdnn::TypesArgument(conv.types);
-  if (conv.relu) line += "--attr-post-ops=relu ";
+  line += benchdnn::PostOpsArgument(conv);
   if (conv.scales) line += benchdnn::ScalesArgument(conv.types);
   if (conv.layout == Conv2dLayout::kNchw) line += "--stag=abx --dtag=abx ";
   if (conv.layout == Conv2dLayout::kNhwc) line += "--stag=axb --dtag=axb ";

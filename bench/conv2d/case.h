@@ -62,8 +62,9 @@ products::ProductSizes SizesOf(const Conv2dCase& conv);
 // Returns all options in the order of names. A backend accepts all or some of these rows.
 const workload::OptionRows& Conv2dOptions();
 
-// Parses a name. Throws BadInput with the column in the whole name if ReadProductCase does, for an
-// invalid problem, or for an option that the direction or the type excludes.
+// Parses a name. Throws BadInput with the column, counted from the start of the benchmark's full
+// name, if ReadProductCase does, for an invalid problem, or for an option that the direction or the
+// type excludes.
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const products::ProductCapabilities& capabilities);
 

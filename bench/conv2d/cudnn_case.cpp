@@ -198,7 +198,7 @@ void RequireConvSupport(const Conv2dCase& conv) {
   if (conv.direction != ProductDirection::kForward)
     throw Unsupported(
         "dlroof has no backward pass of fp8 convolutions: their gradients would be e5m2");
-  if (conv.bias || conv.relu)
+  if (conv.bias || conv.eltwise)
     throw Unsupported("dlroof has neither bias nor relu for fp8 convolutions");
 }
 
@@ -288,7 +288,7 @@ TensorSpec Dense(int64_t id, std::string_view type, const std::array<int64_t, 4>
 
 // Appends bias and relu to the convolution. The last operation writes the destination.
 void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
-  if (!conv.bias && !conv.relu) return;
+  if (!conv.bias && !conv.eltwise) return;
   const TensorSpec result = TensorOf(graph, kDestinationId);
   const auto between = [&](int64_t id, std::string_view type) {
     TensorSpec tensor = result;
@@ -303,11 +303,11 @@ void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
   if (conv.bias) {
     graph.tensors.push_back(
         Dense(kBiasId, products::BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
-    const int64_t sum = conv.relu ? between(kBiasedId, "f32") : kDestinationId;
+    const int64_t sum = conv.eltwise ? between(kBiasedId, "f32") : kDestinationId;
     graph.pointwise.push_back({PointwiseMode::kAdd, made, kBiasId, sum});
     made = sum;
   }
-  if (conv.relu) graph.pointwise.push_back({PointwiseMode::kRelu, made, 0, kDestinationId});
+  if (conv.eltwise) graph.pointwise.push_back({PointwiseMode::kRelu, made, 0, kDestinationId});
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ struct CudnnConv2dCase {
 // Parses a name. Types: f32 (without tensor cores and narrower inputs), tf32, f16, bf16, int8 and
 // mixes of 8-bit integers such as s8s8f32. Options, in this order: bias, relu (fused into fwd),
 // nchw (default: NHWC, in which tensor cores read channels), padded (padding by a copy, see above),
-// best or engineN (default: the engine that the heuristic chooses). Throws BadInput with the column
-// in the whole name.
+// best or engineN (default: the engine that the heuristic chooses). Throws BadInput with the
+// column, counted from the start of the benchmark's full name.
 CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& name);
 
 // Unique ids of the graph's tensors.

@@ -219,7 +219,7 @@ products::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arr
 }
 
 Conv2dCase ReadCase(const workload::BenchmarkName& name) {
-  return ReadConv2dCase(name, products::LoopsCapabilities());
+  return ReadConv2dCase(name, products::LoopsCapabilities({{"bias"}, {"relu"}}));
 }
 
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,

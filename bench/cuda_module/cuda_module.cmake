@@ -43,7 +43,7 @@ endif()
 # dlroof_kernels(MODULE): makes an OBJECT library (C++17) for each group of the module's kernels.
 function(dlroof_kernels module)
   string(REPLACE "/" "_" target "${module}")
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${module}/*.cu")
+  file(GLOB sources CONFIGURE_DEPENDS "${dlroof_SOURCE_DIR}/${module}/*.cu")
   foreach(source IN LISTS sources)
     set(group all)
     if(source MATCHES "_([0-9]+a?)\\.cu$")
@@ -86,9 +86,9 @@ endforeach()
 set_target_properties(dlroof_archive PROPERTIES LINKER_LANGUAGE CXX)
 
 # CMake pads a build RUNPATH with an empty entry, so the build uses the install RUNPATH, which ci/install.cmake replaces.
-set(dlroof_cuda_map "${CMAKE_SOURCE_DIR}/bench/cuda_module/cuda_module.map")
+set(dlroof_cuda_map "${dlroof_SOURCE_DIR}/bench/cuda_module/cuda_module.map")
 add_library(dlroof_cuda MODULE)
-set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE CXX
+set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${dlroof_BINARY_DIR}" LINKER_LANGUAGE CXX
                       BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${dlroof_cuda_rpath}" LINK_DEPENDS "${dlroof_cuda_map}")
 target_link_options(dlroof_cuda PRIVATE LINKER:-z,now LINKER:-z,defs "LINKER:--version-script,${dlroof_cuda_map}")
 target_link_libraries(dlroof_cuda PRIVATE dlroof_flags counters_base ${dlroof_cuda_targets} ${dlroof_kernel_targets}

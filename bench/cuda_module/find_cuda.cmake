@@ -70,12 +70,12 @@ endfunction()
 # Checks that this nvcc works with the host's compiler, because enable_language would end the configuration with an error.
 function(dlroof_nvcc_works nvcc result)
   if(NOT "${nvcc} ${CMAKE_CXX_COMPILER}" STREQUAL "${DLROOF_NVCC_WORKED}")
-    file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/dlroof_nvcc.cu" "__global__ void nothing() {}\nvoid start() { nothing<<<1, 1>>>(); }\n")
-    execute_process(COMMAND "${nvcc}" -ccbin "${CMAKE_CXX_COMPILER}" -c "${CMAKE_BINARY_DIR}/CMakeFiles/dlroof_nvcc.cu"
-                            -o "${CMAKE_BINARY_DIR}/CMakeFiles/dlroof_nvcc.o"
+    file(WRITE "${dlroof_BINARY_DIR}/CMakeFiles/dlroof_nvcc.cu" "__global__ void nothing() {}\nvoid start() { nothing<<<1, 1>>>(); }\n")
+    execute_process(COMMAND "${nvcc}" -ccbin "${CMAKE_CXX_COMPILER}" -c "${dlroof_BINARY_DIR}/CMakeFiles/dlroof_nvcc.cu"
+                            -o "${dlroof_BINARY_DIR}/CMakeFiles/dlroof_nvcc.o"
                     RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
     if(NOT code EQUAL 0)
-      file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/dlroof_nvcc.log" "${said}")
+      file(WRITE "${dlroof_BINARY_DIR}/CMakeFiles/dlroof_nvcc.log" "${said}")
       set(${result} OFF PARENT_SCOPE)
       return()
     endif()

@@ -5,7 +5,7 @@
 
 #include "bench/benchdnn/log_line.h"
 #include "bench/layernorm/case.h"
-#include "bench/workload/operator_parts.h"
+#include "bench/rows/operator.h"
 #include "reporters/verbose/primitive.h"
 
 namespace dlroof::layernorm {
@@ -35,26 +35,12 @@ std::optional<Reason> UnsupportedReason(size_t dimensions, const benchdnn::Bench
   return rows::VariantReason(choice);
 }
 
-benchdnn::BenchdnnName NameOf(const rows::Rows& rows, size_t dimensions,
-                              const benchdnn::BenchdnnChoice& choice) {
-  if (auto reason = UnsupportedReason(dimensions, choice)) return *reason;
+workload::BenchmarkName NameOf(const rows::Rows& rows, const benchdnn::BenchdnnChoice& choice) {
   const auto type = choice["dt"].substr(0, choice["dt"].find(':'));
-  workload::BenchmarkName name{"LayerNorm",       "cpu",        "onednn", "fwd",
-                               std::string(type), ToText(rows), {}};
-  if (choice["dir"] == "FWD_D") name.options.emplace_back("training");
+  auto name = rows::NameOf("LayerNorm", type, rows, choice);
   if (choice["flags"].find('C') != std::string_view::npos) name.options.emplace_back("scale");
   if (choice["flags"].find('H') != std::string_view::npos) name.options.emplace_back("shift");
-  ReadOnednnCase(name);
-  return workload::ToText(name);
-}
-
-benchdnn::BenchdnnProblem ReadProblem(const std::string& text) {
-  return rows::ReadRowsProblem(text, NameOf);
-}
-
-// The library widens every type to f32.
-benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
-  return {workload::WorkOfLogged(Logged(ReadOnednnCase(name))).bytes, "f32"};
+  return name;
 }
 
 constexpr std::string_view kKinds[] = {"layer_normalization", "layer_normalization_v2"};
@@ -72,7 +58,7 @@ std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
 
 }  // namespace
 
-const benchdnn::BenchdnnDriver kLnormDriver = {"lnorm",     kOptions, true,   rows::BeginsProblem,
-                                               ReadProblem, WorkOf,   kKinds, LineOf};
+const benchdnn::BenchdnnDriver kLnormDriver =
+    rows::DriverOf<ReadOnednnCase, UnsupportedReason, NameOf>("lnorm", kOptions, kKinds, LineOf);
 
 }  // namespace dlroof::layernorm

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "bench/rows/operator.h"
+
 namespace dlroof::layernorm {
 namespace {
 
@@ -26,8 +28,6 @@ verbose::PrimitiveText Logged(const LayerNormCase& norm) {
                       fmt::format("flags:{}{}", norm.scale ? "C" : "", norm.shift ? "H" : ""));
 }
 
-// Registers the operator and its backend by oneDNN.
-
 namespace {
 
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
@@ -39,12 +39,8 @@ namespace {
      .directions = {"fwd"},
      .templates = "LayerNorm/cpu/onednn/fwd/{f32,bf16}/*/scale/shift\n"});
 
-workload::Workload Read(const workload::BenchmarkName& name) {
-  return rows::WorkloadOf(Logged(ReadOnednnCase(name)));
-}
-
-[[maybe_unused]] const bool on_onednn =
-    workload::RegisterBackend({"LayerNorm", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
+[[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
+    {"LayerNorm", "cpu", "onednn", rows::ReadWorkload<ReadOnednnCase>, "oneDNN 3.2 or newer"});
 
 }  // namespace
 }  // namespace dlroof::layernorm

@@ -18,7 +18,7 @@ struct LayerNormCase : rows::RowsCase {
 };
 
 // Parse names of LayerNorm/cpu/onednn and of LayerNorm/cpu/reference (f64). Throw BadInput with the
-// column in the whole name.
+// column, counted from the start of the benchmark's full name.
 LayerNormCase ReadOnednnCase(const workload::BenchmarkName& name);
 LayerNormCase ReadReferenceCase(const workload::BenchmarkName& name);
 

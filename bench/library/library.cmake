@@ -18,7 +18,7 @@ endforeach()
 list(REMOVE_DUPLICATES vendors)
 
 # One object: a linker drops objects of an archive that only register themselves.
-set(object "${CMAKE_BINARY_DIR}/generated/dlroof_benchmark.o")
+set(object "${dlroof_BINARY_DIR}/generated/dlroof_benchmark.o")
 add_custom_command(OUTPUT "${object}" DEPENDS ${objects} COMMAND_EXPAND_LISTS VERBATIM COMMENT "joining the objects of dlroof::benchmark"
                    COMMAND "${CMAKE_LINKER}" -r -o "${object}" ${objects})
 add_library(dlroof_benchmark STATIC "${object}")
@@ -33,6 +33,9 @@ target_link_libraries(dlroof_benchmark PUBLIC benchmark::benchmark PRIVATE fmt::
 foreach(vendor IN LISTS vendors)
   target_link_libraries(dlroof_benchmark PRIVATE ${DLROOF_VENDOR_${vendor}})
 endforeach()
+if("counters/openmp" IN_LIST linked)
+  target_link_libraries(dlroof_benchmark PRIVATE OpenMP::OpenMP_CXX)
+endif()
 if(DLROOF_SANITIZE)
   target_link_options(dlroof_benchmark INTERFACE -fsanitize=address,undefined)
 endif()
@@ -40,5 +43,29 @@ add_library(dlroof::benchmark ALIAS dlroof_benchmark)
 
 add_library(dlroof_benchmark_main STATIC bench/library/benchmark_main.cpp)
 set_target_properties(dlroof_benchmark_main PROPERTIES EXPORT_NAME benchmark_main)
-target_link_libraries(dlroof_benchmark_main PUBLIC dlroof_benchmark PRIVATE dlroof_flags)
+target_link_libraries(dlroof_benchmark_main PUBLIC dlroof_benchmark)
 add_library(dlroof::benchmark_main ALIAS dlroof_benchmark_main)
+
+# --- What `cmake --install` adds for other programs: find_package(dlroof CONFIG), pkg-config
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/dlroof")
+install(TARGETS dlroof_benchmark dlroof_benchmark_main EXPORT dlroofTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+install(EXPORT dlroofTargets NAMESPACE dlroof:: DESTINATION "${config_folder}" COMPONENT development)
+install(DIRECTORY bench/library/include/dlroof DESTINATION include COMPONENT development)
+install(DIRECTORY bench/library/examples DESTINATION "${CMAKE_INSTALL_DATADIR}/dlroof" COMPONENT development)
+set(dlroof_needs_openmp ${DLROOF_IF_onednn_openmp})
+set(dlroof_pc_openmp "")
+if(DLROOF_IF_onednn_openmp)
+  set(dlroof_pc_openmp "-lgomp")
+endif()
+configure_package_config_file(bench/library/dlroofConfig.cmake.in "${dlroof_BINARY_DIR}/dlroofConfig.cmake"
+                              INSTALL_DESTINATION "${config_folder}")
+write_basic_package_version_file("${dlroof_BINARY_DIR}/dlroofConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
+configure_file(bench/library/dlroof.pc.in "${dlroof_BINARY_DIR}/dlroof.pc" @ONLY)
+install(FILES "${dlroof_BINARY_DIR}/dlroofConfig.cmake" "${dlroof_BINARY_DIR}/dlroofConfigVersion.cmake" DESTINATION "${config_folder}"
+        COMPONENT development)
+install(FILES "${dlroof_BINARY_DIR}/dlroof.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
+# find_package(dlroof) with dlroof_DIR=<build folder>
+export(EXPORT dlroofTargets NAMESPACE dlroof:: FILE "${dlroof_BINARY_DIR}/dlroofTargets.cmake")

@@ -187,7 +187,8 @@ std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs) const {
   auto checked = runs;
   for (auto& run : checked) {
-    if (run.run_type != benchmark::BenchmarkReporter::Run::RT_Iteration) continue;
+    if (run.run_type != benchmark::BenchmarkReporter::Run::RT_Iteration || live::HasNoTime(run))
+      continue;
     const auto found = own_times_.find(live::RecordName(run.run_name.str()));
     if (found == own_times_.end()) continue;
     const auto reason = ReasonAgainst(run, found->second);
@@ -215,3 +216,11 @@ std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter:
 }
 
 }  // namespace dlroof::library
+
+namespace dlroof::detail {
+
+void Measure(benchmark::State& state, const Call& call, const Callable& callable) {
+  library::Program::Get().Measure(state, call, callable);
+}
+
+}  // namespace dlroof::detail

@@ -243,9 +243,9 @@ struct LstmCase {
 
   bool operator==(const LstmCase&) const = default;
 };
-// Parses a name of LSTM. Throws BadInput with the column in the whole name for an unknown
-// direction, a type that is not in `types`, an invalid problem, or an option that is not in
-// `options` (rows of "peephole", "ldigo" and "fpmath-bf16|f16|tf32|any").
+// Parses a name of LSTM. Throws BadInput with the column, counted from the start of the benchmark's
+// full name, for an unknown direction, a type that is not in `types`, an invalid problem, or an
+// option that is not in `options` (rows of "peephole", "ldigo" and "fpmath-bf16|f16|tf32|any").
 LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std::string>& types,
                       const workload::OptionRows& options);
 

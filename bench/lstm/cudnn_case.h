@@ -36,7 +36,7 @@ struct CudnnLstmCase {
 
 // Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16; all tensors have one type, and
 // sums are in f32. Options: persist-static, persist-small-h or persist-dynamic. Throws BadInput
-// with the column in the whole name.
+// with the column, counted from the start of the benchmark's full name.
 CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name);
 
 // Returns the type in which tensors are stored: "f32" for tf32, otherwise the type itself.

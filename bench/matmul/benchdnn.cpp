@@ -74,6 +74,10 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
   return matrices;
 }
 
+// Post-ops of a benchmark, as ReadPostOps writes them.
+constexpr std::string_view kPostOps[] = {"relu",     "gelu_erf",     "gelu_tanh",    "sum",
+                                         "sum+relu", "sum+gelu_erf", "sum+gelu_tanh"};
+
 // A call that a line of benchdnn describes, in dlroof's terms.
 struct Found {
   MatmulProblem problem;
@@ -84,7 +88,8 @@ struct Found {
 
 benchdnn::BenchdnnName NameOf(const Found& found, const benchdnn::BenchdnnChoice& choice) {
   const bool forward = found.direction == ProductDirection::kForward;
-  if (auto reason = benchdnn::AttributeReason(choice, found.types, forward)) return *reason;
+  if (auto reason = benchdnn::AttributeReason(choice, found.types, forward, kPostOps))
+    return *reason;
   const auto type = products::KeyOf(found.types);
   if (!type || type == "f64")  // not on oneDNN's CPU engine
     return Reason{"types " + benchdnn::DataTypesOf(found.types)};
@@ -159,7 +164,7 @@ benchdnn::BenchdnnProblem ReadIpProblem(const std::string& text) {
 std::string Attributes(const MatmulCase& matmul) {
   std::string text;
   if (matmul.scales) text += benchdnn::ScalesArgument(matmul.types);
-  if (matmul.relu) text += "--attr-post-ops=relu ";
+  text += benchdnn::PostOpsArgument(matmul);
   if (matmul.fpmath) text += fmt::format("--attr-fpmath={} ", *matmul.fpmath);
   return text;
 }
@@ -209,19 +214,29 @@ std::optional<std::string> LoggedIp(const verbose::Primitive& primitive) {
                      primitive.text.problem);
 }
 
+// benchdnn's default mask is 2, the columns of a single product; a batch has 4.
+std::string BiasArguments(const verbose::Primitive& primitive) {
+  if (!primitive.HasBias()) return "";
+  std::string text = fmt::format("--bia_dt={} ", benchdnn::TypeOf(primitive, "bia"));
+  for (const auto word : verbose::SplitText(primitive.text.tensors, ' ')) {
+    const auto mask = word.find("_mask");
+    if (word.starts_with("bia") && mask != std::string_view::npos && word.substr(mask + 5) != "2")
+      text += fmt::format("--bia_mask={} ", word.substr(mask + 5));
+  }
+  return text;
+}
+
 // Leaves out the third part of the problem, the destination's sizes, which follow from the others.
 std::optional<std::string> LoggedMatmul(const verbose::Primitive& primitive) {
   const auto dims = verbose::ReadDimsList(primitive.text.problem);
   if (!dims || dims->size() < 2) return std::nullopt;
   const auto second = primitive.text.problem.find(':');
   const auto third = primitive.text.problem.find(':', second + 1);
-  return fmt::format(
-      "--matmul --mode=P {}{}{}{}{}{}{}", benchdnn::TypesArgument(primitive),
-      benchdnn::LayoutArgument(primitive, "src", "stag"),
-      benchdnn::LayoutArgument(primitive, "wei", "wtag"),
-      benchdnn::LayoutArgument(primitive, "dst", "dtag"),
-      primitive.HasBias() ? fmt::format("--bia_dt={} ", benchdnn::TypeOf(primitive, "bia")) : "",
-      benchdnn::PostOpsArgument(primitive), primitive.text.problem.substr(0, third));
+  return fmt::format("--matmul --mode=P {}{}{}{}{}{}{}", benchdnn::TypesArgument(primitive),
+                     benchdnn::LayoutArgument(primitive, "src", "stag"),
+                     benchdnn::LayoutArgument(primitive, "wei", "wtag"),
+                     benchdnn::LayoutArgument(primitive, "dst", "dtag"), BiasArguments(primitive),
+                     benchdnn::PostOpsArgument(primitive), primitive.text.problem.substr(0, third));
 }
 
 }  // namespace

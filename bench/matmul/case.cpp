@@ -102,8 +102,14 @@ std::string_view TypeOf(const products::ProductTypes& types, Matrix matrix) {
 }
 
 const workload::OptionRows& MatmulOptions() {
-  static const workload::OptionRows rows = {
-      {"ip"}, {"training"}, {"bias"}, {"relu"}, {"scales"}, {"any"}, workload::FpmathOptions()};
+  static const workload::OptionRows rows = {{"ip"},
+                                            {"training"},
+                                            {"bias"},
+                                            {"sum"},
+                                            {"relu", "gelu_erf", "gelu_tanh"},
+                                            {"scales"},
+                                            {"any"},
+                                            workload::FpmathOptions()};
   return rows;
 }
 
@@ -157,8 +163,8 @@ workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "Matmul",
      .words = {"matrix product", {{"pairs", "b"}, {"rows", "m"}, {"columns", "n"}, {"depth", "k"}}},
-     .flop_convention = "2*B*M*N*K in every direction; each bias add, relu and add to "
-                        "the bias gradient 1, apart",
+     .flop_convention = "2*B*M*N*K in every direction; each bias add, sum, relu and add "
+                        "to the bias gradient 1, gelu_erf 5, gelu_tanh 9, apart",
      .benchdnn = {&kMatmulDriver, &kIpDriver},
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Matmul/cpu/onednn/fwd/{f32,bf16,int8}/*\n"

@@ -90,8 +90,9 @@ std::string_view TypeOf(const products::ProductTypes& types, Matrix matrix);
 // Returns all options in the order of names. A backend accepts all or some of these rows.
 const workload::OptionRows& MatmulOptions();
 
-// Parses a name. Throws BadInput with the column in the whole name if ReadProductCase does, for an
-// invalid problem, or for an option that the direction, the type or the problem excludes.
+// Parses a name. Throws BadInput with the column, counted from the start of the benchmark's full
+// name, if ReadProductCase does, for an invalid problem, or for an option that the direction, the
+// type or the problem excludes.
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const products::ProductCapabilities& capabilities);
 

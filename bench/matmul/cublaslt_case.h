@@ -12,7 +12,8 @@ namespace dlroof::matmul {
 
 // Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16, s8s8s32. Options: bias, relu
 // (fused into fwd). The type "tf32" means f32 matrices with `fpmath` "tf32-truncated": tensor cores
-// ignore the low bits. Throws BadInput with the column in the whole name.
+// ignore the low bits. Throws BadInput with the column, counted from the start of the benchmark's
+// full name.
 MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name);
 
 // A matrix in memory, in column-major order.

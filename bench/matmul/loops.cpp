@@ -70,11 +70,13 @@ Arrays FilledArrays(const MatmulCase& matmul, const products::ProductInputs& inp
     std::ranges::copy(from, MatrixOf(arrays, matrix).begin());
   }
   arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
+  arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
   return arrays;
 }
 
 MatmulCase ReadCase(const workload::BenchmarkName& name) {
-  return ReadMatmulCase(name, products::LoopsCapabilities());
+  return ReadMatmulCase(
+      name, products::LoopsCapabilities({{"bias"}, {"sum"}, {"relu", "gelu_erf", "gelu_tanh"}}));
 }
 
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,

@@ -43,7 +43,7 @@ void RunProduct(const MatmulProduct& p, products::ProductArrays<Number>& arrays)
     }
 }
 
-// Calls RunProduct, then products::AddVariant (bias, relu, the gradient of the bias).
+// Calls RunProduct, then products::AddVariant (bias, sum, a function, the gradient of the bias).
 template <class Number>
 void RunMatmulCase(const MatmulCase& matmul, products::ProductArrays<Number>& arrays) {
   RunProduct(ProductOf(matmul), arrays);

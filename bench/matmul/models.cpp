@@ -92,6 +92,7 @@ caches::LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view imple
                                 std::string_view isa, int threads) {
   if (auto reason = library_rules::TilesReason(implementation))
     return {.reason = std::move(reason)};
+  if (matmul.sum) return {.reason = Reason{"the destination that `sum` reads is not modelled"}};
   const bool brgemm = implementation.starts_with("brg:avx512_core");
   if (brgemm && !ProductOf(matmul).left.transposed)
     return BrgemmModel(matmul, library_rules::VectorUnitOf(implementation, isa), threads);

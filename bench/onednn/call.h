@@ -66,14 +66,21 @@ auto MakeShared(const workload::RunSettings& settings, std::string_view what, Ma
 
 // Prepares the call that make(inputs) returns. work(call) returns the modelled work of a call.
 // check(inputs, call) judges its result once and returns a Verification; the inputs are freed then,
-// because they may be gigabytes that the timed calls do not need.
-template <class Inputs, class WorkOfCall, class Make, class Check>
+// because they may be gigabytes that the timed calls do not need. before(inputs, call) is called
+// before the call that is judged.
+struct DoNothing {
+  template <class... Arguments>
+  void operator()(const Arguments&... /*unused*/) const {}
+};
+template <class Inputs, class WorkOfCall, class Make, class Check, class Before = DoNothing>
 workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::string_view what,
-                                   Inputs inputs, WorkOfCall work, Make make, Check check) {
+                                   Inputs inputs, WorkOfCall work, Make make, Check check,
+                                   Before before = {}) {
   const auto kept = std::make_shared<Inputs>(std::move(inputs));
   const auto call = MakeShared(settings, what, [&] { return make(*kept); });
   auto prepared = Prepared(call, work(*call));
-  prepared.verify = [call, kept, check] {
+  prepared.verify = [call, kept, check, before] {
+    before(*kept, *call);
     call->Run();
     auto found = check(*kept, *call);
     *kept = {};

@@ -33,6 +33,15 @@ void ProductCall::AddVariant(const products::ProductCase& one,
   if (scales.destination != 1) add(DNNL_ARG_DST, {scales.destination});
 }
 
+void ProductCall::AddResult(int argument, const memory::desc& desc,
+                            const std::vector<float>& addend) {
+  output = argument;
+  if (addend.empty())
+    AddOutput(argument, desc);
+  else
+    AddInput(argument, desc, addend);
+}
+
 products::ProductOutput<float> ProductCall::Output() const {
   products::ProductOutput<float> read{Values(output)};
   if (bias_gradient) read.bias_gradient = Values(*bias_gradient);
@@ -48,11 +57,10 @@ dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
     attributes.set_scales_mask(DNNL_ARG_WEIGHTS, weights_mask);
     if (scales.destination != 1) attributes.set_scales_mask(DNNL_ARG_DST, 0);
   }
-  if (one.relu) {
-    dnnl::post_ops fused;
-    fused.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
-    attributes.set_post_ops(fused);
-  }
+  dnnl::post_ops fused;
+  if (one.sum) fused.append_sum();
+  if (one.eltwise) fused.append_eltwise(AlgorithmOf(*one.eltwise), 0, 0);
+  if (fused.len() > 0) attributes.set_post_ops(fused);
   return attributes;
 }
 
@@ -69,9 +77,10 @@ void RequireSupport(const products::ProductCase& one, const products::ProductSiz
   const auto bytes = [](int64_t count, std::string_view type) {
     return static_cast<double>(count) * static_cast<double>(4 + workload::ElementBytes(type));
   };
+  const double addend = one.sum ? 4 * static_cast<double>(sizes.destination) : 0;
   workload::RequireHostMemory(bytes(sizes.source, one.types.source) +
                                   bytes(sizes.weights, one.types.weights) +
-                                  bytes(sizes.destination, one.types.destination),
+                                  bytes(sizes.destination, one.types.destination) + addend,
                               sizes.problem);
 }
 

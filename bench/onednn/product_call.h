@@ -21,11 +21,9 @@ struct ProductCall : Call {
   int output = 0;                      // the key in `arguments` of the result
   std::optional<int> bias_gradient{};  // likewise, if the call computes a gradient of the bias
 
-  // Adds the result's memory.
-  void AddResult(int argument, const dnnl::memory::desc& desc) {
-    output = argument;
-    AddOutput(argument, desc);
-  }
+  // Adds the result's memory, with `addend` in it unless that is empty.
+  void AddResult(int argument, const dnnl::memory::desc& desc,
+                 const std::vector<float>& addend = {});
   // Adds the case's bias and scales to `arguments`.
   void AddVariant(const products::ProductCase& one, const products::ProductScales& scales,
                   const products::ProductInputs& inputs, const dnnl::memory::desc& bias);
@@ -33,8 +31,8 @@ struct ProductCall : Call {
   products::ProductOutput<float> Output() const;
 };
 
-// Returns attributes with the case's fpmath mode, relu and scales. Bit i of `weights_mask` means
-// that the scales of the weights differ along dimension i.
+// Returns attributes with the case's fpmath mode, post-ops and scales. Bit i of `weights_mask`
+// means that the scales of the weights differ along dimension i.
 dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
                                   const products::ProductScales& scales, int weights_mask);
 
@@ -50,7 +48,7 @@ ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
   ProductCall call{CallOf<Primitive>(chosen)};
   call.AddInput(DNNL_ARG_SRC, chosen.src_desc(), inputs.source);
   call.AddInput(DNNL_ARG_WEIGHTS, chosen.weights_desc(), inputs.weights);
-  call.AddResult(DNNL_ARG_DST, chosen.dst_desc());
+  call.AddResult(DNNL_ARG_DST, chosen.dst_desc(), inputs.addend);
   call.AddVariant(one, scales, inputs, chosen.bias_desc());
   return call;
 }
@@ -99,6 +97,10 @@ workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettin
       make,
       [one, seed = settings.seed](const auto& inputs, const ProductCall& call) {
         return products::CheckOutput(one, inputs, call.Output(), seed);
+      },
+      // Each call adds to what the one before it left.
+      [](products::ProductInputs& inputs, const ProductCall& call) {
+        if (!inputs.addend.empty()) inputs.addend = call.Output().values;
       });
 }
 

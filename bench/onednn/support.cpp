@@ -148,6 +148,22 @@ memory::data_type DataType(std::string_view type) {
   throw Unsupported("oneDNN on the CPU has no type {}", type);
 }
 
+dnnl::algorithm AlgorithmOf(workload::Eltwise function) {
+  switch (function) {
+    case workload::Eltwise::kRelu:
+      return dnnl::algorithm::eltwise_relu;
+    case workload::Eltwise::kGeluErf:
+      return dnnl::algorithm::eltwise_gelu_erf;
+    case workload::Eltwise::kGeluTanh:
+      return dnnl::algorithm::eltwise_gelu_tanh;
+    case workload::Eltwise::kLogistic:
+      return dnnl::algorithm::eltwise_logistic;
+    case workload::Eltwise::kTanh:
+      return dnnl::algorithm::eltwise_tanh;
+  }
+  return dnnl::algorithm::undef;
+}
+
 dnnl::fpmath_mode FpmathMode(std::string_view mode) {
   for (const auto& [name, value] : kFpmathModes)
     if (name == mode) return value;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/onednn/library.h"
+#include "bench/workload/eltwise.h"
 #include "bench/workload/workload.h"
 #include "counters/cpu/budget.h"
 
@@ -25,6 +26,8 @@ dnnl::stream& CpuStream();
 // Returns oneDNN's type for "f32 f16 bf16 s32 s8 u8". Throws Unsupported for a type that oneDNN
 // does not support on CPUs.
 dnnl::memory::data_type DataType(std::string_view type);
+
+dnnl::algorithm AlgorithmOf(workload::Eltwise function);
 
 // Returns oneDNN's fpmath mode for "bf16 f16 tf32 any".
 dnnl::fpmath_mode FpmathMode(std::string_view mode);

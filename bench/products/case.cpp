@@ -11,6 +11,7 @@
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
 #include "reporters/verbose/call_work.h"
+#include "reporters/verbose/primitive_work.h"
 
 namespace dlroof::products {
 namespace {
@@ -66,6 +67,18 @@ ProductTypes ReadTypes(const workload::BenchmarkName& name,
   throw BadInput({.column = workload::ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
                  fmt::join(capabilities.types, ", "),
                  capabilities.mixes ? ", or a mix such as u8s8f32" : "", name.type);
+}
+
+void RefusePostOps(const workload::BenchmarkName& name, const ProductCase& read) {
+  const bool integer = IsByte(read.types.destination) || read.types.destination == "s32";
+  const auto refuse = [&](std::string_view option) {
+    if (read.direction != ProductDirection::kForward)
+      workload::RefuseOption(name, option, "can only be fused into fwd");
+    if (integer && option != "relu")
+      workload::RefuseOption(name, option, "needs a floating-point destination");
+  };
+  refuse("sum");
+  for (const auto function : workload::kEltwises) refuse(Key(function));
 }
 
 }  // namespace
@@ -127,11 +140,12 @@ void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilit
   workload::CheckOptions(name, capabilities.options);
   read.training = workload::HasOption(name, "training");
   read.bias = workload::HasOption(name, "bias");
-  read.relu = workload::HasOption(name, "relu");
+  read.sum = workload::HasOption(name, "sum");
+  for (const auto function : workload::kEltwises)
+    if (workload::HasOption(name, Key(function))) read.eltwise = function;
   read.scales = workload::HasOption(name, "scales");
   read.fpmath = workload::FpmathOf(name);
-  if (read.direction != ProductDirection::kForward)
-    workload::RefuseOption(name, "relu", "can only be fused into fwd");
+  RefusePostOps(name, read);
   if (!IsInt8(read.types)) workload::RefuseOption(name, "scales", "needs integer types");
 }
 
@@ -146,14 +160,21 @@ verbose::CallWork CallWorkOf(const ProductCase& one, const ProductSizes& sizes) 
   const auto bytes = [](std::string_view type) {
     return static_cast<double>(workload::ElementBytes(type));
   };
-  return verbose::WorkOfProduct({.multiply_adds = static_cast<double>(sizes.flops / 2),
-                                 .source = static_cast<double>(sizes.source),
-                                 .weights = static_cast<double>(sizes.weights),
-                                 .destination = static_cast<double>(sizes.destination),
-                                 .bias = one.bias ? static_cast<double>(sizes.channels) : 0,
-                                 .fused = one.relu ? 1.0 : 0.0},
-                                {bytes(one.types.source), bytes(one.types.weights),
-                                 bytes(one.types.destination), bytes(BiasType(one.types))});
+  auto work = verbose::WorkOfProduct({.multiply_adds = static_cast<double>(sizes.flops / 2),
+                                      .source = static_cast<double>(sizes.source),
+                                      .weights = static_cast<double>(sizes.weights),
+                                      .destination = static_cast<double>(sizes.destination),
+                                      .bias = one.bias ? static_cast<double>(sizes.channels) : 0},
+                                     {bytes(one.types.source), bytes(one.types.weights),
+                                      bytes(one.types.destination), bytes(BiasType(one.types))});
+  std::vector<std::string> post_ops;
+  if (one.sum) post_ops.emplace_back("sum");
+  if (one.eltwise) post_ops.push_back(fmt::format("eltwise_{}", Key(*one.eltwise)));
+  const auto fused = verbose::WorkOfPostOps(post_ops, static_cast<double>(sizes.destination),
+                                            bytes(one.types.destination));
+  work.elementwise += fused.elementwise;
+  work.bytes += fused.bytes;
+  return work;
 }
 
 }  // namespace
@@ -272,6 +293,10 @@ ProductInputs SeededInputs(const ProductCase& one, const ProductSizes& sizes, ui
     if (is_integer)
       for (float& value : inputs.bias) value = std::round(value);
   }
+  if (one.sum)
+    inputs.addend = workload::SeededValues(
+        sizes.destination, 4 * seed + 2,
+        one.types.destination == "f64" ? "f32" : one.types.destination, -1, 1);
   return inputs;
 }
 

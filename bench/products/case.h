@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/eltwise.h"
 #include "bench/workload/workload.h"
 #include "counters/work.h"
 
@@ -46,8 +47,10 @@ struct ProductCase {
   ProductTypes types = {"f32", "f32", "f32"};
   bool training = false;  // forward call of a training step, not of inference
   bool bias = false;      // fwd adds a bias per channel, bwd_weights computes its gradient
-  bool relu = false;      // fwd replaces negative results by 0 in the same kernel
-  bool scales = false;    // int8 results use quantization scales, see ScalesOf
+  bool sum = false;       // fwd adds its result to what is in the destination, in the same kernel
+  // fwd applies this function to its result in the same kernel, after bias and sum.
+  std::optional<workload::Eltwise> eltwise;
+  bool scales = false;  // int8 results use quantization scales, see ScalesOf
   // The narrower type in which f32 may be computed: "bf16", "f16", "tf32", "any", or
   // "tf32-truncated", which truncates inputs to tf32 instead of rounding. Absent: f32.
   std::optional<std::string> fpmath;
@@ -72,9 +75,9 @@ struct ProductCapabilities {
 };
 
 // Parses direction, type and options of a name into `read`, and calls `read_problem` with the
-// number of characters before the problem, to parse the problem. Throws BadInput with the column in
-// the whole name for an unknown direction, and for types and options that the backend does not
-// accept, that are repeated or that are out of order.
+// number of characters before the problem, to parse the problem. Throws BadInput with the column,
+// counted from the start of the benchmark's full name, for an unknown direction, and for types and
+// options that the backend does not accept, that are repeated or that are out of order.
 void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilities& capabilities,
                      const std::function<void(int column_offset)>& read_problem, ProductCase& read);
 
@@ -82,12 +85,12 @@ void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilit
 std::string_view ResultType(const ProductCase& one);
 
 // Returns the elementwise FLOPs of one call [flop], which DenseFlops does not count
-// (verbose::WorkOfProduct).
+// (verbose::WorkOfProduct, verbose::WorkOfPostOps).
 int64_t ElementwiseFlops(const ProductCase& one, const ProductSizes& sizes);
 
 // Returns the work of one call: dense FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`
 // for f64), one launch, and the compulsory DRAM bytes: the two tensors that are read, the tensor
-// that is written, and the bias, each once and without padding.
+// that is written, the bias, and the destination before a sum, each once and without padding.
 Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::string& pipe);
 template <class Case>
 Work ProductWork(const Case& one, const std::string& pipe) {
@@ -98,13 +101,14 @@ Work ProductWork(const Case& one, const std::string& pipe) {
 template <class Number>
 struct ProductArrays {
   std::vector<Number> source, weights, destination;
-  std::vector<Number> bias = {};  // one per channel; empty if the call has no bias
+  std::vector<Number> bias = {};    // one per channel; empty if the call has no bias
+  std::vector<Number> addend = {};  // of the destination, for the option sum; otherwise empty
 };
 // The inputs of a call in row-major order. The tensor that the call writes has no elements.
 using ProductInputs = ProductArrays<float>;
 
 // Quantization scales of the option `scales`: destination = (source scale x weights scale of the
-// channel x sum + bias, then relu) / destination scale. All scales are powers of two, so that
+// channel x sum + bias, then `eltwise`) / destination scale. All scales are powers of two, so that
 // multiplying by them does not round.
 struct ProductScales {
   float source = 1;
@@ -137,10 +141,8 @@ ProductInputs SeededInputs(const Case& one, uint64_t seed) {
   return SeededInputs(one, SizesOf(one), seed);
 }
 
-inline double Relu(double value) { return value > 0 ? value : 0; }
-
-// Adds the bias and applies relu (fwd), or computes the gradient of the bias (bwd_weights), on
-// row-major arrays. `channel_of` returns the channel of a destination element.
+// Adds the bias and the addend and applies `eltwise` (fwd), or computes the gradient of the bias
+// (bwd_weights), on row-major arrays. `channel_of` returns the channel of a destination element.
 template <class Number, class ChannelOf>
 void AddVariant(const ProductCase& one, int64_t channels, ChannelOf channel_of,
                 ProductArrays<Number>& arrays) {
@@ -153,8 +155,10 @@ void AddVariant(const ProductCase& one, int64_t channels, ChannelOf channel_of,
     else
       bias += arrays.destination[i];
   }
-  if (one.relu)
-    for (auto& value : arrays.destination) value = Relu(value);
+  for (size_t i = 0; one.sum && i < arrays.destination.size(); ++i)
+    arrays.destination[i] += arrays.addend[i];
+  if (one.eltwise)
+    for (auto& value : arrays.destination) value = Apply(*one.eltwise, value);
 }
 
 }  // namespace dlroof::products

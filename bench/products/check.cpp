@@ -14,13 +14,16 @@
 
 namespace dlroof::products {
 
-ProductCapabilities LoopsCapabilities() { return {{"f64"}, false, {{"bias"}, {"relu"}}}; }
+ProductCapabilities LoopsCapabilities(workload::OptionRows options) {
+  return {{"f64"}, false, std::move(options)};
+}
 
-void RequireLoopsMemory(const ProductSizes& sizes) {
+void RequireLoopsMemory(const ProductCase& one, const ProductSizes& sizes) {
   // Per element: the input in f32, the array in f64, and a copy of the output in f64 for the check.
   constexpr double kBytes = 20;
+  const int64_t addend = one.sum ? sizes.destination : 0;
   workload::RequireHostMemory(
-      kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination),
+      kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination + addend),
       sizes.problem);
 }
 
@@ -28,7 +31,7 @@ workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>
                                      const ProductLoops& loops, Work modelled) {
   auto call = workload::PreparedLoops(
       [arrays, run = loops.run] { run(*arrays); }, std::move(modelled),
-      {&arrays->source, &arrays->weights, &arrays->destination, &arrays->bias});
+      {&arrays->source, &arrays->weights, &arrays->destination, &arrays->bias, &arrays->addend});
   for (auto& region : call.memory)
     region.weights = region.begin == arrays->weights.data() || region.begin == arrays->bias.data();
   return call;
@@ -81,15 +84,17 @@ class Expected {
   }
 
  private:
-  // Applies the case's scales, bias and relu to the sum of element `index`.
+  // Applies the case's scales, bias, sum and function to the products' sum of element `index`.
   ProductElement Finished(int64_t index, ProductElement element) const {
     const int64_t channel = right_.channel(index);
     const double scale = double{scales_.source} * scales_.Weights(channel);
     const double bias = inputs_.bias.empty() ? 0 : inputs_.bias[static_cast<size_t>(channel)];
-    element.value = element.value * scale + bias;
-    if (one_.relu) element.value = Relu(element.value);
+    const double addend = inputs_.addend.empty() ? 0 : inputs_.addend[static_cast<size_t>(index)];
+    element.value = element.value * scale + bias + addend;
+    if (one_.eltwise) element.value = Apply(*one_.eltwise, element.value);
     element.value /= scales_.destination;
-    element.magnitude = (element.magnitude * scale + std::fabs(bias)) / scales_.destination;
+    element.magnitude =
+        (element.magnitude * scale + std::fabs(bias) + std::fabs(addend)) / scales_.destination;
     return element;
   }
 

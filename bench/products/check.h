@@ -44,10 +44,10 @@ struct ProductResult {
   std::function<ProductElement(int64_t channel)> bias_gradient;
 };
 
-// Compares `output` with reference sums of `inputs` to which the case's bias, relu and scales are
-// applied: all elements of a problem up to 50 MFLOP, otherwise a seeded sample of 64 to 512
-// elements (fewer if the sums are long), and every element of a bias gradient. Every element must
-// also be finite. Errors are in units of the allowed error, so the tolerance is 1. The allowed
+// Compares `output` with reference sums of `inputs` to which the case's bias, sum, function and
+// scales are applied: all elements of a problem up to 50 MFLOP, otherwise a seeded sample of 64 to
+// 512 elements (fewer if the sums are long), and every element of a bias gradient. Every element
+// must also be finite. Errors are in units of the allowed error, so the tolerance is 1. The allowed
 // error depends on the type of the result:
 //   f64        2^-53 x 64 x the sum of absolute products
 //   f32        2^-24 x 64 x the sum of absolute products
@@ -55,6 +55,8 @@ struct ProductResult {
 //   e4m3       2^-19 x 64 x the sum of absolute products, plus 2^-4 of the result and 2^-10
 //   s32        1, plus 2^-23 of the result (which is read as f32)
 //   u8, s8     1
+// The sum of absolute products includes |bias| and |addend|. A function's own error is within these
+// 64 units: oneDNN's GELU by erf has 1.5e-7 x |x| / 2, and no function has a slope above 1.13.
 // With fpmath both factors of each product may be rounded. This adds 2 x 2^-8 (bf16, any), 2 x
 // 2^-11 (f16, tf32) or 2 x 2^-10 (tf32-truncated) of the sum of absolute products.
 template <class Number>  // float or double
@@ -76,11 +78,11 @@ struct ProductLoops {
   std::function<ProductOutput<double>(const ProductArrays<double>&)> output;
 };
 
-// Returns the types and options that the reference loops of all operators accept.
-ProductCapabilities LoopsCapabilities();
+// Returns the types that the reference loops of all operators accept, with these options.
+ProductCapabilities LoopsCapabilities(workload::OptionRows options);
 
 // Throws Unsupported if the machine lacks the memory for the reference loops.
-void RequireLoopsMemory(const ProductSizes& sizes);
+void RequireLoopsMemory(const ProductCase& one, const ProductSizes& sizes);
 // Returns a prepared call of the reference loops with all members but `verify` and `levels`.
 workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
                                      const ProductLoops& loops, Work modelled);
@@ -88,7 +90,7 @@ workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>
 template <class Case>
 workload::PreparedCall PrepareLoops(const Case& one, const workload::RunSettings& settings,
                                     const ProductLoops& loops) {
-  RequireLoopsMemory(SizesOf(one));
+  RequireLoopsMemory(one, SizesOf(one));
   const auto inputs = std::make_shared<const ProductInputs>(SeededInputs(one, settings.seed));
   const auto arrays = std::make_shared<ProductArrays<double>>(loops.arrays(*inputs));
   auto call = PreparedLoops(arrays, loops, ProductWork(one, "fp64.vector"));

@@ -46,13 +46,15 @@ void RequireMemory(const RowsCase& one) {
       2 * elements * static_cast<double>(4 + workload::ElementBytes(one.type)), ToText(one.rows));
 }
 
-benchdnn::BenchdnnProblem ReadRowsProblem(const std::string& text, const RowsName& name) {
+benchdnn::BenchdnnProblem ReadRowsProblem(const std::string& text, ReasonOfChoice reason,
+                                          NameOfChoice name) {
   size_t at = 0;
   const auto sizes = benchdnn::ReadSizes(text, at);
   benchdnn::ExpectName(text, at);
   if (sizes.size() < 2 || sizes.size() > 5)
     throw benchdnn::BenchdnnRefusal(0, "expected 2 to 5 dimensions");
-  const auto name_of = [sizes, name](const benchdnn::BenchdnnChoice& choice) {
+  const auto name_of = [=](const benchdnn::BenchdnnChoice& choice) -> benchdnn::BenchdnnName {
+    if (auto found = reason(sizes.size(), choice)) return *std::move(found);
     Rows rows{.n = sizes.back()};
     constexpr int64_t kTooMany = int64_t{1} << 31;
     for (size_t i = 0; i + 1 < sizes.size(); ++i) {
@@ -60,10 +62,11 @@ benchdnn::BenchdnnProblem ReadRowsProblem(const std::string& text, const RowsNam
       rows.m = std::min(rows.m * (other ? choice.Count("mb") : sizes[i]), kTooMany);
     }
     try {
-      return name(rows, sizes.size(), choice);
+      ParseRows(ToText(rows));
     } catch (const BadInput&) {
-      return benchdnn::BenchdnnName(Reason{"impossible shape"});
+      return Reason{"impossible shape"};
     }
+    return workload::ToText(name(rows, choice));
   };
   return {text.substr(0, at), name_of};
 }
@@ -110,15 +113,20 @@ workload::Workload WorkloadOf(const verbose::PrimitiveText& logged) {
   return {.repro = benchdnn::BenchdnnLine(verbose::ReadPrimitive(logged))};
 }
 
+std::vector<float> SeededRows(const RowsCase& one, uint64_t seed, float low, float high) {
+  return workload::SeededValues(one.rows.m * one.rows.n, seed, one.type == "f64" ? "f32" : one.type,
+                                low, high);
+}
+
 template <class Number>
 workload::Verification CheckRows(const RowsCase& one, const std::vector<float>& source,
                                  const std::vector<Number>& output, uint64_t seed,
-                                 const RowError& row_error) {
+                                 const ErrorOfRow& error_of) {
   const auto& [m, n] = one.rows;
   const auto rounding = workload::RoundingOf(one.type).value();
   constexpr double kFlops = 8;  // about, of an element of the reference
   const auto error = [&, width = static_cast<size_t>(n)](int64_t row, std::span<const double> y) {
-    return row_error({source.data() + row * static_cast<int64_t>(width), width}, y, rounding);
+    return error_of({source.data() + row * static_cast<int64_t>(width), width}, y, rounding);
   };
   return workload::CheckOutput<Number>(
       {.units = m,
@@ -129,25 +137,27 @@ workload::Verification CheckRows(const RowsCase& one, const std::vector<float>& 
 }
 
 template workload::Verification CheckRows(const RowsCase&, const std::vector<float>&,
-                                          const std::vector<float>&, uint64_t, const RowError&);
+                                          const std::vector<float>&, uint64_t, const ErrorOfRow&);
 template workload::Verification CheckRows(const RowsCase&, const std::vector<float>&,
-                                          const std::vector<double>&, uint64_t, const RowError&);
+                                          const std::vector<double>&, uint64_t, const ErrorOfRow&);
 
-workload::PreparedCall PrepareLoops(const std::vector<float>& source, Work modelled,
-                                    const RowsLoops& loops) {
-  struct Tensors {
-    std::vector<double> source, destination;
+workload::PreparedCall PreparedLoops(const Tensors<float>& in, Work modelled,
+                                     const RowsLoops& loops) {
+  struct Call {
+    Tensors<double> in;
+    std::vector<double> destination;
   };
-  const auto tensors = std::make_shared<Tensors>(
-      Tensors{{source.begin(), source.end()}, std::vector<double>(source.size())});
-  auto regions = loops.parameters;
-  regions.insert(regions.end(), {&tensors->source, &tensors->destination});
-  auto call = workload::PreparedLoops(
-      [tensors, run = loops.run] { run(tensors->source, tensors->destination); },
-      std::move(modelled), regions);
-  call.verify = [tensors, run = call.run, check = loops.check] {
+  const auto made = std::make_shared<Call>();
+  made->in.source.assign(in.source.begin(), in.source.end());
+  for (const auto& one : in.parameters) made->in.parameters.emplace_back(one.begin(), one.end());
+  made->destination.resize(in.source.size());
+  std::vector<const std::vector<double>*> regions = {&made->in.source, &made->destination};
+  for (const auto& one : made->in.parameters) regions.push_back(&one);
+  auto call = workload::PreparedLoops([made, run = loops.run] { run(made->in, made->destination); },
+                                      std::move(modelled), regions);
+  call.verify = [made, run = call.run, check = loops.check] {
     run();
-    return check(tensors->destination);
+    return check(made->destination);
   };
   return call;
 }

@@ -1,6 +1,6 @@
 // Common parts of the operators that compute each row of a matrix from the same row of another
-// (Softmax, LayerNorm): the problem, the parsed name, benchdnn's problems, the plain loops as a
-// benchmark.
+// (Softmax, LayerNorm, Eltwise): the problem, the parsed name, benchdnn's problems, the plain loops
+// as a benchmark. operator.h makes an operator of them.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,9 @@ struct RowsCase {
 
   bool operator==(const RowsCase&) const = default;
 };
-// Throws BadInput with the column in the whole name unless its direction is fwd and its type and
-// options are among these. The option `training` sets that member.
+// Throws BadInput with the column, counted from the start of the benchmark's full name, unless its
+// direction is fwd and its type and options are among these. The option `training` sets that
+// member.
 RowsCase ReadRowsCase(const workload::BenchmarkName& name,
                       const std::vector<std::string_view>& types,
                       const workload::OptionRows& options);
@@ -49,19 +50,21 @@ RowsCase ReadRowsCase(const workload::BenchmarkName& name,
 // f32, to fill it or to read it.
 void RequireMemory(const RowsCase& one);
 
-// Parses a problem of benchdnn of 2 to 5 dimensions, "8x12x128x128". `name` returns the benchmark
-// or the reason why there is none; a BadInput that it throws is the reason "impossible shape".
-using RowsName = std::function<benchdnn::BenchdnnName(const Rows& rows, size_t dimensions,
-                                                      const benchdnn::BenchdnnChoice& choice)>;
-benchdnn::BenchdnnProblem ReadRowsProblem(const std::string& text, const RowsName& name);
+// Returns why benchdnn's call, with tensors of so many dimensions, has no benchmark.
+using ReasonOfChoice = std::optional<Reason> (*)(size_t dimensions,
+                                                 const benchdnn::BenchdnnChoice& choice);
+// Returns the benchmark of a call for which there is no such reason.
+using NameOfChoice = workload::BenchmarkName (*)(const Rows& rows,
+                                                 const benchdnn::BenchdnnChoice& choice);
+// Parses a problem of benchdnn of 2 to 5 dimensions, "8x12x128x128". Its last dimension is the row.
+benchdnn::BenchdnnProblem ReadRowsProblem(const std::string& text, ReasonOfChoice reason,
+                                          NameOfChoice name);
 // Returns why a layout of benchdnn ("abx", "any", "ba") is not row by row, or nothing if it is.
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions);
 // Returns why dlroof has no benchmark with the choice's post-ops, scales, context, or in place.
 std::optional<Reason> VariantReason(const benchdnn::BenchdnnChoice& choice);
 // Reads the types of source and destination, "bf16:bf16" or "bf16" for both.
 std::string ReadTypePair(std::string_view value);
-// Sizes and x begin a problem of matmul too, to which a text without a driver's name belongs.
-inline bool BeginsProblem(std::string_view /*text*/) { return false; }
 // Returns the name Op/cpu/onednn/fwd/..., with the option `training` before the others for FWD_D.
 workload::BenchmarkName NameOf(std::string_view op, std::string_view type, const Rows& rows,
                                const benchdnn::BenchdnnChoice& choice);
@@ -73,24 +76,33 @@ verbose::PrimitiveText Logged(const RowsCase& one, std::string_view kind,
 // Returns the workload of a call that is logged so, with benchdnn's line.
 workload::Workload WorkloadOf(const verbose::PrimitiveText& logged);
 
+// The inputs of a call.
+template <class Number>
+struct Tensors {
+  std::vector<Number> source;                        // m x n
+  std::vector<std::vector<Number>> parameters = {};  // the operator's other inputs, in its order
+};
+
+// Returns the source's seeded values between low and high, exact in the case's type (f32 for f64).
+std::vector<float> SeededRows(const RowsCase& one, uint64_t seed, float low, float high);
+
 // Returns the largest error of a row y of the result, of which x is the source, divided by the
 // allowed error of each element.
-using RowError = std::function<double(std::span<const float> x, std::span<const double> y,
-                                      const workload::TypeRounding& rounding)>;
-// Compares an output with the reference of `row_error`, row by row (workload::CheckOutput).
+using ErrorOfRow = std::function<double(std::span<const float> x, std::span<const double> y,
+                                        const workload::TypeRounding& rounding)>;
+// Compares an output with the reference of `error_of`, row by row (workload::CheckOutput).
 template <class Number>  // float or double
 workload::Verification CheckRows(const RowsCase& one, const std::vector<float>& source,
                                  const std::vector<Number>& output, uint64_t seed,
-                                 const RowError& row_error);
+                                 const ErrorOfRow& error_of);
 
 // The plain loops of an operator, in f64.
 struct RowsLoops {
-  std::function<void(const std::vector<double>& source, std::vector<double>& destination)> run;
+  std::function<void(const Tensors<double>& in, std::vector<double>& destination)> run;
   std::function<workload::Verification(const std::vector<double>& destination)> check;
-  std::vector<const std::vector<double>*> parameters = {};  // other tensors, which `run` owns
 };
 // Returns the loops as a prepared call with all members but `levels`.
-workload::PreparedCall PrepareLoops(const std::vector<float>& source, Work modelled,
-                                    const RowsLoops& loops);
+workload::PreparedCall PreparedLoops(const Tensors<float>& in, Work modelled,
+                                     const RowsLoops& loops);
 
 }  // namespace dlroof::rows

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "bench/command_line/description.h"
+#include "bench/runner/google_benchmark_flags.h"
 #include "counters/base/error.h"
 #include "counters/base/nearest_name.h"
 #include "counters/base/version.h"
@@ -52,29 +54,6 @@ int MinorOf(std::string_view version) {
 // Google Benchmark 1.8 expects a unit behind the number of --benchmark_min_time, which 1.7 rejects.
 bool TimesHaveUnits(std::string_view version) { return MinorOf(version) >= 8; }
 
-struct NewerFlag {
-  std::string_view name, since;
-};
-constexpr NewerFlag kNewerFlags[] = {{"--benchmark_min_warmup_time", "1.7"},
-                                     {"--benchmark_time_unit", "1.7"},
-                                     {"--benchmark_dry_run", "1.9.1"}};
-constexpr std::string_view kKnownFlags[] = {"--benchmark_list_tests",
-                                            "--benchmark_filter",
-                                            "--benchmark_min_time",
-                                            "--benchmark_min_warmup_time",
-                                            "--benchmark_repetitions",
-                                            "--benchmark_enable_random_interleaving",
-                                            "--benchmark_report_aggregates_only",
-                                            "--benchmark_display_aggregates_only",
-                                            "--benchmark_format",
-                                            "--benchmark_out",
-                                            "--benchmark_out_format",
-                                            "--benchmark_color",
-                                            "--benchmark_counters_tabular",
-                                            "--benchmark_perf_counters",
-                                            "--benchmark_context",
-                                            "--benchmark_time_unit"};
-
 bool IsBenchmarkFlag(std::string_view arg) {
   return arg.starts_with("--benchmark_") || arg.starts_with("--v=") || arg == "--v";
 }
@@ -105,12 +84,12 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
       {"warm", workload::CacheState::kWarm},
       {"cold", workload::CacheState::kCold},
       {"cold-weights", workload::CacheState::kColdWeights}};
-  app.add_option("--dlroof_cache", flags.cache,
-                 "cache state at the start of a call, for benchmarks whose name does not specify "
-                 "one: warm (default), cold, cold-weights")
-      ->transform(CLI::CheckedTransformer(states))
-      ->type_name("STATE")
-      ->default_str("");
+  app.add_option_function<std::string>(
+         "--dlroof_cache", [&](const std::string& state) { flags.cache = states.at(state); },
+         "cache state at the start of a call, for benchmarks whose name does not specify one: warm "
+         "(default), cold, cold-weights")
+      ->check(CLI::IsMember({"warm", "cold", "cold-weights"}))
+      ->type_name("STATE");
 }
 
 // Adds the flags that choose benchmarks.
@@ -119,6 +98,7 @@ void AddSuiteOptions(CLI::App& app, BenchFlags& flags) {
                  "what to run instead of the default suites: built-in suites (--dlroof_suite=help "
                  "lists them), or files with one problem or benchmark name per line, or files of "
                  "benchdnn; separated by commas")
+      ->type_name(command_line::kSuite)
       ->take_all();
   auto& choices = flags.choices;
   const std::tuple<const char*, std::string&, const char*> lists[] = {
@@ -200,13 +180,15 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       ->check(CLI::Range(1.0, 3600.0))
       ->type_name("SECONDS");
   app.add_option(
-      "--dlroof_device", flags.device,
-      "devices to measure: auto (default: the CPU, and the first GPU if it can be used), cpu, "
-      "gpu, gpu1 (the second GPU); with gpu, the problems of CPU suites run on the GPU");
+         "--dlroof_device", flags.device,
+         "devices to measure: auto (default: the CPU, and the first GPU if it can be used), cpu, "
+         "gpu, gpu1 (the second GPU); with gpu, the problems of CPU suites run on the GPU")
+      ->type_name("DEVICE");
   app.add_option("--dlroof_machine", flags.machine_files,
                  "machine file with the roofs of a device, one per device, or the name of a GPU "
                  "that dlroof machine knows (default: cached ceilings, or measured now); none: "
                  "results without roofs")
+      ->type_name(command_line::kMachine)
       ->take_all();
   app.add_option("--dlroof_live_check", flags.live_check,
                  "measure two of the stored ceilings again first (about 1 s); if they changed, "
@@ -220,7 +202,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
                  "threads per benchmark (default: all CPUs that the process may use)")
       ->check(CLI::Range(1, 4096));
   app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
-  app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
+  app.add_option("--dlroof_html", flags.html_file, "also write the interactive page")
+      ->type_name(command_line::kFile);
   app.add_flag("--dlroof_verbose,--verbose", flags.verbose,
                "name each unsupported benchmark instead of one line per reason");
   // The other programs of dlroof set these two, so --help does not list them.
@@ -301,18 +284,19 @@ void RefuseBenchmarkFlags(const std::vector<std::string>& args, std::string_view
   for (const auto& arg : args) {
     if (!IsBenchmarkFlag(arg)) continue;
     const auto flag = arg.substr(0, arg.find('='));
-    for (const auto& [name, since] : kNewerFlags)
-      if (flag == name)
-        throw BadInput(
-            "{}: Google Benchmark {}, with which this program is built, does not know this flag "
-            "({} and newer do)",
-            arg, version, since);
-    if (std::ranges::find(kKnownFlags, flag) != std::end(kKnownFlags))
-      throw BadInput("{}: Google Benchmark {} does not accept this value", arg, version);
-    throw BadInput(UnknownName(
-        fmt::format("flag of Google Benchmark {}", version), flag,
-        NearestName(flag, std::vector<std::string>(std::begin(kKnownFlags), std::end(kKnownFlags))),
-        "dlroof_bench"));
+    std::vector<std::string> names;
+    for (const auto& known : GoogleBenchmarkFlags()) {
+      const bool has = HasFlag(version, known);
+      if (has) names.emplace_back(known.name);
+      if (flag != known.name) continue;
+      if (has) throw BadInput("{}: Google Benchmark {} does not accept this value", arg, version);
+      throw BadInput(
+          "{}: Google Benchmark {}, with which this program is built, does not know this flag "
+          "({} and newer do)",
+          arg, version, known.since);
+    }
+    throw BadInput(UnknownName(fmt::format("flag of Google Benchmark {}", version), flag,
+                               NearestName(flag, names), "dlroof_bench"));
   }
 }
 
@@ -377,6 +361,26 @@ bool KeptByFilter(const std::string& filter, const std::string& name) {
   const bool found = regexec(&expression, name.c_str(), 0, nullptr, 0) == 0;
   regfree(&expression);
   return found != negative;
+}
+
+command_line::Command DescribeProgram() {
+  CLI::App app(
+      "measure deep-learning operators, count their FLOPs and bytes, and place them on the roofs "
+      "of "
+      "this machine; a Google Benchmark program");
+  app.set_help_flag("--help", "print the flags and exit");
+  BenchFlags flags;
+  AddOptions(app, flags);
+  auto program = command_line::Describe(app, {"dlroof_bench"});
+  program.equals_sign = true;
+  for (const auto& flag : GoogleBenchmarkFlags())
+    if (HasFlag(kGoogleBenchmarkVersion, flag))
+      program.arguments.push_back({.names = {std::string(flag.name)},
+                                   .type = std::string(flag.type),
+                                   .choices = {flag.choices.begin(), flag.choices.end()},
+                                   .help = std::string(flag.help),
+                                   .group = "Flags of Google Benchmark"});
+  return program;
 }
 
 std::string OwnHelp() {

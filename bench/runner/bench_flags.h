@@ -11,6 +11,10 @@
 #include "bench/workload/workload.h"
 #include "counters/base/version.h"
 
+namespace dlroof::command_line {
+struct Command;
+}
+
 namespace dlroof::runner {
 
 enum class OutputFormat { kTable, kJson, kCsv };
@@ -27,8 +31,8 @@ struct BenchFlags {
   // Machine files or known GPUs. Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
   std::string device = "auto";  // see ParseDevice
-  std::optional<std::string>
-      onednn;  // oneDNN's file, if not the one that this program was built with
+  // oneDNN's file, if not the one that this program was built with.
+  std::optional<std::string> onednn;
   std::vector<std::string> suites;  // see SelectSuites
   suites::SuiteChoices choices;
   std::optional<int> threads;  // if not one per CPU that this process may use
@@ -102,6 +106,10 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 // inverts the selection; an empty filter and "all" select every name. An invalid expression selects
 // every name, because Google Benchmark reports the error later.
 bool KeptByFilter(const std::string& filter, const std::string& name);
+
+// Describes the flags of dlroof_bench: its own, and those of the Google Benchmark that it is built
+// with.
+command_line::Command DescribeProgram();
 
 // Returns the help text of the --dlroof_* flags.
 std::string OwnHelp();

@@ -43,7 +43,7 @@ class Collector : public benchmark::BenchmarkReporter {
 workload::Workload ChainWorkload(int links) {
   const workload::BenchmarkName name = {"Chain", "cpu", "none", "fwd", "f64", std::to_string(links),
                                         {}};
-  return {name, [links](const workload::RunSettings&) {
+  return {.name = name, .prepare = [links](const workload::RunSettings&) {
             workload::PreparedCall call;
             call.run = [links] { Chain(links); };
             call.verify = [] { return workload::Verification{true, 0, 1, "nothing to check"}; };

@@ -33,11 +33,11 @@ nlohmann::json LimitsContext(const std::vector<cpu::Limit>& limits) {
 QuotaWatch::QuotaWatch(cpu::CpuQuota quota, cpu::ReadText read)
     : quota_(std::move(quota)),
       read_(std::move(read)),
-      begin_(cpu::ParseThrottling(read_(quota_.stat)).value_or(cpu::Throttling{})) {}
+      begin_(cpu::ParseThrottling(read_(quota_.stat))) {}
 
 cpu::Throttling QuotaWatch::Read() const {
   const auto now = cpu::ParseThrottling(read_(quota_.stat));
-  return now ? *now - begin_ : cpu::Throttling{};
+  return now && begin_ ? *now - *begin_ : cpu::Throttling{};
 }
 
 std::optional<Reason> QuotaWatch::Stopped(const cpu::Throttling& during) const {

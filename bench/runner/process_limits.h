@@ -30,8 +30,8 @@ class QuotaWatch {
   // Counts from now on.
   explicit QuotaWatch(cpu::CpuQuota quota, cpu::ReadText read);
 
-  // Returns the counts since the construction, or zeros if they cannot be read (which takes the
-  // time of reading a file).
+  // Returns the counts since the construction. Zeros if they cannot be read now, or could not be
+  // read then. Reads a file, which takes some 10 us.
   cpu::Throttling Read() const;
   // Returns how often the quota stopped the process in `during`, or nullopt if it did not.
   std::optional<Reason> Stopped(const cpu::Throttling& during) const;
@@ -39,7 +39,7 @@ class QuotaWatch {
  private:
   cpu::CpuQuota quota_;
   cpu::ReadText read_;
-  cpu::Throttling begin_;
+  std::optional<cpu::Throttling> begin_;  // absent: could not be read
 };
 
 }  // namespace dlroof::runner

@@ -14,7 +14,8 @@ std::string ProgressLine(const machine::MeasureProgress& progress);
 // Returns the progress in a line (without newline), or nothing if it has another form.
 std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& line);
 
-// Writes the line to the descriptor `pipe`. Ignores a failure: nobody reads any more.
+// Writes the line to the descriptor `pipe`. Once the other program has ended, SIGPIPE ends this one
+// too, unless it is ignored; other failures have no effect.
 void WriteProgress(int pipe, const machine::MeasureProgress& progress);
 
 }  // namespace dlroof::runner

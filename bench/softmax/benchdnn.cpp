@@ -4,8 +4,8 @@
 #include <array>
 
 #include "bench/benchdnn/log_line.h"
+#include "bench/rows/operator.h"
 #include "bench/softmax/case.h"
-#include "bench/workload/operator_parts.h"
 #include "reporters/verbose/primitive.h"
 
 namespace dlroof::softmax {
@@ -45,23 +45,8 @@ std::optional<Reason> UnsupportedReason(size_t dimensions, const benchdnn::Bench
   return rows::VariantReason(choice);
 }
 
-benchdnn::BenchdnnName NameOf(const rows::Rows& rows, size_t dimensions,
-                              const benchdnn::BenchdnnChoice& choice) {
-  if (auto reason = UnsupportedReason(dimensions, choice)) return *reason;
-  workload::BenchmarkName name{"Softmax",    "cpu", "onednn", "fwd", std::string(choice["sdt"]),
-                               ToText(rows), {}};
-  if (choice["dir"] == "FWD_D") name.options.emplace_back("training");
-  ReadOnednnCase(name);
-  return workload::ToText(name);
-}
-
-benchdnn::BenchdnnProblem ReadProblem(const std::string& text) {
-  return rows::ReadRowsProblem(text, NameOf);
-}
-
-// The library widens every type to f32.
-benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
-  return {workload::WorkOfLogged(Logged(ReadOnednnCase(name))).bytes, "f32"};
+workload::BenchmarkName NameOf(const rows::Rows& rows, const benchdnn::BenchdnnChoice& choice) {
+  return rows::NameOf("Softmax", choice["sdt"], rows, choice);
 }
 
 constexpr std::string_view kKinds[] = {"softmax", "softmax_v2", "logsoftmax"};
@@ -79,7 +64,7 @@ std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
 
 }  // namespace
 
-const benchdnn::BenchdnnDriver kSoftmaxDriver = {"softmax",   kOptions, true,   rows::BeginsProblem,
-                                                 ReadProblem, WorkOf,   kKinds, LineOf};
+const benchdnn::BenchdnnDriver kSoftmaxDriver =
+    rows::DriverOf<ReadOnednnCase, UnsupportedReason, NameOf>("softmax", kOptions, kKinds, LineOf);
 
 }  // namespace dlroof::softmax

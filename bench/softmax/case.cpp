@@ -1,20 +1,20 @@
 #include "bench/softmax/case.h"
 
+#include "bench/rows/operator.h"
+
 namespace dlroof::softmax {
 
 SoftmaxCase ReadOnednnCase(const workload::BenchmarkName& name) {
-  return rows::ReadRowsCase(name, {"f32", "bf16"}, {{"training"}});
+  return {rows::ReadRowsCase(name, {"f32", "bf16"}, {{"training"}})};
 }
 
 SoftmaxCase ReadReferenceCase(const workload::BenchmarkName& name) {
-  return rows::ReadRowsCase(name, {"f64"}, {});
+  return {rows::ReadRowsCase(name, {"f64"}, {})};
 }
 
 verbose::PrimitiveText Logged(const SoftmaxCase& softmax) {
   return rows::Logged(softmax, "softmax", "alg:softmax_accurate axis:1");
 }
-
-// Registers the operator and its backend by oneDNN.
 
 namespace {
 
@@ -27,12 +27,8 @@ namespace {
      .directions = {"fwd"},
      .templates = "Softmax/cpu/onednn/fwd/{f32,bf16}/*\n"});
 
-workload::Workload Read(const workload::BenchmarkName& name) {
-  return rows::WorkloadOf(Logged(ReadOnednnCase(name)));
-}
-
-[[maybe_unused]] const bool on_onednn =
-    workload::RegisterBackend({"Softmax", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
+[[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
+    {"Softmax", "cpu", "onednn", rows::ReadWorkload<ReadOnednnCase>, "oneDNN 3.2 or newer"});
 
 }  // namespace
 }  // namespace dlroof::softmax

@@ -8,10 +8,12 @@
 
 namespace dlroof::softmax {
 
-using SoftmaxCase = rows::RowsCase;
+struct SoftmaxCase : rows::RowsCase {
+  bool operator==(const SoftmaxCase&) const = default;
+};
 
 // Parse names of Softmax/cpu/onednn and of Softmax/cpu/reference (f64). Throw BadInput with the
-// column in the whole name.
+// column, counted from the start of the benchmark's full name.
 SoftmaxCase ReadOnednnCase(const workload::BenchmarkName& name);
 SoftmaxCase ReadReferenceCase(const workload::BenchmarkName& name);
 

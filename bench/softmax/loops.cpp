@@ -1,14 +1,30 @@
 #include "bench/softmax/loops.h"
 
-#include <span>
+#include <algorithm>
+#include <cmath>
 
+#include "bench/rows/operator.h"
 #include "bench/workload/memory.h"
-#include "bench/workload/operator_parts.h"
-#include "bench/workload/output_check.h"
 
 namespace dlroof::softmax {
 
-double RowError(std::span<const float> x, std::span<const double> y,
+void RunLoops(const SoftmaxCase& softmax, const rows::Tensors<double>& in,
+              std::vector<double>& destination) {
+  const int64_t n = softmax.rows.n;
+  for (int64_t row = 0; row < softmax.rows.m; ++row) {
+    const double* const x = in.source.data() + row * n;
+    double* const y = destination.data() + row * n;
+    double greatest = x[0];
+    for (int64_t i = 1; i < n; ++i) greatest = std::max(greatest, x[i]);
+    for (int64_t i = 0; i < n; ++i) y[i] = std::exp(x[i] - greatest);
+    double sum = y[0];
+    for (int64_t i = 1; i < n; ++i) sum += y[i];
+    for (int64_t i = 0; i < n; ++i) y[i] /= sum;
+  }
+}
+
+double RowError(const SoftmaxCase& /*softmax*/, const rows::Tensors<float>& /*in*/,
+                std::span<const float> x, std::span<const double> y,
                 const workload::TypeRounding& rounding) {
   const auto n = static_cast<double>(y.size());
   const double allowed = rounding.sum * (64 + std::sqrt(n)) + 2 * rounding.result;
@@ -21,29 +37,15 @@ double RowError(std::span<const float> x, std::span<const double> y,
   return error;
 }
 
-std::vector<float> SeededSource(const SoftmaxCase& softmax, uint64_t seed) {
-  return workload::SeededValues(softmax.rows.m * softmax.rows.n, seed,
-                                softmax.type == "f64" ? "f32" : softmax.type, -8, 8);
+rows::Tensors<float> SeededTensors(const SoftmaxCase& softmax, uint64_t seed) {
+  return {rows::SeededRows(softmax, seed, -8, 8)};
 }
 
-// The backend Softmax/cpu/reference.
 namespace {
-
-workload::PreparedCall Prepare(const workload::BenchmarkName& name,
-                               const workload::RunSettings& settings) {
-  const auto softmax = ReadReferenceCase(name);
-  rows::RequireMemory(softmax);
-  const auto source = SeededSource(softmax, settings.seed);
-  return rows::PrepareLoops(source, workload::WorkOfLogged(Logged(softmax)),
-                            {[p = softmax.rows](const auto& x, auto& y) { RunSoftmax(p, x, y); },
-                             [softmax, source, seed = settings.seed](const auto& y) {
-                               return CheckSoftmax(softmax, source, y, seed);
-                             }});
-}
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
     {"Softmax", "cpu", "reference", workload::CheckedWorkload<ReadReferenceCase>, std::nullopt,
-     Prepare});
+     rows::PrepareLoops<ReadReferenceCase>});
 
 }  // namespace
 }  // namespace dlroof::softmax

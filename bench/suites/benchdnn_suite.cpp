@@ -566,6 +566,7 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
     throw BadInput(where +
                    ":1: the file has no line 'perf,...' (benchdnn prints them with --mode=P)");
   imports::AddUnknownColumns(unknown, where, imported);
+  imports::AddCutLine(text, where, imported);
   return imported;
 }
 

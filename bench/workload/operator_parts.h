@@ -13,8 +13,8 @@
 
 namespace dlroof::workload {
 
-// Throw BadInput with the column in the whole name unless its direction, or its type, is one of
-// these: "expected a type (f32, bf16), got 'int8'".
+// Throw BadInput with the column, counted from the start of the benchmark's full name, unless its
+// direction, or its type, is one of these: "expected a type (f32, bf16), got 'int8'".
 void RequireDirection(const BenchmarkName& name, const std::vector<std::string_view>& directions);
 void RequireType(const BenchmarkName& name, const std::vector<std::string_view>& types);
 

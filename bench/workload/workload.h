@@ -155,9 +155,9 @@ std::string NameOf(const Workload& workload);
 struct Backend {
   std::string op, device, library;
   // Required. Checks a name and returns its workload with all members but `prepare`. The name comes
-  // without the options that all backends share (threadsN, cold). Throws BadInput with the column
-  // in the whole name for an unknown direction, type, problem or option. Whether the library
-  // supports the call is only known in `prepare`.
+  // without the options that all backends share (threadsN, cold). Throws BadInput with the column,
+  // from the start of the full name, for an unknown direction, type, problem or option. Whether the
+  // library supports the call is only known in `prepare`.
   std::function<Workload(const BenchmarkName&)> read;
   // The library that the backend calls ("oneDNN 3.2 or newer"). Absent if every build contains it.
   std::optional<std::string> needs = {};

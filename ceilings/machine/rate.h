@@ -48,11 +48,11 @@ struct TeamTime {
 
 // When MeasureRate stops and when it accepts a rate.
 struct RatePolicy {
-  double repetition_seconds = 3e-3;        // [s] of one repetition: shorter than a time slice
-  int repetitions = 12;                    // clean repetitions needed
-  int doubled = 6;                         // clean repetitions needed with twice the work
+  double repetition_seconds = 3e-3;          // [s] of one repetition: shorter than a time slice
+  int repetitions = 12;                      // clean repetitions needed
+  int doubled = 6;                           // clean repetitions needed with twice the work
   double least_repetition_seconds = 3.5e-4;  // [s] of repetitions on a busy machine
-  double max_seconds = 3;                  // [s] by `now`; then the repetitions so far are judged
+  double max_seconds = 3;                    // [s] by `now`; then the repetitions so far are judged
   double tolerance = 0.02;            // [1] allowed error of the doubled time and of the best rates
   double max_wait_fraction = 0.005;   // [1] above this TeamTime::wait_fraction it is noisy
   std::function<void(double)> sleep;  // called with [s] after a noisy repetition; may be empty

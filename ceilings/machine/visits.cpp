@@ -1,7 +1,5 @@
 #include "ceilings/machine/visits.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -134,10 +132,6 @@ CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now) {
   });
   if (set.effort.empty() || Rank(now.effort) > Rank(set.effort)) set.effort = now.effort;
   return set;
-}
-
-std::string AgreementText(const Agreement& agreement) {
-  return fmt::format("{} of {} visits agree", agreement.agreeing, agreement.visits);
 }
 
 }  // namespace dlroof::machine

@@ -35,7 +35,4 @@ Ceiling Learned(const Ceiling& stored, const Ceiling& now, double tolerance);
 // AddRoofs afterwards.
 CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now);
 
-// Returns "2 of 3 visits agree".
-std::string AgreementText(const Agreement& agreement);
-
 }  // namespace dlroof::machine

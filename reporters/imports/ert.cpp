@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "reporters/imports/import.h"
+#include "reporters/imports/unique_json.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -45,14 +47,17 @@ void EachRate(const JsonReader& part, const auto& put) {
   }
 }
 
-// Returns a count of the metadata, which may be a text, or 1.
-int CountOf(const json& metadata, const char* key) {
+// Returns a count of the metadata, which may be a text, or 1 if there is none.
+int CountOf(const json& metadata, const char* key, const std::string& where) {
   if (!metadata.is_object() || !metadata.contains(key)) return 1;
   const json& value = metadata.at(key);
   const auto count = value.is_string()   ? text::PlainNumber(value.get<std::string>())
                      : value.is_number() ? std::optional(value.get<double>())
                                          : std::nullopt;
-  return count && *count >= 1 && *count <= kMostThreads ? static_cast<int>(*count) : 1;
+  if (!count || *count < 1 || *count > kMostThreads || *count != std::floor(*count))
+    throw BadInput("{}: metadata: '{}': expected a count of at least 1, got {}", where, key,
+                   text::Printable(value.dump().substr(0, 40)));
+  return static_cast<int>(*count);
 }
 
 // Returns the threads of all processes that had the best rates of "gflops" or "gbytes": the toolkit
@@ -63,7 +68,8 @@ int ThreadsOf(const JsonReader& empirical, const char* part) {
     if (!empirical.Has(place) || !empirical.json().at(place).is_object()) continue;
     const json& own = empirical.json().at(place);
     const json& metadata = own.contains("metadata") ? own.at("metadata") : own;
-    const double all = 1.0 * CountOf(metadata, "MPI_PROCS") * CountOf(metadata, "OPENMP_THREADS");
+    const auto count = [&](const char* key) { return CountOf(metadata, key, empirical.where()); };
+    const double all = 1.0 * count("MPI_PROCS") * count("OPENMP_THREADS");
     threads = std::max(threads, static_cast<int>(std::min(all, kMostThreads)));
   }
   return threads;
@@ -74,6 +80,16 @@ bool IsGpu(const JsonReader& empirical) {
   return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
 }
 
+// Throws BadInput if the file has another rate of the same pipe or level.
+template <class Key>
+void AddCeiling(const Key& key, const std::string& name, machine::Ceiling ceiling,
+                const JsonReader& empirical, std::map<Key, machine::Ceiling>& ceilings) {
+  const auto [known, added] = ceilings.try_emplace(key, ceiling);
+  if (!added && known->second.per_second != ceiling.per_second)
+    throw BadInput("{}: '{}' is there with the rates {:g} and {:g} per second", empirical.where(),
+                   text::Printable(name), known->second.per_second, ceiling.per_second);
+}
+
 void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
                std::vector<std::string>& unknown) {
   const int flop_threads = ThreadsOf(empirical, "gflops"),
@@ -81,13 +97,13 @@ void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
   EachRate(empirical.Object("gflops"), [&](const std::string& name, double rate) {
     const auto* row = std::ranges::find(kPipes, name, [](const auto& pipe) { return pipe.first; });
     if (row == std::end(kPipes)) return unknown.push_back(name);
-    set.flops[std::string(row->second)] = CeilingOf(rate, flop_threads);
+    AddCeiling(std::string(row->second), name, CeilingOf(rate, flop_threads), empirical, set.flops);
   });
   EachRate(empirical.Object("gbytes"), [&](const std::string& name, double rate) {
     const auto* row =
         std::ranges::find(kLevels, name, [](const auto& level) { return level.first; });
     if (row == std::end(kLevels)) return unknown.push_back(name);
-    set.bytes[row->second] = CeilingOf(rate, byte_threads);
+    AddCeiling(row->second, name, CeilingOf(rate, byte_threads), empirical, set.bytes);
   });
 }
 
@@ -99,7 +115,7 @@ bool LooksLikeErt(std::string_view text) {
 }
 
 Imported ImportErt(const std::string& text, const std::string& where) {
-  const json whole = ParsedJson(text, where);
+  const json whole = ParsedUniqueJson(text, where);
   const JsonReader empirical = JsonReader(whole, where).Object("empirical");
   Imported imported;
   machine::Machine& machine = imported.machine.emplace();
@@ -117,6 +133,11 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   imported.remarks.push_back(
       where +
       ": the ceilings are specified by the toolkit, not measured here; percentages depend on them");
+  if (machine.device == "cpu" && threads == 1)
+    imported.remarks.push_back(
+        where +
+        ": the file names neither processes nor threads above 1; the rates are taken as "
+        "those of 1 thread");
   if (ThreadsOf(empirical, "gflops") != ThreadsOf(empirical, "gbytes"))
     imported.remarks.push_back(
         fmt::format("{}: the best FLOP/s are of {} threads, the best bandwidths of {} (processes "

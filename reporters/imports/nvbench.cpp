@@ -13,6 +13,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "reporters/imports/import.h"
+#include "reporters/imports/unique_json.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -57,27 +58,37 @@ struct Value {
   std::string text;
 };
 
+// Returns the object of the array `key` whose member `name` is `text`, if any. Throws BadInput if
+// there are two that differ.
+std::optional<JsonReader> FindItem(const JsonReader& at, const char* key, const char* name,
+                                   std::string_view text) {
+  std::optional<std::size_t> found;
+  if (!at.Has(key) || at.json().at(key).is_null()) return std::nullopt;
+  for (std::size_t i = 0; i < at.Array(key).size(); ++i) {
+    const JsonReader item = at.Item(key, i);
+    if (item.TextOr(name, "") != text) continue;
+    if (found && item.json() != at.Item(key, *found).json())
+      throw BadInput("{}: '{}' is also there with other content", item.where(),
+                     text::Printable(text));
+    found = i;
+  }
+  return found ? std::optional(at.Item(key, *found)) : std::nullopt;
+}
+
 std::optional<JsonReader> FindSummary(const JsonReader& state, std::string_view tag) {
-  if (!state.Has("summaries") || state.json().at("summaries").is_null()) return std::nullopt;
-  for (std::size_t i = 0; i < state.Array("summaries").size(); ++i)
-    if (JsonReader summary = state.Item("summaries", i); summary.TextOr("tag", "") == tag)
-      return summary;
-  return std::nullopt;
+  return FindItem(state, "summaries", "tag", tag);
 }
 
 // Returns the member `name` of a summary's data.
 std::optional<Value> Find(const JsonReader& summary, std::string_view name) {
-  for (std::size_t i = 0; i < summary.Array("data").size(); ++i) {
-    const JsonReader item = summary.Item("data", i);
-    if (item.TextOr("name", "") != name) continue;
-    if (!item.Has("value")) item.Refuse("value", "a number");
-    const json& value = item.json().at("value");
-    if (value.is_number()) return Value{value.get<double>(), ""};
-    if (value.is_null()) return Value{std::nullopt, "null"};
-    if (!value.is_string()) item.Refuse("value", "a number");
-    return Value{text::PlainNumber(value.get<std::string>()), value.get<std::string>()};
-  }
-  return std::nullopt;
+  const auto item = FindItem(summary, "data", "name", name);
+  if (!item) return std::nullopt;
+  if (!item->Has("value")) item->Refuse("value", "a number");
+  const json& value = item->json().at("value");
+  if (value.is_number()) return Value{value.get<double>(), ""};
+  if (value.is_null()) return Value{std::nullopt, "null"};
+  if (!value.is_string()) item->Refuse("value", "a number");
+  return Value{text::PlainNumber(value.get<std::string>()), value.get<std::string>()};
 }
 
 // Returns the value of a summary, or nullopt if there is no such summary. Throws BadInput for a
@@ -130,6 +141,7 @@ class NvbenchReader {
   explicit NvbenchReader(const std::string& where) : where_(where) {}
 
   Imported Read(const JsonReader& file) {
+    CheckVersion(file);
     ReadDevices(file);
     for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
       const JsonReader benchmark = file.Item("benchmarks", i);
@@ -144,6 +156,19 @@ class NvbenchReader {
   }
 
  private:
+  // Adds a remark for a format that is newer than the known one, 1.x.
+  void CheckVersion(const JsonReader& file) {
+    json version;
+    for (const char* pointer : {"/meta/version/json/string", "/meta/version/json/major"})
+      if (const json::json_pointer at(pointer); version.is_null() && file.json().contains(at))
+        version = file.json().at(at);
+    const auto text = version.is_string() ? version.get<std::string>() : version.dump();
+    if (!version.is_null() && !(text + ".").starts_with("1.") && !(text + ".").starts_with("0."))
+      imported_.remarks.push_back(
+          fmt::format("{}: version {} of nvbench's JSON is not known; it is read as 1.0", where_,
+                      text::Printable(text.substr(0, 40))));
+  }
+
   void ReadDevices(const JsonReader& file) {
     if (file.Has("devices"))
       for (std::size_t i = 0; i < file.Array("devices").size(); ++i) {
@@ -154,6 +179,10 @@ class NvbenchReader {
     std::set<int> used;
     for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
       const JsonReader benchmark = file.Item("benchmarks", i);
+      // The benchmark's devices: the file may have lost the states of one.
+      if (benchmark.Has("devices") && benchmark.json().at("devices").is_array())
+        for (const json& device : benchmark.Array("devices"))
+          if (device.is_number_integer()) used.insert(device.get<int>());
       for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
         if (const auto device = DeviceOf(benchmark.Item("states", j))) used.insert(*device);
     }
@@ -194,8 +223,10 @@ class NvbenchReader {
   record::Record RecordOf(const std::string& benchmark, const JsonReader& state) {
     record::Record record{.name = NameOf(benchmark, state)};
     if (record.name.empty()) throw BadInput(state.where() + ": expected the benchmark's name");
-    if (const int number = ++names_[record.name]; number > 1)
+    if (const int number = ++names_[record.name]; number > 1) {
+      twice_.insert(record.name);
       record.name += fmt::format(" ({})", number);
+    }
     record.device = "cpu";
     if (const auto device = DeviceOf(state)) {
       record.device = NameOfDevice(*device);
@@ -305,6 +336,10 @@ class NvbenchReader {
           fmt::format("{}: {} of its files of samples are not there or have other samples ('{}'); "
                       "the means are read",
                       where_, missing_.size(), text::Printable(missing_.front())));
+    for (const auto& name : twice_)
+      imported_.remarks.push_back(
+          fmt::format("{}: '{}' is there more than once; the others are '{} (2)' and so on", where_,
+                      text::Printable(name), text::Printable(name)));
     AddUnknownColumns(unknown_, where_, imported_);
   }
 
@@ -313,6 +348,7 @@ class NvbenchReader {
   std::map<int, std::string> devices_;  // names by number
   bool several_ = false;                // states ran on more than one GPU
   std::map<std::string, int> names_;    // number of records by name
+  std::set<std::string> twice_;         // names of several records
   std::set<std::string_view> meanings_;
   std::vector<std::string> unknown_, missing_;
 };
@@ -325,7 +361,7 @@ bool LooksLikeNvbench(std::string_view text) {
 }
 
 Imported ImportNvbench(const std::string& text, const std::string& where) {
-  const json whole = ParsedJson(text, where);
+  const json whole = ParsedUniqueJson(text, where);
   return NvbenchReader(where).Read(JsonReader(whole, where));
 }
 

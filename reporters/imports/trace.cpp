@@ -4,15 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
+#include "reporters/imports/trace_threads.h"
 #include "reporters/record/kernels.h"
 #include "reporters/record/large_json.h"
 #include "reporters/text/numbers.h"
@@ -27,9 +27,8 @@ constexpr double kMostMicros = 1e18;  // larger times are invalid
 struct Call {
   std::size_t op = 0;
   double begin = 0, seconds = 0;  // [s]
+  double number = 0;              // [1] of the event in the program's order; 0 if it has none
 };
-
-using ThreadId = std::pair<std::string, std::string>;  // process, thread
 
 // Returns a number or string member as text: PyTorch's streams and autograd's processes have names.
 std::string Scalar(const record::JsonObject& event, const char* key) {
@@ -77,6 +76,26 @@ void ReadInputs(const record::JsonObject& event, TraceOp& op) {
   op.values = TextsOf(args, "Concrete Inputs");
 }
 
+// PyTorch's numbers of a call.
+struct CallNumbers {
+  double order = 0;  // rises from a call to the calls within it; 0 if the event has none
+  std::string all;   // tells the call apart from others of the same time
+};
+
+CallNumbers NumbersOf(const record::JsonObject& event) {
+  CallNumbers numbers;
+  const auto member = event.Find("args");
+  if (!member || !member->value.is_object()) return numbers;
+  const record::JsonObject args(member->value, event.PlaceOf("args"));
+  for (const char* key : {"External id", "external id", "Ev Idx", "correlation"}) {
+    const auto number = args.Find(key);
+    if (!number || !number->value.is_number()) continue;
+    if (numbers.order == 0) numbers.order = number->Number();
+    numbers.all += fmt::format("{}\5", number->Number());
+  }
+  return numbers;
+}
+
 std::string KeyOf(const TraceOp& op) {
   std::string key = op.name + (op.on_gpu ? "\1" : "\2");
   for (const auto& sizes : op.sizes) key += fmt::format("{}\3", fmt::join(sizes, ","));
@@ -90,8 +109,6 @@ constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_mems
 // Also TensorFlow's ("Op"), onnxruntime's ("Node") and autograd's (none). Events of other
 // categories are spans of the program, or repeat the event of an operator.
 constexpr std::string_view kOperatorCategories[] = {"", "cpu_op", "Operator", "Op", "op", "Node"};
-// Autograd's process of the times of operators on the GPU.
-constexpr std::string_view kAutogradGpu = "CUDA functions";
 
 // Returns whether the text begins a bare array, in which autograd and onnxruntime write their
 // events: the "JSON Array Format" of a Chrome trace.
@@ -111,11 +128,11 @@ class TraceReader {
           if (key == "traceEvents") Take({&file_, key, index}, element);
         });
     if (trace_.events == 0) RefuseEmpty();
-    if (skeleton.cut) trace_.left_out["after the place where the file is cut off"] += 1;
-    MarkGpuProcesses();
-    for (auto& [thread, calls] : threads_) AddSelfTimes(calls);
-    for (const auto& [thread, calls] : threads_) streams_.insert(thread);
-    trace_.threads = static_cast<double>(streams_.size());
+    if (skeleton.cut) trace_.cut = true;
+    if (without_category_ > 0 && with_category_ > 0)
+      trace_.assumed["without a category are taken as operators"] = without_category_;
+    for (auto& [thread, calls] : threads_) AddTimes(thread, calls);
+    std::erase_if(trace_.ops, [](const TraceOp& op) { return op.calls == 0; });
     return std::move(trace_);
   }
 
@@ -136,6 +153,7 @@ class TraceReader {
     const record::JsonObject event(parsed.value_unsafe(), place);
     const auto phase = event.TextOr("ph", "");
     if (phase == "M") return Name(event);
+    if (phase.empty()) trace_.left_out["without a phase"] += 1;
     if (phase == "B" || phase == "E")
       trace_.left_out["that only begin or end (phases B and E)"] += 1;
     if (phase != "X") return;
@@ -152,29 +170,34 @@ class TraceReader {
     TraceOp op{.name = event.Text("name"), .on_gpu = gpu};
     if (op.name.empty()) event.Refuse("name", "a name");
     ReadInputs(event, op);
+    AddAssumptions(event, gpu, category.empty());
     Add(event, std::move(op));
+  }
+
+  void AddAssumptions(const record::JsonObject& event, bool gpu, bool no_category) {
+    ++(no_category ? without_category_ : with_category_);
+    if (!gpu && (!Has(event, "tid") || !Has(event, "pid")))
+      trace_.assumed["without a process or thread are taken as calls of one thread"] += 1;
   }
 
   void Add(const record::JsonObject& event, TraceOp op) {
     const double begin = TimeOf(event, "ts"), seconds = TimeOf(event, "dur");
+    const ThreadId thread(Scalar(event, "pid"), Scalar(event, "tid"));
+    const auto numbers = NumbersOf(event);
+    auto key = KeyOf(op) + "\5" + thread.first;
+    // A thread cannot run the same call twice at one time: the file is joined of others.
+    const auto call =
+        fmt::format("{}\5{}\5{}\5{}\5{}", key, thread.second, begin, seconds, numbers.all);
+    if (seconds > 0 && !seen_.insert(std::hash<std::string>()(call)).second) {
+      trace_.left_out["that are there twice"] += 1;
+      return;
+    }
     trace_.begin = trace_.events == 0 ? begin : std::min(trace_.begin, begin);
     trace_.end = std::max(trace_.end, begin + seconds);
     ++trace_.events;
-    const auto process = Scalar(event, "pid");
-    auto key = KeyOf(op) + "\5" + process;
     const auto [found, is_new] = numbers_.emplace(std::move(key), trace_.ops.size());
-    if (is_new) {
-      trace_.ops.push_back(std::move(op));
-      processes_.push_back(process);
-    }
-    // A kernel has no calls within it: kernels of one stream that overlap ran at the same time.
-    if (trace_.ops[found->second].on_gpu) {
-      ++trace_.ops[found->second].calls;
-      trace_.ops[found->second].seconds += seconds;
-      streams_.insert({process, Scalar(event, "tid")});
-      return;
-    }
-    threads_[{process, Scalar(event, "tid")}].push_back({found->second, begin, seconds});
+    if (is_new) trace_.ops.push_back(std::move(op));
+    threads_[thread].push_back({found->second, begin, seconds, numbers.order});
   }
 
   static bool Has(const record::JsonObject& event, const char* key) {
@@ -197,27 +220,42 @@ class TraceReader {
     return micros * kMicro;
   }
 
-  // Collects TensorFlow's GPU processes, which are named after the device (one thread per stream).
   void Name(const record::JsonObject& event) {
-    if (event.TextOr("name", "") != "process_name") return;
+    const auto what = event.TextOr("name", "");
     const auto member = event.Find("args");
     if (!member || !member->value.is_object()) return;
     const record::JsonObject args(member->value, event.PlaceOf("args"));
-    if (args.TextOr("name", "").find("/device:GPU:") != std::string::npos)
-      gpu_processes_.push_back(Scalar(event, "pid"));
+    const auto name = args.Find("name");
+    if (!name || !name->value.is_string()) return;
+    const auto process = Scalar(event, "pid");
+    if (what == "process_name") names_.NameProcess(process, std::string(name->Text()));
+    if (what == "thread_name")
+      names_.NameThread({process, Scalar(event, "tid")}, std::string(name->Text()));
   }
 
-  void MarkGpuProcesses() {
-    for (std::size_t i = 0; i < trace_.ops.size(); ++i)
-      if (processes_[i] == kAutogradGpu ||
-          std::ranges::find(gpu_processes_, processes_[i]) != gpu_processes_.end())
-        trace_.ops[i].on_gpu = true;
+  void AddTimes(const ThreadId& thread, std::vector<Call>& calls) {
+    const auto kind = names_.KindOf(thread);
+    const auto count = static_cast<double>(calls.size());
+    if (kind == ThreadKind::kSpans) {
+      trace_.left_out["of steps, modules and scopes, which repeat those of streams,"] += count;
+    } else if (kind == ThreadKind::kRepeated) {
+      trace_.left_out["of single streams, which those of all streams repeat,"] += count;
+    } else {
+      ++trace_.threads;
+      if (names_.LacksName(thread))
+        trace_.assumed["on threads of a GPU without a name are taken as kernels"] += count;
+      if (kind == ThreadKind::kKernels)
+        for (const Call& call : calls) trace_.ops[call.op].on_gpu = true;
+      AddSelfTimes(calls);
+    }
   }
 
-  // Subtracts the time of each call from that of the call that contains it.
+  // Subtracts the time of each call from that of the call that contains it. A kernel has no calls
+  // within it: kernels of one stream that overlap ran at the same time.
   void AddSelfTimes(std::vector<Call>& calls) {
     std::ranges::stable_sort(calls, [](const Call& a, const Call& b) {
-      return a.begin != b.begin ? a.begin < b.begin : a.seconds > b.seconds;
+      if (a.begin != b.begin) return a.begin < b.begin;
+      return a.seconds != b.seconds ? a.seconds > b.seconds : a.number < b.number;
     });
     std::vector<const Call*> open;
     for (const Call& call : calls) {
@@ -226,6 +264,7 @@ class TraceReader {
       TraceOp& op = trace_.ops[call.op];
       ++op.calls;
       op.seconds += call.seconds;
+      if (op.on_gpu) continue;
       if (!open.empty()) {
         const double rest = open.back()->begin + open.back()->seconds - call.begin;
         trace_.ops[open.back()->op].seconds -= std::min(call.seconds, rest);
@@ -238,119 +277,12 @@ class TraceReader {
   record::JsonPlace file_{nullptr, where_};
   simdjson::dom::parser parser_;
   Trace trace_;
-  std::vector<std::string> processes_;      // process of each op
-  std::vector<std::string> gpu_processes_;  // all processes for GPUs
-  std::unordered_map<std::string, std::size_t> numbers_;
-  std::map<ThreadId, std::vector<Call>> threads_;  // calls of operators
-  std::set<ThreadId> streams_;                     // of kernels; in the end all threads
+  ThreadNames names_;
+  std::unordered_map<std::string, std::size_t> numbers_;  // of ops, by their keys and processes
+  std::map<ThreadId, std::vector<Call>> threads_;
+  std::unordered_set<std::size_t> seen_;             // hashes of calls
+  double with_category_ = 0, without_category_ = 0;  // [1] events
 };
-
-using Sizes = std::vector<std::int64_t>;
-
-double Count(const Sizes& sizes) {
-  double count = 1;
-  for (const auto size : sizes) count *= static_cast<double>(size);
-  return count;
-}
-
-// Returns the sizes of input `index`, or no sizes if it is not a tensor.
-const Sizes& SizesAt(const TraceOp& op, std::size_t index) {
-  static const Sizes none;
-  return index < op.sizes.size() ? op.sizes[index] : none;
-}
-
-// Returns the numbers of "[1, 2]" or "1", or none for any other text.
-Sizes ListAt(const TraceOp& op, std::size_t index) {
-  Sizes list;
-  std::string_view text = index < op.values.size() ? op.values[index] : std::string_view();
-  while (!text.empty()) {
-    if (text.front() == '[' || text.front() == ' ' || text.front() == ',' || text.front() == ']') {
-      text.remove_prefix(1);
-      continue;
-    }
-    std::int64_t value = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc()) return {};
-    list.push_back(value);
-    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
-  }
-  return list;
-}
-
-// The inputs of a convolution operator, by position.
-struct ConvInputs {
-  std::string_view name;
-  std::size_t padding, stride;
-  std::optional<std::size_t> dilation = {}, groups = {};  // if not set, the value is 1
-};
-constexpr ConvInputs kConvs[] = {{"aten::mkldnn_convolution", 3, 4, 5, 6},
-                                 {"aten::cudnn_convolution", 2, 3, 4, 5},
-                                 {"aten::miopen_convolution", 3, 4, 5, 6},
-                                 {"aten::_slow_conv2d_forward", 5, 4},
-                                 {"aten::thnn_conv2d", 5, 4}};
-
-struct Counted {
-  double flops = 0;     // [flop]
-  double elements = 0;  // [1] read or written
-};
-
-// Returns the output size of one image dimension, or nullopt for inconsistent sizes.
-std::optional<std::int64_t> OutputSize(std::int64_t size, std::int64_t taps, std::int64_t padding,
-                                       std::int64_t stride, std::int64_t dilation) {
-  const std::int64_t available = size + 2 * padding - dilation * (taps - 1) - 1;
-  if (available < 0 || stride < 1 || dilation < 1 || padding < 0) return std::nullopt;
-  return available / stride + 1;
-}
-
-std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
-  const Sizes &source = SizesAt(op, 0), &weights = SizesAt(op, 1);
-  if (source.size() < 3 || source.size() != weights.size()) return std::nullopt;
-  const std::size_t dimensions = source.size() - 2;
-  const Sizes padding = ListAt(op, inputs.padding), stride = ListAt(op, inputs.stride);
-  const Sizes dilation = inputs.dilation ? ListAt(op, *inputs.dilation) : Sizes(dimensions, 1);
-  const Sizes groups = inputs.groups ? ListAt(op, *inputs.groups) : Sizes{1};
-  if (padding.size() != dimensions || stride.size() != dimensions ||
-      dilation.size() != dimensions || groups.size() != 1 || groups[0] < 1 ||
-      source[1] != weights[1] * groups[0])
-    return std::nullopt;
-  double image = static_cast<double>(source[0]) * static_cast<double>(weights[0]);
-  for (std::size_t i = 0; i < dimensions; ++i) {
-    const auto size = OutputSize(source[2 + i], weights[2 + i], padding[i], stride[i], dilation[i]);
-    if (!size) return std::nullopt;
-    image *= static_cast<double>(*size);
-  }
-  const double per_output = Count(weights) / static_cast<double>(weights[0]);
-  return Counted{2 * image * per_output, Count(source) + Count(weights) + image};
-}
-
-// Counts the matrix product of inputs `first` ([b] m x k) and `first` + 1 ([b] k x n).
-std::optional<Counted> OfProduct(const TraceOp& op, std::size_t first, std::size_t dimensions) {
-  const Sizes &a = SizesAt(op, first), &b = SizesAt(op, first + 1);
-  if (a.size() != dimensions || b.size() != dimensions || a[dimensions - 1] != b[dimensions - 2] ||
-      (dimensions == 3 && a[0] != b[0]))
-    return std::nullopt;
-  const double result =
-      Count(a) / static_cast<double>(a[dimensions - 1]) * static_cast<double>(b[dimensions - 1]);
-  return Counted{2 * result * static_cast<double>(a[dimensions - 1]), Count(a) + Count(b) + result};
-}
-
-struct ProductInputs {
-  std::string_view name;
-  std::size_t first, dimensions;
-};
-constexpr ProductInputs kProducts[] = {
-    {"aten::mm", 0, 2}, {"aten::addmm", 1, 2}, {"aten::bmm", 0, 3}, {"aten::baddbmm", 1, 3}};
-
-std::optional<Counted> CountedOf(const TraceOp& op) {
-  for (const auto& sizes : op.sizes)
-    for (const auto size : sizes)
-      if (size < 1) return std::nullopt;
-  for (const auto& conv : kConvs)
-    if (op.name == conv.name) return OfConv(op, conv);
-  for (const auto& product : kProducts)
-    if (op.name == product.name) return OfProduct(op, product.first, product.dimensions);
-  return std::nullopt;
-}
 
 // Returns "aten::addmm 64 32x64 64x64".
 std::string NameOf(const TraceOp& op) {
@@ -413,23 +345,15 @@ void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
                                   where, 100 * unknown / all));
   for (const auto& [reason, count] : trace.left_out)
     remarks.push_back(fmt::format("{}: {:.0f} events {} are left out", where, count, reason));
+  for (const auto& [what, count] : trace.assumed)
+    remarks.push_back(fmt::format("{}: {:.0f} events {}", where, count, what));
+  if (trace.cut) remarks.push_back(where + ": the file is cut off: later events are missing");
 }
 
 }  // namespace
 
 Trace ReadTrace(const std::string& text, const std::string& where) {
   return TraceReader(where).Read(text);
-}
-
-std::optional<Work> WorkOfOp(const TraceOp& op) {
-  const bool wide = !op.types.empty() && op.types[0] == "double";
-  if (op.on_gpu || op.types.empty() || (!wide && op.types[0] != "float")) return std::nullopt;
-  const auto counted = CountedOf(op);
-  if (!counted) return std::nullopt;
-  Work work;
-  work.flops[wide ? "fp64.vector" : "fp32.vector"] = counted->flops;
-  work.bytes[Level::kDram] = counted->elements * (wide ? 8 : 4);
-  return work;
 }
 
 bool LooksLikeTrace(std::string_view text) {

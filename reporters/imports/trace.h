@@ -27,6 +27,8 @@ struct TraceOp {
 struct Trace {
   std::vector<TraceOp> ops;                   // in the order of their first call
   std::map<std::string, double> left_out;     // [1] number of ignored events by reason
+  std::map<std::string, double> assumed;      // [1] number of events by what is assumed of them
+  bool cut = false;                           // the file ends within its events
   double threads = 0, events = 0, begin = 0;  // counts [1]; start of the first event [s]
   double end = 0;                             // [s] end of the last event
 };

@@ -126,6 +126,7 @@ std::string RecordName(const std::string& listed) {
   return SharedNames().contains(bare) ? listed : bare;
 }
 
+bool HasNoTime(const Run& run) { return Skipped(run); }
 void MarkFailed(Run& run, const std::string& message) { MarkSkipped(run, message); }
 
 std::string TimeText(double seconds) {

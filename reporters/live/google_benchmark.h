@@ -22,6 +22,8 @@ void SetListedNames(const std::vector<std::string>& listed);
 // Returns the name of a benchmark's record.
 std::string RecordName(const std::string& listed);
 
+// Returns whether the run failed or was skipped.
+bool HasNoTime(const benchmark::BenchmarkReporter::Run& run);
 // Turns a run into one that failed with this message.
 void MarkFailed(benchmark::BenchmarkReporter::Run& run, const std::string& message);
 

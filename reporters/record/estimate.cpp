@@ -21,8 +21,7 @@ std::string EstimateText(const std::vector<Repetition>& repetitions, const Timin
   if (!fastest) return "";
   return fmt::format(
       "{} is the CPU time of its only thread, which waited for a CPU the rest of the time (both "
-      "add "
-      "up to the time that passed); the fastest repetition took {}",
+      "add up to the time that passed); the fastest repetition took {}",
       text::WithPrefix(timing.median, "s"), text::WithPrefix(*fastest, "s"));
 }
 

@@ -27,11 +27,27 @@ double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
   entry.Refuse("time_unit", "ns, us, ms or s");
 }
 
+// Returns the first member: the counters of the benchmark's author, which may be named as one of
+// Google Benchmark's own members, follow these.
+std::optional<JsonMember> FindFirst(const JsonObject& at, std::string_view key) {
+  for (const auto member : at.members())
+    if (member.key == key) return JsonMember{at, member.key, member.value};
+  return std::nullopt;
+}
+
 // Returns a number, or nullopt for null, which stands for NaN and infinity (RepairedJson).
 std::optional<double> FiniteNumber(const JsonObject& at, const char* key) {
-  const auto found = at.Find(key);
-  if (found && found->value.is_null()) return std::nullopt;
-  return at.Number(key);
+  const auto found = FindFirst(at, key);
+  if (!found) at.Refuse(key, "a number");
+  if (found->value.is_null()) return std::nullopt;
+  return found->Number();
+}
+
+// Returns the number of repetitions that the program ran, if the file has it.
+std::optional<int> RepetitionsOf(const JsonObject& at) {
+  const auto found = FindFirst(at, "repetitions");
+  const double count = found && found->value.is_number() ? found->Number() : 0;
+  return count >= 1 ? std::optional(static_cast<int>(std::min(count, 1e9))) : std::nullopt;
 }
 
 std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit) {
@@ -64,7 +80,7 @@ void ReadTimes(const JsonObject& at, Entry& entry) {
 void ReadCounters(const JsonObject& at, Entry& entry) {
   for (const auto member : at.members())
     if (double value = 0; member.value.get(value) == simdjson::SUCCESS)
-      entry.counters[std::string(member.key)] = value;
+      entry.counters.try_emplace(std::string(member.key), value);
 }
 
 // Sets the members of an aggregate.
@@ -76,8 +92,6 @@ void ReadAggregate(const JsonObject& at, FileEntry& read) {
   read.statistic = statistic;
   if (at.TextOr("aggregate_unit", "time") != "time" || statistic == "cv")
     read.share = FiniteNumber(at, "real_time");
-  if (const auto count = at.OptionalNumber("repetitions"); count && *count >= 1)
-    read.repetitions = static_cast<int>(std::min(*count, 1e9));
 }
 
 // The statistics of one benchmark whose repetitions the file does not have.
@@ -133,6 +147,7 @@ std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
   entry.label = at.TextOr("label", "");
   if (at.TextOr("run_type", "iteration") == "aggregate") ReadAggregate(at, read);
   if (read.statistic == "BigO" || read.statistic == "RMS") return std::nullopt;
+  read.repetitions = RepetitionsOf(at);
   read.family = at.OptionalNumber("family_index");
   read.instance = at.OptionalNumber("per_family_instance_index");
   read.repetition = at.OptionalNumber("repetition_index");
@@ -167,6 +182,7 @@ void EntryGroups::Add(const JsonObject& at) {
   if (read->repetition && !group.repetitions.insert(*read->repetition).second)
     throw BadInput("{}: '{}' has repetition {:.0f} twice: two benchmarks with the same name?",
                    at.where(), group.name, *read->repetition);
+  group.announced = std::max(group.announced, read->repetitions.value_or(0));
   group.entries.push_back(std::move(read->entry));
 }
 
@@ -207,11 +223,28 @@ void EntryGroups::FindStatistics() {
   }
 }
 
-std::vector<Record> EntryGroups::Records(const JsonPlace& file, bool own) {
+void EntryGroups::Complete() {
   FindStatistics();
-  for (auto& group : groups_)
-    if (group.entries.empty())
-      if (auto entry = EntryOfAggregates(group.aggregates)) group.entries = {*std::move(entry)};
+  int means = 0, incomplete = 0;
+  for (auto& group : groups_) {
+    const bool skipped = std::ranges::any_of(group.entries, &Entry::skipped);
+    incomplete += !skipped && std::ssize(group.entries) < group.announced ? 1 : 0;
+    if (!group.entries.empty()) continue;
+    auto entry = EntryOfAggregates(group.aggregates);
+    if (!entry) continue;
+    means += entry->aggregate->statistic == "mean" ? 1 : 0;
+    group.entries = {*std::move(entry)};
+  }
+  if (means > 0)
+    remarks_.push_back(
+        fmt::format("the time of {} benchmarks is their mean, since they have no median", means));
+  if (incomplete > 0)
+    remarks_.push_back(
+        fmt::format("{} benchmarks have fewer repetitions in the file than they ran", incomplete));
+}
+
+std::vector<Record> EntryGroups::Records(const JsonPlace& file, bool own) {
+  Complete();
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare, seen;
   for (const auto& group : groups_) ++bare[BareName(group.name)];

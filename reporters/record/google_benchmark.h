@@ -23,9 +23,9 @@ namespace dlroof::record {
 struct FileEntry {
   Entry entry;
   std::optional<std::string> statistic;  // set if the entry is an aggregate: "median", "cv", ...
-  std::optional<double> family, instance,
-      repetition;                  // indices in the program, if the file has any
-  std::optional<int> repetitions;  // of an aggregate
+  // Indices in the program, if the file has any.
+  std::optional<double> family, instance, repetition;
+  std::optional<int> repetitions;  // [1] that the program ran
   // [1] Value of an aggregate that is not a time ("cv" is a share).
   std::optional<double> share;
 };
@@ -44,11 +44,15 @@ class EntryGroups {
   // (BareName) unless two benchmarks differ in settings only. Other names stay as they are.
   std::vector<Record> Records(const JsonPlace& file, bool own);
 
+  // What Records() assumed, or missed in the file, as sentences without the file's name.
+  const std::vector<std::string>& Remarks() const { return remarks_; }
+
  private:
   struct Group {
     std::string name;              // as in the file
     std::vector<Entry> entries;    // repetitions
     std::set<double> repetitions;  // their indices
+    int announced = 0;             // [1] repetitions that the program ran, if the file has it
     std::vector<FileEntry> aggregates;
     bool untyped = false;  // an entry has no "run_type": Google Benchmark before 1.5
   };
@@ -58,9 +62,12 @@ class EntryGroups {
   std::optional<std::string> BenchmarkOfMean(std::size_t at) const;
   // Moves such statistics to their benchmarks.
   void FindStatistics();
+  // Gives benchmarks without repetitions those of their aggregates.
+  void Complete();
 
   std::vector<Group> groups_;
   std::map<std::string, std::size_t> group_of_;  // by name and, if the file has any, indices
+  std::vector<std::string> remarks_;
 };
 
 // Returns the text of a JSON element with null for numbers that JSON does not have (NaN, Infinity,

@@ -79,6 +79,8 @@ class RunFileReader {
     const auto whole = json::parse(RepairedJson(skeleton.text).value_or(skeleton.text));
     const JsonReader file(whole, where_);
     Finish(file, skeleton.cut);
+    for (const auto& remark : groups_.Remarks())
+      warnings << fmt::format("{}: {}\n", where_, remark);
     if (const auto left_out = CompleteOldKernels(run_))
       warnings << fmt::format("{}: {}\n", where_, *left_out);
     if (!skeleton.cut) return std::move(run_);

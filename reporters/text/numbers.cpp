@@ -123,8 +123,7 @@ DecimalMark NumberConvention::Decide(const std::string& where) const {
   if (!open) return documented_.value_or(DecimalMark::kPoint);
   throw BadInput(
       "{}:{}: '{}' may be {} (decimal point) or {} (decimal comma), and no number of the file "
-      "tells "
-      "which: run the tool with LC_ALL=C",
+      "tells which: run the tool with LC_ALL=C",
       where, open->line, Shown(open->text), *NumberIn(open->text, DecimalMark::kPoint),
       *NumberIn(open->text, DecimalMark::kComma));
 }

@@ -4,7 +4,7 @@ namespace dlroof::verbose {
 
 CallWork WorkOfProduct(const ProductCounts& counts, const ProductElementBytes& bytes) {
   return {.matrix = 2 * counts.multiply_adds,
-          .elementwise = counts.destination * ((counts.bias > 0 ? 1 : 0) + counts.fused),
+          .elementwise = counts.bias > 0 ? counts.destination : 0,
           .bytes = counts.source * bytes.source + counts.weights * bytes.weights +
                    counts.destination * bytes.destination + counts.bias * bytes.bias};
 }

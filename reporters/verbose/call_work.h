@@ -15,13 +15,13 @@ struct ProductCounts {
   double multiply_adds = 0;                         // [1] of the dense operation
   double source = 0, weights = 0, destination = 0;  // [1] elements
   double bias = 0;                                  // [1] elements; 0: without bias
-  double fused = 0;  // [flop] of fused functions for an element of the destination: 1 for relu
 };
 struct ProductElementBytes {
   double source = 0, weights = 0, destination = 0, bias = 0;  // [byte] of an element
 };
 // Returns 2 FLOPs per multiply-add; 1 per element of the destination for adding a bias, or for
-// summing its gradient, beside those of fused functions; and the bytes of the four tensors.
+// summing its gradient; and the bytes of the four tensors. Post-ops: WorkOfPostOps
+// (primitive_work.h).
 CallWork WorkOfProduct(const ProductCounts& counts, const ProductElementBytes& bytes);
 
 // A recurrent layer's elementwise FLOPs for one hidden unit, sample, step, layer and direction.

@@ -258,6 +258,14 @@ FormWork ResamplingWork(const Primitive& primitive) {
   return work;
 }
 
+CallWork WorkOfPostOps(const std::vector<std::string>& post_ops, double elements,
+                       double element_bytes) {
+  FormWork work{.destination = elements, .destination_bytes = element_bytes};
+  for (const auto& text : post_ops) AddPostOp(text, work);
+  if (work.missing_bytes) throw NoClosedForm{work.missing_bytes->text};
+  return {.elementwise = work.elementwise, .bytes = work.bytes};
+}
+
 void AddPostOps(const Primitive& primitive, FormWork& work) {
   for (const auto text : PostOpsOf(primitive.text.attributes)) AddPostOp(text, work);
 }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "reporters/verbose/call_work.h"
 #include "reporters/verbose/primitive.h"
 
 namespace dlroof::verbose {
@@ -41,6 +42,12 @@ bool HasNoFlops(const PrimitiveWork& work);
 // The source's type decides: weights of fewer bits are converted to a floating-point type before
 // they are multiplied (oneDNN, "MatMul tutorial: weights decompression").
 std::optional<std::string> ComputeTypeOf(const Primitive& primitive);
+
+// Returns the work that post-ops of a log ("sum", "eltwise_gelu_erf") add to a call with a
+// destination of `elements` elements, of `element_bytes` [byte] each. Post-ops with an operand of
+// their own (binary, prelu) need its sizes: throws NoClosedForm for them and for unknown ones.
+CallWork WorkOfPostOps(const std::vector<std::string>& post_ops, double elements,
+                       double element_bytes);
 
 // The rest of this file is private to the module: closed forms by kind of primitive.
 

@@ -1,68 +1,125 @@
-"""`dlroof completion bash`, in a bash."""
+"""The scripts of `dlroof completion`, in their shells."""
+import os
 import re
+import stat
 import subprocess
+from pathlib import Path
 
 import pytest
-from checks import DLROOF, bad_input, program, run
+from checks import bad_input, run
+from shells import BENCH, SHELLS, completed, needs, zsh
 
-BENCH = program("DLROOF_BENCH")
-# Calls the function as readline does, with the line up to the cursor.
-SCRIPT = """
-source <("$1" completion bash)
-compopt() { :; }
-COMP_LINE=$2 COMP_POINT=${#2}
-complete -p "${3##*/}" > /dev/null || exit 1
-_dlroof_complete "$3"
-printf '%s\\n' "${COMPREPLY[@]}"
-"""
+FORMATS = "table,markdown,json,junit,sarif,csv".split(",")
 
 
-def completed(line):
-    """Returns the completions of the last word. "dlroof" and "dlroof_bench" are the programs under test."""
-    first = {"dlroof": DLROOF, "dlroof_bench": BENCH}[line.split()[0]]
-    done = subprocess.run(["bash", "-c", SCRIPT, "bash", DLROOF, line, first], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0 and done.stderr == "", done
-    return done.stdout.split()
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    """A folder in which little can be completed, and a program in $PATH."""
+    monkeypatch.chdir(tmp_path)
+    Path("hits.json").touch()
+    Path("hall").mkdir()
+    tool = Path("bin/dlroof_first_tool")
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tool.parent.absolute()}:{os.environ['PATH']}")
 
 
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     "line, words",
     [
         ("dlroof comp", ["compare", "completion"]),
         ("dlroof history a", ["add"]),
         ("dlroof history add --d", ["--db"]),
+        ("dlroof cluster script --order ", ["at-once", "one-by-one"]),
+        ("dlroof cluster script --order=o", ["one-by-one"]),
+        ("dlroof cluster report --ver", ["--verbose"]),
         ("dlroof report --out", ["--output"]),
-        ("dlroof report ", []),  # the shell offers files
+        ("dlroof compare --format ", FORMATS),
+        ("dlroof compare --format=ju", ["junit"]),
+        ("dlroof report --levels l1,dr", ["dram"]),
+        ("dlroof completion f", ["fish"]),
         ("dlroof model --suite al", ["alexnet"]),
-        ("dlroof model --suite alexnet,vg", ["alexnet,vgg16"]),
-        ("dlroof run --ab old new -- --dlroof_suite=pa", ["paper"]),
+        ("dlroof model --suite alexnet,vg", ["vgg16"]),
+        ("dlroof dashboard -o ha", ["hall"]),
+        ("dlroof run -- --dlroof_ty", ["--dlroof_types"]),
+        ("dlroof run -- --dlroof_suite=pa", ["paper"]),
+        ("dlroof run --order file -- --dlroof_cache=c", ["cold", "cold-weights"]),
+        ("dlroof profile -o x.json -- dlroof_fir", ["dlroof_first_tool"]),
+        ("dlroof profile -- dlroof_fir", ["dlroof_first_tool"]),
         ("dlroof_bench --dlroof_suite=resnet", ["resnet152", "resnet50"]),
-        ("dlroof_bench --dlroof_suite=resnet50,vg", ["resnet50,vgg16"]),
-        ("dlroof_bench --dlroof_ty", ["--dlroof_types="]),
-        ("dlroof_bench --benchmark_filter=x --dlroof_se", ["--dlroof_seed="]),
-        ("dlroof_bench --benchmark_fi", ["--benchmark_filter="]),
-        ("dlroof_bench --dlroof_html=", []),
+        ("dlroof_bench --dlroof_suite=resnet50,vg", ["vgg16"]),
+        ("dlroof_bench --dlroof_ty", ["--dlroof_types"]),
+        ("dlroof_bench --dlroof_counters=si", ["simulate"]),
+        ("dlroof_bench --benchmark_filter=x --dlroof_se", ["--dlroof_seed"]),
+        ("dlroof_bench --benchmark_fi", ["--benchmark_filter"]),
+        ("dlroof_bench --benchmark_out_format=c", ["console", "csv"]),
+        ("dlroof_net --dead", ["--deadline"]),
     ],
 )
-def test_completes(line, words):
-    assert completed(line) == words
+def test_completes(shell, line, words):
+    assert completed(shell, line) == set(words)
 
 
-def test_every_command_and_flag_that_help_lists_is_offered():
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+@pytest.mark.parametrize(
+    "line, words",
+    [("dlroof report hi", ["hits.json"]), ("dlroof machine h", ["h100", "h200", "hits.json", "hall"]), ("dlroof_bench --dlroof_machine=hi", ["hits.json"])],
+)
+def test_completes_files(shell, line, words):
+    assert completed(shell, line) == set(words)
+
+
+# The function leaves files to bash, unless there are words beside them.
+@pytest.mark.parametrize(
+    "line, words", [("dlroof report hi", []), ("dlroof machine h", ["h100", "h200", "hits.json", "hall"]), ("dlroof_bench --dlroof_html=", [])]
+)
+def test_bash_offers_files_itself(line, words):
+    assert completed("bash", line) == set(words)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_command_and_flag_that_help_lists_is_offered(shell):
     listed = run("dlroof --help").out.partition("Subcommands:")[2]
-    commands = re.findall(r"^  (\w+)", listed, re.M)
-    assert len(commands) > 10 and set(completed("dlroof ")) == set(commands)
-    for command in commands:
+    commands = set(re.findall(r"^  (\w+)", listed, re.M))
+    assert len(commands) > 10 and completed(shell, "dlroof ") == commands
+    for command in commands if shell != "zsh" else ["compare"]:  # a zsh for each would take long
         flags = re.findall(r"^  (?:-\w,)?(--[\w-]+)", run(f"dlroof {command} --help").out, re.M)
-        assert flags and set(completed(f"dlroof {command} --")) == set(flags), command
+        assert flags and completed(shell, f"dlroof {command} --") == set(flags), command
     flags = re.findall(r"--(?:dlroof|benchmark)_\w+", run(f"{BENCH} --help").out)
-    assert set(completed("dlroof_bench --")) == {flag + "=" for flag in flags}
+    assert completed(shell, "dlroof_bench --") >= set(flags)
 
 
 def test_every_suite_is_offered():
     listed = re.findall(r"^([a-z]\w+) ", run(f"{BENCH} --dlroof_suite=help").out, re.M)
-    assert len(listed) > 10 and completed("dlroof_bench --dlroof_suite=") == listed
+    assert len(listed) > 10 and completed("bash", "dlroof_bench --dlroof_suite=") == set(listed)
+
+
+# The files of packages are found by the names of the programs.
+def test_writes_the_files_of_packages():
+    assert run("dlroof completion all -o share").code == 0
+    programs = ["dlroof", "dlroof_bench", "dlroof_net"]
+    expected = {f"bash-completion/completions/{name}" for name in programs} | {f"fish/vendor_completions.d/{name}.fish" for name in programs}
+    assert {str(path.relative_to("share")) for path in Path("share").rglob("*") if path.is_file()} == expected | {"zsh/site-functions/_dlroof"}
+    assert Path("share/zsh/site-functions/_dlroof").read_text().startswith("#compdef dlroof dlroof_bench dlroof_net\n")
+
+
+# An installed script is one file for three programs, which zsh reads at the first completion of one of them.
+@pytest.mark.parametrize("line, words", [("dlroof comp", ["compare", "completion"]), ("dlroof_bench --dlroof_se", ["--dlroof_seed"])])
+def test_zsh_finds_the_installed_script(line, words):
+    assert run("dlroof completion zsh -o share").code == 0
+    assert set(zsh(line, str(Path("share/zsh/site-functions").absolute()))) == set(words)
+
+
+@pytest.mark.parametrize("shell, check", [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "--no-execute"])])
+def test_scripts_parse(shell, check):
+    needs(shell)
+    Path("script").write_text(run(f"dlroof completion {shell}").out)
+    done = subprocess.run([*check, "script"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
 
 
 def test_another_shell_is_refused():
-    bad_input(run("dlroof completion zsh"))
+    bad_input(run("dlroof completion ksh"))
+    bad_input(run("dlroof completion all"))

@@ -68,9 +68,9 @@ Product NewProduct(const MatmulCase& matmul, const ProductSpec& spec, const void
   Set(product, CUBLASLT_MATMUL_DESC_TRANSA, order(spec.first));
   Set(product, CUBLASLT_MATMUL_DESC_TRANSB, order(spec.second));
   const auto epilogue = matmul.bias
-                            ? matmul.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
-                        : matmul.relu ? CUBLASLT_EPILOGUE_RELU
-                                      : CUBLASLT_EPILOGUE_DEFAULT;
+                            ? matmul.eltwise ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
+                        : matmul.eltwise ? CUBLASLT_EPILOGUE_RELU
+                                         : CUBLASLT_EPILOGUE_DEFAULT;
   Set(product, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   if (matmul.bias) Set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   return product;

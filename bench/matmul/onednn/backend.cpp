@@ -67,7 +67,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::Product
   };
   call.arguments = {{DNNL_ARG_SRC, filled(chosen.src_desc(), p.left)},
                     {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc(), p.right)}};
-  call.AddResult(DNNL_ARG_DST, chosen.dst_desc());
+  call.AddResult(DNNL_ARG_DST, chosen.dst_desc(), inputs.addend);
   call.AddVariant(matmul, products::ScalesOf(matmul), inputs, bias);
   call.weights = {p.left.matrix == Matrix::kB    ? DNNL_ARG_SRC
                   : p.right.matrix == Matrix::kB ? DNNL_ARG_WEIGHTS

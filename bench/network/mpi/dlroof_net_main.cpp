@@ -11,6 +11,7 @@
 
 #include "baselines/cluster/network.h"
 #include "bench/network/mpi/mpi_messages.h"
+#include "bench/network/net_flags.h"
 #include "bench/network/probe.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -22,44 +23,10 @@ namespace {
 
 constexpr int kLate = 4;  // exit code: the deadline ended the job
 
-struct NetFlags {
-  std::string output = "network.json";
-  int deadline = 600;  // [s]
-  ProbeRules rules;
-};
-
 extern "C" void EndAtDeadline(int) {
   constexpr char kText[] = "dlroof_net: ended by --deadline; a rank may be lost\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
   _exit(kLate);
-}
-
-void AddNetFlags(CLI::App& program, NetFlags& flags) {
-  program.add_option("-o,--output", flags.output, "file for rank 0 to write")
-      ->capture_default_str();
-  program
-      .add_option("--deadline", flags.deadline, "[s] end the job without a file after this time")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 86400));
-  program.add_option("--max-bytes", flags.rules.most_bytes, "largest message, a multiple of 4")
-      ->capture_default_str()
-      ->check(CLI::Range(1024, 1 << 30));
-  program
-      .add_option("--repetitions", flags.rules.repetitions,
-                  "number of repetitions for each size and direction")
-      ->capture_default_str()
-      ->check(CLI::Range(3, 1000));
-  program
-      .add_option("--max-seconds", flags.rules.most_seconds,
-                  "[s] time limit for each size and direction")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  program
-      .add_option("--all-pairs", flags.rules.all_pairs,
-                  "number of ranks up to which every pair is measured, one after the other; with "
-                  "more ranks, random pairings of all ranks are measured")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1024));
 }
 
 void WriteNetwork(const cluster::MeasuredNetwork& measured, const NetFlags& flags) {
@@ -83,9 +50,7 @@ void Run(const NetFlags& flags) {
 // Runs on every rank. What BadInput says is thrown on all ranks, or at the end on rank 0.
 int RunRanks(int argc, char** argv) {
   NetFlags flags;
-  CLI::App program(
-      "Measures the network between the ranks of an MPI job: messages of each pair in "
-      "both directions, and allreduces. Start it by mpirun or srun --mpi=pmix.");
+  CLI::App program(kAboutNet, "dlroof_net");
   AddNetFlags(program, flags);
   try {
     program.parse(argc, argv);

@@ -4,7 +4,7 @@ target_compile_options(${target} PRIVATE -ffp-contract=off)
 set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 set(dlroof_isa_avx2 "-mavx2;-mfma")
 set(dlroof_isa_avx512 "-mavx512f")
-file(GLOB dlroof_kernels CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${module}/bytes_*.cpp" "${CMAKE_SOURCE_DIR}/${module}/flops_*.cpp")
+file(GLOB dlroof_kernels CONFIGURE_DEPENDS "${dlroof_SOURCE_DIR}/${module}/bytes_*.cpp" "${dlroof_SOURCE_DIR}/${module}/flops_*.cpp")
 foreach(kernels IN LISTS dlroof_kernels)
   string(REGEX MATCH "([a-z0-9]+)\\.cpp$" isa "${kernels}")
   set_source_files_properties("${kernels}" PROPERTIES

@@ -65,10 +65,14 @@ TEST(BenchdnnLine, BertsCallsAreBenchmarks) {
       continue;  // a driver that dlroof lacks
     }
   }
-  EXPECT_THAT(found, testing::IsSupersetOf({"LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift",
-                                            "Matmul/cpu/onednn/fwd/f32/m128n64k128",
-                                            "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
-                                            "Softmax/cpu/onednn/fwd/f32/m128n128"}));
+  EXPECT_THAT(found,
+              testing::IsSupersetOf({"LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift",
+                                     "Matmul/cpu/onednn/fwd/f32/m128n64k128",
+                                     "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
+                                     "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/sum/any",
+                                     "Matmul/cpu/onednn/fwd/f32/m512n768k3072/bias/sum/any",
+                                     "Matmul/cpu/onednn/fwd/f32/m512n3072k768/bias/gelu_erf/any",
+                                     "Softmax/cpu/onednn/fwd/f32/m128n128"}));
 }
 
 }  // namespace

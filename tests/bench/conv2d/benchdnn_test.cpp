@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -147,21 +148,25 @@ TEST(ConvBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
 TEST(ConvBenchdnn, IsEmptyWhereBenchdnnHasNoSuchCall) {
   EXPECT_EQ(Line("fwd/f32/n1c1h1w1k1r1s1/bias"), "");  // FWD_I has no bias
   const auto line_of = [](std::string_view type, ProductDirection direction,
-                          bool products::ProductCase::*option) {
+                          const std::function<void(Conv2dCase&)>& add) {
     Conv2dCase one;
     one.type = type;
     one.types = products::ProductTypesFromKey(type);
     one.direction = direction;
-    one.*option = true;
+    add(one);
     return ConvBenchdnn(one).value_or("");
   };
-  EXPECT_NE(line_of("f32", kForward, &products::ProductCase::relu), "");
-  EXPECT_EQ(line_of("f64", kForward, &products::ProductCase::relu), "");
-  EXPECT_EQ(line_of("tf32", kForward, &products::ProductCase::relu), "");
-  EXPECT_EQ(line_of("f32", kBackwardData, &products::ProductCase::bias), "");
-  EXPECT_EQ(line_of("f32", kBackwardData, &products::ProductCase::relu), "");
-  EXPECT_EQ(line_of("f32", kBackwardData, &products::ProductCase::scales), "");
-  EXPECT_EQ(line_of("f32", kBackwardWeights, &products::ProductCase::training), "");
+  const auto relu = [](Conv2dCase& one) { one.eltwise = workload::Eltwise::kRelu; };
+  const auto bias = [](Conv2dCase& one) { one.bias = true; };
+  const auto scales = [](Conv2dCase& one) { one.scales = true; };
+  const auto training = [](Conv2dCase& one) { one.training = true; };
+  EXPECT_NE(line_of("f32", kForward, relu), "");
+  EXPECT_EQ(line_of("f64", kForward, relu), "");
+  EXPECT_EQ(line_of("tf32", kForward, relu), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, bias), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, relu), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, scales), "");
+  EXPECT_EQ(line_of("f32", kBackwardWeights, training), "");
 }
 
 workload::BenchmarkName RandomBenchmark(std::mt19937& random) {

@@ -198,12 +198,12 @@ TEST(InImageShare, IsKnownToReports) {
 
 TEST(Conv2dCase, ReadsEveryOption) {
   const auto one = Case("fwd/u8s8f32/n1c1h8w8k1r3s3/training/bias/relu/scales/nhwc/auto");
-  EXPECT_TRUE(one.training && one.bias && one.relu && one.scales);
+  EXPECT_TRUE(one.training && one.bias && one.eltwise == workload::Eltwise::kRelu && one.scales);
   EXPECT_EQ(one.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(one.algorithm, Conv2dAlgorithm::kAuto);
   EXPECT_EQ(one.types, (products::ProductTypes{"u8", "s8", "f32"}));
   const auto plain = Case("bwd_data/f32/n1c1h8w8k1r3s3");
-  EXPECT_FALSE(plain.training || plain.bias || plain.relu || plain.scales);
+  EXPECT_FALSE(plain.training || plain.bias || plain.eltwise || plain.scales);
   EXPECT_EQ(plain.layout, Conv2dLayout::kAny);
   EXPECT_EQ(plain.algorithm, Conv2dAlgorithm::kDirect);
   EXPECT_FALSE(plain.fpmath);

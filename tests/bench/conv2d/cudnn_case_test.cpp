@@ -38,7 +38,7 @@ TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefault) {
   const auto chosen = Read("fwd/f16/n1c8h8w8k8r3s3/bias/relu/nchw/best");
   EXPECT_EQ(chosen.conv.layout, Conv2dLayout::kNchw);
   EXPECT_EQ(chosen.choice, EngineChoice::kBest);
-  EXPECT_TRUE(chosen.conv.bias && chosen.conv.relu);
+  EXPECT_TRUE(chosen.conv.bias && chosen.conv.eltwise == workload::Eltwise::kRelu);
 }
 
 TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {

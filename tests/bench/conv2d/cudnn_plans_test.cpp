@@ -356,7 +356,7 @@ TEST(RequireConvSupport, IntegersHaveNoBackwardPassAndFp8IsAForwardPassAlone) {
   EXPECT_NO_THROW(RequireConvSupport(EngineCase("fp8")));
   EXPECT_THROW(RequireConvSupport(EngineCase("fp8", "bwd_data")), Unsupported);
   auto fused = EngineCase("fp8");
-  fused.relu = true;
+  fused.eltwise = workload::Eltwise::kRelu;
   EXPECT_THROW(RequireConvSupport(fused), Unsupported);
 }
 

@@ -39,14 +39,15 @@ TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
       one.problem = p;
       one.direction = direction;
       one.bias = direction != ProductDirection::kBackwardData && i % 2 == 0;
-      one.relu = direction == ProductDirection::kForward && i % 3 == 0;
+      if (direction == ProductDirection::kForward && i % 3 == 0)
+        one.eltwise = workload::Eltwise::kRelu;
       auto arrays = ZeroArrays<fakes::CountedNumber>(p);
       arrays.bias.resize(p.k);
       fakes::CountedNumber::operations = 0;
       RunConv2dCase(one, arrays);
       ASSERT_EQ(fakes::CountedNumber::operations,
                 DenseFlops(p) + products::ElementwiseFlops(one, SizesOf(one)))
-          << Key(direction) << ' ' << ToText(p) << one.bias << one.relu;
+          << Key(direction) << ' ' << ToText(p) << one.bias << one.eltwise.has_value();
     }
   }
 }

@@ -1,19 +1,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
+#include <cmath>
 #include <set>
 
 #include "bench/benchdnn/log_line.h"
 #include "bench/layernorm/case.h"
 #include "bench/layernorm/loops.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/rows/operator.h"
 #include "bench/suites/suite_selection.h"
-#include "bench/workload/memory.h"
 #include "bench/workload/operator_parts.h"
 #include "reporters/verbose/primitive.h"
+#include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/rows_result.h"
 
 namespace dlroof::layernorm {
 namespace {
@@ -48,56 +49,32 @@ TEST(LayerNormWork, IsWorkedByHand) {
 // Mean 2, variance 2/3; scale 2 and shift 1 per column.
 TEST(LayerNormLoops, AreTheDefinition) {
   std::vector<double> y(3);
-  RunLayerNorm<double>({1, 3}, {1, 2, 3}, {{}, {2, 2, 2}, {1, 1, 1}}, 1.0 / 3, y);
-  EXPECT_NEAR(y[0], -1, 1e-13);
+  RunLoops({{{1, 3}}, true, true}, {{1, 2, 3}, {{2, 2, 2}, {1, 1, 1}}}, y);
+  const double away = 2 / std::sqrt(2.0 / 3 + double{kEpsilon});
+  EXPECT_NEAR(y[0], 1 - away, 1e-13);
   EXPECT_NEAR(y[1], 1, 1e-13);
-  EXPECT_NEAR(y[2], 3, 1e-13);
+  EXPECT_NEAR(y[2], 1 + away, 1e-13);
   EXPECT_EQ(fakes::Outcome("LayerNorm/cpu/reference/fwd/f64/m9n33/scale/shift"), "ok plain loops");
   EXPECT_EQ(fakes::Outcome("LayerNorm/cpu/reference/fwd/f64/m9n1"), "ok plain loops");
 }
 
-std::vector<float> RightResult(const LayerNormCase& norm, const LayerNormTensors<float>& in) {
-  std::vector<double> exact(in.source.size());
-  RunLayerNorm<double>(norm.rows, {in.source.begin(), in.source.end()},
-                       {{}, {in.scale.begin(), in.scale.end()}, {in.shift.begin(), in.shift.end()}},
-                       double{kEpsilon}, exact);
-  std::vector<float> output(exact.begin(), exact.end());
-  if (norm.type == "bf16")
-    for (float& value : output) value = workload::RoundToBf16(value);
-  return output;
-}
-
 TEST(LayerNormCheck, TakesTheRightResultAndFindsOneWrongElement) {
   for (const std::string type : {"f32", "bf16"})
-    for (const rows::Rows rows : {rows::Rows{17, 33}, {1, 5000}, {12000, 768}}) {
-      const LayerNormCase norm{{rows, type}, true, true};
-      const auto in = SeededTensors(norm, 5);
-      const auto right = RightResult(norm, in);
-      EXPECT_TRUE(CheckLayerNorm(norm, in, right, 5).ok) << type << ToText(rows);
-      for (const size_t at : {size_t{0}, right.size() - 1}) {
-        auto wrong = right;
-        wrong[at] += 0.05F;
-        EXPECT_FALSE(CheckLayerNorm(norm, in, wrong, 5).ok) << type << ToText(rows) << at;
-        wrong[at] = std::numeric_limits<float>::quiet_NaN();
-        EXPECT_FALSE(CheckLayerNorm(norm, in, wrong, 5).ok) << type << ToText(rows) << at;
-      }
-    }
+    for (const rows::Rows rows : {rows::Rows{17, 33}, {1, 5000}, {12000, 768}})
+      fakes::ExpectCheckFindsOneElement(LayerNormCase{{rows, type}, true, true},
+                                        [](float& value) { value += 0.05F; });
 }
 
 // The variance with n - 1 in the place of n is 0.1 % larger for 1024 elements.
 TEST(LayerNormCheck, FindsAVarianceOfOneElementLess) {
   const LayerNormCase norm{{{2, 1024}, "f32"}};
   const auto in = SeededTensors(norm, 5);
-  auto wrong = RightResult(norm, in);
+  auto wrong = fakes::RightResult(norm, in);
   for (float& value : wrong) value *= std::sqrt(1023.0F / 1024);
-  EXPECT_FALSE(CheckLayerNorm(norm, in, wrong, 5).ok);
+  EXPECT_FALSE(rows::Check(norm, in, wrong, 5).ok);
 }
 
-struct ForeignLine {
-  const char* line;
-  const char* expected;  // a name, or a reason behind '!'
-};
-constexpr ForeignLine kForeignLines[] = {
+constexpr fakes::ForeignLine kForeignLines[] = {
     {"--lnorm 8192x64", "fwd/f32/m8192n64/training"},
     {"--lnorm --dir=FWD_I --flags=CH --tag=abx 8x128x768", "fwd/f32/m1024n768/scale/shift"},
     {"--lnorm --dir=FWD_I --dt=bf16 --flags=C 2x3", "fwd/bf16/m2n3/scale"},
@@ -110,15 +87,7 @@ constexpr ForeignLine kForeignLines[] = {
 };
 
 TEST(LayerNormBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
-  for (const auto& [line, expected] : kForeignLines) {
-    const auto read = suites::ReadBenchdnn(line, "line");
-    ASSERT_EQ(read.size(), 1U) << line;
-    const std::string text = expected;
-    if (text[0] == '!')
-      EXPECT_EQ(read[0].reason, text.substr(1)) << line;
-    else
-      EXPECT_EQ(read[0].name, "LayerNorm/cpu/onednn/" + text) << line << ": " << read[0].reason;
-  }
+  fakes::ExpectBenchmarks(kForeignLines, "LayerNorm/cpu/onednn/");
 }
 
 TEST(LayerNormBenchdnn, WritesTheLineOfALoggedCall) {

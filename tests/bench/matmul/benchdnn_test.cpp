@@ -7,6 +7,7 @@
 #include <random>
 
 #include "bench/suites/benchdnn_suite.h"
+#include "tests/fakes/foreign_lines.h"
 
 namespace dlroof::matmul {
 namespace {
@@ -105,12 +106,8 @@ TEST(MatmulBenchdnn, GradientsReadBackAsTheSameProduct) {
     EXPECT_EQ(suites::ReadBenchdnn(Line(name), "line").at(0).name, "Matmul/cpu/onednn/" + name);
 }
 
-struct Foreign {
-  const char* line;
-  const char* expected;  // a name, or '!' and a reason
-};
 // Lines of benchdnn's own inputs (tests/benchdnn/inputs/matmul and ip of oneDNN 3.2), and others.
-constexpr Foreign kForeign[] = {
+constexpr fakes::ForeignLine kForeign[] = {
     {"--matmul 12x128x64:12x64x128:12x128x128_n\"encoder:QK_matmul:12\"",
      "fwd/f32/b12m128n128k64/any"},
     {"--matmul --stag=ab --wtag=ba --dtag=ab 10x30:30x20", "fwd/f32/m10n20k30_tB"},
@@ -125,7 +122,15 @@ constexpr Foreign kForeign[] = {
     {"--matmul --stag=ab --wtag=BA16a64b2a --dtag=ab 10x30:30x20", "!layout BA16a64b2a"},
     {"--matmul --runtime_dims_masks=3:3 10x30:30x20", "!sizes at run time"},
     {"--matmul --strides=8x1:6x1:7x1 2x4:4x3", "!strides"},
-    {"--matmul --attr-post-ops=sum 10x30:30x20", "!post-ops sum"},
+    {"--matmul --attr-post-ops=sum:1 10x30:30x20", "fwd/f32/m10n20k30/sum/any"},
+    {"--matmul --attr-post-ops=sum+eltwise_gelu_erf --bia_dt=f32 10x30:30x20",
+     "fwd/f32/m10n20k30/bias/sum/gelu_erf/any"},
+    {"--ip --dir=FWD_I --attr-post-ops=gelu_tanh:0:0 mb4ic8oc3", "fwd/f32/m4n3k8/ip/gelu_tanh"},
+    {"--matmul --attr-post-ops=sum:0.5 10x30:30x20", "!post-ops sum:scaled"},
+    {"--matmul --attr-post-ops=sum:1:3 10x30:30x20", "!post-ops sum:scaled"},
+    {"--matmul --attr-post-ops=gelu_erf+sum 10x30:30x20", "!post-ops gelu_erf+sum"},
+    {"--matmul --attr-post-ops=tanh 10x30:30x20", "!post-ops tanh"},
+    {"--matmul --dt=u8:s8:u8 --attr-post-ops=sum 10x30:30x20", "!post-ops sum of integers"},
     {"--matmul --attr-zero-points=src:common:1 10x30:30x20", "!zero points"},
     {"--matmul --dt=f64 10x30:30x20", "!types f64:f64:f64"},
     {"--matmul 2x3x4x5:2x3x5x6", "!4-D matmul"},
@@ -144,15 +149,7 @@ constexpr Foreign kForeign[] = {
 };
 
 TEST(MatmulBenchdnn, ReadsForeignLinesOrGivesTheReason) {
-  for (const auto& [line, expected] : kForeign) {
-    const auto read = suites::ReadBenchdnn(line, "line");
-    ASSERT_EQ(read.size(), 1U) << line;
-    const std::string text = expected;
-    if (text[0] == '!')
-      EXPECT_EQ(read[0].reason, text.substr(1)) << line << read[0].name.value_or("");
-    else
-      EXPECT_EQ(read[0].name, "Matmul/cpu/onednn/" + text) << line << ": " << read[0].reason;
-  }
+  fakes::ExpectBenchmarks(kForeign, "Matmul/cpu/onednn/");
 }
 
 std::string BenchdnnReason(const std::string& line) {

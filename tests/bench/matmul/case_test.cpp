@@ -74,12 +74,16 @@ std::string Refusal(const std::string& name) {
 
 TEST(MatmulCase, ReadsEveryOption) {
   const auto one = Case("fwd/u8s8f32/m1n2k3/ip/training/bias/relu/scales/fpmath-bf16");
-  EXPECT_TRUE(one.ip && one.training && one.bias && one.relu && one.scales && !one.any);
+  EXPECT_TRUE(one.ip && one.training && one.bias && one.eltwise == workload::Eltwise::kRelu &&
+              one.scales && !one.any);
   EXPECT_EQ(one.types, (products::ProductTypes{"u8", "s8", "f32"}));
   EXPECT_EQ(one.fpmath, "bf16");
   EXPECT_TRUE(Case("fwd/f32/m1n2k3/any").any);
+  const auto fused = Case("fwd/bf16/m1n2k3/bias/sum/gelu_tanh");
+  EXPECT_TRUE(fused.sum && fused.eltwise == workload::Eltwise::kGeluTanh);
   const auto plain = Case("bwd_data/f32/m1n2k3");
-  EXPECT_FALSE(plain.ip || plain.training || plain.bias || plain.relu || plain.scales || plain.any);
+  EXPECT_FALSE(plain.ip || plain.training || plain.bias || plain.sum || plain.eltwise ||
+               plain.scales || plain.any);
 }
 
 TEST(MatmulCase, RefusalsCountColumnsInTheWholeName) {

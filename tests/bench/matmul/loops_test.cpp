@@ -20,7 +20,8 @@ MatmulCase SmallCase(std::mt19937& random, ProductDirection direction) {
   one.ip = random() % 3 == 0;
   if (one.ip) one.problem = {1, size(), size(), size()};
   const bool forward = direction == ProductDirection::kForward;
-  one.relu = forward && random() % 3 == 0;
+  if (forward && random() % 3 == 0) one.eltwise = workload::Eltwise::kRelu;
+  one.sum = forward && random() % 3 == 0;
   one.bias =
       (forward || (one.ip && direction == ProductDirection::kBackwardWeights)) && random() % 2 == 0;
   return one;
@@ -32,6 +33,7 @@ TEST(MatmulReference, CountsWhatTheClosedFormSays) {
     const auto one = SmallCase(random, kAll[i % 3]);
     auto arrays = ZeroMatrices<fakes::CountedNumber>(one.problem);
     if (one.bias) arrays.bias.resize(one.problem.n);
+    if (one.sum) arrays.addend.resize(arrays.destination.size());
     fakes::CountedNumber::operations = 0;
     RunMatmulCase(one, arrays);
     ASSERT_EQ(fakes::CountedNumber::operations,
@@ -94,7 +96,8 @@ TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
   std::mt19937 random(4);
   for (int i = 0; i < 900; ++i) {
     auto one = SmallCase(random, kAll[i % 3]);
-    one.bias = one.relu = false;
+    one.bias = one.sum = false;
+    one.eltwise.reset();
     const auto inputs = products::SeededInputs(one, i);
     auto arrays = ZeroMatrices<double>(one.problem);
     std::ranges::copy(inputs.source, arrays.source.begin());
@@ -127,18 +130,58 @@ TEST(MatmulProduct, GradientsOfTransposedMatricesAreTransposedEquations) {
 TEST(MatmulReference, AddsBiasAndReluAndMakesTheBiasGradient) {
   MatmulCase one;
   one.problem = ParseMatmul("m2n2k1");
-  one.bias = one.relu = true;
+  one.bias = true;
+  one.eltwise = workload::Eltwise::kRelu;
   products::ProductArrays<double> arrays{{1, 2}, {3, -4}, {0, 0, 0, 0}, {-5, 6}};
   RunMatmulCase(one, arrays);
   // {1, 2} x {3, -4} = {3, -4; 6, -8}; plus {-5, 6}: {-2, 2; 1, -2}.
   EXPECT_EQ(arrays.destination, (std::vector<double>{0, 2, 1, 0}));
   one.ip = true;
-  one.relu = false;
+  one.eltwise.reset();
   one.direction = ProductDirection::kBackwardWeights;
   arrays.destination = {1, 2, 3, 4};
   RunMatmulCase(one, arrays);
   EXPECT_EQ(arrays.bias, (std::vector<double>{1 + 3, 2 + 4}));
   EXPECT_EQ(arrays.weights, (std::vector<double>{1 * 1 + 2 * 3, 1 * 2 + 2 * 4}));
+}
+
+// 3 x 2 plus a bias of 1 plus what was there, -9 and -6: -2 and 1; gelu(-2) = -2 x 0.0227501319,
+// gelu(1) = 0.8413447461, from tables of the normal distribution.
+TEST(MatmulReference, AddsToTheDestinationBeforeTheFunction) {
+  MatmulCase one;
+  one.problem = ParseMatmul("m1n2k1");
+  one.bias = one.sum = true;
+  products::ProductArrays<double> arrays{{3}, {2, 2}, {5, 5}, {1, 0}, {-9, -5}};
+  RunMatmulCase(one, arrays);
+  EXPECT_EQ(arrays.destination, (std::vector<double>{-2, 1}));
+  one.eltwise = workload::Eltwise::kGeluErf;
+  RunMatmulCase(one, arrays);
+  EXPECT_NEAR(arrays.destination[0], -2 * 0.0227501319, 1e-9);
+  EXPECT_NEAR(arrays.destination[1], 0.8413447461, 1e-9);
+}
+
+// The check finds an addend that is left out, and the other GELU (they differ by up to 5e-4).
+TEST(MatmulCheck, FindsAMissingAddendAndTheOtherFunction) {
+  MatmulCase one;
+  one.problem = ParseMatmul("m8n9k10");
+  one.sum = true;
+  one.eltwise = workload::Eltwise::kGeluErf;
+  const auto inputs = products::SeededInputs(one, 3);
+  const auto result = [&](const MatmulCase& other) {
+    auto arrays = ZeroMatrices<double>(one.problem);
+    arrays.source.assign(inputs.source.begin(), inputs.source.end());
+    arrays.weights.assign(inputs.weights.begin(), inputs.weights.end());
+    arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
+    RunMatmulCase(other, arrays);
+    return products::ProductOutput<float>{{arrays.destination.begin(), arrays.destination.end()}};
+  };
+  EXPECT_TRUE(products::CheckOutput(one, inputs, result(one), 3).ok);
+  auto other = one;
+  other.sum = false;
+  EXPECT_FALSE(products::CheckOutput(one, inputs, result(other), 3).ok);
+  other = one;
+  other.eltwise = workload::Eltwise::kGeluTanh;
+  EXPECT_FALSE(products::CheckOutput(one, inputs, result(other), 3).ok);
 }
 
 }  // namespace

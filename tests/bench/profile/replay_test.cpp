@@ -1,6 +1,12 @@
 #include "bench/profile/replay.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "bench/profile/profile_program.h"
+#include "tests/fakes/primitives/logs.h"
 
 namespace dlroof::profile {
 namespace {
@@ -34,6 +40,28 @@ TEST(ChooseReplayed, TheTimeOfAStepDecides) {
   summary.steps.count = 3;
   summary.primitives[2].step_seconds = 1;
   EXPECT_EQ(ChooseReplayed(2, summary), std::vector<std::size_t>{2});
+}
+
+// PyTorch's BERT: with oneDNN's fusion, and with products by another library (one kind of call).
+TEST(ChooseReplayed, BertsLongestPrimitivesAreBenchmarks) {
+  const auto replayed = [](const std::string& log) {
+    std::ostringstream warnings;
+    auto summary =
+        programs::ProgramOf(ProgramRun(fakes::LogPath(log), {}, std::nullopt, warnings).context);
+    std::vector<std::string> names;
+    for (const auto i : ChooseReplayed(5, summary.value()))
+      names.push_back(summary->primitives[i].benchmark);
+    for (const auto& one : summary->primitives) EXPECT_FALSE(one.not_replayed) << one.record;
+    return names;
+  };
+  EXPECT_THAT(replayed("pt_bert_graph_inf.onednn.log"),
+              testing::ElementsAre("Matmul/cpu/onednn/fwd/f32/m512n3072k768/bias/gelu_erf/any",
+                                   "Matmul/cpu/onednn/fwd/f32/m512n768k3072/bias/sum/any",
+                                   "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/sum/any",
+                                   "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
+                                   "LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift"));
+  EXPECT_THAT(replayed("pt_bert_inf.onednn.log"),
+              testing::ElementsAre("Eltwise/cpu/onednn/fwd/f32/m512n3072/training/gelu_erf"));
 }
 
 record::Record Timed(const std::string& name, double seconds) {

@@ -60,5 +60,14 @@ TEST(QuotaWatch, SaysHowOftenTheQuotaStoppedTheProcess) {
   EXPECT_EQ(watch.Stopped({}), std::nullopt);
 }
 
+// The counts of the control group before the run are not the run's.
+TEST(QuotaWatch, SaysNothingIfTheCountsCouldNotBeReadAtFirst) {
+  std::string stat;
+  const QuotaWatch watch({.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"},
+                         [&stat](const std::filesystem::path&) { return stat; });
+  stat = "nr_periods 3000\nnr_throttled 400\n";
+  EXPECT_EQ(watch.Stopped(watch.Read()), std::nullopt);
+}
+
 }  // namespace
 }  // namespace dlroof::runner

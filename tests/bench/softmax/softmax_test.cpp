@@ -1,19 +1,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <set>
 
 #include "bench/benchdnn/log_line.h"
+#include "bench/rows/operator.h"
 #include "bench/softmax/case.h"
 #include "bench/softmax/loops.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/suites/suite_selection.h"
-#include "bench/workload/memory.h"
 #include "bench/workload/operator_parts.h"
 #include "reporters/verbose/primitive.h"
+#include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/rows_result.h"
 
 namespace dlroof::softmax {
 namespace {
@@ -25,8 +26,8 @@ SoftmaxCase CaseOf(const std::string& name) {
 }
 
 TEST(SoftmaxCase, ReadsEveryPart) {
-  EXPECT_EQ(CaseOf("fwd/f32/m2n3"), (SoftmaxCase{{2, 3}, "f32", false}));
-  EXPECT_EQ(CaseOf("fwd/bf16/m2n3/training"), (SoftmaxCase{{2, 3}, "bf16", true}));
+  EXPECT_EQ(CaseOf("fwd/f32/m2n3"), (SoftmaxCase{{{2, 3}, "f32", false}}));
+  EXPECT_EQ(CaseOf("fwd/bf16/m2n3/training"), (SoftmaxCase{{{2, 3}, "bf16", true}}));
 }
 
 TEST(SoftmaxCase, RefusalsCountColumnsInTheWholeName) {
@@ -46,61 +47,37 @@ TEST(SoftmaxWork, IsWorkedByHand) {
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"fp32.vector", 3 * 18}}));
   EXPECT_EQ(work.bytes.at(Level::kDram), 2 * (12 + 12));
   EXPECT_EQ(work.launches, 1);
-  const auto wide = workload::WorkOfLogged(Logged({{3, 4}, "f64"}));
+  const auto wide = workload::WorkOfLogged(Logged({{{3, 4}, "f64"}}));
   EXPECT_EQ(wide.flops, (std::map<std::string, double>{{"fp64.vector", 3 * 18}}));
   EXPECT_EQ(wide.bytes.at(Level::kDram), 8 * (12 + 12));
 }
 
 TEST(SoftmaxLoops, AreTheDefinition) {
   std::vector<double> y(6);
-  RunSoftmax<double>({2, 3}, {0, std::log(2), std::log(5), 1000, 1000, 1000 - std::log(2)}, y);
+  RunLoops({{{2, 3}}}, {{0, std::log(2), std::log(5), 1000, 1000, 1000 - std::log(2)}}, y);
   const std::vector<double> expected = {1.0 / 8, 2.0 / 8, 5.0 / 8, 0.4, 0.4, 0.2};
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-13);
   EXPECT_EQ(fakes::Outcome("Softmax/cpu/reference/fwd/f64/m9n33"), "ok plain loops");
 }
 
-// Returns what a library may leave: the loops' result, rounded to the case's type.
-std::vector<float> RightResult(const SoftmaxCase& softmax, const std::vector<float>& source) {
-  std::vector<double> exact(source.size());
-  RunSoftmax<double>(softmax.rows, {source.begin(), source.end()}, exact);
-  std::vector<float> output(exact.begin(), exact.end());
-  if (softmax.type == "bf16")
-    for (float& value : output) value = workload::RoundToBf16(value);
-  return output;
-}
-
 TEST(SoftmaxCheck, TakesTheRightResultAndFindsOneWrongElement) {
   for (const std::string type : {"f32", "bf16"})
-    for (const rows::Rows rows : {rows::Rows{17, 33}, {1, 5000}, {300, 1}, {12000, 1024}}) {
-      const SoftmaxCase softmax{rows, type};
-      const auto source = SeededSource(softmax, 5);
-      const auto right = RightResult(softmax, source);
-      EXPECT_TRUE(CheckSoftmax(softmax, source, right, 5).ok) << type << ToText(rows);
-      for (const size_t at : {size_t{0}, right.size() - 1}) {
-        auto wrong = right;
-        wrong[at] *= 1.02F;
-        EXPECT_FALSE(CheckSoftmax(softmax, source, wrong, 5).ok) << type << ToText(rows) << at;
-        wrong[at] = std::numeric_limits<float>::quiet_NaN();
-        EXPECT_FALSE(CheckSoftmax(softmax, source, wrong, 5).ok) << type << ToText(rows) << at;
-      }
-    }
+    for (const rows::Rows rows : {rows::Rows{17, 33}, {1, 5000}, {300, 1}, {12000, 1024}})
+      fakes::ExpectCheckFindsOneElement(SoftmaxCase{{rows, type}},
+                                        [](float& value) { value *= 1.02F; });
 }
 
 // A row whose sum lacks the largest of 1024 terms.
 TEST(SoftmaxCheck, FindsATermThatTheSumLacks) {
-  const SoftmaxCase softmax{{2, 1024}, "f32"};
-  const auto source = SeededSource(softmax, 5);
-  auto wrong = RightResult(softmax, source);
+  const SoftmaxCase softmax{{{2, 1024}, "f32"}};
+  const auto in = SeededTensors(softmax, 5);
+  auto wrong = fakes::RightResult(softmax, in);
   const float lost = *std::max_element(wrong.begin(), wrong.begin() + 1024);
   for (size_t i = 0; i < 1024; ++i) wrong[i] /= 1 - lost;
-  EXPECT_FALSE(CheckSoftmax(softmax, source, wrong, 5).ok) << lost;
+  EXPECT_FALSE(rows::Check(softmax, in, wrong, 5).ok) << lost;
 }
 
-struct ForeignLine {
-  const char* line;
-  const char* expected;  // a name, or a reason behind '!'
-};
-constexpr ForeignLine kForeignLines[] = {
+constexpr fakes::ForeignLine kForeignLines[] = {
     {"--softmax 8192x64", "fwd/f32/m8192n64/training"},
     {"--softmax --dir=FWD_I --axis=3 --stag=abx 8x12x128x128", "fwd/f32/m12288n128"},
     {"--softmax --dir=FWD_I --stag=ab --alg=softmax_accurate --mb=5 2x3n\"x\"", "fwd/f32/m5n3"},
@@ -116,15 +93,7 @@ constexpr ForeignLine kForeignLines[] = {
 };
 
 TEST(SoftmaxBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
-  for (const auto& [line, expected] : kForeignLines) {
-    const auto read = suites::ReadBenchdnn(line, "line");
-    ASSERT_EQ(read.size(), 1U) << line;
-    const std::string text = expected;
-    if (text[0] == '!')
-      EXPECT_EQ(read[0].reason, text.substr(1)) << line;
-    else
-      EXPECT_EQ(read[0].name, "Softmax/cpu/onednn/" + text) << line << ": " << read[0].reason;
-  }
+  fakes::ExpectBenchmarks(kForeignLines, "Softmax/cpu/onednn/");
 }
 
 // Words that are no problem are counted with their reason, and never refuse the file.

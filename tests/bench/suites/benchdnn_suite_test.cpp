@@ -78,7 +78,7 @@ TEST(ReadBenchdnn, PostOpsOtherThanReluHaveNoBenchmark) {
               ElementsAre("Conv2D/fwd/f32/@", "Conv2D/fwd/f32/@/relu", "Conv2D/fwd/f32/@/relu",
                           "[post-op relu with a slope]"));
   EXPECT_THAT(Conv("--attr-post-ops=sum:1:0:s8+relu,binary_add:f32:per_tensor:axb,prelu:per_oc"),
-              ElementsAre("[post-ops sum+relu]", "[post-ops add]", "[post-ops prelu]"));
+              ElementsAre("[post-ops sum:scaled+relu]", "[post-ops add]", "[post-ops prelu]"));
   EXPECT_THAT(Conv("--dir=BWD_D --attr-post-ops=relu"), ElementsAre("[post-op backward]"));
 }
 

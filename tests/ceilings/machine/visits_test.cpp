@@ -53,7 +53,9 @@ TEST(Learned, ValidatesWhatTwoVisitsAgreeOn) {
   EXPECT_TRUE(learned.IsValidated());
   EXPECT_EQ(learned.per_second, 100);
   EXPECT_EQ(learned.ReasonText(), "");
-  EXPECT_EQ(AgreementText(AgreementOf(learned, kTolerance)), "2 of 3 visits agree");
+  const auto agreement = AgreementOf(learned, kTolerance);
+  EXPECT_EQ(agreement.agreeing, 2);
+  EXPECT_EQ(agreement.visits, 3);
 }
 
 TEST(Learned, CountsNoVisitWithoutACleanRepetitionOrAtALowerClock) {

@@ -393,6 +393,50 @@ TEST(ImportErt, ThreadsAreThoseOfAllProcesses) {
   EXPECT_THAT(imported.machine->by_threads, ElementsAre(Pair(24, testing::_)));
 }
 
+// A file of the toolkit on Edison, whose nodes have 24 cores.
+TEST(ImportErt, ReadsAFileOfTheToolkit) {
+  const auto imported = FromFile("import_ert_edison.json");
+  const auto& set = imported.machine->by_threads.at(24);
+  EXPECT_DOUBLE_EQ(set.flops.at("fp64.vector").per_second, 355.79e9);
+  EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 83e9);
+  EXPECT_EQ(imported.machine->device, "cpu");
+}
+
+TEST(ImportErt, WhatIsThereTwiceOrNoCountIsRefused) {
+  const auto file = [](const char* rates, const char* metadata) {
+    return fmt::format(
+        R"({{"empirical": {{"gbytes": {{"data": [{}]}}, "gflops": {{"data": [["GFLOPs", 3]], "metadata": {}}}}}}})",
+        rates, metadata);
+  };
+  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9], ["L1", 8])", "{}")),
+            "x.csv: empirical: 'L1' is there with the rates 9e+09 and 8e+09 per second");
+  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9])", R"({"MPI_PROCS": "2,5"})")),
+            "x.csv: empirical: metadata: 'MPI_PROCS': expected a count of at least 1, got "
+            "\"2,5\"");
+  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9])", R"({"A": 1, "A": 2})")),
+            "x.csv: the key 'A' is there twice in one object");
+  EXPECT_THAT(ImportErt(file(R"(["L1", 9], ["L1", 9])", "{}"), "x").remarks,
+              testing::Contains(HasSubstr("taken as those of 1 thread")));
+}
+
+TEST(ImportNvbench, WhatIsThereTwiceIsNamedOrRefused) {
+  const auto state = [](const char* time) {
+    return NvbenchState({{"nv/cold/time/gpu/mean", time}});
+  };
+  const auto imported = NvbenchStates(state("1e-3") + "," + state("2e-3"));
+  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("is there more than once")));
+  EXPECT_THAT(fakes::RefusalOf([] {
+                NvbenchStates(NvbenchState(
+                    {{"nv/cold/time/gpu/mean", "1e-3"}, {"nv/cold/time/gpu/mean", "2e-3"}}));
+              }),
+              HasSubstr("'nv/cold/time/gpu/mean' is also there with other content"));
+  EXPECT_THAT(ImportNvbench(R"({"meta": {"version": {"json": {"string": "2.0.0"}}}, "benchmarks": [
+                {"name": "b", "states": [{}]}]})",
+                            "x")
+                  .remarks,
+              testing::Contains(HasSubstr("version 2.0.0 of nvbench's JSON is not known")));
+}
+
 TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
   const std::string text = R"({"context": {}, "benchmarks": [
     {"name": "A<double>/8", "real_time": 1e6, "cpu_time": 1e6, "time_unit": "ns", "iterations": 1, "threads": 1, "FLOPS": 2e9, "bytes_per_second": 1e9},

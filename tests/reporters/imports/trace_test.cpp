@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "counters/base/files.h"
@@ -16,7 +17,10 @@ namespace dlroof::imports {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
 std::string Event(const std::string& rest) { return "{\"ph\": \"X\", " + rest + "}"; }
 
@@ -139,6 +143,91 @@ TEST(ImportTrace, NamesTheEventsThatItLeavesOut) {
   EXPECT_THAT(imported.remarks,
               testing::Contains(HasSubstr("1 events without a begin or a duration")));
   EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("phases B and E")));
+}
+
+// Names of the records and their times [us], the longest first.
+std::vector<std::pair<std::string, double>> Times(const Imported& imported) {
+  std::vector<std::pair<std::string, double>> times;
+  for (const auto& record : imported.records)
+    times.emplace_back(record.name, std::round(record.repetitions.at(0).seconds * 1e9) / 1e3);
+  return times;
+}
+
+Imported FromFile(const char* name) {
+  return ImportTrace(ReadFile(fakes::TestData(name), "a trace"), name);
+}
+
+TEST(ImportTrace, OfTensorFlowHasStreamsWithoutTheirSummaries) {
+  const auto imported = FromFile("import_tensorflow.json");
+  EXPECT_THAT(Times(imported),
+              ElementsAre(Pair("fusion_3", 550), Pair("ampere_sgemm_128x64_nn", 400.25),
+                          Pair("MemcpyH2D", 60.5)));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("4 events of steps, modules and scopes")));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 operators of the host")));
+}
+
+TEST(ImportTrace, OfTensorFlow1HasTheProcessOfAllStreams) {
+  const auto imported = FromFile("import_tensorflow_1.json");
+  // They overlap on their stream.
+  EXPECT_THAT(Times(imported), ElementsAre(Pair("MatMul", 500), Pair("Relu", 100)));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 events of single streams")));
+}
+
+TEST(ImportTrace, OfXlaWithoutStreamsHasItsOps) {
+  const auto imported = ImportTrace(
+      TraceOf(
+          {R"({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/device:GPU:0"}})",
+           R"({"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "XLA Modules"}})",
+           R"({"ph": "M", "name": "thread_name", "pid": 1, "tid": 3, "args": {"name": "XLA Ops"}})",
+           Event(R"("name": "module", "pid": 1, "tid": 2, "ts": 0, "dur": 9)"),
+           Event(R"("name": "dot", "pid": 1, "tid": 3, "ts": 1, "dur": 7)"),
+           Event(R"("name": "other", "pid": 1, "tid": 4, "ts": 1, "dur": 2)")}),
+      "t.json");
+  EXPECT_THAT(Times(imported), ElementsAre(Pair("dot", 7), Pair("other", 2)));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events on threads of a GPU without a name")));
+}
+
+// PyTorch up to 1.11 writes callees before callers, with times in whole microseconds.
+TEST(ImportTrace, ReadsAProfileOfPyTorchOf2021) {
+  const auto imported = FromFile("import_kineto_2021.json");
+  ASSERT_EQ(imported.records.size(), 2U);
+  EXPECT_THAT(Times(imported),
+              UnorderedElementsAre(Pair("volta_sgemm_128x32_nt", 3), Pair(HasSubstr("Add"), 3)));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("9 operators of the host")));
+}
+
+TEST(ImportTrace, CallsOfOneTimeAreNestedByTheirNumbers) {
+  const auto call = [](const char* name, int id) {
+    return Event(fmt::format(
+        R"("name": "{}", "ts": 5, "dur": 8, "tid": 1, "pid": 1, "args": {{"External id": {}}})",
+        name, id));
+  };
+  const auto imported = ImportTrace(TraceOf({call("mm", 12), call("matmul", 11)}), "t.json");
+  EXPECT_THAT(Times(imported), ElementsAre(Pair("mm", 8)));
+}
+
+TEST(ImportTrace, EventsThatAreThereTwiceCountOnce) {
+  const auto mm = Event(R"("name": "mm", "cat": "kernel", "ts": 5, "dur": 8, "tid": 1)");
+  const auto later = Event(R"("name": "mm", "cat": "kernel", "ts": 15, "dur": 8, "tid": 1)");
+  const auto imported = ImportTrace(TraceOf({mm, later, mm}), "t.json");
+  EXPECT_THAT(Times(imported), ElementsAre(Pair("mm", 16)));
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events that are there twice are left out")));
+}
+
+TEST(ImportTrace, AssumptionsAreRemarks) {
+  const auto remarks =
+      ImportTrace(TraceOf({Event(R"("name": "a", "ts": 0, "dur": 1, "cat": "cpu_op", "pid": 1)"),
+                           Event(R"("name": "b", "ts": 1, "dur": 1, "pid": 1, "tid": 1)")}),
+                  "t.json")
+          .remarks;
+  EXPECT_THAT(remarks, Contains(HasSubstr("1 events without a process or thread")));
+  EXPECT_THAT(remarks, Contains(HasSubstr("1 events without a category")));
+}
+
+TEST(ImportTrace, ACutFileIsNamed) {
+  const auto text = TraceOf({Event(R"("name": "a", "ts": 0, "dur": 1)"), "{}"});
+  EXPECT_THAT(ImportTrace(text.substr(0, text.size() - 2), "t.json").remarks,
+              Contains(HasSubstr("the file is cut off")));
 }
 
 TEST(ImportTrace, OpsThatDifferInTypesAreSeparateRecords) {

@@ -1,17 +1,5 @@
-// Variants of the samples: the same measurements as another locale, spreadsheet, version or editor
-// writes them, and damaged files. No variant may give other numbers than its original without a
-// refusal or a remark. DLROOF_VARIANTS sets the number of variants of each sample.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <iostream>
-#include <map>
-#include <random>
-#include <set>
+// Variants (variants.h) of tables and logs.
+#include "tests/reporters/imports/variants.h"
 
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
@@ -23,46 +11,6 @@
 
 namespace dlroof::imports {
 namespace {
-
-using Random = std::mt19937_64;
-using Numbers = std::map<std::string, std::vector<double>>;  // by record and quantity
-
-struct Outcome {
-  Numbers numbers;
-  std::set<std::string> remarks;
-};
-
-struct Sample {
-  const char* file;
-  Outcome (*read)(const std::string& text);
-  bool quoted;  // its values are in quotes
-};
-
-std::size_t Below(Random& random, std::size_t n) { return random() % n; }
-
-Outcome OutcomeOf(const Imported& imported) {
-  Outcome outcome{.remarks = {imported.remarks.begin(), imported.remarks.end()}};
-  for (const auto& record : imported.records) {
-    if (record.repetitions.empty()) outcome.remarks.insert(record.reason);
-    auto& seconds = outcome.numbers[record.name + " s"];
-    for (const auto& repetition : record.repetitions) seconds.push_back(repetition.seconds);
-    std::ranges::sort(seconds);
-    for (const auto& [provenance, work] : record.work) {
-      for (const auto& [pipe, flops] : work.flops)
-        outcome.numbers[record.name + " " + pipe] = {flops};
-      for (const auto& [level, bytes] : work.bytes)
-        outcome.numbers[fmt::format("{} {}", record.name, static_cast<int>(level))] = {bytes};
-      if (work.launches) outcome.numbers[record.name + " launches"] = {*work.launches};
-    }
-    if (record.threads) outcome.numbers[record.name + " threads"] = {1.0 * *record.threads};
-  }
-  return outcome;
-}
-
-template <Imported (*kRead)(const std::string&, const std::string&)>
-Outcome Importing(const std::string& text) {
-  return OutcomeOf(kRead(text::WithoutByteOrder(text), "variant"));
-}
 
 Outcome ReadLog(const std::string& text) {
   const auto plain = text::WithoutByteOrder(text);
@@ -78,28 +26,6 @@ Outcome ReadLog(const std::string& text) {
   for (const auto& refused : log.lines.refused) outcome.remarks.insert(refused.reason);
   if (!plain.empty() && plain.back() != '\n') outcome.remarks.insert("no line end");
   return outcome;
-}
-
-// How a file is written.
-struct Style {
-  char separator = ',', decimal = '.';
-  std::string group;  // between three digits; may be empty
-  bool quoted = false;
-};
-
-bool IsNumber(const std::string& cell) {
-  return text::NumberIn(cell, text::DecimalMark::kPoint).has_value();
-}
-
-// Returns the number in another style. An exponent stays.
-std::string Rewritten(std::string number, const Style& style) {
-  std::erase(number, ',');
-  const auto end = std::min(number.find_first_of(".eE"), number.size());
-  std::string whole = number.substr(0, end), rest = number.substr(end);
-  if (rest.starts_with('.')) rest[0] = style.decimal;
-  const bool grouped = !style.group.empty() && rest.find_first_of("eE") == std::string::npos;
-  for (std::size_t at = whole.size(); grouped && at > 3;) whole.insert(at -= 3, style.group);
-  return whole + rest;
 }
 
 std::string Written(const std::vector<text::CsvRow>& rows, const Style& style) {
@@ -185,50 +111,7 @@ void ChangeRows(std::vector<text::CsvRow>& rows, Random& random, bool repetition
   }
 }
 
-std::string InUtf16(std::string_view text) {
-  std::string wide = "\xFF\xFE";
-  for (const char c : text) (wide += c) += '\0';
-  return wide;
-}
-
-std::string WithLineEnds(const std::string& text) {
-  std::string changed;
-  for (const char c : text) changed += c == '\n' ? std::string("\r\n") : std::string(1, c);
-  return changed;
-}
-
-struct Variant {
-  std::string text;
-  bool loses = false;  // a part is missing: what is left must be right, but may be less
-  bool skip = false;   // the text is not a variant (cut between lines)
-};
-
-void ChangeBytes(Variant& variant, Random& random) {
-  const bool ascii = std::ranges::all_of(variant.text, [](char c) { return c > 0; });
-  switch (Below(random, 6)) {
-    case 0:
-      variant.text = WithLineEnds(variant.text);
-      break;
-    case 1:
-      variant.text.insert(0, "\xEF\xBB\xBF");
-      break;
-    case 2:
-      if (ascii) variant.text = InUtf16(variant.text);
-      break;
-    case 3: {  // a cut between lines leaves a shorter file that is as good
-      const auto at = Below(random, variant.text.size());
-      variant.skip = at == 0 || variant.text[at - 1] == '\n' || variant.text[at] == '\n' ||
-                     variant.text[at] == '\r';
-      variant.text.resize(at);
-      variant.loses = true;
-      break;
-    }
-    default:
-      break;
-  }
-}
-
-Variant VariantOf(const Sample& sample, const std::string& text, Random& random) {
+Variant TableVariant(const std::string& text, bool quoted, Random& random) {
   Variant variant;
   auto [before, rows] = TableOf(text);
   const bool own = rows[0][0].text == "name";
@@ -237,7 +120,7 @@ Variant VariantOf(const Sample& sample, const std::string& text, Random& random)
   if (!own && !ncu && random() % 3 == 0) ChangeRows(rows, random, false);
   if ((own || ncu) && random() % 3 == 0) ChangeRows(rows, random, own);
   if ((own || ncu) && random() % 3 == 0) ChangeColumns(rows, random, variant.loses);
-  const auto style = AnyStyle(random, sample.quoted);
+  const auto style = AnyStyle(random, quoted);
   for (std::size_t i = 1; i < rows.size(); ++i)
     for (std::size_t j = own || !ncu ? 1 : 11; j < rows[i].size(); ++j)
       if (rows[i][0].text != "TABLE" && IsNumber(rows[i][j].text))
@@ -247,13 +130,23 @@ Variant VariantOf(const Sample& sample, const std::string& text, Random& random)
   return variant;
 }
 
+// Returns the line as other versions of oneDNN begin it.
+std::string OfVersion(std::string line, std::size_t version) {
+  constexpr std::string_view kNow = "onednn_verbose,v1,";
+  constexpr std::string_view kBefore[] = {"onednn_verbose,", "dnnl_verbose,"};  // to 3.4, to 2.4
+  if (version < std::size(kBefore) && line.starts_with(kNow))
+    line.replace(0, kNow.size(), kBefore[version]);
+  return line;
+}
+
 // Prefixes, versions, decimal commas and line ends of logs.
-Variant LogVariant(const Sample& /*sample*/, const std::string& text, Random& random) {
+Variant LogVariant(const std::string& text, Random& random) {
   Variant variant;
+  const auto version = Below(random, 6);
   const bool comma = random() % 2 == 0, prefixed = random() % 3 == 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
-    auto line = text.substr(at, end - at);
+    auto line = OfVersion(text.substr(at, end - at), version);
     at = end + 1;
     const auto field = line.rfind(',') + 1;
     const auto time = line.substr(field);
@@ -267,72 +160,47 @@ Variant LogVariant(const Sample& /*sample*/, const std::string& text, Random& ra
   return variant;
 }
 
-bool AreEqual(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::ranges::equal(a, b, [](double x, double y) {
-    return std::abs(x - y) <= 1e-9 * std::max(std::abs(x), std::abs(y));
-  });
+// `quoted`: the table's values are in quotes.
+template <Imported (*kRead)(const std::string&, const std::string&)>
+void TryTable(const char* file, bool quoted) {
+  const auto text = ReadFile(fakes::TestData(file), "a sample");
+  Try({file, text, Importing<kRead>,
+       [=](Random& random) { return TableVariant(text, quoted, random); }});
 }
 
-// Returns the first quantity that differs from the original's, or "".
-std::string Difference(const Numbers& original, const Numbers& variant, bool loses) {
-  for (const auto& [name, values] : variant) {
-    const auto found = original.find(name);
-    const bool lost = loses && values.empty();
-    if (!lost && (found == original.end() || !AreEqual(found->second, values))) return name;
-  }
-  for (const auto& [name, values] : original)
-    if (!loses && !variant.contains(name)) return name + " is missing";
-  return "";
+void TryLogText(const std::string& name, const std::string& text,
+                Outcome (*read)(const std::string&)) {
+  Try({name, text, read, [=](Random& random) { return LogVariant(text, random); }});
 }
 
-int VariantsOf(int usual) {
-  const char* asked = std::getenv("DLROOF_VARIANTS");
-  return asked == nullptr ? usual : std::atoi(asked);
+void TryLog(const char* file, Outcome (*read)(const std::string&)) {
+  TryLogText(file, ReadFile(fakes::TestData(file), "a sample"), read);
 }
 
-void Try(const Sample& sample, Variant (*make)(const Sample&, const std::string&, Random&)) {
-  const auto text = ReadFile(fakes::TestData(sample.file), "a sample");
-  const auto original = sample.read(text);
-  Random random(20);
-  std::map<std::string, int> counts;
-  for (int i = 0; i < VariantsOf(2000); ++i) {
-    const auto variant = make(sample, text, random);
-    if (variant.skip) continue;
-    try {
-      const auto read = sample.read(variant.text);
-      const auto difference = Difference(original.numbers, read.numbers, variant.loses);
-      const bool remarked = std::ranges::any_of(
-          read.remarks, [&](const auto& remark) { return !original.remarks.contains(remark); });
-      ++counts[!difference.empty() ? "remarked" : "equal"];
-      ASSERT_TRUE(difference.empty() || remarked) << difference << "\n" << variant.text;
-    } catch (const BadInput& error) {
-      ++counts["refused"];
-      ASSERT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    }
-  }
-  std::cout << fmt::format("{}: {} equal, {} remarked, {} refused\n", sample.file, counts["equal"],
-                           counts["remarked"], counts["refused"]);
-  EXPECT_GT(counts["equal"], VariantsOf(2000) / 20);
-  EXPECT_GT(counts["refused"] + counts["remarked"], 0);
-}
-
-TEST(Variants, OwnCsv) { Try({"import_small.csv", Importing<ImportOwnCsv>, false}, VariantOf); }
-TEST(Variants, NsightComputeRaw) {
-  Try({"import_ncu_raw.csv", Importing<ImportNsightCompute>, true}, VariantOf);
-}
+TEST(Variants, OwnCsv) { TryTable<ImportOwnCsv>("import_small.csv", false); }
+TEST(Variants, NsightComputeRaw) { TryTable<ImportNsightCompute>("import_ncu_raw.csv", true); }
 TEST(Variants, NsightComputeDetails) {
-  Try({"import_ncu_details.csv", Importing<ImportNsightCompute>, true}, VariantOf);
+  TryTable<ImportNsightCompute>("import_ncu_details.csv", true);
 }
 TEST(Variants, NsightComputeDecimalComma) {
-  Try({"import_ncu_comma.csv", Importing<ImportNsightCompute>, true}, LogVariant);
+  TryLog("import_ncu_comma.csv", Importing<ImportNsightCompute>);
 }
-TEST(Variants, Likwid) { Try({"import_likwid.csv", Importing<ImportLikwid>, false}, VariantOf); }
+TEST(Variants, Likwid) { TryTable<ImportLikwid>("import_likwid.csv", false); }
 TEST(Variants, Benchdnn) {
-  Try({"import_benchdnn.txt", Importing<suites::ImportBenchdnn>, false}, LogVariant);
+  for (const char* file : {"import_benchdnn.txt", "import_benchdnn_resnet50.txt"})
+    TryLog(file, Importing<suites::ImportBenchdnn>);
+  TryLogText("benchdnn with the time at the end",
+             "Output template: perf,%prb%,%Gops%,%0time%\n"
+             "perf,--matmul 64x256:256x128,0.004194,0.5125\n"
+             "perf,--matmul 64x256:256x256,0.008389,0.8125\n",
+             Importing<suites::ImportBenchdnn>);
 }
 TEST(Variants, LogsOfOneDnn) {
-  Try({"onednn_verbose/pt_lstm_inf.onednn.log", ReadLog, false}, LogVariant);
-  Try({"onednn_verbose/debian_torch113_conv_v2.6.3.log", ReadLog, false}, LogVariant);
+  for (const char* file :
+       {"onednn_verbose/pt_lstm_inf.onednn.log", "onednn_verbose/debian_torch113_conv_v2.6.3.log",
+        "onednn_verbose/mkldnn_0.18.log", "onednn_verbose/xpu_graph.log",
+        "onednn_verbose/pt_bert_graph_inf.onednn.log"})
+    TryLog(file, ReadLog);
 }
 
 }  // namespace

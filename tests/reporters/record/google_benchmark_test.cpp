@@ -251,5 +251,39 @@ TEST(RepairedJson, LeavesValidTextAndStringsAlone) {
   EXPECT_EQ(RepairedJson("{\"a\": \"Messung_\xE4\"}"), R"({"a": "Messung_\\xE4"})");
 }
 
+std::string WarningsOf(const std::string& entries) {
+  std::ostringstream warnings;
+  ParseRunFile(fmt::format(R"({{"context": {{}}, "benchmarks": [{}]}})", entries), "gb.json",
+               warnings);
+  return warnings.str();
+}
+
+TEST(GoogleBenchmarkFile, RepetitionsThatAreMissingAreNamed) {
+  const std::string of_three = R"(, "repetitions": 3)";
+  EXPECT_EQ(WarningsOf(Entry("A", 1, of_three) + "," + Entry("A", 2, of_three)),
+            "gb.json: 1 benchmarks have fewer repetitions in the file than they ran\n");
+  EXPECT_EQ(WarningsOf(Entry("A", 1, R"(, "repetitions": 1)")), "");
+  EXPECT_EQ(WarningsOf(Entry("A", 1)), "");
+}
+
+TEST(GoogleBenchmarkFile, AMeanThatStandsForTheMedianIsNamed) {
+  const auto statistic = [](const char* name, double time) {
+    return fmt::format(R"({{"name": "A_{0}", "run_name": "A", "run_type": "aggregate",
+        "aggregate_name": "{0}", "repetitions": 3, "iterations": 3, "real_time": {1},
+        "cpu_time": {1}, "time_unit": "ns"}})",
+                       name, time);
+  };
+  EXPECT_EQ(WarningsOf(statistic("mean", 5)),
+            "gb.json: the time of 1 benchmarks is their mean, since they have no median\n");
+  EXPECT_EQ(WarningsOf(statistic("mean", 5) + "," + statistic("median", 4)), "");
+}
+
+// Google Benchmark writes the author's counters behind its own members.
+TEST(GoogleBenchmarkFile, ACounterWithTheNameOfAMemberDoesNotReplaceIt) {
+  const auto run = With(Entry("A", 5, R"(, "iterations": 9, "real_time": 77, "FLOPS": 1)"));
+  EXPECT_NEAR(Seconds(run.records.at(0)), 5e-9, 1e-15);
+  EXPECT_EQ(run.records[0].repetitions.at(0).iterations, 7);
+}
+
 }  // namespace
 }  // namespace dlroof::record

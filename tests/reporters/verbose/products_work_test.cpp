@@ -103,6 +103,16 @@ TEST(PrimitiveWork, PostOpsWorkOnTheDestination) {
   }
 }
 
+// 12 elements of 2 byte: an addition, and the destination read; then 0.5 * x * (1 + erf(c * x)).
+TEST(WorkOfPostOps, IsWorkedByHand) {
+  const auto work = WorkOfPostOps({"sum", "eltwise_gelu_erf"}, 12, 2);
+  EXPECT_EQ(work.elementwise, 12 * (1 + 5));
+  EXPECT_EQ(work.bytes, 12 * 2);
+  EXPECT_EQ(work.matrix, 0);
+  EXPECT_THROW(WorkOfPostOps({"binary_add:f32"}, 12, 2), NoClosedForm);
+  EXPECT_THROW(WorkOfPostOps({"dw:k3s1p1"}, 12, 2), NoClosedForm);
+}
+
 // One step of one unit of each cell, by the formulas in primitive_work.cpp.
 void ForwardUnit(const std::string& cell) {
   fakes::Tally x, s, b, state;

@@ -39,6 +39,13 @@ TEST(MatmulOnednn, VariantsAgreeWithTheReference) {
   const std::string kVariants[] = {"fwd/f32/@/bias",
                                    "fwd/f32/@/relu",
                                    "fwd/f32/@/bias/relu",
+                                   "fwd/f32/@/sum",
+                                   "fwd/f32/@/gelu_tanh",
+                                   "fwd/f32/@/bias/sum/gelu_erf",
+                                   "fwd/bf16/@/sum/relu",
+                                   "fwd/bf16/@/bias/gelu_erf",
+                                   "fwd/bf16bf16f32/@/sum/gelu_tanh",
+                                   "fwd/u8s8f32/@/bias/sum",
                                    "fwd/f32/@/fpmath-bf16",
                                    "bwd_data/f32/@/fpmath-any",
                                    "bwd_weights/f32/@/fpmath-tf32",
@@ -65,7 +72,8 @@ TEST(MatmulOnednn, VariantsAgreeWithTheReference) {
 
 TEST(MatmulOnednn, LayoutsAndTrainingAgreeWithTheReference) {
   for (const std::string name :
-       {"fwd/f32/m33n17k65/any", "fwd/f32/b3m20n30k40/bias/relu/any", "fwd/int8/m33n17k65/any",
+       {"fwd/f32/m33n17k65/any", "fwd/f32/b3m20n30k40/bias/relu/any",
+        "fwd/f32/m33n17k65/bias/sum/gelu_erf/any", "fwd/int8/m33n17k65/any",
         "fwd/f32/m33n17k65/ip/training", "fwd/f32/m33n17k65/ip/training/bias/relu",
         "bwd_weights/f32/m33n17k65/ip/bias"})
     EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/" + name), testing::StartsWith("ok ")) << name;

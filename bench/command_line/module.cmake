@@ -1,0 +1,1 @@
+dlroof_embed(ShellFunctions shells/*)

@@ -1,0 +1,11 @@
+// The command lines of dlroof, dlroof_bench and dlroof_net, and how shells complete them.
+#pragma once
+
+#include "bench/command_line/completion.h"
+
+namespace dlroof::commands {
+
+// Describes all programs. `dlroof` has all its commands.
+command_line::Completed DescribePrograms(CLI::App& dlroof);
+
+}  // namespace dlroof::commands
