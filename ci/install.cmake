@@ -35,12 +35,16 @@ if(DLROOF_IF_onednn)
   if(dlroof_onednn_type STREQUAL "SHARED_LIBRARY" AND NOT dlroof_onednn_folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
     install(FILES "$<TARGET_FILE:DNNL::dnnl>" DESTINATION ${dlroof_private_libraries} RENAME "$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>"
             COMPONENT runtime)
-    if(CMAKE_STRIP)   # as CMake does with its own targets
-      install(CODE "if(CMAKE_INSTALL_DO_STRIP)
-        execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded
-          \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${dlroof_private_libraries}/$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>\")
+    # Strips it, as CMake does with its own targets; and its own libraries are beside it, where they are packed too.
+    find_program(DLROOF_PATCHELF patchelf)
+    mark_as_advanced(DLROOF_PATCHELF)
+    install(CODE "set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${dlroof_private_libraries}/$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>\")
+      if(CMAKE_INSTALL_DO_STRIP AND NOT \"${CMAKE_STRIP}\" STREQUAL \"\")
+        execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\${file}\")
+      endif()
+      if(EXISTS \"${DLROOF_PATCHELF}\")
+        execute_process(COMMAND \"${DLROOF_PATCHELF}\" --set-rpath [[$ORIGIN]] \"\${file}\")
       endif()" COMPONENT runtime)
-    endif()
     file(GLOB licenses "${dlroof_dnnl_lib}/../share/doc/onednn/*" "${dlroof_dnnl_lib}/../share/doc/dnnl/*")
     install(FILES ${licenses} DESTINATION share/doc/dlroof/licenses/onednn COMPONENT runtime)
   endif()

@@ -151,7 +151,8 @@ finds_cuda() {
   local cuda wheel=$1/lib/dlroof/nvidia/cu13/lib status=0
   [ -e "$1/lib/dlroof/libdlroof_cuda.so" ] || return 0
   as_user "${1#"$root"}"
-  inside dlroof doctor --quick | grep -q 'the CUDA module needs lib.*, which was not found' || return 1
+  inside dlroof doctor --quick >"$root/home/user/doctor.txt"
+  grep -q 'the CUDA module needs lib.*, which was not found' "$root/home/user/doctor.txt" || return 1
   cuda=$(ldd $build/libdlroof_cuda.so | awk '/libcublasLt/ { print $3 }')
   mkdir -p "$wheel"
   mount --bind "$(dirname "$cuda")" "$wheel"

@@ -39,6 +39,7 @@ fs::path ProgramPath() {
 }
 
 std::optional<Installation> InstallationOf(const fs::path& program) {
+  if (!program.is_absolute()) return std::nullopt;  // unknown: the working folder is not meant
   const auto folder = program.parent_path();
   const auto prefix = folder.parent_path();
   if (folder.filename() == "bin" && IsFolder(prefix / "share/dlroof"))
