@@ -29,6 +29,8 @@ void WriteFiles(const command_line::Shell& shell, const command_line::Completed&
 }
 
 void WriteCompletions(CLI::App& program, const CompletionFlags& flags) {
+  if (!flags.folder && flags.shell == "all")
+    throw BadInput("completion all: expected -o with the folder for the shells' files");
   const auto completed = DescribePrograms(program);
   for (const auto& shell : command_line::Shells()) {
     if (shell.name != flags.shell && flags.shell != "all") continue;
@@ -37,8 +39,6 @@ void WriteCompletions(CLI::App& program, const CompletionFlags& flags) {
     else
       std::cout << shell.script(completed) << std::flush;
   }
-  if (!flags.folder && flags.shell == "all")
-    throw BadInput("completion all: expected -o with the folder for the shells' files");
 }
 
 void AddCompletionCommand(CLI::App& program, int& /*exit_code*/) {

@@ -70,13 +70,7 @@ class Program {
       const std::vector<benchmark::BenchmarkReporter::Run>& runs) const;
 
  private:
-  // A repetition of a benchmark by dlroof's clock.
-  struct OwnTime {
-    double seconds = 0, calls = 0;  // [s] of a call, [1]
-    bool on_gpu = false;
-  };
-  static std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
-                                             const OwnTime& own);
+  static std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run);
   // Returns whether repetitions of several benchmarks alternate and this version of Google
   // Benchmark does not tell a benchmark its name.
   bool IsNameless(const benchmark::State& state) const;
@@ -113,8 +107,7 @@ class Program {
   PassResults passes_;
   std::set<std::string> passes_done_;  // names, in this pass
   std::mutex mutex_;
-  std::map<std::string, runner::Runner::Team> teams_;      // by name
-  std::map<std::string, std::vector<OwnTime>> own_times_;  // by name, in the order of time
+  std::map<std::string, runner::Runner::Team> teams_;  // by name
 };
 
 }  // namespace dlroof::library

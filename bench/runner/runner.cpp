@@ -473,7 +473,8 @@ class Runner::Impl {
   // earlier repetition did, and no iteration otherwise.
   static void EndLoop(benchmark::State& state, const BenchmarkState& benchmark) {
     if (!benchmark.started || state.iterations() > 0) return;
-    while (state.KeepRunningBatch(benchmark.calls_per_part.value())) {
+    const auto part = PartOf(benchmark.workload, state, benchmark.calls_per_part.value());
+    while (state.KeepRunningBatch(part)) {
     }
   }
 

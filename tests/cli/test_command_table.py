@@ -14,6 +14,7 @@ PAGES = sorted(path for layer in ("", "bench", "reporters", "baselines", "ceilin
 PAGES += sorted((ROOT / "bench").glob("*/README.md"))
 # Flags of other programs that a page names without the program.
 FOREIGN = {"--comment", "--list"}  # ci/compare_commits.sh, ci/gpu_check.sh
+FOREIGN |= {"--prefix", "--target"}  # cmake, pip
 FOREIGN |= {"--csv", "--page", "--json", "--jsonbin"}  # ncu, nvbench
 FOREIGN |= {"--mode", "--conv", "--rnn", "--matmul", "--ip", "--softmax", "--lnorm", "--eltwise"}  # benchdnn
 

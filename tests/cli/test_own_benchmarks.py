@@ -1,5 +1,6 @@
 """Programs with benchmarks of their own (<dlroof/benchmark.h>): tests/programs."""
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -30,7 +31,7 @@ def measured(pattern, arguments="", **options):
 
 
 def test_work_that_is_given_is_placed():
-    machine = {"name": "m", "device": "cpu", "flops": {"fp32.vector": 1e15}, "bytes": {"dram": 1e15}}
+    machine = {"name": "m", "device": "cpu", "threads": 1, "flops": {"fp32.vector": 1e15}, "bytes": {"dram": 1e15}}
     Path("machine.json").write_text(json.dumps(machine))
     ran = run(f"{OWN} --benchmark_filter=BM_Triad --benchmark_repetitions=3 --benchmark_min_time=0.002 --dlroof_machine=machine.json --benchmark_out=run.json")
     verify(ran, [exits(0), prints("^BM_Triad/65536 .* FLOP/s")])
@@ -132,9 +133,11 @@ class TestGpu:
     def fake(self):
         shutil.copy(OWN, "own")
         shutil.copy(f"{FAKES}/working.so", "libdlroof_cuda.so")
+        os.makedirs("driver", exist_ok=True)
+        shutil.copy(f"{FAKES}/libcuda_fake.so", "driver/libcuda.so.1")
 
     def gpu(self, arguments):
-        return run(f"./own {QUICK} {arguments}", timeout=120)
+        return run(f"./own {QUICK} {arguments}", timeout=120, LD_LIBRARY_PATH=os.path.abspath("driver"))
 
     def test_a_call_is_timed_by_the_device(self):
         verify(self.gpu("--benchmark_filter=BM_Gpu/ --benchmark_out=run.json"), [exits(0)])
