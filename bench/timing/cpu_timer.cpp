@@ -49,9 +49,21 @@ void Repeat(const workload::PreparedCall& call, std::int64_t calls) {
 
 record::Repetition TimeWhole(benchmark::State& state, const workload::PreparedCall& call,
                              std::int64_t calls) {
-  const cpu::ClockReading begin = cpu::ReadClocks();
-  ForEachPart(state, calls, [&] { Repeat(call, calls); });
-  return RepetitionOf(cpu::ReadClocks() - begin, static_cast<double>(state.iterations()));
+  // The system calls before and after the calls are where a thread whose time slice is over waits.
+  std::optional<double> begin;
+  double end = 0;
+  const auto spent = cpu::SpentBy([] {},
+                                  [&] {
+                                    ForEachPart(state, calls, [&] {
+                                      if (!begin) begin = cpu::WallSeconds();
+                                      Repeat(call, calls);
+                                      end = cpu::WallSeconds();
+                                    });
+                                  });
+  const auto iterations = static_cast<double>(state.iterations());
+  auto repetition = RepetitionOf(spent, iterations);
+  if (begin) repetition.seconds = (end - *begin) / iterations;
+  return repetition;
 }
 
 record::Repetition TimeParts(benchmark::State& state, const workload::PreparedCall& call,
