@@ -63,8 +63,14 @@ class AbortSentence {
   void (*before_)(int);
 };
 
-workload::Verification Check(const std::function<bool()>& check) {
-  return {.ok = check(), .max_error = 0, .tolerance = 0, .how = "by the program's own check"};
+// Returns the call with the program's check of a first call.
+workload::PreparedCall Verified(workload::PreparedCall call, const std::function<bool()>& check) {
+  if (check)
+    call.verify = [run = call.run, check] {
+      run();
+      return workload::Verification{.ok = check(), .how = "by the program's own check"};
+    };
+  return call;
 }
 
 }  // namespace
@@ -109,8 +115,7 @@ workload::Workload Program::WorkloadOf(const std::string& name, const Call& call
     prepared.modelled = WorkOf(call);
     for (const auto& block : call.memory)
       prepared.memory.push_back({block.begin, block.bytes, block.weights});
-    if (call.check) prepared.verify = [check = call.check] { return Check(check); };
-    if (!callable.start) return prepared;
+    if (!callable.start) return Verified(std::move(prepared), call.check);
     if (!devices_.HasGpu()) throw Unsupported("no GPU can be used: {}", devices_.gpu.reason->text);
     if (!gpu_) gpu_ = devices_.gpu.module->clock(devices_.gpu.device.number);
     prepared.gpu = workload::GpuCapabilities{.enqueue = [start = callable.start](void* stream) {
@@ -118,7 +123,7 @@ workload::Workload Program::WorkloadOf(const std::string& name, const Call& call
     }};
     prepared.run = [this, enqueue = prepared.gpu->enqueue] { gpu_->once(enqueue); };
     prepared.repeat = {};
-    return prepared;
+    return Verified(std::move(prepared), call.check);
   };
   return workload;
 }

@@ -97,6 +97,7 @@ std::string Known() {
 }  // namespace
 
 std::string DifferenceText(const Verification& found) {
+  if (found.tolerance == 0) return "the result is wrong " + found.how;
   return fmt::format("differs from the reference: error {:.3g}, allowed {:.3g} ({})",
                      found.max_error, found.tolerance, found.how);
 }

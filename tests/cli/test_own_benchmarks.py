@@ -104,7 +104,7 @@ def test_explanation_and_energy_run_after_the_timing():
 @pytest.mark.parametrize(
     "name, sentence",
     [
-        ("WrongResult", "differs from the reference|own check"),
+        ("WrongResult", "the result is wrong by the program's own check"),
         ("NoSuchPipe", 'flops: "float" is no pipe, expected one such as fp32, fp16.matrix, int8.vector'),
         ("NoSuchLevel", 'bytes: "memory" is no level, expected l1, l2, l3, dram or host'),
         ("Negative", "fp32: -1 is no amount of work"),
