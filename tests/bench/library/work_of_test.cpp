@@ -27,9 +27,9 @@ TEST(WorkOf, ATypeAloneIsItsVectorUnit) {
 
 TEST(WorkOf, BytesAreByLevel) {
   const auto work = WorkOf({.bytes = {{"l1", 1}, {"l2", 2}, {"l3", 3}, {"dram", 4}, {"host", 0}}});
-  EXPECT_THAT(work.bytes, UnorderedElementsAre(Pair(Level::kL1, 1), Pair(Level::kL2, 2),
-                                               Pair(Level::kL3, 3), Pair(Level::kDram, 4),
-                                               Pair(Level::kHost, 0)));
+  EXPECT_THAT(work.bytes,
+              UnorderedElementsAre(Pair(Level::kL1, 1), Pair(Level::kL2, 2), Pair(Level::kL3, 3),
+                                   Pair(Level::kDram, 4), Pair(Level::kHost, 0)));
 }
 
 TEST(WorkOf, RefusesWhatIsNoWork) {
