@@ -96,7 +96,7 @@ struct SideTotals {
 };
 
 struct ProgramPair {
-  // True: times of one step. False: times of whole logs, because a program has no steps.
+  // Whether the times are those of one step. Otherwise they are of the whole logs.
   bool per_step = false;
   std::vector<ProblemRow> rows;            // in both programs, the largest time difference first
   std::vector<ProblemRow> only_a, only_b;  // in one program, the longest first

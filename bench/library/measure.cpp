@@ -20,7 +20,7 @@ namespace {
 // Set by calls on a GPU; the reporters remove it.
 constexpr const char* kOnGpuCounter = "dlroof/on_gpu";
 
-// Returns the pipe's key; without a unit, that of the vector units.
+// Returns the key of a pipe: "fp32" becomes "fp32.vector". Throws BadInput for other text.
 std::string PipeOf(const std::string& key) {
   const auto pipe = key.find('.') == std::string::npos ? key + ".vector" : key;
   if (IsPipeKey(pipe)) return pipe;
@@ -206,8 +206,8 @@ std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
 }
 
 std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run) {
-  // dlroof's time can leave out noisy calls and what happens between calls, but none that Google
-  // Benchmark's lacks. [1], [s] of a whole repetition
+  // Google Benchmark's time includes noisy calls and the time between calls, dlroof's does not: it
+  // may be longer, but not shorter. [1] of dlroof's time; [s] clocks of a whole repetition differ
   constexpr double kLeastShare = 0.8, kMostShare = 100, kLeastSeconds = 1e-4;
   const bool manual = record::ReadBenchmarkName(run.run_name.str()).manual_time;
   if (run.counters.contains(kOnGpuCounter) && !manual)

@@ -23,7 +23,7 @@
 namespace dlroof::library {
 namespace {
 
-// Throws BadInput for flags that choose operators, of which this program has none.
+// Throws BadInput for flags such as --dlroof_suite that choose dlroof's own operators.
 void RefuseOperatorFlags(const std::vector<std::string>& args) {
   constexpr std::string_view kFlags[] = {
       "--dlroof_suite", "--dlroof_library",   "--dlroof_directions", "--dlroof_types",

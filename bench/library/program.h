@@ -64,8 +64,8 @@ class Program {
   bool IsSimulation() const { return mode_ == Mode::kSimulate; }
   void Measure(benchmark::State& state, const Call& call, const detail::Callable& callable);
 
-  // Returns the runs as they are to be reported: a run whose time is not that of its calls (the
-  // timer was paused, or a GPU's time was not asked for) becomes an error that says so.
+  // Returns the runs to report. A run becomes a failed one if its call paused the timer, or if it
+  // ran on a GPU without ->UseManualTime().
   std::vector<benchmark::BenchmarkReporter::Run> Checked(
       const std::vector<benchmark::BenchmarkReporter::Run>& runs) const;
 
