@@ -77,18 +77,20 @@ TEST(ToStoredJson, KeepsAllDigitsOfWallTimesAndSixOfDerivedValues) {
 TEST(ToStoredJson, OmitsWhatTheReaderDerivesAgain) {
   record::RunFile run = RunWithMixes();
   run.machines[0].by_threads[2].flops["fp32.vector"].status =
-      machine::CeilingStatus::kNotValidated;  // adds a remark
+      machine::CeilingStatus::kNotValidated;  // limits the time point
   const auto stored = ToStoredJson(run);
   const auto& record = stored["records"][0];
   const auto& machine = stored["machines"][0];
   EXPECT_FALSE(record["classic"][0].contains("flops_per_second_ci95"));
-  for (const char* key : {"remarks", "advice"}) EXPECT_FALSE(record.contains(key)) << key;
+  for (const char* key : {"limited_by", "remarks", "advice"})
+    EXPECT_FALSE(record.contains(key)) << key;
   for (const char* key : {"flops", "bytes", "launch_seconds"})
     EXPECT_FALSE(machine.contains(key)) << key;
   std::ostringstream warnings;
   const auto again = ToJson(record::ParseRunFile(stored.dump(), "x", warnings));
   EXPECT_TRUE(again["records"][0]["classic"][0].contains("flops_per_second_ci95"));
-  EXPECT_EQ(again["records"][0]["remarks"].size(), 1U);
+  ASSERT_TRUE(again["records"][0].contains("limited_by"));
+  EXPECT_EQ(again["records"][0]["limited_by"].size(), 1U);
   EXPECT_EQ(again["machines"][0]["flops"], machine["by_threads"]["2"]["flops"]);
 }
 
