@@ -46,6 +46,7 @@ struct BenchmarkState {
   double wall_seconds = 0;                      // [s] of all that was done for this benchmark
   bool started = false;                         // Google Benchmark's loop has begun
   bool failed = false;
+  bool all_repetitions = false;  // see Runner::UseAllRepetitions
   // The timed call's algorithm, to compare with when energy or counters are measured later.
   std::optional<std::string> timed_algorithm;
 };
@@ -287,6 +288,10 @@ class Runner::Impl {
     Forget();
   }
 
+  void UseAllRepetitions(const workload::Workload& workload) {
+    StateOf(workload).all_repetitions = true;
+  }
+
   void Forget() {
     calls_.Drop();
     prepared_ = nullptr;
@@ -329,7 +334,7 @@ class Runner::Impl {
 
   // Google Benchmark searches the iteration count until two repetitions have the same count.
   timing::NextRepetition Next(const BenchmarkState& benchmark) const {
-    if (!options_.stop || benchmark.repetitions.size() < 2) return {};
+    if (!options_.stop || benchmark.all_repetitions || benchmark.repetitions.size() < 2) return {};
     if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
       return {false, 0};
     return timing::NextAfter(benchmark.repetitions, benchmark.spent_seconds, *options_.stop,
@@ -346,7 +351,8 @@ class Runner::Impl {
     benchmark.spent_seconds += seconds;
     if (options_.keep_noisy) return;
     record::MarkNoisy(all);
-    if (options_.stop && all.size() > static_cast<std::size_t>(options_.stop->repetitions))
+    if (options_.stop && !benchmark.all_repetitions &&
+        all.size() > static_cast<std::size_t>(options_.stop->repetitions))
       replacements_.Add(!all.back().noisy);
   }
 
@@ -505,6 +511,9 @@ void Runner::SkipRest(benchmark::State& state, const workload::Workload& workloa
 void Runner::Fail(benchmark::State& state, const workload::Workload& workload,
                   const std::string& message) {
   impl_->Fail(state, workload, message);
+}
+void Runner::UseAllRepetitions(const workload::Workload& workload) {
+  impl_->UseAllRepetitions(workload);
 }
 void Runner::Forget() { impl_->Forget(); }
 
