@@ -212,7 +212,7 @@ class Runner::Impl {
         found = {.reason = Reason{"the library chose another algorithm when the call was prepared "
                                   "again: " +
                                   calls_.Call().algorithm}};
-      if (calls_.CountsLater(workload)) calls_.Store(workload::NameOf(workload));
+      Store(workload);
     } catch (const std::exception& error) {
       found = {.reason = Reason{error.what()}};
       calls_.Drop();
@@ -282,9 +282,7 @@ class Runner::Impl {
 
   // Stores the prepared call if it is counted later, or frees it.
   void Release() {
-    if (prepared_ != nullptr && prepared_->timed_algorithm &&
-        calls_.CountsLater(prepared_->workload))
-      calls_.Store(workload::NameOf(prepared_->workload));
+    if (prepared_ != nullptr && prepared_->timed_algorithm) Store(prepared_->workload);
     Forget();
   }
 
@@ -303,6 +301,13 @@ class Runner::Impl {
         benchmarks_.try_emplace(workload::NameOf(workload), BenchmarkState{workload}).first->second;
     if (workload.other_name) benchmark.workload = workload;  // its `prepare` is new each time
     return benchmark;
+  }
+
+  // Stores the prepared call until it is counted. A call of another program's benchmark refers to
+  // what that benchmark frees at its end.
+  void Store(const workload::Workload& workload) {
+    if (!workload.other_name && calls_.CountsLater(workload))
+      calls_.Store(workload::NameOf(workload));
   }
 
   // Google Benchmark rounds the number of calls up to whole parts.

@@ -84,14 +84,11 @@ const Kernel& KernelOf(benchmark::State& state) {
   return kKernels[static_cast<std::size_t>(state.range(0))];
 }
 
-// The amounts are the counters' to tell: the pipe alone is given.
-const dlroof::Call kUnknownAmount = {.flops = {{"fp32", 0}}};
-
 void BM_Counted(benchmark::State& state) {
   const auto& kernel = KernelOf(state);
   const Floats x(kFloats, 1), y(kFloats, 2);
   Floats z(kFloats, 3);
-  dlroof::Measure(state, kUnknownAmount, [&] {
+  dlroof::Measure(state, [&] {
     kernel.run(x, y, z);
     events["ADD"] += static_cast<std::uint64_t>(kernel.additions) * kFloats;
     events["FMA"] += static_cast<std::uint64_t>(kernel.multiply_adds) * kFloats;
@@ -109,7 +106,7 @@ void BM_CountedOnGpu(benchmark::State& state) {
       driver == nullptr ? nullptr : reinterpret_cast<Launch>(dlsym(driver, "dlroof_fake_launch"));
   if (launch == nullptr) return state.SkipWithError("libcuda_fake.so is not there");
   const auto& kernel = KernelOf(state);
-  dlroof::Measure(state, kUnknownAmount, [&](CUstream_st*) {
+  dlroof::Measure(state, [&](CUstream_st*) {
     for (int half = 0; half < 2; ++half)
       launch(kernel.multiply_adds * kFloats / 2.0, kernel.additions * kFloats / 2.0,
              kernel.arrays * kFloats * sizeof(float) / 2.0);
