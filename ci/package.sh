@@ -2,17 +2,19 @@
 # Makes the packages of a release and tests them in an empty Debian 12, the archive also in an empty Ubuntu 22.04 where its mirror
 # is reached: half an hour on two cores where nothing is built.
 #
-#   ci/package.sh [--make | --test] [--without-cuda] [--archs LIST]
+#   ci/package.sh [--make | --test] [--packages] [--without-cuda] [--archs LIST]
 #
-# --make only makes them, --test only tests those of build-package/packages. --archs: the GPUs that the CUDA module is compiled for
+# --make only makes them, --test only tests those of build-package/packages. --packages leaves out a project that builds these
+# sources by FetchContent, with g++ and clang 14. --archs: the GPUs that the CUDA module is compiled for
 # (90-real; default: all). Writes dlroof_VERSION_amd64.deb, libdlroof-dev_VERSION_amd64.deb, dlroof-mpi_VERSION_amd64.deb where MPI
 # is, and dlroof-VERSION-linux-x86_64.tar.gz. The tests need root: they use debootstrap and chroot. Exit code: 0 all is well.
 . "$(dirname "$0")/lib.sh"
-make=yes test=yes cuda=yes archs=""
+make=yes test=yes sources=yes cuda=yes archs=""
 while [ $# -gt 0 ]; do
   case $1 in
     --make) test=no ;;
     --test) make=no ;;
+    --packages) sources=no ;;
     --without-cuda) cuda=no ;;
     --archs) archs=${2:?--archs needs a list} && shift ;;
     *) fail "unknown argument '$1' (its first lines say what it takes)" ;;
@@ -94,7 +96,7 @@ has() {
 }
 contents() {
   has dlroof bin/dlroof bin/dlroof_bench lib/dlroof/libdnnl.so.3 share/man/man1/dlroof.1.gz share/man/man1/dlroof-run.1.gz \
-    share/bash-completion/completions/dlroof share/fish/vendor_completions.d/dlroof.fish 'share/zsh/.*/_dlroof' share/doc/dlroof/README.md \
+    share/bash-completion/completions/dlroof share/fish/vendor_completions.d/dlroof.fish share/zsh/vendor-completions/_dlroof share/doc/dlroof/README.md \
     share/dlroof/suites/resnet50.txt
   has libdlroof-dev include/dlroof/benchmark.h 'lib/.*libdlroof_benchmark.a' 'lib/.*libdlroof_benchmark_main.a' \
     'lib/.*cmake/dlroof/dlroofConfig.cmake' 'lib/.*pkgconfig/dlroof.pc' share/dlroof/examples/axpy.cpp
@@ -250,9 +252,37 @@ test_library() {
   check "dpkg --purge" inside_root dpkg --purge libdlroof-dev dlroof
 }
 
+# A project that contains these sources, with each compiler; without oneDNN, CUDA and MPI. ccache makes a second time short.
+test_sources() {
+  local compiler folder=$PWD/$build/consumer
+  say "testing FetchContent"
+  mkdir -p "$folder"
+  # DLROOF_UNITY: eight sources at once, which is faster where ccache knows none of them.
+  cat >"$folder/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES CXX)
+include(FetchContent)
+set(DLROOF_ONEDNN OFF)
+set(DLROOF_CUDA OFF)
+set(DLROOF_UNITY ON)
+FetchContent_Declare(dlroof SOURCE_DIR "$PWD" EXCLUDE_FROM_ALL)
+FetchContent_MakeAvailable(dlroof)
+add_executable(mine "$PWD/tests/programs/own_main.cpp")
+target_link_libraries(mine PRIVATE dlroof::benchmark)
+END
+  for compiler in g++ clang++-14; do
+    command -v $compiler >/dev/null || { say "without $compiler" && continue; }
+    check "$compiler: configured" cmake -S "$folder" -B "$folder/$compiler" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$compiler \
+      -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -Wno-dev --log-level=WARNING
+    check "$compiler: built" cmake --build "$folder/$compiler" --target mine
+    check "$compiler: runs" "$folder/$compiler/mine" --benchmark_repetitions=3 --dlroof_machine=none
+  done
+}
+
 [ "$make" = no ] || make_packages
 if [ "$test" = yes ]; then
   install_packages lintian
+  [ "$sources" = no ] || test_sources
   make_root bookworm || fail "debootstrap failed"
   test_debian_packages
   test_library

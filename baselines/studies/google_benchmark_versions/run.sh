@@ -3,10 +3,10 @@
 #
 #   baselines/studies/google_benchmark_versions/run.sh FOLDER SOURCE...
 #
-# FOLDER receives what is built; a SOURCE is a folder with one version's sources (git clone https://github.com/google/benchmark,
+# FOLDER receives what is built (".": with build's objects in ccache, few are compiled); a SOURCE is a folder with one version's sources (git clone https://github.com/google/benchmark,
 # git checkout v1.8.3). Without oneDNN and CUDA, which these programs do not need. For each version: tests/cli/test_own_benchmarks.py,
 # the examples built outside of the tree, and the version's own tools/compare.py on two run files, where Python has SciPy
-# (DLROOF_COMPARE_PYTHON names the Python).
+# (DLROOF_COMPARE_PYTHON names the Python). DLROOF may name a dlroof that is built.
 . "$(dirname "$0")/../../../ci/lib.sh"
 [ $# -ge 2 ] || fail "expected a folder to build in, and folders with sources of Google Benchmark"
 mkdir -p "$1"
@@ -27,18 +27,19 @@ build_programs() {
   cmake -S . -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_PREFIX_PATH="$1" \
     -DDLROOF_ONEDNN=OFF -DDLROOF_CUDA=OFF >"$2.log" || { tail -n 20 "$2.log" >&2 && fail "cmake could not configure $2"; }
   grep -q "^benchmark_DIR:PATH=$1/" "$2/CMakeCache.txt" || fail "$1 was not used"
-  cmake --build "$2" --target dlroof dlroof_own_benchmarks dlroof_own_counted dlroof_own_main fake_working fake_counted fake_libcuda_fake \
+  # shellcheck disable=SC2046
+  cmake --build "$2" --target $([ -n "${DLROOF:-}" ] || echo dlroof) dlroof_own_benchmarks dlroof_own_counted dlroof_own_main fake_working fake_counted fake_libcuda_fake \
     >>"$2.log" || { tail -n 40 "$2.log" >&2 && fail "the build failed"; }
 }
 
 test_version() {
   local source=$1 name build prefix examples
   name=$(basename "$source")
-  prefix=$folder/$name build=$folder/$name-dlroof examples=$folder/$name-examples
+  prefix=$folder/build-benchmark-$name build=$folder/build-with-$name examples=$folder/build-examples-$name
   install_version "$source" "$prefix"
   build_programs "$prefix" "$build"
   say "$name: tests of own benchmarks"
-  env PYTHONDONTWRITEBYTECODE=1 DLROOF="$build/dlroof" DLROOF_BENCH="$build/dlroof_bench" DLROOF_FAKE_MODULES="$build/tests/fake_modules" \
+  env PYTHONDONTWRITEBYTECODE=1 DLROOF="${DLROOF:-$build/dlroof}" DLROOF_BENCH="$build/dlroof_bench" DLROOF_FAKE_MODULES="$build/tests/fake_modules" \
     /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/cli/test_own_benchmarks.py
   say "$name: examples"
   cmake -S bench/library/examples -B "$examples" -DCMAKE_PREFIX_PATH="$prefix" -Ddlroof_DIR="$build" -DCMAKE_CUDA_COMPILER=NOTFOUND >"$examples.log"
