@@ -118,7 +118,9 @@ def verify_counted(record, kernel, provenance="measured"):
 
 def test_counted_work_is_that_of_one_call():
     for repetitions in (3, 5):
-        ran = run(f"{COUNTED} {QUICK} --benchmark_repetitions={repetitions} --benchmark_filter='BM_Counted/|Exactly' --dlroof_counters=made-up --benchmark_out=run.json")
+        ran = run(
+            f"{COUNTED} {QUICK} --benchmark_repetitions={repetitions} --benchmark_filter='BM_Counted/|Exactly' --dlroof_counters=made-up --benchmark_out=run.json"
+        )
         verify(ran, [exits(0)])
         found = records()
         for kernel in range(len(COUNTED_WORK)):
