@@ -43,7 +43,7 @@ pack_into() {
   cmake --build build-carried --target "$@" dlroof_cuda || fail "the build failed"
   mkdir -p "$folder/build" "$folder/ci" "$folder/tests"
   folder=$(cd "$folder" && pwd)
-  for program in dlroof_bench dlroof libdlroof_cuda.so tests/dlroof_cuda_tests; do
+  for program in dlroof_bench dlroof libdlroof_cuda.so libdlroof_gpu_trace.so tests/dlroof_cuda_tests; do
     strip -o "$folder/build/$(basename "$program")" "build-carried/$program"
   done
   carry_libraries "$folder/build"
