@@ -75,6 +75,7 @@ struct Writer {
   void operator()(const char* key, Value& value) {
     if (value != Value()) out[key] = ValueOf(value);
   }
+  void operator()(const char* key, KernelKind& value) { out[key] = ValueOf(value); }
   template <class Value>
   void operator()(const char* key, std::optional<Value>& value) {
     if (value) out[key] = ValueOf(*value);

@@ -38,8 +38,8 @@ def value(metric, kernel, grid):
     if "elementwise" in kernel and metric == "sm__sass_thread_inst_executed_op_fadd_pred_on.sum": return "500,000"
     return "0"
 rows = [["ID", "Process ID", "Kernel Name", "Block Size", "Grid Size", "CC"] + metrics, [""] * 6 + [unit(m) for m in metrics]]
-for i, (kernel, grid, block) in enumerate([("_Z4gemmIfLi2EEvPT_", 128, 128), ("_Z11add_elementwise_kernelPfS_", 512, 256),
-        ("_Z4gemmIfLi2EEvPT_", 256, 128), ("_Z16nchwToNhwcKernelPKfPf", 64, 256), ("_Z11relu_elementwise_kernelPf", 512, 256)]):
+for i, (kernel, grid, block) in enumerate([("_Z4gemmIfLi2EEvPT_", 128, 128), ("_Z22add_elementwise_kernelPfS_", 512, 256),
+        ("_Z4gemmIfLi2EEvPT_", 256, 128), ("_Z16nchwToNhwcKernelPKfPf", 64, 256), ("_Z23relu_elementwise_kernelPf", 512, 256)]):
     rows.append([str(i), "1", kernel, "(%d, 1, 1)" % block, "(%d, 1, 1)" % grid, "9.0"] + [value(m, kernel, grid) for m in metrics])
 with open(arguments["--log-file"], "w") as file:
     for row in rows: file.write(",".join('"%s"' % field for field in row) + "\n")

@@ -31,8 +31,8 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr const char* kGemm = "_Z4gemmIfLi2EEvPT_";
-constexpr const char* kAdd = "_Z11add_elementwise_kernelPfS_";
-constexpr const char* kRelu = "_Z11relu_elementwise_kernelPf";
+constexpr const char* kAdd = "_Z22add_elementwise_kernelPfS_";
+constexpr const char* kRelu = "_Z23relu_elementwise_kernelPf";
 constexpr const char* kTranspose = "_Z16nchwToNhwcKernelPKfPf";
 
 void* cupti = nullptr;
