@@ -31,6 +31,11 @@ double GraphShare(const GpuTimeline& timeline) {
   return all > 0 ? graphs / all : 0;
 }
 
+// A gap's neighbour: a kernel's short name; copies and fills have no kernel's name.
+std::string Neighbour(const std::string& name) {
+  return name.starts_with("a ") ? name : text::ShortKernelName(name);
+}
+
 void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   const auto& times = timeline.times;
   const double long_idle = times.idle_seconds - times.short_idle_seconds;
@@ -55,7 +60,7 @@ void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   if (!timeline.gaps.empty()) {
     const auto& gap = timeline.gaps.front();
     where = fmt::format(" The longest, {}, is between {} and {}{}.", Time(gap.seconds),
-                        text::ShortKernelName(gap.before), text::ShortKernelName(gap.after),
+                        Neighbour(gap.before), Neighbour(gap.after),
                         gap.range.empty() ? "" : fmt::format(" (in '{}')", gap.range));
   }
   advice.push_back(
