@@ -160,7 +160,10 @@ def test_what_leaves_nothing_to_report_is_one_sentence():
 
 def test_a_program_that_dies_is_reported_up_to_there():
     ran = profile("--budget 60 -o dead.json", "cupti cuda steps 20 flushed 5000 kill")
-    verify(ran, [exits(128 + signal.SIGKILL), says("ended with signal 9"), says("19 steps"), says("may be missing"), says("not counted: the program was ended early")])
+    verify(
+        ran,
+        [exits(128 + signal.SIGKILL), says("ended with signal 9"), says("19 steps"), says("may be missing"), says("not counted: the program was ended early")],
+    )
 
 
 def test_a_program_that_runs_for_hours_is_ended_by_duration():
