@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/programs/gpu_program.h"
 #include "baselines/programs/program_report.h"
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
@@ -117,8 +118,10 @@ std::string SweepNames() {
 void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flags) {
   const int columns = text::TerminalColumns();
   const bool program = programs::IsProgram(run.file);
+  const bool gpu_program = programs::GpuProgramOf(run.file.context).has_value();
   if (program) programs::WriteProgram(run, columns, std::cout);
-  if (!program || flags.tables.verbose)
+  if (gpu_program) programs::WriteGpuProgram(run, columns, std::cout, flags.tables.full_names);
+  if ((!program && !gpu_program) || flags.tables.verbose)
     terminal::WriteTables(run, columns, std::cout, flags.tables);
 }
 

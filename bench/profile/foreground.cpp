@@ -28,6 +28,7 @@ namespace dlroof::profile {
 namespace {
 
 constexpr int kMomentMs = 20, kTickMs = 500;
+constexpr double kGraceSeconds = 10;  // [s] from SIGTERM to SIGKILL of a program whose time is up
 // [ms] After the program's end, output of processes that outlive it is read for this time.
 constexpr int kGraceMs = 200;
 constexpr std::size_t kPiece = 1 << 18;
@@ -203,12 +204,14 @@ class ForegroundLoop {
       std::array<pollfd, 3> asked = {{{watch_.get(), POLLIN, 0},
                                       {signals_.get(), POLLIN, 0},
                                       {gathering ? -1 : streams_.ours.get(), POLLIN, 0}}};
-      const int ready = poll(asked.data(), asked.size(), gathering ? kGatherMs : wait);
+      const int ready =
+          poll(asked.data(), asked.size(), gathering ? kGatherMs : std::min(wait, LeftMs()));
       if (ready == 0 && !gathering) Idle();
       wait = ready == 0 && !gathering ? kTickMs : kMomentMs;
       gathering = asked[2].revents != 0 && ReadPiece() && streams_.gathers;
       if (asked[1].revents != 0) PassSignals();
       ended = asked[0].revents != 0;
+      if (!ended) EndInTime();
       Look();
     }
     result_.wall_seconds = cpu::WallSeconds() - begin_;
@@ -220,6 +223,21 @@ class ForegroundLoop {
   }
 
  private:
+  // [ms] until the program's time is up; at least 1, so that nothing spins.
+  int LeftMs() const {
+    if (!request_.most_seconds || result_.out_of_time) return kTickMs;
+    const double left = begin_ + *request_.most_seconds - cpu::WallSeconds();
+    return static_cast<int>(std::clamp(1e3 * left, 1.0, 1.0 * kTickMs));
+  }
+
+  void EndInTime() {
+    if (!request_.most_seconds) return;
+    const double late = cpu::WallSeconds() - begin_ - *request_.most_seconds;
+    if (late >= 0 && !result_.out_of_time) kill(pid_, SIGTERM);
+    result_.out_of_time = result_.out_of_time || late >= 0;
+    if (late >= kGraceSeconds) kill(pid_, SIGKILL);
+  }
+
   void Idle() {
     if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) streams_.ours = Descriptor();
   }

@@ -17,6 +17,8 @@ struct ForegroundRequest {
   std::vector<std::string> command;
   Variables variables = {};  // in addition to this process's environment
   bool no_input = false;     // /dev/null as standard input
+  // [s] after which the program gets SIGTERM, and SIGKILL if it does not end. Unset: never.
+  std::optional<double> most_seconds = {};
   // Receives the bytes of the program's standard output in order. Returns false if nobody reads
   // them any more; the program's output is then closed, as a pipe whose reader has ended.
   std::function<bool(std::string_view bytes)> take;
@@ -33,6 +35,7 @@ struct ForegroundEnd {
   int processes = 1;                 // [1] the program and its descendants that lived 0.5 s
   bool left_open = false;            // another process kept the output open after the program's end
   std::optional<int> passed_signal;  // the last signal passed on to it
+  bool out_of_time = false;          // it was ended after most_seconds
 };
 
 // Runs the program to its end. Passes signals of other processes (SIGINT, SIGTERM, SIGHUP, SIGQUIT)
