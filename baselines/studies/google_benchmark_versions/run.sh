@@ -24,7 +24,7 @@ install_version() {
 
 # build_programs PREFIX BUILD: the library, the programs of tests/programs and the fake GPUs.
 build_programs() {
-  cmake -S . -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_PREFIX_PATH="$1" \
+  cmake -S . -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_PREFIX_PATH="$1;$PWD/$venv" \
     -DDLROOF_ONEDNN=OFF -DDLROOF_CUDA=OFF >"$2.log" || { tail -n 20 "$2.log" >&2 && fail "cmake could not configure $2"; }
   grep -q "^benchmark_DIR:PATH=$1/" "$2/CMakeCache.txt" || fail "$1 was not used"
   # shellcheck disable=SC2046
@@ -56,4 +56,5 @@ test_version() {
   fi
 }
 
+install_requirements # plotly.js, for pages
 for source in "$@"; do test_version "$(realpath "$source")"; done
