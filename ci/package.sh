@@ -257,14 +257,12 @@ test_sources() {
   local compiler folder=$PWD/$build/consumer
   say "testing FetchContent"
   mkdir -p "$folder"
-  # DLROOF_UNITY: eight sources at once, which is faster where ccache knows none of them.
   cat >"$folder/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
 include(FetchContent)
 set(DLROOF_ONEDNN OFF)
 set(DLROOF_CUDA OFF)
-set(DLROOF_UNITY ON)
 FetchContent_Declare(dlroof SOURCE_DIR "$PWD" EXCLUDE_FROM_ALL)
 FetchContent_MakeAvailable(dlroof)
 add_executable(mine "$PWD/tests/programs/own_main.cpp")

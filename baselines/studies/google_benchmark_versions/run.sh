@@ -17,7 +17,7 @@ readonly python=${DLROOF_COMPARE_PYTHON:-python3}
 # install_version SOURCE PREFIX
 install_version() {
   [ -d "$2/include" ] && return
-  cmake -S "$1" -B "$2-build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBENCHMARK_ENABLE_TESTING=OFF -DBENCHMARK_USE_LIBPFM=OFF \
+  cmake -S "$1" -B "$2-build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBENCHMARK_ENABLE_TESTING=OFF \
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_INSTALL_PREFIX="$2" >"$2.log"
   cmake --build "$2-build" --target install >>"$2.log" || { tail -n 20 "$2.log" >&2 && fail "$1 could not be built"; }
 }
