@@ -348,6 +348,21 @@ void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& note
           count, name));
 }
 
+std::string LibrariesOf(const VersusReport& report, const VersusRow& row) {
+  return fmt::format("{} | {}", report.a->run.file.records[row.a.record].library,
+                     report.b->run.file.records[row.b.record].library);
+}
+
+// Returns the libraries if all operators have the same two: a note names them, not each row.
+std::optional<std::string> CommonLibraries(const VersusReport& report) {
+  const auto& rows = report.versus.rows;
+  if (rows.empty()) return std::nullopt;
+  const auto first = LibrariesOf(report, rows.front());
+  const bool same = std::ranges::all_of(
+      rows, [&](const VersusRow& row) { return LibrariesOf(report, row) == first; });
+  return same ? std::optional(first) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> WithoutImplementationOptions(
@@ -435,13 +450,15 @@ std::string MachinesText(const VersusCluster& cluster) {
 
 formats::Cells OperatorCells(const VersusReport& report) {
   const bool several = HasSeveralDevices(report), costs = HasCosts(report);
+  const bool libraries = !CommonLibraries(report);
   std::vector<std::string> head = {"operator", "A", "B"};
   if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
   head.insert(head.end(),
               {"A % roof", "B % roof", "A bound", "B bound", "nodes of A for one of B", "95 %"});
   if (costs) head.insert(head.end(), {"A cost", "B cost"});
   AddEnergyHead(report, head);
-  head.insert(head.end(), {"libraries", "differs"});
+  if (libraries) head.emplace_back("libraries");
+  head.emplace_back("differs");
   const auto kinds = DifferenceKinds(report.versus);
   formats::Cells cells = {head};
   for (const auto& row : report.versus.rows) {
@@ -453,8 +470,7 @@ formats::Cells OperatorCells(const VersusReport& report) {
                              NodesText(row), IntervalText(row.nodes_ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
     AddEnergyCells(report, row.a.energies, row.b.energies, row.energy_ratios, line);
-    line.push_back(fmt::format("{} | {}", report.a->run.file.records[row.a.record].library,
-                               report.b->run.file.records[row.b.record].library));
+    if (libraries) line.push_back(LibrariesOf(report, row));
     line.push_back(NumbersText(row.differences, kinds));
     cells.push_back(std::move(line));
   }
@@ -491,6 +507,8 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
                   DeviceText(*report.b)),
       fmt::format("{} operators are on both sides; {} with a time are only on A's, {} only on B's",
                   versus.operators, versus.only_a, versus.only_b)};
+  if (const auto libraries = CommonLibraries(report))
+    notes.push_back(fmt::format("libraries (A | B): {}", *libraries));
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
   AddOverheadNotes(report, notes);

@@ -157,11 +157,11 @@ void WriteVersusMarkdown(const VersusReport& report, std::ostream& out) {
     formats::WriteMarkdownTable(ModelCells(report), out);
   }
   out << '\n';
-  for (const auto& note : VersusNotes(report)) out << "- " << formats::MarkdownText(note) << '\n';
+  for (const auto& note : VersusNotes(report)) formats::WriteMarkdownItem("-", note, out);
   const auto kinds = DifferenceKinds(report.versus);
   if (!kinds.empty()) out << "\nDiffers (A | B):\n\n";
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    out << fmt::format("{}. {}\n", i + 1, formats::MarkdownText(kinds[i]));
+    formats::WriteMarkdownItem(fmt::format("{}.", i + 1), kinds[i], out);
 }
 
 void WriteVersusCsv(const VersusReport& report, std::ostream& out) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <sstream>
 #include <string_view>
 
 #include "reporters/text/text.h"
@@ -21,6 +22,8 @@ constexpr const char* kStyle =
     "border-bottom:1px solid #dde2e9;white-space:nowrap}"
     "th{color:#5b6675}td:first-child,th:first-child{text-align:left;font-family:monospace}"
     "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
+constexpr std::size_t kItemColumns = 120;  // [bytes] longest line of an item of a list
+
 // Returns the text's width [px] in an 11 px sans-serif font; textLength scales other fonts to it.
 double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
 
@@ -53,10 +56,16 @@ std::string XmlText(std::string_view text) {
 }
 
 std::string MarkdownText(const std::string& text) {
+  const auto is_word = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
   std::string escaped;
-  for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       static_cast<unsigned char>(c) >= 0x80 ||
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // Within a word '_' emphasizes nothing (CommonMark 6.2).
+    const bool within_word =
+        c == '_' && i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
+    const bool plain = is_word(c) || within_word || static_cast<unsigned char>(c) >= 0x80 ||
                        std::string_view(" /.,:;-+()%=").find(c) != std::string_view::npos;
     if (plain)
       escaped += c;
@@ -101,6 +110,22 @@ void WritePageList(const std::string& title, const char* tag, const std::vector<
   out << fmt::format("<section>\n<h2>{}</h2>\n<{}>\n", XmlText(title), tag);
   for (const auto& item : items) out << fmt::format("<li>{}</li>\n", XmlText(item));
   out << fmt::format("</{}>\n</section>\n", tag);
+}
+
+void WriteMarkdownItem(std::string_view mark, const std::string& text, std::ostream& out) {
+  const std::string indent(mark.size() + 1, ' ');
+  std::string line(mark);
+  std::istringstream words(MarkdownText(text));
+  for (std::string word; words >> word;) {
+    // A short word at the beginning of a line could be a mark of Markdown, such as "-".
+    if (line.size() + 1 + word.size() > kItemColumns && word.size() > 3) {
+      out << line << '\n';
+      line = indent + word;
+    } else {
+      line += ' ' + word;
+    }
+  }
+  out << line << '\n';
 }
 
 void WriteMarkdownTable(const Cells& cells, std::ostream& out) {

@@ -103,9 +103,10 @@ void AddLayouts(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   if (seconds <= 0) return;
   advice.push_back(
       {"layouts", seconds,
-       fmt::format("{:.0f} launches that only copy, convert or transpose take {} ({}): keep one "
-                   "layout (channels_last for convolutions) and one type through the program.",
-                   launches, Time(seconds), ShareText(seconds, timeline))});
+       fmt::format(
+           "Kernels that only copy, convert or transpose take {} ({}, launches: {:.0f}): keep "
+           "one layout (channels_last for convolutions) and one type through the program.",
+           Time(seconds), ShareText(seconds, timeline), launches)});
 }
 
 void AddFusion(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {

@@ -29,9 +29,10 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, const OrderedLaunche
 // Returns the regular expression that matches exactly these names.
 std::string ExactNames(const std::vector<std::string>& names);
 
-// Returns the counts of the timeline's kernels: means over their counted launches. A launch is
-// joined by mangled or whole name, grid and block, or else by its function's name, grid and block
-// if only one kernel has them.
+// Returns the counts of the timeline's kernels: means over their counted launches. A launch belongs
+// to the kernel with the same name (mangled, or the whole source name), grid and block. Without
+// such a kernel it belongs to the one whose function name, grid and block are the same, if there is
+// only one.
 std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline,
                                       const std::vector<imports::CountedLaunch>& launches);
 

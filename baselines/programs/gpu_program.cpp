@@ -113,23 +113,4 @@ std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& se
   return records;
 }
 
-std::vector<int> SharesInTenths(const std::vector<double>& values) {
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  std::vector<int> tenths(values.size());
-  if (!(sum > 0)) return tenths;
-  std::vector<std::pair<double, std::size_t>> remainders;
-  int left = 1000;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double exact = 1000 * values[i] / sum;
-    tenths[i] = static_cast<int>(exact);
-    left -= tenths[i];
-    remainders.push_back({exact - tenths[i], i});
-  }
-  std::ranges::stable_sort(remainders, std::ranges::greater{},
-                           [](const auto& one) { return one.first; });
-  for (std::size_t i = 0; i < remainders.size() && left > 0; ++i, --left)
-    ++tenths[remainders[i].second];
-  return tenths;
-}
-
 }  // namespace dlroof::programs

@@ -12,6 +12,7 @@
 #include "baselines/programs/gpu_timeline.h"
 #include "counters/gpu_trace/read.h"
 #include "counters/work.h"
+#include "reporters/document/document.h"
 #include "reporters/record/record.h"
 #include "reporters/roofline/placed_run.h"
 
@@ -62,9 +63,10 @@ GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces,
 // Returns why there is nothing to report: no process used CUDA, CUPTI failed, nothing ran.
 std::optional<Reason> NothingTraced(const GpuProgram& program);
 
-// Returns a record for each kernel of the first timeline that is in a step: the sum over its
-// launches in a step, its time that of the trace, its work what one launch was counted to do times
-// the launches. Sets GpuKernelUse::record, and GpuCounting::kernels and share.
+// Returns a record for each kernel that the first timeline has in a step. A record is the sum of
+// the kernel's launches in a step: its time comes from the trace, and its work is the counts of one
+// launch times the number of launches. Sets GpuKernelUse::record, and GpuCounting::kernels and
+// share.
 std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& set,
                                       const std::vector<CountedKernel>& counted);
 
@@ -81,12 +83,9 @@ struct GpuAdvice {
 // Returns the advice, the largest saving first. Only what is at least 3 % of a step.
 std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline, const roofline::PlacedRun* placed);
 
-// Writes the report of a run file with a GPU program; nothing for other files. `width` [columns].
-void WriteGpuProgram(const roofline::PlacedRun& run, int width, std::ostream& out,
-                     bool full_names = false);
-
-// Returns the shares [1] in tenths of a percent, so that their sum is 1000 if that of `values` is
-// not 0: the largest remainders are rounded up.
-std::vector<int> SharesInTenths(const std::vector<double>& values);
+// Returns the report of a run file with a GPU program: what would give most, the time of a step,
+// its kernels, streams, gaps and copies, and what the trace cost. Empty for other files.
+// `full_names`: kernels' names are not shortened, and all kernels are shown.
+document::Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names = false);
 
 }  // namespace dlroof::programs

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <map>
-#include <ostream>
 
 #include "baselines/programs/gpu_program.h"
+#include "reporters/document/document.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/kernel_name.h"
@@ -17,8 +16,11 @@ namespace {
 constexpr std::size_t kMostKernels = 20;  // rows of the table
 constexpr std::size_t kMostGaps = 3;      // listed
 constexpr std::size_t kMostRanges = 5;    // listed
-constexpr int kBarWidth = 40;             // [columns]
-constexpr std::size_t kStripWidth = 100;  // [columns] at most
+
+using document::Cell;
+using document::Document;
+using document::PartKind;
+using document::Table;
 
 std::string Time(double seconds) { return text::WithPrefix(seconds, "s"); }
 std::string Count(double number, std::string_view noun) {
@@ -27,7 +29,6 @@ std::string Count(double number, std::string_view noun) {
                      : noun.ends_with("ch") ? "es"
                                             : "s");
 }
-std::string Tenths(int tenths) { return fmt::format("{}.{} %", tenths / 10, tenths % 10); }
 
 // The records of a run by name, with their places.
 class Places {
@@ -57,43 +58,43 @@ std::optional<double> FlopsOf(const GpuKernelUse& use, const Places& places) {
   return TotalFlops(measured->second);
 }
 
-void WriteHead(const GpuProgram& program, const GpuTimeline& timeline, std::ostream& out) {
-  fmt::print(out, "GPU work of {}: {}, {} of {} kernels in {}\n",
-             text::Printable(program.command.empty() ? timeline.command : program.command),
-             timeline.device_name.empty() ? fmt::format("GPU {}", timeline.device)
-                                          : text::Printable(timeline.device_name),
-             Count(timeline.launches, "launch"), timeline.kernels.size(),
-             Time(timeline.wall_seconds));
-  if (program.stopped) fmt::print(out, "{}: this is what was seen until then\n", *program.stopped);
+void AddHead(const GpuProgram& program, const GpuTimeline& timeline, Document& document) {
+  document.Say(fmt::format(
+      "GPU work of {}: {}, {} of {} kernels in {}",
+      program.command.empty() ? timeline.command : program.command,
+      timeline.device_name.empty() ? fmt::format("GPU {}", timeline.device) : timeline.device_name,
+      Count(timeline.launches, "launch"), timeline.kernels.size(), Time(timeline.wall_seconds)));
+  if (program.stopped)
+    document.Say(fmt::format("{}: this is what was seen until then", *program.stopped));
 }
 
-void WriteSteps(const GpuSteps& steps, std::ostream& out) {
+void AddSteps(const GpuSteps& steps, Document& document) {
   if (steps.count == 0) {
-    fmt::print(out, "no steps: {}; times are sums of the whole trace\n",
-               steps.reason ? text::Printable(steps.reason->text) : "none were found");
+    document.Say(fmt::format("no steps: {}; times are sums of the whole trace",
+                             steps.reason ? steps.reason->text : "none were found"));
     return;
   }
-  fmt::print(
-      out, "{} of {:.0f} launches, {}; before them {} in {}\n", Count(steps.count, "step"),
-      steps.launches,
+  document.Say(fmt::format(
+      "{} of {:.0f} launches, {}; before them {} in {}", Count(steps.count, "step"), steps.launches,
       steps.from == StepsFrom::kSpecified ? "as specified" : "found as the period of the kernels",
-      Count(steps.warm_up_launches, "launch"), Time(steps.warm_up_seconds));
-  if (steps.doubt) fmt::print(out, "doubtful: {}\n", text::Printable(steps.doubt->text));
-  fmt::print(out, "a step: {} (median; middle half {} to {}, all {} to {}){}\n",
-             Time(steps.median_seconds), Time(steps.lower_seconds), Time(steps.upper_seconds),
-             Time(steps.least_seconds), Time(steps.most_seconds),
-             steps.outliers > 0 ? fmt::format("; {} longer than 1.5 times the median left out",
-                                              Count(steps.outliers, "step"))
-                                : "");
+      Count(steps.warm_up_launches, "launch"), Time(steps.warm_up_seconds)));
+  if (steps.doubt) document.Say(fmt::format("doubtful: {}", steps.doubt->text));
 }
 
-struct Part {
-  std::string label;
-  double seconds = 0;
-};
+std::string BarTitle(const GpuTimeline& timeline) {
+  const auto& steps = timeline.steps;
+  if (steps.count == 0) return fmt::format("the trace: {}", Time(timeline.times.wall_seconds));
+  return fmt::format("a step: {} (median; middle half {} to {}, all {} to {}){}",
+                     Time(steps.median_seconds), Time(steps.lower_seconds),
+                     Time(steps.upper_seconds), Time(steps.least_seconds), Time(steps.most_seconds),
+                     steps.outliers > 0
+                         ? fmt::format("; {} longer than 1.5 times the median left out",
+                                       Count(steps.outliers, "step"))
+                         : "");
+}
 
 // Splits the wall time. The parts add up to it.
-std::vector<Part> PartsOf(const GpuTimeline& timeline, const Places& places) {
+std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const Places& places) {
   double roof = 0, above = 0, zero = 0, rest = 0;
   bool at_most = false;
   for (const auto& use : timeline.kernels) {
@@ -114,52 +115,34 @@ std::vector<Part> PartsOf(const GpuTimeline& timeline, const Places& places) {
     }
   }
   const auto& times = timeline.times;
-  std::vector<Part> parts = {
-      {at_most ? "kernels, needed by the roofs at most" : "kernels, needed by the roofs", roof},
-      {"kernels, above their roofs", above},
-      {"kernels without FLOPs", zero},
-      {roof + above + zero > 0 ? "kernels that were not counted" : "kernels", rest},
-      {"copies, no kernel runs", times.copy_seconds},
-      {"fills of memory, nothing else runs", times.fill_seconds},
-      {"idle", times.idle_seconds}};
-  std::erase_if(parts, [](const Part& part) { return part.seconds <= 0; });
+  std::vector<document::Part> parts = {
+      {PartKind::kRoof,
+       at_most ? "kernels, needed by the roofs at most" : "kernels, needed by the roofs", roof},
+      {PartKind::kAboveRoof, "kernels, above their roofs", above},
+      {PartKind::kZeroFlop, "kernels without FLOPs", zero},
+      {PartKind::kOther, roof + above + zero > 0 ? "kernels that were not counted" : "kernels",
+       rest},
+      {PartKind::kZeroFlop, "copies, no kernel runs", times.copy_seconds},
+      {PartKind::kZeroFlop, "fills of memory, nothing else runs", times.fill_seconds},
+      {PartKind::kIdle, "idle", times.idle_seconds}};
+  std::erase_if(parts, [](const auto& part) { return part.seconds <= 0; });
   return parts;
 }
 
-void WriteBar(const std::vector<Part>& parts, std::ostream& out) {
-  std::vector<double> seconds;
-  double sum = 0;
-  for (const auto& part : parts) {
-    seconds.push_back(part.seconds);
-    sum += part.seconds;
-  }
-  const auto tenths = SharesInTenths(seconds);
-  double before = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto begin = static_cast<int>(kBarWidth * before / sum + 0.5);
-    before += parts[i].seconds;
-    const auto end = std::max(begin, static_cast<int>(kBarWidth * before / sum + 0.5));
-    fmt::print(out, "  |{}{}{}|  {:>8}  {:>7}  {}\n", std::string(begin, ' '),
-               std::string(end - begin, '#'), std::string(kBarWidth - end, ' '),
-               Time(parts[i].seconds), Tenths(tenths[i]), parts[i].label);
-  }
-}
-
-void WriteTimes(const GpuTimeline& timeline, std::ostream& out) {
+void AddBar(const GpuTimeline& timeline, const Places& places, Document& document) {
+  document::Bar bar{.title = BarTitle(timeline), .parts = PartsOf(timeline, places)};
   const auto& times = timeline.times;
   if (times.overlap_seconds > 1e-3 * times.wall_seconds)
-    fmt::print(out, "  {} of kernels run at the same time as others\n",
-               Time(times.overlap_seconds));
+    bar.notes.push_back(
+        fmt::format("{} of kernels run at the same time as others", Time(times.overlap_seconds)));
   if (times.hidden_copy_seconds > 1e-3 * times.wall_seconds)
-    fmt::print(out, "  {} of copies run while kernels run\n", Time(times.hidden_copy_seconds));
+    bar.notes.push_back(
+        fmt::format("{} of copies run while kernels run", Time(times.hidden_copy_seconds)));
+  document.Add(std::move(bar));
 }
 
-void WriteAdvice(const GpuTimeline& timeline, const roofline::PlacedRun& run, std::ostream& out) {
-  const auto advice = AdviceOf(timeline, &run);
-  if (advice.empty()) return;
-  out << "\nwhat would give most\n";
-  for (std::size_t i = 0; i < advice.size(); ++i)
-    fmt::print(out, "  {}. {}\n", i + 1, text::Printable(advice[i].text));
+void AddAdvice(const GpuTimeline& timeline, const roofline::PlacedRun& run, Document& document) {
+  for (const auto& advice : AdviceOf(timeline, &run)) document.Advise(advice.text);
 }
 
 std::string GridText(const gpu_trace::Size3& size) {
@@ -167,31 +150,29 @@ std::string GridText(const gpu_trace::Size3& size) {
   return size[1] > 1 ? fmt::format("{}x{}", size[0], size[1]) : fmt::format("{}", size[0]);
 }
 
-// The short name of each whole name; different ones stay different.
+// Returns the name to show for each kernel: a short one that no other kernel has, or the whole one.
 std::map<std::string, std::string> NamesOf(const GpuTimeline& timeline, bool full_names) {
   std::vector<std::string> whole;
   std::map<std::string, std::string> names;
   for (const auto& use : timeline.kernels)
     if (names.try_emplace(use.name).second) whole.push_back(use.name);
   const auto shortened = full_names ? whole : text::ShortKernelNames(whole);
-  for (std::size_t i = 0; i < whole.size(); ++i) names[whole[i]] = text::Printable(shortened[i]);
+  for (std::size_t i = 0; i < whole.size(); ++i) names[whole[i]] = shortened[i];
   return names;
 }
 
-std::vector<std::string> KernelRow(const GpuKernelUse& use, const std::string& name,
-                                   const std::string& share, const Places& places) {
-  std::vector<std::string> row = {name,
-                                  GridText(use.grid),
-                                  GridText(use.block),
-                                  Time(use.step_wall_seconds),
-                                  share,
-                                  text::ThreeDigits(use.step_launches),
-                                  Time(use.step_seconds / use.step_launches),
-                                  "",
-                                  "",
-                                  "",
-                                  "",
-                                  ""};
+constexpr std::size_t kKernelColumns = 12;
+
+Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std::string& share,
+                     const Places& places) {
+  Table::Row row = {{name, name == use.name ? "" : use.name},
+                    {GridText(use.grid)},
+                    {GridText(use.block)},
+                    {Time(use.step_wall_seconds)},
+                    {share},
+                    {text::ThreeDigits(use.step_launches)},
+                    {Time(use.step_seconds / use.step_launches)}};
+  row.resize(kKernelColumns);
   const auto index = places.Find(use);
   if (!index) return row;
   const auto& record = places.run().file.records[*index];
@@ -199,61 +180,64 @@ std::vector<std::string> KernelRow(const GpuKernelUse& use, const std::string& n
   if (!placed.timing) return row;
   const auto rate =
       roofline::WorkRateOf(record, *placed.timing, placed.placement, places.run().view);
-  if (rate) row[7] = text::WithPrefix(rate->flops_per_second, "FLOP/s");
+  if (rate) row[7].text = text::WithPrefix(rate->flops_per_second, "FLOP/s");
   if (rate && rate->intensity)
-    row[8] = fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),
-                         roofline::LevelName(Key(*rate->level)));
-  row[9] = roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false);
+    row[8].text = fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),
+                              roofline::LevelName(Key(*rate->level)));
+  row[9].text = roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false);
   if (const auto& time = placed.placement.time) {
-    row[10] = roofline::BoundText(*time);
-    row[11] = roofline::SlowdownText(*time);
+    row[10].text = roofline::BoundText(*time);
+    row[11].text = roofline::SlowdownText(*time);
   }
   return row;
 }
 
-void WriteKernelTable(const GpuTimeline& timeline, const Places& places, int width, bool full_names,
-                      std::ostream& out) {
+// Adds a row per kernel of a step: each launch is in one row, and the shares add up to 100.0 %.
+void AddKernels(const GpuTimeline& timeline, const Places& places,
+                const std::map<std::string, std::string>& names, bool all, Document& document) {
   const bool steps = timeline.steps.count > 0;
-  std::vector<std::vector<std::string>> rows = {
-      {steps ? "kernels of a step" : "kernels", "grid", "block", "time", "share", "launches",
-       "per launch", "FLOP/s", "FLOP/byte", "% roof", "bound", "slowdown"}};
-  const auto names = NamesOf(timeline, full_names);
+  Table table{
+      .columns = {steps ? "kernels of a step" : "kernels", "grid", "block", "time", "share",
+                  "launches", "per launch", "FLOP/s", "FLOP/byte", "% roof", "bound", "slowdown"},
+      .first = all ? 0 : kMostKernels};
   std::vector<double> seconds;
   for (const auto& use : timeline.kernels) seconds.push_back(use.step_wall_seconds);
-  const auto tenths = SharesInTenths(seconds);
+  const auto tenths = document::Tenths(seconds);
   double rest_seconds = 0, rest_launches = 0, outside = 0;
   int rest_tenths = 0;
-  std::size_t shown = 0, rest = 0;
   for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
     const auto& use = timeline.kernels[i];
     if (steps) outside += use.step_launches > 0 ? 0 : use.launches;
     if (use.step_launches <= 0) continue;
-    if (full_names || shown < kMostKernels) {
-      rows.push_back(KernelRow(use, names.at(use.name), Tenths(tenths[i]), places));
-      ++shown;
-      continue;
-    }
-    ++rest;
+    table.rows.push_back(
+        KernelRow(use, names.at(use.name), document::TenthsText(tenths[i]), places));
+    if (table.rows.size() <= kMostKernels) continue;
     rest_seconds += use.step_wall_seconds;
     rest_launches += use.step_launches;
     rest_tenths += tenths[i];
   }
-  if (rest > 0)
-    rows.push_back({fmt::format("{} more kernels", rest), "", "", Time(rest_seconds),
-                    Tenths(rest_tenths), text::ThreeDigits(rest_launches), "", "", "", "", "", ""});
-  out << '\n';
-  text::WriteAligned(rows, full_names ? 0 : width, out);
+  if (table.rows.size() > kMostKernels) {
+    table.rest = {{fmt::format("{} more kernels", table.rows.size() - kMostKernels)},
+                  {},
+                  {},
+                  {Time(rest_seconds)},
+                  {document::TenthsText(rest_tenths)},
+                  {text::ThreeDigits(rest_launches)}};
+    table.rest.resize(kKernelColumns);
+  }
   if (outside > 0)
-    fmt::print(out, "  {} of kernels that are in no step\n", Count(outside, "launch"));
+    table.notes.push_back(
+        fmt::format("{} of kernels that are in no step", Count(outside, "launch")));
+  document.Add(std::move(table));
 }
 
-void WriteCounting(const GpuProgram& program, const GpuTimeline& timeline, const Places& places,
-                   std::ostream& out) {
+void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const Places& places,
+                 Document& document) {
   const auto& counting = program.counting;
-  if (counting.reason) fmt::print(out, "not counted: {}\n", text::Printable(counting.reason->text));
+  if (counting.reason) document.Say(fmt::format("not counted: {}", counting.reason->text));
   if (counting.kernels <= 0) return;
-  fmt::print(out, "counted by Nsight Compute, once each: {}, {} of the kernels' time\n",
-             Count(counting.kernels, "kernel"), text::PercentText(counting.share));
+  document.Say(fmt::format("counted by Nsight Compute, once each: {}, {} of the kernels' time",
+                           Count(counting.kernels, "kernel"), text::PercentText(counting.share)));
   double kernels = 0, launches = 0, seconds = 0, all_launches = 0, all_seconds = 0;
   for (const auto& use : timeline.kernels) {
     const auto flops = FlopsOf(use, places);
@@ -266,162 +250,177 @@ void WriteCounting(const GpuProgram& program, const GpuTimeline& timeline, const
     seconds += use.step_wall_seconds;
   }
   if (kernels > 0 && all_seconds > 0)
-    fmt::print(out, "zero-FLOP kernels: {} of {} counted, {} of their launches, {} of their time\n",
-               kernels, counting.kernels, text::PercentText(launches / all_launches),
-               text::PercentText(seconds / all_seconds));
+    document.Say(
+        fmt::format("zero-FLOP kernels: {} of {} counted, {} of their launches, {} of their time",
+                    kernels, counting.kernels, text::PercentText(launches / all_launches),
+                    text::PercentText(seconds / all_seconds)));
 }
 
-void WriteCopies(const GpuTimeline& timeline, int width, std::ostream& out) {
-  if (timeline.copy_kinds.empty()) return;
-  std::vector<std::vector<std::string>> rows = {
-      {"copies", "number", "bytes", "time", "bytes/s", "not pinned"}};
+void AddCopies(const GpuTimeline& timeline, Document& document) {
+  Table table{.columns = {"copies", "number", "bytes", "time", "bytes/s", "not pinned"}};
   for (const auto& copies : timeline.copy_kinds)
-    rows.push_back(
-        {copies.kind, text::ThreeDigits(copies.copies), text::WithPrefix(copies.bytes, "B"),
-         Time(copies.seconds),
-         copies.seconds > 0 ? text::WithPrefix(copies.bytes / copies.seconds, "B/s") : "",
-         copies.bytes > 0 ? text::PercentText(copies.pageable_bytes / copies.bytes) : ""});
-  out << '\n';
-  text::WriteAligned(rows, width, out);
+    table.rows.push_back(
+        {{copies.kind},
+         {text::ThreeDigits(copies.copies)},
+         {text::WithPrefix(copies.bytes, "B")},
+         {Time(copies.seconds)},
+         {copies.seconds > 0 ? text::WithPrefix(copies.bytes / copies.seconds, "B/s") : ""},
+         {copies.bytes > 0 ? text::PercentText(copies.pageable_bytes / copies.bytes) : ""}});
+  document.Add(std::move(table));
 }
 
-void WriteGaps(const GpuTimeline& timeline, const std::map<std::string, std::string>& names,
-               std::ostream& out) {
-  if (timeline.gaps.empty()) return;
-  out << "\nlongest times in which nothing runs\n";
-  const auto name = [&](const std::string& whole) {
+void AddGaps(const GpuTimeline& timeline, const std::map<std::string, std::string>& names,
+             Document& document) {
+  const auto shown = [&](const std::string& whole) -> Cell {
     const auto found = names.find(whole);
-    return found == names.end() ? text::Printable(whole) : found->second;
+    return found == names.end() || found->second == whole ? Cell{whole}
+                                                          : Cell{found->second, whole};
   };
+  Table table{.columns = {"longest times in which nothing runs", "at", "after", "before", "in"}};
   for (std::size_t i = 0; i < std::min(kMostGaps, timeline.gaps.size()); ++i) {
     const auto& gap = timeline.gaps[i];
-    fmt::print(out, "  {} at {}: after {}, before {}{}\n", Time(gap.seconds), Time(gap.at_seconds),
-               name(gap.before), name(gap.after),
-               gap.range.empty() ? "" : fmt::format(", in '{}'", text::Printable(gap.range)));
+    table.rows.push_back({{Time(gap.seconds)},
+                          {Time(gap.at_seconds)},
+                          shown(gap.before),
+                          shown(gap.after),
+                          {gap.range}});
   }
+  document.Add(std::move(table));
 }
 
-void WriteLanes(const GpuTimeline& timeline, int width, std::ostream& out) {
-  if (timeline.lanes.empty()) return;
-  const auto parts = timeline.lanes.front().kernels.size();
-  const std::size_t columns = std::clamp<std::size_t>(
-      width > 0 ? static_cast<std::size_t>(width) - 16 : kStripWidth, 20, kStripWidth);
-  fmt::print(out, "\nstreams of {}, {} (# kernels, + half of the time, c copies, . idle)\n",
-             timeline.steps.count > 0 ? "one step" : "the trace", Time(timeline.lane_seconds));
+// Adds what was busy in each slice of time of a lane as intervals with this share.
+void AddIntervals(const std::vector<double>& shares, PartKind kind, const char* label,
+                  double slice_seconds, document::Strip::Row& row) {
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (shares[i] > 0)
+      row.intervals.push_back({.begin = static_cast<double>(i) * slice_seconds,
+                               .end = static_cast<double>(i + 1) * slice_seconds,
+                               .kind = kind,
+                               .label = label,
+                               .busy = std::min(shares[i], 1.0)});
+}
+
+void AddLanes(const GpuTimeline& timeline, Document& document) {
+  document::Strip strip{
+      .title = fmt::format("streams of {}, {}", timeline.steps.count > 0 ? "one step" : "the trace",
+                           Time(timeline.lane_seconds)),
+      .seconds = timeline.lane_seconds};
   for (const auto& lane : timeline.lanes) {
-    std::string strip;
-    for (std::size_t i = 0; i < columns; ++i) {
-      double kernels = 0, copies = 0;
-      const std::size_t begin = i * parts / columns;
-      const std::size_t end = std::max(begin + 1, (i + 1) * parts / columns);
-      for (std::size_t j = begin; j < std::min(end, parts); ++j) {
-        if (j < lane.kernels.size()) kernels += lane.kernels[j];
-        if (j < lane.copies.size()) copies += lane.copies[j];
-      }
-      const auto number = static_cast<double>(end - begin);
-      strip += kernels >= 0.75 * number                        ? '#'
-               : kernels >= 0.25 * number && kernels >= copies ? '+'
-               : copies >= 0.25 * number                       ? 'c'
-                                                               : '.';
-    }
-    fmt::print(out, "  stream {:<4} {}\n", lane.stream, strip);
+    document::Strip::Row row{.name = fmt::format("stream {}", lane.stream)};
+    if (lane.kernels.empty()) continue;
+    const double slice = timeline.lane_seconds / static_cast<double>(lane.kernels.size());
+    AddIntervals(lane.kernels, PartKind::kRoof, "kernels", slice, row);
+    AddIntervals(lane.copies, PartKind::kZeroFlop, "copies", slice, row);
+    strip.rows.push_back(std::move(row));
   }
+  document.Add(std::move(strip));
 }
 
-void WriteRanges(const GpuTimeline& timeline, std::ostream& out) {
-  if (timeline.ranges.empty()) return;
-  out << "\nNVTX ranges of the host, by time\n";
+void AddRanges(const GpuTimeline& timeline, Document& document) {
+  Table table{.columns = {"NVTX ranges of the host, by time", "times", "time"}};
   for (std::size_t i = 0; i < std::min(kMostRanges, timeline.ranges.size()); ++i) {
     const auto& range = timeline.ranges[i];
-    fmt::print(out, "  {}: {:.0f} times, {}\n", text::Printable(range.name), range.count,
-               Time(range.seconds));
+    table.rows.push_back(
+        {{range.name}, {fmt::format("{:.0f}", range.count)}, {Time(range.seconds)}});
   }
+  document.Add(std::move(table));
 }
 
-void WriteOthers(const GpuProgram& program, std::ostream& out) {
+void AddOthers(const GpuProgram& program, Document& document) {
   for (std::size_t i = 1; i < program.timelines.size(); ++i) {
     const auto& other = program.timelines[i];
     double seconds = 0;
     for (const auto& kernel : other.kernels) seconds += kernel.seconds;
-    fmt::print(out, "also: process {} on GPU {}: {} of {} kernels, {} of device time in {}{}\n",
-               other.pid.value_or(0), other.device, Count(other.launches, "launch"),
-               other.kernels.size(), Time(seconds), Time(other.wall_seconds),
-               other.steps.count > 0 ? fmt::format(", {} of {}", Count(other.steps.count, "step"),
-                                                   Time(other.steps.median_seconds))
-                                     : "");
+    document.Say(fmt::format(
+        "also: process {} on GPU {}: {} of {} kernels, {} of device time in {}{}",
+        other.pid.value_or(0), other.device, Count(other.launches, "launch"), other.kernels.size(),
+        Time(seconds), Time(other.wall_seconds),
+        other.steps.count > 0 ? fmt::format(", {} of {}", Count(other.steps.count, "step"),
+                                            Time(other.steps.median_seconds))
+                              : ""));
   }
 }
 
-void WriteTrace(const GpuProgram& program, std::ostream& out) {
-  double launches = 0, copies = 0, fills = 0, dropped = 0, untimed = 0;
+// Adds what the trace cost; nothing if that is not known.
+void AddCost(const GpuProgram& program, Document& document) {
   double library = 0, cupti = 0, records = 0;
+  for (const auto& process : program.processes) {
+    library += process.library_seconds.value_or(0);
+    cupti += process.cupti_seconds.value_or(0);
+    records += process.records.value_or(0);
+  }
+  if (records <= 0) return;
+  auto cost = fmt::format("cost of the trace: {} a record in dlroof's library, {} in all",
+                          Time(library / records), Time(library));
+  if (program.wall_seconds && *program.wall_seconds > 0)
+    cost += fmt::format(" ({} of the program's time)",
+                        text::PercentText(library / *program.wall_seconds));
+  if (cupti > 0) cost += fmt::format("; CUPTI says that it took {} itself", Time(cupti));
+  document.Say(std::move(cost));
+}
+
+void AddProcess(const GpuProcess& process, Document& document) {
+  const auto pid = process.pid.value_or(0);
+  if (process.full)
+    document.Say(fmt::format("process {}: its trace is full, what followed is lost", pid));
+  if (!process.failure.empty())
+    document.Say(fmt::format("process {}: not traced: {}", pid, process.failure));
+  else if (!process.ended)
+    document.Say(fmt::format(
+        "process {} ended without its exit handlers (killed, or _exit): its last moments, about "
+        "0.2 s, may be missing",
+        pid));
+  for (const auto& remark : process.remarks) document.Say(remark);
+}
+
+void AddTrace(const GpuProgram& program, Document& document) {
+  double launches = 0, copies = 0, fills = 0, dropped = 0, untimed = 0;
   for (const auto& process : program.processes) {
     launches += process.launches;
     copies += process.copies;
     fills += process.fills;
     dropped += process.dropped;
     untimed += process.untimed;
-    library += process.library_seconds.value_or(0);
-    cupti += process.cupti_seconds.value_or(0);
-    records += process.records.value_or(0);
   }
-  fmt::print(out, "\ntrace: {}, {:.0f} copies and {:.0f} fills of {}\n", Count(launches, "launch"),
-             copies, fills,
-             program.processes.size() == 1 ? "1 process"
-                                           : fmt::format("{} processes", program.processes.size()));
-  if (records > 0) {
-    fmt::print(out, "cost of the trace: {} a record in dlroof's library, {} in all",
-               Time(library / records), Time(library));
-    if (program.wall_seconds && *program.wall_seconds > 0)
-      fmt::print(out, " ({} of the program's time)",
-                 text::PercentText(library / *program.wall_seconds));
-    if (cupti > 0) fmt::print(out, "; CUPTI says that it took {} itself", Time(cupti));
-    out << '\n';
-  }
+  document.Say(fmt::format(
+      "trace: {}, {:.0f} copies and {:.0f} fills of {}", Count(launches, "launch"), copies, fills,
+      program.processes.size() == 1 ? "1 process"
+                                    : fmt::format("{} processes", program.processes.size())));
+  AddCost(program, document);
   if (dropped > 0)
-    fmt::print(out, "{:.0f} records were lost: numbers of launches and sums are lower limits\n",
-               dropped);
-  if (untimed > 0) fmt::print(out, "{:.0f} records have no time and are left out\n", untimed);
-  for (const auto& process : program.processes) {
-    const auto pid = process.pid.value_or(0);
-    if (process.full)
-      fmt::print(out, "process {}: its trace is full, what followed is lost\n", pid);
-    if (!process.failure.empty())
-      fmt::print(out, "process {}: not traced: {}\n", pid, text::Printable(process.failure));
-    else if (!process.ended)
-      fmt::print(out,
-                 "process {} ended without its exit handlers (killed, or _exit): its last moments, "
-                 "about 0.2 s, may be missing\n",
-                 pid);
-    for (const auto& remark : process.remarks) fmt::print(out, "{}\n", text::Printable(remark));
-  }
+    document.Say(fmt::format(
+        "{:.0f} records were lost: numbers of launches and sums are lower limits", dropped));
+  if (untimed > 0)
+    document.Say(fmt::format("{:.0f} records have no time and are left out", untimed));
+  for (const auto& process : program.processes) AddProcess(process, document);
 }
 
 }  // namespace
 
-void WriteGpuProgram(const roofline::PlacedRun& run, int width, std::ostream& out,
-                     bool full_names) {
+Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
+  Document document;
   const auto program = GpuProgramOf(run.file.context);
-  if (!program) return;
+  if (!program) return document;
   if (const auto nothing = NothingTraced(*program)) {
-    fmt::print(out, "{}\n", text::Printable(nothing->text));
-    return;
+    document.Say(nothing->text);
+    return document;
   }
   const auto& timeline = program->timelines.front();
   const Places places(run);
-  WriteHead(*program, timeline, out);
-  WriteSteps(timeline.steps, out);
-  WriteBar(PartsOf(timeline, places), out);
-  WriteTimes(timeline, out);
-  WriteAdvice(timeline, run, out);
-  WriteKernelTable(timeline, places, width, full_names, out);
-  WriteCounting(*program, timeline, places, out);
-  WriteCopies(timeline, width, out);
-  WriteGaps(timeline, NamesOf(timeline, full_names), out);
-  WriteLanes(timeline, width, out);
-  WriteRanges(timeline, out);
-  WriteOthers(*program, out);
-  WriteTrace(*program, out);
+  const auto names = NamesOf(timeline, full_names);
+  AddHead(*program, timeline, document);
+  AddAdvice(timeline, run, document);
+  AddSteps(timeline.steps, document);
+  AddBar(timeline, places, document);
+  AddKernels(timeline, places, names, full_names, document);
+  AddCounting(*program, timeline, places, document);
+  AddLanes(timeline, document);
+  AddGaps(timeline, names, document);
+  AddCopies(timeline, document);
+  AddRanges(timeline, document);
+  AddOthers(*program, document);
+  AddTrace(*program, document);
+  return document;
 }
 
 }  // namespace dlroof::programs

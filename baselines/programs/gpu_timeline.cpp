@@ -436,7 +436,7 @@ GpuTimes Scaled(GpuTimes times, double weight) {
   return times;
 }
 
-// The whole trace as one step, if there are no steps.
+// Returns the steps to add up. If none were found, the whole trace is one step.
 std::vector<Step> StepsToSum(const DeviceWork& work, const Steps& found, GpuTimeline& timeline) {
   auto steps = TimedSteps(work, found);
   timeline.steps.from = found.from;

@@ -19,7 +19,7 @@ enum class KernelKind { kProduct, kElementwise, kLayout, kReduction, kCollective
 std::string_view Key(KernelKind kind);
 std::optional<KernelKind> KernelKindFromKey(std::string_view key);
 KernelKind KernelKindOf(std::string_view name);
-// Returns whether the name is that of a product in fp32 without tensor cores.
+// Returns whether the kernel multiplies fp32 matrices without tensor cores ("sgemm", "ffma").
 bool IsFp32Product(std::string_view name);
 
 // Returns a kernel's name as the compiler's source has it, or the text itself.

@@ -4,50 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "baselines/programs/program_summary.h"
 #include "reporters/document/document.h"
 #include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::programs {
 namespace {
-
-bool HasSteps(const ProgramSummary& summary) { return summary.steps.count > 0; }
-
-void AddComponent(ProgramComponentKind kind, std::string label, double seconds,
-                  ProgramBreakdown& breakdown) {
-  if (!(seconds > 0)) return;
-  auto& components = breakdown.components;
-  const auto found = std::ranges::find(components, label, &ProgramComponent::label);
-  if (found != components.end())
-    found->seconds += seconds;
-  else
-    components.push_back({kind, std::move(label), seconds});
-  breakdown.seconds += seconds;
-}
-
-// Adds a time component for each kind of primitive, the longest first.
-void AddByKind(ProgramComponentKind component, std::string_view prefix,
-               const std::map<std::string, double>& by_kind, ProgramBreakdown& breakdown) {
-  std::vector<std::pair<std::string, double>> rows(by_kind.begin(), by_kind.end());
-  std::ranges::stable_sort(rows, std::ranges::greater{}, &std::pair<std::string, double>::second);
-  for (const auto& [kind, seconds] : rows)
-    AddComponent(component, fmt::format("{}{}", prefix, kind), seconds, breakdown);
-}
-
-std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::PlacedRun& run) {
-  std::unordered_map<std::string_view, std::size_t> index;
-  for (std::size_t i = 0; i < run.file.records.size() && i < run.places.size(); ++i)
-    index.try_emplace(run.file.records[i].name, i);
-  return index;
-}
 
 using document::Document;
 using document::PartKind;
@@ -114,15 +81,14 @@ std::string OfRoof(const PrimitiveUse& use) {
   return (use.roof_at_most ? "<= " : "") + text::PercentText(*use.roof_seconds / use.seconds);
 }
 
-Table::Row RowOf(const PrimitiveUse& use, const std::optional<double>& flops,
-                 const std::string& share) {
+Table::Row RowOf(const PrimitiveUse& use, const std::string& share) {
   const auto limit = use.primitive->moves_data ? "" : roofline::AtLeastMark(use.roof_at_most);
   const auto potential =
       use.potential_seconds
           ? fmt::format("{}{}", limit, text::WithPrefix(*use.potential_seconds, "s"))
           : "";
-  const auto rate = flops && *flops > 0 && use.seconds > 0
-                        ? text::WithPrefix(use.calls * *flops / use.seconds, "FLOP/s")
+  const auto rate = use.flops && *use.flops > 0 && use.seconds > 0
+                        ? text::WithPrefix(use.calls * *use.flops / use.seconds, "FLOP/s")
                         : "";
   return {{use.primitive->record},
           {Times(use.calls)},
@@ -146,7 +112,7 @@ Table::Row SumRow(std::string name, double calls, double seconds, int tenths) {
 
 // Adds a row per primitive, the longest first, then the time outside of the primitives: each call
 // is in one row, and the shares add up to 100.0 %.
-void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, const roofline::PlacedRun& run,
+void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
                    const ProgramBreakdown& breakdown, Document& document) {
   auto uses = by_potential;
   std::ranges::stable_sort(uses, std::ranges::greater{}, &PrimitiveUse::seconds);
@@ -160,7 +126,6 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, const roofline
       seconds.push_back(component.seconds);
     }
   const auto tenths = document::Tenths(seconds);
-  const auto index = IndexByName(run);
   Table table{
       .columns = {fmt::format("primitives{}", breakdown.of_step ? " of a step" : ""), "calls",
                   "time", "share", "FLOP/s", "% roof", "bound", "potential", "implementation"},
@@ -168,11 +133,7 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, const roofline
   double rest_calls = 0, rest_seconds = 0;
   int rest_tenths = 0;
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    const auto found = index.find(uses[i].primitive->record);
-    const auto flops = found == index.end()
-                           ? std::nullopt
-                           : roofline::BestKnownFlops(run.file.records[found->second]);
-    table.rows.push_back(RowOf(uses[i], flops, document::TenthsText(tenths[i])));
+    table.rows.push_back(RowOf(uses[i], document::TenthsText(tenths[i])));
     if (i < kShown) continue;
     rest_calls += uses[i].calls;
     rest_seconds += uses[i].seconds;
@@ -183,8 +144,7 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, const roofline
                         rest_calls, rest_seconds, rest_tenths);
   for (std::size_t i = 0; i < others.size(); ++i)
     table.last.push_back(SumRow(others[i]->label, 0, others[i]->seconds, tenths[uses.size() + i]));
-  if (run.file.machines.empty())
-    table.notes.emplace_back("no roofs, so no slowdowns: --machine FILE has the roofs");
+  if (!machine) table.notes.emplace_back("no roofs, so no slowdowns: --machine FILE has the roofs");
   document.Add(std::move(table));
 }
 
@@ -368,166 +328,7 @@ void AddLines(const ProgramSummary& summary, Document& document) {
   AddUnknownWork(summary, document);
 }
 
-constexpr double kAlike = 0.05;  // [1] ratios of times this close to 1 need no explanation
-constexpr double kExplained =
-    0.9;                         // [1] share of the difference above which cold caches explain it
-constexpr double kHardly = 0.2;  // [1] share of the difference below which they do not
-
-bool AreAlike(const StandaloneTime& standalone) {
-  return standalone.ratio >= 1 - kAlike && standalone.ratio <= 1 + kAlike;
-}
-
-bool IncludesOne(const std::optional<std::pair<double, double>>& ci95) {
-  return ci95 && ci95->first <= 1 && ci95->second >= 1;
-}
-
-// Returns the share [1] of the difference between the program's and the standalone time that cold
-// caches explain: (cold - warm) / (program - warm).
-std::optional<double> ShareOfCold(const StandaloneTime& standalone) {
-  if (!standalone.cold_seconds) return std::nullopt;
-  return (*standalone.cold_seconds - standalone.seconds) /
-         (standalone.program_seconds - standalone.seconds);
-}
-
-std::string RatioText(const StandaloneTime& standalone) {
-  auto text = text::ThreeDigits(standalone.ratio) + "x";
-  if (const auto& ci95 = standalone.ratio_ci95)
-    text +=
-        fmt::format(" ({} to {})", text::ThreeDigits(ci95->first), text::ThreeDigits(ci95->second));
-  return text;
-}
-
-std::vector<const ProgramPrimitive*> Replayed(const ProgramSummary& summary) {
-  std::vector<const ProgramPrimitive*> replayed;
-  for (const auto& primitive : summary.primitives)
-    if (primitive.standalone) replayed.push_back(&primitive);
-  std::ranges::stable_sort(replayed, std::ranges::greater{}, [&](const auto* one) {
-    return summary.steps.count > 0 ? one->step_seconds : one->seconds;
-  });
-  return replayed;
-}
-
-struct NotReplayed {
-  std::string reason;
-  int distinct = 0;    // [1]
-  double seconds = 0;  // [s] of a step, or of the log
-};
-
-void AddNotReplayed(const ProgramSummary& summary, Document& document) {
-  std::vector<NotReplayed> rows;
-  for (const auto& primitive : summary.primitives) {
-    if (!primitive.not_replayed) continue;
-    const auto reason = fmt::format("{}: {}", primitive.text.kind, primitive.not_replayed->text);
-    auto row = std::ranges::find(rows, reason, &NotReplayed::reason);
-    if (row == rows.end()) row = rows.insert(rows.end(), {reason, 0, 0});
-    ++row->distinct;
-    row->seconds += summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
-  }
-  std::ranges::stable_sort(rows, std::ranges::greater{}, &NotReplayed::seconds);
-  for (const auto& row : rows)
-    document.Say(fmt::format("  not replayed: {} ({}{}) {}", row.distinct,
-                             text::WithPrefix(row.seconds, "s"),
-                             summary.steps.count > 0 ? " of a step" : "", row.reason));
-}
-
 }  // namespace
-
-std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary) {
-  const auto index = IndexByName(run);
-  std::vector<PrimitiveUse> uses;
-  for (const auto& primitive : summary.primitives) {
-    PrimitiveUse use{&primitive};
-    use.calls = HasSteps(summary) ? primitive.step_calls : primitive.calls;
-    use.seconds = HasSteps(summary) ? primitive.step_seconds : primitive.seconds;
-    if (!(use.calls > 0)) continue;
-    if (const auto found = index.find(primitive.record); found != index.end())
-      use.placed = &run.places[found->second];
-    if (use.placed != nullptr && use.placed->placement.time) {
-      const auto& time = *use.placed->placement.time;
-      if (const auto slowdown = roofline::LeastSlowdown(time); slowdown && *slowdown > 0) {
-        use.roof_seconds = use.calls * time.seconds / *slowdown;
-        use.roof_at_most = !time.slowdown;
-      }
-    }
-    if (primitive.moves_data)
-      use.potential_seconds = use.seconds;
-    else if (use.roof_seconds)
-      use.potential_seconds = std::max(use.seconds - *use.roof_seconds, 0.0);
-    uses.push_back(use);
-  }
-  const bool roofs = std::ranges::any_of(
-      uses, [](const PrimitiveUse& use) { return use.roof_seconds.has_value(); });
-  std::ranges::stable_sort(uses, [roofs](const PrimitiveUse& a, const PrimitiveUse& b) {
-    if (roofs && a.potential_seconds != b.potential_seconds)
-      return a.potential_seconds.value_or(0) > b.potential_seconds.value_or(0);
-    return a.seconds > b.seconds;
-  });
-  return uses;
-}
-
-ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary) {
-  ProgramBreakdown breakdown{.of_step = HasSteps(summary)};
-  double at_roof = 0, without_roof = 0;
-  bool at_most = false;  // part of `at_roof` is an upper limit
-  std::map<std::string, double> slowdowns, moves;
-  for (const auto& use : uses) {
-    const auto& kind = use.primitive->text.kind;
-    if (use.primitive->moves_data) {
-      moves[kind] += use.seconds;
-    } else if (use.roof_seconds) {
-      const double roof = std::min(*use.roof_seconds, use.seconds);
-      at_roof += roof;
-      at_most = at_most || use.roof_at_most;
-      slowdowns[kind] += use.seconds - roof;
-    } else {
-      without_roof += use.seconds;
-    }
-  }
-  AddComponent(
-      ProgramComponentKind::kRoof,
-      at_most ? "needed by the roofs at most (some are not validated)" : "needed by the roofs",
-      at_roof, breakdown);
-  AddByKind(ProgramComponentKind::kSlowdown, "above the roof: ", slowdowns, breakdown);
-  AddByKind(ProgramComponentKind::kMoves, "moves data: ", moves, breakdown);
-  AddComponent(ProgramComponentKind::kNoRoof, "primitives without a roof", without_roof, breakdown);
-  AddComponent(ProgramComponentKind::kCreation, "creation of primitives",
-               breakdown.of_step ? summary.steps.creation_seconds : summary.creation_seconds,
-               breakdown);
-  const auto& wall = breakdown.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
-  if (wall)
-    AddComponent(ProgramComponentKind::kOutside, "outside oneDNN", *wall - breakdown.seconds,
-                 breakdown);
-  return breakdown;
-}
-
-std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses,
-                             const roofline::PlacedRun& run) {
-  const auto index = IndexByName(run);
-  std::vector<KindUse> kinds;
-  for (const auto& use : uses) {
-    const auto& text = use.primitive->text;
-    auto kind = std::ranges::find_if(
-        kinds, [&](const KindUse& one) { return one.kind == text.kind && one.prop == text.prop; });
-    if (kind == kinds.end()) {
-      kinds.push_back({.kind = text.kind, .prop = text.prop, .flops = 0});
-      kind = kinds.end() - 1;
-    }
-    ++kind->distinct;
-    kind->calls += use.calls;
-    kind->seconds += use.seconds;
-    kind->moves_data = kind->moves_data && use.primitive->moves_data;
-    const auto found = index.find(use.primitive->record);
-    const auto flops = found == index.end()
-                           ? std::nullopt
-                           : roofline::BestKnownFlops(run.file.records[found->second]);
-    if (flops && kind->flops)
-      *kind->flops += use.calls * *flops;
-    else
-      kind->flops.reset();
-  }
-  std::ranges::stable_sort(kinds, std::ranges::greater{}, &KindUse::seconds);
-  return kinds;
-}
 
 bool IsProgram(const record::RunFile& file) { return ProgramOf(file.context).has_value(); }
 
@@ -537,12 +338,12 @@ Document ProgramDocument(const roofline::PlacedRun& run) {
   if (!summary) return document;
   const auto uses = UsesOf(run, *summary);
   const auto breakdown = BreakdownOf(uses, *summary);
-  const auto kinds = KindsOf(uses, run);
+  const auto kinds = KindsOf(uses);
   AddHead(*summary, document);
   AddPrimitiveAdvice(uses, document);
   AddReorderAdvice(kinds, breakdown, document);
   AddBreakdown(*summary, breakdown, document);
-  AddPrimitives(uses, run, breakdown, document);
+  AddPrimitives(uses, !run.file.machines.empty(), breakdown, document);
   AddAboveRoof(uses, breakdown, document);
   AddKinds(kinds, breakdown, document);
   AddProgramTime(*summary, document);
@@ -556,58 +357,6 @@ void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out) 
   if (document.blocks.empty()) return;
   document::Write(document, width, out);
   terminal::WriteCaveats(run, out);
-}
-
-std::string StandaloneDiagnosis(const ProgramPrimitive& primitive) {
-  const auto& standalone = *primitive.standalone;
-  if (AreAlike(standalone)) return "as fast as standalone";
-  if (IncludesOne(standalone.ratio_ci95))
-    return "no significant difference: the interval of the ratio includes 1";
-  if (standalone.implementation != primitive.text.implementation)
-    return fmt::format("another implementation: {} in the program, {} standalone",
-                       primitive.text.implementation, standalone.implementation);
-  if (standalone.ratio < 1)
-    return "faster in the program: its oneDNN is another one, or other programs slowed down the "
-           "replay";
-  const auto share = ShareOfCold(standalone);
-  if (share && *share >= kExplained)
-    return "cold caches may explain it: with cold caches it is as slow standalone";
-  if (share && *share >= kHardly)
-    return fmt::format(
-        "cold caches explain at most {:.0f} % of the difference; other threads or programs on its "
-        "CPUs, or a lower clock, the rest",
-        100 * *share);
-  return fmt::format(
-      "{}other threads or programs on its CPUs, a lower clock, or threads that must wake first",
-      share ? "cold caches do not explain it: " : "cold caches, ");
-}
-
-void AddStandalone(const ProgramSummary& summary, Document& document) {
-  Table table{
-      .columns = {fmt::format("one call, standalone by oneDNN {}", summary.standalone_version),
-                  "in the program", "standalone", "ratio", "standalone, cold", "why"}};
-  std::vector<std::string> diagnoses;
-  const auto replayed = Replayed(summary);
-  for (const auto* primitive : replayed) {
-    const auto& standalone = *primitive->standalone;
-    const auto diagnosis = StandaloneDiagnosis(*primitive);
-    auto number = std::ranges::find(diagnoses, diagnosis);
-    if (number == diagnoses.end()) number = diagnoses.insert(diagnoses.end(), diagnosis);
-    table.rows.push_back(
-        {{primitive->record},
-         {text::WithPrefix(standalone.program_seconds, "s")},
-         {fmt::format("{}{}", standalone.noisy ? "~" : "",
-                      text::WithPrefix(standalone.seconds, "s"))},
-         {RatioText(standalone)},
-         {standalone.cold_seconds ? text::WithPrefix(*standalone.cold_seconds, "s") : ""},
-         {std::to_string(number - diagnoses.begin() + 1)}});
-  }
-  for (std::size_t i = 0; i < diagnoses.size(); ++i)
-    table.notes.push_back(fmt::format("{}: {}", i + 1, diagnoses[i]));
-  if (std::ranges::any_of(replayed, [](const auto* one) { return one->standalone->noisy; }))
-    table.notes.emplace_back("~ noisy because of other programs: an estimate");
-  document.Add(std::move(table));
-  AddNotReplayed(summary, document);
 }
 
 }  // namespace dlroof::programs

@@ -19,6 +19,7 @@ struct PrimitiveUse {
   const roofline::Placed* placed = nullptr;  // its record and roof, or null if the file lacks them
   double calls = 0;                          // [1]
   double seconds = 0;                        // [s] of wall time
+  std::optional<double> flops;               // [flop] of one call, if known
   std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
   bool roof_at_most = false;                 // that is an upper limit: the roof is not validated
   // [s] time that could be saved, if known: that above the roof; of zero-FLOP kernels all
@@ -56,7 +57,7 @@ struct KindUse {
 };
 
 // Returns the kinds, the one with the most time first.
-std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const roofline::PlacedRun& run);
+std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses);
 
 // Returns whether the run file is of a program (has context.dlroof.program).
 bool IsProgram(const record::RunFile& file);

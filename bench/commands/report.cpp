@@ -64,8 +64,9 @@ figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::Placed
 void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                const std::string& path) {
   auto content = page::PageContent(run, options.before);
-  if (programs::IsProgram(run.file))
-    content["program"] = document::ToJson(programs::ProgramDocument(run));
+  auto program = programs::ProgramDocument(run);
+  for (auto& block : programs::GpuProgramDocument(run).blocks) program.Add(std::move(block));
+  if (!program.blocks.empty()) content["program"] = document::ToJson(program);
   std::ostringstream page;
   page::WritePage(content, page);
   WriteFile(path, page.str());
@@ -118,10 +119,11 @@ std::string SweepNames() {
 void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flags) {
   const int columns = text::TerminalColumns();
   const bool program = programs::IsProgram(run.file);
-  const bool gpu_program = programs::GpuProgramOf(run.file.context).has_value();
+  const bool full_names = flags.tables.full_names;
+  const auto gpu_program = programs::GpuProgramDocument(run, full_names);
   if (program) programs::WriteProgram(run, columns, std::cout);
-  if (gpu_program) programs::WriteGpuProgram(run, columns, std::cout, flags.tables.full_names);
-  if ((!program && !gpu_program) || flags.tables.verbose)
+  document::Write(gpu_program, full_names ? 0 : columns, std::cout);
+  if ((!program && gpu_program.blocks.empty()) || flags.tables.verbose)
     terminal::WriteTables(run, columns, std::cout, flags.tables);
 }
 

@@ -194,7 +194,9 @@ void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace:
   Count(request, traces, program, counted, out);
   auto run = RunFileOf(request, program, counted, machine, out);
   WriteFile(request.output, JsonText(roofline::ToJson(run)) + '\n');
-  programs::WriteGpuProgram(roofline::PlaceRun(std::move(run)), Columns(), out, request.full_names);
+  const auto placed = roofline::PlaceRun(std::move(run));
+  document::Write(programs::GpuProgramDocument(placed, request.full_names),
+                  request.full_names ? 0 : Columns(), out);
   Say(out, "wrote {}", request.output);
   if (request.chrome) Say(out, "wrote {}: open it in https://ui.perfetto.dev", *request.chrome);
 }

@@ -25,8 +25,9 @@ bool IsEmpty(const Sentences& block) { return block.texts.empty(); }
 bool IsEmpty(const Table& block) {
   return block.rows.empty() && block.last.empty() && block.notes.empty();
 }
-bool IsEmpty(const Bar& block) { return !(block.Seconds() > 0); }
-bool IsEmpty(const Strip& block) { return block.rows.empty() || !(block.seconds > 0); }
+bool IsTime(double seconds) { return seconds > 0 && std::isfinite(seconds); }
+bool IsEmpty(const Bar& block) { return !IsTime(block.Seconds()); }
+bool IsEmpty(const Strip& block) { return block.rows.empty() || !IsTime(block.seconds); }
 
 std::vector<std::string> SharesOfParts(const Bar& bar) {
   std::vector<double> seconds;
@@ -77,23 +78,38 @@ void WriteBlock(const Bar& block, int, std::ostream& out) {
   WriteNotes(block.notes, out);
 }
 
-// Returns one character per column: '#' busy, '.' partly busy, ' ' idle.
-std::string StripText(const Strip::Row& row, double seconds) {
+// [s] in which each column of a strip is busy with intervals for which `counts` is true.
+template <class Counts>
+std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Counts& counts) {
   std::vector<double> busy(kStripColumns, 0);
   const double column = seconds / kStripColumns;
   for (const auto& interval : row.intervals) {
+    if (!counts(interval)) continue;
     const double begin = std::clamp(interval.begin, 0.0, seconds);
     const double end = std::clamp(interval.end, begin, seconds);
-    const auto last =
-        std::min<std::size_t>(kStripColumns - 1, static_cast<std::size_t>(end / column));
-    for (auto i = std::min<std::size_t>(last, static_cast<std::size_t>(begin / column)); i <= last;
-         ++i) {
+    const auto first = static_cast<std::size_t>(begin / column);
+    for (std::size_t i = first; i < busy.size() && static_cast<double>(i) * column < end; ++i) {
       const double from = static_cast<double>(i) * column;
-      busy[i] += std::max(0.0, std::min(end, from + column) - std::max(begin, from));
+      busy[i] +=
+          interval.busy * std::max(0.0, std::min(end, from + column) - std::max(begin, from));
     }
   }
+  return busy;
+}
+
+// Returns one character per column: what is busy for at least a quarter of its time.
+std::string StripText(const Strip::Row& row, double seconds) {
+  const auto zero_flop =
+      BusyColumns(row, seconds, [](const auto& one) { return one.kind == PartKind::kZeroFlop; });
+  const auto others =
+      BusyColumns(row, seconds, [](const auto& one) { return one.kind != PartKind::kZeroFlop; });
+  const double column = seconds / kStripColumns;
   std::string text;
-  for (const double part : busy) text += part > column / 2 ? '#' : part > 0 ? '.' : ' ';
+  for (std::size_t i = 0; i < others.size(); ++i)
+    text += others[i] >= 0.75 * column                                ? '#'
+            : others[i] >= 0.25 * column && others[i] >= zero_flop[i] ? '+'
+            : zero_flop[i] >= 0.25 * column                           ? 'c'
+                                                                      : '.';
   return text;
 }
 
@@ -101,7 +117,8 @@ void WriteBlock(const Strip& block, int, std::ostream& out) {
   int width = 0;
   for (const auto& row : block.rows)
     width = std::max(width, text::TextWidth(text::Printable(row.name)));
-  fmt::print(out, "\n{}\n", text::Printable(block.title));
+  fmt::print(out, "\n{} (# busy, + a quarter of the time or more, c copies, . idle)\n",
+             text::Printable(block.title));
   for (const auto& row : block.rows) {
     const auto name = text::Printable(row.name);
     fmt::print(out, "  {}{} |{}|\n", name,
@@ -157,7 +174,7 @@ json BlockJson(const Strip& block) {
     json intervals = json::array();
     for (const auto& interval : row.intervals)
       intervals.push_back({text::Rounded(interval.begin), text::Rounded(interval.end),
-                           Key(interval.kind), interval.label});
+                           Key(interval.kind), interval.label, text::Rounded(interval.busy)});
     rows.push_back({{"name", row.name}, {"intervals", std::move(intervals)}});
   }
   return {{"strip",

@@ -60,10 +60,11 @@ struct Strip {
     double begin = 0, end = 0;  // [s] from the start of the strip
     PartKind kind = PartKind::kOther;
     std::string label = {};
+    double busy = 1;  // [1] share of the interval
   };
   struct Row {
     std::string name;
-    std::vector<Interval> intervals;  // disjoint, in order of time
+    std::vector<Interval> intervals;  // those of one kind are disjoint
   };
   std::string title;
   double seconds = 0;  // [s] length of the strip, > 0
@@ -74,7 +75,7 @@ using Block = std::variant<Sentences, Table, Bar, Strip>;
 
 struct Document {
   std::vector<Block> blocks;
-  // Adds a block; one without content is left out.
+  // Adds a block. Leaves out one without content or with a time that is not positive and finite.
   void Add(Block block);
   void Say(std::string fact) { Add(Sentences{.texts = {std::move(fact)}}); }
   void Advise(std::string advice) { Add(Sentences{Sentences::Kind::kAdvice, {std::move(advice)}}); }

@@ -85,12 +85,14 @@ dlroof.addDocumentStrip = (parent, strip) => {
   for (const one of dlroof.list(strip.rows).map(dlroof.map)) {
     dlroof.add(box, 'span', 'mono', dlroof.text(one.name));
     const line = dlroof.add(box, 'div', 'lane');
-    for (const [begin, end, kind, label] of dlroof.list(one.intervals)) {
+    for (const [begin, end, kind, label, busy] of dlroof.list(one.intervals)) {
       const piece = dlroof.add(line, 'span');
       piece.style.left = `${100 * begin / strip.seconds}%`;
       piece.style.width = `${100 * (end - begin) / strip.seconds}%`;
       piece.style.background = dlroof.partColor(kind);
-      piece.title = `${dlroof.text(label)}: ${dlroof.scaled(end - begin, 's')} from ${dlroof.scaled(begin, 's')}`;
+      piece.style.opacity = String(busy);
+      piece.title = `${busy < 1 ? `${dlroof.percent(busy)} ` : ''}${dlroof.text(label)}: ${dlroof.scaled(end - begin, 's')} from ${
+          dlroof.scaled(begin, 's')}`;
     }
   }
   dlroof.add(box, 'span');

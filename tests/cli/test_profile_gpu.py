@@ -187,7 +187,7 @@ def test_forked_processes_have_timelines_of_their_own():
 
 def test_a_kept_trace_is_reported_again():
     first = profile("--budget 0 --trace kept -o first.json", "cupti cuda push load pop steps 20")
-    verify(first, [exits(0), says("load: 1 times")])
+    verify(first, [exits(0), says("^load +1 ")])
     verify(run("dlroof profile --gpu --from-trace kept -o again.json"), [exits(0), says("19 steps of 5 launches"), says("wrote again.json")])
     verify(profile("--trace kept -o x.json", "print x"), [bad_input, says("new or empty")])
     verify(run("dlroof profile --gpu --from-trace bin"), [bad_input, says("no trace")])
@@ -222,5 +222,5 @@ def test_steps_of_a_made_trace_and_its_ranges():
             writer.launch(f"layer_gemm_{i}", 8 << i, 128, 7, at + 100_000 * i, 80_000)
     writer.save("made/1.gputrace", ended=False)
     ran = run("dlroof profile --gpu --from-trace made -o made.json")
-    verify(ran, [exits(0), says("^29 steps of 7 launches"), says("a step: 1.00 ms"), says("train_step: 30 times"), says("may be missing")])
+    verify(ran, [exits(0), says("^29 steps of 7 launches"), says("a step: 1.00 ms"), says("^train_step +30 "), says("may be missing")])
     assert "doubtful" not in ran.err

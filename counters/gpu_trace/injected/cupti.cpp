@@ -103,6 +103,18 @@ std::uint64_t DurationOf(std::uint64_t begin, std::uint64_t end) {
   return end > begin ? end - begin : 0;
 }
 
+// Sets what every record of GPU work has.
+template <class Activity, class Record>
+void SetTimeAndPlace(const Activity& from, Record& record) {
+  record.begin_ns = from.start;
+  record.duration_ns = DurationOf(from.start, from.end);
+  record.device = from.deviceId;
+  record.context = from.contextId;
+  record.stream = from.streamId;
+  record.correlation = from.correlationId;
+  record.graph_node = from.graphNodeId;
+}
+
 // The records of CUPTI's versions since CUDA 11.0 begin in the same way, so that those of the
 // version at compile time are read from each of them.
 bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
@@ -125,63 +137,38 @@ bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   LaunchRecord launch{};
   launch.header.kind = Kind::kLaunch;
   launch.kernel = file.KernelNumber(kernel);
-  launch.begin_ns = from.start;
-  launch.duration_ns = DurationOf(from.start, from.end);
-  launch.device = from.deviceId;
-  launch.context = from.contextId;
-  launch.stream = from.streamId;
-  launch.correlation = from.correlationId;
-  launch.graph_node = from.graphNodeId;
+  SetTimeAndPlace(from, launch);
   launch.graph = from.graphId;
   return file.AddWork(launch);
 }
 
-bool AddCopy(const CUpti_ActivityMemcpy6& from, TraceFile& file) {
+template <class Activity>
+CopyRecord CopyOf(const Activity& from) {
   CopyRecord copy{};
   copy.header.kind = Kind::kCopy;
   copy.kind = from.copyKind;
   copy.source = from.srcKind;
   copy.destination = from.dstKind;
-  copy.begin_ns = from.start;
-  copy.duration_ns = DurationOf(from.start, from.end);
   copy.bytes = from.bytes;
-  copy.device = from.deviceId;
-  copy.context = from.contextId;
-  copy.stream = from.streamId;
-  copy.correlation = from.correlationId;
-  copy.graph_node = from.graphNodeId;
-  return file.AddWork(copy);
+  SetTimeAndPlace(from, copy);
+  return copy;
+}
+
+bool AddCopy(const CUpti_ActivityMemcpy6& from, TraceFile& file) {
+  return file.AddWork(CopyOf(from));
 }
 
 bool AddPeerCopy(const CUpti_ActivityMemcpyPtoP4& from, TraceFile& file) {
-  CopyRecord copy{};
-  copy.header.kind = Kind::kCopy;
-  copy.kind = from.copyKind;
-  copy.source = from.srcKind;
-  copy.destination = from.dstKind;
+  auto copy = CopyOf(from);
   copy.peer = 1;
-  copy.begin_ns = from.start;
-  copy.duration_ns = DurationOf(from.start, from.end);
-  copy.bytes = from.bytes;
-  copy.device = from.deviceId;
-  copy.context = from.contextId;
-  copy.stream = from.streamId;
-  copy.correlation = from.correlationId;
-  copy.graph_node = from.graphNodeId;
   return file.AddWork(copy);
 }
 
 bool AddFill(const CUpti_ActivityMemset4& from, TraceFile& file) {
   FillRecord fill{};
   fill.header.kind = Kind::kFill;
-  fill.correlation = from.correlationId;
-  fill.begin_ns = from.start;
-  fill.duration_ns = DurationOf(from.start, from.end);
   fill.bytes = from.bytes;
-  fill.device = from.deviceId;
-  fill.context = from.contextId;
-  fill.stream = from.streamId;
-  fill.graph_node = from.graphNodeId;
+  SetTimeAndPlace(from, fill);
   return file.AddWork(fill);
 }
 

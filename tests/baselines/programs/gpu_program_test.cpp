@@ -97,7 +97,7 @@ TEST(GpuTimeline, EachLaunchIsInOneRowAndTheRowsAddUpToTheKernelsTime) {
   }
   EXPECT_EQ(launches, timeline.launches);
   EXPECT_NEAR(wall, timeline.times.kernel_seconds, 1e-12);
-  const auto tenths = SharesInTenths(seconds);
+  const auto tenths = document::Tenths(seconds);
   EXPECT_EQ(std::accumulate(tenths.begin(), tenths.end(), 0), 1000);
   EXPECT_EQ(timeline.kernels[0].name, "gemm()");
   EXPECT_EQ(timeline.kernels[0].kind, KernelKind::kProduct);
@@ -335,7 +335,7 @@ TEST(GpuProgramJson, IgnoresMembersOfAnotherType) {
     std::ostringstream out;
     roofline::PlacedRun run;
     run.file.context = context;
-    WriteGpuProgram(run, 100, out);
+    document::Write(GpuProgramDocument(run), 100, out);
   }
   EXPECT_GT(read, 100);
 }
@@ -360,12 +360,6 @@ TEST(ChromeTrace, HasAnEventOfEachLaunchCopyAndRange) {
   EXPECT_EQ(gemm.at("ts"), 2000);
   EXPECT_EQ(gemm.at("dur"), 400);
   EXPECT_EQ(gemm.at("args").at("grid").dump(), "[64,1,1]");
-}
-
-TEST(SharesInTenths, AddUpToAThousand) {
-  EXPECT_EQ(SharesInTenths({1, 1, 1}), (std::vector<int>{334, 333, 333}));
-  EXPECT_EQ(SharesInTenths({0, 0}), (std::vector<int>{0, 0}));
-  EXPECT_EQ(SharesInTenths({1e-12, 1}), (std::vector<int>{0, 1000}));
 }
 
 }  // namespace

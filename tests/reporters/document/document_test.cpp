@@ -73,11 +73,17 @@ TEST(Write, ABarsPartsFollowEachOtherAndItsSharesAddUp) {
             "\nend\n");
 }
 
-TEST(Write, AStripShowsBusyAndPartlyBusyColumns) {
+TEST(Write, AStripShowsWhatEachColumnIsBusyWith) {
   Document document;
-  document.Add(Strip{"streams", 60, {{"7", {{0, 2}, {3.9, 4}}}, {"long", {{59, 60}}}}});
-  EXPECT_EQ(Written(document), "\nstreams\n  7    |## ." + std::string(56, ' ') + "|\n  long |" +
-                                   std::string(59, ' ') + "#|\n");
+  const auto copies = PartKind::kZeroFlop;
+  document.Add(Strip{"streams",
+                     60,
+                     {{"7", {{0, 2}, {3.5, 4}, {4, 6, copies}, {6, 8, PartKind::kRoof, "k", 0.2}}},
+                      {"long", {{59, 60}}}}});
+  EXPECT_EQ(Written(document),
+            "\nstreams (# busy, + a quarter of the time or more, c copies, . idle)\n"
+            "  7    |##.+cc" +
+                std::string(54, '.') + "|\n  long |" + std::string(59, '.') + "#|\n");
 }
 
 TEST(ToJson, HasTheTextsThatTheTerminalWrites) {
@@ -98,7 +104,7 @@ TEST(ToJson, HasTheTextsThatTheTerminalWrites) {
       {"kind": "zero_flop", "label": "copies", "seconds": 1.0, "time": "1.00 s", "share": "33.3 %"},
       {"kind": "other", "label": "x", "seconds": 2.0, "time": "2.00 s", "share": "66.7 %"}]}},
     {"strip": {"title": "s", "seconds": 2.0, "rows": [
-      {"name": "7", "intervals": [[0.5, 1.0, "roof", "k"]]}]}}])"));
+      {"name": "7", "intervals": [[0.5, 1.0, "roof", "k", 1.0]]}]}}])"));
 }
 
 }  // namespace
