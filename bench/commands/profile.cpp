@@ -142,6 +142,7 @@ int ProfileGpu(const ProfileFlags& flags) {
     return 0;
   }
   if (!flags.stored_trace && !profile::CanTraceGpuPrograms()) {
+    ChipOf(flags.chip);  // refuses an unknown one before anything else is said
     std::cerr << "dlroof: this build has no library that traces programs "
                  "(libdlroof_gpu_trace.so: build it where a CUDA toolkit is): counting every "
                  "launch by Nsight Compute\n";

@@ -8,3 +8,5 @@ add_custom_target(dlroof_version BYPRODUCTS ${dlroof_version_cpp}
           "-DCOMPILE_OPTIONS=${CMAKE_CXX_FLAGS} ${DLROOF_SANITIZE}" -P ${dlroof_SOURCE_DIR}/counters/base/version.cmake)
 target_sources(${target} PRIVATE ${dlroof_version_cpp})
 add_dependencies(${target} dlroof_version)
+# A header of this name was generated here before: objects of an older build folder that used it are compiled again without it.
+file(REMOVE "${dlroof_BINARY_DIR}/generated/counters/base/version.h")
