@@ -12,6 +12,7 @@
 #include "baselines/compare/compare_stored.h"
 #include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
+#include "baselines/history/earlier_runs.h"
 #include "baselines/programs/program_pair.h"
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
@@ -29,6 +30,7 @@ struct CompareFlags {
   std::vector<std::string> files;
   std::optional<std::string> baseline;               // "auto" or a file
   std::optional<std::string> folder;                 // where `auto` searches
+  std::optional<std::string> database;               // history with earlier runs
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> on = {"time"};
   std::optional<std::string> map, rerun, badge;
@@ -53,6 +55,7 @@ struct Inputs {
   compare::NamedRun base, contender;
   std::optional<compare::NamedRun> rerun;  // a second measurement of NEW's benchmarks
   std::vector<compare::NamedRun> stored;   // stored runs that replace `base`, oldest first
+  std::vector<compare::NamedRun> earlier;  // runs of the history before `base`, oldest first
 };
 
 compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
@@ -125,8 +128,8 @@ programs::ComparedProgram ReadProgram(const std::string& path) {
 int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
     throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
-  if (flags.baseline || flags.rerun || flags.map || flags.min_effect || flags.run_noise ||
-      flags.badge || flags.on != CompareFlags().on || flags.across_machines)
+  if (flags.baseline || flags.database || flags.rerun || flags.map || flags.min_effect ||
+      flags.run_noise || flags.badge || flags.on != CompareFlags().on || flags.across_machines)
     throw BadInput(
         "--across-programs: expected only A, B and --format; the other options apply to verdicts "
         "on benchmarks");
@@ -153,6 +156,10 @@ int RunCompare(const CompareFlags& flags) {
     throw BadInput(flags.baseline
                        ? "compare: expected one run file, NEW, with --baseline"
                        : "compare: expected two run files, BASE and NEW (or --baseline auto NEW)");
+  if (flags.database && (flags.baseline == "auto" || flags.across_machines))
+    throw BadInput(
+        "--db: expected BASE as a file, of the machine of NEW, not --baseline auto or "
+        "--across-machines");
   if (flags.rerun && flags.across_machines)
     throw BadInput("--again: expected runs of one machine, not --across-machines");
   auto options = OptionsFrom(flags);
@@ -160,6 +167,11 @@ int RunCompare(const CompareFlags& flags) {
   if (flags.rerun) {
     inputs.rerun = ReadNamed(*flags.rerun, std::cerr);
     options.rerun = &*inputs.rerun;
+  }
+  if (flags.database) {
+    const history::History history(*flags.database, history::Access::kRead);
+    inputs.earlier = history::EarlierRuns(history, inputs.base);
+    for (const auto& run : inputs.earlier) options.earlier.push_back(&run);
   }
   const auto result = inputs.stored.empty()
                           ? compare::Compare(inputs.base, inputs.contender, options)
@@ -192,6 +204,11 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                    "folder that --baseline auto searches (default: baselines/stored if it exists, "
                    "otherwise the stored runs that are installed with dlroof)")
       ->type_name(command_line::kFolder);
+  command
+      ->add_option("--db", flags->database,
+                   "history with earlier runs of BASE's machine: they tell the noise between runs "
+                   "and BASE's level (dlroof history add)")
+      ->type_name(command_line::kFile);
   command
       ->add_option("--again", flags->rerun,
                    "run file of a second process with NEW's benchmarks, or some of them: a "
