@@ -30,6 +30,7 @@ PLANTED = [
     (43, 0.90, lambda op, type_, size: op == "sort"),
 ]
 
+
 def commit(run):
     return hashlib.sha1(f"commit {run}".encode()).hexdigest()
 
@@ -52,13 +53,34 @@ def main(folder):
             text = "/".join(map(str, name))
             for repetition in range(REPETITIONS):
                 time = seconds * rng.lognormvariate(0, 0.01) * 1e9
-                entries.append({"name": text, "run_name": text, "run_type": "iteration", "family_index": index, "repetitions": REPETITIONS,
-                                "repetition_index": repetition, "iterations": 100, "real_time": time, "cpu_time": time, "time_unit": "ns"})
+                entries.append(
+                    {
+                        "name": text,
+                        "run_name": text,
+                        "run_type": "iteration",
+                        "family_index": index,
+                        "repetitions": REPETITIONS,
+                        "repetition_index": repetition,
+                        "iterations": 100,
+                        "real_time": time,
+                        "cpu_time": time,
+                        "time_unit": "ns",
+                    }
+                )
         day = 1 + run % 28
-        context = {"date": f"2026-{5 + run // 28:02}-{day:02}T03:00:00+00:00", "host_name": "perf-1", "num_cpus": 16, "caches": [],
-                   "commit": commit(run), "branch": "main"}
+        context = {
+            "date": f"2026-{5 + run // 28:02}-{day:02}T03:00:00+00:00",
+            "host_name": "perf-1",
+            "num_cpus": 16,
+            "caches": [],
+            "commit": commit(run),
+            "branch": "main",
+        }
         (runs / f"{run:02}.json").write_text(json.dumps({"context": context, "benchmarks": entries}))
-    planted = [{"run": since, "ratio": change, "commit": commit(since), "benchmarks": ["/".join(map(str, n)) for n in names if chosen(*n)]} for since, change, chosen in PLANTED]
+    planted = [
+        {"run": since, "ratio": change, "commit": commit(since), "benchmarks": ["/".join(map(str, n)) for n in names if chosen(*n)]}
+        for since, change, chosen in PLANTED
+    ]
     (Path(folder) / "planted.json").write_text(json.dumps(planted, indent=1))
 
 

@@ -73,10 +73,28 @@ def main():
     found = ran.stdout.splitlines()
     print(ran.stderr, *found, sep="\n", flush=True)
     accused = [row["commit"] for row in rows if row["exit_code"] == 1]
-    result = {"command": " ".join(["gate_study.py", f"--percent={args.percent}", f"--slow={args.slow}", f"--commits={args.commits}", f"--budget={args.budget}",
-                                   f"--min-effect={args.min_effect}"]),
-              "percent": args.percent, "slow": args.slow, "accused": accused, "gates": rows,
-              "bisect": {"exit_code": ran.returncode, "seconds": round(time.time() - begin, 1), "found": found, "right": bool(found) and commits[args.slow - 1].startswith(found[0].split()[0])}}
+    result = {
+        "command": " ".join(
+            [
+                "gate_study.py",
+                f"--percent={args.percent}",
+                f"--slow={args.slow}",
+                f"--commits={args.commits}",
+                f"--budget={args.budget}",
+                f"--min-effect={args.min_effect}",
+            ]
+        ),
+        "percent": args.percent,
+        "slow": args.slow,
+        "accused": accused,
+        "gates": rows,
+        "bisect": {
+            "exit_code": ran.returncode,
+            "seconds": round(time.time() - begin, 1),
+            "found": found,
+            "right": bool(found) and commits[args.slow - 1].startswith(found[0].split()[0]),
+        },
+    }
     if args.output:
         Path(args.output).write_text(json.dumps(result, indent=1) + "\n")
     print("accused:", accused, "planted:", args.slow, "bisect is right:", result["bisect"]["right"])
