@@ -41,6 +41,7 @@ struct CompareFlags {
   std::vector<std::string> on = {"time"};
   std::optional<std::string> map, rerun, badge;
   std::optional<std::string> program, builds;  // with --again now
+  std::vector<std::string> arguments;          // of the program, after --
   double budget_seconds = 600;                 // with --again now
   std::string format = "table";
   bool across_machines = false;
@@ -187,7 +188,9 @@ int RunComparePrograms(const CompareFlags& flags) {
 }
 
 int RunCompare(const CompareFlags& given) {
-  CompareFlags flags = given;  // CLI11 adds the words after -- to the files
+  CompareFlags flags = given;
+  // CLI11 adds the words after -- to the files or to the arguments.
+  flags.files.insert(flags.files.end(), flags.arguments.begin(), flags.arguments.end());
   const auto after = std::min(WordsAfterDashes().size(), flags.files.size());
   const bool now = flags.rerun == kNow;
   if (now) flags.files.resize(flags.files.size() - after);
@@ -235,6 +238,10 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
   command->add_option("FILES", flags->files, "BASE and NEW: run files, or Google Benchmark JSON")
       ->type_name(command_line::kFile)
       ->required();
+  command
+      ->add_option("ARGUMENTS", flags->arguments,
+                   "after --, with --again now: arguments for NEW's program")
+      ->type_name(command_line::kFlag);
   command
       ->add_option(
           "--baseline", flags->baseline,
