@@ -92,7 +92,7 @@ std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
 
 // Returns the command of a node where the scheduler starts it on each.
 std::vector<std::string> NodeCommand(const LaunchRequest& request) {
-  std::vector<std::string> command = {request.dlroof, "cluster", "node",       "--out",
+  std::vector<std::string> command = {request.dlroof, "cluster", "node",    "--out",
                                       request.out,    "--order", "at-once", "--"};
   const auto arguments = ArgumentsOf(request);
   command.insert(command.end(), arguments.begin(), arguments.end());

@@ -82,4 +82,7 @@ def test_an_indexed_job_of_kubernetes_runs_a_node_in_each_pod(tmp_path, monkeypa
         pod = {**os.environ, "JOB_COMPLETION_INDEX": str(i - 1), "DLROOF_NODE": f"k{i}", "FAKE_DEVICE": "none"}
         assert subprocess.run(command, env=pod, capture_output=True).returncode == 0
     verify(run("dlroof cluster gather out"), [says("2 of 2 nodes are whole")])
-    verify(run("dlroof cluster script --engine=pbs -N 2 --per-gpu 2 --out out"), [bad_input, says("--per-gpu: expected --engine=slurm, mpirun or reframe, not pbs")])
+    verify(
+        run("dlroof cluster script --engine=pbs -N 2 --per-gpu 2 --out out"),
+        [bad_input, says("--per-gpu: expected --engine=slurm, mpirun or reframe, not pbs")],
+    )

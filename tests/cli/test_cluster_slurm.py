@@ -194,7 +194,21 @@ done
 def test_the_script_is_clean():
     for engine, more in (("slurm", []), ("mpirun", []), ("slurm", ["--per-gpu", "4"]), ("mpirun", ["--per-gpu", "4"])):
         script = subprocess.run(
-            [DLROOF, "cluster", "script", f"--engine={engine}", *more, "--net", "-N", "3", "--out", "it's here", *(["--time=1:00:00"] if engine == "slurm" else []), "--", "--dlroof_suite=$(touch owned)"],
+            [
+                DLROOF,
+                "cluster",
+                "script",
+                f"--engine={engine}",
+                *more,
+                "--net",
+                "-N",
+                "3",
+                "--out",
+                "it's here",
+                *(["--time=1:00:00"] if engine == "slurm" else []),
+                "--",
+                "--dlroof_suite=$(touch owned)",
+            ],
             capture_output=True,
             text=True,
         )

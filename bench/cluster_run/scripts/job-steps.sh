@@ -142,7 +142,7 @@ if [ "${#nodes[@]}" -gt 1 ]; then
       "$dlroof" cluster gather "$out" -o "$out/cluster.json" >> "$out/gathered.$job" 2>&1
       "$@"
       exit
-    done' watch "$out" "$job" "$lost_seconds" "$dlroof" "${end_job[@]}" &
+    done' watch "$out" "$job" "$lost_seconds" "$dlroof" "${end_job[@]}" > /dev/null 2>&1 &
   background+=("$!")
 fi
 "$dlroof" cluster report "$out" --follow --every 60 &
