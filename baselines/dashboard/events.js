@@ -80,7 +80,8 @@ dlroof.drawEvents = (id, slower) => {
   const count = all.reduce((sum, event) => sum + event.series.length, 0);
   dlroof.byId(`${id}-title`).textContent = all.length === 0 ?
       `Nothing got ${slower ? 'slower' : 'faster'}` :
-      `${count} benchmark${count === 1 ? '' : 's'} ${slower ? 'slower' : 'faster'} than before, by ${all.length} change${all.length === 1 ? '' : 's'}`;
+      `${count} benchmark${count === 1 ? '' : 's'} ${slower ? 'slower' : 'faster'} than before, by ${all.length} change${
+          all.length === 1 ? '' : 's'}`;
   dlroof.byId(`${id}-table`).hidden = all.length === 0;
   section.classList.toggle('bad-news', slower && all.length > 0);
   dlroof.drawRows(dlroof.byId(id), dlroof.byId(`${id}-more`), all, dlroof.eventRow);

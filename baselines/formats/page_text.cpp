@@ -20,9 +20,12 @@ constexpr const char* kStyle =
     "margin-top:12px;overflow-x:auto}"
     "table{border-collapse:collapse;font-size:13px}th,td{padding:3px 7px;text-align:right;"
     "border-bottom:1px solid #dde2e9;white-space:nowrap}"
-    "th{color:#5b6675}td:first-child,th:first-child{text-align:left;font-family:monospace}"
+    "th{color:#5b6675;white-space:normal;vertical-align:bottom}"
+    "td.long{white-space:normal;overflow-wrap:anywhere;min-width:11em}td:first-child,th:first-"
+    "child{text-align:left;font-family:monospace}"
     "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
 constexpr std::size_t kItemColumns = 120;  // [bytes] longest line of an item of a list
+constexpr int kLongCell = 24;              // [columns] longer cells of a page's table are wrapped
 
 // Returns the text's width [px] in an 11 px sans-serif font; textLength scales other fonts to it.
 double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
@@ -99,7 +102,9 @@ void WritePageTable(const std::string& title, const Cells& cells, std::ostream& 
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const char* tag = i == 0 ? "th" : "td";
     out << "<tr>";
-    for (const auto& cell : cells[i]) out << fmt::format("<{0}>{1}</{0}>", tag, XmlText(cell));
+    for (const auto& cell : cells[i])
+      out << fmt::format("<{0}{2}>{1}</{0}>", tag, XmlText(cell),
+                         i > 0 && text::TextWidth(cell) > kLongCell ? " class=\"long\"" : "");
     out << "</tr>\n";
   }
   out << "</table>\n</section>\n";

@@ -170,8 +170,8 @@ class Bisection {
     const auto suspects = search.Suspects();
     const auto what = fmt::format("{} {}", text::Printable(request_.name), whole.Text());
     if (suspects.size() == 1) {
-      out_ << fmt::format("{}\n{}: this commit\n",
-                          text::Printable(git_.Title(suspects.front())), what);
+      out_ << fmt::format("{}\n{}: this commit\n", text::Printable(git_.Title(suspects.front())),
+                          what);
       return kFound;
     }
     out_ << fmt::format("{}: one of {} commits, since those between could not be tested:\n", what,

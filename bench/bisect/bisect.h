@@ -18,9 +18,9 @@ struct Request {
   std::string build =
       "cmake --preset release >/dev/null && cmake --build build --target dlroof_bench";
   std::string program = "build/dlroof_bench";
-  double budget_seconds = 120;         // [s] for measuring one commit
-  double min_effect = 0.02;            // [1] a smaller difference between GOOD and BAD is none
-  std::optional<std::string> folder;   // for the worktrees, kept afterwards; else a temporary one
+  double budget_seconds = 120;        // [s] for measuring one commit
+  double min_effect = 0.02;           // [1] a smaller difference between GOOD and BAD is none
+  std::optional<std::string> folder;  // for the worktrees, kept afterwards; else a temporary one
 };
 
 // Exit codes of bisect.

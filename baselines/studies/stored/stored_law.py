@@ -98,16 +98,7 @@ def machine(rng, drift, when):
         "flops": {pipe: row(1e12 * (i + 1)) for i, pipe in enumerate(ROWS["flops"])},
         "bytes": {level: row(1e12 / 4**i) for i, level in enumerate(ROWS["bytes"])},
     }
-    return {
-        "device": "cpu",
-        "name": "made up",
-        "fingerprint": "00",
-        "measured_at": when,
-        "facts": {},
-        "cache_bytes": {},
-        **roofs,
-        "by_threads": {"2": roofs},
-    }
+    return {"device": "cpu", "name": "made up", "fingerprint": "00", "measured_at": when, "facts": {}, "cache_bytes": {}, **roofs, "by_threads": {"2": roofs}}
 
 
 def write_run(path, number, series, slower, rng, law, plain):
