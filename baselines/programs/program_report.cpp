@@ -66,8 +66,8 @@ std::string Times(double calls) {
                                                     : fmt::format("{:.3g}", calls);
 }
 
-std::string Counted(double count, std::string_view noun) {
-  return fmt::format("{:.0f} {}{}", count, noun, count == 1 ? "" : "s");
+std::string Counted(double count, std::string_view noun, std::string_view plural = "s") {
+  return fmt::format("{:.0f} {}{}", count, noun, count == 1 ? "" : plural);
 }
 
 void WriteHead(const ProgramSummary& summary, std::ostream& out) {
@@ -206,14 +206,57 @@ std::string StepsText(const ProgramSteps& steps) {
   if (steps.count == 0) return steps.reason.value_or(Reason{}).text;
   constexpr const char* kHow[] = {"", "found as the period of the primitives",
                                   "as many as specified", "marked by the program"};
-  std::string text =
-      fmt::format("{}, {}; {} each", Counted(steps.count, "step"),
-                  kHow[static_cast<std::size_t>(steps.from)], Counted(steps.primitives, "call"));
+  const int all = std::max(steps.total, steps.count + steps.warm_up_steps);
+  std::string text = fmt::format(
+      "{}, {}{}; {} each", Counted(all, "step"), kHow[static_cast<std::size_t>(steps.from)],
+      steps.confirmed ? " and counted by its output" : "", Counted(steps.primitives, "call"));
+  if (steps.warm_up_steps > 0) text += fmt::format("; {} of warm-up", steps.warm_up_steps);
   if (steps.irregular > 0) text += fmt::format("; {} between them differ", steps.irregular);
   if (steps.warm_up_calls > 0)
     text += fmt::format("; before them {} in {} of oneDNN", Counted(steps.warm_up_calls, "call"),
                         text::WithPrefix(steps.warm_up_seconds, "s"));
   return text;
+}
+
+// Writes why the number of steps is doubtful.
+void WriteDoubt(const ProgramSteps& steps, std::ostream& out) {
+  if (!steps.doubt) return;
+  fmt::print(out, "  doubtful: {}{}. --steps N says how many there are\n",
+             steps.other
+                 ? fmt::format("{} or {} steps: ", std::max(steps.total, steps.count), *steps.other)
+                 : "",
+             text::Printable(steps.doubt->text));
+}
+
+// Returns what is known of the wall time of the steps: "median of 11, 95 %: 510 ms to 545 ms".
+std::string WallText(const ProgramSteps& steps) {
+  const auto seconds = [](const std::optional<double>& one) {
+    return text::WithPrefix(one.value_or(0), "s");
+  };
+  std::string text = fmt::format("median of {}", steps.timed);
+  text += steps.median_low_seconds
+              ? fmt::format(", 95 %: {} to {}", seconds(steps.median_low_seconds),
+                            seconds(steps.median_high_seconds))
+              : fmt::format(": {} to {}", seconds(steps.least_wall_seconds),
+                            seconds(steps.most_wall_seconds));
+  if (steps.outliers > 0) text += fmt::format("; without {}", Counted(steps.outliers, "outlier"));
+  return text;
+}
+
+// Returns the shares of the whole [0.1 %], rounded so that they add up to 100.0 %.
+std::vector<int> SharesOf(const ProgramBreakdown& breakdown) {
+  std::vector<int> shares;
+  std::vector<std::pair<double, std::size_t>> rests;
+  int sum = 0;
+  for (std::size_t i = 0; i < breakdown.components.size(); ++i) {
+    const double share = 1000 * breakdown.components[i].seconds / breakdown.seconds;
+    shares.push_back(static_cast<int>(share));
+    rests.emplace_back(share - shares.back(), i);
+    sum += shares.back();
+  }
+  std::ranges::stable_sort(rests, std::ranges::greater{}, &std::pair<double, std::size_t>::first);
+  for (std::size_t i = 0; i < rests.size() && sum < 1000; ++i, ++sum) ++shares[rests[i].second];
+  return shares;
 }
 
 void WritePhases(const ProgramSteps& steps, std::ostream& out) {
@@ -229,26 +272,27 @@ void WriteBreakdown(const ProgramSummary& summary, const ProgramBreakdown& break
                     std::ostream& out) {
   const auto& steps = summary.steps;
   out << '\n' << text::Printable(StepsText(steps)) << '\n';
-  if (breakdown.of_step) {
-    fmt::print(out, "a step: {} ", text::WithPrefix(breakdown.seconds, "s"));
-    if (!steps.wall_seconds)
-      out << "in oneDNN; the log does not have its wall time";
-    else if (steps.timed > 1)
-      fmt::print(out, "(mean of {}: {} to {})", steps.timed,
-                 text::WithPrefix(steps.least_wall_seconds.value_or(0), "s"),
-                 text::WithPrefix(steps.most_wall_seconds.value_or(0), "s"));
-    out << '\n';
+  WriteDoubt(steps, out);
+  if (breakdown.of_step && steps.timed > 1 && steps.median_wall_seconds) {
+    fmt::print(out, "a step: {} ({}); their time, divided by their number: {}\n",
+               text::WithPrefix(*steps.median_wall_seconds, "s"), WallText(steps),
+               text::WithPrefix(breakdown.seconds, "s"));
+  } else if (breakdown.of_step) {
+    fmt::print(out, "a step: {}{}\n", text::WithPrefix(breakdown.seconds, "s"),
+               steps.wall_seconds ? "" : " in oneDNN; the log does not have its wall time");
   } else {
     fmt::print(out, "{}: {}\n", summary.wall_seconds ? "the program" : "all calls",
                text::WithPrefix(breakdown.seconds, "s"));
   }
+  const auto shares = SharesOf(breakdown);
   double sum = 0;
-  for (const auto& component : breakdown.components) {
+  for (std::size_t i = 0; i < breakdown.components.size(); ++i) {
+    const auto& component = breakdown.components[i];
     const double end = sum + component.seconds;
     fmt::print(out, "  |{}| {:>9} {:>7}  {}\n",
                breakdown::WaterfallBar(sum / breakdown.seconds, end / breakdown.seconds),
-               text::WithPrefix(component.seconds, "s"),
-               Percent(component.seconds, breakdown.seconds), text::Printable(component.label));
+               text::WithPrefix(component.seconds, "s"), fmt::format("{:.1f} %", 0.1 * shares[i]),
+               text::Printable(component.label));
     sum = end;
   }
   WritePhases(steps, out);
@@ -265,6 +309,44 @@ void WriteProgramTime(const ProgramSummary& summary, std::ostream& out) {
   fmt::print(out, "the program: {} = {} in oneDNN's primitives + {} outside\n",
              text::WithPrefix(*summary.wall_seconds, "s"), text::WithPrefix(inside, "s"),
              text::WithPrefix(std::max(*summary.wall_seconds - inside, 0.0), "s"));
+}
+
+// Writes a line for each process if there are several, and how many calls run at the same time.
+void WriteProcesses(const ProgramSummary& summary, std::ostream& out) {
+  const auto threads = [](const ProgramProcess& process) {
+    return process.threads > 1
+               ? fmt::format(", from up to {} threads at the same time", process.threads)
+               : "";
+  };
+  if (summary.processes.size() == 1 && summary.processes[0].threads > 1)
+    fmt::print(out, "oneDNN is called from up to {} threads at the same time\n",
+               summary.processes[0].threads);
+  if (summary.processes.size() < 2) return;
+  fmt::print(out, "{} called oneDNN; the steps are the main one's:\n",
+             Counted(static_cast<double>(summary.processes.size()), "process", "es"));
+  for (const auto& process : summary.processes)
+    fmt::print(out, "  {}{}: {}, {}{}\n", process.id, process.main ? " (main)" : "",
+               Counted(process.calls, "call"), text::WithPrefix(process.seconds, "s"),
+               threads(process));
+}
+
+constexpr double kMuchForLines = 0.03;  // [1] of the time, above which lines get a remark
+
+// Writes what oneDNN's lines cost the program, if that was measured.
+void WriteLineCost(const ProgramSummary& summary, const ProgramBreakdown& breakdown,
+                   std::ostream& out) {
+  if (!summary.line_seconds || !(breakdown.seconds > 0)) return;
+  const auto& steps = summary.steps;
+  const double lines = breakdown.of_step
+                           ? steps.primitives + steps.creation_hits + steps.creation_misses
+                           : static_cast<double>(summary.lines.verbose);
+  const double seconds = lines * *summary.line_seconds;
+  fmt::print(out, "oneDNN's lines take about {} of {}: {:.2g} % ({} of {}, measured here)\n",
+             text::WithPrefix(seconds, "s"), breakdown.of_step ? "the step" : "the time",
+             100 * seconds / breakdown.seconds, Counted(lines, "line"),
+             text::WithPrefix(*summary.line_seconds, "s"));
+  if (seconds > kMuchForLines * breakdown.seconds)
+    out << "  without them it is that much shorter: --verify-overhead measures it\n";
 }
 
 void WriteUnknownWork(const ProgramSummary& summary, std::ostream& out) {
@@ -360,6 +442,11 @@ void WriteNotReplayed(const ProgramSummary& summary, std::ostream& out) {
                text::Printable(row.reason));
 }
 
+bool IsOfOther(const ProgramPrimitive& primitive) {
+  return std::ranges::count(primitive.text.others, verbose::kProcessField,
+                            &std::pair<std::string, std::string>::first) > 0;
+}
+
 }  // namespace
 
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary) {
@@ -369,7 +456,8 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
     PrimitiveUse use{&primitive};
     use.calls = HasSteps(summary) ? primitive.step_calls : primitive.calls;
     use.seconds = HasSteps(summary) ? primitive.step_seconds : primitive.seconds;
-    if (!(use.calls > 0)) continue;
+    // Calls of other processes are apart: they run beside the program's own time.
+    if (!(use.calls > 0) || IsOfOther(primitive)) continue;
     if (const auto found = index.find(primitive.record); found != index.end())
       use.placed = &run.places[found->second];
     if (use.placed != nullptr && use.placed->placement.time) {
@@ -473,6 +561,8 @@ void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out) 
   WriteKinds(KindsOf(uses, run), breakdown, width, out);
   WriteBreakdown(*summary, breakdown, out);
   WriteProgramTime(*summary, out);
+  WriteProcesses(*summary, out);
+  WriteLineCost(*summary, breakdown, out);
   WriteStandalone(*summary, width, out);
   WriteLines(*summary, out);
   terminal::WriteCaveats(run, out);

@@ -104,12 +104,12 @@ std::string NcuTable(const ProfileFlags& flags) {
 }
 
 void ProfileGpu(const ProfileFlags& flags) {
-  const auto& [command, output, log, machine_name, threads, steps, turns, read, complete] =
-      flags.program;
-  if (log || threads || steps || turns || read || complete)
+  const auto& [command, output, log, machine_name, threads, steps, creations, pipe, most_seconds,
+               turns, read, complete] = flags.program;
+  if (log || threads || steps || creations || pipe || most_seconds || turns || read || complete)
     throw BadInput(
-        "profile: --log, --threads, --steps, --verify-overhead, --read and --replay do not apply "
-        "to --gpu");
+        "profile: --log, --threads, --steps, --creations, --pipe, --duration, --verify-overhead, "
+        "--read and --replay do not apply to --gpu");
   std::optional<machine::Machine> machine;
   if (machine_name && machine_name != "none")
     machine = machine_file::ReadMachineFile(*machine_name);
@@ -159,6 +159,18 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
                      "with --verify-overhead: compare the number in the program's output that the "
                      "group of this regular expression matches, instead of wall time: 'step: "
                      "([0-9.]+) ms'");
+  command
+      .add_option("--duration", program.most_seconds,
+                  "end the program after this many seconds and report what was seen until then")
+      ->check(CLI::PositiveNumber);
+  command.add_flag(
+      "--creations", program.creations,
+      "let oneDNN also write a line for each primitive that it creates or finds in its "
+      "cache: up to twice as many lines");
+  command.add_flag(
+      "--pipe", program.pipe,
+      "give the program a pipe as standard output instead of a socket, for programs that "
+      "open /dev/stdout; its lines then do not name their process");
   AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
       ->type_name(command_line::kProgram)
