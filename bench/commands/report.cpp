@@ -62,8 +62,11 @@ figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::Placed
 
 void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                const std::string& path) {
+  auto content = page::PageContent(run, options.before);
+  if (programs::IsProgram(run.file))
+    content["program"] = document::ToJson(programs::ProgramDocument(run));
   std::ostringstream page;
-  page::WritePage(run, page, options.before);
+  page::WritePage(content, page);
   WriteFile(path, page.str());
 }
 
