@@ -253,7 +253,19 @@ class ForegroundLoop {
 
  private:
   void Idle() {
-    if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) streams_.ours = Descriptor();
+    if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) Close(true);
+  }
+
+  // Ends the reading. The writer of bytes that nobody takes gets SIGPIPE, as its write to a pipe
+  // would cause: a socket only reports an error to who waits for room in it. A socket that is
+  // closed while it has unread bytes would reset the connection.
+  void Close(bool nobody_reads) {
+    if (streams_.socket && streams_.ours.get() >= 0) {
+      if (nobody_reads && writer_ > 0) kill(writer_, SIGPIPE);
+      shutdown(streams_.ours.get(), SHUT_RDWR);
+      unread_ = std::move(streams_.ours);
+    }
+    streams_.ours = Descriptor();
   }
 
   // Ends a program that has run for its time.
@@ -293,7 +305,7 @@ class ForegroundLoop {
     // read() of a pseudo-terminal whose other end is closed fails with EIO.
     if (got <= 0 ||
         !request_.take(std::string_view(buffer_->data(), static_cast<std::size_t>(got)))) {
-      streams_.ours = Descriptor();
+      Close(got > 0);
       return false;
     }
     // Pauses as long as the next bytes probably fill a quarter of the room.
@@ -346,6 +358,7 @@ class ForegroundLoop {
   const ForegroundRequest& request_;
   SignalPipe signals_;
   Streams streams_;
+  Descriptor unread_;  // a socket whose reading has ended
   std::unique_ptr<std::array<char, kPiece>> buffer_ = std::make_unique<std::array<char, kPiece>>();
   pid_t pid_ = -1;
   Descriptor watch_;

@@ -14,7 +14,7 @@ def steps_of(dlroof, log):
     """Returns the program's summary in the run file that dlroof makes of the log."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run.json"
-        subprocess.run([dlroof, "import", log, "--machine", "none", "-o", run], check=True, capture_output=True)
+        subprocess.run([dlroof, "import", log, "-o", run], check=True, capture_output=True)
         return json.loads(run.read_text())["context"]["dlroof"]["program"]
 
 
