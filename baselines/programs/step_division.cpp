@@ -27,10 +27,8 @@ constexpr double kLeastChance = 1.5;  // [1] fewer expected differences prove no
 constexpr double kFewForCounts = 40;
 // [1] ... or all of them must have exactly the same calls, with at least so many expected.
 constexpr double kFewForSameCounts = 12;
-// [1] Largest share of irregular distances between segments that have a primitive which others
-// lack.
-constexpr double kMostUneven = 0.2;
-constexpr double kAlike = 0.9;  // [1] lengths with a larger ratio are of the same steps
+constexpr std::size_t kLeastTimes = 6;  // segments that have a primitive which others lack
+constexpr double kAlike = 0.9;          // [1] lengths with a larger ratio are of the same steps
 // [1] Training steps are the steps if they are at most this long, of a step with evaluations.
 constexpr double kShorter = 0.75;
 // Prefers a shorter step if `unexplained` is at most kWorse times the best one's plus kWorseShare.
@@ -281,17 +279,13 @@ class StepFinder {
   }
 
   // Returns whether the segments are every second, third, ... of the division, from its first
-  // steady segment to its last, up to an irregular one or two.
+  // steady segment to its last. Few could be so by chance.
   static bool IsEvery(const std::vector<std::size_t>& pieces, const Division& division) {
-    if (pieces.size() < 2) return false;
+    if (pieces.size() < kLeastTimes) return false;
     std::vector<std::size_t> apart;
     for (std::size_t i = 1; i < pieces.size(); ++i) apart.push_back(pieces[i] - pieces[i - 1]);
-    auto sorted = apart;
-    std::ranges::sort(sorted);
-    const auto usual = sorted[sorted.size() / 2];
-    if (usual < 2) return false;
-    const auto others = std::ranges::count_if(apart, [&](std::size_t one) { return one != usual; });
-    if (static_cast<double>(others) > kMostUneven * static_cast<double>(apart.size())) return false;
+    const auto usual = apart.front();
+    if (usual < 2 || std::ranges::count(apart, usual) != std::ssize(apart)) return false;
     const auto first = static_cast<std::size_t>(std::ranges::find(division.steady, true) -
                                                 division.steady.begin());
     return pieces.front() <= first + usual && pieces.back() + usual >= division.cuts.size() - 1;

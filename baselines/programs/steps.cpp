@@ -72,6 +72,7 @@ std::vector<std::uint32_t> WithoutBatch(const std::vector<verbose::PrimitiveText
     const auto& text = primitives[i];
     auto key = std::vector{text.kind, text.prop, text.auxiliary, WithoutBatch(text.problem)};
     // Layouts tell reorders apart; other kinds may have other layouts for another batch.
+    if (text.problem.empty()) key.push_back(std::to_string(i));
     if (text.kind == "reorder") key.push_back(text.tensors);
     alike.push_back(first.try_emplace(std::move(key), i).first->second);
   }
@@ -197,7 +198,8 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
   const auto& most = std::ranges::max(
       log.counts, {}, [](const verbose::OutputCount& one) { return one.steps * one.times; });
   const auto other = most.steps * most.times;
-  if (steps.doubt) return;
+  // A smaller number counts something else, such as epochs.
+  if (steps.doubt || 2 * other < steps.total) return;
   steps.other = static_cast<int>(other);
   steps.doubt = Reason{fmt::format("its output counts to {}{}", most.steps,
                                    most.times > 1 ? fmt::format(", {} times", most.times) : "")};
