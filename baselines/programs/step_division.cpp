@@ -25,8 +25,6 @@ constexpr double kFew = 20;           // [1] differences expected by chance
 constexpr double kLeastChance = 1.5;  // [1] fewer expected differences prove no steps
 // [1] With fewer expected differences each step must also repeat the previous one call by call.
 constexpr double kFewForCounts = 40;
-// [1] ... or all of them must have exactly the same calls, with at least so many expected.
-constexpr double kFewForSameCounts = 12;
 constexpr std::size_t kLeastTimes = 6;  // segments that have a primitive which others lack
 constexpr double kAlike = 0.9;          // [1] lengths with a larger ratio are of the same steps
 // [1] Training steps are the steps if they are at most this long, of a step with evaluations.
@@ -83,10 +81,15 @@ class StepFinder {
     const Division* best = nullptr;
     for (const auto& one : good)
       if (one.unexplained <= kWorse * least + kWorseShare &&
-          (best == nullptr || one.length < kAlike * best->length ||
-           (kAlike * one.length <= best->length && IsBetter(one, *best))))
+          (best == nullptr || one.length < best->length))
         best = &one;
     if (best == nullptr) return nullptr;
+    // The same steps, cut so that more of them are steady.
+    const double length = best->length;
+    for (const auto& one : good)
+      if (one.unexplained <= best->unexplained && kAlike * one.length <= length &&
+          one.length >= kAlike * length && one.steady_count > best->steady_count)
+        best = &one;
     const Division* shortest = best;
     for (const auto& one : good)
       if (one.length < shortest->length && IsSeveral(*best, one)) shortest = &one;
@@ -367,12 +370,6 @@ class StepFinder {
                               stream_.subspan(begin, stream_.size() - begin - length));
   }
 
-  // Returns whether all segments from the first steady one on are steady.
-  static bool IsSteadyToTheEnd(const Division& division) {
-    const auto first = std::ranges::find(division.steady, true);
-    return std::find(first, division.steady.end(), false) == division.steady.end();
-  }
-
   bool AgreesBetterThanChance(const Contents& contents, const Division& division) const {
     Differences all;
     int different = 0;
@@ -385,8 +382,7 @@ class StepFinder {
     if (different < 2 || all.by_chance < kLeastChance ||
         all.seen > MostOverChance(all.by_chance) * all.by_chance)
       return false;
-    return all.by_chance >= kFewForCounts || RepeatsInPlace(division) ||
-           (all.seen == 0 && all.by_chance >= kFewForSameCounts && IsSteadyToTheEnd(division));
+    return all.by_chance >= kFewForCounts || RepeatsInPlace(division);
   }
 
   // Moves all cuts by the same distance so that the last step ends with the stream.
