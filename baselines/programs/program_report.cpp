@@ -34,8 +34,8 @@ std::string Times(double calls) {
                                                     : fmt::format("{:.3g}", calls);
 }
 
-std::string Counted(double count, std::string_view noun) {
-  return fmt::format("{:.0f} {}{}", count, noun, count == 1 ? "" : "s");
+std::string Counted(double count, std::string_view noun, std::string_view plural = "s") {
+  return fmt::format("{:.0f} {}{}", count, noun, count == 1 ? "" : plural);
 }
 
 void AddHead(const ProgramSummary& summary, Document& document) {
@@ -217,17 +217,47 @@ void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdo
   document.Add(std::move(table));
 }
 
+int AllSteps(const ProgramSteps& steps) {
+  return std::max(steps.total, steps.count + steps.warm_up_steps);
+}
+
 std::string StepsText(const ProgramSteps& steps) {
   if (steps.count == 0) return steps.reason.value_or(Reason{}).text;
   constexpr const char* kHow[] = {"", "found as the period of the primitives",
                                   "as many as specified", "marked by the program"};
-  std::string text =
-      fmt::format("{}, {}; {} each", Counted(steps.count, "step"),
-                  kHow[static_cast<std::size_t>(steps.from)], Counted(steps.primitives, "call"));
+  std::string text = fmt::format("{}, {}{}; {} each", Counted(AllSteps(steps), "step"),
+                                 kHow[static_cast<std::size_t>(steps.from)],
+                                 steps.confirmed ? " and counted by its output" : "",
+                                 Counted(steps.primitives, "call"));
+  if (steps.warm_up_steps > 0) text += fmt::format("; {} of warm-up", steps.warm_up_steps);
   if (steps.irregular > 0) text += fmt::format("; {} between them differ", steps.irregular);
   if (steps.warm_up_calls > 0)
     text += fmt::format("; before them {} in {} of oneDNN", Counted(steps.warm_up_calls, "call"),
                         text::WithPrefix(steps.warm_up_seconds, "s"));
+  return text;
+}
+
+// Says why the number of steps is doubtful.
+void AddDoubt(const ProgramSteps& steps, Document& document) {
+  if (!steps.doubt) return;
+  document.Say(
+      fmt::format("doubtful: {}{}. Say --steps N",
+                  steps.other ? fmt::format("{} or {} steps: ", AllSteps(steps), *steps.other) : "",
+                  steps.doubt->text));
+}
+
+// Returns what is known of the steps' wall time: "median of 11, 95 %: 510 ms to 545 ms".
+std::string WallText(const ProgramSteps& steps) {
+  const auto seconds = [](const std::optional<double>& one) {
+    return text::WithPrefix(one.value_or(0), "s");
+  };
+  auto text = fmt::format("median of {}", steps.timed);
+  text += steps.median_low_seconds
+              ? fmt::format(", 95 %: {} to {}", seconds(steps.median_low_seconds),
+                            seconds(steps.median_high_seconds))
+              : fmt::format(": {} to {}", seconds(steps.least_wall_seconds),
+                            seconds(steps.most_wall_seconds));
+  if (steps.outliers > 0) text += fmt::format("; without {}", Counted(steps.outliers, "outlier"));
   return text;
 }
 
@@ -247,14 +277,11 @@ std::string BarTitle(const ProgramSummary& summary, const ProgramBreakdown& brea
   if (!breakdown.of_step)
     return fmt::format("{}: {}", summary.wall_seconds ? "the program" : "all calls", seconds);
   const auto& steps = summary.steps;
-  auto title = fmt::format("a step: {}", seconds);
   if (!steps.wall_seconds)
-    title += " in oneDNN; the log does not have its wall time";
-  else if (steps.timed > 1)
-    title += fmt::format(" (mean of {}: {} to {})", steps.timed,
-                         text::WithPrefix(steps.least_wall_seconds.value_or(0), "s"),
-                         text::WithPrefix(steps.most_wall_seconds.value_or(0), "s"));
-  return title;
+    return fmt::format("a step: {} in oneDNN; the log does not have its wall time", seconds);
+  if (steps.timed < 2 || !steps.median_wall_seconds) return fmt::format("a step: {}", seconds);
+  return fmt::format("a step: {} ({}); the parts are means of these steps: {}",
+                     text::WithPrefix(*steps.median_wall_seconds, "s"), WallText(steps), seconds);
 }
 
 PartKind PartKindOf(ProgramComponentKind kind) {
@@ -277,6 +304,7 @@ PartKind PartKindOf(ProgramComponentKind kind) {
 void AddBreakdown(const ProgramSummary& summary, const ProgramBreakdown& breakdown,
                   Document& document) {
   document.Say(StepsText(summary.steps));
+  AddDoubt(summary.steps, document);
   document::Bar bar{.title = BarTitle(summary, breakdown)};
   for (const auto& component : breakdown.components)
     bar.parts.push_back({PartKindOf(component.kind), component.label, component.seconds});
@@ -296,6 +324,48 @@ void AddProgramTime(const ProgramSummary& summary, Document& document) {
                            text::WithPrefix(*summary.wall_seconds, "s"),
                            text::WithPrefix(inside, "s"),
                            text::WithPrefix(std::max(*summary.wall_seconds - inside, 0.0), "s")));
+}
+
+// Says which processes called oneDNN if there are several, and how many calls run side by side.
+void AddProcesses(const ProgramSummary& summary, Document& document) {
+  const auto threads = [](const ProgramProcess& process) {
+    return process.threads > 1
+               ? fmt::format(", from up to {} threads at the same time", process.threads)
+               : "";
+  };
+  if (summary.processes.size() == 1 && summary.processes[0].threads > 1)
+    document.Say(fmt::format("oneDNN is called from up to {} threads at the same time",
+                             summary.processes[0].threads));
+  if (summary.processes.size() < 2) return;
+  document.Say(
+      fmt::format("{} called oneDNN; steps and tables are the main one's:",
+                  Counted(static_cast<double>(summary.processes.size()), "process", "es")));
+  for (const auto& process : summary.processes)
+    document.Say(fmt::format("  {}{}: {}, {}{}", process.id, process.main ? " (main)" : "",
+                             Counted(process.calls, "call"), text::WithPrefix(process.seconds, "s"),
+                             threads(process)));
+}
+
+constexpr double kMuchForLines = 0.03;  // [1] of the time, above which lines get a remark
+
+// Says what oneDNN's lines cost the program, if that was measured.
+void AddLineCost(const ProgramSummary& summary, const ProgramBreakdown& breakdown,
+                 Document& document) {
+  if (!summary.line_seconds || !(breakdown.seconds > 0)) return;
+  const auto& steps = summary.steps;
+  const double lines = breakdown.of_step
+                           ? steps.primitives + steps.creation_hits + steps.creation_misses
+                           : static_cast<double>(summary.lines.verbose);
+  const double seconds = lines * *summary.line_seconds;
+  document.Say(fmt::format("oneDNN's lines take about {} of {}: {:.2g} % ({}, {} each){}",
+                           text::WithPrefix(seconds, "s"),
+                           breakdown.of_step ? "a step" : "the time",
+                           100 * seconds / breakdown.seconds, Counted(lines, "line"),
+                           text::WithPrefix(*summary.line_seconds, "s"),
+                           seconds > kMuchForLines * breakdown.seconds
+                               ? ": without profile it is that much shorter (--verify-overhead "
+                                 "measures it)"
+                               : ""));
 }
 
 void AddUnknownWork(const ProgramSummary& summary, Document& document) {
@@ -347,6 +417,8 @@ Document ProgramDocument(const roofline::PlacedRun& run) {
   AddAboveRoof(uses, breakdown, document);
   AddKinds(kinds, breakdown, document);
   AddProgramTime(*summary, document);
+  AddProcesses(*summary, document);
+  AddLineCost(*summary, breakdown, document);
   AddStandalone(*summary, document);
   AddLines(*summary, document);
   return document;

@@ -42,6 +42,11 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::Pl
   return index;
 }
 
+bool IsOfOther(const ProgramPrimitive& primitive) {
+  return std::ranges::count(primitive.text.others, verbose::kProcessField,
+                            &std::pair<std::string, std::string>::first) > 0;
+}
+
 }  // namespace
 
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary) {
@@ -51,7 +56,8 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
     PrimitiveUse use{&primitive};
     use.calls = HasSteps(summary) ? primitive.step_calls : primitive.calls;
     use.seconds = HasSteps(summary) ? primitive.step_seconds : primitive.seconds;
-    if (!(use.calls > 0)) continue;
+    // Calls of other processes are apart: they run beside the main one.
+    if (!(use.calls > 0) || IsOfOther(primitive)) continue;
     if (const auto found = index.find(primitive.record); found != index.end()) {
       use.placed = &run.places[found->second];
       use.flops = roofline::BestKnownFlops(run.file.records[found->second]);

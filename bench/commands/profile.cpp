@@ -39,7 +39,7 @@ struct ProfileFlags {
   bool full_names = false;
   profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
   std::optional<std::string> trace_folder, stored_trace, chrome;
-  std::optional<double> duration, budget;  // [s]
+  std::optional<double> budget;  // [s]
 };
 
 // Returns the chip that `name` names, or a chip with the compute capability of this machine's GPU.
@@ -105,10 +105,10 @@ bool ChoosesLaunches(const ProfileFlags& flags) {
 
 // Counts the launches that the user chose, without a trace.
 void CountLaunches(const ProfileFlags& flags) {
-  const auto& [command, output, log, machine_name, threads, steps, turns, read, complete] =
-      flags.program;
+  const auto& [command, output, log, machine_name, threads, steps, creations, pipe, most_seconds,
+               turns, read, complete] = flags.program;
   if (steps || turns || read || flags.trace_folder || flags.stored_trace || flags.chrome ||
-      flags.duration || flags.budget)
+      most_seconds || flags.budget)
     throw BadInput(
         "profile: --kernel, --skip and --launches count launches without a trace, and "
         "do not go with --steps, --verify-overhead, --read, --trace, --from-trace, --chrome, "
@@ -135,8 +135,9 @@ void CountLaunches(const ProfileFlags& flags) {
 
 int ProfileGpu(const ProfileFlags& flags) {
   const auto& program = flags.program;
-  if (program.log || program.threads || program.complete)
-    throw BadInput("profile: --log, --threads and --replay do not apply to --gpu");
+  if (program.log || program.threads || program.creations || program.pipe || program.complete)
+    throw BadInput(
+        "profile: --log, --threads, --creations, --pipe and --replay do not apply to --gpu");
   if (ChoosesLaunches(flags)) {
     CountLaunches(flags);
     return 0;
@@ -156,7 +157,7 @@ int ProfileGpu(const ProfileFlags& flags) {
                                      .trace_folder = flags.trace_folder,
                                      .stored_trace = flags.stored_trace,
                                      .chrome = flags.chrome,
-                                     .duration_seconds = flags.duration,
+                                     .duration_seconds = program.most_seconds,
                                      .budget_seconds = flags.budget.value_or(kBudgetSeconds),
                                      .chip = flags.chip,
                                      .ncu = flags.ncu,
@@ -195,6 +196,18 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
                      "with --verify-overhead: compare the number in the program's output that the "
                      "group of this regular expression matches, instead of wall time: 'step: "
                      "([0-9.]+) ms'");
+  command
+      .add_option("--duration", program.most_seconds,
+                  "end the program after this many seconds and report what was seen until then")
+      ->check(CLI::PositiveNumber);
+  command.add_flag(
+      "--creations", program.creations,
+      "let oneDNN also write a line for each primitive that it creates or finds in its "
+      "cache: up to twice as many lines");
+  command.add_flag(
+      "--pipe", program.pipe,
+      "give the program a pipe as standard output instead of a socket, for programs that "
+      "open /dev/stdout; its lines then do not name their process");
   AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
       ->type_name(command_line::kProgram);
@@ -210,11 +223,6 @@ void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
                               "time first (default {:.0f}); 0: the trace alone",
                               kBudgetSeconds))
       ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--duration", flags.duration,
-                  "with --gpu: end the program after this many seconds, and report what it did "
-                  "until then")
-      ->check(CLI::PositiveNumber);
   command
       .add_option("--chrome", flags.chrome,
                   "with --gpu: also write the trace to this file as a Chrome trace, which "
@@ -283,11 +291,11 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
           flags->choice.skip != cupti::NcuChoice().skip,
           flags->choice.launches != cupti::NcuChoice().launches, flags->full_names,
           flags->trace_folder.has_value(), flags->stored_trace.has_value(),
-          flags->chrome.has_value(), flags->duration.has_value(), flags->budget.has_value()})
+          flags->chrome.has_value(), flags->budget.has_value()})
       if (of_gpu)
         throw BadInput(
             "profile: --chip, --kernel, --skip, --launches, --ncu, --full-names, --trace, "
-            "--from-trace, --chrome, --duration and --budget apply only with --gpu");
+            "--from-trace, --chrome and --budget apply only with --gpu");
     exit_code = profile::ProfileProgram(flags->program, std::cerr);
   });
 }

@@ -213,6 +213,7 @@ ProgramRun RunProgram(const GpuProfileRequest& request, const Variables& variabl
                              .variables = variables,
                              .no_input = !shown,
                              .most_seconds = request.duration_seconds,
+                             .pipe = true,
                              .take = [&](std::string_view bytes) {
                                if (keep) run.own += bytes;
                                return !shown || WriteToStdout(bytes);
