@@ -14,6 +14,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "reporters/record/benchmark_name.h"
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/kernels.h"
 #include "reporters/record/large_json.h"
@@ -254,6 +255,8 @@ void AddLabel(const std::string& label, Record& record) {
 Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file) {
   Record record{.name = entries.at(0).name};
   SplitName(record);
+  // A time that the program measured itself is not that of its CPU: that of a GPU, say.
+  const bool own_time = ReadBenchmarkName(record.name).manual_time;
   for (const Entry& entry : entries) {
     if (entry.skipped) {
       ReadSkip(entry.message, record);
@@ -264,7 +267,8 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
     if (entry.aggregate) repetition.aggregate = std::make_shared<AggregateTime>(*entry.aggregate);
     repetition.seconds = Find(entry.counters, kSecondsCounter).value_or(entry.seconds);
     repetition.main_cpu_seconds = Find(entry.counters, kMainCpuSecondsCounter);
-    if (!repetition.main_cpu_seconds) repetition.main_cpu_seconds = entry.main_cpu_seconds;
+    if (!repetition.main_cpu_seconds && !own_time)
+      repetition.main_cpu_seconds = entry.main_cpu_seconds;
     repetition.cpu_seconds = Find(entry.counters, kCpuSecondsCounter);
     repetition.run_delay_seconds = Find(entry.counters, kRunDelayCounter);
     repetition.core_share = Find(entry.counters, kCoreShareCounter);

@@ -13,6 +13,7 @@ from checks import DATA, DLROOF, ROOT, bad_input, exits, plain, prints, run, say
 
 PROJECT = DATA / "gate_project"
 RECIPES = ROOT / "baselines" / "recipes"
+PARSE, RENDER = "BM_Parse/manual_time", "BM_Render/manual_time"  # a simulated clock: nothing depends on the machine
 COMMITS, SLOW, BROKEN = 20, 11, 6  # commits count from 1; SLOW makes BM_Parse 1.6 times as long, BROKEN does not compile
 QUICK = "--benchmark_min_time=0.005 --benchmark_repetitions=9"
 GIT = {
@@ -41,7 +42,7 @@ def commits(folder):
     for tool in ("git", "make", "g++"):
         if not shutil.which(tool):
             pytest.skip(f"{tool} is not installed")
-    compiled = subprocess.run(["g++", "-O1", "-c", "-o", "main.o", PROJECT / "main.cpp"], capture_output=True)
+    compiled = subprocess.run(["g++", "-O1", "-c", "-o", "main.o", PROJECT / "simulated_main.cpp"], capture_output=True)
     if compiled.returncode != 0:
         pytest.skip("Google Benchmark's header is not installed for g++")
     shutil.copytree(PROJECT, "project")
@@ -75,7 +76,7 @@ def gates(commits):
         if not build():
             assert commit == BROKEN
             continue
-        said[commit] = gate("--store", budget=120 if commit == SLOW else 5, GITHUB_ACTIONS="true")  # a busy machine needs time
+        said[commit] = gate("--store", budget=60, GITHUB_ACTIONS="true")
         said[commit].comment = Path("project/gate/comment.md").read_text()
         if commit == SLOW:
             shutil.copy("project/gate/junit.xml", "slow.xml")
@@ -84,9 +85,8 @@ def gates(commits):
 
 
 def test_the_gate_accuses_the_slow_commit_and_no_other(gates):
-    """On a busy machine others may end without a verdict (3), since the budget is small."""
     codes = {commit: ran.code for commit, ran in gates.items()}
-    assert [commit for commit, code in codes.items() if code == 1] == [SLOW] and set(codes.values()) <= {0, 1, 3}, (codes, gates[SLOW])
+    assert [commit for commit, code in codes.items() if code == 1] == [SLOW] and set(codes.values()) <= {0, 1}, (codes, gates[SLOW])
 
 
 def test_the_first_run_is_stored(gates):
@@ -96,8 +96,8 @@ def test_the_first_run_is_stored(gates):
 def test_the_comment_is_short_and_names_what_is_slower(gates, commits):
     comment = gates[SLOW].comment
     assert len(comment.splitlines()) <= 10
-    assert re.search(r"^### dlroof: 1 slower", comment) and "**BM&#95;Parse** +" in comment and "Render" not in comment, comment
-    assert f"`dlroof bisect {commits[SLOW - 1][:12]} {commits[SLOW][:12]} -- BM_Parse`" in comment, comment
+    assert re.search(r"^### dlroof: 1 slower", comment) and "**BM_Parse/manual_time** +" in comment and "Render" not in comment, comment
+    assert f"`dlroof bisect {commits[SLOW - 1][:12]} {commits[SLOW][:12]} -- {PARSE}`" in comment, comment
     assert all(len(ran.comment.splitlines()) <= 10 for ran in gates.values())
 
 
@@ -106,7 +106,7 @@ def test_the_slow_commit_was_measured_interleaved_with_the_stored_program(gates,
 
 
 def test_annotations_are_githubs(gates):
-    verify(gates[SLOW], [prints(r"^::error title=dlroof%3A BM_Parse::BM_Parse: \+[4-9][0-9]\.[0-9] %25 \(")])
+    verify(gates[SLOW], [prints(r"^::error title=dlroof%3A BM_Parse/manual_time::BM_Parse/manual_time: \+[4-9][0-9]\.[0-9] %25 \(")])
     assert not any("::error" in ran.out for commit, ran in gates.items() if commit != SLOW)
 
 
@@ -123,25 +123,25 @@ def test_the_history_knows_commits_branch_and_programs(gates, commits):
 
 
 def test_a_change_of_the_history_hands_over_its_bisect_command(gates, commits):
-    ran = run("dlroof history show --db project/perf.sqlite BM_Parse")
-    found = re.search(r"^\+\d+\.\d % between (\w+) and (\w+): dlroof bisect \1 \2 -- 'BM_Parse'$", ran.out, re.M)
+    ran = run(f"dlroof history show --db project/perf.sqlite {PARSE}")
+    found = re.search(r"^\+\d+\.\d % between (\w+) and (\w+): dlroof bisect \1 \2 -- 'BM_Parse/manual_time'$", ran.out, re.M)
     assert found, ran
     assert abs(commits.index(found.group(2)) - SLOW) <= 1, ran
 
 
 def test_a_stored_program_still_runs(gates, commits):
     program = Path(f"project/perf.sqlite.builds/{commits[2]}/run").resolve()
-    verify(run(f"{program} --benchmark_list_tests=true"), [exits(0), plain("BM_Parse")])
+    verify(run(f"{program} --benchmark_list_tests=true"), [exits(0), plain(PARSE)])
 
 
-def bisect(arguments, name="BM_Parse", **options):
+def bisect(arguments, name=PARSE, **options):
     make = shlex.quote(f"make -s MAIN_OBJECT={os.getcwd()}/main.o bench")
     return run(f"dlroof bisect -C project --build {make} --program bench --min-effect=20% --budget=60 {arguments} -- {name}", timeout=600, **options)
 
 
 def test_bisect_ends_at_the_slow_commit(commits):
     ran = bisect(f"{commits[1]} main")
-    verify(ran, [exits(0), prints(f"^{commits[SLOW][:12]} Change number {SLOW}$"), prints(r"BM_Parse \+[4-9][0-9]\.\d % .*: this commit")])
+    verify(ran, [exits(0), prints(f"^{commits[SLOW][:12]} Change number {SLOW}$"), prints(PARSE + r" \+[4-9][0-9]\.\d % .*: this commit")])
     assert git("worktree", "list").count("\n") == 0  # its worktrees are gone
 
 
@@ -157,15 +157,15 @@ def test_bisect_passes_over_what_does_not_build(commits):
 
 
 def test_bisect_without_a_difference_cannot_tell(commits):
-    verify(bisect(f"{commits[1]} main", "BM_Render"), [exits(3), prints("BM_Render does not differ between")])
+    verify(bisect(f"{commits[1]} main", RENDER), [exits(3), prints(f"{RENDER} does not differ between")])
 
 
 def test_git_bisect_run_takes_a_step(commits):
     git("checkout", "-q", commits[SLOW])
     make = f"make -s MAIN_OBJECT={os.getcwd()}/main.o bench"
     step = f"dlroof bisect --step -C project --build '{make}' --program bench --min-effect=20% {commits[1]} -- "
-    verify(run(step + "BM_Parse", timeout=120), [exits(1)])
-    verify(run(step + "BM_Render", timeout=120), [exits(0)])
+    verify(run(step + PARSE, timeout=120), [exits(1)])
+    verify(run(step + RENDER, timeout=120), [exits(0)])
     git("checkout", "-q", "main")
 
 
@@ -294,5 +294,5 @@ def test_a_run_without_its_program_is_measured_in_further_processes(gates, commi
     verify(first, [exits(0)]), verify(second, [exits(0)])
     verify(run("dlroof history add --db project/sub.sqlite --branch main fast/8.json fast/9.json"), [exits(0)])
     ran = gate("--builds nowhere --db sub.sqlite", budget=60)
-    verify(ran, [exits(1), prints("BM_Parse"), says("in another process")])
+    verify(ran, [exits(1), prints(PARSE), says("in another process")])
     git("checkout", "-q", "main")

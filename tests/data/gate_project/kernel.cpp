@@ -4,5 +4,6 @@ static double Chain(double x, int steps) {
   return x;
 }
 
-double Parse(double x) { return Chain(x, 20000); }
-double Render(double x) { return Chain(x, 10000); }
+extern const int kParseSteps = 20000, kRenderSteps = 10000;
+double Parse(double x) { return Chain(x, kParseSteps); }
+double Render(double x) { return Chain(x, kRenderSteps); }

@@ -175,6 +175,18 @@ constexpr const char* kPlainFile = R"({"context": {"date": "x"}, "benchmarks": [
  {"name": "BM_A/8/real_time", "run_name": "BM_A/8/real_time", "run_type": "iteration", "repetition_index": 1, "iterations": 10, "real_time": 3.5, "cpu_time": 3.4, "time_unit": "us"},
  {"name": "BM_A/8/real_time_mean", "run_name": "BM_A/8/real_time", "run_type": "aggregate", "real_time": 3.0, "cpu_time": 2.9, "time_unit": "us"}]})";
 
+// UseManualTime: the CPU was idle while a GPU, say, computed.
+TEST(ReadRunFile, ATimeThatTheProgramMeasuredIsNotComparedWithItsCpuTime) {
+  const auto entry = [](const std::string& name) {
+    return nlohmann::json{{"name", name}, {"real_time", 1000}, {"cpu_time", 10}, {"iterations", 5}};
+  };
+  const auto run =
+      Parsed(nlohmann::json{{"benchmarks", {entry("A/manual_time"), entry("B/real_time")}}}.dump());
+  ASSERT_EQ(run.records.size(), 2);
+  EXPECT_FALSE(run.records[0].repetitions[0].main_cpu_seconds);
+  EXPECT_DOUBLE_EQ(run.records[1].repetitions[0].main_cpu_seconds.value(), 10e-9);
+}
+
 TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFiles) {
   const auto run = Parsed(kPlainFile);
   ASSERT_EQ(run.records.size(), 3);
