@@ -173,7 +173,7 @@ TEST(WriteVersus, ShowsEnergiesByTheirClass) {
                                  HasSubstr("A: powercap: packages. B: powercap: packages")));
   WriteVersusCsv(report, csv);
   EXPECT_THAT(csv.str(), AllOf(HasSubstr("differences,a_measured_joules,b_measured_joules"),
-                               HasSubstr(",600,150,4,,,,3000,2000,1.5\n")));
+                               HasSubstr(",600,150,4,,,,3000,2000,1.5,,\n")));
   const auto row = VersusJson(report)["rows"][0];
   EXPECT_EQ(row["a"]["energy"]["measured"]["joules"], 600);
   EXPECT_EQ(row["a"]["energy"]["measured"]["covers"], "packages");
@@ -199,7 +199,7 @@ TEST(WriteVersus, ShowsMeteredEnergiesInColumnsOfTheirOwn) {
   WriteVersusCsv(report, csv);
   EXPECT_THAT(csv.str(),
               AllOf(HasSubstr(",a_metered_joules,b_metered_joules,metered_joules_a_over"),
-                    HasSubstr(",,150,,2400,800,3,,,\n")));
+                    HasSubstr(",,150,,2400,800,3,,,,,\n")));
   WriteVersusPage(report, "", "", page);
   EXPECT_THAT(page.str(), AllOf(HasSubstr("A/B energy (metered)"), HasSubstr("2.40 kJ")));
   const auto row = VersusJson(report)["rows"][0];

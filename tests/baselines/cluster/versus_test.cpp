@@ -156,7 +156,8 @@ TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
   EXPECT_EQ(row.key, "Conv2D/fwd/f32/n1");
   EXPECT_EQ(row.nodes_of_a, 3);  // 6 s on A, 2 s on B
   EXPECT_TRUE(row.nodes_ci95);
-  EXPECT_THAT(row.differences, ElementsAre("library: onednn | cudnn"));
+  EXPECT_THAT(row.differences, ElementsAre("library: onednn | cudnn",
+                                           "times: calls back to back | kind of time unknown"));
   EXPECT_EQ(versus.only_a, 1);
   EXPECT_EQ(versus.only_b, 1);
   // 100 flop in 6 s under 100 flop/s.
@@ -234,9 +235,10 @@ TEST(MakeVersus, DifferencesAreListedInTheRow) {
   b.cache.reset();
   b.work[Provenance::kMeasured].flops["fp32.vector"] = 44;
   const auto row = MakeVersus(ClusterOf("a", {a}), ClusterOf("b", {b}), {}).rows.at(0);
-  EXPECT_THAT(row.differences,
-              ElementsAre("library: onednn | cudnn", "algorithm: direct | winograd",
-                          "cache: cold | unknown", "FLOPs, by more than 1 %: modelled | measured"));
+  EXPECT_THAT(row.differences, ElementsAre("library: onednn | cudnn",
+                                           "algorithm: direct | winograd", "cache: cold | unknown",
+                                           "times: calls back to back | kind of time unknown",
+                                           "FLOPs, by more than 1 %: modelled | measured"));
   EXPECT_EQ(row.flops, 100);  // the problem's own
   EXPECT_EQ(row.b.counted_flops, 44);
 }

@@ -18,6 +18,7 @@ using testing::Not;
 
 verbose::VerboseLog TwoThreads() {
   verbose::VerboseLog log;
+  log.processes = {{}};
   log.primitives.resize(2);
   // 0 to 4 s, and 2 to 6 s on another thread: between 2 and 4 s each has half.
   log.executions = {{0, 4, 100.0}, {1, 4, 102.0}};
