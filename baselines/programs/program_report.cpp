@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "baselines/programs/implementation_family.h"
 #include "baselines/programs/program_summary.h"
 #include "reporters/breakdown/breakdown_text.h"
 #include "reporters/terminal/tables.h"
@@ -50,6 +53,39 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::Pl
   return index;
 }
 
+// Adds the operators without a roof by kind; those that take little become one component.
+void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& breakdown) {
+  constexpr double kLittle = 0.02;  // [1] of all time so far and in operators
+  double all = breakdown.seconds, little = 0;
+  for (const auto& [kind, seconds] : by_kind) all += seconds;
+  for (auto& [kind, seconds] : by_kind)
+    if (seconds < kLittle * all) little += std::exchange(seconds, 0);
+  AddByKind(ProgramComponentKind::kOperator, "operator: ", by_kind, breakdown);
+  AddComponent(ProgramComponentKind::kOperator, "other operators", little, breakdown);
+}
+
+// Adds the time outside of oneDNN (and of operators, if they were traced): split by what the main
+// thread did, if that is known and nothing else is.
+void AddOutside(const ProgramSummary& summary, double seconds, ProgramBreakdown& breakdown) {
+  constexpr auto kKind = ProgramComponentKind::kOutside;
+  const auto& times = summary.outside_times;
+  if (summary.traced) {
+    AddComponent(kKind,
+                 breakdown.of_step ? "outside oneDNN and operators (Python)"
+                                   : "not traced, or outside of oneDNN and operators",
+                 seconds, breakdown);
+    return;
+  }
+  const double known = times ? times->computing + times->waiting + times->sleeping : 0;
+  if (!(known > 0)) {
+    AddComponent(kKind, "outside oneDNN", seconds, breakdown);
+    return;
+  }
+  AddComponent(kKind, kOutsideComputing, seconds * times->computing / known, breakdown);
+  AddComponent(kKind, kOutsideWaiting, seconds * times->waiting / known, breakdown);
+  AddComponent(kKind, kOutsideSleeping, seconds * times->sleeping / known, breakdown);
+}
+
 using Row = std::vector<std::string>;
 
 constexpr std::size_t kShown = 8;  // primitives in the first table
@@ -79,7 +115,9 @@ void WriteHead(const ProgramSummary& summary, std::ostream& out) {
   if (!summary.isa_words.empty()) library += ", " + summary.isa_words;
   fmt::print(out, "{}: {} of {}, {} in all\n", text::Printable(library),
              Counted(static_cast<double>(summary.lines.used), "call"),
-             Counted(static_cast<double>(summary.primitives.size()), "distinct primitive"),
+             Counted(static_cast<double>(std::ranges::count_if(
+                         summary.primitives, [](const auto& one) { return !one.is_operator; })),
+                     "distinct primitive"),
              text::WithPrefix(summary.seconds, "s"));
 }
 
@@ -159,20 +197,17 @@ void WriteAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdow
 
 // Writes how to avoid reorders (neighbours with different layouts cause them) if they take > kMuch.
 void WriteReorderAdvice(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown,
-                        std::ostream& out) {
+                        const ProgramSummary& summary, std::ostream& out) {
   double seconds = 0;
   for (const auto& kind : kinds)
     if (kind.moves_data && kind.kind == "reorder") seconds += kind.seconds;
   if (seconds < kMuch * breakdown.seconds) return;
-  fmt::print(
-      out,
-      "  reorders take {} of the time: keep one layout between primitives, and pack weights once "
-      "(PyTorch: channels_last, a frozen model; TensorFlow: a frozen graph)\n",
-      Percent(seconds, breakdown.seconds));
+  fmt::print(out, "  reorders take {} of the time: {}\n", Percent(seconds, breakdown.seconds),
+             ReorderAdvice(summary));
 }
 
-void WriteKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown, int width,
-                std::ostream& out) {
+void WriteKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown,
+                const ProgramSummary& summary, int width, std::ostream& out) {
   std::vector<Row> rows = {
       {"kinds", "direction", "distinct", "calls", "time", "share", "FLOP", "FLOP/s"}};
   double calls = 0, seconds = 0, moving_calls = 0, moving_seconds = 0;
@@ -195,11 +230,12 @@ void WriteKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& break
   }
   out << '\n';
   text::WriteAligned(rows, width, out);
-  fmt::print(out, "  zero-FLOP: {} of {} calls ({}), {} of {} of oneDNN's time ({})\n",
+  fmt::print(out, "  zero-FLOP: {} of {} calls ({}), {} of {} of {} time ({})\n",
              Times(moving_calls), Times(calls), Percent(moving_calls, calls),
              text::WithPrefix(moving_seconds, "s"), text::WithPrefix(seconds, "s"),
+             summary.traced ? "oneDNN's and operators'" : "oneDNN's",
              Percent(moving_seconds, seconds));
-  WriteReorderAdvice(kinds, breakdown, out);
+  WriteReorderAdvice(kinds, breakdown, summary, out);
 }
 
 std::string StepsText(const ProgramSteps& steps) {
@@ -251,6 +287,8 @@ void WriteBreakdown(const ProgramSummary& summary, const ProgramBreakdown& break
                Percent(component.seconds, breakdown.seconds), text::Printable(component.label));
     sum = end;
   }
+  if (const auto advice = LargestAdvice(breakdown, summary); !advice.empty())
+    fmt::print(out, "  {}\n", text::Printable(advice));
   WritePhases(steps, out);
 }
 
@@ -271,7 +309,10 @@ void WriteUnknownWork(const ProgramSummary& summary, std::ostream& out) {
   std::vector<std::pair<std::string, double>> reasons;
   for (const auto& primitive : summary.primitives) {
     if (!primitive.work_unknown) continue;
-    const auto text = fmt::format("{}: {}", primitive.text.kind, primitive.work_unknown->text);
+    const auto text =
+        primitive.is_operator
+            ? std::string("operators of PyTorch that are not counted")
+            : fmt::format("{}: {}", primitive.text.kind, primitive.work_unknown->text);
     const auto found = std::ranges::find(reasons, text, &std::pair<std::string, double>::first);
     if (found != reasons.end())
       found->second += primitive.calls;
@@ -311,12 +352,35 @@ bool IncludesOne(const std::optional<std::pair<double, double>>& ci95) {
   return ci95 && ci95->first <= 1 && ci95->second >= 1;
 }
 
-// Returns the share [1] of the difference between the program's and the standalone time that cold
-// caches explain: (cold - warm) / (program - warm).
-std::optional<double> ShareOfCold(const StandaloneTime& standalone) {
-  if (!standalone.cold_seconds) return std::nullopt;
-  return (*standalone.cold_seconds - standalone.seconds) /
-         (standalone.program_seconds - standalone.seconds);
+// A call cannot be faster with cold caches than with warm ones.
+bool ColdIsNoise(const StandaloneTime& standalone) {
+  return standalone.cold_seconds && *standalone.cold_seconds < standalone.seconds;
+}
+
+// A condition under which the call was measured, and the share [1] of the difference between the
+// program's and the standalone time that it explains: (time - warm) / (program - warm).
+struct Explanation {
+  std::string condition;
+  double share = 0;
+};
+
+// Returns the measured conditions, the one that explains most first.
+std::vector<Explanation> ExplanationsOf(const StandaloneTime& standalone) {
+  const auto share = [&](double seconds) {
+    return (seconds - standalone.seconds) / (standalone.program_seconds - standalone.seconds);
+  };
+  std::vector<Explanation> all;
+  if (standalone.cold_seconds && !ColdIsNoise(standalone))
+    all.push_back({"with cold caches", share(*standalone.cold_seconds)});
+  for (const auto& check : standalone.checks)
+    all.push_back({check.condition, share(check.seconds)});
+  std::ranges::stable_sort(all, std::ranges::greater{}, &Explanation::share);
+  return all;
+}
+
+bool HasOtherImplementation(const ProgramPrimitive& primitive) {
+  return ImplementationFamily(primitive.standalone->implementation) !=
+         ImplementationFamily(primitive.text.implementation);
 }
 
 std::string RatioText(const StandaloneTime& standalone) {
@@ -399,7 +463,7 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
   ProgramBreakdown breakdown{.of_step = HasSteps(summary)};
   double at_roof = 0, without_roof = 0;
   bool at_most = false;  // part of `at_roof` is an upper limit
-  std::map<std::string, double> slowdowns, moves;
+  std::map<std::string, double> slowdowns, moves, operators;
   for (const auto& use : uses) {
     const auto& kind = use.primitive->text.kind;
     if (use.primitive->moves_data) {
@@ -409,6 +473,8 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
       at_roof += roof;
       at_most = at_most || use.roof_at_most;
       slowdowns[kind] += use.seconds - roof;
+    } else if (use.primitive->is_operator) {
+      operators[kind] += use.seconds;
     } else {
       without_roof += use.seconds;
     }
@@ -420,13 +486,12 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
   AddByKind(ProgramComponentKind::kSlowdown, "above the roof: ", slowdowns, breakdown);
   AddByKind(ProgramComponentKind::kMoves, "moves data: ", moves, breakdown);
   AddComponent(ProgramComponentKind::kNoRoof, "primitives without a roof", without_roof, breakdown);
+  AddOperators(operators, breakdown);
   AddComponent(ProgramComponentKind::kCreation, "creation of primitives",
                breakdown.of_step ? summary.steps.creation_seconds : summary.creation_seconds,
                breakdown);
   const auto& wall = breakdown.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
-  if (wall)
-    AddComponent(ProgramComponentKind::kOutside, "outside oneDNN", *wall - breakdown.seconds,
-                 breakdown);
+  if (wall) AddOutside(summary, *wall - breakdown.seconds, breakdown);
   return breakdown;
 }
 
@@ -470,9 +535,10 @@ void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out) 
   out << '\n';
   WriteTop(uses, breakdown, !run.file.machines.empty(), width, out);
   WriteAboveRoof(uses, breakdown, out);
-  WriteKinds(KindsOf(uses, run), breakdown, width, out);
+  WriteKinds(KindsOf(uses, run), breakdown, *summary, width, out);
   WriteBreakdown(*summary, breakdown, out);
   WriteProgramTime(*summary, out);
+  if (summary->traced) WriteTraced(*summary->traced, width, out);
   WriteStandalone(*summary, width, out);
   WriteLines(*summary, out);
   terminal::WriteCaveats(run, out);
@@ -483,23 +549,35 @@ std::string StandaloneDiagnosis(const ProgramPrimitive& primitive) {
   if (AreAlike(standalone)) return "as fast as standalone";
   if (IncludesOne(standalone.ratio_ci95))
     return "no significant difference: the interval of the ratio includes 1";
-  if (standalone.implementation != primitive.text.implementation)
+  if (HasOtherImplementation(primitive))
     return fmt::format("another implementation: {} in the program, {} standalone",
                        primitive.text.implementation, standalone.implementation);
   if (standalone.ratio < 1)
-    return "faster in the program: its oneDNN is another one, or other programs slowed down the "
-           "replay";
-  const auto share = ShareOfCold(standalone);
-  if (share && *share >= kExplained)
-    return "cold caches may explain it: with cold caches it is as slow standalone";
-  if (share && *share >= kHardly)
-    return fmt::format(
-        "cold caches explain at most {:.0f} % of the difference; other threads or programs on its "
-        "CPUs, or a lower clock, the rest",
-        100 * *share);
-  return fmt::format(
-      "{}other threads or programs on its CPUs, a lower clock, or threads that must wake first",
-      share ? "cold caches do not explain it: " : "cold caches, ");
+    return standalone.noisy
+               ? "faster in the program: other programs slowed down the replay (it was noisy)"
+               : "faster in the program: its oneDNN is another one";
+  const auto explanations = ExplanationsOf(standalone);
+  if (explanations.empty())
+    return "not explained: no time under another condition (cold caches) was measured";
+  const auto& [condition, share] = explanations.front();
+  if (share >= kExplained) return fmt::format("measured {}, it is as slow standalone", condition);
+  if (share >= kHardly)
+    return fmt::format("measured {}, it has {:.0f} % of the difference; the rest is not explained",
+                       condition, 100 * share);
+  std::vector<std::string> conditions;
+  for (const auto& one : explanations) conditions.push_back(one.condition);
+  return fmt::format("not explained: measured {}, it is not as slow",
+                     fmt::join(conditions, ", and "));
+}
+
+bool NeedsChecks(const ProgramPrimitive& primitive) {
+  if (!primitive.standalone) return false;
+  const auto& standalone = *primitive.standalone;
+  if (AreAlike(standalone) || IncludesOne(standalone.ratio_ci95) || standalone.ratio < 1 ||
+      HasOtherImplementation(primitive))
+    return false;
+  const auto explanations = ExplanationsOf(standalone);
+  return explanations.empty() || explanations.front().share < kExplained;
 }
 
 void WriteStandalone(const ProgramSummary& summary, int width, std::ostream& out) {
@@ -518,19 +596,24 @@ void WriteStandalone(const ProgramSummary& summary, int width, std::ostream& out
     const auto diagnosis = StandaloneDiagnosis(*primitive);
     auto number = std::ranges::find(diagnoses, diagnosis);
     if (number == diagnoses.end()) number = diagnoses.insert(diagnoses.end(), diagnosis);
-    rows.push_back({text::Printable(primitive->record),
-                    text::WithPrefix(standalone.program_seconds, "s"),
-                    fmt::format("{}{}", standalone.noisy ? "~" : "",
-                                text::WithPrefix(standalone.seconds, "s")),
-                    RatioText(standalone),
-                    standalone.cold_seconds ? text::WithPrefix(*standalone.cold_seconds, "s") : "",
-                    std::to_string(number - diagnoses.begin() + 1)});
+    rows.push_back(
+        {text::Printable(primitive->record), text::WithPrefix(standalone.program_seconds, "s"),
+         fmt::format("{}{}", standalone.noisy ? "~" : "",
+                     text::WithPrefix(standalone.seconds, "s")),
+         RatioText(standalone),
+         standalone.cold_seconds ? fmt::format("{}{}", ColdIsNoise(standalone) ? "~" : "",
+                                               text::WithPrefix(*standalone.cold_seconds, "s"))
+                                 : "",
+         std::to_string(number - diagnoses.begin() + 1)});
   }
   if (!replayed.empty()) text::WriteAligned(rows, width, out);
   for (std::size_t i = 0; i < diagnoses.size(); ++i)
     fmt::print(out, "  {}: {}\n", i + 1, text::Printable(diagnoses[i]));
   if (std::ranges::any_of(replayed, [](const auto* one) { return one->standalone->noisy; }))
     out << "  ~ noisy because of other programs: an estimate\n";
+  if (std::ranges::any_of(replayed, [](const auto* one) { return ColdIsNoise(*one->standalone); }))
+    out << "  ~ of a time with cold caches: below that with warm ones, so the two differ by noise "
+           "only\n";
   WriteNotReplayed(summary, out);
 }
 

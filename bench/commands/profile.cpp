@@ -104,12 +104,12 @@ std::string NcuTable(const ProfileFlags& flags) {
 }
 
 void ProfileGpu(const ProfileFlags& flags) {
-  const auto& [command, output, log, machine_name, threads, steps, turns, read, complete] =
+  const auto& [command, output, log, machine_name, threads, steps, turns, read, torch, complete] =
       flags.program;
-  if (log || threads || steps || turns || read || complete)
+  if (log || threads || steps || turns || read || torch || complete)
     throw BadInput(
-        "profile: --log, --threads, --steps, --verify-overhead, --read and --replay do not apply "
-        "to --gpu");
+        "profile: --log, --threads, --steps, --verify-overhead, --read, --torch and --replay do "
+        "not apply to --gpu");
   std::optional<machine::Machine> machine;
   if (machine_name && machine_name != "none")
     machine = machine_file::ReadMachineFile(*machine_name);
@@ -159,6 +159,9 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
                      "with --verify-overhead: compare the number in the program's output that the "
                      "group of this regular expression matches, instead of wall time: 'step: "
                      "([0-9.]+) ms'");
+  command.add_flag("--torch", program.torch,
+                   "also run PyTorch's profiler in the unchanged program: its operators join the "
+                   "breakdown, with modules");
   AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
       ->type_name(command_line::kProgram)

@@ -29,7 +29,8 @@ const std::map<std::string_view, std::set<programs::ProgramComponentKind>> kPart
       programs::ProgramComponentKind::kNoRoof}},
     {"reorders", {programs::ProgramComponentKind::kMoves}},
     {"creation", {programs::ProgramComponentKind::kCreation}},
-    {"outside", {programs::ProgramComponentKind::kOutside}}};
+    {"outside",
+     {programs::ProgramComponentKind::kOutside, programs::ProgramComponentKind::kOperator}}};
 constexpr std::string_view kBlank = " \t\r";
 
 std::string_view Trimmed(std::string_view text) {

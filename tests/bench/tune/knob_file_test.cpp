@@ -57,7 +57,7 @@ TEST(KnobFile, AKnobSaysOnWhichPartsOfAProgramItActs) {
       "C=1 | one\n",
       true);
   using Kind = programs::ProgramComponentKind;
-  EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOutside}},
+  EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOperator, Kind::kOutside}},
                                    {"c", {Kind::kRoof, Kind::kSlowdown, Kind::kNoRoof}}}));
   EXPECT_EQ(knobs.coordinates.size(), 3U);
 }
