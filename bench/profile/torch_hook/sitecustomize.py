@@ -52,6 +52,10 @@ class Recorder:
         self.main = threading.get_ident()
         self.thread_of = threading.get_ident
         self.wait = threading.Event()
+        # Whether TorchDynamo or TorchScript reads the program: hooks must leave no trace there.
+        self.readers = [torch.jit.is_tracing, torch.jit.is_scripting]
+        if hasattr(getattr(torch, "compiler", None), "is_compiling"):
+            self.readers.append(torch.compiler.is_compiling)
         self.watcher = threading.Thread(target=self.watch, daemon=True, name="dlroof")
 
     def start(self):
@@ -62,6 +66,7 @@ class Recorder:
         # A pending call runs in the main thread between two instructions of Python, without a signal.
         self.call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.pending)
         self.add = ctypes.pythonapi.Py_AddPendingCall
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.call))  # lives as long as pending calls
         self.hand_over_to_own_profilers()
         modules = self.torch.nn.modules.module
         modules.register_module_forward_pre_hook(self.enter)
@@ -115,6 +120,7 @@ class Recorder:
 
     def end(self):
         """Ends the window and writes its file. The next one begins after twice the time."""
+        self.next_begin = float("inf")  # pending calls run in the middle of this function, too
         profiler, self.profiler = self.profiler, None
         if profiler is None:
             return
@@ -135,12 +141,16 @@ class Recorder:
         """At the program's exit: ends a window that is open, if no later one is needed."""
         if self.over or os.getpid() != self.process:
             return
+        self.over = True
+        self.wait.set()
+        if self.watcher.is_alive():
+            self.watcher.join(2.0)
+        for _ in range(1000):  # a call that is still pending runs here, not after Python's end
+            pass
         try:
             self.end()
         except BaseException as error:
             self.give_up(repr(error))
-        self.over = True
-        self.wait.set()
 
     def forget(self):
         """In a forked process, such as a worker of a DataLoader: nothing is profiled."""
@@ -186,7 +196,7 @@ class Recorder:
         return self.paths[id(module)][1]
 
     def enter(self, module, _inputs):
-        if self.profiler is None or self.over or self.compiling():
+        if self.profiler is None or self.over or any(reads() for reads in self.readers):
             return
         try:
             span = self.torch.autograd.profiler.record_function(SPAN + self.path_of(module))
@@ -199,14 +209,6 @@ class Recorder:
         stack = self.spans.get((id(module), self.thread_of()))
         if stack:
             stack.pop().__exit__(None, None, None)
-
-    def compiling(self):
-        """Whether TorchDynamo or TorchScript reads the program: a hook must leave no trace there."""
-        torch = self.torch
-        if torch.jit.is_tracing() or torch.jit.is_scripting():
-            return True
-        compiler = getattr(torch, "compiler", None)
-        return compiler is not None and getattr(compiler, "is_compiling", lambda: False)()
 
 
 def note(process, reason):
