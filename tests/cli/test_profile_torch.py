@@ -10,7 +10,7 @@ from checks import bad_input, exits, one_sentence, run, says, verify, words
 
 # What the hook uses of torch. The profiler records calls of `operator` with the clock of oneDNN's lines.
 TORCH = r"""
-import contextlib, json, os, time, types
+import contextlib, json, os, threading, time, types
 events, running = [], []
 def micros(): return time.time() * 1e6
 class profile:
@@ -25,7 +25,7 @@ class profile:
         with open(path, "w") as file: json.dump({"traceEvents": events, "baseTimeNanoseconds": 0}, file)
 class span:
     def __init__(self, name, category="user_annotation", sizes=()):
-        self.event = {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1,
+        self.event = {"ph": "X", "cat": category, "name": name, "pid": os.getpid(), "tid": threading.get_native_id(),
                       "args": {"Input Dims": list(sizes), "Input type": ["float"] * len(sizes)}}
     def __enter__(self): self.event["ts"] = micros()
     def __exit__(self, *_):
