@@ -5,7 +5,8 @@
 #   ci/gpu_check.sh --steps paper       ceilings, the paper's convolutions and LSTMs (timed, not counted), persistent LSTMs last
 #   ci/gpu_check.sh --steps twenty      for a visit of minutes, 200 s at most, the most important first: quick ceilings, two equal runs
 #                                       compared, engines, graphs' kernels, queued calls warm and cold, passes of CUPTI
-#   ci/gpu_check.sh                     all four, one after the other
+#   ci/gpu_check.sh --steps programs    PyTorch programs under `dlroof profile --gpu`, each beside torch.profiler (needs torch there)
+#   ci/gpu_check.sh                     all of them, one after the other
 # Options: --steps A,B (groups or steps), --list (their limits), --out DIR (default: out/gpu-check), --archive FILE.tar.gz (all of
 # DIR but the cache, whole after each step that ended); --pack DIR makes a folder that runs on another machine without installing
 # anything there (DIR/ci/gpu_check.sh), --archs LIST the GPUs that it is compiled for (90-real; default: all).
@@ -45,6 +46,10 @@ twenty nodes 15
 twenty queued 15
 twenty passes 20
 twenty pages 15
+programs doctor 30
+programs environment 20
+programs quick 50
+programs programs 430
 paper doctor 30
 paper environment 20
 paper quick 50
@@ -310,7 +315,7 @@ step_quick() { run quick quick.txt "$bin/dlroof" machine --device=gpu --quick -o
 # It also writes what cuDNN says of this GPU, and which engines it proposes.
 step_cudnn() { run_tests cudnn 'GpuCudnn*OnGpu*-GpuCudnn*Persistent*'; }
 step_known() {
-  run_tool known ncu "$bin/dlroof" profile --gpu -o "$out/known.json" -- "$tests" '--gtest_filter=KnownCallsOnGpu*'
+  run_tool known ncu "$bin/dlroof" profile --gpu --launches 200 -o "$out/known.json" -- "$tests" '--gtest_filter=KnownCallsOnGpu*'
 }
 step_sanitizer() { run_tool sanitizer compute-sanitizer compute-sanitizer --tool memcheck --error-exitcode 9 "$tests" '--gtest_filter=CudaBench*OnGpu*'; }
 
@@ -360,6 +365,14 @@ step_passes() {
     --benchmark_repetitions=1 --benchmark_min_time=0.001 "--benchmark_out=$out/passes.json"
 }
 
+# Traced, counted for 15 s each, and compared with torch.profiler's device time of a step.
+step_programs() {
+  if ! python3 -c 'import torch' 2>/dev/null; then
+    tell programs "not run: there is no PyTorch on this machine"
+    return
+  fi
+  run programs programs.txt python3 ci/gpu_programs.py all "$PWD/$bin/dlroof" "$out" "$(roofs)" 400
+}
 step_ceilings() { run ceilings ceilings.txt "$bin/dlroof" machine --device=gpu -o "$out/ceilings.json"; }
 step_conv2d() { run_bench conv2d paper '^Conv2D/'; }
 step_lstm() { run_bench lstm paper '^LSTM/'; }

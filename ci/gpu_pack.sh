@@ -43,12 +43,12 @@ pack_into() {
   cmake --build build-carried --target "$@" dlroof_cuda || fail "the build failed"
   mkdir -p "$folder/build" "$folder/ci" "$folder/tests"
   folder=$(cd "$folder" && pwd)
-  for program in dlroof_bench dlroof libdlroof_cuda.so tests/dlroof_cuda_tests; do
+  for program in dlroof_bench dlroof libdlroof_cuda.so libdlroof_gpu_trace.so tests/dlroof_cuda_tests; do
     strip -o "$folder/build/$(basename "$program")" "build-carried/$program"
   done
   carry_libraries "$folder/build"
   check_carried "$folder/build"
-  cp ci/gpu_check.sh ci/gpu_pack.sh ci/lib.sh "$folder/ci/"
+  cp ci/gpu_check.sh ci/gpu_pack.sh ci/gpu_programs.py ci/lib.sh "$folder/ci/"
   rm -rf "$folder/tests/data"
   cp -r tests/data "$folder/tests/"
   say "packed: $(du -sh "$folder" | cut -f1) in $folder"

@@ -56,6 +56,7 @@ if(TARGET dlroof_cuda)
   install(TARGETS dlroof_cuda LIBRARY DESTINATION ${dlroof_private_libraries} COMPONENT runtime)
   install(CODE "file(RPATH_CHANGE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${dlroof_private_libraries}/libdlroof_cuda.so\"
      OLD_RPATH [[${dlroof_cuda_rpath_text}]] NEW_RPATH [[$ORIGIN]])" COMPONENT runtime)
+  install(TARGETS dlroof_gpu_trace LIBRARY DESTINATION ${dlroof_private_libraries} COMPONENT runtime)
 endif()
 
 # --- Documents

@@ -77,6 +77,10 @@ foreach(module IN LISTS dlroof_folders)
   list(APPEND dlroof_links_${line_extends} ${module})
   set(dlroof_extends_${module} "${line_extends}")
   set(dlroof_vendors_${module} ${line_vendors})
+  if(line_if STREQUAL "injected")   # a library that only other programs load
+    include("${module}/module.cmake")
+    continue()
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS "${dlroof_SOURCE_DIR}/${module}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
   if(NOT sources)   # only headers

@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Makes the packages of a release and tests them in an empty Debian 12: half an hour on two cores where nothing is built.
+# Makes the packages of a release and tests them in an empty Debian 12, the archive also in an empty Ubuntu 22.04 where its mirror
+# is reached: half an hour on two cores where nothing is built.
 #
-#   ci/package.sh [--make | --test] [--without-cuda] [--archs LIST]
+#   ci/package.sh [--make | --test] [--packages] [--without-cuda] [--archs LIST]
 #
-# --make only makes them, --test only tests those of build-package/packages. --archs: the GPUs that the CUDA module is compiled for
+# --make only makes them, --test only tests those of build-package/packages. --packages leaves out a project that builds these
+# sources by FetchContent, with g++ and clang 14. --archs: the GPUs that the CUDA module is compiled for
 # (90-real; default: all). Writes dlroof_VERSION_amd64.deb, libdlroof-dev_VERSION_amd64.deb, dlroof-mpi_VERSION_amd64.deb where MPI
 # is, and dlroof-VERSION-linux-x86_64.tar.gz. The tests need root: they use debootstrap and chroot. Exit code: 0 all is well.
 . "$(dirname "$0")/lib.sh"
-make=yes test=yes cuda=yes archs=""
+make=yes test=yes sources=yes cuda=yes archs=""
 while [ $# -gt 0 ]; do
   case $1 in
     --make) test=no ;;
     --test) make=no ;;
+    --packages) sources=no ;;
     --without-cuda) cuda=no ;;
     --archs) archs=${2:?--archs needs a list} && shift ;;
     *) fail "unknown argument '$1' (its first lines say what it takes)" ;;
@@ -20,10 +23,11 @@ while [ $# -gt 0 ]; do
 done
 readonly build=build-package
 readonly packages=$PWD/$build/packages
-readonly root=$PWD/$build/root                   # an empty Debian 12
+readonly root=$PWD/$build/root                   # an empty Debian 12 or Ubuntu 22.04
 readonly newest_glibc=2.35 newest_glibcxx=3.4.30 # of Ubuntu 22.04, older than Debian 12
 
 make_packages() {
+  local targets
   # shellcheck disable=SC2086
   install_packages $build_packages dpkg-dev file patchelf xz-utils
   install_requirements
@@ -33,7 +37,11 @@ make_packages() {
   cmake --preset release -B $build -DDLROOF_ONEDNN=ON -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${build_options[@]}" >$build.log 2>&1 \
     || { tail -n 20 $build.log >&2 && fail "cmake could not configure $build"; }
   rm -f $build.log
-  cmake --build $build || fail "the build failed"
+  # Without the tests, which no package contains.
+  targets="dlroof dlroof_bench dlroof_benchmark dlroof_benchmark_main dlroof_documents"
+  ! ninja -C $build -t query dlroof_net >/dev/null 2>&1 || targets="$targets dlroof_net"
+  # shellcheck disable=SC2086
+  cmake --build $build --target $targets || fail "the build failed"
   say "packing"
   rm -rf "$packages"
   (cd $build && cpack >packages.log 2>&1) || { tail -n 20 $build/packages.log >&2 && fail "cpack failed"; }
@@ -79,28 +87,46 @@ needs_only_itself() {
   done < <(find "$1/bin" "$1/lib/dlroof" -type f)
 }
 
-# --- An empty Debian 12, and a user in it who is not root
+# has PACKAGE FILE...: the Debian package contains the files.
+has() {
+  local package=$1 contents file
+  shift
+  contents=$(dpkg-deb -c "$packages/$package"_*.deb | awk '{ print $6 }')
+  for file in "$@"; do grep -qE "^\./usr/$file$" <<<"$contents" || { echo "$package has no /usr/$file" && return 1; }; done
+}
+contents() {
+  has dlroof bin/dlroof bin/dlroof_bench lib/dlroof/libdnnl.so.3 share/man/man1/dlroof.1.gz share/man/man1/dlroof-run.1.gz \
+    share/bash-completion/completions/dlroof share/fish/vendor_completions.d/dlroof.fish share/zsh/vendor-completions/_dlroof share/doc/dlroof/README.md \
+    share/dlroof/suites/resnet50.txt
+  has libdlroof-dev include/dlroof/benchmark.h 'lib/.*libdlroof_benchmark.a' 'lib/.*libdlroof_benchmark_main.a' \
+    'lib/.*cmake/dlroof/dlroofConfig.cmake' 'lib/.*pkgconfig/dlroof.pc' share/dlroof/examples/axpy.cpp
+}
+
+# --- An empty system, and a user in it who is not root
+
+# make_root SUITE [MIRROR]: fails (1) if it cannot be downloaded.
 make_root() {
+  local suite=$1 folder=$PWD/$build/boot-$1
   [ "$(id -u)" -eq 0 ] || fail "the tests need root (debootstrap, chroot)"
   install_packages debootstrap
-  if [ ! -e "$root.tar" ]; then
-    say "making an empty Debian 12 (debootstrap --variant=minbase)"
-    rm -rf "$root"
-    debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { tail -n 5 "$root.log" >&2 && fail "debootstrap failed"; }
-    tar -C "$root" -cf "$root.tar" .
-  fi
-  new_root
   trap unmount_root EXIT
+  [ ! -e "$root-$suite.tar" ] || return 0
+  say "making an empty $suite (debootstrap --variant=minbase)"
+  rm -rf "$folder"
+  debootstrap --variant=minbase "$@" "$folder" >"$folder.log" 2>&1 || { tail -n 5 "$folder.log" >&2 && return 1; }
+  tar -C "$folder" -cf "$root-$suite.tar" .
+  rm -rf "$folder"
 }
 unmount_root() {
   local folder
   for folder in proc sys dev; do ! mountpoint -q "$root/$folder" || umount -l "$root/$folder"; done
 }
+# new_root SUITE
 new_root() {
   unmount_root
   rm -rf --one-file-system "$root"
   mkdir -p "$root"
-  tar -C "$root" -xf "$root.tar"
+  tar -C "$root" -xf "$root-$1.tar"
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
@@ -162,11 +188,12 @@ finds_cuda() {
   return $status
 }
 
+# test_archive SUITE
 test_archive() {
   local archive folder
   archive=$(echo "$packages"/*.tar.gz)
-  say "testing $(basename "$archive")"
-  new_root
+  say "testing $(basename "$archive") in $1"
+  new_root "$1"
   tar -C "$root/opt" --no-same-owner -xzf "$archive"
   folder=$(basename "$archive" .tar.gz)
   check "no path of the build" no_path "$root/opt"
@@ -185,7 +212,8 @@ files_of_root() { (cd "$root" && find . -xdev \( -path ./home -o -path ./tmp -o 
 test_debian_packages() {
   say "testing the Debian packages"
   check "lintian" lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs "$packages"/*.deb
-  new_root
+  check "contents" contents
+  new_root bookworm
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   cp "$packages"/dlroof_*.deb "$root/tmp/dlroof.deb"
   inside_root apt-get update -qq
@@ -205,11 +233,62 @@ test_debian_packages() {
   say "sizes: $(cd "$packages" && du -h -- *.deb | paste -sd ',')"
 }
 
+# A program of a user, who installs both packages, a compiler and CMake.
+test_library() {
+  local quick="--benchmark_filter=/4096/ --benchmark_repetitions=3 --benchmark_min_time=0.01 --dlroof_machine=none"
+  say "testing libdlroof-dev"
+  new_root bookworm
+  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  cp "$packages"/dlroof_*.deb "$packages"/libdlroof-dev_*.deb "$root/tmp"
+  inside_root apt-get update -qq
+  check "apt-get install of both" inside_root sh -c 'apt-get install -y -qq --no-install-recommends g++ cmake make /tmp/*.deb >/dev/null'
+  as_user /usr
+  check "dlroof new" inside dlroof new mybench
+  check "find_package(dlroof)" inside sh -c 'cmake -S mybench -B built >/dev/null && cmake --build built >/dev/null'
+  check "the program" inside sh -c "built/mybench $quick | grep -E '^BM_Axpy/4096 .*FLOP/s +0.167 '"
+  # shellcheck disable=SC2016
+  check "pkg-config" inside sh -c 'g++ -std=c++20 -O2 mybench/*.cpp -o mine -ldlroof_benchmark_main $(pkg-config --cflags --libs dlroof)'
+  check "the program" inside sh -c "./mine $quick | grep -E '^BM_Axpy/4096 .*FLOP/s +0.167 '"
+  check "dpkg --purge" inside_root dpkg --purge libdlroof-dev dlroof
+}
+
+# A project that contains these sources, with each compiler; without oneDNN, CUDA and MPI. ccache makes a second time short.
+test_sources() {
+  local compiler folder=$PWD/$build/consumer
+  say "testing FetchContent"
+  mkdir -p "$folder"
+  cat >"$folder/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES CXX)
+include(FetchContent)
+set(DLROOF_ONEDNN OFF)
+set(DLROOF_CUDA OFF)
+FetchContent_Declare(dlroof SOURCE_DIR "$PWD" EXCLUDE_FROM_ALL)
+FetchContent_MakeAvailable(dlroof)
+add_executable(mine "$PWD/tests/programs/own_main.cpp")
+target_link_libraries(mine PRIVATE dlroof::benchmark)
+END
+  for compiler in g++ clang++-14; do
+    command -v $compiler >/dev/null || { say "without $compiler" && continue; }
+    check "$compiler: configured" cmake -S "$folder" -B "$folder/$compiler" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$compiler \
+      -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -Wno-dev --log-level=WARNING
+    check "$compiler: built" cmake --build "$folder/$compiler" --target mine
+    check "$compiler: runs" "$folder/$compiler/mine" --benchmark_repetitions=3 --dlroof_machine=none
+  done
+}
+
 [ "$make" = no ] || make_packages
 if [ "$test" = yes ]; then
   install_packages lintian
-  make_root
-  test_archive
+  [ "$sources" = no ] || test_sources
+  make_root bookworm || fail "debootstrap failed"
   test_debian_packages
+  test_library
+  test_archive bookworm
+  if make_root jammy http://archive.ubuntu.com/ubuntu; then
+    test_archive jammy
+  else
+    say "Ubuntu 22.04 cannot be downloaded: only symbol versions were tested for it"
+  fi
 fi
 say "done: $(cd "$packages" && echo ./*.deb ./*.tar.gz) in $packages"

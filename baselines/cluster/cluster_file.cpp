@@ -33,6 +33,7 @@ json NodeJson(const ClusterNode& node) {
   if (node.kind) object["kind"] = *node.kind;
   if (!node.ceilings.empty()) object["ceilings"] = node.ceilings;
   if (!node.untimed.empty()) object["without"] = node.untimed;
+  if (node.interference.repetitions > 0) object["interference"] = ToJson(node.interference);
   return object;
 }
 
@@ -62,6 +63,10 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
     for (const auto& key : ceilings.Keys()) node.ceilings[key] = ceilings.Positive(key);
   }
   if (reader.Has("without")) node.untimed = reader.TextsByKey("without");
+  if (reader.Has("interference")) {
+    const auto interference = reader.Object("interference");
+    node.interference = InterferenceFromJson(interference.json(), interference.where());
+  }
   return node;
 }
 
@@ -85,7 +90,7 @@ Finding FindingFrom(const JsonReader& reader, std::size_t nodes) {
   if (finding.node >= nodes) reader.Refuse("node", "an index into cluster.nodes");
   if (reader.Has("ci95")) finding.ci95 = reader.PositivePair("ci95");
   const auto verdict = NodeVerdictFromKey(reader.Text("verdict"));
-  if (!verdict) reader.Refuse("verdict", "suspect, slow or not confirmed");
+  if (!verdict) reader.Refuse("verdict", "suspect, slow, not confirmed, limited or disturbed");
   finding.verdict = *verdict;
   return finding;
 }
@@ -95,8 +100,10 @@ json ClusterJson(const Cluster& cluster) {
                  {"kinds", json::array()},     {"nodes", json::array()},
                  {"remarks", cluster.remarks}, {"findings", json::array()}};
   for (const auto& kind : cluster.kinds)
-    object["kinds"].push_back(
-        {{"name", kind.name}, {"fingerprints", kind.fingerprints}, {"nodes", kind.nodes}});
+    object["kinds"].push_back({{"name", kind.name},
+                               {"fingerprints", kind.fingerprints},
+                               {"traits", kind.traits},
+                               {"nodes", kind.nodes}});
   for (const auto& node : cluster.nodes) object["nodes"].push_back(NodeJson(node));
   for (const auto& finding : cluster.findings) object["findings"].push_back(FindingJson(finding));
   if (cluster.barriers) object["meetings"] = ToJson(*cluster.barriers);
@@ -114,21 +121,29 @@ json EntryOf(const record::Record& record) {
   return entry;
 }
 
-// Adds the node and the exact time of each repetition to the records of the file.
+// Adds the node and the exact time of each repetition to the records of the file, and their exact
+// median over nodes.
 void AddNodes(const Cluster& cluster, json& records) {
   for (std::size_t i = 0; i < cluster.nodes_of.size(); ++i) {
+    if (const auto timing = record::TimeOf(cluster.run.records[i].repetitions)) {
+      auto& seconds = records[i]["seconds"];
+      seconds["median"] = timing->median;
+      if (timing->ci95) seconds["ci95"] = {timing->ci95->first, timing->ci95->second};
+    }
     auto& repetitions = records[i]["repetitions"];
     for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j) {
       repetitions[j]["node"] = cluster.nodes_of[i][j];
       repetitions[j]["seconds"] = cluster.run.records[i].repetitions[j].seconds;
+      if (cluster.estimates[i][j]) repetitions[j]["estimate"] = true;
     }
   }
 }
 
-// Sets `cluster.nodes_of` from the member "node" of each repetition.
+// Sets `nodes_of` and `estimates` from the members of each repetition.
 void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster) {
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     auto& nodes = cluster.nodes_of.emplace_back();
+    auto& estimates = cluster.estimates.emplace_back();
     const JsonReader record(records.at(i), fmt::format("{}: records[{}]", path, i));
     if (!record.Has("repetitions")) continue;
     for (std::size_t j = 0; j < record.Array("repetitions").size(); ++j) {
@@ -137,6 +152,8 @@ void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster)
       if (node >= static_cast<double>(cluster.nodes.size()))
         repetition.Refuse("node", "an index into cluster.nodes");
       nodes.push_back(static_cast<std::size_t>(node));
+      estimates.push_back((repetition.Has("estimate") && repetition.Flag("estimate")) ||
+                          (repetition.Has("disturbed") && repetition.Flag("disturbed")));
     }
   }
 }
@@ -146,7 +163,8 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
   cluster.asked_known = reader.Flag("asked");
   for (std::size_t i = 0; i < reader.Array("kinds").size(); ++i) {
     const auto kind = reader.Item("kinds", i);
-    cluster.kinds.push_back({kind.Text("name"), kind.TextsByKey("fingerprints"), {}});
+    cluster.kinds.push_back({kind.Text("name"), kind.TextsByKey("fingerprints"), {}, {}});
+    if (kind.Has("traits")) cluster.kinds.back().traits = kind.TextsByKey("traits");
   }
   for (std::size_t i = 0; i < reader.Array("nodes").size(); ++i) {
     cluster.nodes.push_back(NodeFrom(reader.Item("nodes", i), cluster.kinds.size()));
@@ -207,6 +225,8 @@ json ToJson(const Cluster& cluster, const std::string& command) {
   auto run = cluster.run;
   run.context["dlroof"].erase("node");
   run.context["dlroof"]["cluster"] = kClusterSchema;
+  const auto [times, estimates] = EstimatesOf(cluster);
+  run.context["dlroof"]["node_times"] = {{"all", times}, {"estimates", estimates}};
   run.context["dlroof"]["command"] = command;
   json file = roofline::ToJson(roofline::PlaceRun(std::move(run)));
   AddNodes(cluster, file["records"]);

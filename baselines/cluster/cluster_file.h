@@ -18,14 +18,17 @@ namespace dlroof::cluster {
 
 inline constexpr int kClusterSchema = 1;
 
-// Returns "context", "machines" and "records" as in a run file; each repetition has its exact time
-// and a "node" (an index into cluster.nodes). "benchmarks" has an entry in Google Benchmark's form
-// for each benchmark, with the median over nodes. "cluster" has "schema", "asked", "kinds",
+// Returns "context", "machines" and "records" as in a run file; each repetition has its exact time,
+// a "node" (an index into cluster.nodes) and, if the node's time is an estimate, "estimate". A
+// record's "seconds" are the exact median over nodes and its interval. "benchmarks" has an entry in
+// Google Benchmark's form for each benchmark, with the same median. context.dlroof.node_times has
+// the numbers of nodes' times and of estimates. "cluster" has "schema", "asked", "kinds",
 // "nodes", "remarks" and "findings". `command` is written as context.dlroof.command.
 nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 
-// Reads a file that ToJson wrote. Throws BadInput, which begins with `path`, where ReadRunFile
-// does, for a run file without "cluster", a newer schema, and an index of a missing node.
+// Reads a file that ToJson wrote; in older ones a noisy repetition is a node's estimate. Throws
+// BadInput, which begins with `path`, where ReadRunFile does, for a run file without "cluster", a
+// newer schema, and an index of a missing node.
 Cluster ReadClusterFile(const std::string& path);
 
 // Replaces the rates and launch costs of `machine` by the medians over `nodes`, with the interval

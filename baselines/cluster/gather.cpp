@@ -8,9 +8,11 @@
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/unlike_nodes.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
+#include "counters/base/numbers.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
@@ -55,21 +57,15 @@ ClusterNode NodeOf(const NodeSummary& summary) {
           .facts = summary.facts,
           .kind = std::nullopt,
           .ceilings = RoofsOf(summary),
-          .untimed = summary.untimed};
+          .untimed = summary.untimed,
+          .interference = summary.interference};
 }
 
 // Sets the kinds of nodes, the one with the most nodes first.
-void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
-  std::vector<ClusterKind> kinds;
-  for (std::size_t i = 0; i < summaries.size(); ++i) {
-    if (!Counts(summaries[i]) || summaries[i].times.empty()) continue;
-    auto found = std::ranges::find(kinds, summaries[i].machines, &ClusterKind::fingerprints);
-    if (found == kinds.end())
-      found = kinds.insert(kinds.end(), {summaries[i].machine_name, summaries[i].machines, {}});
-    found->nodes.push_back(i);
-  }
-  std::ranges::stable_sort(kinds, std::ranges::greater{},
-                           [](const ClusterKind& kind) { return kind.nodes.size(); });
+void SetKinds(const std::vector<NodeSummary>& summaries, bool mix_unlike, Cluster& cluster) {
+  std::vector<bool> counts;
+  for (const auto& summary : summaries) counts.push_back(Counts(summary) && !summary.times.empty());
+  auto kinds = KindsOf(summaries, counts, mix_unlike);
   for (std::size_t k = 0; k < kinds.size(); ++k)
     for (const auto i : kinds[k].nodes) cluster.nodes[i].kind = k;
   cluster.kinds = std::move(kinds);
@@ -79,6 +75,7 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
 struct Merged {
   std::size_t donor = 0;  // the first node with a time; provides the facts other than numbers
   std::vector<record::Repetition> repetitions;
+  std::vector<bool> estimates;           // by repetition
   std::vector<energy::Energy> energies;  // of nodes that measured energy
   std::vector<NodeWindow> windows;       // of nodes with a metered window
   std::vector<std::size_t> nodes;
@@ -100,7 +97,8 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
         found->second.donor = i;
       }
       found->second.repetitions.push_back(
-          {.seconds = time.seconds, .iterations = time.iterations, .noisy = time.noisy});
+          {.seconds = time.seconds, .iterations = time.iterations, .gpu = time.gpu});
+      found->second.estimates.push_back(time.estimate);
       if (time.energy) found->second.energies.push_back(*time.energy);
       if (time.window) found->second.windows.push_back({i, *time.window});
       found->second.nodes.push_back(i);
@@ -127,6 +125,7 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
     record.energy = MergedEnergy(one.energies);
     cluster.run.records.push_back(std::move(record));
     cluster.nodes_of.push_back(std::move(one.nodes));
+    cluster.estimates.push_back(std::move(one.estimates));
   }
   const auto first = cluster.kinds.front().nodes.front();
   if (!donors.contains(first)) donors[first] = reread(summaries[first].file);
@@ -150,7 +149,9 @@ void AddRemarks(Cluster& cluster) {
         *node.facts.cpus_specified < *node.facts.cpus)
       fewer.push_back(
           fmt::format("{} ({} of {})", node.name, *node.facts.cpus_specified, *node.facts.cpus));
-    if (node.kind && *node.kind > 0) other.push_back(node.name);
+    if (node.kind && *node.kind > 0 &&
+        cluster.kinds[*node.kind].fingerprints != cluster.kinds.front().fingerprints)
+      other.push_back(node.name);
   }
   if (!fewer.empty())
     cluster.remarks.push_back(
@@ -158,6 +159,15 @@ void AddRemarks(Cluster& cluster) {
   if (!other.empty())
     cluster.remarks.push_back(
         fmt::format("other machines than most nodes, not in the medians: {}", NamedNodes(other)));
+  for (const auto& kind : cluster.kinds) {
+    if (&kind == &cluster.kinds.front() || kind.fingerprints != cluster.kinds.front().fingerprints)
+      continue;
+    std::vector<std::string> names;
+    for (const auto node : kind.nodes) names.push_back(cluster.nodes[node].name);
+    cluster.remarks.push_back(
+        fmt::format("unlike most nodes, not in the medians: {} ({})", NamedNodes(names),
+                    fmt::join(DifferencesOf(kind, cluster.kinds.front()), "; ")));
+  }
   if (!cluster.asked_known)
     cluster.remarks.emplace_back(
         "no list of requested nodes: nodes without a file cannot be reported as missing");
@@ -211,6 +221,35 @@ void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeili
   }
 }
 
+// Adds the counts of a record's repetitions, and its mean time over that without interference.
+void AddInterference(const record::Record& record, Interference& interference,
+                     std::vector<double>& wall_over_clean) {
+  const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
+                                                           : std::optional<record::Timing>();
+  if (!timing) return;
+  double sum = 0;
+  for (const auto& repetition : record.repetitions) {
+    ++interference.repetitions;
+    interference.noisy += repetition.noisy ? 1 : 0;
+    sum += repetition.seconds;
+  }
+  wall_over_clean.push_back(sum / static_cast<double>(record.repetitions.size()) / timing->median);
+}
+
+// Returns the medians of the GPU's samples over the clean repetitions, or over all if none is
+// clean; null without samples.
+std::shared_ptr<const record::GpuSample> SampleOf(const record::Record& record) {
+  std::vector<record::GpuSample> clean, all;
+  for (const auto& repetition : record.repetitions) {
+    if (!repetition.gpu) continue;
+    all.push_back(*repetition.gpu);
+    if (!repetition.noisy) clean.push_back(*repetition.gpu);
+  }
+  if (all.empty()) return nullptr;
+  return std::make_shared<const record::GpuSample>(
+      record::SummarizeSamples(clean.empty() ? all : clean));
+}
+
 void AddTime(const record::Record& record, NodeSummary& summary) {
   const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
                                                            : std::optional<record::Timing>();
@@ -218,14 +257,38 @@ void AddTime(const record::Record& record, NodeSummary& summary) {
     summary.untimed[record.name] = record.reason.empty() ? "no time" : record.reason;
     return;
   }
-  NodeTime time{.name = record.name, .seconds = timing->median, .noisy = timing->noisy};
+  NodeTime time{.name = record.name, .seconds = timing->median, .estimate = timing->noisy};
   for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
+  time.gpu = SampleOf(record);
   if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
   time.window = record.metered_window;
   summary.times.push_back(std::move(time));
 }
 
 }  // namespace
+
+EstimateCount EstimatesOf(const Cluster& cluster, std::size_t record) {
+  const auto& estimates = cluster.estimates.at(record);
+  return {estimates.size(), static_cast<std::size_t>(std::ranges::count(estimates, true))};
+}
+
+EstimateCount EstimatesOf(const Cluster& cluster) {
+  EstimateCount all;
+  for (std::size_t i = 0; i < cluster.estimates.size(); ++i) {
+    const auto [times, estimates] = EstimatesOf(cluster, i);
+    all.times += times;
+    all.estimates += estimates;
+  }
+  return all;
+}
+
+std::optional<EstimateCount> EstimatesIn(const json& context) {
+  const auto& counts = record::Member(record::Member(context, "dlroof"), "node_times");
+  const auto &times = record::Member(counts, "all"),
+             &estimates = record::Member(counts, "estimates");
+  if (!times.is_number_unsigned() || !estimates.is_number_unsigned()) return std::nullopt;
+  return EstimateCount{times.get<std::size_t>(), estimates.get<std::size_t>()};
+}
 
 const std::string& HostOf(const ClusterNode& node) {
   return node.facts.host.empty() ? node.name : node.facts.host;
@@ -274,7 +337,7 @@ bool NodeNameLess(const std::string& a, const std::string& b) {
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
                const std::function<record::RunFile(const std::string& file)>& reread,
-               const MeterLog* meters) {
+               const GatherRules& rules) {
   if (asked) AddMissing(*asked, summaries);
   std::ranges::stable_sort(summaries, [](const NodeSummary& a, const NodeSummary& b) {
     return a.facts.name != b.facts.name ? NodeNameLess(a.facts.name, b.facts.name)
@@ -284,7 +347,7 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   Cluster cluster;
   cluster.asked_known = asked.has_value();
   for (const auto& summary : summaries) cluster.nodes.push_back(NodeOf(summary));
-  SetKinds(summaries, cluster);
+  SetKinds(summaries, rules.mix_unlike, cluster);
   if (cluster.kinds.empty())
     throw BadInput(
         "no node has a benchmark with a time{}{}", summaries.empty() ? "" : "; the first one: ",
@@ -300,7 +363,7 @@ Cluster Gather(std::vector<NodeSummary> summaries,
     cluster.run.context["dlroof"]["devices_per_node"] = *gpus;
   SetBarriers(summaries, cluster);
   AddRemarks(cluster);
-  if (meters != nullptr) AddMeteredEnergy(*meters, windows, cluster);
+  if (rules.meters != nullptr) AddMeteredEnergy(*rules.meters, windows, cluster);
   return cluster;
 }
 
@@ -336,6 +399,8 @@ json ToJson(const NodeFacts& facts) {
     if (!text->empty()) object[key] = *text;
   if (facts.cpus_specified) object["cpus_given"] = *facts.cpus_specified;
   if (facts.cpus) object["cpus"] = *facts.cpus;
+  if (!facts.system.empty()) object["system"] = facts.system;
+  if (auto load = ToJson(facts.load); !load.empty()) object["load"] = std::move(load);
   return object;
 }
 
@@ -353,7 +418,35 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
                   .arguments = reader.Texts("arguments")};
   if (reader.Has("cpus_given")) facts.cpus_specified = reader.AtLeastOne("cpus_given");
   if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");
+  if (reader.Has("system")) facts.system = reader.TextsByKey("system");
+  if (reader.Has("load")) {
+    const auto load = reader.Object("load");
+    facts.load = NodeLoadFromJson(load.json(), load.where());
+  }
   return facts;
+}
+
+std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts) {
+  std::map<std::string, std::string> traits;
+  const auto add = [&](const std::string& key, const std::string& text) {
+    if (!text.empty()) traits[key] = text;
+  };
+  const auto& ours = record::Member(run.context, "dlroof");
+  for (const char* key : {"version", "commit"}) add(key, record::Text(ours, key));
+  if (const auto& threads = record::Member(ours, "threads"); threads.is_number_integer())
+    add("threads", threads.dump());
+  for (const auto& [what, key] :
+       {std::pair("library ", "libraries"), std::pair("variable ", "environment")})
+    if (const auto& texts = record::Member(ours, key); texts.is_object())
+      for (const auto& [name, text] : texts.items())
+        if (text.is_string()) add(what + name, text.get<std::string>());
+  for (const auto& machine : run.machines)
+    for (const char* key : {"memory", "kernel", "microcode", "driver", "clock.default"})
+      if (const auto found = machine.facts.find(key); found != machine.facts.end())
+        add(machine.device == "cpu" ? key : machine.device + " " + key, found->second);
+  for (const auto& [key, text] : facts.system) add(key, text);
+  if (facts.cpus_specified) add("CPUs", std::to_string(*facts.cpus_specified));
+  return traits;
 }
 
 NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
@@ -369,7 +462,15 @@ NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
     summary.machine_name += (summary.machine_name.empty() ? "" : " + ") + machine.name;
     AddCeilings(machine, summary.ceilings);
   }
-  for (const auto& record : run.records) AddTime(record, summary);
+  summary.traits = TraitsOf(run, summary.facts);
+  std::vector<double> wall_over_clean;
+  for (const auto& record : run.records) {
+    AddTime(record, summary);
+    AddInterference(record, summary.interference, wall_over_clean);
+    if (!record.algorithm.empty()) summary.algorithms[record.name] = record::AlgorithmText(record);
+  }
+  if (!wall_over_clean.empty())
+    summary.interference.wall_over_clean = Median(std::move(wall_over_clean));
   if (const auto& met = record::Member(record::Member(run.context, "dlroof"), "meetings");
       !met.is_null())
     summary.barriers = BarriersFromJson(met, file + ": context.dlroof.meetings");

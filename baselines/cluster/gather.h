@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "baselines/cluster/barriers.h"
+#include "baselines/cluster/interference.h"
 #include "baselines/cluster/metered_nodes.h"
 #include "baselines/cluster/network.h"
 #include "baselines/cluster/outliers.h"
@@ -33,6 +34,9 @@ struct NodeFacts {
   std::optional<int> cpus_specified;   // [1] CPUs that the process may use
   std::optional<int> cpus;             // [1] CPUs online on the node
   std::vector<std::string> arguments;  // of dlroof_bench
+  // Facts of the system that no run file has: "governor", "clock limits", "kernel", "microcode".
+  std::map<std::string, std::string> system = {};
+  NodeLoad load = {};  // set in files of complete nodes
 
   bool operator==(const NodeFacts&) const = default;
 };
@@ -49,7 +53,9 @@ struct NodeTime {
   std::string name;       // of the benchmark
   double seconds = 0;     // [s] median, > 0
   double iterations = 0;  // [1] sum over all repetitions
-  bool noisy = false;
+  bool estimate = false;  // too few of the node's repetitions were clean (record::TimeOf)
+  // The node's GPU measurements of the call, medians of its clean repetitions; null on CPUs.
+  std::shared_ptr<const record::GpuSample> gpu = {};
   std::shared_ptr<const energy::Energy> energy = {};  // set in runs with --dlroof_energy
   std::optional<energy::MeteredWindow> window = {};   // set in runs with --dlroof_meter_seconds
 };
@@ -76,6 +82,10 @@ struct NodeSummary {
   std::map<std::string, std::string> untimed;   // benchmark -> reason why it has no time here
   std::map<CeilingRow, NodeCeiling> ceilings;
   std::vector<Barrier> barriers;  // at which it waited for other nodes
+  // What else must be equal on the nodes of one median (TraitsOf), for people: "kernel" -> "6.1.0".
+  std::map<std::string, std::string> traits;
+  std::map<std::string, std::string> algorithms;  // benchmark -> the library's algorithm
+  Interference interference;
 };
 
 // Returns the summary of a node's run file. Throws BadInput if `run` is not the run of a node.
@@ -93,29 +103,48 @@ struct ClusterNode {
   std::optional<std::size_t> kind;  // index into Cluster::kinds; set if its ceilings are known
   std::map<std::string, double> ceilings;      // by RoofsOf
   std::map<std::string, std::string> untimed;  // benchmark -> reason
+  Interference interference;
 };
 
-// A group of nodes with equal machines (the same fingerprints).
+// A group of like nodes: equal machines (the same fingerprints) and equal traits.
 struct ClusterKind {
   std::string name;
   std::map<std::string, std::string> fingerprints;  // by device
+  std::map<std::string, std::string> traits;        // NodeSummary::traits; "algorithms" if unusual
   std::vector<std::size_t> nodes;
 };
 
+// Returns how a kind differs from the most common one: "kernel: 5.10.0, most nodes: 6.1.0".
+std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKind& most_common);
+
 struct Cluster {
   // The run of the most common kind of nodes: a ceiling is the median over its nodes, and a record
-  // has one repetition per node.
+  // has one repetition per node, with the node's own time. No such repetition is noisy, so that the
+  // record's time is the median over all nodes for every reader: a node is not left out because
+  // other programs ran on it.
   record::RunFile run;
   std::vector<std::vector<std::size_t>> nodes_of;  // by record and repetition: index into `nodes`
-  std::vector<ClusterNode> nodes;                  // sorted by name
-  std::vector<ClusterKind> kinds;                  // the kind with the most nodes first
-  bool asked_known = false;                        // the list of requested nodes was recorded
+  // By record and repetition: the node's time is an estimate.
+  std::vector<std::vector<bool>> estimates;
+  std::vector<ClusterNode> nodes;  // sorted by name
+  std::vector<ClusterKind> kinds;  // the kind with the most nodes first
+  bool asked_known = false;        // the list of requested nodes was recorded
   std::vector<std::string> remarks;
   std::vector<Finding> findings;            // slow and suspect nodes, set by AddFindings
   std::optional<ClusterBarriers> barriers;  // set if nodes waited for each other
   // The network that dlroof_net measured, if the user specified its file.
   std::optional<MeasuredNetwork> network;
 };
+
+// Nodes' times and how many of them are estimates.
+struct EstimateCount {
+  std::size_t times = 0, estimates = 0;  // [1]
+};
+// Returns the counts of one record, or of all records.
+EstimateCount EstimatesOf(const Cluster& cluster, std::size_t record);
+EstimateCount EstimatesOf(const Cluster& cluster);
+// Returns the counts in the context of a cluster file; nothing for other run files.
+std::optional<EstimateCount> EstimatesIn(const nlohmann::json& context);
 
 // Returns the host name of the node, which the network, meters and schedulers use.
 const std::string& HostOf(const ClusterNode& node);
@@ -127,14 +156,23 @@ bool NodeNameLess(const std::string& a, const std::string& b);
 // Returns "n1, n2, n3 and 4 more".
 std::string NamedNodes(const std::vector<std::string>& names);
 
+// Returns what distinguishes the software and settings of a node: version and commit of dlroof,
+// libraries with the instruction sets that they may use, threads, CPUs, memory, kernel, microcode,
+// governor, clock limits, drivers, variables of the environment.
+std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts);
+
+struct GatherRules {
+  const MeterLog* meters = nullptr;  // power samples of the nodes, or null
+  bool mix_unlike = false;           // nodes of equal machines are one kind whatever their traits
+};
+
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. A node
 // whose arguments differ from those of most nodes has failed. `reread(file)` reads a node's run
 // file again, for facts other than numbers; it is called for a few nodes. The order of `summaries`
-// does not matter. `meters` has power samples of the nodes, and may be null. Throws BadInput if no
-// node has a benchmark with a time.
+// does not matter. Throws BadInput if no node has a benchmark with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
                const std::function<record::RunFile(const std::string& file)>& reread,
-               const MeterLog* meters = nullptr);
+               const GatherRules& rules = {});
 
 }  // namespace dlroof::cluster

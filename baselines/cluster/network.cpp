@@ -341,13 +341,29 @@ std::string SmpiTrace(int nodes, long elements) {
   return trace;
 }
 
+bool CanSimulate() { return IsInPath("smpirun"); }
+
+SimulatedAllreduce ClosedAllreduce(const Network& network, Allreduce algorithm, int nodes,
+                                   double bytes) {
+  // A ring would need extra messages for a remainder.
+  const double sent = nodes * std::ceil(bytes / (kFloat * nodes)) * kFloat;
+  const Network plain{.name = "",
+                      .pieces = {{std::nullopt, network.pieces.back().latency_seconds,
+                                  network.pieces.back().bytes_per_second}}};
+  return {.nodes = nodes,
+          .bytes = sent,
+          .algorithm = algorithm,
+          .closed_seconds = AllreduceSeconds(algorithm, plain, nodes, sent),
+          .simulated_seconds = {}};
+}
+
 SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm, int nodes,
                                      double bytes) {
-  if (!IsInPath("smpirun"))
+  if (!CanSimulate())
     throw BadInput(
         "smpirun is not installed, so nothing is simulated (apt-get install libsimgrid-dev)");
-  // A ring would need extra messages for a remainder.
-  const auto elements = nodes * static_cast<long>(std::ceil(bytes / (kFloat * nodes)));
+  auto allreduce = ClosedAllreduce(network, algorithm, nodes, bytes);
+  const auto elements = std::lround(allreduce.bytes / kFloat);
   const TemporaryFolder folder;
   std::string hosts;
   for (int node = 0; node < nodes; ++node) hosts += fmt::format("n{}\n", node);
@@ -366,15 +382,8 @@ SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm
                                       folder / "traces"};
   const auto options = SmpiOptions(algorithm);
   command.insert(command.end(), options.begin(), options.end());
-  const double sent = static_cast<double>(elements) * kFloat;
-  const Network plain{.name = "",
-                      .pieces = {{std::nullopt, network.pieces.back().latency_seconds,
-                                  network.pieces.back().bytes_per_second}}};
-  return {.nodes = nodes,
-          .bytes = sent,
-          .algorithm = algorithm,
-          .closed_seconds = AllreduceSeconds(algorithm, plain, nodes, sent),
-          .simulated_seconds = SimulatedSeconds(RunChild(command))};
+  allreduce.simulated_seconds = SimulatedSeconds(RunChild(command));
+  return allreduce;
 }
 
 }  // namespace dlroof::cluster

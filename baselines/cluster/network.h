@@ -148,13 +148,19 @@ struct SimulatedAllreduce {
   int nodes = 2;
   double bytes = 0;  // [byte] per node: a multiple of 4 x nodes
   Allreduce algorithm = Allreduce::kRing;
-  double closed_seconds = 0;     // [s] closed form for the same network
-  double simulated_seconds = 0;  // [s]
+  double closed_seconds = 0;                // [s] closed form for the same network
+  std::optional<double> simulated_seconds;  // [s]; not set without smpirun
 };
 
 // Simulates an allreduce with smpirun. `bytes` is rounded up to a multiple of 4 x nodes. Throws
 // BadInput if smpirun is not installed, and SimulationFailed.
 SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm, int nodes,
                                      double bytes);
+
+// Returns whether smpirun is installed.
+bool CanSimulate();
+// Returns the closed form alone, for the same bytes as SimulateAllreduce.
+SimulatedAllreduce ClosedAllreduce(const Network& network, Allreduce algorithm, int nodes,
+                                   double bytes);
 
 }  // namespace dlroof::cluster

@@ -35,6 +35,7 @@ struct Revisit {
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 
 // Sets the cluster's findings from `visits`: for each re-measurement the summaries of its nodes.
+// Then come nodes under a quota and nodes whose CPUs others used (interference.h).
 void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
                  Cluster& cluster);
 

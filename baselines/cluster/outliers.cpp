@@ -14,6 +14,8 @@ namespace {
 constexpr KeyRow<NodeVerdict> kVerdicts[] = {{NodeVerdict::kSuspect, "suspect"},
                                              {NodeVerdict::kSlow, "slow"},
                                              {NodeVerdict::kNotConfirmed, "not confirmed"},
+                                             {NodeVerdict::kLimited, "limited"},
+                                             {NodeVerdict::kDisturbed, "disturbed"},
                                              {NodeVerdict::kNotConfirmed, "not proved"}};  // older
 
 std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
@@ -26,6 +28,45 @@ std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
 
 double LeastEffect(const RowGroup& group, const OutlierRules& rules) {
   return group.lone ? rules.lone_effect : rules.effect;
+}
+
+// The quantile of 90 % of a normal distribution, in standard deviations.
+constexpr double kNinthDecile = 1.2816;
+// A distribution whose upper half is wider than this times what its middle half tells is skewed.
+constexpr double kSkewed = 1.35;
+constexpr double kShareOfSkew = 0.35;  // of the additional width that a suspect also exceeds
+
+// The width of the nodes' effects, as standard deviations [1] of a normal distribution: from the
+// median absolute deviation, and from the upper decile.
+struct Width {
+  double middle = 0, upper = 0;
+};
+
+Width WidthOf(const std::vector<std::optional<double>>& effects,
+              const std::vector<std::size_t>& nodes) {
+  std::vector<double> known;
+  for (const auto node : nodes)
+    if (effects[node]) known.push_back(*effects[node]);
+  if (known.empty()) return {};
+  std::ranges::sort(known);
+  const double middle = Median(known);
+  const double decile =
+      known[static_cast<std::size_t>(0.9 * static_cast<double>(known.size() - 1))];
+  for (auto& one : known) one = std::abs(one - middle);
+  constexpr double kNormal = 1.4826;  // standard deviation / median absolute deviation
+  return {kNormal * Median(std::move(known)), (decile - middle) / kNinthDecile};
+}
+
+// Returns the least effect of a suspect among `nodes`.
+double SuspectEffect(const RowGroup& group, bool first_group, const Width& width, std::size_t nodes,
+                     const OutlierRules& rules) {
+  const double few = 1 + 4 / static_cast<double>(nodes);  // the width of few nodes is uncertain
+  const double wide = few * width.middle;
+  if (group.lone) return std::max(rules.lone_effect, rules.lone_deviations * wide);
+  if (!first_group) return std::max(rules.effect, rules.deviations * wide);
+  const double skew = width.upper > kSkewed * width.middle ? width.upper - width.middle : 0;
+  return std::max(rules.effect,
+                  std::min(rules.most_effect, rules.deviations * wide) + kShareOfSkew * skew);
 }
 
 // Adjusts the p-values of all findings for the number of tests (Holm 1979).
@@ -62,6 +103,9 @@ std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowG
   std::vector<std::optional<double>> effects(nodes);
   for (std::size_t node = 0; node < nodes; ++node)
     if (!logs[node].empty()) effects[node] = Median(std::move(logs[node]));
+  if (const auto shift = MedianOf(effects, reference))
+    for (auto& effect : effects)
+      if (effect) *effect -= *shift;
   return effects;
 }
 
@@ -71,8 +115,10 @@ std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGr
   if (nodes.size() < rules.least_nodes) return suspects;
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const auto effects = EffectsOf(first, groups[group], nodes);
+    const double least =
+        SuspectEffect(groups[group], group == 0, WidthOf(effects, nodes), nodes.size(), rules);
     for (const auto node : nodes)
-      if (effects[node] && *effects[node] > LeastEffect(groups[group], rules))
+      if (effects[node] && *effects[node] > least)
         suspects.push_back({node, group, *effects[node]});
   }
   return suspects;

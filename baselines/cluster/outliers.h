@@ -12,11 +12,17 @@
 namespace dlroof::cluster {
 
 struct OutlierRules {
-  double effect = 0.03;       // [1] smallest effect that counts: the logarithm of a ratio of times
-  double lone_effect = 0.1;   // [1] `effect` for a group of one row, which has no median over rows
-  double error = 0.05;        // [1] probability that any ordinary node is called slow
-  int least_visits = 8;       // [1] re-measurements of a suspect
-  std::size_t controls = 16;  // [1] ordinary nodes that are measured again together with suspects
+  double effect = 0.03;      // [1] smallest effect that counts: the logarithm of a ratio of times
+  double lone_effect = 0.1;  // [1] `effect` for a group of one row, which has no median over rows
+  // A suspect's effect also exceeds so many robust standard deviations [1] of the nodes' effects,
+  // so that few ordinary nodes of a cluster with much noise are suspects. Of all benchmarks
+  // together (the first group) at most `most_effect` is asked for, more where the distribution is
+  // skewed.
+  double deviations = 4, lone_deviations = 10;
+  double most_effect = 0.052;
+  double error = 0.05;          // [1] probability that any ordinary node is called slow
+  int least_visits = 12;        // [1] re-measurements of a suspect, of which two may miss
+  std::size_t controls = 16;    // [1] ordinary nodes that are measured again together with suspects
   std::size_t least_nodes = 5;  // [1] with fewer nodes no node is judged
 };
 
@@ -32,7 +38,9 @@ struct RowGroup {
 };
 
 // Returns each node's effect: the median over the group's rows of log(time / median time of the
-// `reference` nodes). A node has no effect if it shares no row with the reference nodes.
+// `reference` nodes), less the median effect of the reference nodes: a shift of all nodes of a
+// visit (a host that slowed) is none of a node. A node has no effect if it shares no row with the
+// reference nodes.
 std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,
                                              const std::vector<std::size_t>& reference);
 
@@ -42,7 +50,7 @@ struct Suspect {
   double effect = 0;      // [1] logarithm of the ratio of times in the first measurement
 };
 
-// Returns those of `nodes` whose effect relative to all of `nodes` exceeds the effect of `rules`,
+// Returns those of `nodes` whose effect relative to all of `nodes` exceeds what `rules` ask for,
 // sorted by group, then node. Returns nothing for fewer than rules.least_nodes nodes.
 std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGroup>& groups,
                                 const std::vector<std::size_t>& nodes, const OutlierRules& rules);
@@ -56,7 +64,13 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
                                      const std::vector<Suspect>& suspects,
                                      const OutlierRules& rules);
 
-enum class NodeVerdict { kSuspect, kSlow, kNotConfirmed };
+enum class NodeVerdict {
+  kSuspect,       // slow in the first measurement
+  kSlow,          // by re-measurements
+  kNotConfirmed,  // re-measured, and not slow beyond chance
+  kLimited,       // under a quota of CPU time (interference.h)
+  kDisturbed      // other programs or the host took its CPUs (interference.h)
+};
 std::string_view Key(NodeVerdict verdict);
 std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);
 

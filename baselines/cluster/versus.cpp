@@ -199,7 +199,8 @@ std::string RoofsText(const VersusSide& side) {
 }
 
 std::vector<std::string> Differences(const record::Record& a, const VersusSide& side_a,
-                                     const record::Record& b, const VersusSide& side_b) {
+                                     const record::Record& b, const VersusSide& side_b,
+                                     CallTime times) {
   std::vector<std::string> differences;
   AddDifference("type", a.type, b.type, differences);
   AddDifference("library", a.library, b.library, differences);
@@ -210,6 +211,9 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
   };
   AddDifference("options", options(a), options(b), differences);
   AddDifference("cache", a.cache.value_or(""), b.cache.value_or(""), differences);
+  if (!IsTimed(times, a) || !IsTimed(times, b))
+    AddDifference("times", a.device == "gpu" ? TimedText(a) : "calls back to back",
+                  b.device == "gpu" ? TimedText(b) : "calls back to back", differences);
   AddDifference("roofs", RoofsText(side_a), RoofsText(side_b), differences);
   if (side_a.counted_flops && side_b.counted_flops &&
       Differ(*side_a.counted_flops, *side_b.counted_flops))
@@ -242,7 +246,7 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
     SetCost(*options.prices, a, row.flops, row.a);
     SetCost(*options.prices, b, row.flops, row.b);
   }
-  row.differences = Differences(record_a, row.a, record_b, row.b);
+  row.differences = Differences(record_a, row.a, record_b, row.b, options.times);
   return row;
 }
 
@@ -308,7 +312,7 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
   compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
   const auto in_a = RecordsByKey(a.run, options);
   const auto in_b = RecordsByKey(b.run, options);
-  Versus versus;
+  Versus versus{.times = options.times};
   for (const auto& key : in_a.keys) {
     const auto found = in_b.records.find(key);
     if (found == in_b.records.end()) continue;

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/cluster/call_time.h"
+#include "baselines/cluster/gather.h"
 #include "ceilings/machine/machine.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
@@ -102,20 +104,25 @@ struct VersusCluster {
   roofline::PlacedRun run;
   int devices = 1;  // [1] per node; a node makes this many times a device's calls per second
   bool devices_known = false;  // specified by the user or a file
+  // Set for a cluster file: each time is the median over nodes.
+  std::optional<EstimateCount> node_times = {};
 };
 
 struct VersusOptions {
   const Prices* prices = nullptr;  // may be null
   // If it is not set, no option chooses an implementation.
   IsImplementationOption is_implementation_option;
-  bool best_type = false;  // compare each cluster's fastest record of any data type
+  bool best_type = false;                  // compare each cluster's fastest record of any data type
+  CallTime times = CallTime::kThroughput;  // both runs have them where they can (UseTimes)
 };
 
 // The facts of one cluster in a VersusRow.
 struct VersusSide {
-  std::size_t record = 0;                    // index into the cluster's records
-  record::Timing timing;                     // [s] of one call on one device
-  double calls_per_second = 0;               // [1/s] of a device
+  std::size_t record = 0;  // index into the cluster's records
+  record::Timing timing;   // [s] of one call on one device
+  // [1/s] of a device: 1 / timing.median, with calls that follow each other unless the latency is
+  // compared
+  double calls_per_second = 0;
   double node_calls_per_second = 0;          // [1/s] of a node, all its devices
   std::optional<roofline::RoofShare> share;  // of the binding roof
   bool specified = false;                    // the binding roof is specified, not measured
@@ -146,7 +153,8 @@ struct Versus {
   std::vector<VersusRow> rows;         // in A's order, then in B's
   std::size_t operators = 0;           // [1] number of different keys of `rows`
   std::size_t only_a = 0, only_b = 0;  // [1] operators with a time on one cluster only
-  std::string currency;                // "" without prices
+  CallTime times = CallTime::kThroughput;
+  std::string currency;  // "" without prices
   // Price of A's and B's nodes ("2.5 USD per node and hour") or why it is unknown; "" without
   // prices.
   std::string price_a, price_b;

@@ -16,6 +16,7 @@ namespace dlroof::cluster {
 namespace {
 
 constexpr std::size_t kMostRows = 20;       // in a table without --verbose
+constexpr double kLeastSteal = 0.005;       // [1] shown
 constexpr std::size_t kMostLinkRanks = 16;  // in the table of links
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
@@ -35,6 +36,11 @@ formats::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
   return cells;
 }
 
+// Returns "3 of 4", or nothing if no node's time is an estimate.
+std::string EstimatesText(const EstimateCount& count) {
+  return count.estimates > 0 ? fmt::format("{} of {}", count.estimates, count.times) : "";
+}
+
 // Returns a table of the benchmarks, the largest spread over nodes first, each with the number of
 // its column in the heat map.
 formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects,
@@ -46,13 +52,18 @@ formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects
     return numbered.second->high / numbered.second->median;
   });
   if (spreads.size() > most) spreads.resize(most);
+  const bool estimates = EstimatesOf(cluster).estimates > 0;
   formats::Cells cells = {
       {"no.", "benchmark", "nodes", "median", "fastest", "of node", "slowest", "of node"}};
-  for (const auto& [number, one] : spreads)
+  if (estimates) cells.front().emplace_back("estimates");
+  for (const auto& [number, one] : spreads) {
     cells.push_back({std::to_string(number), one->name, std::to_string(one->nodes),
                      text::WithPrefix(one->median, "s"), Percent(one->low / one->median),
                      cluster.nodes[one->low_node].name, Percent(one->high / one->median),
                      cluster.nodes[one->high_node].name});
+    const auto record = static_cast<std::size_t>(one - effects.benchmarks.data());
+    if (estimates) cells.back().push_back(EstimatesText(EstimatesOf(cluster, record)));
+  }
   return cells;
 }
 
@@ -68,6 +79,34 @@ formats::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std
                          : "",
                      std::to_string(effect.benchmarks), Percent(effect.ratio),
                      cluster.run.records[effect.worst].name, Percent(effect.worst_ratio)});
+  }
+  return cells;
+}
+
+// Returns a table of nodes whose measurement was interfered with, the most noisy first; only its
+// titles if there are none.
+formats::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
+  formats::Cells cells = {
+      {"node", "noisy repetitions", "all over clean time", "steal", "quota [CPUs]", "throttled"}};
+  std::vector<const ClusterNode*> nodes;
+  for (const auto& node : cluster.nodes)
+    if (node.interference.noisy > 0 || node.facts.load.quota_cpus ||
+        node.facts.load.steal_share.value_or(0) >= kLeastSteal)
+      nodes.push_back(&node);
+  std::ranges::stable_sort(nodes, std::ranges::greater{},
+                           [](const ClusterNode* node) { return node->interference.NoisyShare(); });
+  for (const auto* node : nodes) {
+    if (cells.size() > most) break;
+    const auto& load = node->facts.load;
+    const auto& seen = node->interference;
+    cells.push_back({node->name,
+                     seen.repetitions > 0 ? fmt::format("{:.0f} %", 100 * seen.NoisyShare()) : "",
+                     seen.wall_over_clean ? fmt::format("{:.2f}", *seen.wall_over_clean) : "",
+                     load.steal_share ? fmt::format("{:.1f} %", 100 * *load.steal_share) : "",
+                     load.quota_cpus ? fmt::format("{:g}", *load.quota_cpus) : "",
+                     load.periods && load.throttled
+                         ? fmt::format("{:.0f} of {:.0f}", *load.throttled, *load.periods)
+                         : ""});
   }
   return cells;
 }
@@ -132,10 +171,13 @@ void AddNetworkNotes(const Cluster& cluster, std::vector<std::string>& notes) {
 
 // Returns a sentence on what the findings mean, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
+  const auto is_of_times = [](const Finding& finding) {
+    return finding.verdict != NodeVerdict::kLimited && finding.verdict != NodeVerdict::kDisturbed;
+  };
   if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < OutlierRules().least_nodes)
     return fmt::format("fewer than {} nodes of a kind are too few to tell which one is slow",
                        OutlierRules().least_nodes);
-  if (cluster.findings.empty())
+  if (std::ranges::none_of(cluster.findings, is_of_times))
     return fmt::format("no node is more than {:g} % slower than the median node",
                        100 * OutlierRules().effect);
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
@@ -180,6 +222,11 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   if (!effects.nodes.empty())
     notes.emplace_back(
         "slower by: the node's time over the median node's, the median over its benchmarks");
+  if (const auto [times, estimates] = EstimatesOf(cluster); estimates > 0)
+    notes.push_back(fmt::format(
+        "estimates: {:.0f} % of the nodes' times (too few clean repetitions); the median over "
+        "nodes is over all of them",
+        100.0 * static_cast<double>(estimates) / static_cast<double>(times)));
   if (cluster.barriers)
     for (const auto& note : BarrierNotes(*cluster.barriers)) notes.push_back(note);
   if (!effects.order.empty()) notes.push_back(OrderNote(effects));
@@ -196,6 +243,7 @@ std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& ef
                                         BenchmarkCells(cluster, effects, most),
                                         NodeCells(cluster, effects, most),
                                         OrderCells(effects, most),
+                                        InterferenceCells(cluster, most),
                                         FindingCells(cluster),
                                         LinkCells(cluster)};
   std::erase_if(tables, [](const formats::Cells& cells) { return cells.size() == 1; });
@@ -241,7 +289,8 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
       const auto& node = cluster.nodes[index];
       const auto& repetition = record.repetitions[j];
       out << fmt::format("{},{},{},{},{},{}\n", formats::CsvText(node.name), Key(node.status), name,
-                         repetition.seconds, repetition.noisy ? 1 : 0, *effects.ratios[i][index]);
+                         repetition.seconds, cluster.estimates[i][j] ? 1 : 0,
+                         *effects.ratios[i][index]);
     }
   }
 }
@@ -256,6 +305,8 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
                             OrderCells(effects, std::size_t(-1)), out);
   if (!cluster.findings.empty())
     formats::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
+  if (const auto cells = InterferenceCells(cluster, std::size_t(-1)); cells.size() > 1)
+    formats::WritePageTable("Interference on nodes", cells, out);
   if (const auto links = LinkCells(cluster); links.size() > 1)
     formats::WritePageTable("Links, by the largest message", links, out);
   formats::WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);

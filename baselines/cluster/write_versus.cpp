@@ -72,6 +72,7 @@ nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
                             {"seconds", side.timing.median},
                             {"calls_per_second", side.calls_per_second},
                             {"node_calls_per_second", side.node_calls_per_second}};
+  if (record.timed) written["timed"] = *record.timed;
   if (side.timing.ci95) written["ci95"] = {side.timing.ci95->first, side.timing.ci95->second};
   if (side.timing.noisy) written["disturbed"] = true;
   if (side.share)
@@ -157,11 +158,11 @@ void WriteVersusMarkdown(const VersusReport& report, std::ostream& out) {
     formats::WriteMarkdownTable(ModelCells(report), out);
   }
   out << '\n';
-  for (const auto& note : VersusNotes(report)) out << "- " << formats::MarkdownText(note) << '\n';
+  for (const auto& note : VersusNotes(report)) formats::WriteMarkdownItem("-", note, out);
   const auto kinds = DifferenceKinds(report.versus);
   if (!kinds.empty()) out << "\nDiffers (A | B):\n\n";
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    out << fmt::format("{}. {}\n", i + 1, formats::MarkdownText(kinds[i]));
+    formats::WriteMarkdownItem(fmt::format("{}.", i + 1), kinds[i], out);
 }
 
 void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
@@ -174,7 +175,7 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
   out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences";
   for (const auto kind : kEnergyClasses)
     out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
-  out << '\n';
+  out << ",timed_a,timed_b\n";
   for (const auto& row : report.versus.rows) {
     out << formats::CsvText(row.key);
     for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << formats::CsvText(field);
@@ -187,6 +188,9 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
                        row.nodes_ci95 ? formats::NumberField(row.nodes_ci95->second) : "",
                        formats::CsvText(report.versus.currency), formats::CsvText(differences));
     for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
+    for (const auto* record :
+         {&report.a->run.file.records[row.a.record], &report.b->run.file.records[row.b.record]})
+      out << ',' << record->timed.value_or("");
     out << '\n';
   }
 }
@@ -205,13 +209,15 @@ void WriteVersusPage(const VersusReport& report, const std::string& figure,
 
 nlohmann::json VersusJson(const VersusReport& report) {
   const auto& versus = report.versus;
-  nlohmann::json written = {{"versus", 1},
-                            {"a", ClusterJson(*report.a, versus.price_a)},
-                            {"b", ClusterJson(*report.b, versus.price_b)},
-                            {"operators", versus.operators},
-                            {"only_a", versus.only_a},
-                            {"only_b", versus.only_b},
-                            {"rows", nlohmann::json::array()}};
+  nlohmann::json written = {
+      {"versus", 1},
+      {"a", ClusterJson(*report.a, versus.price_a)},
+      {"b", ClusterJson(*report.b, versus.price_b)},
+      {"times", versus.times == CallTime::kLatency ? "latency" : "throughput"},
+      {"operators", versus.operators},
+      {"only_a", versus.only_a},
+      {"only_b", versus.only_b},
+      {"rows", nlohmann::json::array()}};
   if (!versus.currency.empty()) written["currency"] = versus.currency;
   for (const auto& row : versus.rows) written["rows"].push_back(RowJson(report, row));
   for (const auto& model : report.models) written["models"].push_back(ModelJson(model));

@@ -7,8 +7,10 @@
 #include <tuple>
 
 #include "baselines/compare/compare_stored.h"
+#include "baselines/compare/earlier_times.h"
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
+#include "baselines/compare/roof_shift.h"
 #include "baselines/statistics/judge.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
@@ -155,7 +157,8 @@ class Comparing {
       : base_(base),
         contender_(contender),
         options_(options),
-        interleaved_(InterleavedComparisonOf(base.file, contender.file)) {}
+        interleaved_(InterleavedComparisonOf(base.file, contender.file)),
+        earlier_(options.earlier, base) {}
 
   // Adds a row per pair, with its shift; the verdicts follow for all rows together.
   void Add(const std::vector<PairedRecord>& pairs) {
@@ -252,6 +255,12 @@ class Comparing {
       return std::nullopt;
     }
     Measured measured{.candidate = {*shift, std::nullopt, p_value}};
+    if (!interleaved_ && !options_.across_machines) {
+      measured.candidate.base_logs = CleanLogs(base_record);
+      measured.candidate.contender_logs = CleanLogs(contender_record);
+      if (!chosen || chosen->timed == base_record.timed)
+        measured.candidate.earlier = earlier_.TimesOf(*row.base);
+    }
     if (row.contender->device == "gpu")
       measured.cycles = CyclesLogRatio(base_record, contender_record);
     measured.device_time = IsDeviceTime(base_record) && IsDeviceTime(contender_record);
@@ -334,13 +343,34 @@ class Comparing {
     return settings;
   }
 
+  // Sets which benchmarks share a factor, and what the ceilings say of it.
+  void AddGroups(std::vector<statistics::Candidate>& candidates,
+                 statistics::JudgeSettings& settings) const {
+    std::map<std::string, int> devices;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const record::Record& record = *rows_[measured_[i].row].contender;
+      const auto [found, added] =
+          devices.try_emplace(record.device, static_cast<int>(devices.size()));
+      candidates[i].device = found->second;
+      candidates[i].group = record.threads.value_or(0);
+      if (!added) continue;
+      const auto* base = record::MachineFor(base_.file, *rows_[measured_[i].row].base);
+      const auto* contender = record::MachineFor(contender_.file, record);
+      if (base == nullptr || contender == nullptr) continue;
+      if (const auto roofs = RoofShiftOf(*base, *contender))
+        settings.roofs.emplace(found->second, *roofs);
+    }
+  }
+
   void JudgeMain(std::vector<statistics::Shift> stored, CompareResult& result) {
     const bool across = options_.across_machines;
     std::vector<statistics::Candidate> candidates;
     candidates.reserve(measured_.size());
     for (const auto& measured : measured_)
       candidates.push_back(across ? Against(*measured.roof, measured) : measured.candidate);
-    statistics::Judged judged = statistics::Judge(candidates, Settings(std::move(stored)));
+    auto settings = Settings(std::move(stored));
+    if (!across && !interleaved_) AddGroups(candidates, settings);
+    statistics::Judged judged = statistics::Judge(candidates, settings);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Comparison& row = rows_[measured_[i].row];
       row.verdict = judged.each[i].verdict;
@@ -356,6 +386,8 @@ class Comparing {
     result.min_effect = judged.min_effect;
     result.min_effect_from = std::move(judged.min_effect_from);
     result.noise = std::move(judged.noise);
+    result.removed = judged.removed;
+    result.earlier_runs = earlier_.runs();
     if (judged.common && std::abs(judged.common->log_ratio) >= std::log1p(judged.min_effect) / 2)
       result.common = judged.common;
   }
@@ -418,6 +450,7 @@ class Comparing {
   const NamedRun& contender_;
   const CompareOptions& options_;
   const std::optional<InterleavedComparison> interleaved_;
+  const EarlierRuns earlier_;
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
 };

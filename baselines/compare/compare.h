@@ -27,6 +27,9 @@ struct CompareOptions {
   NameMap names;
   // A second run of all or some of NEW's benchmarks, to check verdicts; must outlive the call.
   const NamedRun* rerun = nullptr;
+  // Earlier runs of BASE's machine, oldest first, which tell the noise between runs and BASE's
+  // level; they must outlive the call. Benchmarks are found by BASE's names.
+  std::vector<const NamedRun*> earlier = {};
 };
 
 // Verdicts slower and faster, checked against a second run of NEW's benchmarks.
@@ -80,8 +83,10 @@ struct CompareResult {
   std::string min_effect_from;
   statistics::RunNoise noise;
   std::optional<statistics::CommonShift>
-      common;                        // set if it is at least half of the minimum effect
-  std::vector<std::string> context;  // other differences of the runs (ContextChanges)
+      common;  // set if it is at least half of the minimum effect, or was not removed
+  std::optional<statistics::RemovedFactor> removed;  // from the ratios of stored comparisons
+  int earlier_runs = 0;                              // [1] that told the noise
+  std::vector<std::string> context;               // other differences of the runs (ContextChanges)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
   std::optional<RerunCheck> rerun;
   bool across_machines = false;

@@ -265,7 +265,10 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
   std::vector<Comparison> gone;
   for (std::size_t run = stored.size(); run-- > 0;) {
     if (pairs[run].empty()) continue;
-    auto part = ComparePairs(stored[run], contender, pairs[run], options, noise);
+    auto with_earlier = options;
+    for (std::size_t older = 0; older < run; ++older)
+      with_earlier.earlier.push_back(&stored[older]);
+    auto part = ComparePairs(stored[run], contender, pairs[run], with_earlier, noise);
     for (auto& row : part.rows)
       if (const auto found = partners.of.find(row.contender);
           found != partners.of.end() && found->second.before != nullptr)

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "baselines/compare/cause.h"
+#include "baselines/dashboard/events.h"
 #include "baselines/formats/page_text.h"
 #include "baselines/history/history.h"
 #include "baselines/statistics/series_profile.h"
@@ -137,6 +138,7 @@ json PointsJson(const std::vector<history::Point>& points, const std::vector<std
 struct SeriesView {
   nlohmann::json summary;  // for index.html: last time, levels, changes, noise, a sparkline
   nlohmann::json points;   // all points, for the chart
+  std::vector<LevelChange> changes;     // of series 0, which its place among all replaces
   std::vector<std::size_t> changed_at;  // indices of runs, rising
   bool last_slower = false;             // direction of the last change
 };
@@ -178,6 +180,9 @@ SeriesView ViewOf(const history::Series& series, const std::vector<history::Poin
     view.changed_at.push_back(run_at(change.at));
     view.last_slower = change.ratio > 1;
   }
+  std::vector<std::size_t> runs;
+  for (std::size_t value = 0; value < timed.point.size(); ++value) runs.push_back(run_at(value));
+  view.changes = ChangesOf(0, timed.seconds, profile, runs);
   view.points = PointsJson(points, run_of, timed, profile);
   return view;
 }
@@ -251,6 +256,7 @@ class Site {
     MakeFolders(folder_);
     WriteSharedFiles(folder_);
     json content = {{"series", WriteSeries()}, {"runs", WriteRuns()}, {"machines", machines_}};
+    content["events"] = Events(content["series"]);
     WriteTimes();
     Count();
     WriteIndex(content);
@@ -316,10 +322,55 @@ class Site {
       if (point.median || point.estimate)
         times_[run_index_.at(point.run)].emplace_back(
             series, Rounded(point.median ? *point.median : point.estimate->median), !point.median);
+    for (auto change : view.changes) {
+      change.series = series;
+      level_changes_.push_back(change);
+    }
     if (view.changed_at.empty()) return;
     ++counts_.changed;
     auto& [slower, faster] = last_changes_[view.changed_at.back()];
     ++(view.last_slower ? slower : faster);
+  }
+
+  // Returns the events, and those benchmarks' common course: for each run the median of their
+  // times, each divided by its median before the event.
+  json Events(const json& series) const {
+    json all = json::array();
+    for (const auto& event : FindEvents(level_changes_)) {
+      std::vector<std::string> names;
+      for (const auto index : event.series)
+        names.push_back(series.at(index).at("name").get<std::string>());
+      all.push_back({{"run", event.run},
+                     {"earliest", event.earliest},
+                     {"latest", event.latest},
+                     {"ratio", Rounded(event.ratio)},
+                     {"low", Rounded(event.low)},
+                     {"high", Rounded(event.high)},
+                     {"sure", Key(event.sureness)},
+                     {"pattern", PatternOf(names)},
+                     {"series", event.series},
+                     {"course", CourseOf(event)}});
+    }
+    return all;
+  }
+
+  json CourseOf(const Event& event) const {
+    std::unordered_map<std::size_t, std::vector<double>> before;
+    const std::set<std::size_t> members(event.series.begin(), event.series.end());
+    for (std::size_t run = 0; run < event.run; ++run)
+      for (const auto& [series, median, estimate] : times_[run])
+        if (members.contains(series)) before[series].push_back(median);
+    std::unordered_map<std::size_t, double> level;
+    for (auto& [series, medians] : before) level[series] = Median(std::move(medians));
+    json course = json::array();
+    for (const auto& times : times_) {
+      std::vector<double> ratios;
+      for (const auto& [series, median, estimate] : times)
+        if (const auto found = level.find(series); found != level.end())
+          ratios.push_back(median / found->second);
+      course.push_back(ratios.empty() ? json(nullptr) : json(Rounded(Median(std::move(ratios)))));
+    }
+    return course;
   }
 
   void WriteTimes() const {
@@ -401,6 +452,7 @@ class Site {
   std::unordered_map<std::int64_t, std::size_t> run_index_;  // by id
   // Of each run: series, time [s], and whether it is an estimate.
   std::vector<std::vector<std::tuple<std::size_t, double, bool>>> times_;
+  std::vector<LevelChange> level_changes_;  // of all series
   json machines_ = json::array();
   std::map<std::string, std::size_t> machine_index_;  // by fingerprint
   std::set<std::string> written_machines_;

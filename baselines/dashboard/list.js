@@ -151,8 +151,7 @@ dlroof.drawChanges = () => {
 };
 
 dlroof.drawIndex = () => {
-  const changed = dlroof.series.filter((series) => series.changes.length > 0).length;
-  dlroof.byId('summary').textContent = `${dlroof.series.length} benchmarks, ${dlroof.runs.length} dates, ${changed} changed their level`;
+  dlroof.byId('summary').textContent = `${dlroof.series.length} benchmarks, ${dlroof.runs.length} runs`;
   const [first, last] = [dlroof.runs[0], dlroof.runs[dlroof.runs.length - 1]];
   dlroof.byId('facts').textContent = [
     `${dlroof.dateText(first)} to ${dlroof.dateText(last)}`, ...dlroof.machines.slice(0, 3).map((machine) => machine.name)
@@ -161,6 +160,7 @@ dlroof.drawIndex = () => {
       'filter-machine',
       [['', 'all'], ...dlroof.machines.map((machine, index) => [String(index), `${machine.name} (${machine.fingerprint})`])]);
   dlroof.byId('filter-machine').closest('label').hidden = dlroof.machines.length < 2;
+  dlroof.drawAllEvents();
   dlroof.drawChanges();
   dlroof.drawList();
   dlroof.drawRows(dlroof.byId('runs'), dlroof.byId('runs-more'), dlroof.runs.slice().reverse(), dlroof.runRow);

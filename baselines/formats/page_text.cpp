@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <sstream>
 #include <string_view>
 
 #include "reporters/text/text.h"
@@ -19,8 +20,13 @@ constexpr const char* kStyle =
     "margin-top:12px;overflow-x:auto}"
     "table{border-collapse:collapse;font-size:13px}th,td{padding:3px 7px;text-align:right;"
     "border-bottom:1px solid #dde2e9;white-space:nowrap}"
-    "th{color:#5b6675}td:first-child,th:first-child{text-align:left;font-family:monospace}"
+    "th{color:#5b6675;white-space:normal;vertical-align:bottom}"
+    "td.long{white-space:normal;overflow-wrap:anywhere;min-width:11em}td:first-child,th:first-"
+    "child{text-align:left;font-family:monospace}"
     "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
+constexpr std::size_t kItemColumns = 120;  // [bytes] longest line of an item of a list
+constexpr int kLongCell = 24;              // [columns] longer cells of a page's table are wrapped
+
 // Returns the text's width [px] in an 11 px sans-serif font; textLength scales other fonts to it.
 double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
 
@@ -53,10 +59,16 @@ std::string XmlText(std::string_view text) {
 }
 
 std::string MarkdownText(const std::string& text) {
+  const auto is_word = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
   std::string escaped;
-  for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       static_cast<unsigned char>(c) >= 0x80 ||
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // Within a word '_' emphasizes nothing (CommonMark 6.2).
+    const bool within_word =
+        c == '_' && i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
+    const bool plain = is_word(c) || within_word || static_cast<unsigned char>(c) >= 0x80 ||
                        std::string_view(" /.,:;-+()%=").find(c) != std::string_view::npos;
     if (plain)
       escaped += c;
@@ -90,7 +102,9 @@ void WritePageTable(const std::string& title, const Cells& cells, std::ostream& 
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const char* tag = i == 0 ? "th" : "td";
     out << "<tr>";
-    for (const auto& cell : cells[i]) out << fmt::format("<{0}>{1}</{0}>", tag, XmlText(cell));
+    for (const auto& cell : cells[i])
+      out << fmt::format("<{0}{2}>{1}</{0}>", tag, XmlText(cell),
+                         i > 0 && text::TextWidth(cell) > kLongCell ? " class=\"long\"" : "");
     out << "</tr>\n";
   }
   out << "</table>\n</section>\n";
@@ -101,6 +115,22 @@ void WritePageList(const std::string& title, const char* tag, const std::vector<
   out << fmt::format("<section>\n<h2>{}</h2>\n<{}>\n", XmlText(title), tag);
   for (const auto& item : items) out << fmt::format("<li>{}</li>\n", XmlText(item));
   out << fmt::format("</{}>\n</section>\n", tag);
+}
+
+void WriteMarkdownItem(std::string_view mark, const std::string& text, std::ostream& out) {
+  const std::string indent(mark.size() + 1, ' ');
+  std::string line(mark);
+  std::istringstream words(MarkdownText(text));
+  for (std::string word; words >> word;) {
+    // A short word at the beginning of a line could be a mark of Markdown, such as "-".
+    if (line.size() + 1 + word.size() > kItemColumns && word.size() > 3) {
+      out << line << '\n';
+      line = indent + word;
+    } else {
+      line += ' ' + word;
+    }
+  }
+  out << line << '\n';
 }
 
 void WriteMarkdownTable(const Cells& cells, std::ostream& out) {

@@ -28,6 +28,8 @@ void WritePageTable(const std::string& title, const Cells& cells, std::ostream& 
 // `tag` is "ul" or "ol".
 void WritePageList(const std::string& title, const char* tag, const std::vector<std::string>& items,
                    std::ostream& out);
+// Writes an item of a list, "- text" or "12. text" by its mark, in lines of about 120 columns.
+void WriteMarkdownItem(std::string_view mark, const std::string& text, std::ostream& out);
 void WriteMarkdownTable(const Cells& cells, std::ostream& out);
 // Returns the cells without characters that could control a terminal.
 Cells PrintableCells(Cells cells);

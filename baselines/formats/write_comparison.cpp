@@ -64,6 +64,22 @@ std::string EffectText(const compare::Comparison& row) {
   return text;
 }
 
+// Returns how likely a change this large is if nothing changed, over all benchmarks.
+std::string ChanceText(const compare::Comparison& row) {
+  if (!row.judgement) return "";
+  const double percent = 100 * row.judgement->adjusted_p;
+  if (percent < 0.01) return "<0.01 %";
+  auto text = text::FixedText(percent, percent < 1 ? 2 : 0);
+  text += " %";
+  return text;
+}
+
+// Returns the factor of the run that the ratio no longer contains.
+std::string RemovedText(const compare::Comparison& row) {
+  if (!row.judgement || !row.judgement->removed) return "";
+  return text::FixedText(*row.judgement->removed, 3);
+}
+
 std::string IntervalText(const std::pair<double, double>& ci95) {
   auto text = text::FixedText(ci95.first, 3);
   text += " to ";
@@ -71,11 +87,14 @@ std::string IntervalText(const std::pair<double, double>& ci95) {
   return text;
 }
 
-// Returns a row's cells: verdict, ratio, interval, effect size, times, percent of roof.
+// Returns a row's cells: verdict, ratio, interval, chance, removed factor, effect size, times,
+// percent of roof.
 std::vector<std::string> Cells(const compare::Comparison& row) {
   std::vector<std::string> cells = {std::string(statistics::Key(row.verdict))};
   cells.push_back(row.judgement ? text::FixedText(row.judgement->ratio, 3) : "");
   cells.push_back(row.judgement ? IntervalText(row.judgement->ci95) : "");
+  cells.push_back(ChanceText(row));
+  cells.push_back(RemovedText(row));
   cells.push_back(EffectText(row));
   cells.push_back(SecondsText(row.base_seconds));
   cells.push_back(SecondsText(row.contender_seconds));
@@ -135,11 +154,14 @@ PartnerCounts CountPartners(const compare::CompareResult& result) {
 void AddJudgedBy(const compare::CompareResult& result, const std::string& before,
                  std::vector<std::string>& remarks) {
   if (result.common) remarks.push_back(before + statistics::Describe(*result.common));
+  if (result.removed) remarks.push_back(before + statistics::Describe(*result.removed));
+  const auto drift =
+      result.removed ? "" : fmt::format(", drift {:.1f} %", 100 * result.noise.drift);
   remarks.push_back(fmt::format(
-      "{}minimum effect {:.1f} % ({}); noise between runs {:.1f} %, drift {:.1f} % "
-      "({}); at most {:.0f} % of the verdicts slower and faster are expected to be chance",
-      before, 100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
-      100 * result.noise.drift, result.noise.from, 100 * statistics::kFalseDiscoveryRate));
+      "{}minimum effect {:.1f} % ({}); noise between runs {:.1f} %{} ({}); at most "
+      "{:.0f} % of the verdicts slower and faster are expected to be chance",
+      before, 100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation, drift,
+      result.noise.from, 100 * statistics::kFalseDiscoveryRate));
   if (!result.context.empty())
     remarks.push_back(
         fmt::format("{}differs between the runs: {}", before, fmt::join(result.context, "; ")));
@@ -259,6 +281,8 @@ std::string NotesOf(const compare::Comparison& row) {
   const auto add = [&](const std::string& text) {
     if (!text.empty()) notes += (notes.empty() ? "" : "; ") + text;
   };
+  if (row.judgement && row.judgement->by_mode)
+    add("runs at two speeds, judged by those that belong together");
   for (const auto& alert : row.alerts) add(fmt::format("alert on {}", compare::Key(alert.on)));
   for (const auto& alert : row.alerts)
     if (alert.on == compare::Quantity::kFraction) add(alert.text);
@@ -284,7 +308,8 @@ void WriteTable(const compare::CompareResult& result, const ComparedFiles& files
                 std::ostream& out) {
   const auto ordered = Ordered(result);
   auto rows = TableRows(ordered);
-  rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %", "effect", "base",
+  rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %",
+                  "chance",    "removed", "effect",           "base",
                   "new",       "% roof"};
   if (rows.size() > 1) text::WriteAligned(rows, width, out);
   WriteNotes(ordered, out);
@@ -307,8 +332,10 @@ void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& fi
   });
   if (!rows.empty())
     out << fmt::format(
-        "| benchmark | verdict | {} | 95 % | effect | base | new | % of roof | why |\n"
-        "| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |\n",
+        "| benchmark | verdict | {} | 95 % | chance | removed | effect | base | new | % of roof | "
+        "why "
+        "|\n"
+        "| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
         RatioTitle(result));
   for (std::size_t i = 0; i < std::min(rows.size(), kMostMarkdownRows); ++i)
     WriteMarkdownRow(*rows[i], out);

@@ -48,6 +48,9 @@ json ToJson(const compare::Comparison& row) {
     object["p_value"] = row.judgement->p_value;
     object["adjusted_p_value"] = row.judgement->adjusted_p;
     if (row.judgement->moved_with_run) object["moved_with_all"] = true;
+    PutIfKnown(object, "removed", row.judgement->removed);
+    if (row.judgement->by_mode) object["by_mode"] = true;
+    if (row.judgement->earlier_runs > 0) object["earlier_runs"] = row.judgement->earlier_runs;
   }
   PutIfKnown(object, "cliffs_delta", row.cliffs_delta);
   PutIfKnown(object, "base_seconds", row.base_seconds);
@@ -91,6 +94,15 @@ json Header(const compare::CompareResult& result, const ComparedFiles& files) {
   for (const auto& [of, mean] : result.residuals)
     head["mean_residuals"][of] = {
         {"base", mean.base}, {"new", mean.contender}, {"benchmarks", mean.benchmarks}};
+  if (result.removed) {
+    const auto [low, high] = result.removed->Interval();
+    head["removed"] = {
+        {"ratio", std::exp(result.removed->log_ratio)}, {"ci95", {low, high}},
+        {"benchmarks", result.removed->benchmarks},     {"ceilings", result.removed->ceilings},
+        {"by_ceilings", result.removed->by_ceilings},   {"assumed", result.removed->assumed},
+        {"text", statistics::Describe(*result.removed)}};
+    head["earlier_runs"] = result.earlier_runs;
+  }
   if (result.common)
     head["moved_together"] = {{"ratio", std::exp(result.common->log_ratio)},
                               {"same_way", result.common->same_way},

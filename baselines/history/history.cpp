@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char *kCommit = "commit", *kBranch = "branch";  // in a run's context
+
 constexpr int kApplicationId = 0x646C7266;  // "dlrf", where file(1) looks
 
 // The points of a run are consecutive, in its order. `texts` stores each text that several runs
@@ -187,9 +189,8 @@ std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, co
         "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
         "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .With(Signed(made.hash), record::Text(file.context, "date"),
-            compare::Moment(file).value_or(0),
-            record::Text(record::Member(file.context, "dlroof"), "commit"), run.where, made.context,
-            machines, first, static_cast<std::int64_t>(file.records.size()))
+            compare::Moment(file).value_or(0), CommitOf(file), run.where, made.context, machines,
+            first, static_cast<std::int64_t>(file.records.size()))
       .Run();
   return database.getLastInsertRowid();
 }
@@ -249,6 +250,16 @@ std::vector<Series> ReadSeries(Query& row) {
 
 }  // namespace
 
+std::string CommitOf(const record::RunFile& file) {
+  auto commit = record::Text(file.context, kCommit);
+  return commit.empty() ? record::Text(record::Member(file.context, "dlroof"), "commit") : commit;
+}
+
+void SetOrigin(const Origin& origin, record::RunFile& file) {
+  if (!origin.commit.empty()) file.context[kCommit] = origin.commit;
+  if (!origin.branch.empty()) file.context[kBranch] = origin.branch;
+}
+
 History::History(const std::string& path, Access access) : database_(OpenDatabase(path, access)) {
   if (access == Access::kWrite && OneNumber(*database_, "SELECT count(*) FROM sqlite_master") == 0)
     MakeTables(*database_);
@@ -296,13 +307,16 @@ std::shared_ptr<SQLite::Transaction> History::Unchanging() const {
 
 std::vector<StoredRun> History::Runs() const {
   Query row(*database_,
-            "SELECT id, date, moment, code, source, points FROM runs ORDER BY moment, id");
+            fmt::format("SELECT id, date, moment, code, source, points, CASE WHEN "
+                        "json_valid(context) THEN json_extract(context, '$.{}') END FROM runs "
+                        "ORDER BY moment, id",
+                        kBranch));
   std::vector<StoredRun> runs;
   while (row.Next()) {
     auto moment = row.Real(2);
     if (moment == 0) moment.reset();  // no date
     runs.push_back({row.Integer(0), row.Text(1), moment, row.Text(3), row.Text(4),
-                    static_cast<int>(row.Integer(5))});
+                    static_cast<int>(row.Integer(5)), row.Text(6)});
   }
   return runs;
 }

@@ -39,10 +39,21 @@ struct StoredRun {
   std::int64_t id = 0;
   std::string date;              // ISO 8601 as in its file; may be empty
   std::optional<double> moment;  // [s] since 1970, if it has a date
-  std::string commit;
+  std::string commit;  // of the measured program's repository; otherwise of dlroof's build
   std::string source;  // path of the added file
   int points = 0;      // [1] benchmarks
+  std::string branch;  // such as "main"; may be empty
 };
+
+// Where the measured program comes from. Members that are empty leave the file as it is.
+struct Origin {
+  std::string commit, branch;
+};
+// Writes the origin into the context of a run, from which the history reads it.
+void SetOrigin(const Origin& origin, record::RunFile& file);
+// Returns the commit of the program's repository (SetOrigin), otherwise that of dlroof's build; may
+// be empty.
+std::string CommitOf(const record::RunFile& file);
 
 // The times of one benchmark in one run.
 struct Point {

@@ -1,11 +1,9 @@
 #include "baselines/programs/outside.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <ostream>
 
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
@@ -66,30 +64,31 @@ std::optional<TracedProgram> TracedProgramFrom(const json& object) {
   return traced;
 }
 
-void WriteTraced(const TracedProgram& traced, int width, std::ostream& out) {
-  fmt::print(out,
-             "torch.profiler saw {}: {:.1f} % of it in oneDNN, {:.1f} % in other operators, {:.1f} "
-             "% in neither (Python, the program itself)\n",
-             traced.steps > 0 ? fmt::format("{} step{} of {} together", traced.steps,
-                                            traced.steps == 1 ? "" : "s",
-                                            text::WithPrefix(traced.window_seconds, "s"))
-                              : text::WithPrefix(traced.window_seconds, "s"),
-             100 * traced.onednn_share, 100 * traced.operator_share, 100 * traced.rest_share);
+void AddTraced(const TracedProgram& traced, document::Document& document) {
+  document.Say(fmt::format(
+      "torch.profiler saw {}: {:.1f} % of it in oneDNN, {:.1f} % in other operators, {:.1f} % in "
+      "neither (Python, the program itself)",
+      traced.steps > 0
+          ? fmt::format("{} step{} of {} together", traced.steps, traced.steps == 1 ? "" : "s",
+                        text::WithPrefix(traced.window_seconds, "s"))
+          : text::WithPrefix(traced.window_seconds, "s"),
+      100 * traced.onednn_share, 100 * traced.operator_share, 100 * traced.rest_share));
   if (traced.onednn_matched < kMatched)
-    fmt::print(out,
-               "  {:.0f} % of oneDNN's time lies outside of operators: another thread runs it, or "
-               "the clocks of log and trace differ\n",
-               100 * (1 - traced.onednn_matched));
+    document.Say(fmt::format(
+        "  {:.0f} % of oneDNN's time lies outside of operators: another thread runs it, or the "
+        "clocks of log and trace differ",
+        100 * (1 - traced.onednn_matched)));
   if (traced.modules.empty()) return;
   const double whole = traced.window_seconds / std::max(traced.steps, 1);
-  std::vector<std::vector<std::string>> rows = {
-      {fmt::format("modules{}, without those in them", traced.steps > 0 ? ", per step" : ""),
-       "time", "share"}};
-  for (std::size_t i = 0; i < std::min(traced.modules.size(), kModules); ++i)
-    rows.push_back({text::Printable(traced.modules[i].path),
-                    text::WithPrefix(traced.modules[i].seconds, "s"),
-                    fmt::format("{:.1f} %", 100 * traced.modules[i].seconds / whole)});
-  text::WriteAligned(rows, width, out);
+  document::Table table{.columns = {fmt::format("modules{}, without those in them",
+                                                traced.steps > 0 ? ", per step" : ""),
+                                    "time", "share"}};
+  for (const auto& module : traced.modules)
+    table.rows.push_back({{module.path},
+                          {text::WithPrefix(module.seconds, "s")},
+                          {fmt::format("{:.1f} %", 100 * module.seconds / whole)}});
+  table.first = kModules;
+  document.Add(std::move(table));
 }
 
 std::optional<OutsideTimes> SplitOutside(const std::vector<CpuSample>& samples,

@@ -2,12 +2,13 @@
 // its main thread spent it. Pure.
 #pragma once
 
-#include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "reporters/document/document.h"
 
 namespace dlroof::programs {
 
@@ -31,8 +32,8 @@ struct TracedProgram {
 
 nlohmann::json ToJson(const TracedProgram& traced);
 std::optional<TracedProgram> TracedProgramFrom(const nlohmann::json& json);
-// Writes what was traced, and the modules with most time.
-void WriteTraced(const TracedProgram& traced, int width, std::ostream& out);
+// Adds what was traced, and the modules with most time.
+void AddTraced(const TracedProgram& traced, document::Document& document);
 
 // The CPU times of a process at one time, since its start [s].
 struct CpuSample {

@@ -1,5 +1,5 @@
 // How a program spends the time of a step (or of its whole log, if it has no steps), primitive by
-// primitive; and its calls compared with standalone calls. Text for a terminal.
+// primitive; and its calls compared with standalone calls: the report of a terminal and of a page.
 #pragma once
 
 #include <iosfwd>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "baselines/programs/program_summary.h"
+#include "reporters/document/document.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof::programs {
@@ -18,6 +19,7 @@ struct PrimitiveUse {
   const roofline::Placed* placed = nullptr;  // its record and roof, or null if the file lacks them
   double calls = 0;                          // [1]
   double seconds = 0;                        // [s] of wall time
+  std::optional<double> flops;               // [flop] of one call, if known
   std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
   bool roof_at_most = false;                 // that is an upper limit: the roof is not validated
   // [s] time that could be saved, if known: that above the roof; of zero-FLOP kernels all
@@ -65,7 +67,7 @@ struct KindUse {
 };
 
 // Returns the kinds, the one with the most time first.
-std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const roofline::PlacedRun& run);
+std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses);
 
 // Returns a sentence: what may reduce the largest component of the breakdown, whatever it is.
 // Returns "" for an empty breakdown.
@@ -77,9 +79,13 @@ std::string ReorderAdvice(const ProgramSummary& summary);
 // Returns whether the run file is of a program (has context.dlroof.program).
 bool IsProgram(const record::RunFile& file);
 
-// Writes the primitives with the largest potential savings, the zero-FLOP kernels by kind, the time
-// breakdown of a step, and the number of log lines by type. `width` [columns] of the terminal; 0
-// means no limit. Writes nothing for a file that is not of a program.
+// Returns the report of a program: what to try first, the time breakdown of a step, the primitives
+// with their share of its time, the kinds with the zero-FLOP kernels, the replay, and the number of
+// log lines by type. Empty for a file that is not of a program.
+document::Document ProgramDocument(const roofline::PlacedRun& run);
+
+// Writes ProgramDocument() as text, and why numbers are limits. `width` [columns] of the terminal;
+// 0 means no limit.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
 
 // Returns whether the program's calls take longer than the standalone call, and neither another
@@ -90,8 +96,8 @@ bool NeedsChecks(const ProgramPrimitive& primitive);
 // far as the times under other conditions show. The primitive must have been replayed.
 std::string StandaloneDiagnosis(const ProgramPrimitive& primitive);
 
-// Writes a row per replayed primitive, the longest first, and why others were not replayed. Writes
-// nothing if there was no replay. `width` as for WriteProgram.
-void WriteStandalone(const ProgramSummary& summary, int width, std::ostream& out);
+// Adds a row per replayed primitive, the longest first, and why others were not replayed. Adds
+// nothing if there was no replay.
+void AddStandalone(const ProgramSummary& summary, document::Document& document);
 
 }  // namespace dlroof::programs

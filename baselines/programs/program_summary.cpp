@@ -1,6 +1,7 @@
 #include "baselines/programs/program_summary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -24,10 +25,11 @@ CallTimes TimesOf(std::vector<double> seconds) {
           Quantile(seconds, 0.75), seconds.back()};
 }
 
-std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
+std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log,
+                                           const std::vector<double>& call_seconds) {
   std::vector<std::vector<double>> seconds(log.primitives.size());
-  for (const auto& execution : log.executions)
-    seconds[execution.primitive].push_back(execution.seconds);
+  for (std::size_t i = 0; i < log.executions.size(); ++i)
+    seconds[log.executions[i].primitive].push_back(call_seconds[i]);
   std::vector<ProgramPrimitive> primitives;
   for (std::size_t i = 0; i < log.primitives.size(); ++i) {
     ProgramPrimitive primitive{.text = log.primitives[i]};
@@ -44,35 +46,56 @@ std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
 
 // [1] A first step whose wall time is this many times the median is part of the warm-up.
 constexpr double kWarmUp = 1.5;
+// A later step is an outlier if its wall time differs from the median by this many standard
+// deviations (estimated by the median distance from the median) and by this share of the median.
+constexpr double kOutlier = 3.5, kOutlierShare = 0.25;
 
-// Removes the first steps that belong to the warm-up, but leaves at least two steps.
-void LeaveOutWarmUp(std::vector<StepRange>& ranges) {
-  const auto wall = [](const StepRange& range) {
-    return range.begin_seconds && range.end_seconds ? *range.end_seconds - *range.begin_seconds : 0;
-  };
-  std::vector<double> walls;
-  for (const auto& range : ranges)
-    if (wall(range) > 0) walls.push_back(wall(range));
-  if (walls.size() < 3) return;
-  const double most = kWarmUp * Median(walls);
-  std::size_t slow = 0;
-  while (slow + 2 < ranges.size() && wall(ranges[slow]) > most) ++slow;
-  ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
+double WallOf(const StepRange& range) {
+  return range.begin_seconds && range.end_seconds ? *range.end_seconds - *range.begin_seconds : 0;
 }
 
-// Returns the steps over which means are computed: those with wall times, or all if none has one.
-std::vector<StepRange> AveragedSteps(const Steps& steps) {
+std::vector<double> WallsOf(const std::vector<StepRange>& ranges) {
+  std::vector<double> walls;
+  for (const auto& range : ranges)
+    if (WallOf(range) > 0) walls.push_back(WallOf(range));
+  return walls;
+}
+
+// Removes the first steps that belong to the warm-up, but leaves at least two steps. Returns their
+// number.
+int LeaveOutWarmUp(std::vector<StepRange>& ranges) {
+  const auto walls = WallsOf(ranges);
+  if (walls.size() < 3) return 0;
+  const double most = kWarmUp * Median(walls);
+  std::size_t slow = 0;
+  while (slow + 2 < ranges.size() && WallOf(ranges[slow]) > most) ++slow;
+  ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
+  return static_cast<int>(slow);
+}
+
+// Returns the steps over which means are computed: those with wall times but outliers, or all if
+// none has a wall time. Counts the outliers.
+std::vector<StepRange> AveragedSteps(const Steps& steps, int& outliers) {
+  constexpr double kNormal = 1.4826;  // [1] standard deviation / median distance from the median
+  const auto walls = WallsOf(steps.ranges);
+  if (walls.empty()) return steps.ranges;
+  const double median = Median(walls);
+  std::vector<double> distances;
+  for (const double wall : walls) distances.push_back(std::abs(wall - median));
+  const double most = std::max(kOutlier * kNormal * Median(distances), kOutlierShare * median);
   std::vector<StepRange> timed;
-  for (const auto& range : steps.ranges)
-    if (range.begin_seconds && range.end_seconds) timed.push_back(range);
-  return timed.empty() ? steps.ranges : timed;
+  for (const auto& range : steps.ranges) {
+    if (!(WallOf(range) > 0)) continue;
+    if (walls.size() >= 3 && std::abs(WallOf(range) - median) > most)
+      ++outliers;
+    else
+      timed.push_back(range);
+  }
+  return timed;
 }
 
 void AddWallTimes(const std::vector<StepRange>& averaged, ProgramSteps& steps) {
-  std::vector<double> walls;
-  for (const auto& range : averaged)
-    if (range.begin_seconds && range.end_seconds)
-      walls.push_back(*range.end_seconds - *range.begin_seconds);
+  auto walls = WallsOf(averaged);
   if (walls.empty()) return;
   steps.timed = static_cast<int>(walls.size());
   double sum = 0;
@@ -82,6 +105,14 @@ void AddWallTimes(const std::vector<StepRange>& averaged, ProgramSteps& steps) {
   steps.least_wall_seconds = walls.front();
   steps.median_wall_seconds = MedianOfSorted(walls);
   steps.most_wall_seconds = walls.back();
+  if (const auto interval = MedianInterval95OfSorted(walls)) {
+    steps.median_low_seconds = interval->first;
+    steps.median_high_seconds = interval->second;
+  }
+}
+
+bool IsMain(const verbose::VerboseLog& log, std::size_t execution) {
+  return log.executions[execution].process == log.main_process;
 }
 
 // Begins of a step's phases: `backward` is the first backward call, `update` follows the last.
@@ -93,7 +124,8 @@ std::optional<PhaseBounds> BoundsOf(const verbose::VerboseLog& log, const StepRa
   PhaseBounds bounds{range.begin, range.end, range.end, range.end};
   bool found = false;
   for (std::size_t i = range.begin; i < range.end; ++i) {
-    if (!log.primitives[log.executions[i].primitive].prop.starts_with("backward")) continue;
+    const auto& text = log.primitives[log.executions[i].primitive];
+    if (!IsMain(log, i) || !text.prop.starts_with("backward")) continue;
     if (!found) bounds.backward = i;
     found = true;
     bounds.update = i + 1;
@@ -111,8 +143,11 @@ std::optional<double> StartOf(const verbose::VerboseLog& log, std::size_t i,
 
 void AddPhase(const verbose::VerboseLog& log, const Timeline& timeline, const StepRange& range,
               std::size_t begin, std::size_t end, double weight, ProgramPhase& phase) {
-  phase.calls += weight * static_cast<double>(end - begin);
-  for (std::size_t i = begin; i < end; ++i) phase.seconds += weight * timeline.executions[i];
+  for (std::size_t i = begin; i < end; ++i) {
+    if (!IsMain(log, i)) continue;
+    phase.calls += weight;
+    phase.seconds += weight * timeline.executions[i];
+  }
   const auto from = StartOf(log, begin, range);
   const auto to = StartOf(log, end, range);
   if (!from || !to)
@@ -143,15 +178,18 @@ void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
   const double weight = 1 / static_cast<double>(std::max<std::size_t>(averaged.size(), 1));
   auto& steps = summary.steps;
   for (const auto& range : averaged) {
-    steps.primitives += weight * static_cast<double>(range.end - range.begin);
     for (std::size_t i = range.begin; i < range.end; ++i) {
+      if (!IsMain(log, i)) continue;
+      steps.primitives += weight;
       auto& primitive = summary.primitives[log.executions[i].primitive];
       primitive.step_calls += weight;
       primitive.step_seconds += weight * timeline.executions[i];
     }
     for (std::size_t i = 0; i < log.creations.size(); ++i) {
       const auto& creation = log.creations[i];
-      if (creation.before < range.begin || creation.before >= range.end) continue;
+      if (creation.before < range.begin || creation.before >= range.end ||
+          creation.process != log.main_process)
+        continue;
       steps.creation_seconds += weight * timeline.creations[i];
       (creation.hit ? steps.creation_hits : steps.creation_misses) += weight;
     }
@@ -161,20 +199,47 @@ void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
 void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, std::optional<int> count,
               ProgramSummary& summary) {
   Steps found = StepsOf(log, count);
-  LeaveOutWarmUp(found.ranges);
   auto& steps = summary.steps;
+  steps.warm_up_steps = LeaveOutWarmUp(found.ranges);
   steps.from = found.from;
   steps.reason = found.reason;
   steps.count = static_cast<int>(found.ranges.size());
+  steps.total = found.total;
+  steps.doubt = found.doubt;
+  steps.other = found.other;
+  steps.confirmed = found.confirmed;
   steps.irregular = found.irregular;
   if (found.ranges.empty()) return;
   const auto first = found.ranges.front().begin;
-  steps.warm_up_calls = static_cast<double>(first);
-  for (std::size_t i = 0; i < first; ++i) steps.warm_up_seconds += log.executions[i].seconds;
-  const auto averaged = AveragedSteps(found);
+  for (std::size_t i = 0; i < first; ++i) {
+    if (!IsMain(log, i)) continue;
+    ++steps.warm_up_calls;
+    steps.warm_up_seconds += log.executions[i].seconds;
+  }
+  const auto averaged = AveragedSteps(found, steps.outliers);
   AddWallTimes(averaged, steps);
   AddStepMeans(log, timeline, averaged, summary);
   steps.phases = PhasesOf(log, timeline, averaged);
+}
+
+std::vector<ProgramProcess> ProcessesOf(const verbose::VerboseLog& log,
+                                        const std::vector<double>& call_seconds) {
+  std::vector<ProgramProcess> processes(log.processes.size());
+  const auto threads = ThreadsOf(log);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    processes[i].id = log.processes[i].id;
+    processes[i].main = i == log.main_process;
+  }
+  for (std::size_t i = 0; i < log.executions.size(); ++i) {
+    const auto& execution = log.executions[i];
+    auto& process = processes[execution.process];
+    ++process.calls;
+    process.seconds += call_seconds[i];
+    if (execution.start_seconds)
+      process.threads = std::max(process.threads, static_cast<int>(threads[i]) + 1);
+  }
+  std::erase_if(processes, [](const ProgramProcess& one) { return one.calls == 0; });
+  return processes;
 }
 
 // context.dlroof.program of a run file: Writer and Reader use the same lists of members.
@@ -293,6 +358,14 @@ constexpr std::pair<const char*, std::optional<std::pair<double, double>> Standa
 void VisitSteps(auto& visit, auto& steps) {
   visit("reason", steps.reason);
   visit("count", steps.count);
+  visit("total", steps.total);
+  visit("doubt", steps.doubt);
+  visit("other", steps.other);
+  visit("confirmed", steps.confirmed);
+  visit("warm_up_steps", steps.warm_up_steps);
+  visit("outliers", steps.outliers);
+  visit("median_low_seconds", steps.median_low_seconds);
+  visit("median_high_seconds", steps.median_high_seconds);
   visit("irregular", steps.irregular);
   visit("primitives", steps.primitives);
   visit("warm_up_calls", steps.warm_up_calls);
@@ -312,6 +385,14 @@ void VisitPhase(auto& visit, auto& phase) {
   visit("calls", phase.calls);
   visit("seconds", phase.seconds);
   visit("wall_seconds", phase.wall_seconds);
+}
+
+void VisitProcess(auto& visit, auto& process) {
+  visit("id", process.id);
+  visit("main", process.main);
+  visit("calls", process.calls);
+  visit("seconds", process.seconds);
+  visit("threads", process.threads);
 }
 
 void VisitLines(auto& visit, auto& lines) {
@@ -345,6 +426,7 @@ void VisitSummary(auto& visit, auto& summary) {
   visit("creation_hits", summary.creation_hits);
   visit("creation_misses", summary.creation_misses);
   visit("creation_seconds", summary.creation_seconds);
+  visit("line_seconds", summary.line_seconds);
 }
 
 // Calls read(element) for each element of an array member.
@@ -439,13 +521,15 @@ ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<in
                          .runtime = log.runtime,
                          .isa_words = log.isa_words,
                          .threads = log.threads,
-                         .lines = log.lines,
-                         .primitives = PrimitivesOf(log)};
+                         .lines = log.lines};
   const auto timeline = TimelineOf(log);
+  const auto call_seconds = CallSeconds(log, timeline);
+  summary.primitives = PrimitivesOf(log, call_seconds);
+  summary.processes = ProcessesOf(log, call_seconds);
   double covered = 0;
   for (std::size_t i = 0; i < log.executions.size(); ++i) {
-    summary.seconds += log.executions[i].seconds;
-    covered += timeline.executions[i];
+    summary.seconds += call_seconds[i];
+    if (IsMain(log, i)) covered += timeline.executions[i];
   }
   if (timeline.stamped) summary.covered_seconds = covered;
   for (const auto& creation : log.creations) {
@@ -465,6 +549,10 @@ json ToJson(const ProgramSummary& summary) {
   for (const auto& refused : summary.lines.refused) {
     Writer row(object["lines"]["refused"].emplace_back(json::object()));
     VisitRefused(row, refused);
+  }
+  for (const auto& process : summary.processes) {
+    Writer row(object["processes"].emplace_back(json::object()));
+    VisitProcess(row, process);
   }
   object["primitives"] = json::array();
   for (const auto& primitive : summary.primitives)
@@ -487,6 +575,10 @@ std::optional<ProgramSummary> ProgramOf(const json& context) {
   Each(lines, "refused", [&](const json& element) {
     Reader row(element);
     VisitRefused(row, summary.lines.refused.emplace_back());
+  });
+  Each(object, "processes", [&](const json& element) {
+    Reader row(element);
+    VisitProcess(row, summary.processes.emplace_back());
   });
   Each(object, "primitives",
        [&](const json& element) { summary.primitives.push_back(PrimitiveFrom(element)); });

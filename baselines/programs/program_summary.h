@@ -2,6 +2,7 @@
 // content of context.dlroof.program of a run file. Pure.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -71,18 +72,35 @@ struct ProgramPhase {
 struct ProgramSteps {
   StepsFrom from = StepsFrom::kNone;
   std::optional<Reason> reason;  // set if there are no steps
-  int count = 0;                 // [1] steady steps
+  int count = 0;                 // [1] steady steps after the warm-up
+  int total = 0;                 // [1] all steps, also those with other calls around them
+  std::optional<Reason> doubt;   // set if their number is doubtful: why
+  std::optional<int> other;      // [1] another number of steps that is possible
+  bool confirmed = false;        // the program's own output counts as many steps
   int irregular = 0;             // [1] irregular segments between the steady steps
   double primitives = 0;         // [1] per step, on average
   double warm_up_calls = 0;      // [1] primitives before the first steady step
   double warm_up_seconds = 0;    // [s] of these warm-up calls
-  // Wall times of the `timed` steps, whose begin and end have time stamps.
-  int timed = 0;                                                                     // [1]
-  std::optional<double> wall_seconds;                                                // [s] mean
+  int warm_up_steps = 0;         // [1] first steps that are much slower than the median
+  int outliers = 0;              // [1] later steps whose wall time is far from the median
+  // Wall times of the `timed` steps, whose begin and end have time stamps, without outliers. All
+  // means and sums of a step are over these.
+  int timed = 0;                                                  // [1]
+  std::optional<double> wall_seconds;                             // [s] mean
+  std::optional<double> median_low_seconds, median_high_seconds;  // [s] 95 %; from 6 steps on
   std::optional<double> least_wall_seconds, median_wall_seconds, most_wall_seconds;  // [s]
   double creation_seconds = 0;                    // [s] of wall time per step, on average
   double creation_hits = 0, creation_misses = 0;  // [1] per step, on average
   std::vector<ProgramPhase> phases;               // empty if no call is backward
+};
+
+// A process that executed primitives.
+struct ProgramProcess {
+  std::int64_t id = 0;  // 0: the log does not name its processes
+  bool main = false;    // its calls are the steps
+  double calls = 0;     // [1]
+  double seconds = 0;   // [s] of all its calls
+  int threads = 0;      // [1] largest number of calls at the same time; 0 without time stamps
 };
 
 struct ProgramSummary {
@@ -94,8 +112,11 @@ struct ProgramSummary {
   double seconds = 0;                     // [s] sum of all executions in the log
   std::optional<double> covered_seconds;  // [s] wall time with any call running; needs time stamps
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
-  std::vector<ProgramPrimitive> primitives;                             // in order of appearance
-  std::string standalone_version;  // of the replay's oneDNN; "" without a replay
+  // [s] Time that a line of oneDNN takes the program, measured by writing such lines.
+  std::optional<double> line_seconds;
+  std::vector<ProgramProcess> processes;     // in order of appearance
+  std::vector<ProgramPrimitive> primitives;  // in order of appearance
+  std::string standalone_version;            // of the replay's oneDNN; "" without a replay
   ProgramSteps steps;
   std::optional<TracedProgram> traced;        // set if torch.profiler saw some of it
   std::optional<OutsideTimes> outside_times;  // of a step, or of the program without steps

@@ -3,16 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
+#include <numeric>
 #include <string_view>
 #include <utility>
+
+#include "reporters/verbose/primitive.h"
 
 namespace dlroof::programs {
 namespace {
 
-std::optional<double> StartOf(const verbose::VerboseLog& log, std::size_t execution) {
-  if (execution >= log.executions.size()) return std::nullopt;
-  return log.executions[execution].start_seconds;
+// Returns the indices of the main process's executions.
+std::vector<std::size_t> MainExecutions(const verbose::VerboseLog& log) {
+  std::vector<std::size_t> main;
+  main.reserve(log.executions.size());
+  for (std::size_t i = 0; i < log.executions.size(); ++i)
+    if (log.executions[i].process == log.main_process) main.push_back(i);
+  return main;
+}
+
+constexpr double kLeastOfStep = 0.9;  // [1] share of a step's usual calls
+
+// Returns whether the calls, which come before the first cut, contain a step.
+bool ContainsStep(std::span<const std::uint32_t> calls, const StepDivision& division) {
+  std::vector<double> times(division.usual.size());
+  for (const auto one : calls) ++times[one];
+  double same = 0, usual = 0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    same += std::min(times[i], division.usual[i]);
+    usual += division.usual[i];
+  }
+  return same >= kLeastOfStep * usual;
 }
 
 // Returns the steps between the begin and end marks in the log.
@@ -28,371 +49,172 @@ Steps MarkedSteps(const verbose::VerboseLog& log) {
     }
   }
   if (!steps.ranges.empty()) steps.from = StepsFrom::kMarks;
+  steps.total = static_cast<int>(steps.ranges.size());
   return steps;
 }
 
+// Returns the problem without its batch, the first size: "mb4_ic3oc8" and "4x3x32x32" are the same
+// layer in a batch of another size, such as the last one of a data set.
+std::string WithoutBatch(const std::string& problem) {
+  const auto digits = [&](std::size_t begin) {
+    return std::min(problem.find_first_not_of("0123456789", begin), problem.size());
+  };
+  if (const auto at = problem.find("mb"); at != std::string::npos && digits(at + 2) > at + 2)
+    return problem.substr(0, at + 2) + problem.substr(digits(at + 2));
+  return problem.substr(digits(0));
+}
+
+// Returns for each primitive the first one that differs in the batch only.
+std::vector<std::uint32_t> WithoutBatch(const std::vector<verbose::PrimitiveText>& primitives) {
+  std::map<std::vector<std::string>, std::uint32_t> first;
+  std::vector<std::uint32_t> alike;
+  for (std::uint32_t i = 0; i < primitives.size(); ++i) {
+    const auto& text = primitives[i];
+    auto key = std::vector{text.kind, text.prop, text.auxiliary, WithoutBatch(text.problem)};
+    // Layouts tell reorders apart; other kinds may have other layouts for another batch.
+    if (text.problem.empty()) key.push_back(std::to_string(i));
+    if (text.kind == "reorder") key.push_back(text.tensors);
+    alike.push_back(first.try_emplace(std::move(key), i).first->second);
+  }
+  return alike;
+}
+
+// Doubts the steps if each primitive occurs twice, three times, ... in every step.
+void CheckSmallest(const StepDivision& division, Steps& steps) {
+  int common = 0;
+  for (const double usual : division.usual) common = std::gcd(common, static_cast<int>(usual));
+  if (common < 2) return;
+  steps.other = steps.total * common;
+  steps.doubt = Reason{fmt::format(
+      "every primitive of such a step occurs {} times or a multiple in it, in different orders: "
+      "several threads with steps of their own?",
+      common)};
+}
+
+// [1] elements of the tensor that a call reads first, and of the one that it writes.
+struct ElementCounts {
+  double in = 0, out = 0;
+};
+
+// Returns them if the call is of a layer, and its problem has a known form.
+std::optional<ElementCounts> ElementsOf(const verbose::PrimitiveText& text) {
+  if (text.kind == "reorder" || text.kind == "transform") return std::nullopt;
+  if (const auto dims = verbose::ReadDimsList(text.problem); dims && !dims->front().empty()) {
+    const double in = verbose::ProductOf(dims->front());
+    if (dims->size() < 2 || text.kind == "binary" || dims->at(1).empty())
+      return ElementCounts{in, in};
+    return ElementCounts{in, in / dims->front().back() * dims->at(1).back()};
+  }
+  const auto sizes = verbose::LetterSizes::Read(text.problem);
+  if (!sizes) return std::nullopt;
+  const double samples = sizes->Or("mb", 1) * sizes->Or("t", 1);
+  if (sizes->Has("sic"))
+    return ElementCounts{samples * sizes->Or("slc", 1), samples * sizes->Or("dlc", 1)};
+  return ElementCounts{samples * sizes->Or("ic", 1) * sizes->Image('i'),
+                       samples * sizes->Or("oc", 1) * sizes->Image('o')};
+}
+
+// [s] idle time before each step but the first; empty if the log has no time stamps.
+std::vector<double> PausesBefore(const verbose::VerboseLog& log,
+                                 const std::vector<std::size_t>& main, const Steps& steps) {
+  std::vector<double> pauses;
+  for (std::size_t i = 1; i < steps.ranges.size(); ++i) {
+    const auto& first = log.executions[main[steps.ranges[i].begin]];
+    const auto& before = log.executions[main[steps.ranges[i].begin - 1]];
+    if (!first.start_seconds || !before.start_seconds) return {};
+    pauses.push_back(*first.start_seconds - *before.start_seconds - before.seconds);
+  }
+  return pauses;
+}
+
+// Returns k if the pause before every k-th segment is longer than most others.
+std::optional<std::size_t> LongPauses(const std::vector<double>& pauses) {
+  constexpr std::size_t kMost = 128, kLeastSteps = 3;
+  constexpr double kLonger = 1.3, kUpper = 0.9, kLower = 0.1;
+  const auto quantile = [](std::vector<double> values, double share) {
+    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+    std::ranges::nth_element(values, values.begin() + at);
+    return values[static_cast<std::size_t>(at)];
+  };
+  for (std::size_t k = 2; k <= kMost && kLeastSteps * k <= pauses.size() + 1; ++k) {
+    if ((pauses.size() + 1) % k != 0) continue;
+    std::vector<double> between, within;
+    for (std::size_t i = 0; i < pauses.size(); ++i)
+      ((i + 1) % k == 0 ? between : within).push_back(pauses[i]);
+    if (quantile(between, kLower) > kLonger * quantile(within, kUpper)) return k;
+  }
+  return std::nullopt;
+}
+
+// Joins `k` segments to one.
+void Join(std::size_t k, Steps& steps) {
+  std::vector<StepRange> joined;
+  for (std::size_t i = 0; i + k <= steps.ranges.size(); i += k)
+    joined.push_back({steps.ranges[i].begin, steps.ranges[i + k - 1].end, {}, {}});
+  steps.ranges = std::move(joined);
+}
+
+// Decides whether segments that are the same from the first to the last may be layers of a step: if
+// nothing goes backward, and the last call's result could be the first one's input. A longer pause
+// before every k-th segment is evidence for steps of k.
+void CheckLayers(const verbose::VerboseLog& log, const std::vector<std::size_t>& main,
+                 const std::vector<Pass>& passes, Steps& steps) {
+  if (steps.irregular > 0) return;
+  const auto& first_range = steps.ranges.front();
+  std::optional<ElementCounts> first, last;
+  for (std::size_t i = first_range.begin; i < first_range.end; ++i) {
+    const auto primitive = log.executions[main[i]].primitive;
+    if (passes[primitive] == Pass::kBackward) return;
+    const auto elements = ElementsOf(log.primitives[primitive]);
+    if (!elements) continue;
+    if (!first) first = elements;
+    last = elements;
+  }
+  if (!first || first->in != last->out) return;
+  const auto found = static_cast<int>(steps.ranges.size());
+  if (const auto k = LongPauses(PausesBefore(log, main, steps))) {
+    Join(*k, steps);
+    steps.total = static_cast<int>(steps.ranges.size());
+    steps.other = found;
+    steps.doubt = Reason{fmt::format(
+        "{} equal segments, with a longer pause before every {}th: layers of a step?", found, *k)};
+    return;
+  }
+  steps.doubt = Reason{fmt::format(
+      "{} equal segments, each of which could follow any other: steps, or layers of fewer steps?",
+      found)};
+}
+
+// Compares the number of steps with what the program's own output counts.
+void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
+  if (log.counts.empty()) return;
+  for (const auto& count : log.counts) {
+    if (count.steps * count.times == steps.total) {
+      steps.confirmed = true;
+      steps.doubt.reset();
+      return;
+    }
+  }
+  const auto& most = std::ranges::max(
+      log.counts, {}, [](const verbose::OutputCount& one) { return one.steps * one.times; });
+  const auto other = most.steps * most.times;
+  // A smaller number counts something else, such as epochs.
+  if (steps.doubt || 2 * other < steps.total) return;
+  steps.other = static_cast<int>(other);
+  steps.doubt = Reason{fmt::format("its output counts to {}{}", most.steps,
+                                   most.times > 1 ? fmt::format(", {} times", most.times) : "")};
+}
+
 constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks"};
+
+// [s] Rounding of a time stamp: 13 digits before the point, in milliseconds, of a double.
+constexpr double kStampSeconds = 1e-6;
 
 struct Edge {
   double at = 0;  // [s]
   bool begins = false;
   std::size_t call = 0;
 };
-constexpr std::size_t kLeads = 64;  // number of rarest primitives that are tried as a step's first
-constexpr std::size_t kMostPerStep = 8;  // occurrences of a step's first primitive in one step
-constexpr std::size_t kLeastTried = 16;  // periods that are evaluated, and more as long as
-constexpr std::size_t kMostWork =
-    40'000'000;                            // their number times the stream's length is below this
-constexpr std::size_t kMostRotations = 8;  // number of primitives at which the steps may begin
-constexpr double kLengthTolerance = 0.1;   // [1] tolerance of a segment's length, of a step's
-constexpr std::size_t kBeforeSteps = 3;    // occurrences of a primitive outside of the steady steps
-constexpr double kFewSteps = 0.01;         // [1] added to `unexplained` of two steps, less for more
-constexpr double kLeastCover = 0.5;        // [1] least share of the stream in steady steps
-constexpr double kLeastAlike = 0.9;  // [1] least share of a steady step's primitives that are usual
-// [1] Largest accepted differences between steps divided by those of random segments, if at least
-// kFew differences are expected by chance, and if fewer are.
-constexpr double kMostOverChance = 0.35, kMostOverChanceOfFew = 0.1;
-constexpr double kFew = 20;           // [1] differences expected by chance
-constexpr double kLeastChance = 1.5;  // [1] fewer expected differences prove no steps
-// [1] With fewer expected differences each step must also repeat the previous one call by call.
-constexpr double kFewForCounts = 40;
-// Prefers a shorter step if `unexplained` is at most kWorse times the best one's plus kWorseShare.
-constexpr double kWorse = 2, kWorseShare = 0.005;
-
-// Returns the mean distance of a Poisson variable from its mean.
-double MeanDeviation(double mean) {
-  if (mean <= 0) return 0;
-  const double whole = std::floor(mean);
-  return 2 * std::exp((whole + 1) * std::log(mean) - mean - std::lgamma(whole + 1));
-}
-
-double MostOverChance(double by_chance) {
-  return by_chance < kFew ? kMostOverChanceOfFew : kMostOverChance;
-}
-
-using Cuts = std::vector<std::size_t>;
-using Division = StepDivision;
-
-class StepFinder {
- public:
-  StepFinder(std::span<const std::uint32_t> stream, std::size_t distinct)
-      : stream_(stream), places_(distinct) {
-    for (std::size_t i = 0; i < stream.size(); ++i) places_[stream[i]].push_back(i);
-  }
-
-  // Returns the best accepted division with `count` steady segments (0: any number), if any.
-  Division Find(std::size_t count) {
-    std::vector<Division> good;
-    for (auto& cuts : Candidates(count)) {
-      Division division = Judged(std::move(cuts), count);
-      if (division.accepted) good.push_back(std::move(division));
-    }
-    double least = 1;
-    for (const auto& one : good) least = std::min(least, one.unexplained);
-    const Division* best = nullptr;
-    for (const auto& one : good)
-      if (one.unexplained <= kWorse * least + kWorseShare &&
-          (best == nullptr || one.length < best->length))
-        best = &one;
-    if (best == nullptr) return {};
-    const Division* shortest = best;
-    for (const auto& one : good)
-      if (one.length < shortest->length && IsSeveral(*best, one)) shortest = &one;
-    return Rotated(*shortest, count);
-  }
-
- private:
-  // Returns the primitives with several calls, the rarest first: steps may begin with them.
-  std::vector<std::uint32_t> Leads() const {
-    std::vector<std::uint32_t> leads;
-    for (std::uint32_t i = 0; i < places_.size(); ++i)
-      if (places_[i].size() > 1) leads.push_back(i);
-    std::ranges::stable_sort(leads, {}, [&](std::uint32_t i) { return places_[i].size(); });
-    if (leads.size() > kLeads) leads.resize(kLeads);
-    return leads;
-  }
-
-  // Returns every `apart`-th position of a primitive, backwards from the last position but `skip`.
-  static Cuts EveryOf(const std::vector<std::size_t>& places, std::size_t apart, std::size_t skip) {
-    Cuts cuts;
-    for (std::size_t i = skip; i < places.size(); i += apart)
-      cuts.push_back(places[places.size() - 1 - i]);
-    std::ranges::reverse(cuts);
-    return cuts;
-  }
-
-  // Adds a cut one segment before the first cut if a whole segment fits there: the primitive at
-  // which the stream is cut may be the last of its step.
-  Cuts Extended(Cuts cuts) const {
-    const auto length = static_cast<std::size_t>(MedianLength(cuts));
-    if (length > 0 && cuts.front() >= length) cuts.insert(cuts.begin(), cuts.front() - length);
-    return cuts;
-  }
-
-  // Returns cuts after each position of a primitive.
-  Cuts Behind(const std::vector<std::size_t>& places) const {
-    Cuts cuts;
-    for (const auto place : places)
-      if (place + 1 < stream_.size()) cuts.push_back(place + 1);
-    return cuts;
-  }
-
-  std::size_t EndOf(const Cuts& cuts, std::size_t piece) const {
-    return piece + 1 < cuts.size() ? cuts[piece + 1] : stream_.size();
-  }
-
-  double MedianLength(const Cuts& cuts) const {
-    std::vector<double> lengths;
-    for (std::size_t i = 0; i < cuts.size(); ++i)
-      lengths.push_back(static_cast<double>(EndOf(cuts, i) - cuts[i]));
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-    // The second of two segments may be cut short by the end of the stream.
-    if (lengths.size() == 2) return lengths[0];
-    std::ranges::nth_element(lengths, middle);
-    return *middle;
-  }
-
-  bool IsUsualLength(const Cuts& cuts, std::size_t piece, double length) const {
-    const auto own = static_cast<double>(EndOf(cuts, piece) - cuts[piece]);
-    return std::abs(own - length) <= std::max(1.0, kLengthTolerance * length);
-  }
-
-  // Returns the share [1] of the stream in segments of about `length` calls; 0 for fewer than two.
-  double Cover(const Cuts& cuts, double length) const {
-    std::size_t covered = 0, pieces = 0;
-    for (std::size_t i = 0; i < cuts.size(); ++i) {
-      if (!IsUsualLength(cuts, i, length)) continue;
-      covered += EndOf(cuts, i) - cuts[i];
-      ++pieces;
-    }
-    return pieces < 2 ? 0 : static_cast<double>(covered) / static_cast<double>(stream_.size());
-  }
-
-  // Returns divisions to try, first those at primitives that occur once in a step, rare ones first.
-  std::vector<Cuts> Candidates(std::size_t count) const {
-    const std::size_t most =
-        std::max(kLeastTried, kMostWork / std::max<std::size_t>(1, stream_.size()));
-    std::vector<Cuts> all;
-    const auto add = [&](Cuts cuts) {
-      const double length = MedianLength(cuts);
-      if (all.size() < most && length >= 2 && Cover(cuts, length) >= kLeastCover)
-        all.push_back(std::move(cuts));
-    };
-    const auto leads = Leads();
-    for (std::size_t times = 1; times <= kMostPerStep; ++times)
-      for (const auto lead : leads) {
-        const auto& places = places_[lead];
-        const std::size_t apart = count > 0 ? places.size() / count : times;
-        if (apart == 0 || 2 * apart > places.size() || (count > 0 && times > 1)) continue;
-        add(Extended(EveryOf(places, apart, 0)));
-        if (apart > 1) add(Extended(EveryOf(places, apart, apart - 1)));
-      }
-    return all;
-  }
-
-  // By primitive: (segment, number of calls in it), for segments with calls of the primitive.
-  using Contents = std::vector<std::vector<std::pair<std::size_t, double>>>;
-  Contents ContentsOf(const Cuts& cuts) const {
-    Contents contents(places_.size());
-    for (std::size_t piece = 0; piece < cuts.size(); ++piece)
-      for (std::size_t i = cuts[piece]; i < EndOf(cuts, piece); ++i) {
-        auto& row = contents[stream_[i]];
-        if (row.empty() || row.back().first != piece) row.emplace_back(piece, 0);
-        ++row.back().second;
-      }
-    return contents;
-  }
-
-  // Returns a primitive's usual occurrences: the lower median over segments with `counts` set.
-  static double UsualTimes(const std::vector<std::pair<std::size_t, double>>& row,
-                           const std::vector<bool>& counts, std::size_t pieces) {
-    std::vector<double> times;
-    for (const auto& [piece, count] : row)
-      if (counts[piece]) times.push_back(count);
-    times.resize(pieces, 0);
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-    std::ranges::nth_element(times, middle);
-    return *middle;
-  }
-
-  Division Judged(Cuts cuts, std::size_t count) const {
-    Division division;
-    division.length = MedianLength(cuts);
-    const std::size_t pieces = cuts.size();
-    std::vector<bool> usual_length(pieces);
-    std::size_t usual_pieces = 0;
-    for (std::size_t i = 0; i < pieces; ++i) {
-      usual_length[i] = IsUsualLength(cuts, i, division.length);
-      usual_pieces += usual_length[i] ? 1 : 0;
-    }
-    const auto contents = ContentsOf(cuts);
-    std::vector<double> same(pieces), all(pieces);  // usual calls; calls beyond them
-    double usual_sum = 0;
-    division.usual.resize(places_.size());
-    for (std::size_t one = 0; one < contents.size(); ++one) {
-      const double usual = division.usual[one] =
-          UsualTimes(contents[one], usual_length, usual_pieces);
-      usual_sum += usual;
-      for (const auto& [piece, times] : contents[one]) {
-        same[piece] += std::min(times, usual);
-        all[piece] += std::max(times - usual, 0.0);
-      }
-    }
-    division.steady.resize(pieces);
-    for (std::size_t i = 0; i < pieces; ++i) {
-      division.steady[i] = usual_length[i] && same[i] >= kLeastAlike * (all[i] + usual_sum);
-      division.steady_count += division.steady[i] ? 1 : 0;
-    }
-    division.cuts = std::move(cuts);
-    Decide(contents, count, division);
-    return division;
-  }
-
-  // Sets `covered`, `unexplained` and `accepted`.
-  void Decide(const Contents& contents, std::size_t count, Division& division) const {
-    if (division.steady_count < 2) return;
-    for (std::size_t i = 0; i < division.cuts.size(); ++i)
-      if (division.steady[i])
-        division.covered += static_cast<double>(EndOf(division.cuts, i) - division.cuts[i]);
-    division.unexplained = Unexplained(contents, division) +
-                           kFewSteps / static_cast<double>(division.steady_count - 1);
-    if (division.covered < kLeastCover * static_cast<double>(stream_.size())) return;
-    division.accepted =
-        count > 0 ? division.steady_count == count : AgreesBetterThanChance(contents, division);
-  }
-
-  // Returns whether a segment of `longer` consists of several segments of `shorter`.
-  static bool IsSeveral(const Division& longer, const Division& shorter) {
-    const double times = std::round(longer.length / shorter.length);
-    if (times < 2 || std::abs(longer.length - times * shorter.length) > times + 1) return false;
-    for (std::size_t one = 0; one < longer.usual.size(); ++one)
-      if (longer.regular[one] && std::abs(longer.usual[one] - times * shorter.usual[one]) >
-                                     kLengthTolerance * longer.usual[one])
-        return false;
-    return true;
-  }
-
-  // Returns StepDivision::unexplained. Ignores primitives whose counts vary as much as by chance.
-  double Unexplained(const Contents& contents, Division& division) const {
-    std::vector<double> same(division.cuts.size());
-    double usual_sum = 0;
-    division.regular.assign(contents.size(), false);
-    for (std::size_t one = 0; one < contents.size(); ++one) {
-      const auto differs = DifferencesOf(contents[one], division.usual[one], division);
-      if (differs.seen > MostOverChance(differs.by_chance) * differs.by_chance) continue;
-      division.regular[one] = true;
-      usual_sum += division.usual[one];
-      for (const auto& [piece, times] : contents[one])
-        same[piece] += std::min(times, division.usual[one]);
-    }
-    const auto first = static_cast<std::size_t>(std::ranges::find(division.steady, true) -
-                                                division.steady.begin());
-    double explained = 0;
-    for (std::size_t i = first; i < division.cuts.size(); ++i) {
-      // The stream may end within its last step, where missing primitives do not count.
-      const double missing = i + 1 < division.cuts.size() ? usual_sum - same[i] : 0;
-      explained += std::max(same[i] - missing, 0.0);
-    }
-    return 1 - explained / static_cast<double>(stream_.size() - division.cuts[first]);
-  }
-
-  // Sums of |calls in a steady segment - usual calls| of a primitive: observed, and expected if all
-  // calls were randomly distributed.
-  struct Differences {
-    double seen = 0, by_chance = 0;
-  };
-  static Differences DifferencesOf(const std::vector<std::pair<std::size_t, double>>& row,
-                                   double usual, const Division& division) {
-    const auto pieces = static_cast<double>(division.steady_count);
-    double sum = 0, off = 0, with = 0;
-    for (const auto& [piece, times] : row) {
-      if (!division.steady[piece]) continue;
-      sum += times;
-      off += std::abs(times - usual);
-      ++with;
-    }
-    return {off + (pieces - with) * usual,
-            pieces * MeanDeviation(sum / pieces) * std::sqrt((pieces - 1) / pieces)};
-  }
-
-  // Returns whether segments repeat the previous one call by call, from the first steady one on.
-  bool RepeatsInPlace(const Division& division) const {
-    const auto first = std::ranges::find(division.steady, true) - division.steady.begin();
-    const auto begin = division.cuts[static_cast<std::size_t>(first)];
-    const auto length = EndOf(division.cuts, static_cast<std::size_t>(first)) - begin;
-    return std::ranges::equal(stream_.subspan(begin + length),
-                              stream_.subspan(begin, stream_.size() - begin - length));
-  }
-
-  bool AgreesBetterThanChance(const Contents& contents, const Division& division) const {
-    Differences all;
-    int different = 0;
-    for (std::size_t one = 0; one < contents.size(); ++one) {
-      const auto differs = DifferencesOf(contents[one], division.usual[one], division);
-      all.seen += differs.seen;
-      all.by_chance += differs.by_chance;
-      different += division.usual[one] > 0 ? 1 : 0;
-    }
-    if (different < 2 || all.by_chance < kLeastChance ||
-        all.seen > MostOverChance(all.by_chance) * all.by_chance)
-      return false;
-    return all.by_chance >= kFewForCounts || RepeatsInPlace(division);
-  }
-
-  // Moves all cuts by the same distance so that the last step ends with the stream.
-  Cuts AtTheEnd(const Division& division) const {
-    Cuts cuts = division.cuts;
-    const auto length = static_cast<std::size_t>(division.length);
-    const auto rest = stream_.size() - cuts.back();
-    if (2 * rest >= length && cuts.front() + rest >= length) {
-      for (auto& cut : cuts) cut = cut + rest - length;
-    } else if (2 * rest < length) {
-      cuts.pop_back();
-      for (auto& cut : cuts) cut += rest;
-    }
-    return cuts;
-  }
-
-  // Returns whether the first of two divisions into the same steps is better: it has more steps,
-  // less unexplained, or more of the stream in steps.
-  static bool IsBetter(const Division& one, const Division& than) {
-    if (one.steady_count != than.steady_count) return one.steady_count > than.steady_count;
-    if (one.unexplained != than.unexplained) return one.unexplained < than.unexplained;
-    return one.covered > than.covered;
-  }
-
-  // Returns the same division, cut so that most of the stream is in complete steps: before a
-  // primitive that occurs once in a step and is among the first in the stream, after one among the
-  // last, or so that the last step ends with the stream.
-  Division Rotated(Division division, std::size_t count) const {
-    std::vector<std::uint32_t> once;
-    for (std::uint32_t i = 0; i < places_.size(); ++i)
-      if (places_[i].size() + 1 >= division.steady_count &&
-          places_[i].size() <= division.steady_count + kBeforeSteps)
-        once.push_back(i);
-    const Division found = division;
-    const auto try_cuts = [&](Cuts cuts) {
-      if (cuts.empty()) return;
-      auto other = Judged(Extended(std::move(cuts)), count);
-      if (!other.accepted || other.unexplained > kWorse * found.unexplained + kWorseShare) return;
-      if (std::abs(other.length - found.length) > kLengthTolerance * found.length) return;
-      if (IsBetter(other, division)) division = std::move(other);
-    };
-    std::ranges::stable_sort(once, {}, [&](std::uint32_t i) { return places_[i].front(); });
-    for (std::size_t i = 0; i < std::min(once.size(), kMostRotations); ++i)
-      try_cuts(places_[once[i]]);
-    std::ranges::stable_sort(once, std::ranges::greater{},
-                             [&](std::uint32_t i) { return places_[i].back(); });
-    for (std::size_t i = 0; i < std::min(once.size(), kMostRotations); ++i)
-      try_cuts(Behind(places_[once[i]]));
-    try_cuts(AtTheEnd(division));
-    return division;
-  }
-
-  std::span<const std::uint32_t> stream_;
-  std::vector<std::vector<std::size_t>> places_;  // by primitive
-};
-
 }  // namespace
 
 std::string_view Key(StepsFrom from) { return kFromKeys[static_cast<std::size_t>(from)]; }
@@ -404,37 +226,57 @@ std::optional<StepsFrom> StepsFromKey(std::string_view key) {
 }
 
 Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
-                std::optional<int> count) {
+                std::optional<int> count, const std::vector<Pass>& passes) {
   Steps steps;
-  const auto division = FindDivision(
-      stream, distinct, count && *count > 0 ? std::optional<std::size_t>(*count) : std::nullopt);
+  const auto division =
+      FindDivision(stream, distinct,
+                   count && *count > 0 ? std::optional<std::size_t>(*count) : std::nullopt, passes);
   if (!division.accepted) {
-    steps.reason =
-        Reason{count ? fmt::format("no {} equal steps found", *count) : "no steady steps found"};
+    steps.reason = Reason{count ? fmt::format("no {} equal steps found", *count)
+                                : "no steady steps found: --steps says how many the program has"};
     return steps;
   }
   steps.from = count ? StepsFrom::kSpecified : StepsFrom::kFound;
   std::size_t last = 0;
   for (std::size_t i = 0; i < division.cuts.size(); ++i) {
+    steps.total += division.steady[i] || division.contains[i] ? 1 : 0;
     if (!division.steady[i]) continue;
     if (!steps.ranges.empty()) steps.irregular += static_cast<int>(i - last - 1);
     last = i;
     steps.ranges.push_back(
         {division.cuts[i], i + 1 < division.cuts.size() ? division.cuts[i + 1] : stream.size()});
   }
+  steps.total += ContainsStep(stream.first(division.cuts.front()), division) ? 1 : 0;
+  if (!count) CheckSmallest(division, steps);
   return steps;
 }
 
 Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
   if (!count)
     if (auto marked = MarkedSteps(log); marked.from == StepsFrom::kMarks) return marked;
+  const auto main = MainExecutions(log);
   std::vector<std::uint32_t> stream;
-  stream.reserve(log.executions.size());
-  for (const auto& execution : log.executions) stream.push_back(execution.primitive);
-  auto steps = FindSteps(stream, log.primitives.size(), count);
+  stream.reserve(main.size());
+  for (const auto execution : main) stream.push_back(log.executions[execution].primitive);
+  std::vector<Pass> passes;
+  for (const auto& primitive : log.primitives)
+    passes.push_back(primitive.prop.starts_with("backward")  ? Pass::kBackward
+                     : primitive.prop.starts_with("forward") ? Pass::kForward
+                                                             : Pass::kNone);
+  const auto alike = WithoutBatch(log.primitives);
+  for (auto& one : stream) one = alike[one];
+  auto steps = FindSteps(stream, log.primitives.size(), count, passes);
+  if (steps.from == StepsFrom::kFound && !steps.doubt) CheckLayers(log, main, passes, steps);
+  if (steps.from == StepsFrom::kFound) CheckCounts(log, steps);
+  const auto start = [&](std::size_t of_main) -> std::optional<double> {
+    if (of_main >= main.size()) return std::nullopt;
+    return log.executions[main[of_main]].start_seconds;
+  };
   for (auto& range : steps.ranges) {
-    range.begin_seconds = StartOf(log, range.begin);
-    range.end_seconds = StartOf(log, range.end);
+    range.begin_seconds = start(range.begin);
+    range.end_seconds = start(range.end);
+    range.begin = main[range.begin];
+    range.end = range.end < main.size() ? main[range.end] : log.executions.size();
     // Concatenated logs of several runs have clocks that go back.
     if (range.begin_seconds && range.end_seconds && *range.end_seconds < *range.begin_seconds)
       range.end_seconds.reset();
@@ -454,13 +296,18 @@ Timeline TimelineOf(const verbose::VerboseLog& log) {
     edges.push_back({*start, true, call});
     edges.push_back({*start + seconds, false, call});
   };
+  const auto of_main = [&](std::uint32_t process, const std::optional<double>& start) {
+    return process == log.main_process ? start : std::nullopt;
+  };
   for (std::size_t i = 0; i < executions; ++i) {
     const auto& one = log.executions[i];
     timeline.stamped = timeline.stamped && one.start_seconds.has_value();
-    add(i, one.seconds, one.start_seconds);
+    add(i, one.seconds, of_main(one.process, one.start_seconds));
   }
-  for (std::size_t i = 0; i < log.creations.size(); ++i)
-    add(executions + i, log.creations[i].seconds, log.creations[i].start_seconds);
+  for (std::size_t i = 0; i < log.creations.size(); ++i) {
+    const auto& one = log.creations[i];
+    add(executions + i, one.seconds, of_main(one.process, one.start_seconds));
+  }
   std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
     return a.at != b.at ? a.at < b.at : a.begins && !b.begins;
   });
@@ -484,9 +331,38 @@ Timeline TimelineOf(const verbose::VerboseLog& log) {
   return timeline;
 }
 
-StepDivision FindDivision(std::span<const std::uint32_t> stream, std::size_t distinct,
-                          std::optional<std::size_t> count) {
-  return StepFinder(stream, distinct).Find(count.value_or(0));
+std::vector<double> CallSeconds(const verbose::VerboseLog& log, const Timeline& timeline) {
+  std::vector<double> seconds;
+  seconds.reserve(log.executions.size());
+  for (std::size_t i = 0; i < log.executions.size(); ++i) {
+    const auto& execution = log.executions[i];
+    const bool shared = verbose::IsUkernel(log.primitives[execution.primitive]);
+    seconds.push_back(shared ? timeline.executions[i] : execution.seconds);
+  }
+  return seconds;
+}
+
+std::vector<std::uint32_t> ThreadsOf(const verbose::VerboseLog& log) {
+  std::vector<std::uint32_t> threads(log.executions.size());
+  std::vector<std::size_t> order(threads.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto start = [&](std::size_t i) { return log.executions[i].start_seconds.value_or(0); };
+  std::ranges::stable_sort(order, {}, start);
+  std::vector<std::vector<double>> ends(log.processes.size());  // [s] by process and thread
+  for (const auto i : order) {
+    const auto& execution = log.executions[i];
+    if (!execution.start_seconds) continue;
+    auto& of_process = ends[execution.process];
+    const auto free = std::ranges::find_if(
+        of_process, [&](double end) { return end <= *execution.start_seconds + kStampSeconds; });
+    threads[i] = static_cast<std::uint32_t>(free - of_process.begin());
+    const double end = *execution.start_seconds + execution.seconds;
+    if (free == of_process.end())
+      of_process.push_back(end);
+    else
+      *free = end;
+  }
+  return threads;
 }
 
 }  // namespace dlroof::programs

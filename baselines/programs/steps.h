@@ -1,9 +1,10 @@
-// Finds the steps (iterations) of a program in its stream of primitive executions. Pure.
+// Finds the steps (iterations) of a program in the primitive executions of its main process. Pure.
 //
 // A step is the shortest segment of the stream that repeats with the same primitives, each equally
-// often, in nearly the same order: threads may exchange neighbours, and a step may have a few more
-// or fewer executions. A stream of a single primitive has no steps. A stream whose segments agree
-// no better than by chance has none either.
+// often, in nearly the same order, and that contains every primitive of the loop: threads may
+// exchange neighbours, and a step may have a few more or fewer executions. A stream of a single
+// primitive has no steps. A stream whose segments agree no better than by chance has none either.
+// Accumulated gradients: each forward and backward pass is a step.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "baselines/programs/step_division.h"
 #include "counters/base/error.h"
 #include "reporters/verbose/verbose_log.h"
 
@@ -33,41 +35,40 @@ struct Steps {
   StepsFrom from = StepsFrom::kNone;
   std::vector<StepRange> ranges;  // steady steps, in order
   int irregular = 0;              // [1] differing segments between the first and the last step
+  int total = 0;                  // [1] steady steps, and segments that contain a step and more
   std::optional<Reason> reason;   // set if there are no steps
+  // Set if the number of steps is doubtful: why. `other` is another number that is possible.
+  std::optional<Reason> doubt;
+  std::optional<int> other;
+  bool confirmed = false;  // the program's own output counts as many
 };
 
 // Returns the steps of `stream`, which has the index (< `distinct`) of each execution's primitive.
 // `count` is the program's number of steps, if known.
+// `passes` are by primitive, and may be empty.
 Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
-                std::optional<int> count = std::nullopt);
+                std::optional<int> count = std::nullopt, const std::vector<Pass>& passes = {});
 
 // Returns the steps between a log's marks, or detected steps without marks, with wall-clock times.
+// Ranges are of all executions; those of other processes in them are no part of the step.
 Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count = std::nullopt);
 
 struct Timeline {
-  // [s] wall time of each execution and creation, divided among those that run at the same time, so
-  // that the sum is the time in which any runs. Without time stamps: the execution's own time.
+  // [s] wall time of each execution and creation of the main process, divided among those that run
+  // at the same time, so that the sum is the time in which any runs. Without time stamps, and for
+  // other processes: the execution's own time.
   std::vector<double> executions, creations;
   bool stamped = false;  // every execution has a time stamp
 };
 
 Timeline TimelineOf(const verbose::VerboseLog& log);
 
-// A division of the stream into segments that may be steps.
-struct StepDivision {
-  std::vector<std::size_t> cuts;  // begins of segments; the last one ends with the stream
-  std::vector<bool> steady;       // by segment: it contains the usual primitives
-  std::size_t steady_count = 0;   // [1]
-  double length = 0;              // [1] primitives in a segment, median
-  double covered = 0;             // [1] primitives in steady segments
-  double unexplained = 1;         // [1] share of the stream that the steps do not explain
-  bool accepted = false;          // false: the stream has no steps
-  std::vector<double> usual;      // [1] by primitive: usual occurrences in a step
-  std::vector<bool> regular;      // by primitive: its number per segment varies less than by chance
-};
+// Returns the time of each execution [s]: its own, but for a ukernel its share of the wall time,
+// since a program calls ukernels from all of its threads at the same time.
+std::vector<double> CallSeconds(const verbose::VerboseLog& log, const Timeline& timeline);
 
-// Returns the best division (with `count` steady segments, if set), in time linear in the stream.
-StepDivision FindDivision(std::span<const std::uint32_t> stream, std::size_t distinct,
-                          std::optional<std::size_t> count);
+// Returns the thread of each execution, from 0 in each process: the first one that was free when
+// the call began. Calls of one thread do not overlap.
+std::vector<std::uint32_t> ThreadsOf(const verbose::VerboseLog& log);
 
 }  // namespace dlroof::programs

@@ -123,9 +123,25 @@ formats::Cells SimulatedCells(const ScaleReport& report) {
     cells.push_back(
         {std::string(cluster::Key(one.algorithm)), std::to_string(one.nodes),
          text::WithPrefix(one.bytes, "B"), text::WithPrefix(one.closed_seconds, "s"),
-         text::WithPrefix(one.simulated_seconds, "s"),
-         fmt::format("{:+.2f} %", 100 * (one.simulated_seconds / one.closed_seconds - 1))});
+         one.simulated_seconds ? text::WithPrefix(*one.simulated_seconds, "s") : "",
+         one.simulated_seconds
+             ? fmt::format("{:+.2f} %", 100 * (*one.simulated_seconds / one.closed_seconds - 1))
+             : ""});
   return cells;
+}
+
+// Bytes per parameter that SGD with momentum moves at least: it reads the parameter, its gradient
+// and the momentum, and writes parameter and momentum, all f32.
+constexpr double kOptimizerBytes = 5 * 4;
+
+std::string OptimizerNote(const ScaleCase& one, const ScaleReport& report) {
+  const double parameters = GradientBytes(one.steps.at.begin()->second) / report.parameter_bytes;
+  const double seconds = kOptimizerBytes * parameters / report.dram_bytes_per_second.value_or(1);
+  return fmt::format(
+      "not in the step: the optimizer. SGD with momentum (20 bytes for each parameter) needs at "
+      "least {} at the DRAM roof, {:.1f} % of the computing time above",
+      text::WithPrefix(seconds, "s"),
+      100 * seconds / ComputeSeconds(one.steps.at.rbegin()->second));
 }
 
 // Returns sentences on one case: coverage, gradients, the batch that hides the network, break-even.
@@ -141,6 +157,7 @@ std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& repo
         "on many nodes",
         text::ThreeDigits(*one.hiding_batch), one.batch);
   notes.push_back(std::move(gradients));
+  if (report.dram_bytes_per_second) notes.push_back(OptimizerNote(one, report));
   if (!one.batch_of_all)
     notes.push_back(fmt::format("strong scaling needs times at several batch sizes; the run has {}",
                                 one.steps.least_batch()));
@@ -169,6 +186,13 @@ std::vector<std::string> ScaleNotes(const ScaleReport& report) {
         *ratio));
   else
     notes.emplace_back("allreduce: the fastest closed form; a library may be slower");
+  notes.emplace_back(
+      "a step here is the forward and backward passes of the layers above, in calls that follow "
+      "each "
+      "other (on a GPU by the device's time). Not in it: normalization, activations, pooling, "
+      "softmax and loss (no backward calls of these are measured), the optimizer, data loading: a "
+      "program's step takes longer");
+  if (report.not_simulated) notes.push_back("closed forms only: " + report.not_simulated->text);
   notes.push_back(fmt::format(
       "none: the allreduce follows the backward pass; bucketed: buckets of {} overlap with it; "
       "full: the longer of the two. Efficiency is that of bucketed. Each device counts as a node",
@@ -390,12 +414,14 @@ json ScaleJson(const ScaleReport& report) {
   for (const auto& [key, price] :
        {std::pair("price", &report.price), {"their_price", &report.their_price}})
     if (*price) object[key] = {{"per_hour", (*price)->per_hour}, {"how", (*price)->how}};
-  for (const auto& one : report.simulated)
-    object["simulated"].push_back({{"nodes", one.nodes},
-                                   {"bytes", one.bytes},
-                                   {"allreduce", cluster::Key(one.algorithm)},
-                                   {"closed_seconds", one.closed_seconds},
-                                   {"simulated_seconds", one.simulated_seconds}});
+  for (const auto& one : report.simulated) {
+    json simulated = {{"nodes", one.nodes},
+                      {"bytes", one.bytes},
+                      {"allreduce", cluster::Key(one.algorithm)},
+                      {"closed_seconds", one.closed_seconds}};
+    if (one.simulated_seconds) simulated["simulated_seconds"] = *one.simulated_seconds;
+    object["simulated"].push_back(std::move(simulated));
+  }
   for (const auto& one : report.measured)
     object["measured"].push_back({{"nodes", one.nodes},
                                   {"samples_per_second", one.samples_per_second},

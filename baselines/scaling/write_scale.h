@@ -58,6 +58,8 @@ struct ScaleReport {
   std::vector<ScaleCase> cases;
   std::vector<cluster::SimulatedAllreduce> simulated;
   std::optional<Reason> simulation_failure;     // set if the simulation ended early
+  std::optional<Reason> not_simulated;          // why `simulated` has only closed forms
+  std::optional<double> dram_bytes_per_second;  // [byte/s] of a node, if its roof is known
   std::vector<MeasuredScale> measured;          // throughput of a real program
   std::string currency;                         // "" without prices
   std::optional<NodePrice> price, their_price;  // of this and of the other cluster, if known

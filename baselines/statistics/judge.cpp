@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "baselines/statistics/judge_stored.h"
 #include "baselines/statistics/shift.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
@@ -195,17 +196,6 @@ Views ViewsOf(const Candidate& candidate, const std::optional<CommonShift>& comm
   return views;
 }
 
-// Returns the reason without the benchmark's own numbers, so that reports can group equal reasons.
-std::string IntervalReason(bool beyond, bool includes_one, double min_effect) {
-  const double percent = 100 * min_effect;
-  if (includes_one)
-    return fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %", percent);
-  if (beyond)
-    return fmt::format("beyond {:.1f} %, but with this many benchmarks that can be chance",
-                       percent);
-  return fmt::format("moved, but perhaps by less than {:.1f} %", percent);
-}
-
 void Decide(const Views& views, double min_effect, Judgement& judgement) {
   const double bound = std::log1p(min_effect);
   const auto& [low, high] = judgement.ci95;
@@ -255,6 +245,16 @@ RunNoise NoiseOf(const std::vector<Candidate>& candidates, const JudgeSettings& 
 
 }  // namespace
 
+std::string IntervalReason(bool beyond, bool includes_one, double min_effect) {
+  const double percent = 100 * min_effect;
+  if (includes_one)
+    return fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %", percent);
+  if (beyond)
+    return fmt::format("beyond {:.1f} %, but with this many benchmarks that can be chance",
+                       percent);
+  return fmt::format("moved, but perhaps by less than {:.1f} %", percent);
+}
+
 std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts) {
   if (shifts.size() < kLeastShifts) return std::nullopt;
   const double deviation = LeastThatExplains(kLeastRunNoise, kMostRunNoise, Centre(shifts), shifts);
@@ -300,6 +300,7 @@ const std::vector<Verdict>& AllVerdicts() {
 std::string_view Key(Verdict verdict) { return KeyIn(kVerdicts, verdict); }
 
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
+  if (IsForStored(candidates, settings)) return JudgeStored(candidates, settings);
   Judged judged{.noise = NoiseOf(candidates, settings)};
   std::vector<Widened> widened;
   widened.reserve(candidates.size());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,11 +81,44 @@ enum class Verdict {
 const std::vector<Verdict>& AllVerdicts();
 std::string_view Key(Verdict verdict);
 
+// The clean repetitions of one benchmark in an earlier run of BASE's machine.
+struct EarlierTimes {
+  int run = 0;               // equal for all benchmarks of the run; later runs have larger numbers
+  std::vector<double> logs;  // [1] logarithms of the times
+};
+
 struct Candidate {
   Shift shift;                           // of its seconds
   std::optional<double> roof_log_ratio;  // [1] of its roof time, if each run measured it
   std::optional<double> p_value = {};    // [1] of no change; computed from `shift` if not set
+  // [1] Logarithms of the clean times behind `shift`; empty if only aggregates are known.
+  std::vector<double> base_logs = {}, contender_logs = {};
+  std::vector<EarlierTimes> earlier = {};  // oldest first
+  int device = 0, group = 0;  // benchmarks of a group (device and threads) share the run's factor
 };
+
+// How much slower the machine itself was in the second run: what its ceilings say.
+struct RoofShift {
+  double log_ratio = 0;       // [1] median over the ceilings, of times
+  double standard_error = 0;  // [1]
+  int ceilings = 0;           // [1] measured in both runs
+};
+
+// The factor of the whole run that was taken out of the ratios.
+struct RemovedFactor {
+  double log_ratio = 0, standard_error = 0;  // [1]
+  int benchmarks = 0, ceilings = 0;          // [1] it was estimated from
+  // Set if the ceilings say that the machine did not move as the benchmarks did: then only the
+  // ceilings' factor was removed.
+  bool by_ceilings = false;
+  // Set if nothing tells the factor: it is 1 with the assumed error.
+  bool assumed = false;
+
+  std::pair<double, double> Interval() const;  // [1] 95 %, of the factor
+};
+
+// Returns "1.031 (1.029 to 1.033), which 300 benchmarks and 6 ceilings share".
+std::string Describe(const RemovedFactor& removed);
 
 struct JudgeSettings {
   std::optional<double> min_effect;  // [1] 0.05: ratios from 1 / 1.05 to 1.05 are the same
@@ -92,6 +126,7 @@ struct JudgeSettings {
   std::vector<Shift> stored;         // between stored runs of this machine, to estimate the noise
   double usual_noise = kUsualRunNoise;  // [1] deviation between runs if it cannot be estimated
   bool look_for_common_shift = true;
+  std::map<int, RoofShift> roofs = {};          // by device
   std::string run_noise_from = "as asked for";  // source of run_noise, for people
 };
 
@@ -102,6 +137,10 @@ struct Judgement {
   double ratio = 1;                       // [1] NEW / BASE
   std::pair<double, double> ci95;  // [1] of the ratio; includes the noise within and between runs
   double p_value = 1, adjusted_p = 1;  // [1] of no change; adjusted over all benchmarks
+  // [1] The factor of the run that `ratio` no longer contains, if one was taken out.
+  std::optional<double> removed = {};
+  bool by_mode = false;  // the benchmark runs at two speeds and was judged at each
+  int earlier_runs = 0;  // [1] whose times were used beside those of BASE
 };
 
 struct Judged {
@@ -110,15 +149,21 @@ struct Judged {
   std::string min_effect_from;
   RunNoise noise;
   std::optional<CommonShift> common;
+  std::optional<RemovedFactor> removed;  // of the most benchmarks
 };
 
 inline constexpr double kFalseDiscoveryRate = 0.05;
 
-// Judges each candidate. The interval of its ratio combines the distribution-free interval within
-// the runs with Student's quantile of noise and drift between runs; their half-widths are added in
-// quadrature (Zou and Donner, Statistics in Medicine 27 (2008) 1693). The p-value is that of
-// Student's test of the shift divided by the combined error, with Welch and Satterthwaite's degrees
-// of freedom. Verdicts:
+// Returns why a ratio is ambiguous, without the benchmark's own numbers, so that reports can group
+// equal reasons.
+std::string IntervalReason(bool beyond, bool includes_one, double min_effect);
+
+// Judges each candidate: by JudgeStored (judge_stored.h) if their times are known and the noise is
+// not prescribed, otherwise as follows. The interval of its ratio combines the distribution-free
+// interval within the runs with Student's quantile of noise and drift between runs; their
+// half-widths are added in quadrature (Zou and Donner, Statistics in Medicine 27 (2008) 1693). The
+// p-value is that of Student's test of the shift divided by the combined error, with Welch and
+// Satterthwaite's degrees of freedom. Verdicts:
 //   slower, faster: the interval excludes 1, the p-value adjusted over all benchmarks (shift.h) is
 //     at most kFalseDiscoveryRate, and the ratio is beyond the minimum effect. The same must hold
 //     for the ratio without a common shift that the machine may have caused, and for the ratio to

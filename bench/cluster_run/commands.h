@@ -10,7 +10,7 @@ namespace dlroof::cluster_run {
 void AddClusterScript(CLI::App& cluster);
 void AddClusterNode(CLI::App& cluster, int& exit_code);
 void AddClusterGather(CLI::App& cluster, int& exit_code);
-void AddClusterReport(CLI::App& cluster);
+void AddClusterReport(CLI::App& cluster, int& exit_code);
 void AddClusterVersus(CLI::App& cluster);
 void AddClusterScale(CLI::App& cluster);
 

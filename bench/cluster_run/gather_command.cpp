@@ -1,6 +1,8 @@
 // dlroof cluster gather: joins the files of all nodes to one cluster file.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -10,6 +12,7 @@
 #include "baselines/cluster/node_effects.h"
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/node_folder.h"
+#include "bench/cluster_run/verdict.h"
 #include "bench/command_line/description.h"
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
@@ -20,13 +23,44 @@
 namespace dlroof::cluster_run {
 namespace {
 
-constexpr int kNotAllWhole = 3, kBadFile = 2;  // exit codes
+constexpr int kBadFile = 2;  // exit code
 constexpr std::size_t kMostListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
-  std::vector<std::string> meters;  // files
+  std::vector<std::string> meters;   // files
+  std::vector<std::string> without;  // nodes to leave out
+  bool mix_unlike = false;
+  std::optional<std::string> drain_list;  // file
 };
+
+bool IsLeftOut(const GatherFlags& flags, const std::string& name, const std::string& host) {
+  return std::ranges::any_of(flags.without, [&](const std::string& node) {
+    return node == name || node == host || name.starts_with(node + "-gpu");
+  });
+}
+
+// Removes the nodes of --without. Throws BadInput for a name that is none of a node.
+void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summaries,
+              std::optional<std::vector<std::string>>& asked) {
+  for (const auto& node : flags.without) {
+    GatherFlags one;
+    one.without = {node};
+    const bool known =
+        std::ranges::any_of(summaries,
+                            [&](const cluster::NodeSummary& summary) {
+                              return IsLeftOut(one, summary.facts.name, summary.facts.host);
+                            }) ||
+        (asked && std::ranges::any_of(
+                      *asked, [&](const std::string& name) { return IsLeftOut(one, name, ""); }));
+    if (!known) throw BadInput("--without={}: no node of {} has this name", node, flags.folder);
+  }
+  std::erase_if(summaries, [&](const cluster::NodeSummary& summary) {
+    return IsLeftOut(flags, summary.facts.name, summary.facts.host);
+  });
+  if (asked)
+    std::erase_if(*asked, [&](const std::string& name) { return IsLeftOut(flags, name, ""); });
+}
 
 // Reads the logs of the nodes' meters, if there are any.
 std::optional<cluster::MeterLog> ReadMeters(const std::vector<std::string>& paths) {
@@ -114,9 +148,18 @@ int RunGather(const GatherFlags& flags) {
                    flags.folder);
   const auto meters = ReadMeters(flags.meters);
   auto summaries = ReadAll(folder);
+  auto asked = folder.Asked();
+  LeaveOut(flags, summaries, asked);
   const auto no_links = AddLinks(folder, summaries);
-  auto cluster = cluster::Gather(std::move(summaries), folder.Asked(), ReadNodeRun,
-                                 meters ? &*meters : nullptr);
+  auto cluster =
+      cluster::Gather(std::move(summaries), asked, ReadNodeRun,
+                      {.meters = meters ? &*meters : nullptr, .mix_unlike = flags.mix_unlike});
+  if (!flags.without.empty())
+    cluster.remarks.push_back(
+        fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
+  if (flags.mix_unlike)
+    cluster.remarks.emplace_back(
+        "unlike nodes are in one median (--mix-unlike): software and settings were not compared");
   if (const auto reason = folder.NetworkFailure())
     cluster.remarks.push_back("the network was not measured: " + reason->text);
   if (no_links) cluster.remarks.push_back("links were not compared: " + no_links->text);
@@ -124,6 +167,8 @@ int RunGather(const GatherFlags& flags) {
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
   for (const auto& path : flags.meters) command.insert(command.end(), {"--meter", path});
+  for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
+  if (flags.mix_unlike) command.emplace_back("--mix-unlike");
   WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
             OnDisk::kNow);
   const auto absent = PrintNotWhole(cluster);
@@ -131,16 +176,11 @@ int RunGather(const GatherFlags& flags) {
   if (cluster.barriers)
     for (const auto& note : cluster::BarrierNotes(*cluster.barriers))
       std::cerr << text::Printable(note) << '\n';
-  for (const auto& finding : cluster.findings)
-    if (finding.verdict == cluster::NodeVerdict::kSlow)
-      std::cerr << fmt::format("{}: slow, by {:.1f} % ({})\n",
-                               text::Printable(cluster.nodes[finding.node].name),
-                               100 * (finding.ratio - 1), finding.what);
+  PrintVerdicts(cluster, flags.drain_list, std::cerr);
   std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),
                            cluster.run.records.size(), flags.output);
-  if (absent.bad_file) return kBadFile;
-  return absent.count == 0 ? 0 : kNotAllWhole;
+  return absent.bad_file ? kBadFile : ExitCodeOf(cluster);
 }
 
 }  // namespace
@@ -149,8 +189,8 @@ void AddClusterGather(CLI::App& cluster, int& exit_code) {
   auto flags = std::make_shared<GatherFlags>();
   auto* command = cluster.add_subcommand(
       "gather",
-      "join the files of all nodes to one cluster file; exit code 3: some nodes are incomplete, 2: "
-      "a node's file is invalid");
+      "join the files of all nodes to one cluster file; exit code 1: a node is slow, 3: some nodes "
+      "are incomplete, 2: a node's file is invalid");
   command->add_option("DIR", flags->folder, "the nodes' shared folder")
       ->type_name(command_line::kFolder)
       ->required();
@@ -162,6 +202,18 @@ void AddClusterGather(CLI::App& cluster, int& exit_code) {
                    "or seconds since 1970) and watts; for runs with --dlroof_meter_seconds")
       ->type_name(command_line::kFile)
       ->allow_extra_args(false);
+  command
+      ->add_option("--without", flags->without,
+                   "leave out these nodes, such as n3,n5; may be repeated")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_flag("--mix-unlike", flags->mix_unlike,
+                    "take nodes of equal machines into one median although their software or "
+                    "settings differ");
+  command
+      ->add_option("--drain-list", flags->drain_list,
+                   "file to write with the names of the slow nodes, one per line")
+      ->type_name(command_line::kFile);
   command->callback([flags, &exit_code] { exit_code = RunGather(*flags); });
 }
 

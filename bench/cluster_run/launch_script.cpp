@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -16,6 +17,7 @@
 #include "baselines/cluster/node_effects.h"
 #include "bench/cluster_run/commands.h"
 #include "bench/command_line/description.h"
+#include "bench/runner/bench_flags.h"
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -30,22 +32,43 @@ void RefuseControls(const std::string& text) {
                    text);
 }
 
-std::string SbatchLines(const std::vector<std::string>& options) {
+// The begin of a line with an option for a scheduler that reads its script.
+struct Directive {
+  std::string_view engine, begin, command;
+};
+constexpr std::array<Directive, 5> kDirectives = {{{"slurm", "#SBATCH", "sbatch"},
+                                                   {"slurm-revisit", "#SBATCH", "sbatch"},
+                                                   {"pbs", "#PBS", "qsub"},
+                                                   {"lsf", "#BSUB", "bsub"},
+                                                   {"flux", "#flux:", "flux batch"}}};
+
+const Directive* DirectiveOf(const std::string& engine) {
+  const auto found = std::ranges::find(kDirectives, engine, &Directive::engine);
+  return found == kDirectives.end() ? nullptr : &*found;
+}
+
+std::string DirectiveLines(const Directive& directive, const std::vector<std::string>& options) {
   std::string lines;
   for (const auto& option : options) {
     if (!option.starts_with("-"))
-      throw BadInput("--option '{}': expected an option of sbatch, such as --partition=gpu",
-                     option);
-    lines += fmt::format("#SBATCH {}\n", option);
+      throw BadInput("--option '{}': expected an option of {}, such as --partition=gpu", option,
+                     directive.command);
+    lines += fmt::format("{} {}\n", directive.begin, option);
   }
   return lines;
+}
+
+// Returns the template of this name, or nothing.
+std::optional<std::string> ScriptNamed(const std::string& name) {
+  for (const auto& script : LaunchScripts())
+    if (script.name == name) return std::string(script.text);
+  return std::nullopt;
 }
 
 // Returns the part of the script that measures the network, or "" without --net.
 std::string NetworkPart(const LaunchRequest& request) {
   if (!request.net) return "";
-  for (const auto& script : LaunchScripts())
-    if (script.name == request.engine + "-net") return std::string(script.text);
+  if (auto part = ScriptNamed(request.engine + "-net")) return *part;
   throw BadInput("--net: --engine={} cannot start an MPI job; expected slurm or mpirun",
                  request.engine);
 }
@@ -67,10 +90,20 @@ std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
   return arguments;
 }
 
+// Returns the command of a node where the scheduler starts it on each.
+std::vector<std::string> NodeCommand(const LaunchRequest& request) {
+  std::vector<std::string> command = {request.dlroof, "cluster", "node",    "--out",
+                                      request.out,    "--order", "at-once", "--"};
+  const auto arguments = ArgumentsOf(request);
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
 // Returns the values of the {{keys}}, quoted for the shell, or for ReFrame as JSON, which is valid
 // Python.
 std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
-  const bool python = request.engine == "reframe";
+  const bool python = request.engine == "reframe" || request.engine == "kubernetes";
+  const auto* directive = DirectiveOf(request.engine);
   const auto one = [&](const std::string& text) {
     return python ? nlohmann::json(text).dump() : runner::CommandLine({text});
   };
@@ -81,11 +114,16 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
   auto options = request.options;
   if (request.gpus && request.engine != "mpirun")
     options.insert(options.begin(), fmt::format("--gpus-per-node={}", *request.gpus));
+  const bool slurm = request.engine.starts_with("slurm");
+  if (slurm && request.time) options.insert(options.begin(), "--time=" + *request.time);
   return {{"nodes", std::to_string(request.nodes)},
           {"out", one(request.out)},
           {"dlroof", one(request.dlroof)},
           {"arguments", list(ArgumentsOf(request))},
-          {"options", request.engine.starts_with("slurm") ? SbatchLines(options) : list(options)},
+          {"options", directive != nullptr ? DirectiveLines(*directive, options) : list(options)},
+          {"job", ScriptNamed((slurm ? "slurm" : request.engine) + "-job").value_or("")},
+          {"steps", directive != nullptr ? ScriptNamed("job-steps").value_or("") : ""},
+          {"command", nlohmann::json(NodeCommand(request)).dump()},
           {"gpus", std::to_string(request.gpus.value_or(0))},
           {"tasks", std::to_string(tasks)},
           {"all_tasks", std::to_string(tasks * request.nodes)},
@@ -103,9 +141,13 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
 std::string LaunchScript(const LaunchRequest& request) {
   for (const auto* texts : {&request.arguments, &request.options, &request.names})
     for (const auto& text : *texts) RefuseControls(text);
+  if (request.time) RefuseControls(*request.time);
   if (request.engine == "reframe" && request.order != "at-once")
     throw BadInput("--order={}: expected at-once, because ReFrame decides when its tests run",
                    request.order);
+  constexpr std::array<std::string_view, 4> kWithoutGpus = {"pbs", "lsf", "flux", "kubernetes"};
+  if (request.gpus && std::ranges::find(kWithoutGpus, request.engine) != kWithoutGpus.end())
+    throw BadInput("--per-gpu: expected --engine=slurm, mpirun or reframe, not {}", request.engine);
   RefuseControls(request.out);
   RefuseControls(request.dlroof);
   std::vector<std::string_view> known;
@@ -124,6 +166,20 @@ std::string LaunchScript(const LaunchRequest& request) {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Throws BadInput for an argument that dlroof_bench does not have: the job would begin, and every
+// node would end with the same message.
+void RefuseUnknownFlags(const std::vector<std::string>& arguments) {
+  std::vector<std::string> line = {"dlroof_bench"};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  runner::BenchFlags flags;
+  try {
+    runner::ReadOwnFlags(runner::OwnArguments(line), flags);
+    runner::ReadBenchmarkFlags(line, flags);
+  } catch (const BadInput& refusal) {
+    throw BadInput("after --: {}", refusal.what());
+  }
+}
 
 struct ScriptFlags {
   LaunchRequest request{
@@ -161,6 +217,8 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   request.arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
   request.names.assign(hosts.begin(), hosts.end());
   std::ranges::sort(request.names, cluster::NodeNameLess);
+  for (const auto node : revisit.nodes)
+    if (const auto& order = cluster.nodes[node].facts.order; !order.empty()) request.order = order;
   if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
 }
 
@@ -170,6 +228,11 @@ void RunScript(ScriptFlags flags) {
     FillRevisit(*flags.revisit, request);
   else if (request.nodes == 0 || request.out.empty())
     throw BadInput("cluster script: expected -N and --out, or --revisit");
+  else
+    RefuseUnknownFlags(request.arguments);
+  if (request.time && request.engine != "slurm" && request.engine != "slurm-revisit")
+    throw BadInput("--time={}: expected --engine=slurm; other launchers take it in --option",
+                   *request.time);
   request.out = fs::absolute(request.out).string();
   request.dlroof = request.dlroof.empty() ? ThisProgram() : fs::absolute(request.dlroof).string();
   const auto script = LaunchScript(request);
@@ -231,6 +294,8 @@ void AddClusterScript(CLI::App& cluster) {
           "option for sbatch (--option=--partition=gpu), mpirun or ReFrame's job; may be repeated")
       ->allow_extra_args(false);
   AddProcessFlags(*command, request);
+  command->add_option("--time", request.time,
+                      "limit of the job's time as sbatch writes it, such as 2:00:00 (Slurm)");
   command->add_flag("--net", request.net,
                     "also measure the network with the dlroof_net beside --dlroof");
   command

@@ -9,9 +9,11 @@
 
 namespace dlroof::cluster_run {
 
-// Returns the script templates, whose {{keys}} LaunchScript replaces: "slurm", "mpirun", "reframe"
-// and "slurm-revisit" (measures some nodes again, several times), and the sections "slurm-net",
-// "slurm-revisit-net" and "mpirun-net", which measure the network.
+// Returns the script templates, whose {{keys}} LaunchScript replaces. Names without '-' are
+// engines: "slurm", "pbs", "lsf", "flux", "kubernetes", "mpirun", "reframe". "slurm-revisit"
+// measures some nodes again, several times. The others are sections: "job-steps" (how schedulers'
+// scripts measure nodes), "slurm-job" and so on (what job-steps needs of each scheduler),
+// "slurm-net", "slurm-revisit-net" and "mpirun-net" (which measure the network).
 const std::vector<EmbeddedFile>& LaunchScripts();
 
 struct LaunchRequest {
@@ -27,6 +29,7 @@ struct LaunchRequest {
   double meet_seconds = 300;           // [s] deadline of the barrier before each benchmark
   std::optional<int> gpus;             // [1] processes per node, with one GPU each; absent:
                                        // one process per node with all its GPUs
+  std::optional<std::string> time;     // limit of the job's time as sbatch writes it
   bool net = false;                    // also measure the network by dlroof_net
 };
 

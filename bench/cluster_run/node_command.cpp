@@ -1,15 +1,19 @@
 // dlroof cluster node: measures on one node of a cluster's run.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/file_barrier.h"
 #include "bench/cluster_run/node_folder.h"
+#include "bench/cluster_run/node_system.h"
 #include "bench/command_line/description.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
@@ -38,13 +42,20 @@ struct NodeFlags {
 // Redirects standard output to a file during its lifetime.
 class RedirectedOutput {
  public:
-  explicit RedirectedOutput(std::ostream& to) : before_(std::cout.rdbuf(to.rdbuf())) {}
-  ~RedirectedOutput() { std::cout.rdbuf(before_); }
+  explicit RedirectedOutput(std::ostream& to)
+      : before_(std::cout.rdbuf(to.rdbuf())), flags_(std::cout.flags()) {
+    std::cout << std::unitbuf;
+  }
+  ~RedirectedOutput() {
+    std::cout.flags(flags_);
+    std::cout.rdbuf(before_);
+  }
   RedirectedOutput(const RedirectedOutput&) = delete;
   RedirectedOutput& operator=(const RedirectedOutput&) = delete;
 
  private:
   std::streambuf* before_;
+  std::ios::fmtflags flags_;
 };
 
 std::string OrderText(const cluster::NodeFacts& facts) {
@@ -143,6 +154,7 @@ bool MeasureBesideOthers(const NodeFlags& flags, const NodeFolder& folder,
                          const std::string& name) {
   auto request = RequestOf(flags, folder, name);
   std::ofstream log(folder.Log(name), std::ios::app);
+  log << std::unitbuf;  // a node that is lost has told what it did last
   const auto point = MakeFileBarrier(flags, folder, name);
   if (point) MeetBefore(*point, folder.Barriers(name), log, request);
   try {
@@ -157,6 +169,23 @@ bool MeasureBesideOthers(const NodeFlags& flags, const NodeFolder& folder,
   }
 }
 
+// Renews a file's date every few seconds during its lifetime, by the clock of the file system, as a
+// sign that this node lives.
+class SignOfLife {
+ public:
+  explicit SignOfLife(fs::path file)
+      : thread_([file = std::move(file)](const std::stop_token& stop) {
+          constexpr int kPauses = 20;  // of 0.1 s, so that the end is not delayed
+          while (!stop.stop_requested()) {
+            utimensat(AT_FDCWD, file.c_str(), nullptr, 0);
+            for (int i = 0; i < kPauses && !stop.stop_requested(); ++i) SleepSeconds(0.1);
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 int RunNode(const NodeFlags& flags) {
   if (flags.meet && flags.order != "at-once")
     throw BadInput("--meet={}: expected --order=at-once", *flags.meet);
@@ -164,6 +193,7 @@ int RunNode(const NodeFlags& flags) {
   auto facts = ThisNode(flags.per_gpu);
   facts.arguments = flags.arguments;
   facts.order = flags.order;
+  facts.system = SystemOf("/sys");
   folder.Make();
   if (IsDone(folder, facts)) {
     std::cerr << fmt::format("{}: whole, nothing is left to do\n", facts.name);
@@ -178,7 +208,13 @@ int RunNode(const NodeFlags& flags) {
   fs::create_directories(folder.Cache(facts.name));
   WriteFile(folder.Facts(facts.name), JsonText(cluster::ToJson(facts)) + '\n');
   StopOnInterrupt();
-  const bool whole = MeasureBesideOthers(flags, folder, facts.name);
+  const LoadWatch load(cpu::FactsOfThisProcess("/sys"));
+  bool whole = false;
+  {
+    const SignOfLife lives(folder.Facts(facts.name));
+    whole = MeasureBesideOthers(flags, folder, facts.name);
+  }
+  facts.load = load.Load();
   if (whole) Finish(folder, facts);
   std::cerr << fmt::format("{}: {}\n", facts.name,
                            whole ? "whole" : "not finished; run the same command to continue");

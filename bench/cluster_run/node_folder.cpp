@@ -30,12 +30,13 @@ struct Engine {
   const char* local;    // variable with the task's number on its node; may be null
   const char* several;  // variable with the number of a node's tasks; may be null
 };
-constexpr std::array<Engine, 5> kEngines = {{
+constexpr std::array<Engine, 6> kEngines = {{
     {"slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
     {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"pmix", "PMIX_RANK", nullptr, nullptr},
     {"pmi", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
     {"flux", "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", nullptr},
+    {"kubernetes", "JOB_COMPLETION_INDEX", nullptr, nullptr},
 }};
 
 bool CanBeAFile(const std::string& name) {
@@ -103,8 +104,14 @@ cluster::NodeFacts IdentifyNode(const Environment& environment, const std::strin
     facts.host = std::exchange(facts.name, facts.name + "-task" + local);
     break;
   }
+  // A script or a pod tells the scheduler's name of the node, which may not be the host's.
+  if (const auto node = environment("DLROOF_NODE"); facts.engine != "slurm" && !node.empty()) {
+    facts.name = node;
+    facts.known_by = "DLROOF_NODE";
+  }
   if (per_gpu) NameByGpu(environment, local, facts);
-  facts.job = environment("SLURM_JOB_ID");
+  for (const char* job : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"})
+    if (facts.job.empty()) facts.job = environment(job);
   facts.place = environment("SLURM_TOPOLOGY_ADDR");
   if (!CanBeAFile(facts.name))
     throw BadInput(
@@ -257,6 +264,10 @@ cluster::NodeSummary ReadNodeFile(const fs::path& path) {
       return Unreadable(stem, path.string(),
                         fmt::format("{}: is of node {}, whose file is {}.json: a node counts once",
                                     path.string(), summary.facts.name, summary.facts.name));
+    if (summary.times.empty() && summary.untimed.empty())
+      return Unreadable(
+          stem, path.string(),
+          fmt::format("{}: has no records; expected those of a complete run", path.string()));
     if (warnings.str().empty()) return summary;
     summary.status = cluster::NodeStatus::kPartial;
     summary.reason = warnings.str().substr(0, warnings.str().find('\n'));

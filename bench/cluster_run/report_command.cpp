@@ -10,10 +10,13 @@
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
+#include "baselines/cluster/requirements.h"
 #include "baselines/cluster/versus.h"
 #include "baselines/cluster/versus_models.h"
 #include "bench/cluster_run/commands.h"
+#include "bench/cluster_run/progress.h"
 #include "bench/cluster_run/scale_report.h"
+#include "bench/cluster_run/verdict.h"
 #include "bench/command_line/description.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -33,6 +36,9 @@ struct ClusterReportFlags {
   std::optional<std::string> network, alone;
   std::vector<std::string> outputs;
   bool verbose = false;
+  std::optional<std::string> requirements, drain_list;  // files
+  bool follow = false;                                  // `file` is the nodes' folder
+  double every_seconds = 5;
 };
 
 std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffects& effects) {
@@ -67,7 +73,24 @@ std::vector<cluster::OrderEffect> EffectsBeside(const ClusterReportFlags& flags,
   }
 }
 
-void ReportCluster(const ClusterReportFlags& flags) {
+// Prints the limits that nodes miss. Returns whether there are any.
+bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
+  const auto requirements =
+      cluster::ParseRequirements(ReadFile(path, "a file of requirements"), path);
+  const auto unmet = cluster::UnmetOf(cluster, requirements);
+  for (const auto& one : unmet) std::cout << text::Printable(cluster::TextOf(one, cluster)) << '\n';
+  if (unmet.empty())
+    std::cout << fmt::format("all nodes meet the {} limits of {}\n",
+                             requirements.least_roofs.size() + requirements.most_times.size(),
+                             text::Printable(path));
+  return !unmet.empty();
+}
+
+int ReportCluster(const ClusterReportFlags& flags) {
+  if (flags.follow) {
+    FollowProgress(flags.file, flags.every_seconds);
+    return 0;
+  }
   for (const auto& path : flags.outputs)
     if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
@@ -77,17 +100,24 @@ void ReportCluster(const ClusterReportFlags& flags) {
   auto effects = cluster::MakeNodeEffects(cluster);
   if (flags.alone) effects.order = EffectsBeside(flags, cluster);
   cluster::WriteClusterTable(cluster, effects, text::TerminalColumns(), flags.verbose, std::cout);
+  PrintVerdicts(cluster, flags.drain_list, std::cout);
+  const bool unmet = flags.requirements && PrintUnmet(cluster, *flags.requirements);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
+  return unmet ? kSlowNode : ExitCodeOf(cluster);
 }
 
 }  // namespace
 
-void AddClusterReport(CLI::App& cluster) {
+void AddClusterReport(CLI::App& cluster, int& exit_code) {
   auto flags = std::make_shared<ClusterReportFlags>();
-  auto* command = cluster.add_subcommand(
-      "report", "show a cluster file: nodes, and roofs and benchmarks over nodes");
-  command->add_option("FILE", flags->file, "file of `dlroof cluster gather`")
+  auto* command = cluster.add_subcommand("report",
+                                         "show a cluster file: nodes, and roofs and benchmarks "
+                                         "over nodes; exit code 1: a node is slow "
+                                         "or misses a requirement, 3: some nodes are incomplete");
+  command
+      ->add_option("FILE", flags->file,
+                   "file of `dlroof cluster gather`; with --follow the nodes' shared folder")
       ->type_name(command_line::kFile)
       ->required();
   command
@@ -106,7 +136,23 @@ void AddClusterReport(CLI::App& cluster) {
                    "slow each other down")
       ->type_name(command_line::kFile);
   command->add_flag("--verbose", flags->verbose, "show all rows, not only the first 20");
-  command->callback([flags] { ReportCluster(*flags); });
+  command
+      ->add_option("--require", flags->requirements,
+                   "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
+                   "\"times\": {\"BENCHMARK\": 6e-5}}")
+      ->type_name(command_line::kFile);
+  command
+      ->add_option("--drain-list", flags->drain_list,
+                   "file to write with the names of the slow nodes, one per line")
+      ->type_name(command_line::kFile);
+  command->add_flag("--follow", flags->follow,
+                    "show how far the nodes are until all are whole, and write DIR/progress.txt");
+  command
+      ->add_option("--every", flags->every_seconds,
+                   "[s] with --follow: time between two looks; 0: look once")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->callback([flags, &exit_code] { exit_code = ReportCluster(*flags); });
 }
 
 namespace {
@@ -120,11 +166,16 @@ struct VersusFlags {
   std::vector<int> devices;  // per node, of A and of B
   std::vector<std::string> outputs;
   std::string types = "same";
+  bool latency = false;
+
+  cluster::CallTime times() const {
+    return latency ? cluster::CallTime::kLatency : cluster::CallTime::kThroughput;
+  }
 };
 
 // `devices` is the number of devices of a node that the user specifies.
 cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> devices,
-                                   const cluster::Prices* prices) {
+                                   const cluster::Prices* prices, cluster::CallTime times) {
   std::vector<std::pair<std::string, record::RunFile>> files;
   std::istringstream list(paths);
   for (std::string path; std::getline(list, path, ',');)
@@ -132,14 +183,17 @@ cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> 
   if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
   auto joined =
       files.size() == 1 ? std::move(files.front().second) : record::JoinedRun(std::move(files));
+  cluster::UseTimes(times, joined);
   auto known = devices ? devices : DevicesPerNode(joined);
+  const auto node_times = cluster::EstimatesIn(joined.context);
   if (!known && prices != nullptr && !joined.machines.empty())
     if (const auto* price = cluster::PriceOf(*prices, joined.machines.front()))
       known = price->devices;
   return {.where = paths,
           .run = roofline::PlaceRun(std::move(joined)),
           .devices = known.value_or(1),
-          .devices_known = known.has_value()};
+          .devices_known = known.has_value(),
+          .node_times = node_times};
 }
 
 figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
@@ -192,13 +246,14 @@ void RunVersus(const VersusFlags& flags) {
   const auto devices = [&](std::size_t side) {
     return flags.devices.empty() ? std::nullopt : std::optional(flags.devices[side]);
   };
-  const auto a = ReadCluster(flags.a, devices(0), specified);
-  const auto b = ReadCluster(flags.b, devices(1), specified);
+  const auto a = ReadCluster(flags.a, devices(0), specified, flags.times());
+  const auto b = ReadCluster(flags.b, devices(1), specified, flags.times());
   cluster::VersusReport report{.a = &a, .b = &b};
   report.versus = cluster::MakeVersus(a, b,
                                       {.prices = specified,
                                        .is_implementation_option = IsMannerOption,
-                                       .best_type = flags.types == "best"});
+                                       .best_type = flags.types == "best",
+                                       .times = flags.times()});
   report.models = cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b),
                                             IsMannerOption, specified);
   cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);
@@ -242,6 +297,9 @@ void AddClusterVersus(CLI::App& cluster) {
                    "same (default): pair records of the same data type; best: pair the fastest "
                    "records of an operator, of any type")
       ->check(CLI::IsMember({"same", "best"}));
+  command->add_flag("--latency", flags->latency,
+                    "compare single calls: on a GPU that is idle, with their launch (default: "
+                    "calls that follow each other, on a GPU by the device's time of queued calls)");
   command
       ->add_option("-o,--output", flags->outputs,
                    "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "

@@ -97,12 +97,21 @@ ScaleSource ReadSource(const std::string& paths) {
   }
   auto run =
       files.size() == 1 ? std::move(files.front().second) : record::JoinedRun(std::move(files));
+  cluster::UseTimes(cluster::CallTime::kThroughput, run);
   const auto devices = DevicesPerNode(run);
   source.cluster = {.where = paths,
                     .run = roofline::PlaceRun(std::move(run)),
                     .devices = devices.value_or(1),
                     .devices_known = devices.has_value()};
   return source;
+}
+
+// Returns the DRAM roof [byte/s] of the run's first machine at its largest number of threads.
+std::optional<double> DramRoof(const record::RunFile& file) {
+  if (file.machines.empty() || file.machines.front().by_threads.empty()) return std::nullopt;
+  const auto& bytes = file.machines.front().by_threads.rbegin()->second.bytes;
+  const auto dram = bytes.find(Level::kDram);
+  return dram == bytes.end() ? std::nullopt : std::optional(dram->second.per_second);
 }
 
 // Returns the models to scale. Models whose names differ only in " batch N" are one model.
@@ -318,6 +327,13 @@ void Simulate(const ScaleFlags& flags, scaling::ScaleReport& report) {
       if (row.nodes < 2 || row.nodes > flags.most_simulated ||
           !done.emplace(row.nodes, bytes, algorithm).second)
         continue;
+      if (!cluster::CanSimulate()) {
+        report.simulated.push_back(
+            cluster::ClosedAllreduce(report.network, algorithm, row.nodes, bytes));
+        report.not_simulated = Reason{
+            "smpirun is not installed, so nothing is simulated (apt-get install libsimgrid-dev)"};
+        continue;
+      }
       try {
         report.simulated.push_back(
             cluster::SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
@@ -371,6 +387,7 @@ scaling::ScaleReport MakeScaleReport(const ScaleFlags& flags) {
         scaling::ReadMeasuredScale(ReadFile(*flags.measured, "a CSV file"), *flags.measured);
   const auto source = ReadSource(flags.files);
   report.node_ratios = source.node_ratios;
+  report.dram_bytes_per_second = DramRoof(source.cluster.run.file);
   std::optional<ScaleOpponent> opponent;
   if (flags.against)
     opponent = {ReadSource(*flags.against), flags.against_network

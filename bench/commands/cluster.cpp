@@ -12,7 +12,7 @@ void AddClusterCommand(CLI::App& program, int& exit_code) {
   cluster_run::AddClusterScript(*command);
   cluster_run::AddClusterNode(*command, exit_code);
   cluster_run::AddClusterGather(*command, exit_code);
-  cluster_run::AddClusterReport(*command);
+  cluster_run::AddClusterReport(*command, exit_code);
   cluster_run::AddClusterVersus(*command);
   cluster_run::AddClusterScale(*command);
 }

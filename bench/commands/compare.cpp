@@ -9,15 +9,21 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/builds/builds.h"
 #include "baselines/compare/compare_stored.h"
 #include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
+#include "baselines/history/earlier_runs.h"
+#include "baselines/history/history.h"
 #include "baselines/programs/program_pair.h"
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
+#include "bench/remeasure/remeasure.h"
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/installation.h"
+#include "counters/base/process.h"
 
 namespace dlroof::commands {
 namespace {
@@ -25,13 +31,20 @@ namespace {
 // An output format that is allowed only with --across-programs.
 constexpr std::string_view kProgramsOnlyFormat = "csv";
 
+// The value of --again that asks for measuring, in place of a run file.
+constexpr std::string_view kNow = "now";
+
 struct CompareFlags {
   std::vector<std::string> files;
   std::optional<std::string> baseline;               // "auto" or a file
   std::optional<std::string> folder;                 // where `auto` searches
+  std::optional<std::string> database;               // history with earlier runs
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> on = {"time"};
   std::optional<std::string> map, rerun, badge;
+  std::optional<std::string> program, builds;  // with --again now
+  std::vector<std::string> arguments;          // of the program, after --
+  double budget_seconds = 600;                 // with --again now
   std::string format = "table";
   bool across_machines = false;
   bool across_programs = false;
@@ -53,6 +66,7 @@ struct Inputs {
   compare::NamedRun base, contender;
   std::optional<compare::NamedRun> rerun;  // a second measurement of NEW's benchmarks
   std::vector<compare::NamedRun> stored;   // stored runs that replace `base`, oldest first
+  std::vector<compare::NamedRun> earlier;  // runs of the history before `base`, oldest first
 };
 
 compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
@@ -94,6 +108,40 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   return inputs;
 }
 
+// Returns the stored program of the newest run that has one.
+std::optional<builds::StoredProgram> StoredProgram(const CompareFlags& flags,
+                                                   const Inputs& inputs) {
+  const builds::Builds builds(flags.builds ? std::filesystem::path(*flags.builds)
+                                           : builds::FolderBeside("perf.sqlite"));
+  for (auto run = inputs.stored.rbegin(); run != inputs.stored.rend(); ++run)
+    if (auto program = builds.Find(history::CommitOf(run->file))) return program;
+  return inputs.stored.empty() ? builds.Find(history::CommitOf(inputs.base.file)) : std::nullopt;
+}
+
+// Compares, and measures again what is unclear.
+remeasure::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inputs,
+                                    const compare::CompareOptions& options) {
+  const auto stored = StoredProgram(flags, inputs);
+  remeasure::Settings settings{.program = supervise::BenchProgram(flags.program),
+                               .arguments = WordsAfterDashes(),
+                               .budget_seconds = flags.budget_seconds};
+  if (stored) settings.stored_program = stored->run;
+  StopOnInterrupt();
+  auto settled = remeasure::Settle(
+      inputs.contender,
+      [&](const compare::NamedRun& contender, const compare::CompareOptions& with) {
+        return inputs.stored.empty() ? compare::Compare(inputs.base, contender, with)
+                                     : compare::CompareWithStored(inputs.stored, contender, with);
+      },
+      options, settings, std::cerr);
+  std::cerr << fmt::format(
+      "measured again: {} benchmarks, {} of them interleaved with {}; "
+      "{} could still be slower\n",
+      settled.again.size(), settled.interleaved.size(),
+      stored ? "the program of " + stored->commit : "no stored program", settled.unclear.size());
+  return settled;
+}
+
 template <class Writers>
 std::vector<std::string> FormatsOf(const Writers& writers) {
   std::vector<std::string> formats;
@@ -125,8 +173,8 @@ programs::ComparedProgram ReadProgram(const std::string& path) {
 int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
     throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
-  if (flags.baseline || flags.rerun || flags.map || flags.min_effect || flags.run_noise ||
-      flags.badge || flags.on != CompareFlags().on || flags.across_machines)
+  if (flags.baseline || flags.database || flags.rerun || flags.map || flags.min_effect ||
+      flags.run_noise || flags.badge || flags.on != CompareFlags().on || flags.across_machines)
     throw BadInput(
         "--across-programs: expected only A, B and --format; the other options apply to verdicts "
         "on benchmarks");
@@ -142,7 +190,15 @@ int RunComparePrograms(const CompareFlags& flags) {
   return 0;
 }
 
-int RunCompare(const CompareFlags& flags) {
+int RunCompare(const CompareFlags& given) {
+  CompareFlags flags = given;
+  // CLI11 adds the words after -- to the files or to the arguments.
+  flags.files.insert(flags.files.end(), flags.arguments.begin(), flags.arguments.end());
+  const auto after = std::min(WordsAfterDashes().size(), flags.files.size());
+  const bool now = flags.rerun == kNow;
+  if (now) flags.files.resize(flags.files.size() - after);
+  if (!now && (flags.program || flags.builds))
+    throw BadInput("--program and --builds: expected --again now");
   if (flags.across_programs) return RunComparePrograms(flags);
   if (flags.format == kProgramsOnlyFormat)
     throw BadInput(
@@ -153,15 +209,27 @@ int RunCompare(const CompareFlags& flags) {
     throw BadInput(flags.baseline
                        ? "compare: expected one run file, NEW, with --baseline"
                        : "compare: expected two run files, BASE and NEW (or --baseline auto NEW)");
+  if (flags.database && (flags.baseline == "auto" || flags.across_machines))
+    throw BadInput(
+        "--db: expected BASE as a file, of the machine of NEW, not --baseline auto or "
+        "--across-machines");
   if (flags.rerun && flags.across_machines)
     throw BadInput("--again: expected runs of one machine, not --across-machines");
   auto options = OptionsFrom(flags);
   Inputs inputs = ReadInputs(flags, options.names);
-  if (flags.rerun) {
+  if (flags.rerun && !now) {
     inputs.rerun = ReadNamed(*flags.rerun, std::cerr);
     options.rerun = &*inputs.rerun;
   }
-  const auto result = inputs.stored.empty()
+  if (flags.database) {
+    const history::History history(*flags.database, history::Access::kRead);
+    inputs.earlier = history::EarlierRuns(history, inputs.base);
+    for (const auto& run : inputs.earlier) options.earlier.push_back(&run);
+  }
+  std::optional<remeasure::Settled> settled;
+  if (now) settled = CompareAndSettle(flags, inputs, options);
+  const auto result = settled ? settled->result
+                      : inputs.stored.empty()
                           ? compare::Compare(inputs.base, inputs.contender, options)
                           : compare::CompareWithStored(inputs.stored, inputs.contender, options);
   Write(result, {BaseText(result), inputs.contender.where}, flags.format);
@@ -183,6 +251,10 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       ->type_name(command_line::kFile)
       ->required();
   command
+      ->add_option("ARGUMENTS", flags->arguments,
+                   "after --, with --again now: arguments for NEW's program")
+      ->type_name(command_line::kFlag);
+  command
       ->add_option(
           "--baseline", flags->baseline,
           "BASE: a file, or auto for the newest stored run of each benchmark on NEW's machine")
@@ -193,10 +265,29 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                    "otherwise the stored runs that are installed with dlroof)")
       ->type_name(command_line::kFolder);
   command
+      ->add_option("--db", flags->database,
+                   "history with earlier runs of BASE's machine: they tell the noise between runs "
+                   "and BASE's level (dlroof history add)")
+      ->type_name(command_line::kFile);
+  command
       ->add_option("--again", flags->rerun,
                    "run file of a second process with NEW's benchmarks, or some of them: a "
-                   "benchmark is slower or faster only if it is in both")
+                   "benchmark is slower or faster only if it is in both; or now: measure again "
+                   "what is unclear, interleaved with BASE's program where that is stored")
       ->type_name(command_line::kFile);
+  command
+      ->add_option("--program", flags->program,
+                   "with --again now: NEW's program (default: the dlroof_bench beside this "
+                   "program); its arguments follow --")
+      ->type_name(command_line::kFile);
+  command
+      ->add_option("--builds", flags->builds,
+                   "with --again now: folder of stored programs (default perf.sqlite.builds)")
+      ->type_name(command_line::kFolder);
+  command
+      ->add_option("--budget", flags->budget_seconds,
+                   "[s] with --again now: for measuring again (default 600)")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--min-effect", flags->min_effect,
                       "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)");
   command->add_option("--run-noise", flags->run_noise,

@@ -4,12 +4,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <sstream>
 
+#include "baselines/builds/builds.h"
 #include "baselines/compare/compare_stored.h"
 #include "baselines/dashboard/dashboard.h"
+#include "baselines/dashboard/events.h"
 #include "baselines/formats/export.h"
 #include "baselines/statistics/series_profile.h"
 #include "bench/command_line/description.h"
@@ -28,6 +32,8 @@ struct HistoryFlags {
   std::string name;
   std::optional<std::string> output;
   std::optional<std::int64_t> run;
+  history::Origin origin;
+  std::optional<std::string> builds, limit;
 };
 
 std::string Plural(int count, const char* word) {
@@ -37,7 +43,9 @@ std::string Plural(int count, const char* word) {
 void Add(const HistoryFlags& flags) {
   history::History history(flags.db, history::Access::kWrite);
   for (const auto& file : flags.files) {
-    const auto added = history.Add({file, record::ReadRunFile(file, std::cerr)});
+    compare::NamedRun run{file, record::ReadRunFile(file, std::cerr)};
+    history::SetOrigin(flags.origin, run.file);
+    const auto added = history.Add(run);
     if (added.already)
       std::cout << fmt::format("{}: already stored as run {}\n", file, added.run);
     else
@@ -46,14 +54,42 @@ void Add(const HistoryFlags& flags) {
   }
 }
 
+builds::Builds BuildsOf(const HistoryFlags& flags) {
+  return builds::Builds(flags.builds ? std::filesystem::path(*flags.builds)
+                                     : builds::FolderBeside(flags.db));
+}
+
 void List(const HistoryFlags& flags) {
   const history::History history(flags.db, history::Access::kRead);
-  std::vector<std::vector<std::string>> rows = {{"run", "date", "commit", "benchmarks", "from"}};
-  for (const auto& run : history.Runs())
+  const auto programs = BuildsOf(flags).Commits();
+  std::vector<std::vector<std::string>> rows = {
+      {"run", "date", "commit", "branch", "program", "benchmarks", "from"}};
+  for (const auto& run : history.Runs()) {
+    const bool program = std::ranges::binary_search(programs, run.commit);
     rows.push_back({std::to_string(run.id), text::Printable(run.date), text::Printable(run.commit),
+                    text::Printable(run.branch), program ? "stored" : "",
                     std::to_string(run.points), text::Printable(run.source)});
+  }
   text::WriteAligned(rows, text::TerminalColumns(), std::cout);
   std::cout << Plural(static_cast<int>(rows.size()) - 1, "run") << '\n';
+}
+
+void KeepBuild(const HistoryFlags& flags) {
+  const history::History history(flags.db, history::Access::kRead);
+  const auto runs = history.Runs();
+  if (runs.empty()) throw BadInput("{}: has no run", flags.db);
+  const auto commit = flags.origin.commit.empty() ? runs.back().commit : flags.origin.commit;
+  if (commit.empty())
+    throw BadInput("{}: its newest run has no commit; name one with --commit", flags.db);
+  const auto limit = flags.limit ? builds::ParseSize("--limit", *flags.limit) : builds::kUsualLimit;
+  const auto kept = BuildsOf(flags).Keep(commit, flags.name, limit);
+  std::cout << fmt::format("{}: {}: {:.1f} MB new, {:.1f} MB in all\n", text::Printable(commit),
+                           Plural(static_cast<int>(kept.program.files.size()), "file"),
+                           1e-6 * static_cast<double>(kept.added_bytes),
+                           1e-6 * static_cast<double>(kept.all_bytes));
+  for (const auto& evicted : kept.evicted)
+    std::cout << fmt::format("removed the program of {}, which was not used for the longest time\n",
+                             text::Printable(evicted));
 }
 
 // Writes the table of one benchmark's history, one row for each run.
@@ -89,6 +125,11 @@ class SeriesTable {
         {"run", "date", "commit", "time", "95 %", "clean", "note"}};
     for (std::size_t i = 0; i < points_.size(); ++i) rows.push_back(Row(i));
     text::WriteAligned(rows, text::TerminalColumns(), std::cout);
+    if (!profile_) return;
+    std::vector<double> seconds;
+    for (const auto i : timed_) seconds.push_back(*points_[i].median);
+    for (const auto& change : dashboard::ChangesOf(0, seconds, *profile_, timed_))
+      WriteRange(change, series.name);
   }
 
  private:
@@ -130,6 +171,21 @@ class SeriesTable {
       add(fmt::format("algorithm {} -> {}", text::Printable(earlier), text::Printable(later)));
     if (before.work != facts.work) add("FLOPs, bytes or launches differ from the run before");
     return note;
+  }
+
+  // Writes which commits may have changed the level, and the command that finds the one.
+  void WriteRange(const dashboard::LevelChange& change, const std::string& name) const {
+    const auto commit = [&](std::size_t point) {
+      return std::ranges::find(runs_, points_[point].run, &history::StoredRun::id)->commit;
+    };
+    const auto last_before = std::ranges::lower_bound(timed_, change.earliest);
+    if (last_before == timed_.begin()) return;
+    const auto before = commit(*std::prev(last_before)), after = commit(change.latest);
+    if (before.empty() || after.empty() || before == after) return;
+    std::cout << fmt::format("{:+.1f} % between {} and {}: dlroof bisect {} {} -- '{}'\n",
+                             100 * std::expm1(change.log_ratio), text::Printable(before),
+                             text::Printable(after), text::Printable(before),
+                             text::Printable(after), text::Printable(name));
   }
 
   const history::History& history_;
@@ -200,16 +256,39 @@ CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, con
   return command;
 }
 
+void AddKeepBuild(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags) {
+  auto* keep = Sub(history, flags, "keep-build",
+                   "store the program of a run, so that later builds can be measured interleaved "
+                   "with it",
+                   KeepBuild);
+  keep->add_option("PROGRAM", flags->name, "the program that measured the run")
+      ->type_name(command_line::kFile)
+      ->required();
+  keep->add_option("--commit", flags->origin.commit,
+                   "commit that the program is of (default: that of the newest run)");
+  keep->add_option("--builds", flags->builds,
+                   "folder of stored programs (default: beside the history, perf.sqlite.builds)")
+      ->type_name(command_line::kFolder);
+  keep->add_option("--limit", flags->limit,
+                   "most bytes of all stored programs (default 2G); the least recently used go");
+}
+
 void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<HistoryFlags>();
   auto* history =
       program.add_subcommand("history", "store runs in an SQLite file, show benchmarks over time");
   history->require_subcommand(1);
-  Sub(*history, flags, "add", "add runs; a run that is stored already changes nothing", Add)
-      ->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
+  auto* add =
+      Sub(*history, flags, "add", "add runs; a run that is stored already changes nothing", Add);
+  add->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
       ->type_name(command_line::kFile)
       ->required();
+  add->add_option("--commit", flags->origin.commit,
+                  "commit of the measured program's repository (default: the one in the file)");
+  add->add_option("--branch", flags->origin.branch,
+                  "branch of the runs, which dlroof gate --baseline names");
   Sub(*history, flags, "list", "list the runs, oldest first", List);
+  AddKeepBuild(*history, flags);
   Sub(*history, flags, "show", "show a benchmark's times, changes and noise", Show)
       ->add_option("NAME", flags->name, "name of a benchmark, or a unique part of it")
       ->required();

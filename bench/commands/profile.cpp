@@ -10,6 +10,7 @@
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
+#include "bench/profile/gpu_profile.h"
 #include "bench/profile/profile_program.h"
 #include "bench/profile/replay.h"
 #include "ceilings/machine_file/machine_cache.h"
@@ -28,30 +29,18 @@
 namespace dlroof::commands {
 namespace {
 
+constexpr double kBudgetSeconds = 60;  // [s]
+
 struct ProfileFlags {
   bool gpu = false;
   std::optional<std::string> chip, ncu, bench;
   std::optional<int> replay;  // [1] number of primitives
   cupti::NcuChoice choice;
   bool full_names = false;
-  profile::ProfileRequest program;  // with --gpu only command, machine and output are used
+  profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
+  std::optional<std::string> trace_folder, stored_trace, chrome;
+  std::optional<double> budget;  // [s]
 };
-
-// Returns ncu in PATH, else in the folders where CUDA and Nsight Compute install it, newest first.
-std::string FindNcu() {
-  if (IsInPath("ncu")) return "ncu";
-  std::vector<std::filesystem::path> folders = {"/usr/local/cuda/bin"};
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/opt/nvidia/nsight-compute", error))
-    folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
-  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
-    if (std::filesystem::exists(*folder / "ncu", error)) return *folder / "ncu";
-  throw BadInput(
-      "profile: there is no ncu in PATH, /usr/local/cuda/bin or /opt/nvidia/nsight-compute: "
-      "install Nsight Compute (package nsight-compute, or the CUDA toolkit), or name it with "
-      "--ncu");
-}
 
 // Returns the chip that `name` names, or a chip with the compute capability of this machine's GPU.
 const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
@@ -83,7 +72,11 @@ const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
 std::string NcuTable(const ProfileFlags& flags) {
   const TemporaryFolder folder;
   cupti::NcuChoice choice = flags.choice;
-  choice.program = flags.ncu ? *flags.ncu : FindNcu();
+  try {
+    choice.program = flags.ncu ? *flags.ncu : profile::FindNcu();
+  } catch (const BadInput& missing) {
+    throw BadInput("profile: {}", missing.text);
+  }
   choice.table = folder / "table";
   const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(flags.chip));
   auto ran = RunChild(cupti::NcuCommand(choice, metrics, flags.program.command));
@@ -103,13 +96,23 @@ std::string NcuTable(const ProfileFlags& flags) {
   return table;
 }
 
-void ProfileGpu(const ProfileFlags& flags) {
-  const auto& [command, output, log, machine_name, threads, steps, turns, read, torch, complete] =
-      flags.program;
-  if (log || threads || steps || turns || read || torch || complete)
+// Whether the launches to count are chosen by the user, and no trace is needed to choose them.
+bool ChoosesLaunches(const ProfileFlags& flags) {
+  const cupti::NcuChoice none;
+  return flags.choice.kernels != none.kernels || flags.choice.skip != none.skip ||
+         flags.choice.launches != none.launches;
+}
+
+// Counts the launches that the user chose, without a trace.
+void CountLaunches(const ProfileFlags& flags) {
+  const auto& [command, output, log, machine_name, threads, steps, creations, pipe, most_seconds,
+               turns, read, torch, complete] = flags.program;
+  if (steps || turns || read || flags.trace_folder || flags.stored_trace || flags.chrome ||
+      most_seconds || flags.budget)
     throw BadInput(
-        "profile: --log, --threads, --steps, --verify-overhead, --read, --torch and --replay do "
-        "not apply to --gpu");
+        "profile: --kernel, --skip and --launches count launches without a trace, and "
+        "do not go with --steps, --verify-overhead, --read, --trace, --from-trace, --chrome, "
+        "--duration and --budget");
   std::optional<machine::Machine> machine;
   if (machine_name && machine_name != "none")
     machine = machine_file::ReadMachineFile(*machine_name);
@@ -128,6 +131,42 @@ void ProfileGpu(const ProfileFlags& flags) {
                         {.full_names = flags.full_names});
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
+}
+
+int ProfileGpu(const ProfileFlags& flags) {
+  const auto& program = flags.program;
+  if (program.log || program.threads || program.creations || program.pipe || program.torch ||
+      program.complete)
+    throw BadInput(
+        "profile: --log, --threads, --creations, --pipe, --torch and --replay do not apply to "
+        "--gpu");
+  if (ChoosesLaunches(flags)) {
+    CountLaunches(flags);
+    return 0;
+  }
+  if (!flags.stored_trace && !profile::CanTraceGpuPrograms()) {
+    ChipOf(flags.chip);  // refuses an unknown one before anything else is said
+    std::cerr << "dlroof: this build has no library that traces programs "
+                 "(libdlroof_gpu_trace.so: build it where a CUDA toolkit is): counting every "
+                 "launch by Nsight Compute\n";
+    CountLaunches(flags);
+    return 0;
+  }
+  return profile::ProfileGpuProgram({.command = program.command,
+                                     .output = program.output,
+                                     .machine = program.machine,
+                                     .steps = program.steps,
+                                     .trace_folder = flags.trace_folder,
+                                     .stored_trace = flags.stored_trace,
+                                     .chrome = flags.chrome,
+                                     .duration_seconds = program.most_seconds,
+                                     .budget_seconds = flags.budget.value_or(kBudgetSeconds),
+                                     .chip = flags.chip,
+                                     .ncu = flags.ncu,
+                                     .overhead_turns = program.overhead_turns,
+                                     .read = program.read,
+                                     .full_names = flags.full_names},
+                                    std::cerr);
 }
 
 void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
@@ -159,30 +198,62 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
                      "with --verify-overhead: compare the number in the program's output that the "
                      "group of this regular expression matches, instead of wall time: 'step: "
                      "([0-9.]+) ms'");
+  command
+      .add_option("--duration", program.most_seconds,
+                  "end the program after this many seconds and report what was seen until then")
+      ->check(CLI::PositiveNumber);
+  command.add_flag(
+      "--creations", program.creations,
+      "let oneDNN also write a line for each primitive that it creates or finds in its "
+      "cache: up to twice as many lines");
+  command.add_flag(
+      "--pipe", program.pipe,
+      "give the program a pipe as standard output instead of a socket, for programs that "
+      "open /dev/stdout; its lines then do not name their process");
   command.add_flag("--torch", program.torch,
                    "also run PyTorch's profiler in the unchanged program: its operators join the "
                    "breakdown, with modules");
   AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
-      ->type_name(command_line::kProgram)
-      ->required();
+      ->type_name(command_line::kProgram);
 }
 
 void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
   command.add_flag("--gpu", flags.gpu,
-                   "profile the program's GPU kernels with Nsight Compute; roofs come only from "
-                   "--machine");
+                   "trace the program's work on GPUs, and count its kernels by Nsight Compute in "
+                   "a second run; roofs come only from --machine");
+  command
+      .add_option("--budget", flags.budget,
+                  fmt::format("with --gpu: seconds that counting may take, the kernels with most "
+                              "time first (default {:.0f}); 0: the trace alone",
+                              kBudgetSeconds))
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--chrome", flags.chrome,
+                  "with --gpu: also write the trace to this file as a Chrome trace, which "
+                  "Perfetto opens")
+      ->type_name(command_line::kFile);
+  command
+      .add_option("--trace", flags.trace_folder,
+                  "with --gpu: keep the trace's files in this new or empty folder")
+      ->type_name(command_line::kFolder);
+  command
+      .add_option("--from-trace", flags.stored_trace,
+                  "with --gpu: report the trace in this folder; no program is run")
+      ->type_name(command_line::kFolder);
   command.add_option("--chip", flags.chip,
                      "with --gpu: the GPU's chip, such as GH100 (default: detected)");
-  command.add_option("--kernel", flags.choice.kernels,
-                     "with --gpu: profile only kernels whose name matches this regular expression");
+  command.add_option(
+      "--kernel", flags.choice.kernels,
+      "with --gpu: count only kernels whose name matches this regular expression, without "
+      "a trace");
   command
       .add_option("--skip", flags.choice.skip,
-                  "with --gpu: number of launches to skip at the beginning")
+                  "with --gpu: number of launches to skip before the counted ones, without a trace")
       ->check(CLI::NonNegativeNumber);
   command
       .add_option("--launches", flags.choice.launches,
-                  "with --gpu: largest number of launches to profile")
+                  "with --gpu: largest number of launches to count, without a trace")
       ->check(CLI::PositiveNumber);
   command.add_flag(
       "--full-names", flags.full_names,
@@ -200,7 +271,8 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
       "profile",
       "run any program that uses oneDNN (PyTorch, TensorFlow, your own) and place its primitives "
       "on the roofs; the program's output and exit code do not change, the report goes to standard "
-      "error. With --gpu: its GPU kernels, counted by Nsight Compute (ncu)");
+      "error. With --gpu: its work on GPUs, traced, and its kernels, counted by Nsight Compute "
+      "(ncu)");
   AddProgramOptions(*command, *flags);
   AddGpuOptions(*command, *flags);
   command->callback([flags, &exit_code] {
@@ -210,16 +282,25 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
               record::RunFile& run, std::ostream& messages) {
             profile::Replay(request, run, messages);
           };
-    if (flags->gpu) return ProfileGpu(*flags);
+    if (flags->program.command.empty() && !(flags->gpu && flags->stored_trace))
+      throw BadInput("profile: expected a program: dlroof profile [OPTIONS] -- COMMAND...");
+    if (flags->stored_trace && !flags->program.command.empty())
+      throw BadInput("profile: --from-trace reports a stored trace and runs no program");
+    if (flags->gpu) {
+      exit_code = ProfileGpu(*flags);
+      return;
+    }
     for (const bool of_gpu :
          {flags->chip.has_value(), flags->ncu.has_value(),
           flags->choice.kernels != cupti::NcuChoice().kernels,
           flags->choice.skip != cupti::NcuChoice().skip,
-          flags->choice.launches != cupti::NcuChoice().launches, flags->full_names})
+          flags->choice.launches != cupti::NcuChoice().launches, flags->full_names,
+          flags->trace_folder.has_value(), flags->stored_trace.has_value(),
+          flags->chrome.has_value(), flags->budget.has_value()})
       if (of_gpu)
         throw BadInput(
-            "profile: --chip, --kernel, --skip, --launches, --ncu and --full-names apply only with "
-            "--gpu");
+            "profile: --chip, --kernel, --skip, --launches, --ncu, --full-names, --trace, "
+            "--from-trace, --chrome and --budget apply only with --gpu");
     exit_code = profile::ProfileProgram(flags->program, std::cerr);
   });
 }

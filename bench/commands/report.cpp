@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/programs/gpu_program.h"
 #include "baselines/programs/program_report.h"
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
@@ -62,8 +63,12 @@ figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::Placed
 
 void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                const std::string& path) {
+  auto content = page::PageContent(run, options.before);
+  auto program = programs::ProgramDocument(run);
+  for (auto& block : programs::GpuProgramDocument(run).blocks) program.Add(std::move(block));
+  if (!program.blocks.empty()) content["program"] = document::ToJson(program);
   std::ostringstream page;
-  page::WritePage(run, page, options.before);
+  page::WritePage(content, page);
   WriteFile(path, page.str());
 }
 
@@ -114,8 +119,11 @@ std::string SweepNames() {
 void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flags) {
   const int columns = text::TerminalColumns();
   const bool program = programs::IsProgram(run.file);
+  const bool full_names = flags.tables.full_names;
+  const auto gpu_program = programs::GpuProgramDocument(run, full_names);
   if (program) programs::WriteProgram(run, columns, std::cout);
-  if (!program || flags.tables.verbose)
+  document::Write(gpu_program, full_names ? 0 : columns, std::cout);
+  if ((!program && gpu_program.blocks.empty()) || flags.tables.verbose)
     terminal::WriteTables(run, columns, std::cout, flags.tables);
 }
 

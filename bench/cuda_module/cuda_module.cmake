@@ -95,5 +95,5 @@ target_link_libraries(dlroof_cuda PRIVATE dlroof_flags counters_base ${dlroof_cu
                       dlroof_archive dlroof_cuda_libraries)
 # The programs refuse a module of another build, so they are built together.
 foreach(program IN ITEMS dlroof dlroof_bench)
-  add_dependencies(${program} dlroof_cuda)
+  add_dependencies(${program} dlroof_cuda dlroof_gpu_trace)
 endforeach()

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/runner/bench_flags.h"
+
 namespace dlroof::library {
 namespace {
 
@@ -36,7 +38,8 @@ void RememberBenchmarkFlags(const std::string& program, const std::vector<std::s
   const std::pair<const char*, const char*> kChanged[] = {{"out", ""},
                                                           {"repetitions", "1"},
                                                           {"enable_random_interleaving", "false"},
-                                                          {"list_tests", "false"}};
+                                                          {"list_tests", "false"},
+                                                          {"min_time", "0.5s"}};
   for (const auto& [name, otherwise] : kChanged) {
     std::string variable = std::string("BENCHMARK_") + name;
     for (auto& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -47,6 +50,7 @@ void RememberBenchmarkFlags(const std::string& program, const std::vector<std::s
       if (arg == flag || arg.starts_with(flag + "=")) whole = arg;
     Memory().flags.push_back(std::move(whole));
   }
+  runner::AdaptMinTime(Memory().flags);
 }
 
 bool InterleavesRepetitions() {
@@ -61,6 +65,7 @@ bool InterleavesRepetitions() {
 
 OtherBenchmarkFlags::OtherBenchmarkFlags(std::vector<std::string> flags) {
   flags.insert(flags.begin(), "--benchmark_out=");
+  runner::AdaptMinTime(flags);
   SetFlags(std::move(flags));
 }
 

@@ -16,8 +16,7 @@ void RememberBenchmarkFlags(const std::string& program, const std::vector<std::s
 bool InterleavesRepetitions();
 
 // Sets flags of Google Benchmark during its lifetime, beside which nothing is written to the file
-// of
-// --benchmark_out.
+// of --benchmark_out.
 class OtherBenchmarkFlags {
  public:
   explicit OtherBenchmarkFlags(std::vector<std::string> flags);

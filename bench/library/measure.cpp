@@ -86,29 +86,13 @@ Work WorkOf(const Call& call) {
   return work;
 }
 
-bool Program::IsNameless(const benchmark::State& state) const {
-  return interleaves_ && !NameIn(state);
+std::optional<std::string> Program::ListedNameOf(const std::string& place) const {
+  return interleaves_ && mode_ == Mode::kTime ? listed_.At(place) : listed_.Running();
 }
 
-std::string Program::NameOf(const benchmark::State& state, const detail::Callable& callable) const {
-  if (const auto name = NameIn(state)) return live::RecordName(*name);
-  // Without interleaving, the benchmarks run in the order in which they are listed.
-  if (IsNameless(state) || current_ >= names_.size()) return PlaceOf(state, callable.site);
-  return live::RecordName(names_[current_]);
-}
-
-workload::Workload Program::WorkloadOf(const std::string& name, const Call& call,
-                                       const detail::Callable& callable, int threads) {
-  workload::Workload workload{.name = {.device = callable.start ? "gpu" : "cpu"},
-                              .other_name = name};
-  workload.cache = flags_.cache;
-  if (threads > 1)
-    workload.threads = threads;
-  else
-    workload.threads = call.threads;
-  workload.exact_calls =
-      current_ < names_.size() && names_[current_].find("/iterations:") != std::string::npos;
-  workload.prepare = [this, call, callable](const workload::RunSettings& settings) {
+std::function<workload::PreparedCall(const workload::RunSettings&)> Program::PreparationOf(
+    const Call& call, const detail::Callable& callable) {
+  return [this, call, callable](const workload::RunSettings& settings) {
     if (!callable.start && settings.threads < call.threads.value_or(1))
       throw Unsupported("the number of threads of this call is the program's own");
     workload::PreparedCall prepared{.run = callable.once, .repeat = callable.times};
@@ -125,6 +109,18 @@ workload::Workload Program::WorkloadOf(const std::string& name, const Call& call
     prepared.repeat = {};
     return Verified(std::move(prepared), call.check);
   };
+}
+
+workload::Workload Program::WorkloadOf(const benchmark::State& state,
+                                       const std::optional<std::string>& listed, const Call& call,
+                                       const detail::Callable& callable) {
+  workload::Workload workload{
+      .name = {.device = callable.start ? "gpu" : "cpu"},
+      .other_name = listed ? live::RecordName(*listed) : PlaceOf(state, callable.site)};
+  workload.cache = flags_.cache;
+  workload.threads = state.threads() > 1 ? state.threads() : call.threads;
+  workload.exact_calls = listed && listed->find("/iterations:") != std::string::npos;
+  workload.prepare = PreparationOf(call, callable);
   return workload;
 }
 
@@ -137,8 +133,7 @@ void Program::SimulateCall(benchmark::State& state, const workload::Workload& wo
 }
 
 void Program::RunPass(benchmark::State& state, const workload::Workload& workload) {
-  const auto listed = NameIn(state).value_or(names_.at(std::min(current_, names_.size() - 1)));
-  const auto name = live::RecordName(listed);
+  const auto name = workload::NameOf(workload);
   const auto add = [&](auto found, auto& results) {
     if (found) results.try_emplace(name, std::move(*found));
   };
@@ -152,8 +147,10 @@ void Program::RunPass(benchmark::State& state, const workload::Workload& workloa
 }
 
 void Program::Time(benchmark::State& state, const workload::Workload& workload,
-                   const detail::Callable& callable) {
+                   const std::optional<std::string>& listed, const detail::Callable& callable) {
   const auto name = workload::NameOf(workload);
+  if (listed && record::ReadBenchmarkName(*listed).repeats && state.thread_index() == 0)
+    runner_->UseAllRepetitions(workload);
   if (state.threads() == 1) {
     const AbortSentence sentence(name);
     const auto repetition = runner_->Run(state, workload);
@@ -178,18 +175,27 @@ void Program::Measure(benchmark::State& state, const Call& call, const detail::C
   if (!initialized_)
     return state.SkipWithError(
         "dlroof::Initialize(&argc, argv) was not called: use DLROOF_BENCHMARK_MAIN()");
+  std::optional<std::string> listed;
   {
     const std::lock_guard lock(mutex_);
-    if (IsSimulation() && names_.empty()) names_ = ListedNames();
+    const auto place = PlaceOf(state, callable.site);
+    if (mode_ == Mode::kLearn) {
+      listed_.Learn(place);
+      return state.SkipWithError(record::kNotRun);
+    }
+    if (IsSimulation() && listed_.names().empty()) List();
     if (!IsSimulation()) Begin();
+    if (const auto reason = listed_.Ambiguous(place); reason && mode_ == Mode::kTime)
+      return state.SkipWithError(reason->text.c_str());
+    listed = ListedNameOf(place);
   }
-  const auto workload = WorkloadOf(NameOf(state, callable), call, callable, state.threads());
+  const auto workload = WorkloadOf(state, listed, call, callable);
   if (IsSimulation())
     SimulateCall(state, workload);
   else if (mode_ != Mode::kTime)
     RunPass(state, workload);
   else
-    Time(state, workload, callable);
+    Time(state, workload, listed, callable);
 }
 
 std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(

@@ -54,9 +54,7 @@ std::set<int> ThreadsOf(const std::vector<std::string>& names) {
 class Follower : public NullReporter {
  public:
   explicit Follower(Program& program) : program_(program) {}
-  void ReportRuns(const std::vector<Run>& runs) override {
-    if (!runs.empty()) program_.HasEnded(runs.front().run_name.str());
-  }
+  void ReportRuns(const std::vector<Run>& runs) override { program_.HasEnded(runs); }
 
  private:
   Program& program_;
@@ -130,14 +128,15 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
     context["limits"] = std::move(found);
   session_ = std::make_unique<live::Session>(std::move(context), [this] {
     Begin();
-    auto threads = ThreadsOf(names_);
+    if (interleaves_) LearnPlaces();
+    auto threads = ThreadsOf(listed_.names());
     threads.insert({1, settings_.threads});
     std::erase_if(threads, [allowed = cpu::ThisCpu().allowed.size()](int count) {
       return static_cast<std::size_t>(count) > allowed;
     });
     return runner::Machines(flags_,
                             {true,
-                             AnyTimesItself(names_),
+                             AnyTimesItself(listed_.names()),
                              {threads.begin(), threads.end()},
                              cpu_ceilings::PipesOf(cpu::ThisCpu())},
                             devices_);
@@ -152,17 +151,17 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
 
 void Program::Begin() {
   if (runner_) return;
-  names_ = ListedNames();
-  live::SetListedNames(names_);
-  auto options = runner::Options(flags_, static_cast<int>(names_.size()), true,
-                                 AnyTimesItself(names_), devices_, *session_, turns_);
+  List();
+  const auto& names = listed_.names();
+  auto options = runner::Options(flags_, static_cast<int>(names.size()), true,
+                                 AnyTimesItself(names), devices_, *session_, turns_);
   if (quota_) options.quota = &*quota_;
   // A program's own main function runs as many repetitions as it says.
   if (own_main_) options.stop.reset();
   runner_ = std::make_unique<runner::Runner>(settings_, options);
 }
 
-std::vector<std::string> Program::ListedNames() {
+void Program::List() {
   NullReporter lister;
   std::ostringstream out;
   lister.SetOutputStream(&out);
@@ -173,18 +172,23 @@ std::vector<std::string> Program::ListedNames() {
   std::vector<std::string> names;
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) names.push_back(line);
-  return names;
+  live::SetListedNames(names);
+  listed_.List(std::move(names));
 }
 
-void Program::HasEnded(const std::string& name) {
-  const auto found = std::ranges::find(names_, name);
-  if (found != names_.end()) current_ = static_cast<std::size_t>(found - names_.begin()) + 1;
+void Program::LearnPlaces() {
+  // A loop without Measure makes as few calls as possible.
+  RunOnce(Mode::kLearn, {"--benchmark_min_time=1e-9s"});
+}
+
+void Program::HasEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
+  if (!runs.empty()) listed_.HasEnded(runs.front());
 }
 
 live::Passes Program::Passes() {
   live::Passes passes;
   passes.count = [this] {
-    if (runner_ && AnyTimesItself(names_) && runner::MeansGpuCounters(flags_.counters))
+    if (runner_ && AnyTimesItself(listed_.names()) && runner::MeansGpuCounters(flags_.counters))
       RunAgain(Mode::kCount);
     return std::move(passes_.counts);
   };
@@ -212,14 +216,20 @@ void Program::RunSimulated() {
 }
 
 void Program::RunAgain(Mode mode) {
-  if (!runner_ || StoppedByInterrupt()) return;
+  if (runner_ && !StoppedByInterrupt()) RunOnce(mode);
+}
+
+void Program::RunOnce(Mode mode, const std::vector<std::string>& flags) {
   Follower follower(*this);
-  const OtherBenchmarkFlags once(
-      {"--benchmark_repetitions=1", "--benchmark_enable_random_interleaving=false"});
+  std::vector<std::string> all = {"--benchmark_repetitions=1",
+                                  "--benchmark_enable_random_interleaving=false"};
+  all.insert(all.end(), flags.begin(), flags.end());
+  const OtherBenchmarkFlags once(all);
   mode_ = mode;
   passes_done_.clear();
-  current_ = 0;
+  listed_.BeginAgain();
   benchmark::RunSpecifiedBenchmarks(&follower);
+  listed_.BeginAgain();
   mode_ = Mode::kTime;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/library/identity.h"
 #include "bench/library/include/dlroof/benchmark.h"
 #include "bench/runner/parts_of_run.h"
 #include "bench/runner/process_limits.h"
@@ -23,6 +24,7 @@ namespace dlroof::library {
 // What Measure does with a call.
 enum class Mode {
   kTime,
+  kLearn,     // learns which benchmark has which PlaceOf, before the timing
   kSimulate,  // this process counts one call under valgrind
   kExplain,
   kEnergy,
@@ -56,8 +58,10 @@ class Program {
   live::Session& session() { return *session_; }
   runner::RunReporters& reporters() { return *reporters_; }
 
-  // Called by the reporters: the benchmark `name` has ended.
-  void HasEnded(const std::string& name);
+  // Called by the reporters: Google Benchmark begins with the first benchmark; a benchmark has
+  // ended.
+  void HasBegun() { listed_.BeginAgain(); }
+  void HasEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
   // Counts the call that this process was started for, and exits. Returns if there is no such
   // benchmark.
   void RunSimulated();
@@ -71,21 +75,25 @@ class Program {
 
  private:
   static std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run);
-  // Returns whether repetitions of several benchmarks alternate and this version of Google
-  // Benchmark does not tell a benchmark its name.
-  bool IsNameless(const benchmark::State& state) const;
-  // Returns the name of the benchmark's record or, if IsNameless, its PlaceOf.
-  std::string NameOf(const benchmark::State& state, const detail::Callable& callable) const;
-  workload::Workload WorkloadOf(const std::string& name, const Call& call,
-                                const detail::Callable& callable, int threads);
+  // Returns the benchmark's name as it is listed, or nullopt if it is not known.
+  std::optional<std::string> ListedNameOf(const std::string& place) const;
+  workload::Workload WorkloadOf(const benchmark::State& state,
+                                const std::optional<std::string>& listed, const Call& call,
+                                const detail::Callable& callable);
+  std::function<workload::PreparedCall(const workload::RunSettings&)> PreparationOf(
+      const Call& call, const detail::Callable& callable);
   void RunPass(benchmark::State& state, const workload::Workload& workload);
   void Time(benchmark::State& state, const workload::Workload& workload,
-            const detail::Callable& callable);
+            const std::optional<std::string>& listed, const detail::Callable& callable);
   void SimulateCall(benchmark::State& state, const workload::Workload& workload);
   live::Passes Passes();
   // Runs all benchmarks once more, for a pass.
   void RunAgain(Mode mode);
-  std::vector<std::string> ListedNames();
+  // Runs all benchmarks in the order of the list, with one repetition and these flags.
+  void RunOnce(Mode mode, const std::vector<std::string>& flags = {});
+  void List();  // sets listed_
+  // Calls each benchmark without timing it, so that repetitions in random order are recognized.
+  void LearnPlaces();
 
   bool initialized_ = false, own_main_ = false, interleaves_ = false;
   std::string command_, program_;
@@ -101,9 +109,8 @@ class Program {
   std::unique_ptr<runner::RunReporters> reporters_;
 
   Mode mode_ = Mode::kTime;
-  std::string simulated_;           // the benchmark of Mode::kSimulate
-  std::vector<std::string> names_;  // as Google Benchmark lists them
-  std::size_t current_ = 0;         // index of the benchmark that runs
+  std::string simulated_;  // the benchmark of Mode::kSimulate
+  ListedBenchmarks listed_;
   PassResults passes_;
   std::set<std::string> passes_done_;  // names, in this pass
   std::mutex mutex_;

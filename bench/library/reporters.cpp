@@ -25,10 +25,11 @@ class Passing : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context& context) override {
     inner_.SetOutputStream(&GetOutputStream());
     inner_.SetErrorStream(&GetErrorStream());
+    Program::Get().HasBegun();
     return inner_.ReportContext(context);
   }
   void ReportRuns(const std::vector<Run>& runs) override {
-    if (!runs.empty()) Program::Get().HasEnded(runs.front().run_name.str());
+    Program::Get().HasEnded(runs);
     inner_.ReportRuns(Program::Get().Checked(runs));
   }
   void Finalize() override { inner_.Finalize(); }
@@ -96,12 +97,13 @@ void Initialize(int* argc, char** argv) {
 
 bool Reporter::ReportContext(const Context& context) {
   if (!Program::Get().IsSimulation()) Program::Get().session().Begin();
+  Program::Get().HasBegun();
   return inner_ == nullptr || inner_->ReportContext(context);
 }
 
 void Reporter::ReportRuns(const std::vector<Run>& runs) {
   auto& program = Program::Get();
-  if (!runs.empty()) program.HasEnded(runs.front().run_name.str());
+  program.HasEnded(runs);
   const auto checked = program.Checked(runs);
   if (inner_ != nullptr) inner_->ReportRuns(checked);
   if (program.IsSimulation()) return;

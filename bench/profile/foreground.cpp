@@ -5,11 +5,13 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -28,14 +30,17 @@ namespace dlroof::profile {
 namespace {
 
 constexpr int kMomentMs = 20, kTickMs = 500;
+constexpr double kGraceSeconds = 10;  // [s] from SIGTERM to SIGKILL of a program whose time is up
 // [ms] After the program's end, output of processes that outlive it is read for this time.
 constexpr int kGraceMs = 200;
 constexpr std::size_t kPiece = 1 << 18;
 // [ms] Pause after each read, in which a large pipe collects lines: a reader that woke for every
 // line would take a CPU from the program each time.
 constexpr int kGatherMs = 20;
-// [byte] Size of the pipe, so large that the program need not wait for the reader.
-constexpr int kPipeBytes = 1 << 20;
+// [byte] Size of the pipe or socket, so large that the program need not wait for the reader.
+constexpr int kPipeBytes = 1 << 20, kSocketBytes = 1 << 22;
+// [byte] The system counts some 700 bytes for a line of 200 in a socket.
+constexpr int kSocketPerByte = 4;
 
 [[noreturn]] void ThrowSystem(const char* call) {
   throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
@@ -100,7 +105,8 @@ class SignalPipe {
 struct Streams {
   Descriptor ours, its;
   bool terminal = false;
-  bool gathers = false;  // the pipe stores kPiece bytes, so that reads may pause
+  std::size_t room = 0;  // [byte] that are stored while reads pause; 0: reads do not pause
+  bool socket = false;
 };
 
 void CopySize(int terminal) {
@@ -109,7 +115,7 @@ void CopySize(int terminal) {
 }
 
 Streams OpenTerminal() {
-  Streams streams{Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)), Descriptor(), true,
+  Streams streams{Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)), Descriptor(), true, 0,
                   false};
   const int ours = streams.ours.get();
   std::array<char, 128> name{};
@@ -131,8 +137,31 @@ Streams OpenPipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) ThrowSystem("pipe");
   fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // the system may allow less
-  const bool gathers = fcntl(ends[1], F_GETPIPE_SZ) >= static_cast<int>(kPiece);
-  return {Descriptor(ends[0]), Descriptor(ends[1]), false, gathers};
+  const int room = fcntl(ends[1], F_GETPIPE_SZ);
+  return {Descriptor(ends[0]), Descriptor(ends[1]), false,
+          room >= static_cast<int>(kPiece) ? static_cast<std::size_t>(room) : 0, false};
+}
+
+Streams OpenSocket() {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    ThrowSystem("socketpair");
+  Streams streams{Descriptor(ends[0]), Descriptor(ends[1]), false, 0, true};
+  const int yes = 1;
+  if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0)
+    ThrowSystem("SO_PASSCRED");
+  // The system may allow less.
+  setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
+  int room = 0;
+  socklen_t size = sizeof room;
+  getsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, &size);
+  streams.room = static_cast<std::size_t>(room / kSocketPerByte);
+  return streams;
+}
+
+Streams OpenStreams(bool pipe) {
+  if (isatty(STDOUT_FILENO) == 1) return OpenTerminal();
+  return pipe ? OpenPipe() : OpenSocket();
 }
 
 double ThreadSeconds() {
@@ -181,7 +210,8 @@ class Descendants {
 class ForegroundLoop {
  public:
   explicit ForegroundLoop(const ForegroundRequest& request)
-      : request_(request), streams_(isatty(STDOUT_FILENO) == 1 ? OpenTerminal() : OpenPipe()) {
+      : request_(request), streams_(OpenStreams(request.pipe)) {
+    result_.names_processes = streams_.socket;
     const Descriptor nothing(request.no_input ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1);
     begin_ = cpu::WallSeconds();
     pid_ = StartInForeground(request.command, request.variables,
@@ -204,12 +234,14 @@ class ForegroundLoop {
       std::array<pollfd, 3> asked = {{{watch_.get(), POLLIN, 0},
                                       {signals_.get(), POLLIN, 0},
                                       {gathering ? -1 : streams_.ours.get(), POLLIN, 0}}};
-      const int ready = poll(asked.data(), asked.size(), gathering ? kGatherMs : wait);
+      const int ready =
+          poll(asked.data(), asked.size(), gathering ? gather_ms_ : std::min(wait, LeftMs()));
       if (ready == 0 && !gathering) Idle();
       wait = ready == 0 && !gathering ? kTickMs : kMomentMs;
-      gathering = asked[2].revents != 0 && ReadPiece() && streams_.gathers;
+      gathering = asked[2].revents != 0 && ReadPiece() && streams_.room > 0;
       if (asked[1].revents != 0) PassSignals();
       ended = asked[0].revents != 0;
+      if (!ended) EndInTime();
       Look();
     }
     result_.wall_seconds = cpu::WallSeconds() - begin_;
@@ -221,20 +253,73 @@ class ForegroundLoop {
   }
 
  private:
+  // [ms] until the program's time is up; at least 1, so that nothing spins.
+  int LeftMs() const {
+    if (!request_.most_seconds || result_.out_of_time) return kTickMs;
+    const double left = begin_ + *request_.most_seconds - cpu::WallSeconds();
+    return static_cast<int>(std::clamp(1e3 * left, 1.0, 1.0 * kTickMs));
+  }
+
+  void EndInTime() {
+    if (!request_.most_seconds) return;
+    const double late = cpu::WallSeconds() - begin_ - *request_.most_seconds;
+    if (late >= 0 && !result_.out_of_time) kill(pid_, SIGTERM);
+    result_.out_of_time = result_.out_of_time || late >= 0;
+    if (late >= kGraceSeconds) kill(pid_, SIGKILL);
+  }
+
   void Idle() {
-    if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) streams_.ours = Descriptor();
+    if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) Close(true);
+  }
+
+  // Ends the reading. The writer of bytes that nobody takes gets SIGPIPE, as its write to a pipe
+  // would cause: a socket only reports an error to who waits for room in it. A socket that is
+  // closed while it has unread bytes would reset the connection.
+  void Close(bool nobody_reads) {
+    if (streams_.socket && streams_.ours.get() >= 0) {
+      if (nobody_reads && writer_ > 0) kill(writer_, SIGPIPE);
+      shutdown(streams_.ours.get(), SHUT_RDWR);
+      unread_ = std::move(streams_.ours);
+    }
+    streams_.ours = Descriptor();
+  }
+
+  // Reads the next bytes. Calls `from` if another process than before has written them.
+  ssize_t Read() {
+    if (!streams_.socket) return read(streams_.ours.get(), buffer_->data(), buffer_->size());
+    iovec bytes{buffer_->data(), buffer_->size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
+    msghdr message{};
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const auto got = recvmsg(streams_.ours.get(), &message, MSG_CMSG_CLOEXEC);
+    const auto* facts = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (facts == nullptr || facts->cmsg_type != SCM_CREDENTIALS) return got;
+    ucred writer{};
+    std::memcpy(&writer, CMSG_DATA(facts), sizeof writer);
+    if (writer.pid != writer_ && request_.from) request_.from(writer.pid);
+    writer_ = writer.pid;
+    return got;
   }
 
   // Returns false at the end of the output.
   bool ReadPiece() {
-    const auto got = read(streams_.ours.get(), buffer_->data(), buffer_->size());
+    const auto got = Read();
     if (got < 0 && errno == EINTR) return true;
     // read() of a pseudo-terminal whose other end is closed fails with EIO.
     if (got <= 0 ||
         !request_.take(std::string_view(buffer_->data(), static_cast<std::size_t>(got)))) {
-      streams_.ours = Descriptor();
+      Close(got > 0);
       return false;
     }
+    // Pauses as long as the next bytes probably fill a quarter of the room.
+    const auto read = static_cast<std::size_t>(got);
+    if (4 * read > streams_.room)
+      gather_ms_ = std::max(gather_ms_ / 2, 1);
+    else if (8 * read < streams_.room)
+      gather_ms_ = std::min(gather_ms_ * 2, kGatherMs);
     return true;
   }
 
@@ -279,10 +364,13 @@ class ForegroundLoop {
   const ForegroundRequest& request_;
   SignalPipe signals_;
   Streams streams_;
+  Descriptor unread_;  // a socket whose reading has ended
   std::unique_ptr<std::array<char, kPiece>> buffer_ = std::make_unique<std::array<char, kPiece>>();
   pid_t pid_ = -1;
   Descriptor watch_;
   double begin_ = 0, next_look_ = 0;
+  int gather_ms_ = kGatherMs;
+  pid_t writer_ = 0;  // of the last bytes
   Descendants descendants_;
   ForegroundEnd result_;
 };

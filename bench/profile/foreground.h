@@ -1,6 +1,7 @@
 // Runs a program in the foreground and passes its standard output through this process. Linux.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,12 +12,19 @@
 
 namespace dlroof::profile {
 
-// The program shares this process's standard input and error. Its standard output is a pipe or, if
-// this process writes to a terminal, a pseudo-terminal of the same size that changes no byte.
+// The program shares this process's standard input and error. Its standard output is a socket,
+// whose kernel tells which process has written (SCM_CREDENTIALS); or, if this process writes to a
+// terminal, a pseudo-terminal of the same size that changes no byte.
 struct ForegroundRequest {
   std::vector<std::string> command;
   Variables variables = {};  // in addition to this process's environment
   bool no_input = false;     // /dev/null as standard input
+  // [s] after which the program gets SIGTERM, and SIGKILL if it does not end. Unset: never.
+  std::optional<double> most_seconds = {};
+  bool pipe = false;  // a pipe instead of a socket, for programs that open /dev/stdout
+  // Called before `take` if another process has written the bytes than before. Never called for a
+  // pipe and a terminal. May be empty.
+  std::function<void(std::int64_t process)> from = {};
   // Receives the bytes of the program's standard output in order. Returns false if nobody reads
   // them any more; the program's output is then closed, as a pipe whose reader has ended.
   std::function<bool(std::string_view bytes)> take;
@@ -33,8 +41,10 @@ struct ForegroundEnd {
   double cpu_seconds = 0;            // [s] of the program and of the children that it waited for
   double reader_seconds = 0;         // [s] CPU time of this thread, the reader
   int processes = 1;                 // [1] the program and its descendants that lived 0.5 s
+  bool names_processes = false;      // its output was a socket
   bool left_open = false;            // another process kept the output open after the program's end
   std::optional<int> passed_signal;  // the last signal passed on to it
+  bool out_of_time = false;          // it was ended after most_seconds
 };
 
 // Runs the program to its end. Passes signals of other processes (SIGINT, SIGTERM, SIGHUP, SIGQUIT)

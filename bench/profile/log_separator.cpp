@@ -8,6 +8,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/text/numbers.h"
+#include "reporters/verbose/verbose_log.h"
 
 namespace dlroof::profile {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "crea
 constexpr std::size_t kLongestTail = 4096;
 constexpr std::string_view kMark = "DLROOF_MARK,";
 constexpr std::size_t kLongestMark = 256;
+constexpr std::size_t kMostCountDigits = 7;
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -141,13 +143,40 @@ void LogSeparator::Drain(Output& output) {
 void LogSeparator::TakeOwn(std::string_view bytes, Output& output) {
   output.own += bytes;
   while (!bytes.empty()) {
-    const auto newline = bytes.find('\n');
+    const auto end = bytes.find_first_of("\r\n");
     const auto available = kLongestMark - std::min(kLongestMark, own_line_.size());
-    own_line_ += bytes.substr(0, std::min(newline, available));
-    if (newline == std::string_view::npos) return;
-    if (own_line_.starts_with(kMark)) output.log += own_line_ + '\n';
-    own_line_.clear();
-    bytes.remove_prefix(newline + 1);
+    own_line_ += bytes.substr(0, std::min(end, available));
+    if (end == std::string_view::npos) return;
+    NoteCounts(output);
+    if (bytes[end] == '\n' && own_line_.starts_with(kMark)) output.log += own_line_ + '\n';
+    if (bytes[end] == '\n' || !own_line_.starts_with(kMark)) own_line_.clear();
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+// Writes a count if the line has a number over the same number, and has not had it before.
+void LogSeparator::NoteCounts(Output& output) {
+  const std::string_view line = own_line_;
+  for (auto slash = line.find('/'); slash != std::string_view::npos;
+       slash = line.find('/', slash + 1)) {
+    const auto digits_before = [&] {
+      std::size_t begin = slash;
+      while (begin > 0 && IsDigit(line[begin - 1])) --begin;
+      const bool part = begin > 0 && (line[begin - 1] == '/' || line[begin - 1] == '.');
+      return part ? std::string_view() : line.substr(begin, slash - begin);
+    };
+    std::size_t end = slash + 1;
+    while (end < line.size() && IsDigit(line[end])) ++end;
+    const auto now = digits_before(), all = line.substr(slash + 1, end - slash - 1);
+    if (now.empty() || all.empty() || all.size() > kMostCountDigits || all == "1" || all[0] == '0')
+      continue;
+    if (end < line.size() && (line[end] == '/' || line[end] == '.')) continue;
+    if (now != all) {
+      if (counted_ == all) counted_.clear();
+    } else if (counted_ != all) {
+      counted_ = all;
+      output.log += std::string(verbose::kCountLine) + counted_ + '\n';
+    }
   }
 }
 

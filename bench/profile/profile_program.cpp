@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -19,9 +20,11 @@
 #include "baselines/programs/operators.h"
 #include "baselines/programs/program_report.h"
 #include "baselines/programs/program_summary.h"
+#include "baselines/programs/steps.h"
 #include "bench/benchdnn/log_line.h"
 #include "bench/library_rules/library_rules.h"
 #include "bench/profile/cpu_sampler.h"
+#include "bench/profile/line_cost.h"
 #include "bench/profile/log_separator.h"
 #include "bench/profile/torch_trace.h"
 #include "bench/suites/benchdnn_suite.h"
@@ -194,8 +197,9 @@ std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds
 std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
                                       const programs::ProgramSummary& summary) {
   std::vector<std::vector<double>> seconds(log.primitives.size());
-  for (const auto& execution : log.executions)
-    seconds[execution.primitive].push_back(execution.seconds);
+  const auto call_seconds = programs::CallSeconds(log, programs::TimelineOf(log));
+  for (std::size_t i = 0; i < log.executions.size(); ++i)
+    seconds[log.executions[i].primitive].push_back(call_seconds[i]);
   const auto isa = verbose::IsaOf(log.isa_words).value_or("");
   std::vector<record::Record> records;
   for (std::size_t i = 0; i < log.primitives.size(); ++i) {
@@ -209,6 +213,9 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
     record.repetitions = RepetitionsOf(seconds[i]);
     if (record.repetitions.empty())
       record.reason = "its calls are shorter than the log's time resolution";
+    if (verbose::IsUkernel(primitive.text))
+      record.counting.push_back(
+          {.text = "times are shares of the clock: threads call ukernels at the same time"});
     AddWork(verbose::ReadPrimitive(primitive.text), record);
     records.push_back(std::move(record));
   }
@@ -269,6 +276,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   summary.log = log_path;
   summary.command = facts.command.value_or("");
   summary.wall_seconds = facts.wall_seconds;
+  summary.line_seconds = facts.line_seconds;
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
     const auto parsed = verbose::ReadPrimitive(primitive.text);
@@ -296,6 +304,24 @@ namespace {
 constexpr double kFirstProgress = 10, kMostBetween = 300;
 constexpr int kNoSuchProgram = 127, kNotExecutable = 126;
 
+// Returns the ancestors of a process that are this process's descendants, the parent first. Returns
+// none if the process has ended.
+std::vector<std::int64_t> AncestorsOf(std::int64_t process) {
+  constexpr std::size_t kMost = 100;
+  std::vector<std::int64_t> ancestors;
+  while (ancestors.size() < kMost) {
+    std::ifstream status(fmt::format("/proc/{}/stat", process));
+    std::string text;
+    std::getline(status, text);
+    // "1240 (name of the program) S 1200 ..."
+    std::istringstream rest(text.substr(std::min(text.rfind(')') + 1, text.size())));
+    char state = 0;
+    if (!(rest >> state >> process) || process <= 1 || process == getpid()) break;
+    ancestors.push_back(process);
+  }
+  return ancestors;
+}
+
 class VerboseProgram {
  public:
   explicit VerboseProgram(const VerboseRequest& request) : request_(request) {
@@ -309,27 +335,56 @@ class VerboseProgram {
     foreground.no_input = !request_.shown;
     std::optional<CpuSampler> sampler;
     if (request_.sampled) foreground.started = [&](int pid) { sampler.emplace(pid); };
-    foreground.take = [this](std::string_view bytes) { return Pass(separator_.Add(bytes)); };
+    foreground.pipe = request_.pipe;
+    foreground.most_seconds = request_.most_seconds;
+    foreground.from = [this](std::int64_t process) { process_ = process; };
+    foreground.take = [this](std::string_view bytes) {
+      return Pass(separators_[process_].Add(bytes));
+    };
     foreground.idle = [this](double seconds) {
       ShowProgress(seconds);
-      return Pass(separator_.Release());
+      return PassAll(&LogSeparator::Release);
     };
     run_.end = RunInForeground(foreground);
     if (sampler) run_.samples = sampler->Stop();
-    Pass(separator_.End());
+    PassAll(&LogSeparator::End);
     log_.flush();
     if (request_.log && !log_)
       throw BadInput("{}: not all could be written (disk full?)", *request_.log);
-    run_.lines = separator_.lines();
-    run_.executed = separator_.executed();
-    run_.cut_lines = separator_.cut_lines();
-    run_.versions = separator_.versions();
+    for (const auto& [process, separator] : separators_) {
+      run_.lines += separator.lines();
+      run_.executed += separator.executed();
+      run_.cut_lines += separator.cut_lines();
+      run_.versions += separator.versions();
+    }
     return std::move(run_);
   }
 
  private:
+  bool PassAll(LogSeparator::Output (LogSeparator::*give)()) {
+    bool read = true;
+    for (auto& [process, separator] : separators_) {
+      process_ = process;
+      read = Pass((separator.*give)()) && read;
+    }
+    return read;
+  }
+
+  // Names the process of the next lines in the log, and before its first line its ancestors up to
+  // the program.
+  void NameProcess() {
+    if (process_ == logged_process_) return;
+    const bool known = !named_.insert(process_).second;
+    logged_process_ = process_;
+    log_ << verbose::kProcessLine << process_;
+    if (!known)
+      for (const auto ancestor : AncestorsOf(process_)) log_ << ',' << ancestor;
+    log_ << '\n';
+  }
+
   // Returns false if nobody reads this process's output any more.
   bool Pass(const LogSeparator::Output& output) {
+    if (!output.log.empty()) NameProcess();
     log_ << output.log;
     run_.log_bytes += output.log.size();
     run_.own_bytes += output.own.size();
@@ -341,14 +396,18 @@ class VerboseProgram {
   void ShowProgress(double seconds) {
     if (request_.progress == nullptr || seconds < next_progress_) return;
     next_progress_ += std::min(next_progress_, kMostBetween);
-    *request_.progress << fmt::format("dlroof: {:.0f} s, {} lines of oneDNN\n", seconds,
-                                      separator_.lines())
+    std::size_t lines = 0;
+    for (const auto& [process, separator] : separators_) lines += separator.lines();
+    *request_.progress << fmt::format("dlroof: {:.0f} s, {} lines of oneDNN\n", seconds, lines)
                        << std::flush;
   }
 
   const VerboseRequest& request_;
   std::ofstream log_;
-  LogSeparator separator_;
+  std::map<std::int64_t, LogSeparator> separators_;  // by process; 0 if that is not known
+  std::int64_t process_ = 0;                         // of the bytes that are read
+  std::int64_t logged_process_ = 0;                  // of the last lines in the log
+  std::set<std::int64_t> named_;                     // processes in the log
   double next_progress_ = kFirstProgress;
   VerboseRun run_;
 };
@@ -357,14 +416,18 @@ bool IsSet(const char* variable) { return std::getenv(variable) != nullptr; }
 
 }  // namespace
 
-VerboseMode VerboseModeOn() {
+VerboseMode VerboseModeOn(bool creations) {
   VerboseMode mode;
   for (const char* known : {"ONEDNN_VERBOSE", "DNNL_VERBOSE"})
     if (IsSet(known))
-      mode.remark = fmt::format("{}={} is set already and stays; unset it and profile sets 2",
+      mode.remark = fmt::format("{}={} is set already and stays; unset it and profile sets its own",
                                 known, std::getenv(known));
-  // In every version of oneDNN, 2 means "created and executed"; profile_exec came with 3.1.
-  if (!mode.remark) mode.variables = {{"ONEDNN_VERBOSE", "2"}, {"DNNL_VERBOSE", "2"}};
+  // 3.2 and later read the first variable. 2.4 to 3.1 take no value of more than 11 characters and
+  // then read the second one, the only one that older versions know.
+  if (!mode.remark)
+    mode.variables = {
+        {"ONEDNN_VERBOSE", creations ? "profile_exec,profile_create" : "profile_exec"},
+        {"DNNL_VERBOSE", creations ? "2" : "1"}};
   if (!IsSet("ONEDNN_VERBOSE_TIMESTAMP") && !IsSet("DNNL_VERBOSE_TIMESTAMP"))
     for (const char* stamp : {"ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"})
       mode.variables[stamp] = "1";
@@ -415,7 +478,10 @@ class Messages {
 
 void ReportEnd(const VerboseRun& run, const std::string& program, Messages& messages) {
   const auto& end = run.end;
-  if (end.end.signal != 0)
+  if (end.out_of_time)
+    messages.Say("{} was ended after {:.3g} s, as --duration says; the report uses {} until then",
+                 program, end.wall_seconds, LinesText(run.lines));
+  else if (end.end.signal != 0)
     messages.Say("{} was ended by {} after {:.3g} s; the report uses {} until then", program,
                  Describe(end.end), end.wall_seconds, LinesText(run.lines));
   else if (end.end.exit_code != 0)
@@ -426,10 +492,12 @@ void ReportEnd(const VerboseRun& run, const std::string& program, Messages& mess
     messages.Say(
         "another process that {} started keeps its output open; its later output is not passed on",
         program);
-  if (end.processes > 1 || run.versions > 1)
+  if (!end.names_processes && (end.processes > 1 || run.versions > 1))
     messages.Say(
         "{} ran as {} processes, of which {} began to write lines of oneDNN: all lines are counted "
-        "together, because a line does not name its process",
+        "together, because a line does not name its process (it does in a socket: redirect "
+        "standard "
+        "output to a file or pipe, without --pipe)",
         program, std::max<std::size_t>(static_cast<std::size_t>(end.processes), run.versions),
         run.versions);
 }
@@ -442,8 +510,11 @@ void ReportMissingLines(const VerboseRun& run, const std::string& program, Messa
   else if (run.own_bytes == 0)
     messages.Say(
         "{} printed neither output nor a line of oneDNN: it does not use oneDNN, or its standard "
-        "output goes elsewhere",
-        program);
+        "output goes elsewhere{}",
+        program,
+        run.end.names_processes && run.end.end.exit_code != 0
+            ? ", or it wants to open /dev/stdout, which --pipe allows"
+            : "");
   else
     messages.Say(
         "{} printed {} bytes, but no line of oneDNN: it does not use oneDNN, never calls it "
@@ -451,12 +522,26 @@ void ReportMissingLines(const VerboseRun& run, const std::string& program, Messa
         program, run.own_bytes);
 }
 
-void ReportOverhead(const VerboseRun& run, Messages& messages) {
+// Returns the time that a line takes the program [s], if it can be measured.
+std::optional<double> LineSecondsOf(const VerboseRun& run) {
+  if (run.lines == 0) return std::nullopt;
+  return MeasureLineSeconds(run.log_bytes / run.lines, 1, !run.end.names_processes);
+}
+
+void ReportOverhead(const VerboseRun& run, std::optional<double> line_seconds, Messages& messages) {
   const double wall = std::max(run.end.wall_seconds, 1e-9);
-  messages.Say("{} ({}); dlroof spent {} of CPU time on them, {:.2g} % of {:.3g} s",
-               LinesText(run.lines), text::WithPrefix(static_cast<double>(run.log_bytes), "B"),
-               text::WithPrefix(run.end.reader_seconds, "s"), 100 * run.end.reader_seconds / wall,
-               run.end.wall_seconds);
+  const auto share = [&](double seconds) {
+    return fmt::format("{}, {:.2g} % of {:.3g} s", text::WithPrefix(seconds, "s"),
+                       100 * seconds / wall, run.end.wall_seconds);
+  };
+  std::string cost = "what writing them cost the program is not known";
+  if (line_seconds)
+    cost = fmt::format("writing them took the program about {} ({} a line, as measured here)",
+                       share(static_cast<double>(run.lines) * *line_seconds),
+                       text::WithPrefix(*line_seconds, "s"));
+  messages.Say("{} ({}); {}; reading them took dlroof {} of CPU time", LinesText(run.lines),
+               text::WithPrefix(static_cast<double>(run.log_bytes), "B"), cost,
+               text::WithPrefix(run.end.reader_seconds, "s"));
 }
 
 // Measures the overhead of verbose mode by interleaved runs of the program with and without it.
@@ -525,7 +610,9 @@ class OverheadTurns {
     return RunVerbose({.command = request_.command,
                        .variables = variables,
                        .shown = false,
-                       .keep_own = KeepsOwn()});
+                       .keep_own = KeepsOwn(),
+                       .pipe = request_.pipe,
+                       .most_seconds = request_.most_seconds});
   }
 
   // Returns the wall time, or the number that --read finds if it is above 0.
@@ -544,10 +631,12 @@ class OverheadTurns {
 void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
                  const imports::Trace* trace, const std::optional<machine::Machine>& machine,
                  Messages& messages) {
+  const auto line_seconds = LineSecondsOf(run);
   const ProgramFacts facts{.command = fmt::format("{}", fmt::join(request.command, " ")),
                            .wall_seconds = run.end.wall_seconds,
                            .threads = request.threads,
                            .steps = request.steps,
+                           .line_seconds = line_seconds,
                            .cpu_samples = run.samples,
                            .trace = trace};
   auto file = ProgramRun(log, facts, machine, messages.out());
@@ -555,7 +644,7 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
   WriteFile(request.output, JsonText(roofline::ToJson(file)) + '\n');
   programs::WriteProgram(roofline::PlaceRun(file), MessageColumns(), messages.out());
   messages.Say("wrote {}", request.output);
-  ReportOverhead(run, messages);
+  ReportOverhead(run, line_seconds, messages);
 }
 
 }  // namespace
@@ -566,7 +655,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   const auto machine = MachineOf(request, out);
   const TemporaryFolder folder;
   const auto log = request.log.value_or(folder / "onednn.log");
-  auto [variables, remark] = VerboseModeOn();
+  auto [variables, remark] = VerboseModeOn(request.creations);
   const auto traces = folder / "torch";
   if (request.torch) {
     const auto hook = TorchHookFolder();
@@ -583,6 +672,8 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
                       .keep_own = turns.KeepsOwn(),
                       .log = log,
                       .progress = machine::StderrIsTerminal() ? &out : nullptr,
+                      .pipe = request.pipe,
+                      .most_seconds = request.most_seconds,
                       .sampled = true});
   } catch (const CannotStart& error) {
     messages.Say("profile: {}", error.what());
@@ -602,7 +693,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
     messages.Say("profile: {}", error.what());
   }
   if (request.overhead_turns && !run.end.passed_signal) turns.Run(run, variables);
-  return ExitCodeOf(run.end.end);
+  return run.end.out_of_time ? 0 : ExitCodeOf(run.end.end);
 }
 
 std::optional<programs::ProgramBreakdown> RunForBreakdown(const std::vector<std::string>& command) {

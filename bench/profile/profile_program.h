@@ -27,6 +27,7 @@ struct ProgramFacts {
   std::optional<double> wall_seconds;            // [s] from the program's start to its end
   std::optional<int> threads;                    // of its library; replaces the log's number
   std::optional<int> steps;                      // [1] equal steps; replaces the detected number
+  std::optional<double> line_seconds;            // [s] see ProgramSummary
   std::vector<programs::CpuSample> cpu_samples;  // while it ran; may be empty
   const imports::Trace* trace = nullptr;         // of torch.profiler, with calls; null: none
 };
@@ -48,8 +49,9 @@ struct VerboseMode {
 };
 
 // Returns variables that make oneDNN (1.x by its older names, 2.x, 3.x) write a line with a time
-// stamp for each created or executed primitive. Keeps the variables that the user has set.
-VerboseMode VerboseModeOn();
+// stamp for each executed primitive, and with `creations` for each created one, but no others.
+// Keeps the variables that the user has set.
+VerboseMode VerboseModeOn(bool creations = false);
 
 struct VerboseRequest {
   std::vector<std::string> command;
@@ -58,7 +60,9 @@ struct VerboseRequest {
   bool keep_own = false;             // store the program's output in VerboseRun::own
   std::optional<std::string> log;    // file for oneDNN's lines, written while the program runs
   std::ostream* progress = nullptr;  // receives progress lines; may be null
-  bool sampled = false;              // sample the program's use of the CPUs
+  bool pipe = false;                 // see ForegroundRequest
+  std::optional<double> most_seconds = {};
+  bool sampled = false;  // sample the program's use of the CPUs
 };
 
 // The result of running a program in oneDNN's verbose mode.
@@ -81,6 +85,9 @@ struct ProfileRequest {
   std::optional<std::string> log;      // file for oneDNN's lines
   std::optional<std::string> machine;  // file, name or "none"; absent: this CPU's ceilings
   std::optional<int> threads, steps;   // see ProgramFacts
+  bool creations = false;              // lines for created primitives, too
+  bool pipe = false;                   // see ForegroundRequest
+  std::optional<double> most_seconds;  // [s] then the program is ended
   std::optional<int> overhead_turns;   // [1] further runs without verbose mode, to compare
   std::optional<std::string> read;     // pattern of the number to compare; absent: wall time
   bool torch = false;                  // run torch.profiler in it (torch_trace.h)

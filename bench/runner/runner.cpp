@@ -46,6 +46,7 @@ struct BenchmarkState {
   double wall_seconds = 0;                      // [s] of all that was done for this benchmark
   bool started = false;                         // Google Benchmark's loop has begun
   bool failed = false;
+  bool all_repetitions = false;  // see Runner::UseAllRepetitions
   // The timed call's algorithm, to compare with when energy or counters are measured later.
   std::optional<std::string> timed_algorithm;
 };
@@ -211,7 +212,7 @@ class Runner::Impl {
         found = {.reason = Reason{"the library chose another algorithm when the call was prepared "
                                   "again: " +
                                   calls_.Call().algorithm}};
-      if (calls_.CountsLater(workload)) calls_.Store(workload::NameOf(workload));
+      Store(workload);
     } catch (const std::exception& error) {
       found = {.reason = Reason{error.what()}};
       calls_.Drop();
@@ -281,10 +282,12 @@ class Runner::Impl {
 
   // Stores the prepared call if it is counted later, or frees it.
   void Release() {
-    if (prepared_ != nullptr && prepared_->timed_algorithm &&
-        calls_.CountsLater(prepared_->workload))
-      calls_.Store(workload::NameOf(prepared_->workload));
+    if (prepared_ != nullptr && prepared_->timed_algorithm) Store(prepared_->workload);
     Forget();
+  }
+
+  void UseAllRepetitions(const workload::Workload& workload) {
+    StateOf(workload).all_repetitions = true;
   }
 
   void Forget() {
@@ -298,6 +301,13 @@ class Runner::Impl {
         benchmarks_.try_emplace(workload::NameOf(workload), BenchmarkState{workload}).first->second;
     if (workload.other_name) benchmark.workload = workload;  // its `prepare` is new each time
     return benchmark;
+  }
+
+  // Stores the prepared call until it is counted. A call of another program's benchmark refers to
+  // what that benchmark frees at its end.
+  void Store(const workload::Workload& workload) {
+    if (!workload.other_name && calls_.CountsLater(workload))
+      calls_.Store(workload::NameOf(workload));
   }
 
   // Google Benchmark rounds the number of calls up to whole parts.
@@ -329,7 +339,7 @@ class Runner::Impl {
 
   // Google Benchmark searches the iteration count until two repetitions have the same count.
   timing::NextRepetition Next(const BenchmarkState& benchmark) const {
-    if (!options_.stop || benchmark.repetitions.size() < 2) return {};
+    if (!options_.stop || benchmark.all_repetitions || benchmark.repetitions.size() < 2) return {};
     if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
       return {false, 0};
     return timing::NextAfter(benchmark.repetitions, benchmark.spent_seconds, *options_.stop,
@@ -346,7 +356,8 @@ class Runner::Impl {
     benchmark.spent_seconds += seconds;
     if (options_.keep_noisy) return;
     record::MarkNoisy(all);
-    if (options_.stop && all.size() > static_cast<std::size_t>(options_.stop->repetitions))
+    if (options_.stop && !benchmark.all_repetitions &&
+        all.size() > static_cast<std::size_t>(options_.stop->repetitions))
       replacements_.Add(!all.back().noisy);
   }
 
@@ -505,6 +516,9 @@ void Runner::SkipRest(benchmark::State& state, const workload::Workload& workloa
 void Runner::Fail(benchmark::State& state, const workload::Workload& workload,
                   const std::string& message) {
   impl_->Fail(state, workload, message);
+}
+void Runner::UseAllRepetitions(const workload::Workload& workload) {
+  impl_->UseAllRepetitions(workload);
 }
 void Runner::Forget() { impl_->Forget(); }
 

@@ -92,6 +92,9 @@ class Runner {
   // Ends this repetition with an error, and all later ones of the benchmark.
   void Fail(benchmark::State& state, const workload::Workload& workload,
             const std::string& message);
+  // From now on all repetitions that Google Benchmark offers are measured, noisy or not: the
+  // program registered the benchmark with their number, which RunnerOptions::stop does not change.
+  void UseAllRepetitions(const workload::Workload& workload);
   // Frees the prepared call. Call it before what the workload's `prepare` refers to is gone.
   void Forget();
 

@@ -66,6 +66,15 @@ JournalHeader HeaderFrom(const JsonReader& at) {
   const json& seed = at.json().at("seed");
   if (!seed.is_number_unsigned()) at.Refuse("seed", "a whole number");
   header.seed = seed.get<std::uint64_t>();
+  if (at.Has("plain")) {
+    header.plain.assign(header.programs.size(), false);
+    const json& plain = at.Array("plain");
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      if (!plain[i].is_boolean() || plain.size() != header.programs.size())
+        at.Refuse("plain", "true or false for each program");
+      header.plain[i] = plain[i].get<bool>();
+    }
+  }
   for (std::size_t i = 0; i < at.Array("benchmarks").size(); ++i)
     header.benchmarks.push_back(PairFrom(at.Item("benchmarks", i)));
   if (header.programs.empty() || header.programs.size() > 2) at.Refuse("programs", "one or two");
@@ -130,6 +139,7 @@ std::string JournalLine(const JournalHeader& header) {
                  {"builds", header.builds},     {"arguments", header.arguments},
                  {"settings", header.settings}, {"seed", header.seed},
                  {"benchmarks", json::array()}, {"id", header.id}};
+  if (std::ranges::count(header.plain, true) > 0) object["plain"] = header.plain;
   for (const auto& pair : header.benchmarks) object["benchmarks"].push_back(ToJson(pair));
   return Line(object);
 }
@@ -173,8 +183,8 @@ void JournalFile::Remove() { unlink(path_.c_str()); }
 
 namespace {
 
-record::Record FailedRecord(const std::string& listed, const std::string& reason) {
-  record::Record record{.name = record::BareName(listed)};
+record::Record FailedRecord(const std::string& name, const std::string& reason) {
+  record::Record record{.name = name};
   record::SplitName(record);
   record.status = record::Status::kFailed;
   record.reason = reason;
@@ -216,23 +226,26 @@ json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
                                                              : first.benchmarks;
 }
 
-// Returns whether the run also uses noisy repetitions (--dlroof_disturbed=keep).
-bool KeepsNoisy(const json& context) {
+// Returns whether noisy repetitions are told from clean ones: not with --dlroof_disturbed=keep, and
+// not of other programs' times, of which no more is known than the wall time.
+bool TellsNoisy(const json& context) {
   return context.is_object() && context.contains("dlroof") &&
-         context["dlroof"].value("disturbed", "") == "keep";
+         context["dlroof"].value("disturbed", "") != "keep";
 }
 
 }  // namespace
 
-Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block) {
-  Part part{.block = block, .failure = outcome.failure};
+Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block,
+              bool plain) {
+  Part part{.name = plain ? listed : record::BareName(listed),
+            .block = block,
+            .failure = outcome.failure};
   if (part.failure) return part;
   std::ostringstream warnings;
   try {
     const record::RunFile run =
         record::ParseRunFile(JsonText(outcome.result), "its run file", warnings);
-    const auto found =
-        std::ranges::find(run.records, record::BareName(listed), &record::Record::name);
+    const auto found = std::ranges::find(run.records, part.name, &record::Record::name);
     if (found == run.records.end()) {
       part.failure = Reason{"the process succeeded, but left no result of this benchmark"};
       return part;
@@ -248,7 +261,9 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
 
 record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
   for (const auto& part : parts)
-    if (part.failure) return FailedRecord(listed, part.failure->text);
+    if (part.failure)
+      return FailedRecord(part.name.empty() ? record::BareName(listed) : part.name,
+                          part.failure->text);
   for (const auto& part : parts)
     if (!part.block || part.record.status != record::Status::kOk) return part.record;
   record::Record record = parts.front().record;
@@ -261,7 +276,7 @@ record::Record RecordOf(const std::string& listed, const std::vector<Part>& part
       record.repetitions.back().block = part.block;
     }
   }
-  if (!KeepsNoisy(parts.front().context)) record::MarkNoisy(record.repetitions);
+  if (TellsNoisy(parts.front().context)) record::MarkNoisy(record.repetitions);
   return record;
 }
 

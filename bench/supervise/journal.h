@@ -30,7 +30,9 @@ struct JournalHeader {
   std::vector<std::string> settings;   // other settings that influence results, as text
   std::vector<ListedPair> benchmarks;  // in the order of the run file
   std::uint64_t seed = 0;              // of the random order of the benchmarks
-  std::string id;                      // identifies this run
+  // Whether each program is Google Benchmark's, without dlroof; empty: none is.
+  std::vector<bool> plain;
+  std::string id;  // identifies this run
 
   bool operator==(const JournalHeader&) const = default;
 };
@@ -96,6 +98,7 @@ inline constexpr std::size_t kSettlingRepetitions = 2;
 
 // What one process measured for one benchmark: all of it, or one block of an interleaved run.
 struct Part {
+  std::string name;               // of the record
   std::optional<int> block;       // number of the block, in interleaved runs
   std::optional<Reason> failure;  // why the fields below are empty
   nlohmann::json context;         // "context" of the process's run file
@@ -104,8 +107,10 @@ struct Part {
 };
 
 // Returns what a process measured for the benchmark that the program lists as `listed`. If the
-// process's run file has no record of this benchmark, the part has failed.
-Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block);
+// process's run file has no record of this benchmark, the part has failed. `plain`: the program is
+// Google Benchmark's, without dlroof; its records are named as it lists them.
+Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block,
+              bool plain = false);
 
 // Joins the parts of one benchmark (at least one) to a record. Joins the repetitions of all blocks,
 // each with its block number, and marks noisy ones. If a part has failed, the record has failed.

@@ -77,7 +77,8 @@ class SupervisedRun {
  private:
   void Add(const JournalEntry& entry) {
     const auto& listed = entry.benchmark.contender;
-    parts_.insert_or_assign(listed, PartFrom(listed, entry.outcomes.front(), std::nullopt));
+    parts_.insert_or_assign(
+        listed, PartFrom(listed, entry.outcomes.front(), std::nullopt, run_.IsPlain(0)));
     seconds_.push_back(entry.seconds);
   }
 
@@ -91,7 +92,7 @@ class SupervisedRun {
     for (int attempt = 0;; ++attempt, pause *= 2) {
       auto outcome = run_.RunStandalone(0, benchmark.contender, {});
       if (!outcome) return std::nullopt;
-      const Part part = PartFrom(benchmark.contender, *outcome, std::nullopt);
+      const Part part = PartFrom(benchmark.contender, *outcome, std::nullopt, run_.IsPlain(0));
       if (attempt == 0 || CleanRepetitions(part) > most) best.outcomes = {std::move(*outcome)};
       most = std::max(most, CleanRepetitions(part));
       if (!WasNoisy(part) || attempt == run_.request().retries || run_.Over()) break;
@@ -127,12 +128,12 @@ class SupervisedRun {
     const auto merged = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
       WriteFile(run_.request().outputs.front(), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
-      terminal::WriteTables(merged.run, text::TerminalColumns(), std::cout);
-      std::cout << std::flush;
+      terminal::WriteTables(merged.run, text::TerminalColumns(), run_.tables());
+      run_.tables() << std::flush;
     }
     if (missing == 0)
       run_.RemoveJournal();
-    else
+    else if (run_.request().tables == nullptr)
       log_ << fmt::format(
           "{} of {} benchmarks are left; run the same command with --resume to continue\n", missing,
           run_.header().benchmarks.size());
@@ -271,11 +272,13 @@ void OpenRun::Begin() {
   const auto last = request_.programs.size() - 1;
   const auto contender = ListBenchmarks(request_.programs.back(), ArgumentsOf(last), folder_);
   if (request_.programs.size() == 1) {
-    for (const auto& listed : contender) header_.benchmarks.push_back({std::nullopt, listed});
+    for (const auto& listed : contender.names) header_.benchmarks.push_back({std::nullopt, listed});
+    header_.plain = {contender.plain};
   } else {
     std::size_t unpaired = 0;
-    header_.benchmarks = Paired(ListBenchmarks(request_.programs.front(), ArgumentsOf(0), folder_),
-                                contender, request_.names, unpaired);
+    const auto base = ListBenchmarks(request_.programs.front(), ArgumentsOf(0), folder_);
+    header_.plain = {base.plain, contender.plain};
+    header_.benchmarks = Paired(base.names, contender.names, request_.names, unpaired);
     if (header_.benchmarks.empty())
       throw BadInput("{} and {} have no benchmark in common", request_.programs.front(),
                      request_.programs.back());
@@ -305,7 +308,9 @@ void OpenRun::CheckResumed() const {
 
 // Measures the CPU's ceilings once for all processes, or reads them from the journal or the cache.
 void OpenRun::FindCeilings() {
-  if (FlagValue(request_.arguments, "dlroof_machine")) return;
+  if (FlagValue(request_.arguments, "dlroof_machine") ||
+      std::ranges::count(header_.plain, true) == std::ssize(header_.programs))
+    return;
   const auto& pairs = header_.benchmarks;
   if (std::ranges::none_of(pairs, [](const auto& pair) { return OnCpu(pair.contender); })) return;
   json machine;
@@ -338,7 +343,12 @@ std::vector<std::string> OpenRun::ArgumentsOf(std::size_t side) const {
 
 std::vector<std::string> OpenRun::Command(std::size_t side, const std::string& listed,
                                           const ProcessPaths& paths) const {
-  return CommandFor(header_.programs.at(side), ArgumentsOf(side), listed, machine_file_, paths);
+  return CommandFor(header_.programs.at(side), ArgumentsOf(side), listed, machine_file_, paths,
+                    IsPlain(side));
+}
+
+std::ostream& OpenRun::tables() const {
+  return request_.tables != nullptr ? *request_.tables : std::cout;
 }
 
 std::optional<Outcome> OpenRun::RunStandalone(std::size_t side, const std::string& listed,

@@ -29,6 +29,9 @@ struct RunRequest {
   double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
   double min_effect = 0.02;              // [1] between two programs (see StopRule)
   compare::NameMap names;                // BASE's benchmark -> NEW's (two programs)
+  // For tables of the results, if another command asks for the run, which it does not resume. Null:
+  // standard output.
+  std::ostream* tables = nullptr;
   // Called before each benchmark in runs of one program. `position` counts from 0 in the order of
   // execution, `listed` is the benchmark's name as the program lists it. May be empty.
   std::function<void(std::size_t position, const std::string& listed)> before;
@@ -58,6 +61,12 @@ class OpenRun {
   const nlohmann::json& machines() const { return machines_; }
   const TemporaryFolder& folder() const { return folder_; }
 
+  // Returns whether program `side` (0 is BASE) is Google Benchmark's, without dlroof.
+  bool IsPlain(std::size_t side) const {
+    return side < header_.plain.size() && header_.plain[side];
+  }
+  // Returns the stream for tables of the results.
+  std::ostream& tables() const;
   // Returns the arguments of program `side`.
   std::vector<std::string> ArgumentsOf(std::size_t side) const;
   // Returns the command line with which program `side` (0 is BASE) measures the benchmark `listed`.

@@ -39,6 +39,7 @@ class Block {
 
   // Returns the outcomes of BASE and NEW, or nothing after an interrupt.
   std::optional<std::vector<Outcome>> Run() {
+    if (run_.IsPlain(0) || run_.IsPlain(1)) return RunWholeProcesses();
     for (const auto side : Order(0)) Start(side);
     for (const auto side : Order(0)) answers_.at(side) = sides_.at(side)->Ready();
     for (const auto side : Order(0))
@@ -56,6 +57,18 @@ class Block {
   }
 
  private:
+  // Plain programs cannot be stopped between windows: their processes follow each other.
+  std::optional<std::vector<Outcome>> RunWholeProcesses() {
+    std::vector<Outcome> outcomes(2);
+    for (const auto side : Order(0)) {
+      auto outcome = run_.RunStandalone(side, listed_.at(side),
+                                        run_.IsPlain(side) ? PlainWindowFlags() : WindowFlags());
+      if (!outcome || StoppedByInterrupt()) return std::nullopt;
+      outcomes.at(side) = std::move(*outcome);
+    }
+    return outcomes;
+  }
+
   std::array<std::size_t, 2> Order(std::size_t i) const {
     return base_first_.at(i) ? std::array<std::size_t, 2>{0, 1} : std::array<std::size_t, 2>{1, 0};
   }
@@ -160,9 +173,9 @@ class InterleavedRun {
   void Add(const JournalEntry& entry) {
     Progress& progress = ProgressOf(entry.benchmark);
     const auto& listed = entry.benchmark.base.value();
-    progress.base.push_back(PartFrom(listed, entry.outcomes.at(0), entry.block));
+    progress.base.push_back(PartFrom(listed, entry.outcomes.at(0), entry.block, run_.IsPlain(0)));
     progress.contender.push_back(
-        PartFrom(entry.benchmark.contender, entry.outcomes.at(1), entry.block));
+        PartFrom(entry.benchmark.contender, entry.outcomes.at(1), entry.block, run_.IsPlain(1)));
     for (std::size_t side = 0; side < 2; ++side)
       if (const auto& result = entry.outcomes.at(side).result; result.contains(kPrimitive))
         progress.choices.at(side) = ChoiceFrom(result.at(kPrimitive));
@@ -283,8 +296,8 @@ class InterleavedRun {
       text += fmt::format("  {}  {}\n", text::Printable(name), verdicts[name]);
       for (const auto& change : changes) text += fmt::format("    {}\n", text::Printable(change));
     }
-    std::cout << fmt::format("\nwhat the libraries chose differently: {} of {} benchmarks\n{}",
-                             changed, known, text);
+    run_.tables() << fmt::format("\nwhat the libraries chose differently: {} of {} benchmarks\n{}",
+                                 changed, known, text);
   }
 
   static std::string VerdictText(const compare::Comparison& row) {
@@ -295,7 +308,7 @@ class InterleavedRun {
 
   int Finish() {
     const bool unsettled = settled_ < benchmarks().size();
-    if (unsettled && run_.Over())
+    if (unsettled && run_.Over() && run_.request().tables == nullptr)
       log_ << fmt::format(
           "{} of {} benchmarks are not settled; run the same command with --resume to continue\n",
           benchmarks().size() - settled_, benchmarks().size());
@@ -304,9 +317,10 @@ class InterleavedRun {
     if (seconds_.empty()) return StoppedByInterrupt() ? 130 : 3;
     const compare::NamedRun base = Write(true), contender = Write(false);
     const auto result = compare::Compare(base, contender, {.names = NamesDone()});
-    formats::WriteTable(result, {base.where, contender.where}, text::TerminalColumns(), std::cout);
+    formats::WriteTable(result, {base.where, contender.where}, text::TerminalColumns(),
+                        run_.tables());
     if (!run_.request().libraries.empty()) WriteChoices(result);
-    std::cout << std::flush;
+    run_.tables() << std::flush;
     return StoppedByInterrupt() ? 130 : result.exit_code;
   }
 

@@ -29,7 +29,10 @@ using nlohmann::json;
 constexpr double kListSeconds = 120;
 constexpr int kPipeOfProgress = 4;  // the descriptor of which WatchedProcess::ReadLine reads
 constexpr std::size_t kTailLines = 3, kTailBytes = 400;
-constexpr double kWindowSeconds = 0.02;
+constexpr double kWindowSeconds = 0.02, kPlainWindowSeconds = 0.005;
+// Repetitions of a plain program unless its arguments say a number: as many as dlroof_bench makes.
+constexpr int kPlainRepetitions = 9;
+constexpr const char* kNoLiveCheck = "--dlroof_live_check=false";  // a flag of dlroof programs
 // Maximum number of repetitions in which Google Benchmark may search the number of iterations.
 constexpr int kMostGuesses = 40;
 
@@ -90,25 +93,34 @@ std::string BuildOf(const std::string& program) {
   return fmt::format("{} byte of {}", bytes, written.time_since_epoch().count());
 }
 
-std::vector<std::string> ListBenchmarks(const std::string& program,
-                                        const std::vector<std::string>& arguments,
-                                        const TemporaryFolder& folder) {
+ListedBenchmarks ListBenchmarks(const std::string& program,
+                                const std::vector<std::string>& arguments,
+                                const TemporaryFolder& folder) {
   const auto paths = PathsIn(folder, "list");
-  std::vector<std::string> command = {program};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  command.emplace_back("--benchmark_list_tests=true");
-  WatchedProcess process(command, {paths.out, paths.err, false});
-  const auto end = process.WaitForEnd(kListSeconds);
-  if (!end) throw BadInput("{}: did not list its benchmarks within {:g} s", program, kListSeconds);
-  if (end->signal != 0 || end->exit_code != 0)
-    throw BadInput(WithTail(
-        fmt::format("{}: cannot list its benchmarks: {}", program, Describe(*end)), paths.err));
+  const auto succeeds = [&](bool plain) {
+    std::vector<std::string> command = {program};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    if (!plain) command.emplace_back(kNoLiveCheck);
+    command.emplace_back("--benchmark_list_tests=true");
+    WatchedProcess process(command, {paths.out, paths.err, false});
+    auto end = process.WaitForEnd(kListSeconds);
+    if (!end)
+      throw BadInput("{}: did not list its benchmarks within {:g} s", program, kListSeconds);
+    return std::pair(end->signal == 0 && end->exit_code == 0, *end);
+  };
+  ListedBenchmarks listed;
+  if (const auto first = succeeds(false); !first.first) {
+    const auto reason =
+        WithTail(fmt::format("{}: cannot list its benchmarks: {}", program, Describe(first.second)),
+                 paths.err);
+    if (!succeeds(true).first) throw BadInput(reason);
+    listed.plain = true;
+  }
   std::set<std::string> seen;
-  std::vector<std::string> names;
   for (auto& name : Lines(ReadFileIfAny(paths.out)))
-    if (seen.insert(name).second) names.push_back(std::move(name));
-  if (names.empty()) throw BadInput(program + ": the filter selects no benchmark");
-  return names;
+    if (seen.insert(name).second) listed.names.push_back(std::move(name));
+  if (listed.names.empty()) throw BadInput(program + ": the filter selects no benchmark");
+  return listed;
 }
 
 std::string BenchProgram(const std::optional<std::string>& specified) {
@@ -161,14 +173,19 @@ std::vector<std::string> CommandFor(const std::string& program,
                                     const std::vector<std::string>& arguments,
                                     const std::string& listed,
                                     const std::optional<std::string>& machine_file,
-                                    const ProcessPaths& paths) {
+                                    const ProcessPaths& paths, bool plain) {
   std::vector<std::string> command = {program};
   for (const auto& argument : arguments)
     if (!IsFlag(argument, "--dlroof_live_check") && !IsFlag(argument, "--benchmark_filter"))
       command.push_back(argument);
   command.push_back("--benchmark_filter=" + ExactFilter(listed));
   command.push_back("--benchmark_out=" + paths.run_file);
-  command.emplace_back("--dlroof_live_check=false");
+  if (plain) {
+    if (!FlagValue(arguments, "benchmark_repetitions"))
+      command.push_back(fmt::format("--benchmark_repetitions={}", kPlainRepetitions));
+    return command;
+  }
+  command.emplace_back(kNoLiveCheck);
   if (machine_file) command.push_back("--dlroof_machine=" + *machine_file);
   return command;
 }
@@ -183,7 +200,7 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
   // After exit code 1 the run file has a record with the reason of the failure.
   if (end->signal != 0 || end->exit_code > 1) return failed("ended by " + Describe(*end));
   json run = json::parse(ReadFileIfAny(paths.run_file), nullptr, false);
-  if (!run.is_object() || !run.contains("records"))
+  if (!run.is_object() || !(run.contains("records") || run.contains("benchmarks")))
     return failed("left no run file, " + Describe(*end));
   if (machines.is_null() && run.contains("machines") && run["machines"].is_array() &&
       !run["machines"].empty())
@@ -241,10 +258,20 @@ std::optional<std::string> MeasureExplained(NamedRunRequest request, const Tempo
   return file;
 }
 
+namespace {
+std::vector<std::string> WindowFlagsOf(double seconds) {
+  return {fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
+          fmt::format("--benchmark_min_time={}", seconds)};
+}
+}  // namespace
+
 const std::vector<std::string>& WindowFlags() {
-  static const std::vector<std::string> flags = {
-      fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
-      fmt::format("--benchmark_min_time={}", kWindowSeconds)};
+  static const auto flags = WindowFlagsOf(kWindowSeconds);
+  return flags;
+}
+
+const std::vector<std::string>& PlainWindowFlags() {
+  static const auto flags = WindowFlagsOf(kPlainWindowSeconds);
   return flags;
 }
 

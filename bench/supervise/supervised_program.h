@@ -29,11 +29,16 @@ std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
 // Throws BadInput if the file does not exist.
 std::string BuildOf(const std::string& program);
 
-// Runs `program` and returns the names of the benchmarks that it lists, each once. Throws BadInput
-// if the list is empty or the program fails; the message has the program's message.
-std::vector<std::string> ListBenchmarks(const std::string& program,
-                                        const std::vector<std::string>& arguments,
-                                        const TemporaryFolder& folder);
+struct ListedBenchmarks {
+  std::vector<std::string> names;  // each once
+  bool plain = false;              // the program refuses dlroof's flags: Google Benchmark's alone
+};
+
+// Runs `program` and returns the benchmarks that it lists. Throws BadInput if the list is empty or
+// the program fails; the message has the program's message.
+ListedBenchmarks ListBenchmarks(const std::string& program,
+                                const std::vector<std::string>& arguments,
+                                const TemporaryFolder& folder);
 
 // Returns the --benchmark_filter for the one benchmark that the program lists as `listed`.
 std::string ExactFilter(const std::string& listed);
@@ -51,12 +56,13 @@ struct ProcessPaths {
 };
 ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& process);
 
-// Returns the command line that measures the benchmark `listed`.
+// Returns the command line that measures the benchmark `listed`. A `plain` program gets Google
+// Benchmark's flags only.
 std::vector<std::string> CommandFor(const std::string& program,
                                     const std::vector<std::string>& arguments,
                                     const std::string& listed,
                                     const std::optional<std::string>& machine_file,
-                                    const ProcessPaths& paths);
+                                    const ProcessPaths& paths, bool plain = false);
 
 // Reads the result of a process. `end` is absent if the process was killed after `timeout_seconds`.
 // If `machines` is null, copies the run file's machines to it.
@@ -93,6 +99,9 @@ inline constexpr int kWindows = 5;
 // switching processes (refilling caches, waking threads) costs little. Blocks are short because the
 // precision depends on their number.
 const std::vector<std::string>& WindowFlags();
+// Returns these flags for plain programs, whose processes follow each other and are not stopped:
+// shorter, so that a block of both is short.
+const std::vector<std::string>& PlainWindowFlags();
 
 // A process of dlroof_bench that is stopped (SIGSTOP) except while it measures a window. This class
 // is the supervisor's side of the protocol of runner::TurnClient.

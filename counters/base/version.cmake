@@ -1,4 +1,4 @@
-# Run at every build (module.cmake): writes version.h only when something in it changed.
+# Run at every build (module.cmake): writes version.cpp only when something in it changed.
 execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --abbrev=12
                 OUTPUT_VARIABLE DLROOF_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT DLROOF_COMMIT)
@@ -15,4 +15,4 @@ foreach(header IN LISTS headers)
 endforeach()
 string(SHA256 build "${build}")
 string(SUBSTRING ${build} 0 16 DLROOF_BUILD_ID)
-configure_file(${SOURCE_DIR}/counters/base/version.h.in ${OUTPUT} @ONLY)
+configure_file(${SOURCE_DIR}/counters/base/version.cpp.in ${OUTPUT} @ONLY)

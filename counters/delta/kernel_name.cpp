@@ -35,7 +35,7 @@ std::optional<int64_t> Number(std::string_view text) {
 
 // Reads "128x64x32" after `prefix`. Of a name that ends in "..." the last number may be incomplete
 // and is left out. Empty if the word is anything else.
-std::vector<int64_t> Sizes(std::string_view word, std::string_view prefix = "") {
+std::vector<int64_t> SizesIn(std::string_view word, std::string_view prefix = "") {
   if (!word.starts_with(prefix)) return {};
   word.remove_prefix(prefix.size());
   std::vector<int64_t> sizes;
@@ -69,7 +69,7 @@ struct Name {
     std::vector<std::vector<int64_t>> all;
     for (const auto word : words)
       if (IsDigit(word.front()))
-        if (auto sizes = Sizes(word); sizes.size() >= 2) all.push_back(std::move(sizes));
+        if (auto sizes = SizesIn(word); sizes.size() >= 2) all.push_back(std::move(sizes));
     return all;
   }
 };
@@ -131,7 +131,7 @@ std::optional<KernelTiling> ReadKernelName(std::string_view text) {
   tiling.valid_taps_only = name.Has("strided");
   const auto pure = name.PureSizes();
   for (const auto word : name.words) {
-    if (const auto sizes = Sizes(word, "tilesize"); IsTile(sizes)) Take(sizes, tiling);
+    if (const auto sizes = SizesIn(word, "tilesize"); IsTile(sizes)) Take(sizes, tiling);
     if (word.starts_with("stage"))
       if (const auto stages = Number(word.substr(5))) tiling.stages = stages;
   }

@@ -217,6 +217,7 @@ std::optional<double> ValueOf(const PmuQuantity& quantity,
 
 bool Applies(const PmuQuantity& quantity, const CountRequest& request) {
   if (quantity.level) return true;
+  if (request.pipes.empty()) return !quantity.any_type;
   return std::ranges::count(request.pipes, quantity.pipe) > 0 &&
          !(quantity.any_type && request.pipes.size() > 1);
 }

@@ -52,10 +52,11 @@ using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
 double Difference(const PerfReading& reading);
 
 // Counts those quantities of the table that apply to the call: bytes, and FLOPs of the call's
-// pipes. Each event's count is the median of three calls. Events of one PMU are counted in groups
-// of `table.slots` events, or half as many if the kernel rejects a group. Each of these adds a
-// caveat: an event is left out if the kernel rejects it or if it was on a counter for less than
-// half of the call; a count is scaled up if its event was on a counter for only a part of the call.
+// pipes (if the request names none: of all pipes with events of their own). Each event's count is
+// the median of three calls. Events of one PMU are counted in groups of `table.slots` events, or
+// half as many if the kernel rejects a group. Each of these adds a caveat: an event is left out if
+// the kernel rejects it or if it was on a counter for less than half of the call; a count is scaled
+// up if its event was on a counter for only a part of the call.
 Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
                       const PerfBackend& backend);
 

@@ -68,8 +68,9 @@ VersusPoint Drawn(const roofline::PlacedRun& run, std::size_t record,
   return {point.intensity, point.flops_per_second, run.places[record].timing->noisy};
 }
 
+// One colour for an operator and type, whatever the direction and the libraries.
 std::string SeriesName(const record::Record& a, const record::Record& b) {
-  return fmt::format("{} {} {}: {} to {}", a.op, a.direction, a.type, a.library, b.library);
+  return fmt::format("{} {}", a.op, a.type == b.type ? a.type : a.type + " to " + b.type);
 }
 
 Panel PanelOf(const VersusFigure& figure) {

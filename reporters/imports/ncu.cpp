@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -55,7 +57,8 @@ std::string TableOnly(const std::string& text) {
 
 struct Launch {
   std::string kernel;
-  std::optional<std::string> capability;  // "7.0", if the table has the column
+  std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has the columns
+  std::optional<std::string> capability;                    // "7.0", if the table has the column
   MetricValues values;
 };
 
@@ -66,6 +69,20 @@ constexpr std::string_view kDescriptions[] = {
 
 bool IsDescription(std::string_view column) {
   return std::ranges::count(kDescriptions, column) > 0;
+}
+
+// Returns the sizes of "(128, 1, 1)" or "128, 1, 1".
+std::optional<std::array<std::uint32_t, 3>> SizeIn(std::string_view text) {
+  std::array<std::uint32_t, 3> size = {};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (auto& one : size) {
+    while (at < end && (*at < '0' || *at > '9')) ++at;
+    const auto [behind, error] = std::from_chars(at, end, one);
+    if (error != std::errc()) return std::nullopt;
+    at = behind;
+  }
+  return size;
 }
 
 class NsightTable {
@@ -170,6 +187,8 @@ class NsightTable {
       throw BadInput("{}: expected a kernel's name",
                      text::PlaceOf(Field(row, "Kernel Name"), where_));
     if (columns_.count("CC") > 0) launch.capability = Field(row, "CC").text;
+    if (columns_.count("Grid Size") > 0) launch.grid = SizeIn(Field(row, "Grid Size").text);
+    if (columns_.count("Block Size") > 0) launch.block = SizeIn(Field(row, "Block Size").text);
     return launch;
   }
 
@@ -295,6 +314,16 @@ bool AssumesVolta(const Launch& launch) {
 
 bool LooksLikeNsightCompute(std::string_view text) {
   return HeaderAt(text) != std::string_view::npos;
+}
+
+std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where) {
+  std::vector<CountedLaunch> counted;
+  for (const Launch& launch : NsightTable(text, where).Launches()) {
+    const bool volta = !launch.capability || launch.capability == "7.0";
+    counted.push_back({launch.kernel, launch.grid, launch.block, WorkOfLaunch(launch.values, volta),
+                       LaunchSeconds(launch.values)});
+  }
+  return counted;
 }
 
 Imported ImportNsightCompute(const std::string& text, const std::string& where) {

@@ -1,10 +1,13 @@
 // Converts Nsight Compute's counters to FLOPs, bytes and time, for all versions since 2020.1.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "counters/work.h"
 #include "reporters/text/numbers.h"
@@ -47,5 +50,15 @@ struct LaunchWork {
   Unknown unknown = Unknown::kNone;
 };
 LaunchWork WorkOfLaunch(const MetricValues& values, bool volta);
+
+// One row of Nsight Compute's table.
+struct CountedLaunch {
+  std::string kernel;                                       // as ncu spells it
+  std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has them
+  LaunchWork work;
+  std::optional<double> seconds;  // [s]
+};
+// Returns all launches of a table, in its order. Throws BadInput like ImportNsightCompute.
+std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where);
 
 }  // namespace dlroof::imports

@@ -100,6 +100,7 @@ dlroof.watchTable();
 dlroof.changed();
 dlroof.drawSelected();
 dlroof.showLinked();
+dlroof.drawProgram();
 dlroof.drawOpportunities();
 dlroof.drawFindings();
 dlroof.drawTrajectories();

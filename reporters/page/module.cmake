@@ -1,6 +1,7 @@
 # A page inlines plotly.js, which ci/lib.sh installs below CMAKE_PREFIX_PATH. -DDLROOF_PLOTLY_JS= builds without it.
 if(NOT DEFINED DLROOF_PLOTLY_JS)
-  file(GLOB DLROOF_PLOTLY_JS "${CMAKE_PREFIX_PATH}/lib/python3*/site-packages/plotly/package_data/plotly.min.js")
+  list(TRANSFORM CMAKE_PREFIX_PATH APPEND "/lib/python3*/site-packages/plotly/package_data/plotly.min.js" OUTPUT_VARIABLE places)
+  file(GLOB DLROOF_PLOTLY_JS ${places})
 endif()
 if(NOT DLROOF_PLOTLY_JS)
   message(STATUS "dlroof: without plotly.js: report -o x.html will be refused")

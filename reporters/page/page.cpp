@@ -253,21 +253,21 @@ std::string Base64OfHex(std::string_view hex) {
 
 void WritePage(const roofline::PlacedRun& run, std::ostream& out,
                const roofline::PlacedRun* before) {
-  if (!PlotlyScript())
-    throw BadInput(
-        "this program was built without plotly.js, so it cannot write pages (configure with "
-        "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js)");
   WritePage(PageContent(run, before), out);
 }
 
 void WritePage(const json& content, std::ostream& out) {
   const auto plotly = PlotlyScript();
+  if (!plotly)
+    throw BadInput(
+        "this program was built without plotly.js, so it cannot write pages (configure with "
+        "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js)");
   Fill(PageHtml().text,
        {{"policy", Policy()},
         {"style", std::string(PageStyle().text)},
         {"content", ScriptSafeJson(content)},
         {"scripts", Elements(PageScripts())},
-        {"plotly", plotly ? Element(*plotly) : ""}},
+        {"plotly", Element(*plotly)}},
        out);
 }
 

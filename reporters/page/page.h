@@ -40,7 +40,9 @@ nlohmann::json PageContent(const roofline::PlacedRun& run,
 // Returns trajectories as a member of a page's content. PageContent has only those along threads.
 nlohmann::json TrajectoriesJson(const std::vector<trajectory::Trajectory>& trajectories);
 
-// Writes the page of a content that PageContent returned.
+// Writes the page of a content that PageContent returned, with what the caller added to it:
+// "trajectories" (TrajectoriesJson), "program" (document::ToJson). Throws BadInput if the program
+// was built without plotly.js.
 void WritePage(const nlohmann::json& content, std::ostream& out);
 
 // Writes the same page for a web site. Its scripts are separate files: "load.js", which loads the

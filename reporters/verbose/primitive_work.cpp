@@ -19,6 +19,8 @@ constexpr Form kForms[] = {{"convolution", ConvolutionWork},
                            {"matmul", MatmulWork},
                            {"gemm_api", MatmulWork},
                            {"gemm", MatmulWork},
+                           {"brgemm", BlockProductWork},
+                           {"transform", BlockTransformWork},
                            {"inner_product", InnerProductWork},
                            {"rnn", RnnWork},
                            {"batch_normalization", BatchNormalizationWork},
@@ -39,6 +41,9 @@ constexpr Form kForms[] = {{"convolution", ConvolutionWork},
                            {"reorder", ReorderWork},
                            {"concat", ConcatWork},
                            {"shuffle", ShuffleWork}};
+
+constexpr const char* kOfBlock =
+    "a block of a larger operation, whose data other blocks share in the caches";
 
 double BiasBytes(const Primitive& primitive) {
   return ElementBytes(primitive, primitive.Find("bia") != nullptr ? "bia" : "bias");
@@ -312,6 +317,25 @@ FormWork MatmulWork(const Primitive& primitive) {
              {bytes_of("src", "src_a"), bytes_of("wei", "src_b"), bytes_of("dst", "dst_c"),
               BiasBytes(primitive)},
              work);
+  return work;
+}
+
+// "bs:4 beta:1" and "32x64:64x48": C = beta * C + the sum of 4 products.
+FormWork BlockProductWork(const Primitive& primitive) {
+  auto work = MatmulWork(primitive);
+  const auto products = NumberFromZero(WordOf(primitive.text.auxiliary, "bs")).value_or(1);
+  const auto beta = WordOf(primitive.text.auxiliary, "beta");
+  work.matrix *= products;
+  if (!beta.empty() && beta != "0") work.elementwise += (beta == "1" ? 1 : 2) * work.destination;
+  work.missing_bytes = Reason{kOfBlock};
+  return work;
+}
+
+// Packs a block of a matrix for ukernels.
+FormWork BlockTransformWork(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive);
+  FormWork work = WorkOn(dims.front());
+  work.missing_bytes = Reason{kOfBlock};
   return work;
 }
 

@@ -80,6 +80,8 @@ std::vector<std::vector<double>> DimsOf(const Primitive& primitive);
 FormWork ConvolutionWork(const Primitive& primitive);
 FormWork DeconvolutionWork(const Primitive& primitive);
 FormWork MatmulWork(const Primitive& primitive);
+FormWork BlockProductWork(const Primitive& primitive);
+FormWork BlockTransformWork(const Primitive& primitive);
 FormWork InnerProductWork(const Primitive& primitive);
 FormWork RnnWork(const Primitive& primitive);
 // normalization_work.cpp

@@ -60,8 +60,9 @@ VerboseKind KindOf(std::string_view component, std::string_view operation) {
     return VerboseKind::kInformation;
   if (component == "graph")
     return operation == "exec" ? VerboseKind::kPartition : VerboseKind::kGraph;
-  if (component != "primitive") return VerboseKind::kOther;
+  if (component != "primitive" && component != "ukernel") return VerboseKind::kOther;
   if (operation == "exec") return VerboseKind::kExecuted;
+  if (component == "ukernel") return VerboseKind::kOther;
   if (operation == "create:check" || operation == "create:dispatch" || operation == "create:start")
     return VerboseKind::kDispatch;
   if (operation.starts_with("create_nested") || operation.starts_with("create:nested"))
@@ -105,6 +106,7 @@ class Reader {
       ++log_.lines.all;
       ReadLine(line);
     }
+    SetApart();
     return std::move(log_);
   }
 
@@ -112,6 +114,8 @@ class Reader {
   void ReadLine(std::string_view line) {
     auto at = FindMarker(line);
     if (at == std::string_view::npos) {
+      if (line.starts_with(kProcessLine)) return ReadProcess(line.substr(kProcessLine.size()));
+      if (line.starts_with(kCountLine)) return ReadCount(line.substr(kCountLine.size()));
       ReadMark(line);
       return;
     }
@@ -209,7 +213,76 @@ class Reader {
     }
     if (!end) return Refuse("no time at its end: cut, or mixed with other output");
     ++log_.lines.used;
-    log_.executions.push_back({known->second, end->milliseconds * 1e-3, SecondsOf(line)});
+    Add(known->second, end->milliseconds * 1e-3, SecondsOf(line));
+  }
+
+  void Add(std::uint32_t primitive, double seconds, std::optional<double> start) {
+    if (log_.processes.empty()) process_ = ProcessOf(0);
+    log_.executions.push_back({primitive, seconds, start, process_});
+  }
+
+  std::uint32_t ProcessOf(std::int64_t id) {
+    const auto found = std::ranges::find(log_.processes, id, &LogProcess::id);
+    const auto index = static_cast<std::uint32_t>(found - log_.processes.begin());
+    if (found == log_.processes.end()) log_.processes.push_back({.id = id});
+    return index;
+  }
+
+  // Reads a process's number and, before its first line, those of its ancestors.
+  void ReadProcess(std::string_view text) {
+    std::vector<std::int64_t> ids;
+    for (const auto field : SplitText(text, ',')) {
+      if (!AreDigits(field) || field.size() > kMostDigits) return;
+      ids.push_back(static_cast<std::int64_t>(NumberFromZero(field).value_or(0)));
+    }
+    process_ = ProcessOf(ids.front());
+    if (ids.size() > 1) log_.processes[process_].ancestors.assign(ids.begin() + 1, ids.end());
+  }
+
+  void ReadCount(std::string_view text) {
+    if (!AreDigits(text) || text.size() > kMostDigits) return;
+    const auto steps = static_cast<std::int64_t>(NumberFromZero(text).value_or(0));
+    auto found = std::ranges::find(log_.counts, steps, &OutputCount::steps);
+    if (found == log_.counts.end()) found = log_.counts.insert(found, {steps, 0});
+    ++found->times;
+  }
+
+  bool HasAncestor(const LogProcess& process) const {
+    return std::ranges::any_of(process.ancestors, [&](std::int64_t ancestor) {
+      return std::ranges::count(log_.processes, ancestor, &LogProcess::id) > 0;
+    });
+  }
+
+  // Finds the main process, and makes the calls of others primitives of their own.
+  void SetApart() {
+    const auto count = log_.processes.size();
+    if (count < 2) return;
+    std::vector<double> seconds(count);
+    for (const auto& execution : log_.executions) seconds[execution.process] += execution.seconds;
+    std::optional<std::uint32_t> main;
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (seconds[i] > 0 && !HasAncestor(log_.processes[i]) &&
+          (!main || seconds[i] > seconds[*main]))
+        main = i;
+    log_.main_process = main.value_or(0);
+    std::vector<std::uint32_t> used(log_.primitives.size());  // 1: by the main process, 2: others
+    for (const auto& execution : log_.executions)
+      used[execution.primitive] |= execution.process == log_.main_process ? 1 : 2;
+    std::vector<std::uint32_t> apart(log_.primitives.size());
+    for (std::uint32_t i = 0; i < used.size(); ++i) {
+      apart[i] = i;
+      if ((used[i] & 2) == 0) continue;
+      auto text = log_.primitives[i];
+      text.others.emplace_back(kProcessField, "other");
+      if (used[i] == 2) {
+        log_.primitives[i] = std::move(text);
+      } else {
+        apart[i] = static_cast<std::uint32_t>(log_.primitives.size());
+        log_.primitives.push_back(std::move(text));
+      }
+    }
+    for (auto& execution : log_.executions)
+      if (execution.process != log_.main_process) execution.primitive = apart[execution.primitive];
   }
 
   // Returns the number of fields that a line of a primitive should have. oneDNN 2.7 leaves out the
@@ -271,8 +344,7 @@ class Reader {
     }
     ++log_.lines.executed;
     ++log_.lines.used;
-    log_.executions.push_back(
-        {IndexOf(std::move(partition)), end->milliseconds * 1e-3, SecondsOf(line)});
+    Add(IndexOf(std::move(partition)), end->milliseconds * 1e-3, SecondsOf(line));
     after_partition_ = log_.executions.size();
   }
 
@@ -326,8 +398,8 @@ class Reader {
     if (!end || SplitText(end->before, ',').size() + 1 != expected)
       return Refuse("no time at the end of a creation");
     log_.creations.push_back({log_.executions.size(), end->milliseconds * 1e-3,
-                              line.operation.find("hit") != std::string_view::npos,
-                              SecondsOf(line)});
+                              line.operation.find("hit") != std::string_view::npos, SecondsOf(line),
+                              process_});
   }
 
   void ReadMark(std::string_view line) {
@@ -352,7 +424,10 @@ class Reader {
     ++found->count;
   }
 
+  static constexpr std::size_t kMostDigits = 10;  // of the number of a process
+
   VerboseLog log_;
+  std::uint32_t process_ = 0;           // index of the process of the following lines
   VerboseTemplate template_;            // set by a template line or by the first execution
   VerboseTemplate partition_template_;  // of oneDNN Graph; set by a template line
   std::size_t after_partition_ = 0;     // index of the first execution after the last partition
@@ -440,6 +515,10 @@ std::vector<std::string_view> SplitText(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
   }
+}
+
+bool IsUkernel(const PrimitiveText& text) {
+  return text.kind == "brgemm" || text.kind == "transform";
 }
 
 VerboseLog ReadVerboseLog(std::string_view text) { return Reader().Read(text); }

@@ -69,6 +69,7 @@ struct Execution {
   std::uint32_t primitive = 0;          // index into VerboseLog::primitives
   double seconds = 0;                   // [s]
   std::optional<double> start_seconds;  // [s] on the log's clock; set if the log prints it
+  std::uint32_t process = 0;            // index into VerboseLog::processes
 };
 
 // The creation of a primitive, or its retrieval from oneDNN's cache.
@@ -77,6 +78,7 @@ struct Creation {
   double seconds = 0;      // [s]
   bool hit = false;        // found in the cache
   std::optional<double> start_seconds;
+  std::uint32_t process = 0;  // index into VerboseLog::processes
 };
 
 // "DLROOF_MARK,begin,1,1795369780567.337402": the program prints the begin and the end of a step.
@@ -86,6 +88,25 @@ struct StepMark {
   std::int64_t step = 0;
   double seconds = 0;  // [s] on the clock of the executions
 };
+
+// "DLROOF_PROCESS,1240,1200,1": the following lines are of process 1240, whose parent is 1200. The
+// ancestors are written before the first lines of a process, and its number alone before others.
+struct LogProcess {
+  std::int64_t id = 0;                  // 0: the log does not name the process
+  std::vector<std::int64_t> ancestors;  // the parent first
+};
+inline constexpr std::string_view kProcessLine = "DLROOF_PROCESS,";
+
+// "DLROOF_COUNT,12": the program's own output has counted to 12 ("12/12", a progress bar).
+struct OutputCount {
+  std::int64_t steps = 0;  // [1]
+  std::int64_t times = 0;  // [1]
+};
+inline constexpr std::string_view kCountLine = "DLROOF_COUNT,";
+
+// The name under which PrimitiveText::others of a call has "other" if another process than the main
+// one executed it: such calls are primitives of their own.
+inline constexpr std::string_view kProcessField = "process";
 
 // The lines that were rejected for one reason.
 struct RefusedLines {
@@ -119,6 +140,8 @@ std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected
 // Executions of a partition of oneDNN Graph are primitives of the kind "partition" (engine,
 // implementation; `problem` has its operations), unless the executions before its line, which lie
 // in its time, take half of that time: then its primitives have lines of their own.
+// Executions of ukernels ("brgemm", "transform"), blocks of products that a program multiplies in
+// threads of its own, are executions of primitives of these kinds.
 struct VerboseLog {
   // Facts about the library. A text that the log does not print is empty.
   std::string version;                    // "v3.7.3"
@@ -129,8 +152,17 @@ struct VerboseLog {
   std::vector<Execution> executions;
   std::vector<Creation> creations;
   std::vector<StepMark> marks;
+  // In order of appearance; one with the number 0 if the log does not name processes.
+  std::vector<LogProcess> processes;
+  // Index of the process whose steps count: one without an ancestor in the log, and among these the
+  // one whose calls take the most time.
+  std::uint32_t main_process = 0;
+  std::vector<OutputCount> counts;  // in order of appearance
   LineCounts lines;
 };
+
+// Returns whether the primitive is a ukernel: see VerboseLog.
+bool IsUkernel(const PrimitiveText& text);
 
 // Reads any text: each line is used, counted with a reason, or ignored as other output.
 VerboseLog ReadVerboseLog(std::string_view text);

@@ -316,7 +316,7 @@ class TestMeters:
             [
                 exits(0),
                 prints(r"A energy \(metered\) +B energy \(metered\) +A/B energy \(metered\)"),
-                prints(r" 420 J +1.68 kJ +0.250 "),
+                prints(r" 420 J +1.68 kJ +0.250( |$)"),
                 plain("A: cpu.csv. B: gpu.csv"),
                 contains("v.html", "A/B energy .metered."),
                 contains("v.csv", "metered_joules_a_over_b"),

@@ -29,7 +29,7 @@ class TestRevisit:
         verify(run("dlroof cluster report out/cluster.json"), [exits(0), prints(r"^n6 +all +suspect +\+20.0 % +1$"), plain("which may be chance")])
         verify(
             run("dlroof cluster script --revisit out/cluster.json -o again.sh"),
-            [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 8"), contains("again.sh", "--dlroof_x=1")],
+            [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 12"), contains("again.sh", "--dlroof_x=1")],
         )
         assert subprocess.run(["bash", "-n", "again.sh"]).returncode == 0 and "dlroof_net" not in Path("again.sh").read_text()
         for visit in range(1, 9):
@@ -37,10 +37,16 @@ class TestRevisit:
                 verify(node(f"n{i}", NODE.replace("--out out", f"--out out --visit {visit}")), [exits(0)])
             self.write_slow("n6", f"out/visits/{visit}")
             assert len(os.listdir(f"out/visits/{visit}/cache")) == 6  # ceilings are measured again
-        verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0), says("^n6: slow, by 20.0 % .all.$")])
+        verify(
+            run("dlroof cluster gather out -o out/cluster.json --drain-list drain.txt"),
+            [exits(1), says("^n6: slow, by 20.0 % .all.$"), says("^to drain: scontrol update NodeName=n6 State=DRAIN Reason=")],
+        )
+        assert Path("drain.txt").read_text() == "n6\n"
+        verify(run("dlroof cluster gather out -o less.json --without n6"), [exits(0), says("^left out by --without: n6$"), says("^5 of 5 nodes are whole")])
+        verify(run("dlroof cluster gather out -o less.json --without n9"), [bad_input, says("--without=n9: no node of out has this name")])
         verify(
             run("dlroof cluster report out/cluster.json -o c.html"),
-            [exits(0), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 8 +0.0039"), contains("c.html", "slow nodes")],
+            [exits(1), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 8 +0.0039"), contains("c.html", "slow nodes")],
         )
 
     def write_roof(self, name, folder, dram):
@@ -106,7 +112,7 @@ class TestRevisit:
             visit(f"roofs/visits/{number}", f" --visit {number}")
         verify(
             run("dlroof cluster gather roofs -o roofs/cluster.json"),
-            [exits(0), says("^n2: slow, by 25.0 % .cpu.dram.$"), says("^n5: slow, by 100.0 % .link.receive.$")],
+            [exits(1), says("^n2: slow, by 25.0 % .cpu.dram.$"), says("^n5: slow, by 100.0 % .link.receive.$")],
         )
         found = {(one["node"], one["what"]): one["verdict"] for one in json.loads(Path("roofs/cluster.json").read_text())["cluster"]["findings"]}
         assert found == {(1, "cpu.dram"): "slow", (4, "link.receive"): "slow"}, found

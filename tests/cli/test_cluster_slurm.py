@@ -37,10 +37,11 @@ def slurm(folder):
     shutil.copy(DLROOF, program / "dlroof")
     shutil.copy(FAKE_BENCH, program / "dlroof_bench")
 
-    def run_beside(name, text):
+    def run_beside(name, text, nodes=4, **environment):
         script = Path(f"{name}.sh")
         script.write_text(f"dlroof={program.resolve()}/dlroof\n{text}")
-        done = subprocess.run(["timeout", "-k", "2", "240", TESTS / "cli/nodes/slurm_nodes.sh", name, "4", "2", script], capture_output=True, text=True)
+        command = ["timeout", "-k", "2", "240", TESTS / "cli/nodes/slurm_nodes.sh", name, str(nodes), "2", script]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
         assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         return done.stdout
 
@@ -53,7 +54,7 @@ def statuses(path):
 
 SUBMIT = """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4' FAKE_SECONDS=%s
-"$dlroof" cluster script --engine=slurm -N 4 --meet-seconds=10 --out out -- --dlroof_x='a b' > job.sh
+"$dlroof" cluster script --engine=slurm -N 4 --meet-seconds=10 --out out -- --dlroof_suite='a b' > job.sh
 bash -n job.sh
 """
 
@@ -73,7 +74,7 @@ cat job.out
     assert statuses("whole/out/cluster.json") == {name: "whole" for name in NODES}
     for node in cluster["cluster"]["nodes"]:
         facts = node["facts"]
-        assert (facts["engine"], facts["known_by"], facts["arguments"]) == ("slurm", "SLURMD_NODENAME", ["--dlroof_x=a b"]), facts
+        assert (facts["engine"], facts["known_by"], facts["arguments"]) == ("slurm", "SLURMD_NODENAME", ["--dlroof_suite=a b"]), facts
     assert [sorted(repetition["node"] for repetition in record["repetitions"]) for record in cluster["records"]] == [[0, 1, 2, 3]] * 4
 
 
@@ -169,7 +170,7 @@ def test_reframe_has_a_test_for_each_node_and_logs_the_values_of_its_file(slurm)
         "reframe",
         f"""
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2'
-"$dlroof" cluster script --engine=reframe -N 4 --out out -- --dlroof_y > nodes.py
+"$dlroof" cluster script --engine=reframe -N 4 --out out -- --dlroof_live_check=false > nodes.py
 for time in first again; do
   reframe --nocolor -C {Path("config.py").resolve()} -c nodes.py --system=test --prefix $time --distribute=all -r
 done
@@ -193,7 +194,21 @@ done
 def test_the_script_is_clean():
     for engine, more in (("slurm", []), ("mpirun", []), ("slurm", ["--per-gpu", "4"]), ("mpirun", ["--per-gpu", "4"])):
         script = subprocess.run(
-            [DLROOF, "cluster", "script", f"--engine={engine}", *more, "--net", "-N", "3", "--out", "it's here", "--", "--x=$(touch owned)"],
+            [
+                DLROOF,
+                "cluster",
+                "script",
+                f"--engine={engine}",
+                *more,
+                "--net",
+                "-N",
+                "3",
+                "--out",
+                "it's here",
+                *(["--time=1:00:00"] if engine == "slurm" else []),
+                "--",
+                "--dlroof_suite=$(touch owned)",
+            ],
             capture_output=True,
             text=True,
         )

@@ -58,7 +58,7 @@ def test_every_row_of_the_study_is_as_its_script_computes_it(folder):
         exits(0),
         contains("v.html", "<svg"),
         contains("v.html", "r3s3_p1"),
-        contains("v.md", "r3s3&#95;p1"),
+        contains("v.md", "r3s3_p1"),
         contains("v.csv", "^Conv2D/fwd/f32/n16c64h112w112k64r3s3_p1,"),
         contains("v.svg", "Two clusters"),
         holds("v.json", lambda v: len(v["rows"]) == 10 and not any("nodes_ci95" in row for row in v["rows"])),

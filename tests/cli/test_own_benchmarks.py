@@ -9,11 +9,13 @@ import pytest
 from checks import bad_input, exits, prints, program, run, says, verify
 
 FOLDER = Path(program("DLROOF_BENCH")).parent / "tests"
-OWN, MAIN = FOLDER / "dlroof_own_benchmarks", FOLDER / "dlroof_own_main"
+OWN, COUNTED, MAIN = FOLDER / "dlroof_own_benchmarks", FOLDER / "dlroof_own_counted", FOLDER / "dlroof_own_main"
 FAKES = program("DLROOF_FAKE_MODULES")
 QUICK = "--benchmark_repetitions=3 --benchmark_min_time=0.002 --dlroof_machine=none"
 ARRAYS = {"BM_Scale": (1, 2), "BM_Add": (1, 3), "BM_Triad": (2, 3), "BM_Sum": (1, 1), "BM_Copy": (0, 2)}  # FLOPs, arrays per float
 FLOATS = (1 << 16) / 4
+COUNTED_FLOATS = 1 << 14
+COUNTED_WORK = [(0, 2), (1, 1), (1, 3), (2, 3), (9, 2)]  # FLOPs, arrays per float of the kernels in own_counted.cpp
 
 
 def own(arguments, **options):
@@ -52,7 +54,7 @@ def test_names_stay_and_settings_keep_benchmarks_apart():
     assert {"BM_Exactly/iterations:10", "BM_Exactly/iterations:30", "BM_Template<float>", "BM_Template<std::int64_t>"} <= set(found), list(found)
     assert {"BM_Product/1/20", "BM_Product/2/40", "Fixture/Scale", "Captured/short_call", "BM_Complexity/64"} <= set(found), list(found)
     assert found["Captured/long_call"]["seconds"]["median"] > 2 * found["Captured/short_call"]["seconds"]["median"]
-    assert 3 <= len(found["BM_Repeated"]["repetitions"]) <= 4  # --benchmark_repetitions=3 clean ones are enough
+    assert len(found["BM_Repeated"]["repetitions"]) == 4  # as it says itself, not --benchmark_repetitions=3 clean ones
     assert all(record["status"] == "ok" for record in found.values())
     entries = json.loads(Path("run.json").read_text())["benchmarks"]
     exactly = [entry for entry in entries if entry["name"].startswith("BM_Exactly") and entry["run_type"] == "iteration"]
@@ -63,6 +65,23 @@ def test_random_interleaving_keeps_benchmarks_apart():
     found = measured("Product", "--benchmark_enable_random_interleaving=true")
     times = [found[f"BM_Product/{one}/{other}"]["seconds"]["median"] for one, other in ((1, 20), (1, 40), (2, 40))]
     assert times[0] < times[1] < times[2]
+    assert len(measured("Repeated|Product", "--benchmark_enable_random_interleaving=true")["BM_Repeated"]["repetitions"]) == 4
+
+
+def test_random_interleaving_never_mixes_benchmarks_with_the_same_function_and_arguments():
+    random = "--benchmark_enable_random_interleaving=true --benchmark_out=run.json"
+    verify(
+        own(f"--benchmark_filter='Exactly|Product/1/20' {random}"),
+        [exits(1), prints("^BM_Exactly/iterations:10 .*BM_Exactly/iterations:10 and BM_Exactly/iterations:30 cannot be told apart in random order")],
+    )
+    found = records()
+    assert found["BM_Exactly/iterations:30"]["status"] == "failed" and found["BM_Product/1/20"]["status"] == "ok"
+    ran = own(f"--benchmark_filter=Captured {random}")
+    if ran.code == 0:  # Google Benchmark 1.8 and newer tell the names
+        found = records()
+        assert found["Captured/long_call"]["seconds"]["median"] > 2 * found["Captured/short_call"]["seconds"]["median"]
+    else:
+        verify(ran, [exits(1), prints("^Captured/short_call .* cannot be told apart")])
 
 
 def test_threads_share_the_work():
@@ -86,6 +105,28 @@ def test_simulated_bytes_are_those_of_the_kernels():
         # Arrays of 64 KiB: each line comes from L2 once, and a stored line is fetched before.
         arrays = {"BM_Scale": 1, "BM_Add": 2, "BM_Triad": 3, "BM_Sum": 1, "BM_Copy": 2}[name]
         assert simulated["bytes"]["l2"] == pytest.approx(arrays * FLOATS * 4, rel=0.1), (name, accesses)
+
+
+def verify_counted(record, kernel, provenance="measured"):
+    """The counts of one call, not those of a repetition or of the passes that counters need."""
+    flops, arrays = COUNTED_WORK[kernel]
+    assert record["status"] == "ok", record
+    work = record["work"][provenance]
+    assert work["flops"]["fp32.vector"] == flops * COUNTED_FLOATS, (record["name"], work)
+    assert work["bytes"]["dram"] == arrays * 4 * COUNTED_FLOATS, (record["name"], work)
+
+
+def test_counted_work_is_that_of_one_call():
+    for repetitions in (3, 5):
+        ran = run(
+            f"{COUNTED} {QUICK} --benchmark_repetitions={repetitions} --benchmark_filter='BM_Counted/|Exactly' --dlroof_counters=made-up --benchmark_out=run.json"
+        )
+        verify(ran, [exits(0)])
+        found = records()
+        for kernel in range(len(COUNTED_WORK)):
+            verify_counted(found[f"BM_Counted/{kernel}"], kernel)
+        verify_counted(found["BM_CountedExactly/3"], 3)
+        assert [repetition["iterations"] for repetition in found["BM_CountedExactly/3"]["repetitions"]] == [7, 7, 7]
 
 
 def test_cold_calls_and_checks():
@@ -145,6 +186,28 @@ class TestGpu:
         record = records()["BM_Gpu"]
         assert record["device"] == "gpu" and record["timed"] == "device"
         assert record["work"]["modelled"]["flops"] == {"fp16.matrix": 1e9}
+
+    def counted(self, pattern, arguments):
+        shutil.copy(COUNTED, "own")
+        shutil.copy(f"{FAKES}/counted.so", "libdlroof_cuda.so")
+        verify(self.gpu(f"--benchmark_filter='{pattern}' --benchmark_out=run.json {arguments}"), [exits(0)])
+        return records()
+
+    def test_cupti_counts_one_call(self):
+        found = self.counted("BM_CountedOnGpu", "--dlroof_counters=cupti")
+        for kernel in range(len(COUNTED_WORK)):
+            record = found[f"BM_CountedOnGpu/{kernel}"]
+            verify_counted(record, kernel)
+            assert record["work"]["measured"]["launches"] == 2
+            (note,) = [note for note in record["counting"] if note.get("source") == "cupti" and "provenance" in note]
+            assert "2 passes" in note["text"], note
+
+    def test_energy_and_explanation_of_a_call(self):
+        record = self.counted("BM_CountedOnGpu/3/", "--dlroof_energy --dlroof_explain --dlroof_counters=cupti")["BM_CountedOnGpu/3"]
+        verify_counted(record, 3)
+        energy = record["energy"]
+        assert energy["from"] == "nvml" and energy["joules"] / energy["seconds"] == pytest.approx(50, rel=0.2), energy
+        verify(run("dlroof explain run.json"), [exits(0), prints("BM_CountedOnGpu/3")])
 
     def test_without_manual_time_it_is_refused(self):
         verify(self.gpu("--benchmark_filter=BM_GpuOfHost"), [exits(1), prints("UseManualTime")])

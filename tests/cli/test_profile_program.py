@@ -93,7 +93,8 @@ def test_the_run_file_the_log_and_the_report():
     ran = run(PROFILE.replace("-o", "--log kept.log -o"))
     verify(ran, [exits(0), exists("run.json"), says("^dlroof: wrote run.json"), says("9 lines of oneDNN"), says("n1c64h56w56k64r3s3_p1")])
     log = Path("kept.log").read_text().splitlines()
-    assert len(log) == 9 and all(line.startswith("onednn_verbose,") for line in log)
+    assert log[0].startswith("DLROOF_PROCESS,") and len(log) == 10
+    assert all(line.startswith("onednn_verbose,") for line in log[1:])
     shown = run("dlroof report run.json")
     verify(shown, [exits(0), plain("n1c64h56w56k64r3s3_p1")])
 
@@ -104,7 +105,9 @@ def test_the_run_file_the_log_and_the_report():
     ("absent", "dlroof profile --machine none -- ./no-such-program", exits(127), says("^dlroof: .*No such file or directory$")),
     ("not executable", "dlroof profile --machine none -- ./program.py", exits(126), says("^dlroof: .*Permission denied$")),
     ("dies", PROFILE + "die", exits(137), says(r"was ended by signal 9 \(Killed\)"), says("1 of oneDNN's lines were cut"), says("wrote run.json")),
-    ("forks", PROFILE + "fork", exits(0), says("ran as 2 processes, of which 2 began"), says("11 lines of oneDNN")),
+    ("forks", PROFILE + "fork", exits(0), says("2 processes called oneDNN"), says(r"\(main\): 6 calls"), says("11 lines of oneDNN")),
+    ("in a pipe", PROFILE.replace("-o", "--pipe -o") + "fork", exits(0), says("ran as 2 processes, of which 2 began")),
+    ("too long", PROFILE.replace("-o", "--duration 1 -o") + "wait", exits(0), says("ended after 1.* as --duration says"), says("wrote run.json")),
     (
         "no primitive",
         ["dlroof", "profile", "--machine", "none", "--", "sh", "-c", "echo 'onednn_verbose,v1,info,oneDNN v3.2.1'"],

@@ -27,8 +27,9 @@ def test_the_program_is_shown(imported):
             exits(0),
             says("wrote run.json"),
             prints("^oneDNN v3.13.3, OpenMP, 2 threads, Intel AVX2: 460 calls of 66 distinct primitives, 1.36 s in all$"),
-            prints("^primitives with the largest potential, per step +calls +time"),
-            prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* compute .specified. +1.47x +jit:avx2$"),
+            prints("^primitives of a step +calls +time +share +FLOP/s +% roof +bound +potential +implementation$"),
+            prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* GFLOP/s +68.2 % +compute .specified. .* jit:avx2$"),
+            prints("^Conv2D/.*: .*specified arithmetic roof"),
             prints("^reorder +undef +43 +158 .* none$"),
             prints("zero-FLOP: 158 of 211 calls"),
             prints("2 steps, marked by the program; 211 calls each"),
@@ -47,6 +48,35 @@ def test_the_parts_of_a_step_add_up(imported):
     assert len(parts) == 4 and step, imported
     wall = float(step[1]) * units[step[2]]
     assert abs(sum(float(value) * units[unit] for value, unit in parts) - wall) < 0.01 * wall
+
+
+def test_shares_of_all_calls_and_of_the_time_outside_add_up_to_one_hundred_percent(imported):
+    table = imported.out.split("primitives of a step")[1].split("\n\n")[0]
+    shares = [float(share) for share in re.findall(r" (?:s|ms|µs) +([0-9.]+) %", table)]
+    assert len(shares) == 12 and sum(shares) == pytest.approx(100, abs=1e-9), table
+
+
+def test_the_page_has_the_texts_of_the_terminal(imported):
+    """Every sentence, every cell of the rows that both show and every part of the bar."""
+    assert run("dlroof report run.json -o page.html").code == 0
+    page = Path("page.html").read_text()
+    content = json.loads(re.search(r'<script type="application/json" id="content">(.*?)</script>', page, re.S)[1])
+    terminal = [" ".join(line.split()) for line in imported.out.splitlines()]
+    tables, lines = 0, []
+    for block in content["program"]:
+        lines += block.get("advice", []) + block.get("sentences", [])
+        if table := block.get("table"):
+            tables += 1
+            rows = table["rows"][: table.get("first", len(table["rows"]))]
+            rows += [table["rest"]] if "rest" in table else []
+            for row in [table["columns"], *rows, *table.get("last", [])]:
+                lines.append(" ".join(" ".join(cell if isinstance(cell, str) else cell["text"] for cell in row).split()))
+            lines += table.get("notes", [])
+        for part in block.get("bar", {}).get("parts", []):
+            assert any(line.endswith(f"{part['time']} {part['share']} {part['label']}") for line in terminal), part
+    assert tables == 2 and len(lines) > 20
+    for line in lines:
+        assert " ".join(line.split()) in terminal, line
 
 
 def test_report_tells_the_same(imported):
@@ -71,12 +101,7 @@ def test_the_file_keeps_what_a_replay_needs(imported):
 def test_without_roofs_the_longest_come_first():
     verify(
         run(f"dlroof import {LOGS}/tf_r50_inf_dnn.onednn.log"),
-        [
-            exits(0),
-            prints("^primitives with the most time, per step"),
-            prints("no roofs, so no slowdowns: --machine FILE has the roofs"),
-            never_prints("above the roof"),
-        ],
+        [exits(0), prints("^primitives of a step +calls"), prints("no roofs, so no slowdowns: --machine FILE has the roofs"), never_prints("above the roof")],
     )
 
 

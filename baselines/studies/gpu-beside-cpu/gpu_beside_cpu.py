@@ -10,6 +10,7 @@ import argparse
 import csv
 import json
 import math
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,27 @@ def expected_rows():
                 yield row
 
 
+def latency_differences(dlroof, relative, output):
+    """Yields what differs with --latency: a call on the idle GPU, with its launch, beside the CPU's calls. Only of records whose host never waited."""
+    path = output / "latency.json"
+    subprocess.run([dlroof, "cluster", "versus", *relative, "--latency", "-o", str(path)], cwd=ROOT, check=True, capture_output=True)
+    rows = {(row["a"]["name"], row["b"]["name"]): row for row in json.loads(path.read_text())["rows"]}
+    path.unlink()
+    in_a, in_b, compared = records(CPU), records(GPU), 0
+    for a, b in ((a, b) for name in in_a for a in in_a[name] for b in in_b.get(name, [])):
+        if any(one["gpu"].get("throttle") or one.get("run_delay_seconds", 0) > 0.005 * one["gpu"]["host_seconds"] for one in b["repetitions"]):
+            continue
+        compared += 1
+        call = statistics.median(one["gpu"]["call_seconds"] for one in b["repetitions"])
+        got = rows[a["name"], b["name"]]
+        if abs(got["b"]["seconds"] - call) > 1e-6 * call or abs(got["nodes_of_a"] - a["seconds"]["median"] / call) > 1e-6 * got["nodes_of_a"]:
+            yield f"{b['name']}: latency: {call} expected, {got['b']['seconds']} from dlroof"
+        if got["b"]["timed"] != "call":
+            yield f"{b['name']}: latency: 'timed' is {got['b']['timed']}"
+    if not compared:
+        yield "latency: no record whose host never waited"
+
+
 def differences(expected, got):
     """Yields a sentence for each value of `expected` that `got`, a row of the CSV, has otherwise."""
     for name, value in expected.items():
@@ -127,6 +149,7 @@ def main():
     wrong = [text for row in expected for text in differences(row, rows[(row["a_name"], row["b_name"])])]
     if len(rows) != len(expected):
         wrong.append(f"{len(rows)} rows from dlroof, {len(expected)} expected")
+    wrong += latency_differences(dlroof, relative, output)
     operators = len({row["operator"] for row in expected})
     print("\n".join(wrong) or f"{operators} operators in {len(expected)} rows: all as computed from the run files")
     return 1 if wrong else 0

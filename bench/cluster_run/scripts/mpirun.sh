@@ -6,7 +6,7 @@ out={{out}}
 dlroof={{dlroof}}
 arguments=({{arguments}})
 options=({{options}})
-order={{order}}
+order="{{order}}"
 gpus={{gpus}}   # processes of a node, each with a GPU of its own; 0: one, with all of them
 meet_seconds={{meet_seconds}}
 

@@ -1,7 +1,7 @@
 # The network between the nodes that have measured: an MPI job, which ends as a whole with a node that it loses, by its deadline [s] at the
 # latest. A launcher that waits for a lost node even then is ended a minute later.
 deadline=600
-mapfile -t whole < <(comm -23 <(printf '%s\n' "${nodes[@]}" | sort) <(missing | sort))
+mapfile -t whole < <(comm -23 <(printf "%s\n" "${nodes[@]}" | sort) <(missing "${nodes[@]}" | sort))
 if [ ! -e "$out/network.json" ] && [ "${#whole[@]}" -ge 2 ]; then
   timeout -k 30 "$((deadline + 60))" srun -N "${#whole[@]}" -n "${#whole[@]}" --ntasks-per-node=1 -c "$SLURM_CPUS_ON_NODE" \
     -w "$(IFS=,; echo "${whole[*]}")" --mpi=pmix --overlap "$(dirname "$dlroof")/dlroof_net" -o "$out/network.json" --deadline "$deadline" \

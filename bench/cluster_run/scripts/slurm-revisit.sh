@@ -11,16 +11,20 @@ set -u
 out={{out}}
 dlroof={{dlroof}}
 arguments=({{arguments}})
-
+order="{{order}}"
 gpus={{gpus}}   # processes of a node, each with a GPU of its own; 0: one, with all of them
 tasks={{tasks}}
-per_gpu=() gpu_of_task=()
-[ "$gpus" -gt 0 ] && per_gpu=(--per-gpu) gpu_of_task=(--gpus-per-task=1)
+meet_seconds={{meet_seconds}}
 
-for visit in $(seq {{visits}}); do
-  srun -N {{nodes}} -n {{all_tasks}} --ntasks-per-node="$tasks" ${gpu_of_task[@]+"${gpu_of_task[@]}"} \
-    -c "$((SLURM_CPUS_ON_NODE < tasks ? 1 : SLURM_CPUS_ON_NODE / tasks))" --no-kill --kill-on-bad-exit=0 --wait=0 --mpi=none --overlap \
-    "$dlroof" cluster node --out "$out" --visit "$visit" ${per_gpu[@]+"${per_gpu[@]}"} -- "${arguments[@]}"
+{{job}}{{steps}}for visit in $(seq {{visits}}); do
+  at=$out/visits/$visit visit_of=(--visit "$visit")
+  mkdir -p "$at"
+  up=()
+  for node in "${nodes[@]}"; do
+    is_up "$node" && up+=("$node") || echo "visit $visit: $node is down: left out" >&2
+  done
+  [ "${#up[@]}" -gt 0 ] || break
+  measure_all "${up[@]}"
 {{network}}done
 
-exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"
+"$dlroof" cluster gather "$out" -o "$out/cluster.json"

@@ -60,6 +60,43 @@ TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
   EXPECT_EQ(cluster.nodes[2].ceilings.at("cpu.bytes.dram"), 40);
 }
 
+// Of nodes with 2, 4 and 8 s the two faster ones are noisy: their times are estimates, the fastest
+// repetition. The record's time is the median of the nodes' times and not the only clean one, nor
+// the fastest.
+TEST(Gather, ANoisyNodeCountsInTheMedianAsAnyOther) {
+  std::map<std::string, record::RunFile> files;
+  std::vector<NodeSummary> summaries;
+  for (const auto& [name, seconds] : {std::pair("n1", 2.0), {"n2", 4.0}, {"n3", 8.0}}) {
+    files[name] = RunOfNode({name, seconds});
+    if (seconds < 8)
+      for (auto& repetition : files[name].records[0].repetitions) repetition.noisy = true;
+    summaries.push_back(SummaryOf(files[name], name));
+  }
+  const auto cluster =
+      Gather(summaries, {}, [&](const std::string& file) { return files.at(file); });
+  const auto time = record::TimeOf(cluster.run.records[0].repetitions);
+  EXPECT_DOUBLE_EQ(time->median, 4);
+  EXPECT_FALSE(time->noisy);
+  EXPECT_THAT(cluster.estimates[0], ElementsAre(true, true, false));
+  EXPECT_EQ(EstimatesOf(cluster).estimates, 2);
+  const auto written = ToJson(cluster, "x");
+  EXPECT_EQ(written["records"][0]["seconds"]["median"], 4);
+  EXPECT_EQ(written["benchmarks"][0]["real_time"], 4e9);
+  EXPECT_EQ(EstimatesIn(written["context"])->estimates, 2);
+  std::ostringstream warnings;
+  // As files were written once: nodes with estimates are noisy repetitions.
+  auto older = written;
+  for (auto& repetition : older["records"][0]["repetitions"])
+    if (repetition.contains("estimate")) {
+      repetition.erase("estimate");
+      repetition["disturbed"] = true;
+    }
+  for (const auto& text : {written.dump(), older.dump()})
+    EXPECT_DOUBLE_EQ(
+        record::TimeOf(record::ParseRunFile(text, "c", warnings).records[0].repetitions)->median,
+        4);
+}
+
 TEST(Gather, TheOrderOfTheFilesDoesNotMatter) {
   std::vector<FakeNode> nodes;
   for (int i = 0; i < 12; ++i) nodes.push_back({fmt::format("n{}", i), 2 + 0.1 * i, 1 + 0.01 * i});

@@ -308,7 +308,7 @@ TEST(Gather, WithALogRecordsHaveMeteredEnergyAndNoNodesWindow) {
   const MeterLog log{
       {"watts.csv"},
       {{"n1", Every(1, 0, 100, Constant(100))}, {"n2", Every(1, 0, 99, Constant(300))}}};
-  const auto with = Gather(summaries, {}, RunWithWindow, &log).run.records.at(0);
+  const auto with = Gather(summaries, {}, RunWithWindow, {.meters = &log}).run.records.at(0);
   EXPECT_DOUBLE_EQ(with.metered.value().joules, 400);
   EXPECT_FALSE(with.metered_window);
   EXPECT_FALSE(Gather(summaries, {}, RunWithWindow).run.records.at(0).metered);

@@ -261,7 +261,7 @@ TEST(SimulateAllreduce, AgreesWithTheClosedFormsWithinOnePercent) {
       const auto one = SimulateAllreduce(network, algorithm, nodes, 5e6);
       EXPECT_GE(one.bytes, 5e6);
       EXPECT_LT(one.bytes, 5e6 + 4 * nodes);
-      EXPECT_NEAR(one.simulated_seconds / one.closed_seconds, 1, 0.01)
+      EXPECT_NEAR(one.simulated_seconds.value() / one.closed_seconds, 1, 0.01)
           << Key(algorithm) << " on " << nodes;
     }
 }

@@ -220,8 +220,10 @@ TEST(AddOperators, ASummaryWithATraceReadsAgain) {
   ASSERT_TRUE(again);
   EXPECT_EQ(ToJson(*again), ToJson(summary));
   EXPECT_TRUE(again->primitives[1].is_operator);
+  document::Document document;
+  AddTraced(*again->traced, document);
   std::ostringstream out;
-  WriteTraced(*again->traced, 0, out);
+  document::Write(document, 0, out);
   EXPECT_THAT(out.str(), HasSubstr("10 steps of 100 s together: 20.0 % of it in oneDNN, 50.0 % in "
                                    "other operators, 30.0 % in neither"));
   EXPECT_THAT(out.str(), HasSubstr("Net.*"));

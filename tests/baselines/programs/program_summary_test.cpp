@@ -255,9 +255,11 @@ ProgramSummary OneOfEach() {
   return summary;
 }
 
-TEST(WriteStandalone, TheLongestIsFirstAndTheOthersHaveAReason) {
+TEST(AddStandalone, TheLongestIsFirstAndTheOthersHaveAReason) {
   std::ostringstream out;
-  WriteStandalone(OneOfEach(), 0, out);
+  document::Document document;
+  AddStandalone(OneOfEach(), document);
+  document::Write(document, 0, out);
   const auto text = out.str();
   EXPECT_LT(text.find("Conv2D/b"), text.find("Conv2D/a")) << text;
   EXPECT_THAT(text, HasSubstr("one call, standalone by oneDNN 3.2.0"));
@@ -267,12 +269,12 @@ TEST(WriteStandalone, TheLongestIsFirstAndTheOthersHaveAReason) {
   EXPECT_THAT(text, Not(HasSubstr("~")));
 }
 
-TEST(WriteStandalone, WithoutAReplayThereIsNothing) {
+TEST(AddStandalone, WithoutAReplayThereIsNothing) {
   ProgramSummary summary;
   summary.primitives = {ProgramPrimitive{}};
-  std::ostringstream out;
-  WriteStandalone(summary, 0, out);
-  EXPECT_EQ(out.str(), "");
+  document::Document document;
+  AddStandalone(summary, document);
+  EXPECT_TRUE(document.blocks.empty());
 }
 
 TEST(ProgramOf, ReadsAReplayAgain) {

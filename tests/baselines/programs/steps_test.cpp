@@ -70,7 +70,8 @@ TEST(FindSteps, ASinglePrimitiveAndASingleCallHaveNone) {
     log.marks.clear();
     const auto found = StepsOf(log);
     EXPECT_EQ(found.from, StepsFrom::kNone) << name;
-    EXPECT_EQ(found.reason, Reason{"no steady steps found"}) << name;
+    EXPECT_EQ(found.reason, Reason{"no steady steps found: --steps says how many the program has"})
+        << name;
   }
 }
 
@@ -232,6 +233,126 @@ TEST(FindSteps, LayersThatRepeatAreNotTheStep) {
   const auto found = Found(stream);
   EXPECT_EQ(found.ranges.size(), 5);
   EXPECT_EQ(MeanLength(found), 62);
+}
+
+// Two equal layers and one other: the step contains the other one, however small its share is.
+TEST(FindSteps, EqualLayersAreNotSteps) {
+  Stream stream;
+  for (int step = 0; step < 12; ++step) {
+    for (int layer = 0; layer < 2; ++layer)
+      for (std::uint32_t one = 1; one <= 20; ++one) stream.push_back(one);
+    stream.push_back(0);
+  }
+  const auto found = Found(stream);
+  EXPECT_EQ(found.ranges.size(), 12);
+  EXPECT_EQ(found.total, 12);
+  EXPECT_EQ(MeanLength(found), 41);
+}
+
+// Primitives 0 to 3 go forward, 4 to 7 backward.
+std::vector<Pass> Passes() {
+  std::vector<Pass> passes(8, Pass::kForward);
+  for (std::size_t i = 4; i < passes.size(); ++i) passes[i] = Pass::kBackward;
+  return passes;
+}
+
+// Each epoch has 6 training steps and 3 calls of the same network for its evaluation.
+TEST(FindSteps, EvaluationsAreNoTrainingSteps) {
+  const Stream forward = {0, 1, 2, 3};
+  Stream stream;
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    for (int step = 0; step < 6; ++step)
+      for (const std::uint32_t one : {0, 1, 2, 3, 7, 6, 5, 4}) stream.push_back(one);
+    for (int call = 0; call < 3; ++call)
+      stream.insert(stream.end(), forward.begin(), forward.end());
+  }
+  EXPECT_EQ(FindSteps(stream, 8, std::nullopt, Passes()).total, 30);
+}
+
+verbose::PrimitiveText Product(const std::string& problem) {
+  return {.engine = "cpu", .kind = "matmul", .prop = "undef", .problem = problem};
+}
+
+// A log whose calls take 1 ms; pauses [s] before each.
+verbose::VerboseLog LogOf(const std::vector<std::string>& problems, const Stream& stream,
+                          const std::vector<double>& pauses) {
+  verbose::VerboseLog log;
+  for (const auto& problem : problems) log.primitives.push_back(Product(problem));
+  log.processes = {{}};
+  double now = 100;
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    now += pauses.empty() ? 1e-4 : pauses[i];
+    log.executions.push_back({stream[i], 1e-3, now});
+    now += 1e-3;
+  }
+  return log;
+}
+
+const std::vector<std::string> kLayer = {"8x32:32x64", "8x64:64x32", "8x32:32x32"};
+
+TEST(StepsOf, LayersAloneAreDoubtful) {
+  Stream stream;
+  for (int i = 0; i < 40; ++i) stream.insert(stream.end(), {0, 1, 2});
+  const auto found = StepsOf(LogOf(kLayer, stream, {}));
+  EXPECT_EQ(found.ranges.size(), 40);
+  ASSERT_TRUE(found.doubt);
+  EXPECT_TRUE(found.doubt->text.starts_with("40 equal segments"));
+}
+
+TEST(StepsOf, LongerPausesTellStepsFromLayers) {
+  Stream stream;
+  std::vector<double> pauses;
+  for (int i = 0; i < 40; ++i)
+    for (std::uint32_t one = 0; one < 3; ++one) {
+      stream.push_back(one);
+      pauses.push_back(one == 0 && i % 4 == 0 ? 5e-3 : 1e-4);
+    }
+  const auto found = StepsOf(LogOf(kLayer, stream, pauses));
+  EXPECT_EQ(found.ranges.size(), 10);
+  EXPECT_EQ(found.total, 10);
+  EXPECT_EQ(found.other, 40);
+  EXPECT_TRUE(found.doubt);
+}
+
+TEST(StepsOf, ADifferentLastResultIsNoLayer) {
+  Stream stream;
+  for (int i = 0; i < 40; ++i) stream.insert(stream.end(), {0, 1, 2});
+  EXPECT_FALSE(StepsOf(LogOf({"8x32:32x64", "8x64:64x32", "8x32:32x10"}, stream, {})).doubt);
+}
+
+TEST(StepsOf, TheProgramsOwnCountConfirmsOrDoubts) {
+  Stream stream;
+  for (int i = 0; i < 40; ++i) stream.insert(stream.end(), {0, 1, 2});
+  auto log = LogOf(kLayer, stream, {});
+  log.counts = {{20, 2}, {2, 1}};
+  EXPECT_TRUE(StepsOf(log).confirmed);
+  EXPECT_FALSE(StepsOf(log).doubt);
+  log = LogOf({"8x32:32x64", "8x64:64x32", "8x32:32x10"}, stream, {});
+  log.counts = {{50, 1}};
+  EXPECT_EQ(StepsOf(log).other, 50);
+  EXPECT_TRUE(StepsOf(log).doubt);
+  log.counts = {{2, 1}};  // "Epoch 2/2"
+  EXPECT_FALSE(StepsOf(log).doubt);
+}
+
+// The last batch of a data set has 5 samples instead of 8.
+TEST(StepsOf, ASmallerBatchIsAStep) {
+  Stream stream;
+  for (int epoch = 0; epoch < 4; ++epoch)
+    for (int i = 0; i < 6; ++i)
+      for (std::uint32_t one = 0; one < 3; ++one) stream.push_back(i == 5 ? one + 3 : one);
+  const auto log =
+      LogOf({"8x32:32x64", "8x64:64x32", "8x32:32x10", "5x32:32x64", "5x64:64x32", "5x32:32x10"},
+            stream, {});
+  EXPECT_EQ(StepsOf(log).total, 24);
+}
+
+TEST(ThreadsOf, CallsThatOverlapAreOfDifferentThreads) {
+  verbose::VerboseLog log;
+  log.primitives.resize(1);
+  log.processes.resize(2);
+  log.executions = {{0, 1, 10.0, 0}, {0, 1, 10.5, 0}, {0, 1, 10.5, 1}, {0, 1, 11.25, 0}};
+  EXPECT_EQ(ThreadsOf(log), (std::vector<std::uint32_t>{0, 1, 0, 0}));
 }
 
 }  // namespace

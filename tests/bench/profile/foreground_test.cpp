@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "bench/profile/profile_program.h"
 #include "counters/base/files.h"
@@ -47,6 +50,42 @@ TEST(RunInForeground, AProgramThatNobodyReadsEndsAsBehindAPipe) {
   ForegroundRequest request{.command = {"yes"}, .no_input = true};
   request.take = [](std::string_view) { return false; };
   EXPECT_EQ(RunInForeground(request).end.signal, SIGPIPE);
+}
+
+TEST(RunInForeground, TheSocketTellsWhichProcessWrites) {
+  std::vector<std::int64_t> writers;
+  std::string bytes;
+  ForegroundRequest request{.command = {"sh", "-c", "echo $$; sh -c 'echo $$; :'; echo $$"},
+                            .no_input = true};
+  request.take = [&](std::string_view more) { return bytes += more, true; };
+  request.from = [&](std::int64_t process) { writers.push_back(process); };
+  EXPECT_TRUE(RunInForeground(request).names_processes);
+  std::istringstream numbers(bytes);
+  std::vector<std::int64_t> said;
+  for (std::int64_t one = 0; numbers >> one;) said.push_back(one);
+  ASSERT_EQ(said.size(), 3);
+  EXPECT_EQ(writers, said);
+}
+
+TEST(RunInForeground, APipeCanBeOpenedAgain) {
+  ForegroundRequest request{.command = {"sh", "-c", "echo hi > /dev/stdout"}, .no_input = true};
+  request.pipe = true;
+  std::string bytes;
+  request.take = [&](std::string_view more) { return bytes += more, true; };
+  const auto end = RunInForeground(request);
+  EXPECT_EQ(bytes, "hi\n");
+  EXPECT_FALSE(end.names_processes);
+}
+
+TEST(RunInForeground, AProgramIsEndedAfterItsTime) {
+  ForegroundRequest request{.command = {"sh", "-c", "echo hi; exec sleep 100"}, .no_input = true};
+  request.most_seconds = 0.2;
+  std::string bytes;
+  request.take = [&](std::string_view more) { return bytes += more, true; };
+  const auto end = RunInForeground(request);
+  EXPECT_TRUE(end.out_of_time);
+  EXPECT_EQ(end.end.signal, SIGTERM);
+  EXPECT_EQ(bytes, "hi\n");
 }
 
 TEST(RunInForeground, WithoutAProgramThereIsAReason) {
@@ -93,7 +132,9 @@ TEST(RunVerbose, KeepsWhatWasReadBeforeAKill) {
   EXPECT_EQ(run.lines, 1U);
   EXPECT_EQ(run.executed, 1U);
   EXPECT_EQ(run.cut_lines, 1U);
-  EXPECT_EQ(ReadFileIfAny(log),
+  const auto text = ReadFileIfAny(log);
+  EXPECT_TRUE(text.starts_with("DLROOF_PROCESS,"));
+  EXPECT_EQ(text.substr(text.find('\n') + 1),
             "onednn_verbose,v1,primitive,exec,cpu,a,1\ndnnl_verbose,exec,cpu\n");
 }
 
@@ -107,15 +148,15 @@ TEST(RunVerbose, ALogThatCannotBeWrittenIsRefusedBeforeTheStart) {
 TEST(VerboseModeOn, DoesNotOverrideTheUsersVariables) {
   unsetenv("ONEDNN_VERBOSE");
   unsetenv("DNNL_VERBOSE");
-  EXPECT_EQ(VerboseModeOn().variables, (Variables{{"DNNL_VERBOSE", "2"},
+  EXPECT_EQ(VerboseModeOn().variables, (Variables{{"DNNL_VERBOSE", "1"},
                                                   {"DNNL_VERBOSE_TIMESTAMP", "1"},
-                                                  {"ONEDNN_VERBOSE", "2"},
+                                                  {"ONEDNN_VERBOSE", "profile_exec"},
                                                   {"ONEDNN_VERBOSE_TIMESTAMP", "1"}}));
   EXPECT_EQ(VerboseModeOn().remark, std::nullopt);
   setenv("DNNL_VERBOSE", "1", 1);
   EXPECT_EQ(VerboseModeOn().variables.count("ONEDNN_VERBOSE"), 0U);
   EXPECT_EQ(VerboseModeOn().remark,
-            "DNNL_VERBOSE=1 is set already and stays; unset it and profile sets 2");
+            "DNNL_VERBOSE=1 is set already and stays; unset it and profile sets its own");
   unsetenv("DNNL_VERBOSE");
 }
 

@@ -48,5 +48,15 @@ TEST(SupervisedProgram, TheCommandReplacesFilterAndCeilings) {
                   "--dlroof_live_check=false", "--dlroof_machine=m.json"));
 }
 
+TEST(SupervisedProgram, AProgramWithoutDlroofGetsGoogleBenchmarksFlags) {
+  const ProcessPaths paths = {"run.json", "out", "err"};
+  EXPECT_THAT(CommandFor("bench", {"--benchmark_filter=x"}, "BM_A/8", "m.json", paths, true),
+              ElementsAre("bench", "--benchmark_filter=^BM_A/8$", "--benchmark_out=run.json",
+                          "--benchmark_repetitions=9"));
+  EXPECT_THAT(CommandFor("bench", {"--benchmark_repetitions=4"}, "n", std::nullopt, paths, true),
+              ElementsAre("bench", "--benchmark_repetitions=4", "--benchmark_filter=^n$",
+                          "--benchmark_out=run.json"));
+}
+
 }  // namespace
 }  // namespace dlroof::supervise

@@ -11,6 +11,10 @@ export folder
 cd "$folder"
 mkdir -p run log state etc
 join_nodes "$nodes" etc/hosts
+# FEWER_CPUS: the last node has one CPU.
+node_lines="NodeName=n[1-$nodes] CPUs=$cpus Gres=gpu:2 State=UNKNOWN"
+[ -z "${FEWER_CPUS-}" ] || node_lines="NodeName=n[1-$((nodes - 1))] CPUs=$cpus Gres=gpu:2 State=UNKNOWN
+NodeName=n$nodes CPUs=1 Gres=gpu:2 State=UNKNOWN"
 head -c 1024 /dev/urandom >etc/munge.key
 chmod 400 etc/munge.key
 # TmpFS and the other %n: several slurmd on one host. Without accounting, control groups or mail.
@@ -42,7 +46,7 @@ SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000
 MailProg=/bin/true
 GresTypes=gpu
-NodeName=n[1-$nodes] CPUs=$cpus Gres=gpu:2 State=UNKNOWN
+$node_lines
 PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 CONF
 # Two files play GPUs: Slurm counts them, and tells a task which it has.

@@ -87,6 +87,14 @@ TEST(CountWithPerf, AddsUpEventsTimesTheirFactorsOverAllThreads) {
   EXPECT_THAT(counted.how, HasSubstr("fake"));
 }
 
+// A program that does not say which pipes its call uses.
+TEST(CountWithPerf, WithoutPipesCountsThoseWithEventsOfTheirOwn) {
+  auto kernel = Working();
+  const auto counted = CountOn(kernel, {});
+  EXPECT_EQ(counted.work.flops.at("fp32.vector"), 970);
+  EXPECT_EQ(counted.work.bytes.at(Level::kDram), 512);
+}
+
 TEST(CountWithPerf, NoGroupIsLargerThanTheSlotsNorMixesPmus) {
   auto kernel = Working();
   const auto counted = CountOn(kernel);

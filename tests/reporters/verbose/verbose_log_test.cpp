@@ -1,5 +1,6 @@
 #include "reporters/verbose/verbose_log.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -119,7 +120,7 @@ TEST(VerboseLog, CutAndMixedLinesAreCountedWithTheirReasons) {
                                   line + "Epoch 2\n" +                     // text behind the time
                                   line.substr(0, 40) + whole +             // two lines in one
                                   line + ",jit:uni,undef,0.5\n" +          // the rest of another
-                                  "onednn_verbose,v1,ukernel,exec,cpu,brgemm,0.5\n");
+                                  "onednn_verbose,v1,ukernel,check,cpu,brgemm,0.5\n");
   EXPECT_EQ(log.executions.size(), 1);
   EXPECT_EQ(log.lines.used, 1);
   EXPECT_EQ(log.lines.executed, 5);
@@ -271,6 +272,66 @@ TEST(VerboseLog, AMillionLinesGiveAMillionExecutions) {
   const auto log = ReadVerboseLog(text);
   EXPECT_EQ(log.executions.size(), kLines);
   EXPECT_EQ(log.primitives.size(), 1);
+}
+
+// Two threads of PyTorch 2.15 call blocks of 32x64:64x48; the second and third add to the result.
+TEST(ReadVerboseLog, UkernelsAreExecutions) {
+  const auto log = fakes::FromLog("pt_ukernel.log");
+  EXPECT_EQ(log.lines.executed, 6);
+  EXPECT_EQ(log.lines.used, 6);
+  EXPECT_TRUE(log.lines.refused.empty());
+  ASSERT_EQ(log.primitives.size(), 2);
+  EXPECT_TRUE(IsUkernel(log.primitives[0]));
+  const auto first = WorkOf(ReadPrimitive(log.primitives[0]));
+  const auto adding = WorkOf(ReadPrimitive(log.primitives[1]));
+  EXPECT_EQ(first.matrix, 2.0 * 32 * 64 * 48);
+  EXPECT_EQ(first.elementwise, 0);
+  EXPECT_EQ(adding.matrix, first.matrix);
+  EXPECT_EQ(adding.elementwise, 32 * 48);
+  EXPECT_FALSE(first.bytes) << "other blocks share its data in the caches";
+  EXPECT_TRUE(first.reason);
+}
+
+TEST(WorkOf, ABatchOfBlocksIsASumOfProducts) {
+  PrimitiveText text{.engine = "cpu",
+                     .kind = "brgemm",
+                     .tensors =
+                         "src:bf16::blocked:ab::f0 wei:bf16::blocked:ab::f0 "
+                         "dst:f32::blocked:ab::f0",
+                     .auxiliary = "bs:4 beta:1",
+                     .problem = "32x64:64x48"};
+  EXPECT_EQ(WorkOf(ReadPrimitive(text)).matrix, 4 * 2.0 * 32 * 64 * 48);
+  text.kind = "transform";
+  text.problem = "64x48";
+  EXPECT_TRUE(HasNoFlops(WorkOf(ReadPrimitive(text))));
+}
+
+// Process 30 is a worker of 20, and executes the same primitive and one of its own.
+TEST(ReadVerboseLog, OtherProcessesAreApart) {
+  const auto call = [](const char* problem) {
+    return fmt::format("onednn_verbose,v1,primitive,exec,cpu,eltwise,jit:avx2,undef,,,,{},1\n",
+                       problem);
+  };
+  const auto log = ReadVerboseLog("DLROOF_PROCESS,30,25,20\n" + call("8x8") + call("4x4") +
+                                  "DLROOF_PROCESS,20\n" + call("8x8") + "DLROOF_PROCESS,30\n" +
+                                  call("4x4") + call("4x4") + "DLROOF_COUNT,12\n");
+  ASSERT_EQ(log.processes.size(), 2);
+  EXPECT_EQ(log.processes[log.main_process].id, 20);
+  ASSERT_EQ(log.executions.size(), 5);
+  EXPECT_EQ(log.executions[2].process, log.main_process);
+  EXPECT_NE(log.executions[0].primitive, log.executions[2].primitive);
+  EXPECT_EQ(log.executions[1].primitive, log.executions[3].primitive);
+  ASSERT_EQ(log.counts.size(), 1);
+  EXPECT_EQ(log.counts[0].steps, 12);
+}
+
+TEST(ReadVerboseLog, OddProcessLinesChangeNothing) {
+  for (const char* line : {"DLROOF_PROCESS,", "DLROOF_PROCESS,x", "DLROOF_PROCESS,99999999999999",
+                           "DLROOF_PROCESS,1,-2", "DLROOF_COUNT,", "DLROOF_COUNT,1e9"}) {
+    const auto log = ReadVerboseLog(std::string(line) + "\n");
+    EXPECT_TRUE(log.processes.empty()) << line;
+    EXPECT_TRUE(log.counts.empty()) << line;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,119 @@
+#include "baselines/cluster/interference.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "counters/base/json_reader.h"
+#include "counters/base/numbers.h"
+
+namespace dlroof::cluster {
+namespace {
+
+using nlohmann::json;
+using LoadField = std::pair<const char*, std::optional<double> NodeLoad::*>;
+
+constexpr std::array<LoadField, 5> kLoadFields = {{{"wall_seconds", &NodeLoad::wall_seconds},
+                                                   {"steal_share", &NodeLoad::steal_share},
+                                                   {"quota_cpus", &NodeLoad::quota_cpus},
+                                                   {"periods", &NodeLoad::periods},
+                                                   {"throttled", &NodeLoad::throttled}}};
+
+constexpr double kThrottledShare = 0.01;    // [1] of the periods
+constexpr double kStealShare = 0.05;        // [1] of the CPUs' time
+constexpr double kNoisyShare = 0.5;         // [1] of the repetitions
+constexpr double kNoisierThanOthers = 0.4;  // [1] difference of shares
+constexpr double kSlowerThanOthers = 1.25;  // [1] ratio of wall_over_clean
+constexpr std::size_t kLeastNodes = 3;      // a median of fewer is one of the node itself
+
+Finding FindingOf(const InterferedNode& node, const char* what, NodeVerdict verdict) {
+  return {.node = node.node,
+          .what = what,
+          .ratio = std::max(1.0, node.seen.wall_over_clean.value_or(1)),
+          .verdict = verdict};
+}
+
+bool IsUnderQuota(const InterferedNode& node) {
+  const auto& load = node.load;
+  if (load.quota_cpus && node.cpus && *load.quota_cpus < *node.cpus) return true;
+  return load.periods && load.throttled && *load.throttled > kThrottledShare * *load.periods;
+}
+
+// The medians over nodes that a node is compared with.
+struct Usual {
+  double noisy_share = 0;      // [1]
+  double wall_over_clean = 1;  // [1]
+};
+
+std::optional<Usual> UsualOf(const std::vector<InterferedNode>& nodes) {
+  std::vector<double> shares, ratios;
+  for (const auto& node : nodes) {
+    if (node.seen.repetitions > 0) shares.push_back(node.seen.NoisyShare());
+    if (node.seen.wall_over_clean) ratios.push_back(*node.seen.wall_over_clean);
+  }
+  if (shares.size() < kLeastNodes || ratios.size() < kLeastNodes) return std::nullopt;
+  return Usual{Median(std::move(shares)), Median(std::move(ratios))};
+}
+
+bool IsDisturbed(const InterferedNode& node, const Usual& usual) {
+  const double share = node.seen.NoisyShare();
+  if (share >= kNoisyShare && share >= usual.noisy_share + kNoisierThanOthers) return true;
+  return node.seen.wall_over_clean &&
+         *node.seen.wall_over_clean >= kSlowerThanOthers * usual.wall_over_clean;
+}
+
+}  // namespace
+
+json ToJson(const NodeLoad& load) {
+  json object = json::object();
+  for (const auto& [key, field] : kLoadFields)
+    if (load.*field) object[key] = *(load.*field);
+  return object;
+}
+
+NodeLoad NodeLoadFromJson(const json& object, const std::string& where) {
+  const JsonReader reader(object, where);
+  NodeLoad load;
+  for (const auto& [key, field] : kLoadFields)
+    if (reader.Has(key)) load.*field = reader.NotNegative(key);
+  return load;
+}
+
+double Interference::NoisyShare() const {
+  return repetitions == 0 ? 0 : static_cast<double>(noisy) / static_cast<double>(repetitions);
+}
+
+json ToJson(const Interference& interference) {
+  json object = {{"repetitions", interference.repetitions}, {"noisy", interference.noisy}};
+  if (interference.wall_over_clean) object["wall_over_clean"] = *interference.wall_over_clean;
+  return object;
+}
+
+Interference InterferenceFromJson(const json& object, const std::string& where) {
+  const JsonReader reader(object, where);
+  Interference interference{
+      .repetitions = static_cast<std::size_t>(reader.NotNegative("repetitions")),
+      .noisy = static_cast<std::size_t>(reader.NotNegative("noisy")),
+      .wall_over_clean = {}};
+  if (interference.noisy > interference.repetitions)
+    reader.Refuse("noisy", "at most as many as 'repetitions'");
+  if (reader.Has("wall_over_clean"))
+    interference.wall_over_clean = reader.Positive("wall_over_clean");
+  return interference;
+}
+
+std::vector<Finding> InterferenceFindings(const std::vector<InterferedNode>& nodes) {
+  const auto usual = UsualOf(nodes);
+  std::vector<Finding> findings;
+  for (const auto& node : nodes) {
+    const bool quota = IsUnderQuota(node);
+    const bool steal = node.load.steal_share && *node.load.steal_share > kStealShare;
+    if (quota) findings.push_back(FindingOf(node, "quota", NodeVerdict::kLimited));
+    if (steal) findings.push_back(FindingOf(node, "steal", NodeVerdict::kDisturbed));
+    if (!quota && !steal && usual && IsDisturbed(node, *usual))
+      findings.push_back(FindingOf(node, "neighbours", NodeVerdict::kDisturbed));
+  }
+  return findings;
+}
+
+}  // namespace dlroof::cluster

@@ -1,0 +1,97 @@
+'use strict';
+// What changed and still is so: an event is one change of many benchmarks, in the same runs.
+dlroof.events = dlroof.list(dlroof.content.events);
+
+// The number of runs since an event, and its date.
+dlroof.sinceText = (event) => {
+  const runs = dlroof.runs.length - event.run;
+  return `${runs} run${runs === 1 ? '' : 's'} ago`;
+};
+
+// The event's benchmarks over time: the median of their times, each relative to its level before. The new level is shaded.
+dlroof.course = (event) => {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  const [width, height, edge] = [260, 46, 4];
+  for (const [key, value] of Object.entries({class: 'course', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true'}))
+    svg.setAttribute(key, value);
+  const add = (tag, attributes) => {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    svg.append(element);
+  };
+  const known = event.course.filter((value) => dlroof.isNumber(value));
+  const low = Math.min(...known, 0.97);
+  const high = Math.max(...known, 1.03);
+  const x = (run) => edge + (width - 2 * edge) * (event.course.length < 2 ? 0.5 : run / (event.course.length - 1));
+  const y = (value) => height - edge - (height - 2 * edge) * (value - low) / (high - low);
+  const start = x(event.run - 0.5);
+  add('rect', {class: event.ratio > 1 ? 'bad' : 'good', x: start, y: 0, width: Math.max(width - start, 0), height});
+  add('path', {class: 'level', d: `M${edge} ${y(1).toFixed(1)}H${width - edge}`});
+  const line = event.course.map((value, run) => [run, value]).filter(([, value]) => dlroof.isNumber(value));
+  add('path', {d: line.map(([run, value], i) => `${i === 0 ? 'M' : 'L'}${x(run).toFixed(1)} ${y(value).toFixed(1)}`).join('')});
+  return svg;
+};
+
+// The commits of an event: the last run before it and its first run, as far as the noise lets one see.
+dlroof.addCommits = (cell, event) => {
+  const before = dlroof.runs[Math.max(event.earliest - 1, 0)];
+  const after = dlroof.runs[event.latest];
+  const [good, bad] = [dlroof.text(before.commit), dlroof.text(after.commit)];
+  if (good === '' || bad === '') {
+    dlroof.add(cell, 'span', 'facts', good === bad ? 'no commits stored' : `${good || '?'}..${bad || '?'}`);
+    return;
+  }
+  const runs = event.latest - event.earliest + 1;
+  dlroof.add(cell, 'code', 'mono', good === bad ? bad.slice(0, 10) : `${good.slice(0, 10)}..${bad.slice(0, 10)}`);
+  dlroof.add(cell, 'small', '', runs === 1 ? 'between two runs' : `one of ${runs} runs`);
+  if (good === bad) return;
+  const button = dlroof.add(cell, 'button', 'link copy', 'copy bisect command');
+  button.type = 'button';
+  const command = `dlroof bisect ${good.slice(0, 12)} ${bad.slice(0, 12)} -- '${dlroof.series[event.series[0]].name}'`;
+  button.title = command;
+  button.addEventListener('click', () => {
+    if (navigator.clipboard) navigator.clipboard.writeText(command);
+    button.textContent = command;
+  });
+};
+
+dlroof.eventRow = (body, event) => {
+  const slower = event.ratio > 1;
+  const row = dlroof.add(body, 'tr');
+  const size = dlroof.add(row, 'td', `size ${slower ? 'slower' : 'faster'}`, dlroof.changeText(event.ratio));
+  dlroof.add(size, 'small', '', `${dlroof.changeText(event.low)} to ${dlroof.changeText(event.high)}`).title =
+      event.series.length > 1 ? 'smallest and largest change of these benchmarks' : '95 % interval';
+  const what = dlroof.add(row, 'td', 'name');
+  const link = dlroof.add(what, 'button', 'link', event.pattern);
+  link.type = 'button';
+  link.dataset.index = event.series[0];
+  dlroof.add(what, 'small', '', event.series.length === 1 ? 'this benchmark alone' : `${event.series.length} benchmarks`);
+  dlroof.add(row, 'td').append(dlroof.course(event));
+  const since = dlroof.add(row, 'td', 'since', dlroof.dateText(dlroof.runs[event.run]).slice(0, 10));
+  dlroof.add(since, 'small', '', dlroof.sinceText(event));
+  dlroof.add(row, 'td', `sure ${event.sure.replaceAll(' ', '-')}`, event.sure);
+  dlroof.addCommits(dlroof.add(row, 'td', 'commits'), event);
+};
+
+// Fills a table with the events of one direction that are no chance.
+dlroof.drawEvents = (id, slower) => {
+  const section = dlroof.byId(`${id}-section`);
+  const all = dlroof.events.filter((event) => (event.ratio > 1) === slower && event.sure !== 'may be chance');
+  const count = all.reduce((sum, event) => sum + event.series.length, 0);
+  dlroof.byId(`${id}-title`).textContent = all.length === 0 ?
+      `Nothing got ${slower ? 'slower' : 'faster'}` :
+      `${count} benchmark${count === 1 ? '' : 's'} ${slower ? 'slower' : 'faster'} than before, by ${all.length} change${
+          all.length === 1 ? '' : 's'}`;
+  dlroof.byId(`${id}-table`).hidden = all.length === 0;
+  section.classList.toggle('bad-news', slower && all.length > 0);
+  dlroof.drawRows(dlroof.byId(id), dlroof.byId(`${id}-more`), all, dlroof.eventRow);
+};
+
+dlroof.drawAllEvents = () => {
+  dlroof.drawEvents('slower', true);
+  dlroof.drawEvents('faster', false);
+  const chance = dlroof.events.filter((event) => event.sure === 'may be chance');
+  dlroof.byId('chance-section').hidden = chance.length === 0;
+  dlroof.byId('chance-title').textContent = `${chance.length} single small change${chance.length === 1 ? '' : 's'} that may be chance`;
+  dlroof.drawRows(dlroof.byId('chance'), dlroof.byId('chance-more'), chance, dlroof.eventRow);
+};

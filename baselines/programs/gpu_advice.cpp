@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "baselines/programs/gpu_program.h"
+#include "reporters/text/kernel_name.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::programs {
+namespace {
+
+constexpr double kLeastShare = 0.03;      // [1] of a step: less is not worth a sentence
+constexpr double kMostlyGraphs = 0.5;     // [1] of the launches
+constexpr std::uint32_t kFirstTf32 = 80;  // compute capability of Ampere
+
+std::string Time(double seconds) { return text::WithPrefix(seconds, "s"); }
+
+std::string ShareText(double seconds, const GpuTimeline& timeline) {
+  return text::PercentText(seconds / timeline.times.wall_seconds);
+}
+
+// [1] Share of the launches of a step that CUDA graphs make.
+double GraphShare(const GpuTimeline& timeline) {
+  double all = 0, graphs = 0;
+  for (const auto& use : timeline.kernels) {
+    if (use.launches <= 0) continue;
+    all += use.step_launches;
+    graphs += use.step_launches * use.graph_launches / use.launches;
+  }
+  return all > 0 ? graphs / all : 0;
+}
+
+// A gap's neighbour: a kernel's short name; copies and fills have no kernel's name.
+std::string Neighbour(const std::string& name) {
+  return name.starts_with("a ") ? name : text::ShortKernelName(name);
+}
+
+void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
+  const auto& times = timeline.times;
+  const double long_idle = times.idle_seconds - times.short_idle_seconds;
+  const bool graphs = GraphShare(timeline) >= kMostlyGraphs;
+  if (times.short_idle_seconds > 0 && !graphs)
+    advice.push_back(
+        {"graphs", times.short_idle_seconds,
+         fmt::format("The GPU waits {} ({}) in {:.0f} gaps of at most {} between its kernels: the "
+                     "host launches too slowly. CUDA graphs "
+                     "(torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fewer and "
+                     "larger kernels or a larger batch close them.",
+                     Time(times.short_idle_seconds), ShareText(times.short_idle_seconds, timeline),
+                     times.short_gaps, Time(kShortGap))});
+  if (times.short_idle_seconds > 0 && graphs)
+    advice.push_back({"idle", times.short_idle_seconds,
+                      fmt::format("The GPU waits {} ({}) between kernels of CUDA graphs: fewer and "
+                                  "larger kernels close these gaps.",
+                                  Time(times.short_idle_seconds),
+                                  ShareText(times.short_idle_seconds, timeline))});
+  if (long_idle <= 0) return;
+  std::string where;
+  if (!timeline.gaps.empty()) {
+    const auto& gap = timeline.gaps.front();
+    where = fmt::format(" The longest, {}, is between {} and {}{}.", Time(gap.seconds),
+                        Neighbour(gap.before), Neighbour(gap.after),
+                        gap.range.empty() ? "" : fmt::format(" (in '{}')", gap.range));
+  }
+  advice.push_back(
+      {"idle", long_idle,
+       fmt::format("The GPU waits {} ({}) in gaps longer than {}: the host does something else "
+                   "(data loading, synchronization, Python).{}",
+                   Time(long_idle), ShareText(long_idle, timeline), Time(kShortGap), where)});
+}
+
+void AddCopies(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
+  const double seconds = timeline.times.copy_seconds;
+  double pageable = 0;
+  for (const auto& copies : timeline.copy_kinds) pageable += copies.pageable_bytes;
+  if (seconds <= 0) return;
+  advice.push_back(
+      {"copies", seconds,
+       fmt::format("Copies take {} ({}) in which no kernel runs: {}copy on another stream while "
+                   "kernels run.",
+                   Time(seconds), ShareText(seconds, timeline),
+                   pageable > 0 ? fmt::format("{} are from or to memory that is not pinned; pin it "
+                                              "(pin_memory=True, non_blocking=True), and ",
+                                              text::WithPrefix(pageable, "B"))
+                                : "")});
+}
+
+template <class Has>
+std::pair<double, double> SumOf(const GpuTimeline& timeline, const Has& has) {
+  double seconds = 0, launches = 0;
+  for (const auto& use : timeline.kernels) {
+    if (!has(use)) continue;
+    seconds += use.step_wall_seconds;
+    launches += use.step_launches;
+  }
+  return {seconds, launches};
+}
+
+void AddLayouts(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
+  const auto [seconds, launches] =
+      SumOf(timeline, [](const GpuKernelUse& use) { return use.kind == KernelKind::kLayout; });
+  if (seconds <= 0) return;
+  advice.push_back(
+      {"layouts", seconds,
+       fmt::format(
+           "Kernels that only copy, convert or transpose take {} ({}, launches: {:.0f}): keep "
+           "one layout (channels_last for convolutions) and one type through the program.",
+           Time(seconds), ShareText(seconds, timeline), launches)});
+}
+
+void AddFusion(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
+  if (timeline.fusible_seconds <= 0) return;
+  advice.push_back(
+      {"fusion", timeline.fusible_seconds,
+       fmt::format("{:.0f} elementwise launches follow one another: fused (torch.compile, a "
+                   "library's epilogue) they would take {} ({}) less, at most.",
+                   timeline.fusible_launches, Time(timeline.fusible_seconds),
+                   ShareText(timeline.fusible_seconds, timeline))});
+}
+
+// Returns whether the kernel is counted to compute in fp32 without tensor cores.
+bool IsCountedFp32(const GpuKernelUse& use, const roofline::PlacedRun& placed) {
+  for (const auto& record : placed.file.records) {
+    if (record.name != use.record) continue;
+    const auto work = record.work.find(Provenance::kMeasured);
+    if (work == record.work.end() || work->second.flops.empty()) return false;
+    double all = 0;
+    for (const auto& [pipe, flops] : work->second.flops) all += flops;
+    const auto fp32 = work->second.flops.find("fp32.vector");
+    return fp32 != work->second.flops.end() && fp32->second > 0.9 * all;
+  }
+  return false;
+}
+
+void AddTf32(const GpuTimeline& timeline, const roofline::PlacedRun* placed,
+             std::vector<GpuAdvice>& advice) {
+  if (timeline.compute_capability != 0 && timeline.compute_capability < kFirstTf32) return;
+  const auto [seconds, launches] = SumOf(timeline, [&](const GpuKernelUse& use) {
+    return use.kind == KernelKind::kProduct &&
+           (IsFp32Product(use.name) || (placed != nullptr && IsCountedFp32(use, *placed)));
+  });
+  if (seconds <= 0) return;
+  advice.push_back(
+      {"tf32", seconds,
+       fmt::format(
+           "{:.0f} launches of products in fp32 take {} ({}) without tensor cores: allow TF32 "
+           "(torch.set_float32_matmul_precision(\"high\")), or use bf16 or f16.",
+           launches, Time(seconds), ShareText(seconds, timeline))});
+}
+
+}  // namespace
+
+std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline, const roofline::PlacedRun* placed) {
+  std::vector<GpuAdvice> advice;
+  if (!(timeline.times.wall_seconds > 0)) return advice;
+  AddIdle(timeline, advice);
+  AddCopies(timeline, advice);
+  AddLayouts(timeline, advice);
+  AddFusion(timeline, advice);
+  AddTf32(timeline, placed, advice);
+  std::erase_if(advice, [&](const GpuAdvice& one) {
+    return one.seconds < kLeastShare * timeline.times.wall_seconds;
+  });
+  std::ranges::stable_sort(advice, std::ranges::greater{}, &GpuAdvice::seconds);
+  return advice;
+}
+
+}  // namespace dlroof::programs

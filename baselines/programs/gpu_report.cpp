@@ -1,0 +1,426 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "baselines/programs/gpu_program.h"
+#include "reporters/document/document.h"
+#include "reporters/roofline/chart.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/kernel_name.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::programs {
+namespace {
+
+constexpr std::size_t kMostKernels = 20;  // rows of the table
+constexpr std::size_t kMostGaps = 3;      // listed
+constexpr std::size_t kMostRanges = 5;    // listed
+
+using document::Cell;
+using document::Document;
+using document::PartKind;
+using document::Table;
+
+std::string Time(double seconds) { return text::WithPrefix(seconds, "s"); }
+std::string Count(double number, std::string_view noun) {
+  return fmt::format("{:.0f} {}{}", number, noun,
+                     number == 1            ? ""
+                     : noun.ends_with("ch") ? "es"
+                                            : "s");
+}
+
+// The records of a run by name, with their places.
+class Places {
+ public:
+  explicit Places(const roofline::PlacedRun& run) : run_(run) {
+    for (std::size_t i = 0; i < run.places.size(); ++i) index_[run.file.records[i].name] = i;
+  }
+  std::optional<std::size_t> Find(const GpuKernelUse& use) const {
+    const auto found = index_.find(use.record);
+    if (use.record.empty() || found == index_.end()) return std::nullopt;
+    return found->second;
+  }
+  const roofline::PlacedRun& run() const { return run_; }
+
+ private:
+  const roofline::PlacedRun& run_;
+  std::map<std::string_view, std::size_t> index_;
+};
+
+// [flop] of a counted kernel's launches in a step; nullopt if it was not counted.
+std::optional<double> FlopsOf(const GpuKernelUse& use, const Places& places) {
+  const auto record = places.Find(use);
+  if (!record) return std::nullopt;
+  const auto& work = places.run().file.records[*record].work;
+  const auto measured = work.find(Provenance::kMeasured);
+  if (measured == work.end()) return std::nullopt;
+  return TotalFlops(measured->second);
+}
+
+void AddHead(const GpuProgram& program, const GpuTimeline& timeline, Document& document) {
+  document.Say(fmt::format(
+      "GPU work of {}: {}, {} of {} kernels in {}",
+      program.command.empty() ? timeline.command : program.command,
+      timeline.device_name.empty() ? fmt::format("GPU {}", timeline.device) : timeline.device_name,
+      Count(timeline.launches, "launch"), timeline.kernels.size(), Time(timeline.wall_seconds)));
+  if (program.stopped)
+    document.Say(fmt::format("{}: this is what was seen until then", *program.stopped));
+}
+
+void AddSteps(const GpuSteps& steps, Document& document) {
+  if (steps.count == 0) {
+    document.Say(fmt::format("no steps: {}; times are sums of the whole trace",
+                             steps.reason ? steps.reason->text : "none were found"));
+    return;
+  }
+  document.Say(fmt::format(
+      "{} of {:.0f} launches, {}; before them {} in {}", Count(steps.count, "step"), steps.launches,
+      steps.from == StepsFrom::kSpecified ? "as specified" : "found as the period of the kernels",
+      Count(steps.warm_up_launches, "launch"), Time(steps.warm_up_seconds)));
+  if (steps.doubt) document.Say(fmt::format("doubtful: {}", steps.doubt->text));
+}
+
+std::string BarTitle(const GpuTimeline& timeline) {
+  const auto& steps = timeline.steps;
+  if (steps.count == 0) return fmt::format("the trace: {}", Time(timeline.times.wall_seconds));
+  return fmt::format("a step: {} (median; middle half {} to {}, all {} to {}){}",
+                     Time(steps.median_seconds), Time(steps.lower_seconds),
+                     Time(steps.upper_seconds), Time(steps.least_seconds), Time(steps.most_seconds),
+                     steps.outliers > 0
+                         ? fmt::format("; {} longer than 1.5 times the median left out",
+                                       Count(steps.outliers, "step"))
+                         : "");
+}
+
+// Splits the wall time. The parts add up to it.
+std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const Places& places) {
+  double roof = 0, above = 0, zero = 0, rest = 0;
+  bool at_most = false;
+  for (const auto& use : timeline.kernels) {
+    const double seconds = use.step_wall_seconds;
+    const auto flops = FlopsOf(use, places);
+    const auto record = places.Find(use);
+    const auto share =
+        record ? roofline::RoofShareOf(places.run().places[*record].placement) : std::nullopt;
+    if (flops && *flops == 0) {
+      zero += seconds;
+    } else if (share) {
+      const double at_roof = seconds * std::clamp(share->value, 0.0, 1.0);
+      at_most = at_most || share->at_most;
+      roof += at_roof;
+      above += seconds - at_roof;
+    } else {
+      rest += seconds;
+    }
+  }
+  const auto& times = timeline.times;
+  std::vector<document::Part> parts = {
+      {PartKind::kRoof,
+       at_most ? "kernels, needed by the roofs at most" : "kernels, needed by the roofs", roof},
+      {PartKind::kAboveRoof, "kernels, above their roofs", above},
+      {PartKind::kZeroFlop, "kernels without FLOPs", zero},
+      {PartKind::kOther, roof + above + zero > 0 ? "kernels that were not counted" : "kernels",
+       rest},
+      {PartKind::kZeroFlop, "copies, no kernel runs", times.copy_seconds},
+      {PartKind::kZeroFlop, "fills of memory, nothing else runs", times.fill_seconds},
+      {PartKind::kIdle, "idle", times.idle_seconds}};
+  std::erase_if(parts, [](const auto& part) { return part.seconds <= 0; });
+  return parts;
+}
+
+void AddBar(const GpuTimeline& timeline, const Places& places, Document& document) {
+  document::Bar bar{.title = BarTitle(timeline), .parts = PartsOf(timeline, places)};
+  const auto& times = timeline.times;
+  if (times.overlap_seconds > 1e-3 * times.wall_seconds)
+    bar.notes.push_back(
+        fmt::format("{} of kernels run at the same time as others", Time(times.overlap_seconds)));
+  if (times.hidden_copy_seconds > 1e-3 * times.wall_seconds)
+    bar.notes.push_back(
+        fmt::format("{} of copies run while kernels run", Time(times.hidden_copy_seconds)));
+  document.Add(std::move(bar));
+}
+
+void AddAdvice(const GpuTimeline& timeline, const roofline::PlacedRun& run, Document& document) {
+  for (const auto& advice : AdviceOf(timeline, &run)) document.Advise(advice.text);
+}
+
+std::string GridText(const gpu_trace::Size3& size) {
+  if (size[2] > 1) return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
+  return size[1] > 1 ? fmt::format("{}x{}", size[0], size[1]) : fmt::format("{}", size[0]);
+}
+
+// Returns the name to show for each kernel: a short one that no other kernel has, or the whole one.
+std::map<std::string, std::string> NamesOf(const GpuTimeline& timeline, bool full_names) {
+  std::vector<std::string> whole;
+  std::map<std::string, std::string> names;
+  for (const auto& use : timeline.kernels)
+    if (names.try_emplace(use.name).second) whole.push_back(use.name);
+  const auto shortened = full_names ? whole : text::ShortKernelNames(whole);
+  for (std::size_t i = 0; i < whole.size(); ++i) names[whole[i]] = shortened[i];
+  return names;
+}
+
+constexpr std::size_t kKernelColumns = 12;
+
+Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std::string& share,
+                     const Places& places) {
+  Table::Row row = {{name, name == use.name ? "" : use.name},
+                    {GridText(use.grid)},
+                    {GridText(use.block)},
+                    {Time(use.step_wall_seconds)},
+                    {share},
+                    {text::ThreeDigits(use.step_launches)},
+                    {Time(use.step_seconds / use.step_launches)}};
+  row.resize(kKernelColumns);
+  const auto index = places.Find(use);
+  if (!index) return row;
+  const auto& record = places.run().file.records[*index];
+  const auto& placed = places.run().places[*index];
+  if (!placed.timing) return row;
+  const auto rate =
+      roofline::WorkRateOf(record, *placed.timing, placed.placement, places.run().view);
+  if (rate) row[7].text = text::WithPrefix(rate->flops_per_second, "FLOP/s");
+  if (rate && rate->intensity)
+    row[8].text = fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),
+                              roofline::LevelName(Key(*rate->level)));
+  row[9].text = roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false);
+  if (const auto& time = placed.placement.time) {
+    row[10].text = roofline::BoundText(*time);
+    row[11].text = roofline::SlowdownText(*time);
+  }
+  return row;
+}
+
+// Adds a row per kernel of a step: each launch is in one row, and the shares add up to 100.0 %.
+void AddKernels(const GpuTimeline& timeline, const Places& places,
+                const std::map<std::string, std::string>& names, bool all, Document& document) {
+  const bool steps = timeline.steps.count > 0;
+  Table table{
+      .columns = {steps ? "kernels of a step" : "kernels", "grid", "block", "time", "share",
+                  "launches", "per launch", "FLOP/s", "FLOP/byte", "% roof", "bound", "slowdown"},
+      .first = all ? 0 : kMostKernels};
+  std::vector<double> seconds;
+  for (const auto& use : timeline.kernels) seconds.push_back(use.step_wall_seconds);
+  const auto tenths = document::Tenths(seconds);
+  double rest_seconds = 0, rest_launches = 0, outside = 0;
+  int rest_tenths = 0;
+  for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
+    const auto& use = timeline.kernels[i];
+    if (steps) outside += use.step_launches > 0 ? 0 : use.launches;
+    if (use.step_launches <= 0) continue;
+    table.rows.push_back(
+        KernelRow(use, names.at(use.name), document::TenthsText(tenths[i]), places));
+    if (table.rows.size() <= kMostKernels) continue;
+    rest_seconds += use.step_wall_seconds;
+    rest_launches += use.step_launches;
+    rest_tenths += tenths[i];
+  }
+  if (table.rows.size() > kMostKernels) {
+    table.rest = {{fmt::format("{} more kernels", table.rows.size() - kMostKernels)},
+                  {},
+                  {},
+                  {Time(rest_seconds)},
+                  {document::TenthsText(rest_tenths)},
+                  {text::ThreeDigits(rest_launches)}};
+    table.rest.resize(kKernelColumns);
+  }
+  if (outside > 0)
+    table.notes.push_back(
+        fmt::format("{} of kernels that are in no step", Count(outside, "launch")));
+  document.Add(std::move(table));
+}
+
+void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const Places& places,
+                 Document& document) {
+  const auto& counting = program.counting;
+  if (counting.reason) document.Say(fmt::format("not counted: {}", counting.reason->text));
+  if (counting.kernels <= 0) return;
+  document.Say(fmt::format("counted by Nsight Compute, once each: {}, {} of the kernels' time",
+                           Count(counting.kernels, "kernel"), text::PercentText(counting.share)));
+  double kernels = 0, launches = 0, seconds = 0, all_launches = 0, all_seconds = 0;
+  for (const auto& use : timeline.kernels) {
+    const auto flops = FlopsOf(use, places);
+    if (!flops) continue;
+    all_launches += use.step_launches;
+    all_seconds += use.step_wall_seconds;
+    if (*flops > 0) continue;
+    kernels += 1;
+    launches += use.step_launches;
+    seconds += use.step_wall_seconds;
+  }
+  if (kernels > 0 && all_seconds > 0)
+    document.Say(
+        fmt::format("zero-FLOP kernels: {} of {} counted, {} of their launches, {} of their time",
+                    kernels, counting.kernels, text::PercentText(launches / all_launches),
+                    text::PercentText(seconds / all_seconds)));
+}
+
+void AddCopies(const GpuTimeline& timeline, Document& document) {
+  Table table{.columns = {"copies", "number", "bytes", "time", "bytes/s", "not pinned"}};
+  for (const auto& copies : timeline.copy_kinds)
+    table.rows.push_back(
+        {{copies.kind},
+         {text::ThreeDigits(copies.copies)},
+         {text::WithPrefix(copies.bytes, "B")},
+         {Time(copies.seconds)},
+         {copies.seconds > 0 ? text::WithPrefix(copies.bytes / copies.seconds, "B/s") : ""},
+         {copies.bytes > 0 ? text::PercentText(copies.pageable_bytes / copies.bytes) : ""}});
+  document.Add(std::move(table));
+}
+
+void AddGaps(const GpuTimeline& timeline, const std::map<std::string, std::string>& names,
+             Document& document) {
+  const auto shown = [&](const std::string& whole) -> Cell {
+    const auto found = names.find(whole);
+    return found == names.end() || found->second == whole ? Cell{whole}
+                                                          : Cell{found->second, whole};
+  };
+  Table table{.columns = {"longest times in which nothing runs", "at", "after", "before", "in"}};
+  for (std::size_t i = 0; i < std::min(kMostGaps, timeline.gaps.size()); ++i) {
+    const auto& gap = timeline.gaps[i];
+    table.rows.push_back({{Time(gap.seconds)},
+                          {Time(gap.at_seconds)},
+                          shown(gap.before),
+                          shown(gap.after),
+                          {gap.range}});
+  }
+  document.Add(std::move(table));
+}
+
+// Adds what was busy in each slice of time of a lane as intervals with this share.
+void AddIntervals(const std::vector<double>& shares, PartKind kind, const char* label,
+                  double slice_seconds, document::Strip::Row& row) {
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (shares[i] > 0)
+      row.intervals.push_back({.begin = static_cast<double>(i) * slice_seconds,
+                               .end = static_cast<double>(i + 1) * slice_seconds,
+                               .kind = kind,
+                               .label = label,
+                               .busy = std::min(shares[i], 1.0)});
+}
+
+void AddLanes(const GpuTimeline& timeline, Document& document) {
+  document::Strip strip{
+      .title = fmt::format("streams of {}, {}", timeline.steps.count > 0 ? "one step" : "the trace",
+                           Time(timeline.lane_seconds)),
+      .seconds = timeline.lane_seconds};
+  for (const auto& lane : timeline.lanes) {
+    document::Strip::Row row{.name = fmt::format("stream {}", lane.stream)};
+    if (lane.kernels.empty()) continue;
+    const double slice = timeline.lane_seconds / static_cast<double>(lane.kernels.size());
+    AddIntervals(lane.kernels, PartKind::kRoof, "kernels", slice, row);
+    AddIntervals(lane.copies, PartKind::kZeroFlop, "copies", slice, row);
+    strip.rows.push_back(std::move(row));
+  }
+  document.Add(std::move(strip));
+}
+
+void AddRanges(const GpuTimeline& timeline, Document& document) {
+  Table table{.columns = {"NVTX ranges of the host, by time", "times", "time"}};
+  for (std::size_t i = 0; i < std::min(kMostRanges, timeline.ranges.size()); ++i) {
+    const auto& range = timeline.ranges[i];
+    table.rows.push_back(
+        {{range.name}, {fmt::format("{:.0f}", range.count)}, {Time(range.seconds)}});
+  }
+  document.Add(std::move(table));
+}
+
+void AddOthers(const GpuProgram& program, Document& document) {
+  for (std::size_t i = 1; i < program.timelines.size(); ++i) {
+    const auto& other = program.timelines[i];
+    double seconds = 0;
+    for (const auto& kernel : other.kernels) seconds += kernel.seconds;
+    document.Say(fmt::format(
+        "also: process {} on GPU {}: {} of {} kernels, {} of device time in {}{}",
+        other.pid.value_or(0), other.device, Count(other.launches, "launch"), other.kernels.size(),
+        Time(seconds), Time(other.wall_seconds),
+        other.steps.count > 0 ? fmt::format(", {} of {}", Count(other.steps.count, "step"),
+                                            Time(other.steps.median_seconds))
+                              : ""));
+  }
+}
+
+// Adds what the trace cost; nothing if that is not known.
+void AddCost(const GpuProgram& program, Document& document) {
+  double library = 0, cupti = 0, records = 0;
+  for (const auto& process : program.processes) {
+    library += process.library_seconds.value_or(0);
+    cupti += process.cupti_seconds.value_or(0);
+    records += process.records.value_or(0);
+  }
+  if (records <= 0) return;
+  auto cost = fmt::format("cost of the trace: {} a record in dlroof's library, {} in all",
+                          Time(library / records), Time(library));
+  if (program.wall_seconds && *program.wall_seconds > 0)
+    cost += fmt::format(" ({} of the program's time)",
+                        text::PercentText(library / *program.wall_seconds));
+  if (cupti > 0) cost += fmt::format("; CUPTI says that it took {} itself", Time(cupti));
+  document.Say(std::move(cost));
+}
+
+void AddProcess(const GpuProcess& process, Document& document) {
+  const auto pid = process.pid.value_or(0);
+  if (process.full)
+    document.Say(fmt::format("process {}: its trace is full, what followed is lost", pid));
+  if (!process.failure.empty())
+    document.Say(fmt::format("process {}: not traced: {}", pid, process.failure));
+  else if (!process.ended)
+    document.Say(fmt::format(
+        "process {} ended without its exit handlers (killed, or _exit): its last moments, about "
+        "0.2 s, may be missing",
+        pid));
+  for (const auto& remark : process.remarks) document.Say(remark);
+}
+
+void AddTrace(const GpuProgram& program, Document& document) {
+  double launches = 0, copies = 0, fills = 0, dropped = 0, untimed = 0;
+  for (const auto& process : program.processes) {
+    launches += process.launches;
+    copies += process.copies;
+    fills += process.fills;
+    dropped += process.dropped;
+    untimed += process.untimed;
+  }
+  document.Say(fmt::format(
+      "trace: {}, {:.0f} copies and {:.0f} fills of {}", Count(launches, "launch"), copies, fills,
+      program.processes.size() == 1 ? "1 process"
+                                    : fmt::format("{} processes", program.processes.size())));
+  AddCost(program, document);
+  if (dropped > 0)
+    document.Say(fmt::format(
+        "{:.0f} records were lost: numbers of launches and sums are lower limits", dropped));
+  if (untimed > 0)
+    document.Say(fmt::format("{:.0f} records have no time and are left out", untimed));
+  for (const auto& process : program.processes) AddProcess(process, document);
+}
+
+}  // namespace
+
+Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
+  Document document;
+  const auto program = GpuProgramOf(run.file.context);
+  if (!program) return document;
+  if (const auto nothing = NothingTraced(*program)) {
+    document.Say(nothing->text);
+    return document;
+  }
+  const auto& timeline = program->timelines.front();
+  const Places places(run);
+  const auto names = NamesOf(timeline, full_names);
+  AddHead(*program, timeline, document);
+  AddAdvice(timeline, run, document);
+  AddSteps(timeline.steps, document);
+  AddBar(timeline, places, document);
+  AddKernels(timeline, places, names, full_names, document);
+  AddCounting(*program, timeline, places, document);
+  AddLanes(timeline, document);
+  AddGaps(timeline, names, document);
+  AddCopies(timeline, document);
+  AddRanges(timeline, document);
+  AddOthers(*program, document);
+  AddTrace(*program, document);
+  return document;
+}
+
+}  // namespace dlroof::programs

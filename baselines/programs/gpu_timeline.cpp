@@ -1,0 +1,535 @@
+#include "baselines/programs/gpu_timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "counters/base/numbers.h"
+
+namespace dlroof::programs {
+namespace {
+
+using gpu_trace::Interval;
+using gpu_trace::Trace;
+
+constexpr double kOutlier = 1.5;         // [1] a step this many times the median is left out
+constexpr std::size_t kMostGaps = 10;    // listed
+constexpr std::size_t kLaneParts = 200;  // of a lane
+constexpr std::size_t kMostLanes = 16;
+
+double Seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
+
+enum class Sort { kKernel, kCopy, kFill };
+// A kernel, a copy or a fill on the device.
+struct Work {
+  Interval time;
+  Sort sort = Sort::kKernel;
+  std::uint32_t index = 0;  // launch: of GpuTimeline::kernels; copy: of Trace::copies
+  std::uint32_t context = 0, stream = 0;
+};
+
+struct DeviceWork {
+  std::vector<Work> all;                   // by begin
+  std::vector<std::uint32_t> stream;       // the kernel of each launch, in order
+  std::vector<std::size_t> launch_places;  // of each launch in `all`
+};
+
+// A window of time [ns).
+using Window = Interval;
+
+// Divides each moment of a window among what runs in it.
+class Sweep {
+ public:
+  Sweep(const DeviceWork& work, const GpuTimeline& timeline)
+      : work_(work), wall_(timeline.kernels.size()) {}
+
+  // `first` is the first work that may end after the window's begin.
+  void Add(const Window& window, std::size_t first, GpuTimes& times) {
+    edges_.clear();
+    for (std::size_t i = first; i < work_.all.size(); ++i) {
+      const auto& one = work_.all[i];
+      if (one.time.begin_ns >= window.end_ns) break;
+      const Interval clipped = {std::max(one.time.begin_ns, window.begin_ns),
+                                std::min(one.time.end_ns, window.end_ns)};
+      if (clipped.end_ns <= clipped.begin_ns) continue;
+      edges_.push_back({clipped.begin_ns, static_cast<std::uint32_t>(i), true});
+      edges_.push_back({clipped.end_ns, static_cast<std::uint32_t>(i), false});
+      if (one.sort == Sort::kKernel)
+        times.overlap_seconds += Seconds(clipped.end_ns - clipped.begin_ns);
+    }
+    std::ranges::sort(edges_, {}, [](const Edge& edge) { return edge.at_ns; });
+    Run(window, times);
+    times.wall_seconds += Seconds(window.end_ns - window.begin_ns);
+  }
+
+  const std::vector<double>& wall() const { return wall_; }  // [s] by kernel
+
+ private:
+  struct Edge {
+    std::int64_t at_ns;
+    std::uint32_t work;
+    bool begins;
+  };
+
+  void Run(const Window& window, GpuTimes& times) {
+    std::array<int, 3> running = {};
+    std::int64_t at = window.begin_ns;
+    // [s] the time that each kernel that runs has got so far: the integral of 1 / their number
+    double clock = 0;
+    opened_.clear();
+    const auto pass = [&](std::int64_t to) {
+      const double seconds = Seconds(to - at);
+      if (running[0] > 0) {
+        times.kernel_seconds += seconds;
+        clock += seconds / running[0];
+        if (running[1] > 0) times.hidden_copy_seconds += seconds;
+      } else if (running[1] > 0) {
+        times.copy_seconds += seconds;
+      } else if (running[2] > 0) {
+        times.fill_seconds += seconds;
+      } else {
+        times.idle_seconds += seconds;
+        if (seconds > 0 && seconds <= kShortGap) {
+          times.short_idle_seconds += seconds;
+          times.short_gaps += 1;
+        }
+      }
+      at = to;
+    };
+    for (const auto& edge : edges_) {
+      if (edge.at_ns > at) pass(edge.at_ns);
+      const auto& one = work_.all[edge.work];
+      running[static_cast<std::size_t>(one.sort)] += edge.begins ? 1 : -1;
+      if (one.sort != Sort::kKernel) continue;
+      if (edge.begins)
+        opened_[edge.work] = clock;
+      else
+        wall_[one.index] += clock - opened_[edge.work];
+    }
+    pass(window.end_ns);
+  }
+
+  const DeviceWork& work_;
+  std::vector<double> wall_;
+  std::vector<Edge> edges_;
+  std::unordered_map<std::uint32_t, double> opened_;
+};
+
+// Merges the trace's kernels that differ in nothing but shared memory and the like.
+class KernelIndex {
+ public:
+  explicit KernelIndex(const Trace& trace) : trace_(trace), rows_(trace.kernels.size(), kNone) {}
+
+  std::uint32_t RowOf(std::uint32_t kernel, GpuTimeline& timeline) {
+    auto& row = rows_[kernel];
+    if (row != kNone) return row;
+    const auto& facts = trace_.kernels[kernel];
+    const auto& mangled = trace_.texts[facts.name];
+    const auto [found, added] =
+        found_.try_emplace(std::tuple(mangled, facts.grid, facts.block),
+                           static_cast<std::uint32_t>(timeline.kernels.size()));
+    row = found->second;
+    if (!added) return row;
+    GpuKernelUse use{.name = DemangledKernel(mangled), .grid = facts.grid, .block = facts.block};
+    if (use.name != mangled) use.mangled = mangled;
+    use.registers = facts.registers;
+    use.shared_bytes = facts.shared_bytes;
+    use.kind = KernelKindOf(use.name);
+    timeline.kernels.push_back(std::move(use));
+    return row;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  const Trace& trace_;
+  std::vector<std::uint32_t> rows_;
+  std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>, std::uint32_t> found_;
+};
+
+DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timeline) {
+  DeviceWork work;
+  KernelIndex index(trace);
+  for (const auto& launch : trace.launches) {
+    if (launch.place.device != device) continue;
+    const auto row = index.RowOf(launch.kernel, timeline);
+    auto& use = timeline.kernels[row];
+    use.launches += 1;
+    use.seconds += Seconds(launch.time.end_ns - launch.time.begin_ns);
+    if (launch.graph != 0 || launch.graph_node != 0) use.graph_launches += 1;
+    work.all.push_back(
+        {launch.time, Sort::kKernel, row, launch.place.context, launch.place.stream});
+    timeline.launches += 1;
+  }
+  for (std::uint32_t i = 0; i < trace.copies.size(); ++i) {
+    const auto& copy = trace.copies[i];
+    if (copy.place.device != device) continue;
+    work.all.push_back({copy.time, Sort::kCopy, i, copy.place.context, copy.place.stream});
+    timeline.copies += 1;
+  }
+  for (const auto& fill : trace.fills) {
+    if (fill.place.device != device) continue;
+    work.all.push_back({fill.time, Sort::kFill, 0, fill.place.context, fill.place.stream});
+    timeline.fills += 1;
+  }
+  std::ranges::stable_sort(work.all, {}, [](const Work& one) { return one.time.begin_ns; });
+  for (std::size_t i = 0; i < work.all.size(); ++i) {
+    if (work.all[i].sort != Sort::kKernel) continue;
+    work.stream.push_back(work.all[i].index);
+    work.launch_places.push_back(i);
+  }
+  return work;
+}
+
+Window WholeOf(const DeviceWork& work) {
+  Window whole = {work.all.front().time.begin_ns, work.all.front().time.end_ns};
+  for (const auto& one : work.all) whole.end_ns = std::max(whole.end_ns, one.time.end_ns);
+  return whole;
+}
+
+// A steady step: its launches [begin, end) and its time.
+struct Step {
+  std::size_t begin = 0, end = 0;
+  Window window;
+};
+
+// Steps reach from their first launch to the first launch of the next one, so that the time
+// between them belongs to a step. The last one has no such end and is left out.
+std::vector<Step> TimedSteps(const DeviceWork& work, const Steps& found) {
+  std::vector<Step> steps;
+  const auto begin_of = [&](std::size_t launch) {
+    return work.all[work.launch_places[launch]].time.begin_ns;
+  };
+  for (const auto& range : found.ranges)
+    if (range.end < work.stream.size() && range.begin < range.end)
+      steps.push_back({range.begin, range.end, {begin_of(range.begin), begin_of(range.end)}});
+  std::erase_if(steps, [](const Step& step) { return step.window.end_ns <= step.window.begin_ns; });
+  return steps;
+}
+
+void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& summary) {
+  std::vector<double> walls;
+  for (const auto& step : steps)
+    walls.push_back(Seconds(step.window.end_ns - step.window.begin_ns));
+  const double most = kOutlier * Median(walls);
+  const auto before = steps.size();
+  summary.warm_up_launches = static_cast<double>(steps.front().begin);
+  std::erase_if(steps, [&](const Step& step) {
+    return Seconds(step.window.end_ns - step.window.begin_ns) > most;
+  });
+  summary.outliers = static_cast<int>(before - steps.size());
+  walls.clear();
+  for (const auto& step : steps) {
+    walls.push_back(Seconds(step.window.end_ns - step.window.begin_ns));
+    summary.launches += static_cast<double>(step.end - step.begin);
+  }
+  summary.count = static_cast<int>(steps.size());
+  summary.launches /= summary.count;
+  summary.warm_up_seconds = Seconds(steps.front().window.begin_ns - work.all.front().time.begin_ns);
+  std::ranges::sort(walls);
+  const auto at = [&](double share) {
+    return walls[static_cast<std::size_t>(share * static_cast<double>(walls.size() - 1) + 0.5)];
+  };
+  summary.least_seconds = walls.front();
+  summary.lower_seconds = at(0.25);
+  summary.median_seconds = MedianOfSorted(walls);
+  summary.upper_seconds = at(0.75);
+  summary.most_seconds = walls.back();
+}
+
+// Compares the number of steps with those of NVTX ranges that do not nest in one another.
+std::optional<Reason> DoubtOf(const GpuTimeline& timeline) {
+  const int found = timeline.steps.count + timeline.steps.outliers + 1;
+  for (const auto& range : timeline.ranges) {
+    const std::string name = range.name;
+    if (name.find("step") == name.npos && name.find("iter") == name.npos) continue;
+    if (range.count < found - 1 || range.count > found + 1)
+      return Reason{
+          fmt::format("{} or {:.0f} steps: the kernels repeat {} times, the program's range '{}' "
+                      "{:.0f} times; say which with --steps",
+                      found, range.count, found, name, range.count)};
+  }
+  return std::nullopt;
+}
+
+// Returns the first work that may still run at `at_ns`: everything before it has ended.
+class FirstRunning {
+ public:
+  explicit FirstRunning(const DeviceWork& work) : latest_(work.all.size()) {
+    std::int64_t latest = 0;
+    for (std::size_t i = 0; i < work.all.size(); ++i)
+      latest_[i] = latest = std::max(latest, work.all[i].time.end_ns);
+  }
+  std::size_t At(std::int64_t at_ns) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(latest_, at_ns) - latest_.begin());
+  }
+
+ private:
+  std::vector<std::int64_t> latest_;  // [ns] end of all work up to each
+};
+
+void AddCopies(const Trace& trace, const DeviceWork& work, const std::vector<Window>& windows,
+               const FirstRunning& running, GpuTimeline& timeline) {
+  constexpr std::array<std::string_view, 5> kNames = {"to the GPU", "to the host", "on the GPU",
+                                                      "between GPUs", "other"};
+  std::array<GpuCopies, 5> kinds;
+  const double weight = 1 / static_cast<double>(windows.size());
+  for (const auto& window : windows)
+    for (std::size_t i = running.At(window.begin_ns); i < work.all.size(); ++i) {
+      const auto& one = work.all[i];
+      if (one.time.begin_ns >= window.end_ns) break;
+      if (one.sort != Sort::kCopy || one.time.begin_ns < window.begin_ns) continue;
+      const auto& copy = trace.copies[one.index];
+      auto& kind = kinds[static_cast<std::size_t>(copy.kind)];
+      kind.copies += weight;
+      kind.bytes += weight * copy.bytes;
+      kind.seconds += weight * Seconds(copy.time.end_ns - copy.time.begin_ns);
+      if (copy.pageable) kind.pageable_bytes += weight * copy.bytes;
+    }
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    kinds[i].kind = kNames[i];
+    if (kinds[i].copies > 0) timeline.copy_kinds.push_back(kinds[i]);
+  }
+}
+
+std::string NameOf(const Work& work, const GpuTimeline& timeline) {
+  switch (work.sort) {
+    case Sort::kKernel:
+      return timeline.kernels[work.index].name;
+    case Sort::kCopy:
+      return "a copy";
+    case Sort::kFill:
+      return "a fill of memory";
+  }
+  return "";
+}
+
+// Returns the name of the innermost range that is open at `at_ns`.
+std::string RangeAt(const Trace& trace, std::int64_t at_ns) {
+  const gpu_trace::Range* innermost = nullptr;
+  for (const auto& range : trace.ranges) {
+    if (range.time.begin_ns > at_ns) break;
+    if (range.time.end_ns >= at_ns && (innermost == nullptr || range.depth >= innermost->depth))
+      innermost = &range;
+  }
+  return innermost == nullptr ? "" : trace.texts[innermost->name];
+}
+
+void AddGaps(const Trace& trace, const DeviceWork& work, const Window& within,
+             GpuTimeline& timeline) {
+  struct Found {
+    std::int64_t begin_ns, length_ns;
+    std::size_t before, after;
+  };
+  std::vector<Found> found;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < work.all.size(); ++i) {
+    const auto& one = work.all[i];
+    const auto end = work.all[last].time.end_ns;
+    if (one.time.begin_ns > end && end >= within.begin_ns && one.time.begin_ns <= within.end_ns)
+      found.push_back({end, one.time.begin_ns - end, last, i});
+    if (one.time.end_ns > end) last = i;
+  }
+  const auto most = std::min(found.size(), kMostGaps);
+  std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(most),
+                            std::ranges::greater{}, &Found::length_ns);
+  const auto begin = work.all.front().time.begin_ns;
+  for (std::size_t i = 0; i < most; ++i)
+    timeline.gaps.push_back({Seconds(found[i].length_ns), Seconds(found[i].begin_ns - begin),
+                             NameOf(work.all[found[i].before], timeline),
+                             NameOf(work.all[found[i].after], timeline),
+                             RangeAt(trace, found[i].begin_ns)});
+}
+
+void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
+              GpuTimeline& timeline) {
+  timeline.lane_seconds = Seconds(window.end_ns - window.begin_ns);
+  const double part = static_cast<double>(window.end_ns - window.begin_ns) / kLaneParts;
+  if (part <= 0) return;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, GpuLane> lanes;
+  for (std::size_t i = first; i < work.all.size(); ++i) {
+    const auto& one = work.all[i];
+    if (one.time.begin_ns >= window.end_ns) break;
+    const double begin =
+        static_cast<double>(std::max(one.time.begin_ns, window.begin_ns) - window.begin_ns) / part;
+    const double end =
+        static_cast<double>(std::min(one.time.end_ns, window.end_ns) - window.begin_ns) / part;
+    if (end <= begin) continue;
+    auto& lane = lanes[{one.context, one.stream}];
+    if (lane.kernels.empty())
+      lane = {one.context, one.stream, std::vector<double>(kLaneParts),
+              std::vector<double>(kLaneParts)};
+    auto& shares = one.sort == Sort::kKernel ? lane.kernels : lane.copies;
+    for (auto j = static_cast<std::size_t>(begin); j < kLaneParts; ++j) {
+      const auto at = static_cast<double>(j);
+      if (at >= end) break;
+      shares[j] = std::min(1.0, shares[j] + std::min(end, at + 1) - std::max(begin, at));
+    }
+  }
+  for (auto& [key, lane] : lanes)
+    if (timeline.lanes.size() < kMostLanes) timeline.lanes.push_back(std::move(lane));
+}
+
+void AddRanges(const Trace& trace, GpuTimeline& timeline) {
+  std::map<std::uint32_t, GpuRangeUse> uses;
+  for (const auto& range : trace.ranges) {
+    auto& use = uses[range.name];
+    use.name = trace.texts[range.name];
+    use.count += 1;
+    use.seconds += Seconds(range.time.end_ns - range.time.begin_ns);
+  }
+  for (auto& [name, use] : uses) timeline.ranges.push_back(std::move(use));
+  std::ranges::stable_sort(timeline.ranges, std::ranges::greater{}, &GpuRangeUse::seconds);
+}
+
+// Adds runs of elementwise kernels of one stream: each is read and written again by the next.
+void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, double weight,
+                GpuTimeline& timeline) {
+  struct Run {
+    double seconds = 0, longest = 0, launches = 0;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Run> runs;
+  const auto close = [&](Run& run) {
+    if (run.launches > 1) {
+      timeline.fusible_seconds += weight * (run.seconds - run.longest);
+      timeline.fusible_launches += weight * run.launches;
+    }
+    run = {};
+  };
+  for (std::size_t i = begin; i < end; ++i) {
+    const auto& one = work.all[work.launch_places[i]];
+    auto& run = runs[{one.context, one.stream}];
+    if (timeline.kernels[one.index].kind != KernelKind::kElementwise) {
+      close(run);
+      continue;
+    }
+    const double seconds = Seconds(one.time.end_ns - one.time.begin_ns);
+    run.seconds += seconds;
+    run.longest = std::max(run.longest, seconds);
+    run.launches += 1;
+  }
+  for (auto& [stream, run] : runs) close(run);
+}
+
+void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTimeline& timeline) {
+  const double weight = 1 / static_cast<double>(steps.size());
+  for (const auto& step : steps) {
+    for (std::size_t i = step.begin; i < step.end; ++i) {
+      const auto& one = work.all[work.launch_places[i]];
+      auto& use = timeline.kernels[one.index];
+      use.step_launches += weight;
+      use.step_seconds += weight * Seconds(one.time.end_ns - one.time.begin_ns);
+    }
+    AddFusible(work, step.begin, step.end, weight, timeline);
+  }
+}
+
+GpuTimes Scaled(GpuTimes times, double weight) {
+  for (auto* value : {&times.kernel_seconds, &times.copy_seconds, &times.fill_seconds,
+                      &times.idle_seconds, &times.wall_seconds, &times.overlap_seconds,
+                      &times.hidden_copy_seconds, &times.short_idle_seconds, &times.short_gaps})
+    *value *= weight;
+  return times;
+}
+
+// Returns the steps to add up. If none were found, the whole trace is one step.
+std::vector<Step> StepsToSum(const DeviceWork& work, const Steps& found, GpuTimeline& timeline) {
+  auto steps = TimedSteps(work, found);
+  timeline.steps.from = found.from;
+  timeline.steps.reason = found.reason;
+  if (!steps.empty()) {
+    SummarizeSteps(work, steps, timeline.steps);
+    timeline.steps.doubt = DoubtOf(timeline);
+    return steps;
+  }
+  if (found.from != StepsFrom::kNone) {
+    timeline.steps.from = StepsFrom::kNone;
+    timeline.steps.reason = Reason{"no step is followed by another one"};
+  }
+  return {{0, work.stream.size(), WholeOf(work)}};
+}
+
+GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineOptions& options) {
+  GpuTimeline timeline{.pid = trace.pid, .command = trace.command, .device = device};
+  for (const auto& one : trace.devices)
+    if (one.number == device) {
+      timeline.device_name = one.name;
+      timeline.compute_capability = one.compute_capability;
+    }
+  const auto work = WorkOn(trace, device, timeline);
+  const auto whole = WholeOf(work);
+  timeline.wall_seconds = Seconds(whole.end_ns - whole.begin_ns);
+  AddRanges(trace, timeline);
+  const auto steps =
+      StepsToSum(work, FindSteps(work.stream, timeline.kernels.size(), options.steps), timeline);
+  const FirstRunning running(work);
+  Sweep sweep(work, timeline);
+  std::vector<Window> windows;
+  for (const auto& step : steps) {
+    sweep.Add(step.window, running.At(step.window.begin_ns), timeline.times);
+    windows.push_back(step.window);
+  }
+  const double weight = 1 / static_cast<double>(steps.size());
+  timeline.times.overlap_seconds -= timeline.times.kernel_seconds;
+  timeline.times = Scaled(timeline.times, weight);
+  for (std::size_t i = 0; i < timeline.kernels.size(); ++i)
+    timeline.kernels[i].step_wall_seconds = weight * sweep.wall()[i];
+  AddStepSums(work, steps, timeline);
+  AddCopies(trace, work, windows, running, timeline);
+  AddGaps(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);
+  const auto& shown = windows[windows.size() / 2];
+  AddLanes(work, shown, running.At(shown.begin_ns), timeline);
+  std::ranges::stable_sort(timeline.kernels, [](const GpuKernelUse& a, const GpuKernelUse& b) {
+    return std::tie(a.step_wall_seconds, a.seconds) > std::tie(b.step_wall_seconds, b.seconds);
+  });
+  return timeline;
+}
+
+double KernelSecondsOf(const GpuTimeline& timeline) {
+  double seconds = 0;
+  for (const auto& kernel : timeline.kernels) seconds += kernel.seconds;
+  return seconds;
+}
+
+}  // namespace
+
+std::vector<GpuTimeline> TimelinesOf(const Trace& trace, const TimelineOptions& options) {
+  std::set<std::uint32_t> devices;
+  for (const auto& launch : trace.launches) devices.insert(launch.place.device);
+  for (const auto& copy : trace.copies) devices.insert(copy.place.device);
+  for (const auto& fill : trace.fills) devices.insert(fill.place.device);
+  std::vector<GpuTimeline> timelines;
+  for (const auto device : devices) timelines.push_back(TimelineOn(trace, device, options));
+  std::ranges::stable_sort(timelines, std::ranges::greater{}, KernelSecondsOf);
+  return timelines;
+}
+
+OrderedLaunches LaunchesOf(const Trace& trace, const GpuTimeline& timeline,
+                           const TimelineOptions& options) {
+  GpuTimeline again;
+  const auto work = WorkOn(trace, timeline.device, again);
+  OrderedLaunches launches;
+  std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>, std::uint32_t> rows;
+  for (std::uint32_t i = 0; i < timeline.kernels.size(); ++i) {
+    const auto& use = timeline.kernels[i];
+    rows[{use.name, use.grid, use.block}] = i;
+  }
+  for (const auto kernel : work.stream) {
+    const auto& use = again.kernels[kernel];
+    launches.kernels.push_back(rows.at({use.name, use.grid, use.block}));
+  }
+  launches.steady_end = launches.kernels.size();
+  if (timeline.steps.count == 0) return launches;
+  const auto found = FindSteps(work.stream, again.kernels.size(), options.steps);
+  if (found.ranges.empty()) return launches;
+  const auto& middle = found.ranges[found.ranges.size() / 2];
+  launches.steady_begin = middle.begin;
+  launches.steady_end = middle.end;
+  return launches;
+}
+
+}  // namespace dlroof::programs

@@ -1,0 +1,181 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "baselines/programs/program_report.h"
+
+namespace dlroof::programs {
+namespace {
+
+bool HasSteps(const ProgramSummary& summary) { return summary.steps.count > 0; }
+
+void AddComponent(ProgramComponentKind kind, std::string label, double seconds,
+                  ProgramBreakdown& breakdown) {
+  if (!(seconds > 0)) return;
+  auto& components = breakdown.components;
+  const auto found = std::ranges::find(components, label, &ProgramComponent::label);
+  if (found != components.end())
+    found->seconds += seconds;
+  else
+    components.push_back({kind, std::move(label), seconds});
+  breakdown.seconds += seconds;
+}
+
+// Adds a time component for each kind of primitive, the longest first.
+void AddByKind(ProgramComponentKind component, std::string_view prefix,
+               const std::map<std::string, double>& by_kind, ProgramBreakdown& breakdown) {
+  std::vector<std::pair<std::string, double>> rows(by_kind.begin(), by_kind.end());
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &std::pair<std::string, double>::second);
+  for (const auto& [kind, seconds] : rows)
+    AddComponent(component, fmt::format("{}{}", prefix, kind), seconds, breakdown);
+}
+
+std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::PlacedRun& run) {
+  std::unordered_map<std::string_view, std::size_t> index;
+  for (std::size_t i = 0; i < run.file.records.size() && i < run.places.size(); ++i)
+    index.try_emplace(run.file.records[i].name, i);
+  return index;
+}
+
+// Adds the operators without a roof by kind; those that take little become one component.
+void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& breakdown) {
+  constexpr double kLittle = 0.02;  // [1] of all time so far and in operators
+  double all = breakdown.seconds, little = 0;
+  for (const auto& [kind, seconds] : by_kind) all += seconds;
+  for (auto& [kind, seconds] : by_kind)
+    if (seconds < kLittle * all) little += std::exchange(seconds, 0);
+  AddByKind(ProgramComponentKind::kOperator, "operator: ", by_kind, breakdown);
+  AddComponent(ProgramComponentKind::kOperator, "other operators", little, breakdown);
+}
+
+// Adds the time outside of oneDNN (and of operators, if they were traced): split by what the main
+// thread did, if that is known and nothing else is.
+void AddOutside(const ProgramSummary& summary, double seconds, ProgramBreakdown& breakdown) {
+  constexpr auto kKind = ProgramComponentKind::kOutside;
+  const auto& times = summary.outside_times;
+  if (summary.traced) {
+    AddComponent(kKind,
+                 breakdown.of_step ? "outside oneDNN and operators (Python)"
+                                   : "not traced, or outside of oneDNN and operators",
+                 seconds, breakdown);
+    return;
+  }
+  const double known = times ? times->computing + times->waiting + times->sleeping : 0;
+  if (!(known > 0)) {
+    AddComponent(kKind, "outside oneDNN", seconds, breakdown);
+    return;
+  }
+  AddComponent(kKind, kOutsideComputing, seconds * times->computing / known, breakdown);
+  AddComponent(kKind, kOutsideWaiting, seconds * times->waiting / known, breakdown);
+  AddComponent(kKind, kOutsideSleeping, seconds * times->sleeping / known, breakdown);
+}
+
+bool IsOfOther(const ProgramPrimitive& primitive) {
+  return std::ranges::count(primitive.text.others, verbose::kProcessField,
+                            &std::pair<std::string, std::string>::first) > 0;
+}
+
+}  // namespace
+
+std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary) {
+  const auto index = IndexByName(run);
+  std::vector<PrimitiveUse> uses;
+  for (const auto& primitive : summary.primitives) {
+    PrimitiveUse use{&primitive};
+    use.calls = HasSteps(summary) ? primitive.step_calls : primitive.calls;
+    use.seconds = HasSteps(summary) ? primitive.step_seconds : primitive.seconds;
+    // Calls of other processes are apart: they run beside the main one.
+    if (!(use.calls > 0) || IsOfOther(primitive)) continue;
+    if (const auto found = index.find(primitive.record); found != index.end()) {
+      use.placed = &run.places[found->second];
+      use.flops = roofline::BestKnownFlops(run.file.records[found->second]);
+    }
+    if (use.placed != nullptr && use.placed->placement.time) {
+      const auto& time = *use.placed->placement.time;
+      if (const auto slowdown = roofline::LeastSlowdown(time); slowdown && *slowdown > 0) {
+        use.roof_seconds = use.calls * time.seconds / *slowdown;
+        use.roof_at_most = !time.slowdown;
+      }
+    }
+    if (primitive.moves_data)
+      use.potential_seconds = use.seconds;
+    else if (use.roof_seconds)
+      use.potential_seconds = std::max(use.seconds - *use.roof_seconds, 0.0);
+    uses.push_back(use);
+  }
+  const bool roofs = std::ranges::any_of(
+      uses, [](const PrimitiveUse& use) { return use.roof_seconds.has_value(); });
+  std::ranges::stable_sort(uses, [roofs](const PrimitiveUse& a, const PrimitiveUse& b) {
+    if (roofs && a.potential_seconds != b.potential_seconds)
+      return a.potential_seconds.value_or(0) > b.potential_seconds.value_or(0);
+    return a.seconds > b.seconds;
+  });
+  return uses;
+}
+
+ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary) {
+  ProgramBreakdown breakdown{.of_step = HasSteps(summary)};
+  double at_roof = 0, without_roof = 0;
+  bool at_most = false;  // part of `at_roof` is an upper limit
+  std::map<std::string, double> slowdowns, moves, operators;
+  for (const auto& use : uses) {
+    const auto& kind = use.primitive->text.kind;
+    if (use.primitive->moves_data) {
+      moves[kind] += use.seconds;
+    } else if (use.roof_seconds) {
+      const double roof = std::min(*use.roof_seconds, use.seconds);
+      at_roof += roof;
+      at_most = at_most || use.roof_at_most;
+      slowdowns[kind] += use.seconds - roof;
+    } else if (use.primitive->is_operator) {
+      operators[kind] += use.seconds;
+    } else {
+      without_roof += use.seconds;
+    }
+  }
+  AddComponent(
+      ProgramComponentKind::kRoof,
+      at_most ? "needed by the roofs at most (some are not validated)" : "needed by the roofs",
+      at_roof, breakdown);
+  AddByKind(ProgramComponentKind::kSlowdown, "above the roof: ", slowdowns, breakdown);
+  AddByKind(ProgramComponentKind::kMoves, "moves data: ", moves, breakdown);
+  AddComponent(ProgramComponentKind::kNoRoof, "primitives without a roof", without_roof, breakdown);
+  AddOperators(operators, breakdown);
+  AddComponent(ProgramComponentKind::kCreation, "creation of primitives",
+               breakdown.of_step ? summary.steps.creation_seconds : summary.creation_seconds,
+               breakdown);
+  const auto& wall = breakdown.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
+  if (wall) AddOutside(summary, *wall - breakdown.seconds, breakdown);
+  return breakdown;
+}
+
+std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses) {
+  std::vector<KindUse> kinds;
+  for (const auto& use : uses) {
+    const auto& text = use.primitive->text;
+    auto kind = std::ranges::find_if(
+        kinds, [&](const KindUse& one) { return one.kind == text.kind && one.prop == text.prop; });
+    if (kind == kinds.end()) {
+      kinds.push_back({.kind = text.kind, .prop = text.prop, .flops = 0});
+      kind = kinds.end() - 1;
+    }
+    ++kind->distinct;
+    kind->calls += use.calls;
+    kind->seconds += use.seconds;
+    kind->moves_data = kind->moves_data && use.primitive->moves_data;
+    if (use.flops && kind->flops)
+      *kind->flops += use.calls * *use.flops;
+    else
+      kind->flops.reset();
+  }
+  std::ranges::stable_sort(kinds, std::ranges::greater{}, &KindUse::seconds);
+  return kinds;
+}
+
+}  // namespace dlroof::programs

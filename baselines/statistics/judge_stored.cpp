@@ -1,0 +1,449 @@
+#include "baselines/statistics/judge_stored.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <numeric>
+
+#include "baselines/statistics/learned_levels.h"
+#include "baselines/statistics/robust.h"
+#include "baselines/statistics/shift.h"
+#include "counters/base/numbers.h"
+#include "counters/base/process.h"
+
+namespace dlroof::statistics {
+namespace {
+
+constexpr double kAssumedDrift = 0.02;     // [1] standard error of a factor that nothing tells
+constexpr double kLeastOfProgram = 0.02;   // [1] benchmarks and ceilings that disagree by more
+constexpr double kLeastRoofError = 0.004;  // [1]
+constexpr std::size_t kExactUpTo = 40;     // benchmarks: the factor is estimated without each one
+constexpr std::size_t kLeastOfGroup = 10;  // benchmarks with a factor of their own
+// [1] Run noise without history: the assumed one counts as much as this many benchmarks.
+constexpr double kAssumedBenchmarks = 5;
+constexpr double kRunsOfPrior = 10;    // [1] the mean of all benchmarks counts as so many runs
+constexpr double kLeastNoise = 0.001;  // [1] deviation of a run
+constexpr double kTarget = 0.035;      // [1] the change that the weights are chosen for
+constexpr double kForSlower = 1.7;     // [1] weight of slowdowns; 2 minus it of speedups
+constexpr double kLeastWeight = 0.05, kMostWeight = 4;
+constexpr std::size_t kMostForWeights = 2000;  // benchmarks, to find the weights' mean
+constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
+constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
+constexpr double kRoofMoved = 0.03;              // [1] a roof's own shift that explains a change
+
+struct Row {
+  Levels levels;
+  Spread repetition;     // moderated
+  double between = 0;    // variance of one run
+  double degrees = 0;    // of `between`
+  Estimate factor;       // logarithm
+  double log_ratio = 0;  // without the factor
+  double deviation = 0;  // standard error
+  double freedom = 0;    // degrees of freedom
+};
+
+// What is known of the factor between the two runs, for one device.
+struct Factor {
+  Estimate benchmarks;  // of all of them
+  std::optional<RoofShift> roofs;
+  RemovedFactor removed;
+  bool too_large = false;  // not removed
+};
+
+class JudgingStored {
+ public:
+  JudgingStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings)
+      : candidates_(candidates), settings_(settings), rows_(candidates.size()) {}
+
+  Judged Finish() {
+    std::map<int, std::vector<std::size_t>> devices;
+    for (std::size_t i = 0; i < rows_.size(); ++i) devices[candidates_[i].device].push_back(i);
+    for (const auto& [device, members] : devices) FindLevels(device, members);
+    ModerateRepetitions();
+    LearnNoise();
+    std::size_t most = 0;
+    for (const auto& [device, members] : devices) {
+      const Factor factor = FindFactor(device, members);
+      if (members.size() <= most) continue;
+      most = members.size();
+      judged_.removed = factor.removed;
+      DescribeCommon(factor, members);
+    }
+    ChooseMinEffect();
+    Decide();
+    return std::move(judged_);
+  }
+
+ private:
+  void FindLevels(int device, const std::vector<std::size_t>& members) {
+    std::vector<Estimate> ratios;
+    ratios.reserve(members.size());
+    for (const auto i : members) {
+      const double error = candidates_[i].shift.standard_error;
+      ratios.push_back({candidates_[i].shift.log_ratio, error * error});
+    }
+    // With few benchmarks a first estimate of the factor would follow those that changed.
+    const double common = members.size() < 4 ? 0 : BiweightLocation(ratios, kUsualRunNoise)->value;
+    const auto factors = FactorsOfRuns(candidates_, device);
+    ParallelFor(members.size(), [&](std::size_t at) {
+      rows_[members[at]].levels = LevelsOf(candidates_[members[at]], factors, common);
+    });
+  }
+
+  void ModerateRepetitions() {
+    std::vector<Spread> spreads;
+    for (const auto& row : rows_)
+      if (row.levels.repetition.variance > 0) spreads.push_back(row.levels.repetition);
+    const SpreadPrior prior = PriorOfSpreads(spreads);
+    for (auto& row : rows_) {
+      row.repetition =
+          row.levels.within > 0 ? row.levels.repetition : prior.Moderated(row.levels.repetition);
+      row.repetition.degrees = std::max(row.repetition.degrees, 1.0);
+    }
+  }
+
+  // Sets the variance between runs of each benchmark from its earlier runs, shrunk to the mean.
+  void LearnNoise() {
+    std::vector<std::pair<double, double>> variances;  // and their weights
+    std::vector<Spread> own(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      own[i] = rows_[i].levels.Between(rows_[i].repetition.variance);
+      if (own[i].degrees > 0) variances.emplace_back(own[i].variance, own[i].degrees);
+    }
+    if (variances.empty()) return;
+    // The largest twentieth may be changes of the program that were not recognised.
+    std::ranges::sort(variances);
+    variances.resize(variances.size() - variances.size() / 20);
+    double sum = 0, runs = 0;
+    for (const auto& [variance, weight] : variances) {
+      sum += weight * variance;
+      runs += weight;
+    }
+    const double mean = std::max(sum / runs, kLeastNoise * kLeastNoise);
+    learnt_ = true;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const auto& [variance, degrees] = own[i];
+      rows_[i].degrees = degrees + kRunsOfPrior;
+      rows_[i].between = std::max((degrees * variance + kRunsOfPrior * mean) / rows_[i].degrees,
+                                  kLeastNoise * kLeastNoise);
+      judged_.noise.degrees = std::max(judged_.noise.degrees, degrees);
+    }
+  }
+
+  std::vector<Estimate> RatiosOf(const std::vector<std::size_t>& members) const {
+    std::vector<Estimate> ratios;
+    ratios.reserve(members.size());
+    for (const auto i : members)
+      ratios.push_back({rows_[i].levels.log_ratio,
+                        rows_[i].levels.Variance(rows_[i].repetition.variance, rows_[i].between)});
+    return ratios;
+  }
+
+  // Returns the deviation of a run beyond what was learnt, from the scatter of these ratios.
+  double ExtraNoise(const std::vector<std::size_t>& members, const std::vector<Estimate>& ratios) {
+    const auto centre = BiweightLocation(ratios, learnt_ ? 0 : kUsualRunNoise / 2);
+    const auto count = static_cast<double>(ratios.size());
+    double own = 0;
+    if (ratios.size() >= 4) {
+      if (const auto central = CentralDeviation(ratios, centre->value)) {
+        own = *central;
+      } else {
+        std::vector<Shift> shifts;
+        for (const auto i : members) shifts.push_back(candidates_[i].shift);
+        own = DeviationBetweenRuns(shifts).value_or(kMostRunNoise);
+      }
+    }
+    if (learnt_) return own;
+    const double assumed = 0.7 * settings_.usual_noise;
+    const double noise = std::sqrt((count * own * own + kAssumedBenchmarks * assumed * assumed) /
+                                   (count + kAssumedBenchmarks));
+    return std::max(noise, kLeastNoise);
+  }
+
+  // The location of the ratios; with few of them also how far a changed one may have moved it.
+  static std::optional<Estimate> LocationOf(const std::vector<Estimate>& ratios, double noise) {
+    auto location = BiweightLocation(ratios, noise);
+    if (location && ratios.size() < 4) {
+      const double error = kAssumedDrift / static_cast<double>(ratios.size());
+      location->variance += error * error;
+    }
+    return location;
+  }
+
+  // Combines benchmarks and ceilings; sets what the two say together.
+  static Estimate Combined(const std::optional<Estimate>& benchmarks,
+                           const std::optional<RoofShift>& roofs, RemovedFactor& removed) {
+    if (!benchmarks && !roofs) {
+      removed.assumed = true;
+      return {0, kAssumedDrift * kAssumedDrift};
+    }
+    if (!roofs) return *benchmarks;
+    const double error = std::max(roofs->standard_error, kLeastRoofError);
+    const Estimate machine{roofs->log_ratio, error * error};
+    removed.ceilings = roofs->ceilings;
+    if (!benchmarks) return machine;
+    const double apart = std::abs(benchmarks->value - machine.value);
+    if (apart >
+        std::max(3.5 * std::sqrt(benchmarks->variance + machine.variance), kLeastOfProgram)) {
+      removed.by_ceilings = true;
+      return machine;
+    }
+    const double one = 1 / benchmarks->variance, other = 1 / machine.variance;
+    return {(one * benchmarks->value + other * machine.value) / (one + other), 1 / (one + other)};
+  }
+
+  Factor FindFactor(int device, const std::vector<std::size_t>& members) {
+    Factor factor;
+    const auto ratios = RatiosOf(members);
+    const double noise = ExtraNoise(members, ratios);
+    const auto all = LocationOf(ratios, noise);
+    factor.benchmarks = *all;
+    if (const auto found = settings_.roofs.find(device); found != settings_.roofs.end())
+      factor.roofs = found->second;
+    // A single benchmark cannot tell its own change from the run's.
+    const auto shared = members.size() > 1 ? all : std::nullopt;
+    factor.removed.benchmarks = static_cast<int>(shared ? members.size() : 0);
+    Estimate common = Combined(shared, factor.roofs, factor.removed);
+    factor.too_large = !factor.removed.assumed && !factor.roofs &&
+                       std::abs(common.value) > kMostRemoved && members.size() >= kLeastOfGroup;
+    factor.removed.log_ratio = common.value;
+    factor.removed.standard_error = std::sqrt(common.variance);
+    std::map<int, std::vector<std::size_t>> groups;
+    for (std::size_t at = 0; at < members.size(); ++at)
+      groups[candidates_[members[at]].group].push_back(at);
+    for (const auto& [group, places] : groups) {
+      const Estimate own = FactorOfGroup(factor, common, ratios, places, noise);
+      for (const auto at : places) {
+        Row& row = rows_[members[at]];
+        row.factor = own;
+        if (members.size() <= kExactUpTo && !factor.removed.by_ceilings)
+          row.factor = WithoutOne(ratios, at, noise, factor);
+        SetError(noise, ratios[at], members.size(), row);
+      }
+    }
+    return factor;
+  }
+
+  // A group of threads may have a factor of its own, for example if a neighbour took one core.
+  static Estimate FactorOfGroup(const Factor& factor, const Estimate& common,
+                                const std::vector<Estimate>& ratios,
+                                const std::vector<std::size_t>& places, double noise) {
+    if (factor.removed.by_ceilings || places.size() < kLeastOfGroup ||
+        places.size() == ratios.size())
+      return common;
+    std::vector<Estimate> some;
+    some.reserve(places.size());
+    for (const auto at : places) some.push_back(ratios[at]);
+    const auto own = LocationOf(some, noise);
+    const double apart = std::abs(own->value - common.value);
+    return apart > 3 * std::sqrt(own->variance + common.variance) ? *own : common;
+  }
+
+  static Estimate WithoutOne(const std::vector<Estimate>& ratios, std::size_t at, double noise,
+                             const Factor& factor) {
+    auto others = ratios;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(at));
+    RemovedFactor unused;
+    return Combined(LocationOf(others, noise), factor.roofs, unused);
+  }
+
+  void SetError(double noise, const Estimate& ratio, std::size_t benchmarks, Row& row) {
+    const double within = row.levels.Variance(row.repetition.variance, 0);
+    const double between = ratio.variance - within + 2 * noise * noise;
+    const double variance = within + between + row.factor.variance;
+    row.log_ratio = row.levels.log_ratio - row.factor.value;
+    row.deviation = std::sqrt(std::max(variance, 1e-12));
+    const auto count = static_cast<double>(benchmarks);
+    const double between_degrees = learnt_ ? row.degrees : std::max(0.6 * count, 5.0) + 3;
+    const double spread = within * within / row.repetition.degrees +
+                          between * between / between_degrees +
+                          row.factor.variance * row.factor.variance / std::max(count - 1, 5.0);
+    row.freedom = spread > 0 ? variance * variance / spread : 1e6;
+    noises_.push_back(std::sqrt(std::max(between, 0.0) / 2));
+  }
+
+  void DescribeCommon(const Factor& factor, const std::vector<std::size_t>& members) {
+    judged_.common.reset();
+    too_large_ = factor.too_large;
+    if (!factor.too_large && !factor.removed.by_ceilings) return;
+    CommonShift common{.log_ratio = factor.benchmarks.value,
+                       .benchmarks = static_cast<int>(members.size())};
+    std::vector<double> logs;
+    for (const auto i : members) {
+      logs.push_back(rows_[i].levels.log_ratio);
+      common.same_way += logs.back() * common.log_ratio > 0 ? 1 : 0;
+    }
+    std::ranges::sort(logs);
+    const std::size_t count = logs.size();
+    common.middle = {logs[count / 4], logs[count - 1 - count / 4]};
+    if (factor.removed.by_ceilings) {
+      common.roofs = RoofEvidence::kDidNotMove;
+      common.roof_log_ratio = factor.roofs->log_ratio;
+    }
+    judged_.common = common;
+  }
+
+  void ChooseMinEffect() {
+    std::vector<double> deviations;
+    for (const auto& row : rows_) deviations.push_back(row.deviation);
+    const double typical = Median(std::move(deviations));
+    judged_.noise.deviation = Median(noises_);
+    judged_.noise.from =
+        learnt_
+            ? fmt::format("learnt from up to {:.0f} earlier runs", judged_.noise.degrees)
+            : fmt::format("from the scatter of {} benchmarks over these two runs", rows_.size());
+    if (judged_.noise.deviation > kMostRunNoise)
+      judged_.noise.from += "; the machine's state changed: run --ab compares interleaved";
+    if (settings_.min_effect) {
+      judged_.min_effect = *settings_.min_effect;
+      judged_.min_effect_from = "as asked for";
+      return;
+    }
+    judged_.min_effect =
+        std::clamp(std::expm1(kExcludeAndShow * typical), kLeastEffect, kMostEffect);
+    judged_.min_effect_from = fmt::format(
+        "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
+  }
+
+  // Weights of the p-values with a mean of 1: for normal errors and a change of kTarget they
+  // maximise the number of changes found (Roeder and Wasserman, Statistical Science 24 (2009) 398).
+  std::vector<double> Weights() const {
+    constexpr double kChance = 0.01;  // [1] of an unchanged benchmark, about
+    const auto weight_at = [&](double cost, std::size_t i) {
+      const double effect = kTarget / rows_[i].deviation;
+      const double tail = std::erfc((effect / 2 + cost / effect) / std::numbers::sqrt2) / 2;
+      return std::clamp(tail / kChance, kLeastWeight, kMostWeight);
+    };
+    const std::size_t step = 1 + rows_.size() / kMostForWeights;
+    const auto mean_at = [&](double cost) {
+      double sum = 0, count = 0;
+      for (std::size_t i = 0; i < rows_.size(); i += step, ++count) sum += weight_at(cost, i);
+      return sum / count;
+    };
+    double low = -50, high = 50;
+    for (int i = 0; i < 40; ++i) {
+      const double middle = (low + high) / 2;
+      (mean_at(middle) > 1 ? low : high) = middle;
+    }
+    std::vector<double> weights(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i) weights[i] = weight_at(high, i);
+    const double mean =
+        std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
+    for (double& weight : weights) weight /= mean;
+    return weights;
+  }
+
+  void Decide() {
+    const auto weights = Weights();
+    std::vector<double> chances(2 * rows_.size());
+    ParallelFor(rows_.size(), [&](std::size_t i) {
+      const double t = rows_[i].log_ratio / rows_[i].deviation;
+      const double half = StudentTwoSided(t, rows_[i].freedom) / 2;
+      const double up = t > 0 ? half : 1 - half, down = 1 - up;
+      chances[2 * i] = std::min(up / (weights[i] * kForSlower), 1.0);
+      chances[2 * i + 1] = std::min((t > 0 ? down : half) / (weights[i] * (2 - kForSlower)), 1.0);
+    });
+    const auto adjusted = AdjustedPValues(chances);
+    judged_.each.resize(rows_.size());
+    ParallelFor(rows_.size(), [&](std::size_t i) {
+      const Row& row = rows_[i];
+      Judgement& judgement = judged_.each[i];
+      const double reach = StudentQuantile95(row.freedom) * row.deviation;
+      judgement.ratio = std::exp(row.log_ratio);
+      judgement.ci95 = {std::exp(row.log_ratio - reach), std::exp(row.log_ratio + reach)};
+      judgement.p_value = StudentTwoSided(row.log_ratio / row.deviation, row.freedom);
+      judgement.adjusted_p = adjusted[2 * i + (row.log_ratio > 0 ? 0 : 1)];
+      judgement.removed = std::exp(row.factor.value);
+      judgement.by_mode = row.levels.by_mode;
+      judgement.earlier_runs = row.levels.earlier_runs;
+      DecideOne(candidates_[i], row, judgement);
+    });
+  }
+
+  void DecideOne(const Candidate& candidate, const Row& row, Judgement& judgement) const {
+    const double bound = std::log1p(judged_.min_effect);
+    const double least = settings_.min_effect ? bound : std::min(bound, std::log1p(kLeastChange));
+    const auto& [low, high] = judgement.ci95;
+    const bool excludes = low > 1 || high < 1;
+    const bool beyond = std::abs(row.log_ratio) > least;
+    const bool sure = excludes && judgement.adjusted_p <= kFalseDiscoveryRate;
+    const char* way = row.log_ratio > 0 ? "slower" : "faster";
+    judgement.verdict = Verdict::kAmbiguous;
+    if (beyond && sure && row.levels.ambiguous) {
+      judgement.reason = fmt::format("{} in one of its two speeds, but not in the other", way);
+    } else if (beyond && sure && RoofExplains(candidate, row)) {
+      judgement.reason = fmt::format(
+          "seconds and percent of roof disagree: {} by {:.3f} in seconds, while its own roof moved "
+          "by {:.3f} more than the others",
+          way, judgement.ratio,
+          std::exp(*candidate.roof_log_ratio - settings_.roofs.at(candidate.device).log_ratio));
+    } else if (beyond && sure) {
+      judgement.verdict = row.log_ratio > 0 ? Verdict::kSlower : Verdict::kFaster;
+    } else if (too_large_) {
+      judgement.moved_with_run = true;
+      judgement.reason = fmt::format("{}, but so is nearly everything else in this run",
+                                     row.levels.log_ratio > 0 ? "slower" : "faster");
+    } else if (std::log(low) >= -bound && std::log(high) <= bound) {
+      judgement.verdict = Verdict::kSame;
+    } else {
+      judgement.reason = IntervalReason(beyond, !excludes, judged_.min_effect);
+    }
+  }
+
+  bool RoofExplains(const Candidate& candidate, const Row& row) const {
+    const auto roofs = settings_.roofs.find(candidate.device);
+    if (!candidate.roof_log_ratio || roofs == settings_.roofs.end()) return false;
+    const double own = *candidate.roof_log_ratio - roofs->second.log_ratio;
+    return std::abs(own) > std::max(kRoofMoved, 4 * roofs->second.standard_error) &&
+           own * row.log_ratio > 0 && std::abs(own) > std::abs(row.log_ratio) / 2;
+  }
+
+  const std::vector<Candidate>& candidates_;
+  const JudgeSettings& settings_;
+  std::vector<Row> rows_;
+  std::vector<double> noises_;
+  bool learnt_ = false, too_large_ = false;
+  Judged judged_;
+};
+
+}  // namespace
+
+bool IsForStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
+  return settings.look_for_common_shift && !settings.run_noise &&
+         std::ranges::any_of(candidates, [](const Candidate& one) {
+           return !one.base_logs.empty() && !one.contender_logs.empty();
+         });
+}
+
+Judged JudgeStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
+  return JudgingStored(candidates, settings).Finish();
+}
+
+std::pair<double, double> RemovedFactor::Interval() const {
+  const double reach = 1.96 * standard_error;
+  return {std::exp(log_ratio - reach), std::exp(log_ratio + reach)};
+}
+
+std::string Describe(const RemovedFactor& removed) {
+  const auto [low, high] = removed.Interval();
+  const auto factor =
+      fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(removed.log_ratio), low, high);
+  const auto ceilings = fmt::format("{} ceilings", removed.ceilings);
+  if (removed.assumed)
+    return fmt::format(
+        "nothing tells how much faster or slower the machine was in one of the two runs: {} is "
+        "assumed (measure the ceilings for each run: dlroof machine --remeasure)",
+        factor);
+  if (removed.by_ceilings)
+    return fmt::format("removed from all ratios: a factor of {} by which {} moved", factor,
+                       ceilings);
+  return fmt::format("removed from all ratios: a factor of {} that {}{}{} share", factor,
+                     removed.benchmarks > 0 ? fmt::format("{} benchmarks", removed.benchmarks) : "",
+                     removed.benchmarks > 0 && removed.ceilings > 0 ? " and " : "",
+                     removed.ceilings > 0 ? ceilings : "");
+}
+
+}  // namespace dlroof::statistics

@@ -1,0 +1,37 @@
+// Verdicts on two runs that were not measured interleaved: the factor of each run is estimated and
+// taken out, and the noise that is left between runs is learnt from earlier runs, or else from the
+// other benchmarks. Pure.
+#pragma once
+
+#include <vector>
+
+#include "baselines/statistics/judge.h"
+
+namespace dlroof::statistics {
+
+// Returns whether JudgeStored applies: a candidate has its times, no noise was prescribed, and a
+// common shift is looked for.
+bool IsForStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings);
+
+// Judges each candidate as Judge does (judge.h), with these differences:
+//   ratio: of the means of logarithms, mode by mode (modes.h), divided by the run's factor; BASE's
+//     level is that of all earlier runs that agree with it.
+//   factor: Tukey's biweight over the other benchmarks of the same device and threads, combined
+//     with the ceilings that both runs measured. If both are known and disagree, the program and
+//     not the machine changed, and only the ceilings' factor is removed. A factor above
+//     kMostRemoved that no ceiling confirms is not removed: benchmarks that only moved with it are
+//     `ambiguous`.
+//   error: variances of repetitions, moderated by those of the other benchmarks (Smyth 2004); of
+//     the noise between runs, per benchmark from earlier runs and shrunk to the mean of all
+//     benchmarks; of the factor. Student's t, Welch and Satterthwaite's degrees of freedom.
+//   chance: one-sided p-values, weighted by how well a benchmark could show a change of 3.5 % and
+//     1.7 to 0.3 in favour of slowdowns (Genovese, Roeder and Wasserman, Biometrika 93 (2006) 509),
+//     in the procedure of Benjamini and Hochberg at kFalseDiscoveryRate.
+Judged JudgeStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings);
+
+// [1] Logarithm: larger factors of a run are removed only if its ceilings moved, too.
+inline constexpr double kMostRemoved = 0.07;
+// [1] A sure change counts from here on.
+inline constexpr double kLeastChange = 0.015;
+
+}  // namespace dlroof::statistics

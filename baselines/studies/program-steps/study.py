@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""study.py [DLROOF]: compares the number of steps that dlroof finds in each log with the program's own count (logs/counts.json).
+Fails where a number is wrong without being told as doubtful, or where a line of the log is in no row."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent / "logs"
+
+
+def steps_of(dlroof, log):
+    """Returns the program's summary in the run file that dlroof makes of the log."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run.json"
+        subprocess.run([dlroof, "import", log, "-o", run], check=True, capture_output=True)
+        return json.loads(run.read_text())["context"]["dlroof"]["program"]
+
+
+def main():
+    dlroof = sys.argv[1] if len(sys.argv) > 1 else "dlroof"
+    counts = json.loads((FOLDER / "counts.json").read_text())
+    right = doubtful = 0
+    wrong = []
+    print("| program | its count | found | steady | verdict |\n| --- | ---: | ---: | ---: | --- |")
+    for name, count in sorted(counts.items()):
+        program = steps_of(dlroof, FOLDER / f"{name}.log.gz")
+        steps = program["steps"]
+        found = steps.get("total", 0)
+        doubt = steps.get("doubt") or steps.get("reason")
+        calls = sum(one["calls"] for one in program["primitives"])
+        if calls != program["lines"]["used"] or program["lines"]["used"] != program["lines"]["executed"]:
+            wrong.append(f"{name}: {calls} calls in rows, of {program['lines']['executed']} lines")
+        if found == count:
+            right += 1
+        elif doubt:
+            doubtful += 1
+        else:
+            wrong.append(f"{name}: {found} steps, and the program counts {count}")
+        verdict = "right" if found == count else "told as doubtful" if doubt else "WRONG"
+        print(f"| {name.replace('_', ' ')} | {count} | {found} | {steps.get('count', 0)} | {verdict} |")
+    print(f"\n{right} right, {doubtful} told as doubtful, {len(wrong)} wrong")
+    sys.exit("\n".join(wrong) or 0)
+
+
+if __name__ == "__main__":
+    main()

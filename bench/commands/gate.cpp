@@ -1,0 +1,306 @@
+// dlroof gate: measures, compares with the last runs of a branch in a history, measures again what
+// is unclear, and writes what CI systems read.
+#include "baselines/gate/gate.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/builds/builds.h"
+#include "baselines/compare/compare_stored.h"
+#include "baselines/formats/write_comparison.h"
+#include "bench/command_line/description.h"
+#include "bench/commands/commands.h"
+#include "bench/remeasure/remeasure.h"
+#include "bench/supervise/supervise.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/json_text.h"
+#include "counters/base/process.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::commands {
+namespace {
+
+constexpr int kInterrupted = 130;
+
+struct GateFlags {
+  std::string db = "perf.sqlite", baseline = "main", output = "gate";
+  std::optional<std::string> run, commit, builds, min_effect, limit;
+  std::size_t last = 10;
+  double budget_seconds = 600;
+  bool store = false;
+  std::vector<std::string> on = {"time"};
+  std::string annotations = "auto";
+  std::vector<std::string> command;
+};
+
+// The program to measure, and its arguments.
+struct Measured {
+  std::string program;
+  std::vector<std::string> arguments;
+};
+
+Measured ProgramFrom(const std::vector<std::string>& words) {
+  if (words.empty() || words.front().starts_with('-')) return {supervise::BenchProgram(), words};
+  Measured measured{words.front(), {words.begin() + 1, words.end()}};
+  std::error_code none;
+  if (std::filesystem::exists(measured.program, none))
+    measured.program = std::filesystem::absolute(measured.program).string();
+  return measured;
+}
+
+// Returns Git's answer in the working folder, or an empty text if there is none.
+std::string GitSays(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {"git"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  try {
+    const auto ran = RunChild(command);
+    return ran.exit_code == 0 ? ran.out : std::string();
+  } catch (const CannotStart&) {
+    return "";  // without Git, commits are not known
+  }
+}
+
+// Returns the commit of the working folder, with "-dirty" if files differ from it.
+std::string CurrentCommit() {
+  auto commit = GitSays({"rev-parse", "--verify", "--quiet", "HEAD"});
+  commit = commit.substr(0, commit.find('\n'));
+  if (!commit.empty() && !GitSays({"status", "--porcelain", "--untracked-files=no"}).empty())
+    commit += "-dirty";
+  return commit;
+}
+
+// Returns the commits that the branch has in Git, if this is a repository that has it.
+std::set<std::string> CommitsOf(const std::string& branch) {
+  std::set<std::string> commits;
+  std::istringstream lines(GitSays({"rev-list", "--end-of-options", branch}));
+  for (std::string line; std::getline(lines, line);) commits.insert(line);
+  return commits;
+}
+
+class Gate {
+ public:
+  explicit Gate(const GateFlags& flags)
+      : flags_(flags),
+        measured_(ProgramFrom(flags.command)),
+        origin_{flags.commit ? *flags.commit : CurrentCommit(), flags.baseline},
+        builds_(flags.builds ? std::filesystem::path(*flags.builds)
+                             : builds::FolderBeside(flags.db)) {
+    options_.min_effect = ParseShare("--min-effect", flags.min_effect);
+    options_.on.clear();
+    for (const auto& key : flags.on) options_.on.insert(*compare::QuantityFromKey(key));
+    if (flags.limit) limit_ = builds::ParseSize("--limit", *flags.limit);
+  }
+
+  int Run() {
+    CreateFolder(flags_.output);
+    for (const char* old : {"comment.md", "junit.xml"})  // of an earlier run
+      std::filesystem::remove(Path(old));
+    if (!Measure()) return kInterrupted;
+    ChooseRuns();
+    if (baseline_.runs.empty()) return WithoutBaseline();
+    const auto code = Judge();
+    if (StoppedByInterrupt()) return kInterrupted;
+    if (flags_.store) Store();
+    return code;
+  }
+
+ private:
+  std::string Path(const char* name) const {
+    return (std::filesystem::path(flags_.output) / name).string();
+  }
+
+  // Measures the new run, or reads it. Returns false after an interrupt.
+  bool Measure() {
+    const auto path = flags_.run.value_or(Path("run.json"));
+    if (!flags_.run) {
+      std::ostringstream tables;
+      supervise::RunRequest request;
+      request.programs = {measured_.program};
+      request.arguments = measured_.arguments;
+      request.outputs = {path};
+      request.tables = &tables;
+      std::filesystem::remove(path + ".journal");  // of a gate that was killed
+      supervise::Supervise(request, std::cerr);
+      if (StoppedByInterrupt()) return false;
+    }
+    contender_ = {path, record::ReadRunFile(path, std::cerr)};
+    auto origin = origin_;
+    if (!flags_.store) origin.branch.clear();
+    history::SetOrigin(origin, contender_.file);
+    if (!flags_.run) WriteFile(path, JsonText(roofline::ToJson(contender_.file)) + "\n");
+    return true;
+  }
+
+  void ChooseRuns() {
+    if (!std::filesystem::exists(flags_.db)) return;
+    const history::History history(flags_.db, history::Access::kRead);
+    const auto unchanging = history.Unchanging();
+    const auto runs =
+        gate::RunsOfBranch(history.Runs(), flags_.baseline, CommitsOf(flags_.baseline));
+    baseline_ = gate::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
+  }
+
+  // The first run of a branch is no failure if it is to be stored.
+  int WithoutBaseline() {
+    const auto text = fmt::format("{} has no run of {} that this one can be compared with",
+                                  flags_.db, flags_.baseline);
+    if (flags_.store) Store();
+    std::cout << text::Printable(text) << (flags_.store ? "; stored this one\n" : "\n");
+    WriteFile(Path("comment.md"), fmt::format("### dlroof: nothing to compare with\n\n{}\n", text));
+    return flags_.store ? 0 : 3;
+  }
+
+  // Returns the stored program of the newest run that has one.
+  std::optional<builds::StoredProgram> StoredProgram() const {
+    for (auto commit = baseline_.commits.rbegin(); commit != baseline_.commits.rend(); ++commit)
+      if (auto program = builds_.Find(*commit)) return program;
+    return std::nullopt;
+  }
+
+  int Judge() {
+    const auto stored = StoredProgram();
+    remeasure::Settings settings{.program = measured_.program,
+                                 .arguments = measured_.arguments,
+                                 .budget_seconds = flags_.budget_seconds};
+    if (stored) settings.stored_program = stored->run;
+    const auto settled = remeasure::Settle(
+        contender_,
+        [&](const compare::NamedRun& contender, const compare::CompareOptions& options) {
+          return compare::CompareWithStored(baseline_.runs, contender, options);
+        },
+        options_, settings, std::cerr);
+    const gate::Report report{.result = &settled.result,
+                              .commit = origin_.commit,
+                              .branch = flags_.baseline,
+                              .newest_commit = baseline_.commits.back(),
+                              .runs = static_cast<int>(baseline_.runs.size()),
+                              .again = static_cast<int>(settled.again.size()),
+                              .interleaved_with = settled.interleaved.empty()
+                                                      ? std::nullopt
+                                                      : std::optional(stored->commit),
+                              .unclear = static_cast<int>(settled.unclear.size())};
+    Write(report);
+    return settled.result.exit_code;
+  }
+
+  void Write(const gate::Report& report) const {
+    WriteFile(Path("comment.md"), gate::CommentOf(report));
+    std::ostringstream junit;
+    formats::WriteJunit(*report.result, {flags_.db, contender_.where}, junit);
+    WriteFile(Path("junit.xml"), junit.str());
+    std::cout << gate::SummaryOf(report);
+    const char* const actions = std::getenv("GITHUB_ACTIONS");
+    const bool github =
+        flags_.annotations == "github" ||
+        (flags_.annotations == "auto" && actions != nullptr && std::string(actions) == "true");
+    if (github) std::cout << gate::AnnotationsOf(report);
+    std::cout << std::flush;
+  }
+
+  void Store() {
+    history::History history(flags_.db, history::Access::kWrite);
+    const auto added = history.Add(contender_);
+    std::cerr << fmt::format("{}: {} run {} of {}\n", flags_.db,
+                             added.already ? "already stored as" : "stored as", added.run,
+                             flags_.baseline);
+    if (origin_.commit.empty() || flags_.run || limit_ == 0) return;
+    const auto kept = builds_.Keep(origin_.commit, measured_.program, limit_);
+    std::cerr << fmt::format("stored the program of {} ({:.1f} MB new, {:.1f} MB in all)\n",
+                             origin_.commit, 1e-6 * static_cast<double>(kept.added_bytes),
+                             1e-6 * static_cast<double>(kept.all_bytes));
+  }
+
+  const GateFlags& flags_;
+  Measured measured_;
+  history::Origin origin_;
+  builds::Builds builds_;
+  std::uintmax_t limit_ = builds::kUsualLimit;  // [byte]
+  compare::CompareOptions options_;
+  compare::NamedRun contender_;
+  gate::Baseline baseline_;
+};
+
+void AddGateOptions(CLI::App& command, GateFlags& flags) {
+  command.add_option("--db", flags.db, "file of the history (default perf.sqlite)")
+      ->type_name(command_line::kFile);
+  command.add_option("--baseline", flags.baseline,
+                     "branch whose stored runs are compared with: those that were stored as its "
+                     "runs, otherwise those of its commits in Git (default main)");
+  command.add_option("--last", flags.last, "compare with this many runs (default 10)")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--budget", flags.budget_seconds,
+                  "[s] for measuring again what is unclear (default 600)")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--min-effect", flags.min_effect,
+                     "ignore smaller changes: 5% (default: what the runs can resolve)");
+  command
+      .add_option("--on", flags.on,
+                  "quantities whose change is an alarm, separated by commas, as in dlroof compare")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check([](const std::string& key) {
+        return compare::QuantityFromKey(key)
+                   ? ""
+                   : "expected time, bytes, flops, fraction or residual, not '" + key + "'";
+      });
+  command
+      .add_option("--run", flags.run,
+                  "run file that was measured already; what is unclear is measured now")
+      ->type_name(command_line::kFile);
+  command.add_flag("--store", flags.store,
+                   "afterwards add the run to the history as a run of the branch, and store its "
+                   "program");
+  command.add_option("--commit", flags.commit,
+                     "commit of the program (default: that of the working folder's repository)");
+}
+
+void AddGateOutputs(CLI::App& command, GateFlags& flags) {
+  command
+      .add_option("--builds", flags.builds,
+                  "folder of stored programs (default: beside the history, perf.sqlite.builds)")
+      ->type_name(command_line::kFolder);
+  command.add_option("--limit", flags.limit,
+                     "most bytes of stored programs (default 2G); the least recently used go; 0 "
+                     "stores none");
+  command
+      .add_option("-o,--output", flags.output,
+                  "folder for comment.md, junit.xml and run.json (default gate)")
+      ->type_name(command_line::kFolder);
+  command
+      .add_option("--annotations", flags.annotations,
+                  "write annotations for GitHub Actions to standard output: auto (where that runs, "
+                  "the default), github, none")
+      ->check(CLI::IsMember({"auto", "github", "none"}));
+  command
+      .add_option("COMMAND", flags.command,
+                  "after --: a program that takes Google Benchmark's flags, and its arguments; or "
+                  "only flags for dlroof_bench")
+      ->type_name(command_line::kProgram);
+}
+
+void AddGateCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<GateFlags>();
+  auto* command = program.add_subcommand(
+      "gate",
+      "for CI: measure, compare with the last runs of a branch, measure again what is unclear, "
+      "write a comment, JUnit and annotations; exit codes as compare");
+  AddGateOptions(*command, *flags);
+  AddGateOutputs(*command, *flags);
+  command->callback([flags, &exit_code] {
+    StopOnInterrupt();
+    exit_code = VerdictOf("gate", [&] { return Gate(*flags).Run(); });
+  });
+}
+
+[[maybe_unused]] const bool gate_registered = RegisterCommand("gate", AddGateCommand);
+}  // namespace
+
+}  // namespace dlroof::commands

@@ -1,0 +1,334 @@
+#include "bench/profile/gpu_profile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "baselines/programs/chrome_trace.h"
+#include "baselines/programs/gpu_counting.h"
+#include "baselines/programs/gpu_program.h"
+#include "bench/gpu_loader/cuda_folders.h"
+#include "bench/gpu_loader/loader.h"
+#include "bench/profile/foreground.h"
+#include "bench/profile/log_separator.h"
+#include "ceilings/machine_file/specified_machine.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/json_text.h"
+#include "counters/base/numbers.h"
+#include "counters/base/process.h"
+#include "counters/base/version.h"
+#include "counters/cpu/clocks.h"
+#include "counters/gpu_trace/read.h"
+#include "reporters/imports/import.h"
+#include "reporters/record/kernels.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kNoSuchProgram = 127, kNotExecutable = 126, kSignalled = 128;
+constexpr const char* kLibrary = "libdlroof_gpu_trace.so";
+
+template <class... Values>
+void Say(std::ostream& out, fmt::format_string<Values...> words, Values&&... values) {
+  out << "dlroof: " << fmt::format(words, std::forward<Values>(values)...) << '\n';
+}
+
+fs::path TraceLibrary() { return gpu_loader::GpuModuleFile().parent_path() / kLibrary; }
+
+// Returns the files that may be libcupti where CUDA is installed, separated by colons.
+std::string CuptiFiles() {
+  std::vector<std::string> files;
+  std::error_code none;
+  const auto library = TraceLibrary();
+  for (const auto& folder : gpu_loader::CudaFolders(library.parent_path()))
+    for (const char* name : {"libcupti.so.13", "libcupti.so.12"})
+      if (fs::exists(folder / name, none)) files.push_back(folder / name);
+  return fmt::format("{}", fmt::join(files, ":"));
+}
+
+Variables TraceVariables(const std::string& folder) {
+  const auto library = TraceLibrary().string();
+  return {{"CUDA_INJECTION64_PATH", library},
+          {"NVTX_INJECTION64_PATH", library},
+          {"DLROOF_GPU_TRACE_FOLDER", folder},
+          {"DLROOF_GPU_TRACE_CUPTI", CuptiFiles()}};
+}
+
+int ExitCodeOf(const ProcessEnd& end) {
+  return end.signal == 0 ? end.exit_code : kSignalled + end.signal;
+}
+
+// Reports to the terminal's width where the messages go to one.
+int Columns() { return isatty(STDERR_FILENO) == 1 ? text::TerminalColumns() : 0; }
+
+// The chip whose counters ncu is asked for: that of --chip, or one like the traced GPU.
+const cupti::CuptiChip& ChipOf(const GpuProfileRequest& request,
+                               const programs::GpuTimeline& timeline) {
+  const auto& table = cupti::BuiltInCuptiTable();
+  if (request.chip) {
+    if (const auto* chip = cupti::FindChip(table, *request.chip)) return *chip;
+    throw BadInput("--chip {}: unknown chip; expected one of those that dlroof counters lists",
+                   *request.chip);
+  }
+  for (const auto& chip : table.chips)
+    if (static_cast<std::uint32_t>(chip.compute_capability) == timeline.compute_capability)
+      return chip;
+  throw BadInput(
+      "the table of counters has no chip like this GPU: name one of those that dlroof counters "
+      "lists with --chip");
+}
+
+// Runs the program again under ncu. Returns the counts. Throws BadInput with the reason if there
+// are none.
+std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request,
+                                                  const gpu_trace::Trace& trace,
+                                                  programs::GpuProgram& program,
+                                                  std::ostream& out) {
+  const auto& timeline = program.timelines.front();
+  cupti::NcuChoice choice;
+  choice.program = request.ncu ? *request.ncu : FindNcu();
+  const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(request, timeline));
+  const auto launches = programs::LaunchesOf(trace, timeline, {request.steps});
+  const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
+  const auto selection =
+      programs::SelectLaunches(timeline, launches, static_cast<std::size_t>(most));
+  if (selection.launches == 0)
+    throw BadInput("the budget of {:.3g} s is too small for a launch", request.budget_seconds);
+  Say(out,
+      "runs the program again under Nsight Compute, which counts {} launches of {} kernels: "
+      "{} of the kernels' time, about {:.0f} s",
+      selection.launches, selection.kernels, text::PercentText(selection.share),
+      static_cast<double>(selection.launches) * programs::kCountSeconds);
+  const TemporaryFolder folder;
+  choice.table = folder / "table";
+  const auto command = [&] {
+    auto words = cupti::NcuCommand(choice, metrics, selection.arguments);
+    words.insert(words.end(), request.command.begin(), request.command.end());
+    return words;
+  };
+  const double begin = cpu::WallSeconds();
+  auto ran = RunChild(command());
+  if (ran.exit_code != 0 && cupti::RefusesWholeNames(ran.out + ran.err)) {
+    choice.whole_names = false;
+    ran = RunChild(command());
+  }
+  program.counting.seconds = cpu::WallSeconds() - begin;
+  const auto table = ReadFileIfAny(choice.table);
+  if (!imports::LooksLikeNsightCompute(table))
+    throw BadInput(cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
+  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"));
+  if (counted.empty())
+    throw BadInput("ncu counted no kernel of the trace: does each run launch the same kernels?");
+  return counted;
+}
+
+record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram& program,
+                          const std::vector<programs::CountedKernel>& counted,
+                          const std::optional<machine::Machine>& machine, std::ostream& out) {
+  const auto set = request.command.empty() ? std::string("gpu")
+                                           : fs::path(request.command.front()).filename().string();
+  auto records = programs::RecordsOf(program, set, counted);
+  auto run = imports::ImportedRun(std::move(records), machine, {{}, {}}, out);
+  run.context["dlroof"] = {
+      {"schema", record::kSchema},
+      {"version", kVersion},
+      {"commit", kCommit},
+      {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(request.command, " "))},
+      {"gpu_program", programs::ToJson(program)}};
+  return run;
+}
+
+void WriteChrome(const std::string& path, const std::vector<gpu_trace::Trace>& traces) {
+  std::ofstream file(path);
+  programs::WriteChromeTrace(traces, file);
+  if (!file.flush()) throw BadInput("{}: cannot be written", path);
+}
+
+// The trace that the first timeline comes from.
+const gpu_trace::Trace& FirstTrace(const std::vector<gpu_trace::Trace>& traces,
+                                   const programs::GpuTimeline& timeline) {
+  const auto found = std::ranges::find(traces, timeline.pid, &gpu_trace::Trace::pid);
+  return found == traces.end() ? traces.front() : *found;
+}
+
+void Count(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>& traces,
+           programs::GpuProgram& program, std::vector<programs::CountedKernel>& counted,
+           std::ostream& out) {
+  if (request.command.empty() || !(request.budget_seconds > 0)) return;
+  program.counting.requested = true;
+  if (program.stopped) {
+    program.counting.reason = Reason{"the program was ended early"};
+    return;
+  }
+  try {
+    counted = CountKernels(request, FirstTrace(traces, program.timelines.front()), program, out);
+  } catch (const std::runtime_error& refused) {
+    program.counting.reason = Reason{refused.what()};
+  }
+}
+
+// Reports traces, and writes the run file if anything was traced.
+void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>& traces,
+                  programs::GpuProgram program, const std::optional<machine::Machine>& machine,
+                  std::ostream& out) {
+  if (const auto nothing = programs::NothingTraced(program)) {
+    Say(out, "{}", nothing->text);
+    for (const auto& process : program.processes)
+      for (const auto& remark : process.remarks) Say(out, "{}", remark);
+    return;
+  }
+  if (request.chrome) WriteChrome(*request.chrome, traces);
+  std::vector<programs::CountedKernel> counted;
+  Count(request, traces, program, counted, out);
+  auto run = RunFileOf(request, program, counted, machine, out);
+  WriteFile(request.output, JsonText(roofline::ToJson(run)) + '\n');
+  const auto placed = roofline::PlaceRun(std::move(run));
+  document::Write(programs::GpuProgramDocument(placed, request.full_names),
+                  request.full_names ? 0 : Columns(), out);
+  Say(out, "wrote {}", request.output);
+  if (request.chrome) Say(out, "wrote {}: open it in https://ui.perfetto.dev", *request.chrome);
+}
+
+struct ProgramRun {
+  ForegroundEnd end;
+  std::string own;  // the program's output, if requested
+};
+
+ProgramRun RunProgram(const GpuProfileRequest& request, const Variables& variables, bool shown,
+                      bool keep) {
+  ProgramRun run;
+  run.end = RunInForeground({.command = request.command,
+                             .variables = variables,
+                             .no_input = !shown,
+                             .most_seconds = request.duration_seconds,
+                             .pipe = true,
+                             .take = [&](std::string_view bytes) {
+                               if (keep) run.own += bytes;
+                               return !shown || WriteToStdout(bytes);
+                             }});
+  return run;
+}
+
+// Compares runs with and without the trace, interleaved.
+void VerifyOverhead(const GpuProfileRequest& request, std::ostream& out) {
+  std::optional<std::regex> pattern;
+  if (request.read) pattern = NumberPattern("--read", *request.read);
+  std::vector<double> ratios;
+  for (int turn = 0; turn < *request.overhead_turns; ++turn) {
+    const auto once = [&](bool traced) -> std::optional<double> {
+      const TemporaryFolder folder;
+      const auto run = RunProgram(request, traced ? TraceVariables(folder / "") : Variables{},
+                                  false, pattern.has_value());
+      if (!pattern) return run.end.wall_seconds;
+      const auto numbers = NumbersIn(run.own, *pattern);
+      return numbers.empty() ? std::nullopt : std::optional(Median(numbers));
+    };
+    const bool traced_first = turn % 2 == 0;
+    auto first = once(traced_first);
+    auto second = once(!traced_first);
+    if (!traced_first) std::swap(first, second);
+    if (!first || !second || !(*second > 0)) {
+      Say(out, "the overhead is not known: --read matches no number above 0 in the output");
+      return;
+    }
+    ratios.push_back(*first / *second);
+  }
+  const auto [least, most] = std::ranges::minmax(ratios);
+  Say(out, "{} with the trace over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})",
+      pattern ? "number read" : "wall time", ratios.size(), ratios.size() == 1 ? "" : "s",
+      Median(ratios), least, most);
+}
+
+std::optional<machine::Machine> MachineOf(const GpuProfileRequest& request) {
+  if (!request.machine || *request.machine == "none") return std::nullopt;
+  return machine_file::ReadMachineFile(*request.machine);
+}
+
+void SayEnd(const GpuProfileRequest& request, const ForegroundEnd& end, std::ostream& out) {
+  if (end.out_of_time)
+    Say(out, "{} was ended after {:.3g} s (--duration)", request.command.front(),
+        *request.duration_seconds);
+  else if (end.end.signal != 0 || end.end.exit_code != 0)
+    Say(out, "{} ended with {}", request.command.front(), Describe(end.end));
+}
+
+}  // namespace
+
+std::string FindNcu() {
+  if (IsInPath("ncu")) return "ncu";
+  std::vector<fs::path> folders = {"/usr/local/cuda/bin"};
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/opt/nvidia/nsight-compute", error))
+    folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
+    if (fs::exists(*folder / "ncu", error)) return *folder / "ncu";
+  throw BadInput(
+      "there is no ncu in PATH, /usr/local/cuda/bin or /opt/nvidia/nsight-compute: install Nsight "
+      "Compute (package nsight-compute, or the CUDA toolkit), or name it with --ncu");
+}
+
+bool CanTraceGpuPrograms() {
+  std::error_code none;
+  return fs::exists(TraceLibrary(), none);
+}
+
+int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
+  const auto machine = MachineOf(request);
+  if (request.chip && cupti::FindChip(cupti::BuiltInCuptiTable(), *request.chip) == nullptr)
+    throw BadInput(
+        "profile: --chip {}: unknown chip; expected one of those that dlroof counters lists",
+        *request.chip);
+  if (request.stored_trace) {
+    const auto traces = gpu_trace::ReadTraces(*request.stored_trace);
+    if (traces.empty())
+      throw BadInput("profile: {}: no trace (*.gputrace) in this folder", *request.stored_trace);
+    ReportTraces(request, traces, programs::ProgramOfTraces(traces, {request.steps}), machine, out);
+    return 0;
+  }
+  const TemporaryFolder temporary;
+  const std::string folder =
+      request.trace_folder ? fs::absolute(*request.trace_folder).string() : temporary / "";
+  std::error_code error;
+  if (request.trace_folder && !fs::create_directories(folder, error) &&
+      (error || !fs::is_empty(folder, error)))
+    throw BadInput("profile: --trace {}: expected a folder that is new or empty",
+                   *request.trace_folder);
+  ProgramRun run;
+  try {
+    run = RunProgram(request, TraceVariables(folder), true, false);
+  } catch (const CannotStart& cannot) {
+    Say(out, "profile: {}", cannot.what());
+    return cannot.error == ENOENT ? kNoSuchProgram : kNotExecutable;
+  }
+  SayEnd(request, run.end, out);
+  try {
+    const auto traces = gpu_trace::ReadTraces(folder);
+    auto program = programs::ProgramOfTraces(traces, {request.steps});
+    program.command = fmt::format("{}", fmt::join(request.command, " "));
+    program.wall_seconds = run.end.wall_seconds;
+    if (run.end.out_of_time)
+      program.stopped = fmt::format("ended after {:.3g} s (--duration)", *request.duration_seconds);
+    else if (run.end.end.signal != 0)
+      program.stopped = fmt::format("ended with {}", Describe(run.end.end));
+    ReportTraces(request, traces, std::move(program), machine, out);
+    if (request.overhead_turns && !run.end.passed_signal) VerifyOverhead(request, out);
+  } catch (const BadInput& bad) {
+    Say(out, "profile: {}", bad.what());
+  }
+  return ExitCodeOf(run.end.end);
+}
+
+}  // namespace dlroof::profile

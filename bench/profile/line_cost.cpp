@@ -1,0 +1,112 @@
+#include "bench/profile/line_cost.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "counters/base/numbers.h"
+#include "counters/base/process.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof::profile {
+namespace {
+
+constexpr int kBatches = 9, kLinesOfBatch = 200;
+constexpr int kMostThreads = 64;
+constexpr int kPauseMs = 2, kMostWaitMs = 5000;
+constexpr std::size_t kPiece = 1 << 16, kMostBytes = 4096;
+
+// Writes lines of the text as oneDNN 3 does: once to find the length, once for the line.
+void WriteLines(const std::string& text, int count, FILE* out) {
+  for (int i = 0; i < count; ++i) {
+    const double stamp = 1e3 * cpu::WallSeconds();
+    const auto head = std::to_string(stamp) + ",";
+    const int size = std::snprintf(nullptr, 0, "%s%s,%g\n", head.c_str(), text.c_str(), stamp) + 1;
+    std::string line(static_cast<std::size_t>(std::max(size, 1)), '\0');
+    std::snprintf(line.data(), line.size(), "%s%s,%g\n", head.c_str(), text.c_str(), stamp);
+    const auto whole = "onednn_verbose,v1," + line;
+    std::fprintf(out, "%s", whole.c_str());
+    std::fflush(out);
+  }
+}
+
+// The child: writes the lines, then the time of one line in each batch to `result`.
+[[noreturn]] void Write(std::size_t bytes, int threads, int lines, int result) {
+  FILE* out = fdopen(lines, "w");
+  const std::string text(std::min(bytes, kMostBytes), 'x');
+  std::array<double, kBatches> seconds{};
+  for (auto& one : seconds) {
+    const double begin = cpu::WallSeconds();
+    std::vector<std::thread> others;
+    for (int i = 1; i < threads; ++i)
+      others.emplace_back([&] { WriteLines(text, kLinesOfBatch / threads, out); });
+    WriteLines(text, kLinesOfBatch / threads, out);
+    for (auto& other : others) other.join();
+    const int written = kLinesOfBatch / threads * threads;
+    one = (cpu::WallSeconds() - begin) / static_cast<double>(written);
+  }
+  [[maybe_unused]] const auto told = write(result, seconds.data(), sizeof seconds);
+  _exit(0);
+}
+
+// Reads until the writer closes its end. Returns false if it takes too long.
+bool Drain(int lines) {
+  std::vector<char> buffer(kPiece);
+  for (;;) {
+    pollfd asked{lines, POLLIN, 0};
+    if (poll(&asked, 1, kMostWaitMs) <= 0) return false;
+    const auto got = read(lines, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    poll(nullptr, 0, kPauseMs);
+  }
+}
+
+struct Ends {
+  Descriptor read, written;
+};
+
+std::optional<Ends> Open(bool pipe_wanted) {
+  std::array<int, 2> ends{};
+  const int failed = pipe_wanted ? pipe2(ends.data(), O_CLOEXEC)
+                                 : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data());
+  if (failed != 0) return std::nullopt;
+  return Ends{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+}  // namespace
+
+std::optional<double> MeasureLineSeconds(std::size_t bytes, int threads, bool pipe) {
+  auto lines = Open(pipe), result = Open(true);
+  if (!lines || !result) return std::nullopt;
+  if (!pipe) {
+    const int yes = 1;
+    setsockopt(lines->read.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+  }
+  const auto child = fork();
+  if (child < 0) return std::nullopt;
+  if (child == 0)
+    Write(bytes, std::clamp(threads, 1, kMostThreads), lines->written.get(), result->written.get());
+  lines->written = Descriptor();
+  result->written = Descriptor();
+  if (!Drain(lines->read.get())) kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  std::array<double, kBatches> seconds{};
+  if (read(result->read.get(), seconds.data(), sizeof seconds) !=
+      static_cast<ssize_t>(sizeof seconds))
+    return std::nullopt;
+  return Median(std::vector<double>(seconds.begin(), seconds.end()));
+}
+
+}  // namespace dlroof::profile

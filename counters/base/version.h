@@ -1,0 +1,19 @@
+// What this build was made of. version.cpp is generated: only that file is compiled again when the
+// commit or a header changed.
+#pragma once
+
+namespace dlroof {
+
+// Hidden: the CUDA module compares its own build with that of the program that opens it.
+#pragma GCC visibility push(hidden)
+// Changes with every header of the tree, the compiler and its options.
+extern const unsigned long long kBuildId;
+extern const char* const kVersion;
+extern const char* const kReleaseDate;  // of this version
+extern const char* const kCommit;
+extern const char* const kCompiler;
+extern const char* const kBuildType;
+extern const char* const kGoogleBenchmarkVersion;
+#pragma GCC visibility pop
+
+}  // namespace dlroof

@@ -1,0 +1,175 @@
+// The file format of a trace of one process's GPU work. The injected library writes it while the
+// program runs, so that a file that ends anywhere can be read up to there. Needs only the C++
+// standard library: the injected library includes it too.
+//
+// A file is a FileHeader and blocks. A block is a BlockHeader and records; the checksum is that of
+// the records. A record begins with a RecordHeader and is a multiple of 8 bytes long. Numbers are
+// little-endian, times are in ns on the clock of CUPTI. A text, a kernel and a device are defined
+// by a record before the first record that refers to them. A reader skips kinds of records that it
+// does not know, and bytes that a record has beyond those that it knows.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace dlroof::gpu_trace {
+
+static_assert(std::endian::native == std::endian::little, "trace files are little-endian");
+
+inline constexpr char kFileMark[8] = {'D', 'L', 'R', 'O', 'O', 'F', 'G', 'T'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kBlockMark = 0x4b4c4231;  // "1BLK"
+inline constexpr const char* kFileEnding = ".gputrace";
+
+struct FileHeader {
+  char mark[8];
+  std::uint32_t version;
+  std::uint32_t bytes;  // [byte] of this header
+};
+
+struct BlockHeader {
+  std::uint32_t mark;
+  std::uint32_t bytes;     // [byte] of the records
+  std::uint64_t checksum;  // Checksum of the records
+};
+
+enum class Kind : std::uint16_t {
+  kProcess = 1,
+  kText = 2,
+  kDevice = 3,
+  kKernel = 4,
+  kLaunch = 5,
+  kCopy = 6,
+  kFill = 7,
+  kRange = 8,
+  kDropped = 9,
+  kCost = 10,
+  kFailure = 11,
+  kFull = 12,
+  kEnd = 13,
+};
+
+struct RecordHeader {
+  Kind kind;
+  std::uint16_t words;  // [8 byte] of the record with this header
+};
+
+struct ProcessRecord {
+  RecordHeader header;
+  std::uint32_t pid, parent;
+  std::uint32_t command;  // text: the program and its arguments, separated by spaces
+  std::uint32_t cupti;    // CUPTI_API_VERSION of the library that was found
+  std::uint32_t reserved;
+  std::uint64_t begin_ns;  // when CUDA was initialized
+};
+// `bytes` bytes follow, then zeros up to a multiple of 8.
+struct TextRecord {
+  RecordHeader header;
+  std::uint32_t number, bytes, reserved;
+};
+struct DeviceRecord {
+  RecordHeader header;
+  std::uint32_t number;
+  std::uint32_t name;                // text
+  std::uint32_t compute_capability;  // [1] major * 10 + minor
+  std::uint32_t multiprocessors;     // [1]
+  std::uint32_t reserved;
+  std::uint64_t memory_bytes;  // [byte]
+};
+// All launches of a function with one grid, block and shared memory.
+struct KernelRecord {
+  RecordHeader header;
+  std::uint32_t number, reserved;
+  std::uint32_t name;  // text, mangled
+  std::uint32_t grid[3], block[3];
+  std::uint32_t static_shared_bytes, dynamic_shared_bytes;
+  std::uint32_t registers;  // [1] per thread
+  std::uint32_t cluster[3];
+};
+// Graph 0: not of a CUDA graph.
+struct LaunchRecord {
+  RecordHeader header;
+  std::uint32_t kernel;
+  std::uint64_t begin_ns, duration_ns;
+  std::uint32_t device, context, stream, correlation;
+  std::uint64_t graph_node;
+  std::uint32_t graph, reserved;
+};
+// `kind`, `source` and `destination` are values of CUPTI's CUpti_ActivityMemcpyKind and
+// CUpti_ActivityMemoryKind.
+struct CopyRecord {
+  RecordHeader header;
+  std::uint8_t kind, source, destination, peer;
+  std::uint64_t begin_ns, duration_ns;
+  std::uint64_t bytes;
+  std::uint32_t device, context, stream, correlation;
+  std::uint64_t graph_node;
+};
+struct FillRecord {
+  RecordHeader header;
+  std::uint32_t correlation;
+  std::uint64_t begin_ns, duration_ns;
+  std::uint64_t bytes;
+  std::uint32_t device, context, stream, reserved;
+  std::uint64_t graph_node;
+};
+// An NVTX range of a thread. Written when it ends.
+struct RangeRecord {
+  RecordHeader header;
+  std::uint32_t name;  // text
+  std::uint64_t begin_ns, duration_ns;
+  std::uint32_t thread, depth;
+};
+// Work of the GPU of which there is no record.
+struct DroppedRecord {
+  RecordHeader header;
+  std::uint32_t reserved;
+  std::uint64_t records;  // [1] since the last such record
+};
+// What tracing cost up to now. The last one counts.
+struct CostRecord {
+  RecordHeader header;
+  std::uint32_t reserved;
+  std::uint64_t library_ns;  // in the injected library's functions, all threads
+  std::uint64_t cupti_ns;    // that CUPTI says it cost itself
+  std::uint64_t records;     // [1] records that CUPTI returned
+  std::uint64_t at_ns;
+};
+struct FailureRecord {
+  RecordHeader header;
+  std::uint32_t text;  // a sentence: why there is no trace
+};
+// The file has reached its largest size; nothing but the end follows.
+struct FullRecord {
+  RecordHeader header;
+  std::uint32_t reserved;
+  std::uint64_t at_ns;
+};
+// The process ended by exit(). Without it the last part of the trace may be missing.
+struct EndRecord {
+  RecordHeader header;
+  std::uint32_t reserved;
+  std::uint64_t at_ns;
+};
+
+static_assert(sizeof(FileHeader) == 16 && sizeof(BlockHeader) == 16 && sizeof(ProcessRecord) == 32);
+static_assert(sizeof(DeviceRecord) == 32 && sizeof(KernelRecord) == 64 &&
+              sizeof(LaunchRecord) == 56);
+static_assert(sizeof(CopyRecord) == 56 && sizeof(FillRecord) == 56 && sizeof(RangeRecord) == 32);
+static_assert(sizeof(DroppedRecord) == 16 && sizeof(CostRecord) == 40 &&
+              sizeof(FailureRecord) == 8);
+
+// Returns a hash of `bytes` bytes, which must be a multiple of 8.
+inline std::uint64_t Checksum(const char* data, std::size_t bytes) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15 ^ bytes;
+  for (std::size_t i = 0; i + 8 <= bytes; i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + i, sizeof word);
+    hash = std::rotl((hash ^ word) * 0xff51afd7ed558ccdU, 29);
+  }
+  return hash;
+}
+
+}  // namespace dlroof::gpu_trace

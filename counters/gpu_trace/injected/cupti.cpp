@@ -1,0 +1,418 @@
+// libdlroof_gpu_trace.so: traces the GPU work of the program into which the CUDA driver and NVTX
+// load it (CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH). Writes a file for each process
+// (counters/gpu_trace/format.h) and changes nothing else of the program.
+//
+//   DLROOF_GPU_TRACE_FOLDER    where the files are created; without it nothing is traced
+//   DLROOF_GPU_TRACE_CUPTI     files to try as libcupti, separated by colons
+//   DLROOF_GPU_TRACE_BYTES     [byte] largest size of a file
+//   DLROOF_GPU_TRACE_FLUSH_MS  [ms] after which finished work is in the file at the latest
+//
+// Nothing is destroyed at the end of the process: other threads may still launch work then.
+#include <cuda.h>
+#include <cupti.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/gpu_trace/injected/tracer.h"
+#include "counters/gpu_trace/trace_file.h"
+
+namespace dlroof::gpu_trace {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 20;  // [byte] of one buffer of CUPTI
+constexpr std::size_t kMostBuffers = 128;      // that CUPTI holds at the same time
+constexpr std::uint32_t kOldestCupti = 13;     // of CUDA 11.0; older records differ
+constexpr std::uint32_t kClustersSince = 18;   // of CUDA 11.8
+constexpr std::uint64_t kLeaveThreadNs = 2'000'000'000;
+
+// The functions of CUPTI that are used.
+struct CuptiCalls {
+  decltype(&cuptiGetVersion) version = nullptr;
+  decltype(&cuptiGetTimestamp) timestamp = nullptr;
+  decltype(&cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
+  decltype(&cuptiActivityEnable) enable = nullptr;
+  decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
+  decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
+  decltype(&cuptiActivityFlushAll) flush_all = nullptr;
+  decltype(&cuptiGetResultString) result_string = nullptr;
+};
+
+template <class Function>
+bool Find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool FindCalls(void* library, CuptiCalls& calls) {
+  return Find(library, "cuptiGetVersion", calls.version) &&
+         Find(library, "cuptiGetTimestamp", calls.timestamp) &&
+         Find(library, "cuptiActivityRegisterCallbacks", calls.register_callbacks) &&
+         Find(library, "cuptiActivityEnable", calls.enable) &&
+         Find(library, "cuptiActivityGetNextRecord", calls.next_record) &&
+         Find(library, "cuptiActivityGetNumDroppedRecords", calls.dropped_records) &&
+         Find(library, "cuptiActivityFlushAll", calls.flush_all) &&
+         Find(library, "cuptiGetResultString", calls.result_string);
+}
+
+// What the callbacks need. Set before the first callback, valid until the process ends.
+struct Activity {
+  CuptiCalls calls;
+  std::uint32_t version = 0;
+  std::atomic<std::size_t> buffers{0};
+  std::atomic<std::uint64_t> library_ns{0};
+  std::uint64_t cupti_ns = 0, records = 0;  // guarded by the tracer's mutex
+};
+Activity* activity = nullptr;
+
+std::uint64_t SteadyNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Adds the time of a function to the library's cost.
+class CostOfScope {
+ public:
+  CostOfScope() : begin_(SteadyNs()) {}
+  ~CostOfScope() { activity->library_ns += SteadyNs() - begin_; }
+  CostOfScope(const CostOfScope&) = delete;
+  CostOfScope& operator=(const CostOfScope&) = delete;
+
+ private:
+  std::uint64_t begin_;
+};
+
+std::uint64_t DurationOf(std::uint64_t begin, std::uint64_t end) {
+  return end > begin ? end - begin : 0;
+}
+
+// Sets what every record of GPU work has.
+template <class Activity, class Record>
+void SetTimeAndPlace(const Activity& from, Record& record) {
+  record.begin_ns = from.start;
+  record.duration_ns = DurationOf(from.start, from.end);
+  record.device = from.deviceId;
+  record.context = from.contextId;
+  record.stream = from.streamId;
+  record.correlation = from.correlationId;
+  record.graph_node = from.graphNodeId;
+}
+
+// The records of CUPTI's versions since CUDA 11.0 begin in the same way, so that those of the
+// version at compile time are read from each of them.
+bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
+  KernelRecord kernel{};
+  kernel.name = file.TextNumber(from.name);
+  kernel.grid[0] = static_cast<std::uint32_t>(from.gridX);
+  kernel.grid[1] = static_cast<std::uint32_t>(from.gridY);
+  kernel.grid[2] = static_cast<std::uint32_t>(from.gridZ);
+  kernel.block[0] = static_cast<std::uint32_t>(from.blockX);
+  kernel.block[1] = static_cast<std::uint32_t>(from.blockY);
+  kernel.block[2] = static_cast<std::uint32_t>(from.blockZ);
+  kernel.static_shared_bytes = static_cast<std::uint32_t>(from.staticSharedMemory);
+  kernel.dynamic_shared_bytes = static_cast<std::uint32_t>(from.dynamicSharedMemory);
+  kernel.registers = from.registersPerThread;
+  if (activity->version >= kClustersSince) {
+    kernel.cluster[0] = from.clusterX;
+    kernel.cluster[1] = from.clusterY;
+    kernel.cluster[2] = from.clusterZ;
+  }
+  LaunchRecord launch{};
+  launch.header.kind = Kind::kLaunch;
+  launch.kernel = file.KernelNumber(kernel);
+  SetTimeAndPlace(from, launch);
+  launch.graph = from.graphId;
+  return file.AddWork(launch);
+}
+
+template <class Activity>
+CopyRecord CopyOf(const Activity& from) {
+  CopyRecord copy{};
+  copy.header.kind = Kind::kCopy;
+  copy.kind = from.copyKind;
+  copy.source = from.srcKind;
+  copy.destination = from.dstKind;
+  copy.bytes = from.bytes;
+  SetTimeAndPlace(from, copy);
+  return copy;
+}
+
+bool AddCopy(const CUpti_ActivityMemcpy6& from, TraceFile& file) {
+  return file.AddWork(CopyOf(from));
+}
+
+bool AddPeerCopy(const CUpti_ActivityMemcpyPtoP4& from, TraceFile& file) {
+  auto copy = CopyOf(from);
+  copy.peer = 1;
+  return file.AddWork(copy);
+}
+
+bool AddFill(const CUpti_ActivityMemset4& from, TraceFile& file) {
+  FillRecord fill{};
+  fill.header.kind = Kind::kFill;
+  fill.bytes = from.bytes;
+  SetTimeAndPlace(from, fill);
+  return file.AddWork(fill);
+}
+
+void AddDevice(const CUpti_ActivityDevice5& from, TraceFile& file) {
+  DeviceRecord device{};
+  device.header.kind = Kind::kDevice;
+  device.number = from.id;
+  device.name = file.TextNumber(from.name);
+  device.compute_capability = from.computeCapabilityMajor * 10 + from.computeCapabilityMinor;
+  device.multiprocessors = from.numMultiprocessors;
+  device.memory_bytes = from.globalMemorySize;
+  file.Add(device);
+}
+
+bool IsCostOfCupti(CUpti_ActivityOverheadKind kind) {
+  return kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH ||
+         kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION ||
+         kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE;
+}
+
+// Returns false if the file has no room for the record.
+bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
+  switch (record->kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+      return AddKernel(*reinterpret_cast<const CUpti_ActivityKernel10*>(record), file);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return AddCopy(*reinterpret_cast<const CUpti_ActivityMemcpy6*>(record), file);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return AddPeerCopy(*reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record), file);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return AddFill(*reinterpret_cast<const CUpti_ActivityMemset4*>(record), file);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      AddDevice(*reinterpret_cast<const CUpti_ActivityDevice5*>(record), file);
+      return true;
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: {
+      const auto& overhead = *reinterpret_cast<const CUpti_ActivityOverhead3*>(record);
+      if (IsCostOfCupti(overhead.overheadKind))
+        activity->cupti_ns += DurationOf(overhead.start, overhead.end);
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
+void CUPTIAPI BufferRequested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
+  const CostOfScope cost;
+  *records = 0;
+  *bytes = 0;
+  *buffer = nullptr;  // CUPTI drops records then, and counts them
+  if (activity->buffers.fetch_add(1) >= kMostBuffers) {
+    --activity->buffers;
+    return;
+  }
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, kBufferBytes));
+  if (*buffer == nullptr)
+    --activity->buffers;
+  else
+    *bytes = kBufferBytes;
+}
+
+void AddCost(TraceFile& file) {
+  file.Add(CostRecord{{Kind::kCost, 0},
+                      0,
+                      activity->library_ns.load(),
+                      activity->cupti_ns,
+                      activity->records,
+                      Tracer::Get().Now()});
+}
+
+void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                              std::size_t, std::size_t valid_bytes) {
+  {
+    const CostOfScope cost;
+    Tracer::Get().WithFile([&](TraceFile& file) {
+      std::size_t dropped = 0;
+      CUpti_Activity* record = nullptr;
+      while (valid_bytes > 0 &&
+             activity->calls.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS) {
+        ++activity->records;
+        if (!AddActivity(record, file)) ++dropped;
+      }
+      std::size_t of_cupti = 0;
+      if (activity->calls.dropped_records(context, stream, &of_cupti) == CUPTI_SUCCESS)
+        dropped += of_cupti;
+      if (dropped > 0) file.Add(DroppedRecord{{Kind::kDropped, 0}, 0, dropped});
+      AddCost(file);
+      file.WriteBlock();
+    });
+  }
+  std::free(buffer);
+  --activity->buffers;
+}
+
+// Returns the error's sentence, or an empty text if CUPTI traces kernels from now on.
+std::string Start(const CuptiCalls& calls) {
+  std::uint32_t version = 0;
+  if (calls.version(&version) != CUPTI_SUCCESS || version < kOldestCupti)
+    return "CUPTI is older than that of CUDA 11";
+  const auto refused = [&](CUptiResult result) {
+    const char* text = nullptr;
+    calls.result_string(result, &text);
+    return "CUPTI refuses to trace: " + std::string(text == nullptr ? "unknown error" : text);
+  };
+  activity->calls = calls;
+  activity->version = version;
+  CUptiResult result = calls.register_callbacks(BufferRequested, BufferCompleted);
+  if (result == CUPTI_SUCCESS) result = calls.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  if (result != CUPTI_SUCCESS) return refused(result);
+  for (const auto kind :
+       {CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+        CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_OVERHEAD})
+    calls.enable(kind);
+  return "";
+}
+
+// Tries each libcupti until one traces: first those that the program has loaded, then those that
+// dlroof found, then those that the dynamic linker finds.
+std::string StartAny() {
+  const std::vector<std::string> names = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.14",
+                                          "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so"};
+  std::string first_error;  // of the program's own CUPTI, if it has one
+  const auto started = [&](void* library) {
+    CuptiCalls calls;
+    if (library == nullptr || !FindCalls(library, calls)) return false;
+    const std::string error = Start(calls);
+    if (first_error.empty()) first_error = error;
+    return error.empty();
+  };
+  for (const auto& name : names)
+    if (started(dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD))) return "";
+  for (std::string_view rest = Setting("DLROOF_GPU_TRACE_CUPTI"); !rest.empty();) {
+    const auto end = std::min(rest.find(':'), rest.size());
+    if (started(dlopen(std::string(rest.substr(0, end)).c_str(), RTLD_LAZY | RTLD_LOCAL)))
+      return "";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  for (const auto& name : names)
+    if (started(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL))) return "";
+  return first_error.empty() ? "no libcupti was found: add its folder to LD_LIBRARY_PATH"
+                             : first_error;
+}
+
+// Moves finished work into the file every so often, so that little is lost if the process is
+// killed. Never destroyed.
+class Flusher {
+ public:
+  explicit Flusher(std::uint64_t period_ms) : period_ns_(period_ms * 1'000'000) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program's threads
+    running_ = pthread_create(&thread_, nullptr, &Flusher::Loop, this) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  void Stop() {
+    if (!running_) return;
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    wake_.notify_all();
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += kLeaveThreadNs / 1'000'000'000;
+    pthread_timedjoin_np(thread_, nullptr, &until);
+    running_ = false;
+  }
+
+ private:
+  static void* Loop(void* self) {
+    static_cast<Flusher*>(self)->Run();
+    return nullptr;
+  }
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, std::chrono::nanoseconds(period_ns_), [&] { return ending_; })) {
+      lock.unlock();
+      activity->calls.flush_all(0);
+      Tracer::Get().WithFile([](TraceFile& file) { file.WriteBlock(); });
+      lock.lock();
+    }
+  }
+
+  std::uint64_t period_ns_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ending_ = false, running_ = false;
+  pthread_t thread_{};
+};
+Flusher* flusher = nullptr;
+pid_t traced_pid = 0;
+
+void AtExit() {
+  if (getpid() != traced_pid) return;  // a forked child runs its parent's handlers
+  flusher->Stop();
+  activity->calls.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  Tracer::Get().WithFile([](TraceFile& file) {
+    AddCost(file);
+    file.Add(EndRecord{{Kind::kEnd, 0}, 0, Tracer::Get().Now()});
+    file.WriteBlock();
+  });
+}
+
+std::uint64_t CuptiNow() {
+  std::uint64_t now = 0;
+  activity->calls.timestamp(&now);
+  return now;
+}
+
+}  // namespace
+
+void StartTracing() {
+  auto& tracer = Tracer::Get();
+  if (!tracer.IsActive() || traced_pid == getpid()) return;
+  traced_pid = getpid();
+  activity = new Activity;
+  const std::string error = StartAny();
+  if (error.empty()) tracer.UseClock(CuptiNow);
+  tracer.WithFile([&](TraceFile& file) {
+    ProcessRecord process{};
+    process.header.kind = Kind::kProcess;
+    process.pid = static_cast<std::uint32_t>(getpid());
+    process.parent = static_cast<std::uint32_t>(getppid());
+    process.command = file.TextNumber(CommandLine().c_str());
+    process.cupti = activity->version;
+    process.begin_ns = tracer.Now();
+    file.Add(process);
+    if (!error.empty())
+      file.Add(FailureRecord{{Kind::kFailure, 0}, file.TextNumber(error.c_str())});
+    file.WriteBlock();
+  });
+  if (!error.empty()) return;
+  flusher = new Flusher(Number("DLROOF_GPU_TRACE_FLUSH_MS", 200));
+  std::atexit(AtExit);
+}
+
+}  // namespace dlroof::gpu_trace
+
+// The CUDA driver calls this in cuInit. 0 would make it report an error.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  try {
+    dlroof::gpu_trace::StartTracing();
+  } catch (...) {  // the program runs on without a trace
+  }
+  return 1;
+}

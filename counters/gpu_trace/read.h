@@ -1,0 +1,121 @@
+// Reads the trace files of a program (format.h). Pure; needs no CUDA. Accepts any bytes: a file may
+// end anywhere, since a program may be killed, and damaged blocks are skipped.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/base/error.h"
+
+namespace dlroof::gpu_trace {
+
+using Size3 = std::array<std::uint32_t, 3>;
+
+// A kernel as it is launched: all launches with these properties do the same work.
+struct Kernel {
+  std::uint32_t name = 0;  // index of Trace::texts; mangled
+  Size3 grid = {}, block = {}, cluster = {};
+  std::uint32_t registers = 0;  // [1] per thread
+  double shared_bytes = 0;      // [byte] per block, static and dynamic
+
+  bool operator==(const Kernel&) const = default;
+};
+
+// The device and the queue on which something ran.
+struct Place {
+  std::uint32_t device = 0, context = 0, stream = 0;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+// When something ran. [ns] on the clock of the trace
+struct Interval {
+  std::int64_t begin_ns = 0, end_ns = 0;
+};
+
+struct Launch {
+  Interval time;
+  std::uint32_t kernel = 0;  // index of Trace::kernels
+  std::uint32_t graph = 0;   // CUDA graph, 0 if launched alone
+  std::uint64_t graph_node = 0;
+  Place place;
+  std::uint32_t correlation = 0;
+};
+
+enum class CopyKind { kToDevice, kToHost, kOnDevice, kPeer, kOther };
+struct Copy {
+  Interval time;
+  CopyKind kind = CopyKind::kOther;
+  bool pageable = false;  // from or to memory of the host that is not pinned
+  double bytes = 0;       // [byte]
+  std::uint64_t graph_node = 0;
+  Place place;
+};
+
+struct Fill {
+  Interval time;
+  double bytes = 0;  // [byte]
+  std::uint64_t graph_node = 0;
+  Place place;
+};
+
+// An NVTX range.
+struct Range {
+  Interval time;
+  std::uint32_t name = 0;  // index of Trace::texts
+  std::uint32_t thread = 0;
+  std::uint32_t depth = 0;  // [1] ranges around it on its thread
+};
+
+struct Device {
+  std::uint32_t number = 0;
+  std::string name;
+  std::uint32_t compute_capability = 0;  // [1] major * 10 + minor
+  std::uint32_t multiprocessors = 0;     // [1]
+  double memory_bytes = 0;               // [byte]
+};
+
+struct TraceCost {
+  double library_seconds = 0;  // [s] in the injected library, all threads
+  double cupti_seconds = 0;    // [s] that CUPTI says it cost itself
+  double records = 0;          // [1] that CUPTI returned
+};
+
+// The trace of one process. Launches, copies and fills are in the order of their begin.
+struct Trace {
+  std::string file;  // its name without folder
+  std::optional<std::uint32_t> pid, parent;
+  std::string command;
+  std::uint32_t cupti_version = 0;  // CUPTI_API_VERSION; 0 if unknown
+  std::optional<std::int64_t> begin_ns;
+  std::vector<std::string> texts;
+  std::vector<Kernel> kernels;
+  std::vector<Launch> launches;
+  std::vector<Copy> copies;
+  std::vector<Fill> fills;
+  std::vector<Range> ranges;  // in the order of their begin
+  std::vector<Device> devices;
+  double dropped = 0;  // [1] records that CUPTI or the full file lost
+  double untimed = 0;  // [1] records of work without a time, left out
+  std::optional<TraceCost> cost;
+  std::optional<Reason> failure;  // why nothing could be traced
+  bool full = false;              // the file reached its largest size
+  bool ended = false;             // the process ended by exit()
+  // What is wrong with the file: a sentence each.
+  std::vector<std::string> remarks;
+};
+
+// Reads a file's bytes. Throws BadInput if they do not begin like a trace file or are of a newer
+// version. `where` names the file.
+Trace ReadTrace(std::string_view bytes, const std::string& where);
+
+// Reads all trace files of a folder, in the order of their processes' begin. A file that is no
+// trace becomes a remark of an empty trace.
+std::vector<Trace> ReadTraces(const std::filesystem::path& folder);
+
+}  // namespace dlroof::gpu_trace

@@ -1,0 +1,247 @@
+#include "reporters/document/document.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <ostream>
+
+#include "counters/base/keys.h"
+#include "reporters/breakdown/breakdown_text.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::document {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kTenths = 1000;      // [1] of 0.1 % in 100 %
+constexpr int kStripColumns = 60;  // of a strip in a terminal
+
+bool IsEmpty(const Sentences& block) { return block.texts.empty(); }
+bool IsEmpty(const Table& block) {
+  return block.rows.empty() && block.last.empty() && block.notes.empty();
+}
+bool IsTime(double seconds) { return seconds > 0 && std::isfinite(seconds); }
+bool IsEmpty(const Bar& block) { return !IsTime(block.Seconds()); }
+bool IsEmpty(const Strip& block) { return block.rows.empty() || !IsTime(block.seconds); }
+
+std::vector<std::string> SharesOfParts(const Bar& bar) {
+  std::vector<double> seconds;
+  for (const auto& part : bar.parts) seconds.push_back(part.seconds);
+  std::vector<std::string> shares;
+  for (const int tenths : Tenths(seconds)) shares.push_back(TenthsText(tenths));
+  return shares;
+}
+
+void WriteBlock(const Sentences& block, int, std::ostream& out) {
+  for (const auto& text : block.texts) out << text::Printable(text) << '\n';
+}
+
+void WriteNotes(const std::vector<std::string>& notes, std::ostream& out) {
+  for (const auto& note : notes) fmt::print(out, "  {}\n", text::Printable(note));
+}
+
+std::size_t FirstRows(const Table& table) {
+  return table.first == 0 ? table.rows.size() : std::min(table.first, table.rows.size());
+}
+
+void WriteBlock(const Table& block, int width, std::ostream& out) {
+  std::vector<std::vector<std::string>> texts = {block.columns};
+  const auto add = [&](const Table::Row& row) {
+    auto& cells = texts.emplace_back();
+    for (const auto& cell : row) cells.push_back(text::Printable(cell.text));
+  };
+  for (std::size_t i = 0; i < FirstRows(block); ++i) add(block.rows[i]);
+  if (FirstRows(block) < block.rows.size() && !block.rest.empty()) add(block.rest);
+  for (const auto& row : block.last) add(row);
+  out << '\n';
+  if (texts.size() > 1) text::WriteAligned(texts, width, out);
+  WriteNotes(block.notes, out);
+}
+
+void WriteBlock(const Bar& block, int, std::ostream& out) {
+  const double total = block.Seconds();
+  const auto shares = SharesOfParts(block);
+  out << '\n' << text::Printable(block.title) << '\n';
+  double sum = 0;
+  for (std::size_t i = 0; i < block.parts.size(); ++i) {
+    const auto& part = block.parts[i];
+    fmt::print(out, "  |{}| {:>9} {:>7}  {}\n",
+               breakdown::WaterfallBar(sum / total, (sum + part.seconds) / total),
+               text::WithPrefix(part.seconds, "s"), shares[i], text::Printable(part.label));
+    sum += part.seconds;
+  }
+  WriteNotes(block.notes, out);
+}
+
+// [s] in which each column of a strip is busy with intervals for which `counts` is true.
+template <class Counts>
+std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Counts& counts) {
+  std::vector<double> busy(kStripColumns, 0);
+  const double column = seconds / kStripColumns;
+  for (const auto& interval : row.intervals) {
+    if (!counts(interval)) continue;
+    const double begin = std::clamp(interval.begin, 0.0, seconds);
+    const double end = std::clamp(interval.end, begin, seconds);
+    const auto first = static_cast<std::size_t>(begin / column);
+    for (std::size_t i = first; i < busy.size() && static_cast<double>(i) * column < end; ++i) {
+      const double from = static_cast<double>(i) * column;
+      busy[i] +=
+          interval.busy * std::max(0.0, std::min(end, from + column) - std::max(begin, from));
+    }
+  }
+  return busy;
+}
+
+// Returns one character per column: what is busy for at least a quarter of its time.
+std::string StripText(const Strip::Row& row, double seconds) {
+  const auto zero_flop =
+      BusyColumns(row, seconds, [](const auto& one) { return one.kind == PartKind::kZeroFlop; });
+  const auto others =
+      BusyColumns(row, seconds, [](const auto& one) { return one.kind != PartKind::kZeroFlop; });
+  const double column = seconds / kStripColumns;
+  std::string text;
+  for (std::size_t i = 0; i < others.size(); ++i)
+    text += others[i] >= 0.75 * column                                ? '#'
+            : others[i] >= 0.25 * column && others[i] >= zero_flop[i] ? '+'
+            : zero_flop[i] >= 0.25 * column                           ? 'c'
+                                                                      : '.';
+  return text;
+}
+
+void WriteBlock(const Strip& block, int, std::ostream& out) {
+  int width = 0;
+  for (const auto& row : block.rows)
+    width = std::max(width, text::TextWidth(text::Printable(row.name)));
+  fmt::print(out, "\n{} (# busy, + a quarter of the time or more, c copies, . idle)\n",
+             text::Printable(block.title));
+  for (const auto& row : block.rows) {
+    const auto name = text::Printable(row.name);
+    fmt::print(out, "  {}{} |{}|\n", name,
+               std::string(static_cast<std::size_t>(width - text::TextWidth(name)), ' '),
+               StripText(row, block.seconds));
+  }
+}
+
+json BlockJson(const Sentences& block) {
+  return {{block.kind == Sentences::Kind::kAdvice ? "advice" : "sentences", block.texts}};
+}
+
+json RowJson(const Table::Row& row) {
+  json cells = json::array();
+  for (const auto& cell : row) {
+    if (cell.whole.empty())
+      cells.push_back(cell.text);
+    else
+      cells.push_back({{"text", cell.text}, {"whole", cell.whole}});
+  }
+  return cells;
+}
+
+json BlockJson(const Table& block) {
+  json table = {{"columns", block.columns}, {"rows", json::array()}};
+  for (const auto& row : block.rows) table["rows"].push_back(RowJson(row));
+  if (FirstRows(block) < block.rows.size()) {
+    table["first"] = block.first;
+    if (!block.rest.empty()) table["rest"] = RowJson(block.rest);
+  }
+  for (const auto& row : block.last) table["last"].push_back(RowJson(row));
+  if (!block.notes.empty()) table["notes"] = block.notes;
+  return {{"table", std::move(table)}};
+}
+
+json BlockJson(const Bar& block) {
+  const auto shares = SharesOfParts(block);
+  json parts = json::array();
+  for (std::size_t i = 0; i < block.parts.size(); ++i)
+    parts.push_back({{"kind", Key(block.parts[i].kind)},
+                     {"label", block.parts[i].label},
+                     {"seconds", text::Rounded(block.parts[i].seconds)},
+                     {"time", text::WithPrefix(block.parts[i].seconds, "s")},
+                     {"share", shares[i]}});
+  json bar = {{"title", block.title}, {"parts", std::move(parts)}};
+  if (!block.notes.empty()) bar["notes"] = block.notes;
+  return {{"bar", std::move(bar)}};
+}
+
+json BlockJson(const Strip& block) {
+  json rows = json::array();
+  for (const auto& row : block.rows) {
+    json intervals = json::array();
+    for (const auto& interval : row.intervals)
+      intervals.push_back({text::Rounded(interval.begin), text::Rounded(interval.end),
+                           Key(interval.kind), interval.label, text::Rounded(interval.busy)});
+    rows.push_back({{"name", row.name}, {"intervals", std::move(intervals)}});
+  }
+  return {{"strip",
+           {{"title", block.title},
+            {"seconds", text::Rounded(block.seconds)},
+            {"rows", std::move(rows)}}}};
+}
+
+}  // namespace
+
+std::string_view Key(PartKind kind) {
+  constexpr KeyRow<PartKind> kKinds[] = {{PartKind::kRoof, "roof"},
+                                         {PartKind::kAboveRoof, "above_roof"},
+                                         {PartKind::kZeroFlop, "zero_flop"},
+                                         {PartKind::kOther, "other"},
+                                         {PartKind::kIdle, "idle"}};
+  return KeyIn(kKinds, kind);
+}
+
+double Bar::Seconds() const {
+  return std::accumulate(parts.begin(), parts.end(), 0.0,
+                         [](double sum, const Part& part) { return sum + part.seconds; });
+}
+
+void Document::Add(Block block) {
+  if (std::visit([](const auto& one) { return IsEmpty(one); }, block)) return;
+  blocks.push_back(std::move(block));
+}
+
+std::vector<int> Tenths(const std::vector<double>& values) {
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  std::vector<int> tenths(values.size());
+  if (!(sum > 0) || std::isinf(sum) ||
+      std::ranges::any_of(values, [](double one) { return one < 0; }))
+    return tenths;
+  std::vector<double> remainders;
+  int missing = kTenths;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double exact = values[i] / sum * kTenths;
+    tenths[i] = static_cast<int>(std::floor(exact));
+    remainders.push_back(exact - tenths[i]);
+    missing -= tenths[i];
+  }
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](auto i) { return remainders[i]; });
+  for (std::size_t i = 0; i < order.size() && missing > 0; ++i, --missing) ++tenths[order[i]];
+  return tenths;
+}
+
+std::string TenthsText(int tenths) { return fmt::format("{}.{} %", tenths / 10, tenths % 10); }
+
+void Write(const Document& document, int width, std::ostream& out) {
+  bool after_picture = false;
+  for (const auto& block : document.blocks) {
+    const bool sentences = std::holds_alternative<Sentences>(block);
+    if (sentences && after_picture) out << '\n';
+    std::visit([&](const auto& one) { WriteBlock(one, width, out); }, block);
+    after_picture = !sentences;
+  }
+}
+
+json ToJson(const Document& document) {
+  json blocks = json::array();
+  for (const auto& block : document.blocks)
+    blocks.push_back(std::visit([](const auto& one) { return BlockJson(one); }, block));
+  return blocks;
+}
+
+}  // namespace dlroof::document

@@ -1,0 +1,263 @@
+#include "baselines/statistics/judge_stored.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "baselines/statistics/modes.h"
+#include "baselines/statistics/robust.h"
+
+namespace dlroof::statistics {
+namespace {
+
+using testing::HasSubstr;
+
+// Runs of a made-up machine: repetitions with normal logarithms of 1 to 3 %, one in twenty
+// disturbed by 30 % and half of these not marked, and a factor of each run, which its ceilings have
+// too.
+struct Law {
+  int benchmarks = 60;
+  int earlier = 0;
+  double slower = 0.05;  // [1] of every tenth benchmark
+  double every = 10;     // benchmarks of which one is slower; 0: none
+  double drift = 0.03;   // [1] logarithm of the factor of NEW
+  double between = 0;    // [1] deviation of one run of one benchmark
+  int ceilings = 0;      // measured in both runs
+  double ceilings_moved = 0.03;
+  bool two_speeds = false;  // the first benchmark changes its speed between repetitions
+};
+
+class Runs {
+ public:
+  Runs(const Law& law, unsigned seed) : law_(law), random_(seed) {}
+
+  std::vector<Candidate> Make() {
+    std::uniform_real_distribution<double> noise(0.01, 0.03), factor(0, 0.05);
+    std::vector<double> factors;
+    for (int run = 0; run < law_.earlier; ++run) factors.push_back(factor(random_));
+    std::vector<Candidate> candidates;
+    for (int i = 0; i < law_.benchmarks; ++i) {
+      const double deviation = noise(random_);
+      const bool jumps = law_.two_speeds && i == 0;
+      Candidate candidate{};
+      for (int run = 0; run < law_.earlier; ++run)
+        candidate.earlier.push_back({run, Times(factors[run], deviation, jumps)});
+      candidate.base_logs = Times(0, deviation, jumps);
+      const double change = IsSlower(i) ? std::log1p(law_.slower) : 0;
+      candidate.contender_logs = Times(law_.drift + change, deviation, jumps);
+      candidate.shift =
+          *MeasureShift(Seconds(candidate.base_logs), Seconds(candidate.contender_logs));
+      candidates.push_back(std::move(candidate));
+    }
+    return candidates;
+  }
+
+  JudgeSettings Settings() const {
+    JudgeSettings settings;
+    if (law_.ceilings > 0) settings.roofs[0] = {law_.ceilings_moved, 0.004, law_.ceilings};
+    return settings;
+  }
+
+  bool IsSlower(int i) const {
+    return law_.every > 0 && std::fmod(i, law_.every) == law_.every - 1;
+  }
+
+ private:
+  std::vector<double> Times(double level, double deviation, bool jumps) {
+    std::normal_distribution<double> gauss;
+    std::uniform_real_distribution<double> chance;
+    level += law_.between * gauss(random_);
+    std::vector<double> logs;
+    for (int i = 0; i < 10; ++i) {
+      double one = level + deviation * gauss(random_);
+      if (jumps && chance(random_) < 0.5) one += std::log(1.12);
+      if (chance(random_) < 0.05) {
+        if (chance(random_) < 0.5) continue;  // marked
+        one += std::log(1.3);
+      }
+      logs.push_back(one);
+    }
+    return logs;
+  }
+
+  static std::vector<double> Seconds(std::vector<double> logs) {
+    for (double& one : logs) one = std::exp(one);
+    return logs;
+  }
+
+  Law law_;
+  std::mt19937_64 random_;
+};
+
+struct Found {
+  double found = 0, wrong = 0, covered = 0;  // [1] shares
+  double removed = 0;                        // [1] mean logarithm
+};
+
+Found Simulate(const Law& law, int rounds) {
+  Found sum;
+  int slow = 0, unchanged = 0;
+  for (int round = 0; round < rounds; ++round) {
+    Runs runs(law, 100 + round);
+    const auto candidates = runs.Make();
+    const auto judged = JudgeStored(candidates, runs.Settings());
+    sum.removed += judged.removed->log_ratio / rounds;
+    for (int i = 0; i < law.benchmarks; ++i) {
+      const auto& each = judged.each[i];
+      const double truth = runs.IsSlower(i) ? 1 + law.slower : 1;
+      sum.covered += each.ci95.first <= truth && truth <= each.ci95.second ? 1 : 0;
+      ++(runs.IsSlower(i) ? slow : unchanged);
+      if (runs.IsSlower(i))
+        sum.found += each.verdict == Verdict::kSlower ? 1 : 0;
+      else
+        sum.wrong += each.verdict == Verdict::kSlower || each.verdict == Verdict::kFaster ? 1 : 0;
+    }
+  }
+  sum.covered /= slow + unchanged;
+  if (slow > 0) sum.found /= slow;
+  sum.wrong /= unchanged;
+  return sum;
+}
+
+TEST(JudgeStored, FindsFivePercentUnderADriftOfThree) {
+  const auto found = Simulate({}, 60);
+  EXPECT_GE(found.found, 0.90);
+  EXPECT_LE(found.wrong, 0.01);
+  EXPECT_GE(found.covered, 0.94);
+  EXPECT_NEAR(found.removed, 0.03, 0.002);
+}
+
+TEST(JudgeStored, EarlierRunsLowerTheError) {
+  const auto few = Simulate({.earlier = 0, .slower = 0.03}, 40),
+             many = Simulate({.earlier = 10, .slower = 0.03}, 40);
+  EXPECT_GE(many.found, few.found + 0.1);
+  EXPECT_LE(many.wrong, 0.01);
+  EXPECT_GE(many.covered, 0.93);
+}
+
+TEST(JudgeStored, NothingChangedIsRarelyAnAlarm) {
+  EXPECT_LE(Simulate({.every = 0}, 60).wrong, 0.002);
+  EXPECT_LE(Simulate({.every = 0, .between = 0.02}, 60).wrong, 0.003);
+  EXPECT_LE(Simulate({.earlier = 10, .every = 0, .between = 0.02}, 30).wrong, 0.003);
+}
+
+TEST(JudgeStored, ASlowdownOfTheWholeSuiteIsNoDriftIfTheCeilingsDidNotMove) {
+  Runs runs({.every = 1, .drift = 0, .ceilings = 6, .ceilings_moved = 0}, 3);
+  const auto judged = JudgeStored(runs.Make(), runs.Settings());
+  ASSERT_TRUE(judged.removed);
+  EXPECT_TRUE(judged.removed->by_ceilings);
+  ASSERT_TRUE(judged.common);
+  EXPECT_EQ(judged.common->roofs, RoofEvidence::kDidNotMove);
+  int slower = 0;
+  for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
+  EXPECT_GE(slower, 45);
+  EXPECT_THAT(Describe(*judged.removed), HasSubstr("by which 6 ceilings moved"));
+}
+
+TEST(JudgeStored, ADriftThatTheCeilingsShareIsRemovedHoweverLarge) {
+  Runs runs({.drift = 0.3, .ceilings = 6, .ceilings_moved = 0.3}, 4);
+  const auto judged = JudgeStored(runs.Make(), runs.Settings());
+  EXPECT_NEAR(judged.removed->log_ratio, 0.3, 0.01);
+  EXPECT_FALSE(judged.common);
+  EXPECT_EQ(judged.each[0].verdict == Verdict::kSlower, false);
+  EXPECT_NEAR(judged.each[0].ratio, 1, 0.03);
+  EXPECT_NEAR(*judged.each[0].removed, std::exp(0.3), 0.01);
+}
+
+TEST(JudgeStored, ALargeFactorThatNothingConfirmsIsNotRemovedSilently) {
+  Runs runs({.every = 0, .drift = 0.2}, 5);
+  const auto judged = JudgeStored(runs.Make(), runs.Settings());
+  ASSERT_TRUE(judged.common);
+  EXPECT_EQ(judged.common->roofs, RoofEvidence::kNone);
+  for (const auto& each : judged.each) {
+    EXPECT_EQ(each.verdict, Verdict::kAmbiguous);
+    EXPECT_TRUE(each.moved_with_run);
+  }
+}
+
+TEST(JudgeStored, OneBenchmarkAloneSaysThatNothingTellsTheDrift) {
+  Runs runs({.benchmarks = 1, .every = 0, .drift = 0.04}, 6);
+  const auto judged = JudgeStored(runs.Make(), runs.Settings());
+  EXPECT_TRUE(judged.removed->assumed);
+  EXPECT_THAT(Describe(*judged.removed), HasSubstr("nothing tells"));
+  EXPECT_NE(judged.each[0].verdict, Verdict::kSlower);
+  // With ceilings it is known.
+  Runs known({.benchmarks = 1, .every = 0, .drift = 0.04, .ceilings = 6, .ceilings_moved = 0.04},
+             6);
+  const auto by_ceilings = JudgeStored(known.Make(), known.Settings());
+  EXPECT_FALSE(by_ceilings.removed->assumed);
+  const auto width = [](const Judged& one) {
+    return one.each[0].ci95.second - one.each[0].ci95.first;
+  };
+  EXPECT_LT(width(by_ceilings), width(judged));
+}
+
+TEST(JudgeStored, ABenchmarkOfTwoSpeedsIsJudgedByThem) {
+  int by_mode = 0, wrong = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Runs runs({.earlier = 6, .every = 0, .two_speeds = true}, seed);
+    const auto first = JudgeStored(runs.Make(), runs.Settings()).each[0];
+    by_mode += first.by_mode ? 1 : 0;
+    wrong += first.verdict == Verdict::kSlower || first.verdict == Verdict::kFaster ? 1 : 0;
+  }
+  EXPECT_GE(by_mode, 20);  // of those whose noise is small enough to see two speeds
+  EXPECT_LE(wrong, 1);
+}
+
+TEST(Modes, LeavesOutOneDisturbedValueAndSplitsTwoSpeeds) {
+  const auto one = ModesOf({0, 0.01, -0.01, 0.005, -0.005, 0.26});
+  ASSERT_EQ(one.modes.size(), 1);
+  EXPECT_EQ(one.left_out, 1);
+  EXPECT_NEAR(one.modes[0].log_seconds, 0, 1e-9);
+  const auto two = ModesOf({0, 0.01, -0.01, 0.005, 0.11, 0.12, 0.1, 0.115});
+  ASSERT_EQ(two.modes.size(), 2);
+  EXPECT_NEAR(two.modes[1].log_seconds - two.modes[0].log_seconds, 0.11, 0.005);
+  EXPECT_TRUE(ModesOf({}).modes.empty());
+}
+
+TEST(Modes, NormalSamplesRarelyHaveTwo) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> gauss(0, 0.02);
+  int two = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<double> logs(10);
+    for (double& one : logs) one = gauss(random);
+    two += ModesOf(logs).modes.size() > 1 ? 1 : 0;
+  }
+  EXPECT_LE(two, 12);
+}
+
+TEST(BiweightLocation, IgnoresAThirdOfChangedValues) {
+  std::vector<Estimate> values;
+  for (int i = 0; i < 20; ++i) values.push_back({0.01 * (i % 5 - 2) / 2, 1e-4});
+  for (int i = 0; i < 10; ++i) values.push_back({0.3, 1e-4});
+  const auto location = BiweightLocation(values, 0);
+  EXPECT_NEAR(location->value, 0, 0.002);
+  EXPECT_LT(std::sqrt(location->variance), 0.01);
+  EXPECT_FALSE(BiweightLocation({}, 0));
+}
+
+TEST(CentralDeviation, IsTheScatterOfTheUnchanged) {
+  std::mt19937_64 random(2);
+  std::normal_distribution<double> gauss(0, std::hypot(0.01, std::sqrt(2) * 0.02));
+  std::vector<Estimate> values;
+  for (int i = 0; i < 1000; ++i) values.push_back({gauss(random) + (i % 10 == 0 ? 0.3 : 0), 1e-4});
+  EXPECT_NEAR(CentralDeviation(values, 0).value(), 0.02, 0.002);
+}
+
+TEST(SpreadPrior, IsTheDistributionOfTheTrueVariances) {
+  // Variances of 1, all estimated with 10 degrees of freedom: nothing but chance between them.
+  std::mt19937_64 random(3);
+  std::chi_squared_distribution<double> chi(10);
+  std::vector<Spread> equal;
+  for (int i = 0; i < 500; ++i) equal.push_back({chi(random) / 10, 10});
+  const auto prior = PriorOfSpreads(equal);
+  EXPECT_NEAR(prior.variance, 1, 0.05);
+  EXPECT_GT(prior.degrees, 60);
+  EXPECT_NEAR(prior.Moderated({3, 10}).variance, 1, 0.3);
+}
+
+}  // namespace
+}  // namespace dlroof::statistics

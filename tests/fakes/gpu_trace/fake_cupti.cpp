@@ -1,0 +1,193 @@
+// A libcupti without a GPU. Its buffers are filled by FakeLaunch and the like, and go to the
+// callbacks when they are full, as CUPTI's do, and when they are flushed.
+//   FAKE_CUPTI_RECORDS  records that fit into a buffer (default: what fits by size)
+//   FAKE_CUPTI_RESULT   what cuptiActivityEnable returns (default: success)
+//   FAKE_CUPTI_VERSION  what cuptiGetVersion says
+#include "tests/fakes/gpu_trace/fake_cupti.h"
+
+#include <cupti.h>
+#include <time.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+namespace {
+
+std::mutex mutex;
+CUpti_BuffersCallbackRequestFunc requested = nullptr;
+CUpti_BuffersCallbackCompleteFunc completed = nullptr;
+std::uint8_t* buffer = nullptr;
+std::size_t size = 0, used = 0, records = 0, dropped = 0;
+std::uint32_t correlation = 0;
+
+std::size_t Number(const char* name, std::size_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
+void HandOver(std::unique_lock<std::mutex>& lock) {
+  if (buffer == nullptr) return;
+  std::uint8_t* full = buffer;
+  const auto bytes = size, valid = used;
+  buffer = nullptr;
+  used = records = 0;
+  lock.unlock();
+  completed(nullptr, 0, full, bytes, valid);
+  lock.lock();
+}
+
+// 8 bytes after each record hold its size, so that the next one can be found.
+template <class Record>
+void Put(const Record& record) {
+  if (completed == nullptr) return;  // nobody traces
+  std::unique_lock lock(mutex);
+  if (buffer != nullptr &&
+      (used + sizeof record + 8 > size || records >= Number("FAKE_CUPTI_RECORDS", ~0UL)))
+    HandOver(lock);
+  if (buffer == nullptr) {
+    std::size_t most = 0;
+    requested(&buffer, &size, &most);
+    if (buffer == nullptr || size < sizeof record + 8) {
+      ++dropped;
+      return;
+    }
+  }
+  const std::uint64_t bytes = sizeof record;
+  std::memcpy(buffer + used, &bytes, sizeof bytes);
+  std::memcpy(buffer + used + 8, &record, sizeof record);
+  used += sizeof record + 8;
+  ++records;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUptiResult cuptiGetVersion(std::uint32_t* version) {
+  *version = static_cast<std::uint32_t>(Number("FAKE_CUPTI_VERSION", CUPTI_API_VERSION));
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetTimestamp(std::uint64_t* now) {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  *now = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
+  *text = result == CUPTI_SUCCESS ? "CUPTI_SUCCESS"
+          : result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+              ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+              : "CUPTI_ERROR_UNKNOWN";
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                           CUpti_BuffersCallbackCompleteFunc complete) {
+  requested = request;
+  completed = complete;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  const auto result = static_cast<CUptiResult>(Number("FAKE_CUPTI_RESULT", CUPTI_SUCCESS));
+  if (result == CUPTI_SUCCESS && kind == CUPTI_ACTIVITY_KIND_DEVICE) {
+    CUpti_ActivityDevice5 device{};
+    device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+    device.name = "Fake H200";
+    device.computeCapabilityMajor = 9;
+    device.numMultiprocessors = 132;
+    device.globalMemorySize = 141'000'000'000;
+    Put(device);
+  }
+  return result;
+}
+
+CUptiResult cuptiActivityGetNextRecord(std::uint8_t* from, std::size_t valid,
+                                       CUpti_Activity** record) {
+  auto* next = from;
+  if (*record != nullptr) {
+    auto* current = reinterpret_cast<std::uint8_t*>(*record) - 8;
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, current, sizeof bytes);
+    next = current + 8 + bytes;
+  }
+  if (next >= from + valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  *record = reinterpret_cast<CUpti_Activity*>(next + 8);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, std::uint32_t, std::size_t* number) {
+  const std::lock_guard lock(mutex);
+  *number = dropped;
+  dropped = 0;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushAll(std::uint32_t) {
+  std::unique_lock lock(mutex);
+  HandOver(lock);
+  return CUPTI_SUCCESS;
+}
+
+void FakeLaunch(const FakeKernel* kernel) {
+  CUpti_ActivityKernel10 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  record.name = kernel->name;
+  record.gridX = kernel->grid[0];
+  record.gridY = kernel->grid[1];
+  record.gridZ = kernel->grid[2];
+  record.blockX = kernel->block[0];
+  record.blockY = kernel->block[1];
+  record.blockZ = kernel->block[2];
+  record.registersPerThread = 32;
+  record.dynamicSharedMemory = kernel->shared_bytes;
+  record.start = kernel->begin_ns;
+  record.end = kernel->begin_ns + kernel->duration_ns;
+  record.contextId = 1;
+  record.streamId = kernel->stream;
+  record.correlationId = ++correlation;
+  record.graphId = kernel->graph;
+  record.graphNodeId = kernel->graph_node;
+  record.clusterX = record.clusterY = record.clusterZ = 1;
+  Put(record);
+}
+
+void FakeCopyMemory(const FakeCopy* copy) {
+  CUpti_ActivityMemcpy6 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  record.copyKind = static_cast<std::uint8_t>(copy->kind);
+  record.srcKind =
+      copy->pageable != 0 ? CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE : CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+  record.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  record.bytes = copy->bytes;
+  record.start = copy->begin_ns;
+  record.end = copy->begin_ns + copy->duration_ns;
+  record.contextId = 1;
+  record.streamId = copy->stream;
+  record.correlationId = ++correlation;
+  Put(record);
+}
+
+void FakeFill(std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t duration_ns,
+              std::uint32_t stream) {
+  CUpti_ActivityMemset4 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+  record.bytes = bytes;
+  record.start = begin_ns;
+  record.end = begin_ns + duration_ns;
+  record.contextId = 1;
+  record.streamId = stream;
+  record.correlationId = ++correlation;
+  Put(record);
+}
+
+void FakeDrop(std::uint64_t number) {
+  const std::lock_guard lock(mutex);
+  dropped += number;
+}
+}

@@ -1,0 +1,27 @@
+// What a test's program may do to the fake libcupti: fake work of a GPU, of which it returns
+// activity records in CUPTI's own layouts.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+struct FakeKernel {
+  const char* name;
+  int grid[3], block[3];
+  int shared_bytes;
+  std::uint64_t begin_ns, duration_ns;
+  std::uint32_t stream, graph;
+  std::uint64_t graph_node;
+};
+struct FakeCopy {
+  int kind;  // CUpti_ActivityMemcpyKind
+  int pageable;
+  std::uint64_t bytes, begin_ns, duration_ns;
+  std::uint32_t stream;
+};
+void FakeLaunch(const FakeKernel* kernel);
+void FakeCopyMemory(const FakeCopy* copy);
+void FakeFill(std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t duration_ns,
+              std::uint32_t stream);
+void FakeDrop(std::uint64_t records);
+}

@@ -1,0 +1,12 @@
+# A libcupti without a GPU, and a program that uses it, in a folder of their own: the linker must find no libcupti by accident.
+set(dlroof_traced "${CMAKE_CURRENT_BINARY_DIR}/gpu_trace")
+add_library(fake_cupti SHARED fakes/gpu_trace/fake_cupti.cpp)
+set_target_properties(fake_cupti PROPERTIES OUTPUT_NAME cupti SUFFIX ".so.13" LIBRARY_OUTPUT_DIRECTORY "${dlroof_traced}")
+add_executable(fake_cuda_program fakes/gpu_trace/program.cpp)
+set_target_properties(fake_cuda_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${dlroof_traced}")
+foreach(target IN ITEMS fake_cupti fake_cuda_program)
+  target_include_directories(${target} PRIVATE "${dlroof_SOURCE_DIR}")
+  target_include_directories(${target} SYSTEM PRIVATE ${DLROOF_CUDART_INCLUDE} ${DLROOF_CUPTI_INCLUDE})
+  target_link_libraries(${target} PRIVATE dlroof_warnings ${CMAKE_DL_LIBS} Threads::Threads)
+  add_dependencies(dlroof_tests ${target} dlroof_gpu_trace)
+endforeach()

@@ -1,0 +1,115 @@
+// One GPU with hardware counters, read by the project's own CUPTI source from a range profiler that
+// is made up: it replays a call in two passes, in each of which it counts all kernels that
+// libcuda_fake.so was told of. The GPU takes 50 W.
+#include <dlfcn.h>
+
+#include <array>
+#include <chrono>
+#include <limits>
+
+#include "counters/cupti/counter.h"
+#include "tests/fakes/fake_gpu.h"
+
+namespace {
+
+using Launched = std::array<double, 4>;  // as in libcuda_fake.cpp
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Launched LaunchedSoFar() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  const auto* const all = driver == nullptr
+                              ? nullptr
+                              : static_cast<const double*>(dlsym(driver, "dlroof_fake_launched"));
+  if (all == nullptr) throw std::runtime_error("libcuda_fake.so is not loaded");
+  return {all[0], all[1], all[2], all[3]};
+}
+
+Launched operator-(const Launched& end, const Launched& begin) {
+  return {end[0] - begin[0], end[1] - begin[1], end[2] - begin[2], end[3] - begin[3]};
+}
+
+class RangeProfiler : public dlroof::cupti::CuptiApi {
+ public:
+  std::string Version() override { return "130001"; }
+  void OpenHost(const std::string&, const dlroof::cupti::CuptiImage&) override {}
+  bool AddMetrics(const std::vector<std::string>&) override { return true; }
+  dlroof::cupti::CuptiImage Config() override { return dlroof::cupti::CuptiImage(8); }
+  int Passes(const dlroof::cupti::CuptiImage&) override { return kPasses; }
+  std::vector<double> Values(const dlroof::cupti::CuptiImage&,
+                             const std::vector<std::string>& metrics) override {
+    std::vector<double> values;
+    for (const auto& metric : metrics) values.push_back(Value(metric));
+    return values;
+  }
+  void CloseHost() noexcept override {}
+
+  int DeviceCount() override { return 1; }
+  void OpenDevice(int) override {}
+  void StartProfiler() override {}
+  dlroof::cupti::CuptiDeviceSupport Support(int) override { return {}; }
+  std::string ChipName(int) override { return "GH100"; }
+  dlroof::cupti::CuptiImage CounterAvailability() override { return dlroof::cupti::CuptiImage(8); }
+  void Subscribe() override {}
+  void Unsubscribe() noexcept override {}
+  void EnableRanges() override { passes_.clear(); }
+  dlroof::cupti::CuptiImage CounterImage(const std::vector<std::string>&) override {
+    return dlroof::cupti::CuptiImage(8);
+  }
+  void SetConfig(const dlroof::cupti::CuptiImage&, dlroof::cupti::CuptiImage&) override {}
+  void StartPass() override {}
+  void PushRange() override { begin_ = LaunchedSoFar(); }
+  void PopRange() override { passes_.push_back(LaunchedSoFar() - begin_); }
+  bool StopPass() override { return passes_.size() >= kPasses; }
+  size_t DecodeCounters() override { return 0; }
+  size_t Ranges(const dlroof::cupti::CuptiImage&) override { return 1; }
+  void DisableRanges() noexcept override {}
+  void StartTrace() override { begin_ = LaunchedSoFar(); }
+  std::vector<dlroof::cupti::TracedKernel> StopTrace() override {
+    const auto launches = (LaunchedSoFar() - begin_)[0];
+    return std::vector<dlroof::cupti::TracedKernel>(static_cast<size_t>(launches),
+                                                    {"fake_kernel", 1e-6, {}, {}});
+  }
+  void ForgetErrors() noexcept override {}
+  void Synchronize() override {}
+
+ private:
+  static constexpr int kPasses = 2;
+
+  // Not a number if the passes did not run the same kernels.
+  double Value(const std::string& metric) const {
+    if (passes_.empty() || passes_.front() != passes_.back())
+      return std::numeric_limits<double>::quiet_NaN();
+    const auto& counted = passes_.back();
+    if (metric == "sm__sass_thread_inst_executed_op_ffma_pred_on.sum") return counted[1];
+    if (metric == "sm__sass_thread_inst_executed_op_fadd_pred_on.sum") return counted[2];
+    if (metric == "dram__bytes.sum" || metric == "dram__bytes_read.sum") return counted[3];
+    return 0;
+  }
+
+  Launched begin_ = {};
+  std::vector<Launched> passes_;
+};
+
+}  // namespace
+
+extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
+  static const dlroof::gpu_loader::GpuModule module = [] {
+    auto made = dlroof::fakes::FakeModule();
+    dlroof::cupti::CuptiParts parts{
+        .api = std::make_unique<RangeProfiler>(),
+        .known_calls = [](const auto&) { return std::vector<dlroof::cupti::KnownCall>{}; },
+        .now = Seconds};
+    made.sources = {dlroof::cupti::CuptiSourceOf(
+        std::make_shared<dlroof::cupti::CuptiCounter>(std::move(parts)), "")};
+    made.clock = [](int) {
+      auto clock = dlroof::fakes::FakeClock();
+      clock.energy_joules = [] { return std::optional<double>(50 * Seconds()); };
+      return clock;
+    };
+    return made;
+  }();
+  return &module;
+}
