@@ -207,8 +207,10 @@ TEST(StandaloneDiagnosis, ColdCachesThatSeemFasterAreNoReasonAndMarked) {
   summary.primitives = {Replayed(2e-3, 0.9e-3)};
   EXPECT_THAT(StandaloneDiagnosis(summary.primitives[0]), Not(HasSubstr("cold caches, it")));
   EXPECT_TRUE(NeedsChecks(summary.primitives[0]));
+  document::Document document;
+  AddStandalone(summary, document);
   std::ostringstream out;
-  WriteStandalone(summary, 0, out);
+  document::Write(document, 0, out);
   EXPECT_THAT(out.str(), HasSubstr("~900 "));
   EXPECT_THAT(out.str(), HasSubstr("~ of a time with cold caches"));
 }
