@@ -47,7 +47,9 @@ void AddHead(const ProgramSummary& summary, Document& document) {
   if (!summary.isa_words.empty()) library += ", " + summary.isa_words;
   document.Say(fmt::format(
       "{}: {} of {}, {} in all", library, Counted(static_cast<double>(summary.lines.used), "call"),
-      Counted(static_cast<double>(summary.primitives.size()), "distinct primitive"),
+      Counted(static_cast<double>(std::ranges::count_if(
+                  summary.primitives, [](const auto& one) { return !one.is_operator; })),
+              "distinct primitive"),
       text::WithPrefix(summary.seconds, "s")));
 }
 
@@ -173,19 +175,17 @@ void AddAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown&
 
 // Says how to avoid reorders (neighbours with different layouts cause them) if they take > kMuch.
 void AddReorderAdvice(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown,
-                      Document& document) {
+                      const ProgramSummary& summary, Document& document) {
   double seconds = 0;
   for (const auto& kind : kinds)
     if (kind.moves_data && kind.kind == "reorder") seconds += kind.seconds;
   if (seconds < kMuch * breakdown.seconds) return;
-  document.Advise(fmt::format(
-      "reorders take {} of the time: keep one layout between primitives, and pack weights once "
-      "(PyTorch: channels_last, a frozen model; TensorFlow: a frozen graph)",
-      Percent(seconds, breakdown.seconds)));
+  document.Advise(fmt::format("reorders take {} of the time: {}",
+                              Percent(seconds, breakdown.seconds), ReorderAdvice(summary)));
 }
 
 void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown,
-              Document& document) {
+              const ProgramSummary& summary, Document& document) {
   Table table{
       .columns = {"kinds", "direction", "distinct", "calls", "time", "share", "FLOP", "FLOP/s"}};
   double calls = 0, seconds = 0, moving_calls = 0, moving_seconds = 0;
@@ -211,9 +211,10 @@ void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdo
                                     : ""}});
   }
   table.notes.push_back(fmt::format(
-      "zero-FLOP: {} of {} calls ({}), {} of {} of oneDNN's time ({})", Times(moving_calls),
-      Times(calls), Percent(moving_calls, calls), text::WithPrefix(moving_seconds, "s"),
-      text::WithPrefix(seconds, "s"), Percent(moving_seconds, seconds)));
+      "zero-FLOP: {} of {} calls ({}), {} of {} of {} time ({})", Times(moving_calls), Times(calls),
+      Percent(moving_calls, calls), text::WithPrefix(moving_seconds, "s"),
+      text::WithPrefix(seconds, "s"), summary.traced ? "oneDNN's and operators'" : "oneDNN's",
+      Percent(moving_seconds, seconds)));
   document.Add(std::move(table));
 }
 
@@ -295,6 +296,7 @@ PartKind PartKindOf(ProgramComponentKind kind) {
     case ProgramComponentKind::kOutside:
       return PartKind::kIdle;
     case ProgramComponentKind::kNoRoof:
+    case ProgramComponentKind::kOperator:
     case ProgramComponentKind::kCreation:
       return PartKind::kOther;
   }
@@ -372,7 +374,10 @@ void AddUnknownWork(const ProgramSummary& summary, Document& document) {
   std::vector<std::pair<std::string, double>> reasons;
   for (const auto& primitive : summary.primitives) {
     if (!primitive.work_unknown) continue;
-    const auto text = fmt::format("{}: {}", primitive.text.kind, primitive.work_unknown->text);
+    const auto text =
+        primitive.is_operator
+            ? std::string("operators of PyTorch that are not counted")
+            : fmt::format("{}: {}", primitive.text.kind, primitive.work_unknown->text);
     const auto found = std::ranges::find(reasons, text, &std::pair<std::string, double>::first);
     if (found != reasons.end())
       found->second += primitive.calls;
@@ -411,12 +416,15 @@ Document ProgramDocument(const roofline::PlacedRun& run) {
   const auto kinds = KindsOf(uses);
   AddHead(*summary, document);
   AddPrimitiveAdvice(uses, document);
-  AddReorderAdvice(kinds, breakdown, document);
+  AddReorderAdvice(kinds, breakdown, *summary, document);
+  if (const auto advice = LargestAdvice(breakdown, *summary); !advice.empty())
+    document.Advise(advice);
   AddBreakdown(*summary, breakdown, document);
   AddPrimitives(uses, !run.file.machines.empty(), breakdown, document);
   AddAboveRoof(uses, breakdown, document);
-  AddKinds(kinds, breakdown, document);
+  AddKinds(kinds, breakdown, *summary, document);
   AddProgramTime(*summary, document);
+  if (summary->traced) AddTraced(*summary->traced, document);
   AddProcesses(*summary, document);
   AddLineCost(*summary, breakdown, document);
   AddStandalone(*summary, document);

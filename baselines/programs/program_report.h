@@ -29,7 +29,16 @@ struct PrimitiveUse {
 // Returns the primitives with calls, the largest potential first (the longest without roofs).
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary);
 
-enum class ProgramComponentKind { kRoof, kSlowdown, kMoves, kNoRoof, kCreation, kOutside };
+// kOperator: operators of PyTorch without a roof. kOutside may be several components.
+enum class ProgramComponentKind {
+  kRoof,
+  kSlowdown,
+  kMoves,
+  kNoRoof,
+  kOperator,
+  kCreation,
+  kOutside
+};
 
 struct ProgramComponent {
   ProgramComponentKind kind = ProgramComponentKind::kRoof;
@@ -41,7 +50,8 @@ struct ProgramBreakdown {
   bool of_step = false;  // false: of the whole log
   double seconds = 0;    // [s] sum of the components: the step's wall time if that is known
   // In this order: time at the roof, slowdowns by kind of primitive, zero-FLOP kernels by kind,
-  // primitives without a roof, creation of primitives, time outside of oneDNN.
+  // primitives without a roof, operators of PyTorch without a roof by kind, creation of
+  // primitives, time outside of both.
   std::vector<ProgramComponent> components;
 };
 
@@ -59,6 +69,13 @@ struct KindUse {
 // Returns the kinds, the one with the most time first.
 std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses);
 
+// Returns a sentence: what may reduce the largest component of the breakdown, whatever it is.
+// Returns "" for an empty breakdown.
+std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummary& summary);
+
+// Returns what avoids reorders between the program's kinds of primitives.
+std::string ReorderAdvice(const ProgramSummary& summary);
+
 // Returns whether the run file is of a program (has context.dlroof.program).
 bool IsProgram(const record::RunFile& file);
 
@@ -71,8 +88,12 @@ document::Document ProgramDocument(const roofline::PlacedRun& run);
 // 0 means no limit.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
 
-// Returns a sentence that explains by cold caches or another implementation why the program's calls
-// take longer than the standalone call. The primitive must have been replayed.
+// Returns whether the program's calls take longer than the standalone call, and neither another
+// implementation nor the time with cold caches tells why: StandaloneTime::checks may tell.
+bool NeedsChecks(const ProgramPrimitive& primitive);
+
+// Returns a sentence that tells why the program's calls take longer than the standalone call, as
+// far as the times under other conditions show. The primitive must have been replayed.
 std::string StandaloneDiagnosis(const ProgramPrimitive& primitive);
 
 // Adds a row per replayed primitive, the longest first, and why others were not replayed. Adds

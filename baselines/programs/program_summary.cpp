@@ -323,6 +323,7 @@ void VisitText(auto& visit, auto& text) {
 
 void VisitPrimitive(auto& visit, auto& one) {
   visit("record", one.record);
+  visit("operator", one.is_operator);
   VisitText(visit, one.text);
   visit("calls", one.calls);
   visit("seconds", one.seconds);
@@ -446,6 +447,13 @@ std::optional<StandaloneTime> StandaloneFrom(const json& object) {
     if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number())
       standalone.*member = {ends[0].get<double>(), ends[1].get<double>()};
   }
+  const auto& checks = record::Member(object, "checks");
+  if (checks.is_array())
+    for (const auto& check : checks) {
+      const auto& seconds = record::Member(check, "seconds");
+      if (seconds.is_number() && seconds.get<double>() > 0)
+        standalone.checks.push_back({record::Text(check, "condition"), seconds.get<double>()});
+    }
   if (!(standalone.seconds > 0) || !(standalone.program_seconds > 0) || !(standalone.ratio > 0))
     return std::nullopt;
   return standalone;
@@ -457,6 +465,8 @@ json ToJson(const StandaloneTime& standalone) {
   VisitStandalone(writer, standalone);
   for (const auto& [key, member] : kIntervals)
     if (const auto& ci95 = standalone.*member) object[key] = {ci95->first, ci95->second};
+  for (const auto& check : standalone.checks)
+    object["checks"].push_back({{"condition", check.condition}, {"seconds", check.seconds}});
   return object;
 }
 
@@ -548,6 +558,8 @@ json ToJson(const ProgramSummary& summary) {
   for (const auto& primitive : summary.primitives)
     object["primitives"].push_back(ToJson(primitive));
   object["steps"] = ToJson(summary.steps);
+  if (summary.traced) object["traced"] = ToJson(*summary.traced);
+  if (summary.outside_times) object["outside_times"] = ToJson(*summary.outside_times);
   return object;
 }
 
@@ -571,6 +583,8 @@ std::optional<ProgramSummary> ProgramOf(const json& context) {
   Each(object, "primitives",
        [&](const json& element) { summary.primitives.push_back(PrimitiveFrom(element)); });
   summary.steps = ReadSteps(record::Member(object, "steps"));
+  summary.traced = TracedProgramFrom(record::Member(object, "traced"));
+  summary.outside_times = OutsideTimesFrom(record::Member(object, "outside_times"));
   return summary;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/programs/outside.h"
 #include "baselines/programs/steps.h"
 #include "counters/base/error.h"
 #include "reporters/verbose/primitive.h"
@@ -22,12 +23,20 @@ struct CallTimes {
   double least = 0, lower_quarter = 0, median = 0, upper_quarter = 0, most = 0;
 };
 
+// The time of a primitive's call standalone under a condition that might explain why its calls in
+// the program take longer.
+struct StandaloneCheck {
+  std::string condition;  // as it stands in a sentence: "beside a busy CPU"
+  double seconds = 0;     // [s] median
+};
+
 // The times of a primitive's call standalone (replayed by dlroof_bench) and in the program.
 struct StandaloneTime {
   double seconds = 0;                             // [s] median, standalone, with warm caches
   std::optional<std::pair<double, double>> ci95;  // [s]
   bool noisy = false;                             // `seconds` is an estimate
   std::optional<double> cold_seconds;             // [s] median, standalone, with cold caches
+  std::vector<StandaloneCheck> checks;            // only if cold caches do not explain the ratio
   double program_seconds = 0;                     // [s] median of the program's calls
   std::optional<std::pair<double, double>> program_ci95;  // [s]
   double ratio = 0;                                       // [1] program_seconds / seconds
@@ -36,7 +45,8 @@ struct StandaloneTime {
 };
 
 struct ProgramPrimitive {
-  std::string record;  // name of its record
+  std::string record;        // name of its record
+  bool is_operator = false;  // not oneDNN's: an operator of PyTorch, with its time outside oneDNN
   verbose::PrimitiveText text;
   double calls = 0;    // [1] in the log
   double seconds = 0;  // [s] of all its calls
@@ -108,6 +118,8 @@ struct ProgramSummary {
   std::vector<ProgramPrimitive> primitives;  // in order of appearance
   std::string standalone_version;            // of the replay's oneDNN; "" without a replay
   ProgramSteps steps;
+  std::optional<TracedProgram> traced;        // set if torch.profiler saw some of it
+  std::optional<OutsideTimes> outside_times;  // of a step, or of the program without steps
 };
 
 // Returns a log's summary. The caller sets `log`, `command`, `wall_seconds`, and the primitives'

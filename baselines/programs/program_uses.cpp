@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "baselines/programs/program_report.h"
@@ -40,6 +41,39 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::Pl
   for (std::size_t i = 0; i < run.file.records.size() && i < run.places.size(); ++i)
     index.try_emplace(run.file.records[i].name, i);
   return index;
+}
+
+// Adds the operators without a roof by kind; those that take little become one component.
+void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& breakdown) {
+  constexpr double kLittle = 0.02;  // [1] of all time so far and in operators
+  double all = breakdown.seconds, little = 0;
+  for (const auto& [kind, seconds] : by_kind) all += seconds;
+  for (auto& [kind, seconds] : by_kind)
+    if (seconds < kLittle * all) little += std::exchange(seconds, 0);
+  AddByKind(ProgramComponentKind::kOperator, "operator: ", by_kind, breakdown);
+  AddComponent(ProgramComponentKind::kOperator, "other operators", little, breakdown);
+}
+
+// Adds the time outside of oneDNN (and of operators, if they were traced): split by what the main
+// thread did, if that is known and nothing else is.
+void AddOutside(const ProgramSummary& summary, double seconds, ProgramBreakdown& breakdown) {
+  constexpr auto kKind = ProgramComponentKind::kOutside;
+  const auto& times = summary.outside_times;
+  if (summary.traced) {
+    AddComponent(kKind,
+                 breakdown.of_step ? "outside oneDNN and operators (Python)"
+                                   : "not traced, or outside of oneDNN and operators",
+                 seconds, breakdown);
+    return;
+  }
+  const double known = times ? times->computing + times->waiting + times->sleeping : 0;
+  if (!(known > 0)) {
+    AddComponent(kKind, "outside oneDNN", seconds, breakdown);
+    return;
+  }
+  AddComponent(kKind, kOutsideComputing, seconds * times->computing / known, breakdown);
+  AddComponent(kKind, kOutsideWaiting, seconds * times->waiting / known, breakdown);
+  AddComponent(kKind, kOutsideSleeping, seconds * times->sleeping / known, breakdown);
 }
 
 bool IsOfOther(const ProgramPrimitive& primitive) {
@@ -89,7 +123,7 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
   ProgramBreakdown breakdown{.of_step = HasSteps(summary)};
   double at_roof = 0, without_roof = 0;
   bool at_most = false;  // part of `at_roof` is an upper limit
-  std::map<std::string, double> slowdowns, moves;
+  std::map<std::string, double> slowdowns, moves, operators;
   for (const auto& use : uses) {
     const auto& kind = use.primitive->text.kind;
     if (use.primitive->moves_data) {
@@ -99,6 +133,8 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
       at_roof += roof;
       at_most = at_most || use.roof_at_most;
       slowdowns[kind] += use.seconds - roof;
+    } else if (use.primitive->is_operator) {
+      operators[kind] += use.seconds;
     } else {
       without_roof += use.seconds;
     }
@@ -110,13 +146,12 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
   AddByKind(ProgramComponentKind::kSlowdown, "above the roof: ", slowdowns, breakdown);
   AddByKind(ProgramComponentKind::kMoves, "moves data: ", moves, breakdown);
   AddComponent(ProgramComponentKind::kNoRoof, "primitives without a roof", without_roof, breakdown);
+  AddOperators(operators, breakdown);
   AddComponent(ProgramComponentKind::kCreation, "creation of primitives",
                breakdown.of_step ? summary.steps.creation_seconds : summary.creation_seconds,
                breakdown);
   const auto& wall = breakdown.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
-  if (wall)
-    AddComponent(ProgramComponentKind::kOutside, "outside oneDNN", *wall - breakdown.seconds,
-                 breakdown);
+  if (wall) AddOutside(summary, *wall - breakdown.seconds, breakdown);
   return breakdown;
 }
 

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "baselines/programs/implementation_family.h"
 #include "baselines/programs/program_report.h"
 #include "reporters/text/text.h"
 
@@ -15,8 +17,8 @@ using document::Table;
 
 constexpr double kAlike = 0.05;  // [1] ratios of times this close to 1 need no explanation
 constexpr double kExplained =
-    0.9;                         // [1] share of the difference above which cold caches explain it
-constexpr double kHardly = 0.2;  // [1] share of the difference below which they do not
+    0.9;                         // [1] share of the difference above which a condition explains it
+constexpr double kHardly = 0.2;  // [1] share of the difference below which it does not
 
 bool AreAlike(const StandaloneTime& standalone) {
   return standalone.ratio >= 1 - kAlike && standalone.ratio <= 1 + kAlike;
@@ -26,12 +28,35 @@ bool IncludesOne(const std::optional<std::pair<double, double>>& ci95) {
   return ci95 && ci95->first <= 1 && ci95->second >= 1;
 }
 
-// Returns the share [1] of the difference between the program's and the standalone time that cold
-// caches explain: (cold - warm) / (program - warm).
-std::optional<double> ShareOfCold(const StandaloneTime& standalone) {
-  if (!standalone.cold_seconds) return std::nullopt;
-  return (*standalone.cold_seconds - standalone.seconds) /
-         (standalone.program_seconds - standalone.seconds);
+// A call cannot be faster with cold caches than with warm ones.
+bool ColdIsNoise(const StandaloneTime& standalone) {
+  return standalone.cold_seconds && *standalone.cold_seconds < standalone.seconds;
+}
+
+// A condition under which the call was measured, and the share [1] of the difference between the
+// program's and the standalone time that it explains: (time - warm) / (program - warm).
+struct Explanation {
+  std::string condition;
+  double share = 0;
+};
+
+// Returns the measured conditions, the one that explains most first.
+std::vector<Explanation> ExplanationsOf(const StandaloneTime& standalone) {
+  const auto share = [&](double seconds) {
+    return (seconds - standalone.seconds) / (standalone.program_seconds - standalone.seconds);
+  };
+  std::vector<Explanation> all;
+  if (standalone.cold_seconds && !ColdIsNoise(standalone))
+    all.push_back({"with cold caches", share(*standalone.cold_seconds)});
+  for (const auto& check : standalone.checks)
+    all.push_back({check.condition, share(check.seconds)});
+  std::ranges::stable_sort(all, std::ranges::greater{}, &Explanation::share);
+  return all;
+}
+
+bool HasOtherImplementation(const ProgramPrimitive& primitive) {
+  return ImplementationFamily(primitive.standalone->implementation) !=
+         ImplementationFamily(primitive.text.implementation);
 }
 
 std::string RatioText(const StandaloneTime& standalone) {
@@ -82,23 +107,35 @@ std::string StandaloneDiagnosis(const ProgramPrimitive& primitive) {
   if (AreAlike(standalone)) return "as fast as standalone";
   if (IncludesOne(standalone.ratio_ci95))
     return "no significant difference: the interval of the ratio includes 1";
-  if (standalone.implementation != primitive.text.implementation)
+  if (HasOtherImplementation(primitive))
     return fmt::format("another implementation: {} in the program, {} standalone",
                        primitive.text.implementation, standalone.implementation);
   if (standalone.ratio < 1)
-    return "faster in the program: its oneDNN is another one, or other programs slowed down the "
-           "replay";
-  const auto share = ShareOfCold(standalone);
-  if (share && *share >= kExplained)
-    return "cold caches may explain it: with cold caches it is as slow standalone";
-  if (share && *share >= kHardly)
-    return fmt::format(
-        "cold caches explain at most {:.0f} % of the difference; other threads or programs on its "
-        "CPUs, or a lower clock, the rest",
-        100 * *share);
-  return fmt::format(
-      "{}other threads or programs on its CPUs, a lower clock, or threads that must wake first",
-      share ? "cold caches do not explain it: " : "cold caches, ");
+    return standalone.noisy
+               ? "faster in the program: other programs slowed down the replay (it was noisy)"
+               : "faster in the program: its oneDNN is another one";
+  const auto explanations = ExplanationsOf(standalone);
+  if (explanations.empty())
+    return "not explained: no time under another condition (cold caches) was measured";
+  const auto& [condition, share] = explanations.front();
+  if (share >= kExplained) return fmt::format("measured {}, it is as slow standalone", condition);
+  if (share >= kHardly)
+    return fmt::format("measured {}, it has {:.0f} % of the difference; the rest is not explained",
+                       condition, 100 * share);
+  std::vector<std::string> conditions;
+  for (const auto& one : explanations) conditions.push_back(one.condition);
+  return fmt::format("not explained: measured {}, it is not as slow",
+                     fmt::join(conditions, ", and "));
+}
+
+bool NeedsChecks(const ProgramPrimitive& primitive) {
+  if (!primitive.standalone) return false;
+  const auto& standalone = *primitive.standalone;
+  if (AreAlike(standalone) || IncludesOne(standalone.ratio_ci95) || standalone.ratio < 1 ||
+      HasOtherImplementation(primitive))
+    return false;
+  const auto explanations = ExplanationsOf(standalone);
+  return explanations.empty() || explanations.front().share < kExplained;
 }
 
 void AddStandalone(const ProgramSummary& summary, Document& document) {
@@ -118,13 +155,18 @@ void AddStandalone(const ProgramSummary& summary, Document& document) {
          {fmt::format("{}{}", standalone.noisy ? "~" : "",
                       text::WithPrefix(standalone.seconds, "s"))},
          {RatioText(standalone)},
-         {standalone.cold_seconds ? text::WithPrefix(*standalone.cold_seconds, "s") : ""},
+         {standalone.cold_seconds ? fmt::format("{}{}", ColdIsNoise(standalone) ? "~" : "",
+                                                text::WithPrefix(*standalone.cold_seconds, "s"))
+                                  : ""},
          {std::to_string(number - diagnoses.begin() + 1)}});
   }
   for (std::size_t i = 0; i < diagnoses.size(); ++i)
     table.notes.push_back(fmt::format("{}: {}", i + 1, diagnoses[i]));
   if (std::ranges::any_of(replayed, [](const auto* one) { return one->standalone->noisy; }))
     table.notes.emplace_back("~ noisy because of other programs: an estimate");
+  if (std::ranges::any_of(replayed, [](const auto* one) { return ColdIsNoise(*one->standalone); }))
+    table.notes.emplace_back(
+        "~ of a time with cold caches: below that with warm ones, so the two differ by noise only");
   document.Add(std::move(table));
   AddNotReplayed(summary, document);
 }

@@ -1,11 +1,14 @@
 // The tuner: searches a program's fastest setting by trials, starting from its default setting. It
 // is independent of the program.
 //
-// Coordinates (groups of knobs) are tried one after the other, starting from the best setting so
-// far (coordinate descent), and again if another coordinate has changed since. The choices of a
-// coordinate are halved (successive halving, Jamieson and Talwalkar, AISTATS 2016): all are
-// measured in two blocks interleaved with the best setting so far, then the better half in twice as
-// many, until one choice is left. It becomes a step (accepted change) if it is faster.
+// A survey measures all choices of all coordinates (groups of knobs) against the default, each
+// coordinate in one block, then each in another one, so that a small budget tries everything once.
+// Then the coordinates are searched one after the other, the one that promises most first, starting
+// from the best setting so far (coordinate descent), and again if another coordinate has changed
+// since. The choices of a coordinate are halved (successive halving, Jamieson and Talwalkar,
+// AISTATS 2016): all are measured in two blocks interleaved with the best setting so far, then the
+// better half in twice as many, until one choice is left. It becomes a step (accepted change) if it
+// is faster. No choice is judged by one block.
 //
 // The search selects the best of many, so its ratios are biased and not reported as gains. Default,
 // steps and best are measured again in new blocks, with the stopping rule of interleaved

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -266,6 +267,28 @@ double SecondsOf(const Tuning& tuning) {
 
 int NoisyBlocks(const Tuning& tuning) {
   return static_cast<int>(std::ranges::count_if(tuning.blocks, IsNoisy));
+}
+
+std::optional<Spread> SpreadOf(const Tuning& tuning) {
+  constexpr std::size_t kLeastPairs = 8;
+  // [1] The median of |a - b| for normally distributed a and b of deviation 1: 0.6745 * sqrt(2).
+  constexpr double kMedianOfDifference = 0.953873;
+  std::map<Setting, double> last;  // log of a setting's time in its last block
+  std::vector<double> differences;
+  for (const auto& block : tuning.blocks)
+    for (std::size_t i = 0; i < block.results.size(); ++i) {
+      std::vector<double> seconds;
+      for (const auto& window : block.results[i].windows)
+        if (window.seconds > 0) seconds.push_back(window.seconds);
+      if (block.results[i].failure || seconds.empty()) continue;
+      const double now = std::log(Median(std::move(seconds)));
+      const auto [found, first] = last.emplace(block.settings[i], now);
+      if (!first) differences.push_back(std::abs(now - found->second));
+      found->second = now;
+    }
+  if (differences.size() < kLeastPairs) return std::nullopt;
+  const auto pairs = differences.size();
+  return Spread{std::expm1(Median(std::move(differences)) / kMedianOfDifference), pairs};
 }
 
 json ToJson(const Effect& effect) {

@@ -127,7 +127,8 @@ struct TriedChoice {
   std::string coordinate;
   Setting values;
   int blocks = 0;               // [1] blocks with a ratio
-  std::optional<double> ratio;  // [1] time / best time so far; biased, only for people
+  std::optional<double> ratio;  // [1] time / best time so far; biased, only for people; absent for
+                                // fewer than two blocks
   bool failed = false;          // in a trial; `verdict` has the reason
   // "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",
   // "failed: ..."
@@ -153,6 +154,15 @@ struct Tuning {
 double SecondsOf(const Tuning& tuning);
 // Returns the number of blocks that were too noisy (IsNoisy).
 int NoisyBlocks(const Tuning& tuning);
+
+// How much the times of one setting differ between blocks, although nothing has changed.
+struct Spread {
+  double deviation = 0;   // [1] relative standard deviation
+  std::size_t pairs = 0;  // [1] pairs of successive blocks with the same setting
+};
+// Returns the spread over all settings of the tuning, robust against single wild blocks: from the
+// median difference of successive blocks. Returns nothing for fewer than 8 pairs.
+std::optional<Spread> SpreadOf(const Tuning& tuning);
 
 struct TuningFile {
   nlohmann::json about;         // the command and its flags

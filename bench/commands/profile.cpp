@@ -106,7 +106,7 @@ bool ChoosesLaunches(const ProfileFlags& flags) {
 // Counts the launches that the user chose, without a trace.
 void CountLaunches(const ProfileFlags& flags) {
   const auto& [command, output, log, machine_name, threads, steps, creations, pipe, most_seconds,
-               turns, read, complete] = flags.program;
+               turns, read, torch, complete] = flags.program;
   if (steps || turns || read || flags.trace_folder || flags.stored_trace || flags.chrome ||
       most_seconds || flags.budget)
     throw BadInput(
@@ -135,9 +135,11 @@ void CountLaunches(const ProfileFlags& flags) {
 
 int ProfileGpu(const ProfileFlags& flags) {
   const auto& program = flags.program;
-  if (program.log || program.threads || program.creations || program.pipe || program.complete)
+  if (program.log || program.threads || program.creations || program.pipe || program.torch ||
+      program.complete)
     throw BadInput(
-        "profile: --log, --threads, --creations, --pipe and --replay do not apply to --gpu");
+        "profile: --log, --threads, --creations, --pipe, --torch and --replay do not apply to "
+        "--gpu");
   if (ChoosesLaunches(flags)) {
     CountLaunches(flags);
     return 0;
@@ -208,6 +210,9 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
       "--pipe", program.pipe,
       "give the program a pipe as standard output instead of a socket, for programs that "
       "open /dev/stdout; its lines then do not name their process");
+  command.add_flag("--torch", program.torch,
+                   "also run PyTorch's profiler in the unchanged program: its operators join the "
+                   "breakdown, with modules");
   AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
       ->type_name(command_line::kProgram);

@@ -217,6 +217,7 @@ class ForegroundLoop {
     pid_ = StartInForeground(request.command, request.variables,
                              request.no_input ? nothing.get() : STDIN_FILENO, streams_.its.get());
     streams_.its = Descriptor();
+    if (request.started) request.started(pid_);
     watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (watch_.get() >= 0) return;
     const int refused = errno;

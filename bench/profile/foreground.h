@@ -31,6 +31,8 @@ struct ForegroundRequest {
   // Called with the time since the start [s] while the program writes nothing: after 20 ms, then
   // every half second. Returns false if nobody reads the output any more. May be empty.
   std::function<bool(double seconds)> idle;
+  // Called with the number of the process after its start. May be empty.
+  std::function<void(int pid)> started;
 };
 
 struct ForegroundEnd {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <ostream>
@@ -16,13 +17,16 @@
 #include <sstream>
 #include <utility>
 
+#include "baselines/programs/operators.h"
 #include "baselines/programs/program_report.h"
 #include "baselines/programs/program_summary.h"
 #include "baselines/programs/steps.h"
 #include "bench/benchdnn/log_line.h"
 #include "bench/library_rules/library_rules.h"
+#include "bench/profile/cpu_sampler.h"
 #include "bench/profile/line_cost.h"
 #include "bench/profile/log_separator.h"
+#include "bench/profile/torch_trace.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "ceilings/machine/rate.h"
@@ -91,6 +95,12 @@ std::string OwnName(const verbose::Primitive& primitive) {
                      NamePart(text.prop), NamePart(types), NamePart(text.problem), NamePart(tags));
 }
 
+// Returns "aten::addmm/cpu/pytorch/operator/f32/768:512x3072:3072x768".
+std::string OperatorName(const verbose::PrimitiveText& text) {
+  return fmt::format("{}/cpu/pytorch/operator/{}/{}", NamePart(text.kind), NamePart(text.auxiliary),
+                     NamePart(text.problem));
+}
+
 // Gives each primitive a unique record name.
 void NameRecords(programs::ProgramSummary& summary) {
   std::set<std::string> taken;
@@ -102,7 +112,8 @@ void NameRecords(programs::ProgramSummary& summary) {
       primitive.record = primitive.benchmark;
       continue;
     }
-    const auto name = OwnName(verbose::ReadPrimitive(primitive.text));
+    const auto name = primitive.is_operator ? OperatorName(primitive.text)
+                                            : OwnName(verbose::ReadPrimitive(primitive.text));
     primitive.record = name;
     for (int i = 2; !take(primitive.record); ++i) primitive.record = fmt::format("{}/{}", name, i);
   }
@@ -211,6 +222,40 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
   return records;
 }
 
+// Appends the records of operators, whose entries follow those of the log's primitives.
+void AddOperatorRecords(const imports::Trace& trace,
+                        const std::vector<programs::OperatorTime>& operators,
+                        const verbose::VerboseLog& log, const programs::ProgramSummary& summary,
+                        std::vector<record::Record>& records) {
+  auto added = OperatorRecords(trace, operators, verbose::IsaOf(log.isa_words).value_or(""),
+                               summary.threads);
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    added[i].name = summary.primitives.at(log.primitives.size() + i).record;
+    records.push_back(std::move(added[i]));
+  }
+}
+
+// Returns how the main thread spent the time outside oneDNN, in the mean step or in the program.
+std::optional<programs::OutsideTimes> OutsideOf(const verbose::VerboseLog& log,
+                                                const ProgramFacts& facts,
+                                                const programs::ProgramSummary& summary) {
+  if (facts.cpu_samples.size() < 2 || log.executions.empty()) return std::nullopt;
+  programs::TimeRange range{facts.cpu_samples.front().at, facts.cpu_samples.back().at};
+  int steps = 1;
+  if (summary.steps.count > 0) {
+    const auto found = programs::StepsOf(log, facts.steps).ranges;
+    const auto timed = [](const auto& step) { return step.begin_seconds && step.end_seconds; };
+    const auto first = std::ranges::find_if(found, timed);
+    if (first == found.end()) return std::nullopt;
+    const auto last = std::ranges::find_if(found.rbegin(), found.rend(), timed);
+    range = {*first->begin_seconds, *last->end_seconds};
+    steps = static_cast<int>(std::ranges::count_if(found, timed));
+  }
+  return programs::SplitOutside(facts.cpu_samples, range,
+                                programs::SecondsWithin(programs::PrimitiveRanges(log), range),
+                                summary.threads.value_or(1), steps);
+}
+
 }  // namespace
 
 bool LooksLikeOneDnnLog(std::string_view text) { return verbose::HasVerboseLine(text); }
@@ -219,12 +264,12 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
                            const std::optional<machine::Machine>& machine, std::ostream& warnings) {
   const auto text = text::ReadUnpacked(log_path, "a log of oneDNN");
   const auto log = verbose::ReadVerboseLog(text);
-  if (log.executions.empty())
+  if (log.executions.empty() && facts.trace == nullptr)
     throw BadInput(
         "{}:1: no executed primitive in {} lines, expected lines like "
         "'onednn_verbose,...,exec,...' (ONEDNN_VERBOSE=profile_exec makes oneDNN print them)",
         log_path, log.lines.all);
-  if (text.back() != '\n' && log.lines.used > 0)
+  if (log.lines.used > 0 && text.back() != '\n')
     warnings << fmt::format(
         "dlroof: {}: the last line has no line end: the log may be cut off there\n", log_path);
   auto summary = programs::SummarizeProgram(log, facts.steps);
@@ -238,8 +283,14 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
     primitive.repro = benchdnn::BenchdnnLine(parsed).value_or("");
     primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
   }
+  const auto operators = facts.trace == nullptr
+                             ? std::vector<programs::OperatorTime>()
+                             : programs::AddOperators(*facts.trace, log, facts.steps, summary);
+  summary.outside_times = OutsideOf(log, facts, summary);
   NameRecords(summary);
-  record::RunFile run = imports::ImportedRun(RecordsOf(log, summary), machine, {}, warnings);
+  auto records = RecordsOf(log, summary);
+  if (facts.trace != nullptr) AddOperatorRecords(*facts.trace, operators, log, summary, records);
+  record::RunFile run = imports::ImportedRun(std::move(records), machine, {}, warnings);
   run.context["dlroof"] = {{"schema", record::kSchema},
                            {"version", kVersion},
                            {"commit", kCommit},
@@ -282,6 +333,8 @@ class VerboseProgram {
   VerboseRun Run() {
     ForegroundRequest foreground{.command = request_.command, .variables = request_.variables};
     foreground.no_input = !request_.shown;
+    std::optional<CpuSampler> sampler;
+    if (request_.sampled) foreground.started = [&](int pid) { sampler.emplace(pid); };
     foreground.pipe = request_.pipe;
     foreground.most_seconds = request_.most_seconds;
     foreground.from = [this](std::int64_t process) { process_ = process; };
@@ -293,6 +346,7 @@ class VerboseProgram {
       return PassAll(&LogSeparator::Release);
     };
     run_.end = RunInForeground(foreground);
+    if (sampler) run_.samples = sampler->Stop();
     PassAll(&LogSeparator::End);
     log_.flush();
     if (request_.log && !log_)
@@ -575,13 +629,16 @@ class OverheadTurns {
 };
 
 void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
-                 const std::optional<machine::Machine>& machine, Messages& messages) {
+                 const imports::Trace* trace, const std::optional<machine::Machine>& machine,
+                 Messages& messages) {
   const auto line_seconds = LineSecondsOf(run);
   const ProgramFacts facts{.command = fmt::format("{}", fmt::join(request.command, " ")),
                            .wall_seconds = run.end.wall_seconds,
                            .threads = request.threads,
                            .steps = request.steps,
-                           .line_seconds = line_seconds};
+                           .line_seconds = line_seconds,
+                           .cpu_samples = run.samples,
+                           .trace = trace};
   auto file = ProgramRun(log, facts, machine, messages.out());
   if (request.complete && !run.end.passed_signal) request.complete(file, messages.out());
   WriteFile(request.output, JsonText(roofline::ToJson(file)) + '\n');
@@ -598,7 +655,15 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   const auto machine = MachineOf(request, out);
   const TemporaryFolder folder;
   const auto log = request.log.value_or(folder / "onednn.log");
-  const auto [variables, remark] = VerboseModeOn(request.creations);
+  auto [variables, remark] = VerboseModeOn(request.creations);
+  const auto traces = folder / "torch";
+  if (request.torch) {
+    const auto hook = TorchHookFolder();
+    std::filesystem::create_directory(traces);
+    const char* const before = std::getenv("PYTHONPATH");
+    for (const auto& variable : TorchVariables(hook, traces, before == nullptr ? "" : before))
+      variables.insert(variable);
+  }
   const auto& program = request.command.front();
   VerboseRun run;
   try {
@@ -608,15 +673,19 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
                       .log = log,
                       .progress = machine::StderrIsTerminal() ? &out : nullptr,
                       .pipe = request.pipe,
-                      .most_seconds = request.most_seconds});
+                      .most_seconds = request.most_seconds,
+                      .sampled = true});
   } catch (const CannotStart& error) {
     messages.Say("profile: {}", error.what());
     return error.error == ENOENT ? kNoSuchProgram : kNotExecutable;
   }
   ReportEnd(run, program, messages);
   try {
-    if (run.executed > 0)
-      WriteReport(request, run, log, machine, messages);
+    TorchTrace torch;
+    if (request.torch) torch = ReadTorchTrace(traces);
+    for (const auto& sentence : torch.remarks) messages.Say("{}", text::Printable(sentence));
+    if (run.executed > 0 || torch.trace)
+      WriteReport(request, run, log, torch.trace ? &*torch.trace : nullptr, machine, messages);
     else
       ReportMissingLines(run, program, messages);
     if (remark) messages.Say("{}", *remark);

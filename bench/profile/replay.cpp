@@ -3,16 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <sstream>
+#include <stop_token>
+#include <thread>
+#include <utility>
 
 #include "baselines/cluster/versus.h"
+#include "baselines/programs/program_report.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "reporters/record/run_file.h"
 
@@ -60,15 +66,14 @@ StandaloneTiming TimingOf(const record::Record* record) {
 // Returns the run file of dlroof_bench, or nothing after an interrupt.
 std::optional<record::RunFile> RunStandalone(const ReplayRequest& request,
                                              const std::set<std::string>& names,
-                                             const programs::ProgramSummary& summary) {
+                                             const std::optional<int>& threads) {
   const TemporaryFolder folder;
   supervise::NamedRunRequest run{.command = request.command,
                                  .names = {names.begin(), names.end()},
                                  .bench = request.bench,
                                  .machine = "none",
                                  .arguments = {"--dlroof_device=cpu"}};
-  if (summary.threads)
-    run.arguments.push_back(fmt::format("--dlroof_threads={}", *summary.threads));
+  if (threads) run.arguments.push_back(fmt::format("--dlroof_threads={}", *threads));
   const auto output = supervise::MeasureNamed(run, folder);
   if (!output) return std::nullopt;
   std::ostringstream warnings;
@@ -82,6 +87,87 @@ std::string VersionOf(const record::RunFile& run) {
   const auto words = text.substr(0, text.find(" ("));
   const auto version = words.starts_with("oneDNN ") ? words.substr(7) : words;
   return version.empty() ? "not known" : version;
+}
+
+// Keeps a CPU busy during its lifetime, as another program would.
+class BusyCpu {
+ public:
+  BusyCpu()
+      : thread_([](const std::stop_token& stop) {
+          while (!stop.stop_requested()) continue;
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+// Returns the median of all repetitions [s]: what disturbs them is the condition that is measured.
+std::optional<double> MedianOfAll(const record::Record* record) {
+  if (record == nullptr || record->status != record::Status::kOk) return std::nullopt;
+  std::vector<double> seconds;
+  for (const auto& repetition : record->repetitions) seconds.push_back(repetition.seconds);
+  return seconds.empty() ? std::nullopt : std::optional(Median(std::move(seconds)));
+}
+
+using Chosen = std::vector<std::size_t>;
+
+std::set<std::string> BenchmarksOf(const Chosen& chosen, const programs::ProgramSummary& summary) {
+  std::set<std::string> names;
+  for (const auto i : chosen) names.insert(summary.primitives[i].benchmark);
+  return names;
+}
+
+// Measures the primitives under one condition. Returns false after an interrupt.
+bool AddCheck(const ReplayRequest& request, const std::string& condition, const Chosen& chosen,
+              const std::optional<int>& threads, programs::ProgramSummary& summary) {
+  const auto replayed = RunStandalone(request, BenchmarksOf(chosen, summary), threads);
+  if (!replayed) return false;
+  for (const auto i : chosen) {
+    auto& primitive = summary.primitives[i];
+    const auto seconds = MedianOfAll(FindRecord(replayed->records, primitive.benchmark));
+    if (seconds && *seconds > 0) primitive.standalone->checks.push_back({condition, *seconds});
+  }
+  return true;
+}
+
+// Measures the primitives that cold caches do not explain beside a busy CPU and on fewer threads,
+// which programs have that share the CPUs or start few threads.
+void AddChecks(const ReplayRequest& request, const Chosen& chosen,
+               programs::ProgramSummary& summary, std::ostream& log) {
+  Chosen open;
+  for (const auto i : chosen)
+    if (programs::NeedsChecks(summary.primitives[i])) open.push_back(i);
+  if (open.empty()) return;
+  log << fmt::format("dlroof: {} of them are slower in the program: replaying them {}\n",
+                     open.size(), "beside a busy CPU, and on fewer threads")
+      << std::flush;
+  {
+    const BusyCpu busy;
+    if (!AddCheck(request, "beside a busy CPU", open, summary.threads, summary)) return;
+  }
+  const int threads = summary.threads.value_or(1) / 2;
+  if (threads < 1) return;
+  AddCheck(request, fmt::format("on {} thread{}", threads, threads == 1 ? "" : "s"), open, threads,
+           summary);
+}
+
+// Measures the primitives once more that are faster with cold caches than with warm ones: noise.
+void RepeatNoisy(const ReplayRequest& request, const Chosen& chosen, const record::RunFile& run,
+                 programs::ProgramSummary& summary) {
+  Chosen noisy;
+  std::set<std::string> names;
+  for (const auto i : chosen) {
+    const auto& one = summary.primitives[i];
+    if (!one.standalone ||
+        one.standalone->cold_seconds.value_or(HUGE_VAL) >= one.standalone->seconds)
+      continue;
+    noisy.push_back(i);
+    names.insert(one.benchmark);
+    names.insert(ColdName(one.benchmark));
+  }
+  if (noisy.empty()) return;
+  const auto replayed = RunStandalone(request, names, summary.threads);
+  if (replayed) AddStandaloneTimes(run, noisy, replayed->records, summary);
 }
 
 }  // namespace
@@ -147,12 +233,14 @@ void Replay(const ReplayRequest& request, record::RunFile& run, std::ostream& lo
                        chosen.size() == 1 ? "" : "s")
         << std::flush;
     StopOnInterrupt();
-    const auto replayed = RunStandalone(request, names, *summary);
+    const auto replayed = RunStandalone(request, names, summary->threads);
     if (!replayed) {
       log << "dlroof: interrupted: no replay\n";
       return;
     }
     AddStandaloneTimes(run, chosen, replayed->records, *summary);
+    RepeatNoisy(request, chosen, run, *summary);
+    AddChecks(request, chosen, *summary, log);
     summary->standalone_version = VersionOf(*replayed);
   }
   run.context["dlroof"]["program"] = programs::ToJson(*summary);

@@ -28,7 +28,9 @@ void AddStandaloneTimes(const record::RunFile& program, const std::vector<std::s
                         programs::ProgramSummary& summary);
 
 // Measures the primitives in one process, warm and cold, with the number of threads of the
-// program's library. Replaces context.dlroof.program of `run`, unless an interrupt ends the
+// program's library. Those that are faster with cold caches are measured once more. Those that are
+// slower in the program, which cold caches do not explain, are also measured beside a busy CPU and
+// on half of the threads. Replaces context.dlroof.program of `run`, unless an interrupt ends the
 // measurement. Throws BadInput if dlroof_bench fails.
 void Replay(const ReplayRequest& request, record::RunFile& run, std::ostream& log);
 

@@ -22,14 +22,15 @@ namespace dlroof::tune {
 namespace {
 
 constexpr std::string_view kKnob = "knob", kChangesResults = "changes results",
-                           kActsOn = "acts on ";
+                           kActsOn = "acts on ", kDefault = "default ";
 const std::map<std::string_view, std::set<programs::ProgramComponentKind>> kParts = {
     {"primitives",
      {programs::ProgramComponentKind::kRoof, programs::ProgramComponentKind::kSlowdown,
       programs::ProgramComponentKind::kNoRoof}},
     {"reorders", {programs::ProgramComponentKind::kMoves}},
     {"creation", {programs::ProgramComponentKind::kCreation}},
-    {"outside", {programs::ProgramComponentKind::kOutside}}};
+    {"outside",
+     {programs::ProgramComponentKind::kOutside, programs::ProgramComponentKind::kOperator}}};
 constexpr std::string_view kBlank = " \t\r";
 
 std::string_view Trimmed(std::string_view text) {
@@ -54,6 +55,10 @@ class KnobReader {
       ++line_;
       const auto content = Trimmed(std::string_view(line).substr(0, line.find('#')));
       if (content.empty()) continue;
+      if (content.starts_with(kDefault)) {
+        AddDefault(Trimmed(content.substr(kDefault.size())));
+        continue;
+      }
       const auto bar = content.find('|');
       const auto what = Trimmed(content.substr(0, bar));
       const auto reason = bar == std::string_view::npos ? "" : Trimmed(content.substr(bar + 1));
@@ -78,6 +83,7 @@ class KnobReader {
     EndKnob();
     changes_ = false;
     acts_on_.clear();
+    defaults_.clear();
     const auto comma = name.find(',');
     auto rest = comma == std::string_view::npos ? "" : name.substr(comma + 1);
     name = Trimmed(name.substr(0, comma));
@@ -136,7 +142,22 @@ class KnobReader {
     // {half} and {cores} may be the same number, so that two choices are equal.
     const bool known = std::ranges::any_of(
         knob_->choices, [&](const tuning::Choice& other) { return other.values == choice.values; });
-    if (!known) knob_->choices.push_back(std::move(choice));
+    const bool is_default = std::ranges::all_of(choice.values, [&](const auto& value) {
+      return defaults_.contains({value.first, value.second});
+    });
+    if (!known && !is_default) knob_->choices.push_back(std::move(choice));
+  }
+
+  void AddDefault(std::string_view words) {
+    if (!knob_) Refuse("expected 'knob NAME | REASON' before the first default");
+    if (!knob_->choices.empty()) Refuse("expected the default before the choices of its knob");
+    tuning::Setting values;
+    try {
+      while (!(words = Trimmed(words)).empty()) AddPart(TakeWord(words), values);
+    } catch (const ImpossibleChoice&) {
+      return;
+    }
+    for (const auto& [name, value] : values) defaults_.insert({name, value});
   }
 
   // Removes and returns the first word, which ends at a blank outside of double quotes.
@@ -195,8 +216,23 @@ class KnobReader {
     if (word == "cpus") return std::to_string(place_.cpus);
     if (word == "cores") return std::to_string(place_.cores);
     if (word == "half") return std::to_string(std::max(1, place_.cpus / 2));
+    if (word == "threads") {
+      // A thread per CPU (OpenMP, TensorFlow) or per core (PyTorch).
+      if (place_.cpus != place_.cores) throw ImpossibleChoice{"the default number is not known"};
+      return std::to_string(place_.cpus);
+    }
+    constexpr std::string_view kNeeds = "needs:";
+    if (word.starts_with(kNeeds)) {
+      const auto feature = word.substr(kNeeds.size());
+      if (!place_.features.contains(feature))
+        throw ImpossibleChoice{fmt::format("it needs {}, which is not here", feature)};
+      return "";
+    }
     if (!word.starts_with(kLibrary))
-      Refuse("'{{{}}}': expected {{cpus}}, {{cores}}, {{half}} or {{library:NAME}}", word);
+      Refuse(
+          "'{{{}}}': expected {{cpus}}, {{cores}}, {{half}}, {{threads}}, {{needs:FEATURE}} or "
+          "{{library:NAME}}",
+          word);
     const auto name = word.substr(kLibrary.size());
     auto path = place_.library(name);
     if (!path) throw ImpossibleChoice{name + " is not installed"};
@@ -210,6 +246,7 @@ class KnobReader {
   int line_ = 0;
   std::optional<tuning::Coordinate> knob_;
   bool changes_ = false;
+  std::set<std::pair<std::string, std::string>> defaults_;  // of the knob's variables
   std::set<programs::ProgramComponentKind> acts_on_;
 };
 
@@ -233,8 +270,13 @@ KnobPlace ThisKnobPlace() {
   const auto cpu = cpu::ThisCpu();
   const auto cpus = static_cast<int>(cpu.allowed.size());
   const auto cores = cpu::UsableCores(cpu);
+  auto features = cpu.features;
+  if (ReadFileIfAny("/sys/kernel/mm/transparent_hugepage/enabled").find("[madvise]") !=
+      std::string::npos)
+    features.insert("huge_pages_on_request");
   return {cpus, cores > 0 ? cores : cpus, LibraryPath,
-          [](const std::string& variable) { return std::getenv(variable.c_str()) != nullptr; }};
+          [](const std::string& variable) { return std::getenv(variable.c_str()) != nullptr; },
+          std::move(features)};
 }
 
 void AddKnobs(std::string_view text, const std::string& file, const KnobPlace& place,

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +23,16 @@ namespace dlroof::tune {
 //   knob NAME, acts on PART and PART | REASON   a knob that acts on parts of a program's time:
 //                                               primitives, reorders, creation, outside
 //                                               (default: all)
+//   default VARIABLE=VALUE                      what the program does without the variable; a
+//                                               choice that says the same is not tried
 //   VARIABLE=VALUE ... | REASON                 a choice: environment variables
 //   --FLAG=VALUE --FLAG | REASON                a choice: arguments, appended to the program's
 //
 // A value with spaces is written in double quotes. {cpus}, {cores} and {half} are replaced by
-// numbers of this machine, {library:NAME} by the path of a shared library.
+// numbers of this machine, {library:NAME} by the path of a shared library, {threads} by the number
+// of threads that programs use by default, and {needs:FEATURE} by nothing: where this machine lacks
+// the feature, the choice would be the default, and is left out. A `default` line whose words are
+// not known here is ignored.
 
 // The properties of this machine and of the user's environment that choices depend on.
 struct KnobPlace {
@@ -36,6 +42,9 @@ struct KnobPlace {
   std::function<std::optional<std::string>(const std::string& name)> library;
   // Returns whether the user has set the variable. Such variables are not tuned.
   std::function<bool(const std::string& variable)> is_set;
+  // Features of the CPU ("avx512f"), and "huge_pages_on_request" where programs have to ask for
+  // transparent huge pages.
+  std::set<std::string> features = {};
 };
 KnobPlace ThisKnobPlace();
 

@@ -31,9 +31,6 @@
 namespace dlroof::tune {
 namespace {
 
-// [1] A machine is quiet if other programs use less than this share of the CPUs' time.
-constexpr double kQuiet = 0.05;
-
 double SecondsOf(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
@@ -73,14 +70,8 @@ std::optional<std::string> SystemLoadText(const CpuUse& before, const CpuUse& af
   const double all = busy + stolen + after.idle - before.idle;
   if (all <= 0) return std::nullopt;
   const double others = std::max(0.0, busy - own) / all, host = stolen / all;
-  const auto shares =
-      fmt::format("other programs used {:.0f} % of the CPUs' time, the host {:.0f} %", 100 * others,
-                  100 * host);
-  if (others + host < kQuiet) return "the machine was quiet: " + shares;
-  return fmt::format(
-      "the machine was busy: {}; the best setting may be another one on a quiet "
-      "machine",
-      shares);
+  return fmt::format("other programs used {:.0f} % of the CPUs' time, the host {:.0f} %",
+                     100 * others, 100 * host);
 }
 
 SystemLoad::SystemLoad() : before_(ReadCpuUse()), own_before_(OwnSeconds()) {}

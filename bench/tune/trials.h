@@ -26,7 +26,9 @@ struct CpuUse {
 std::optional<CpuUse> ParseCpuUse(std::string_view text, double ticks_per_second);
 
 // Returns a sentence about the CPU time that other programs used between two readings, when this
-// program used `own` [s]. Returns nothing if no time has passed.
+// program used `own` [s]. Returns nothing if no time has passed. Whether the machine was busy is
+// judged by the trials' own spread (tuning::SpreadOf): other programs' CPU time says nothing about
+// shared caches and clocks.
 std::optional<std::string> SystemLoadText(const CpuUse& before, const CpuUse& after, double own);
 
 // Measures the system load since its construction.

@@ -63,7 +63,11 @@ void AddVariables(const TuneCommandRequest& request, std::vector<tuning::Coordin
         if (choice.values.count(variable) > 0)
           throw BadInput("--env={}: knob {} has it already (--knobs chooses the sets)", variable,
                          other.name);
-    coordinates.push_back(RequestedCoordinate(variable, values));
+    // The value that the variable has already is the default, not a choice.
+    const char* const now = std::getenv(variable.c_str());
+    auto others = values;
+    std::erase_if(others, [&](const std::string& value) { return now != nullptr && value == now; });
+    if (!others.empty()) coordinates.push_back(RequestedCoordinate(variable, others));
   }
 }
 

@@ -48,7 +48,7 @@ std::string NothingWon(const tuning::Tuning& tuning) {
   const auto unmeasured = std::ranges::count_if(
       tuning.tried, [](const tuning::TriedChoice& tried) { return !tried.failed && !tried.ratio; });
   if (unmeasured > 0)
-    return fmt::format("no gain was found, but {} of {} choices that were tried have no time",
+    return fmt::format("no gain was found, but {} of {} choices have too few blocks for a verdict",
                        unmeasured, tuning.tried.size());
   if (tuning.budget_spent) return "no gain was found; the budget was spent before all was tried";
   return "nothing to win: no setting is faster than the default";
@@ -74,6 +74,18 @@ std::string Verdict(const tuning::Tuning& tuning) {
                      tuning::SettingText(tuning.best));
 }
 
+// [1] A machine is quiet if runs of one setting differ by less.
+constexpr double kQuiet = 0.03;
+
+void WriteSpread(const tuning::Tuning& tuning, std::ostream& out) {
+  const auto spread = tuning::SpreadOf(tuning);
+  if (!spread) return;
+  fmt::print(out, "  {}: times of one setting differ by {:.1f} % from block to block ({} pairs)\n",
+             spread->deviation < kQuiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs);
+  if (spread->deviation >= kQuiet)
+    fmt::print(out, "  the best setting of a quiet machine may be another one\n");
+}
+
 void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
   if (const auto count = tuning::NoisyBlocks(tuning); count > 0)
     fmt::print(out, "  {} of {} blocks were noisy and are not used\n", count, tuning.blocks.size());
@@ -83,10 +95,10 @@ void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
     const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
                                                  *tried.ratio, tried.blocks)
                                    : std::string();
-    fmt::print(out, "  tried {}: {}{}\n",
-               tried.values.empty() ? "the default of " + tried.coordinate
-                                    : tuning::SettingText(tried.values),
-               text::Printable(tried.verdict), ratio);
+    fmt::print(
+        out, "  tried {}: {}{}\n",
+        tried.values.empty() ? "to undo " + tried.coordinate : tuning::SettingText(tried.values),
+        text::Printable(tried.verdict), ratio);
   }
 }
 
@@ -111,6 +123,7 @@ void WriteTuning(const tuning::Tuning& tuning, const TuningWords& words, std::os
   if (tuning.state == tuning::TuningState::kConfirmed) WriteSteps(tuning, words, out);
   fmt::print(out, "  {}\n", Verdict(tuning));
   if (tuning.verified) fmt::print(out, "  measured again: {}\n", EffectText(*tuning.verified));
+  WriteSpread(tuning, out);
   WriteTried(tuning, out);
   if (tuning.state == tuning::TuningState::kConfirmed) words.settings(tuning, out);
   fmt::print(out, "\n");

@@ -24,8 +24,11 @@ namespace {
 constexpr double kMicro = 1e-6;
 constexpr double kMostMicros = 1e18;  // larger times are invalid
 
+constexpr std::size_t kSpan = static_cast<std::size_t>(-1);
+
 struct Call {
-  std::size_t op = 0;
+  std::size_t op = 0;  // or kSpan
+  std::string span = {};
   double begin = 0, seconds = 0;  // [s]
   double number = 0;              // [1] of the event in the program's order; 0 if it has none
 };
@@ -108,6 +111,7 @@ constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_mems
                                                "Kernel", "Memcpy",     "Memset"};
 // Also TensorFlow's ("Op"), onnxruntime's ("Node") and autograd's (none). Events of other
 // categories are spans of the program, or repeat the event of an operator.
+constexpr std::string_view kSpanCategory = "user_annotation";  // of the host, by Kineto
 constexpr std::string_view kOperatorCategories[] = {"", "cpu_op", "Operator", "Op", "op", "Node"};
 
 // Returns whether the text begins a bare array, in which autograd and onnxruntime write their
@@ -119,7 +123,7 @@ bool IsArray(std::string_view text) {
 
 class TraceReader {
  public:
-  explicit TraceReader(const std::string& where) : where_(where) {}
+  TraceReader(const std::string& where, bool keep_calls) : where_(where), keep_calls_(keep_calls) {}
 
   Trace Read(const std::string& text) {
     std::istringstream in(IsArray(text) ? "{\"traceEvents\":" + text + "}" : text);
@@ -131,7 +135,9 @@ class TraceReader {
     if (skeleton.cut) trace_.cut = true;
     if (without_category_ > 0 && with_category_ > 0)
       trace_.assumed["without a category are taken as operators"] = without_category_;
+    if (keep_calls_) base_ = BaseOf(skeleton.text).value_or(0);
     for (auto& [thread, calls] : threads_) AddTimes(thread, calls);
+    if (keep_calls_) trace_.begin += base_, trace_.end += base_;
     std::erase_if(trace_.ops, [](const TraceOp& op) { return op.calls == 0; });
     return std::move(trace_);
   }
@@ -159,6 +165,8 @@ class TraceReader {
     if (phase != "X") return;
     const auto category = event.TextOr("cat", "");
     const bool gpu = std::ranges::find(kGpuCategories, category) != std::end(kGpuCategories);
+    if (keep_calls_ && category == kSpanCategory && Has(event, "dur") && Has(event, "ts"))
+      return AddSpan(event);
     if (!gpu && std::ranges::find(kOperatorCategories, category) == std::end(kOperatorCategories)) {
       trace_.left_out[fmt::format("of the category {}", category)] += 1;
       return;
@@ -172,6 +180,25 @@ class TraceReader {
     ReadInputs(event, op);
     AddAssumptions(event, gpu, category.empty());
     Add(event, std::move(op));
+  }
+
+  // [s] Returns the time to which Kineto's newer traces are relative, if the file names it.
+  std::optional<double> BaseOf(const std::string& skeleton) {
+    simdjson::dom::element file;
+    double nanoseconds = 0;
+    if (parser_.parse(skeleton).get(file) != simdjson::SUCCESS ||
+        file["baseTimeNanoseconds"].get(nanoseconds) != simdjson::SUCCESS)
+      return std::nullopt;
+    return 1e-9 * nanoseconds;
+  }
+
+  void AddSpan(const record::JsonObject& event) {
+    const ThreadId thread(Scalar(event, "pid"), Scalar(event, "tid"));
+    threads_[thread].push_back({.op = kSpan,
+                                .span = event.Text("name"),
+                                .begin = TimeOf(event, "ts"),
+                                .seconds = TimeOf(event, "dur"),
+                                .number = NumbersOf(event).order});
   }
 
   void AddAssumptions(const record::JsonObject& event, bool gpu, bool no_category) {
@@ -197,7 +224,8 @@ class TraceReader {
     ++trace_.events;
     const auto [found, is_new] = numbers_.emplace(std::move(key), trace_.ops.size());
     if (is_new) trace_.ops.push_back(std::move(op));
-    threads_[thread].push_back({found->second, begin, seconds, numbers.order});
+    threads_[thread].push_back(
+        {.op = found->second, .begin = begin, .seconds = seconds, .number = numbers.order});
   }
 
   static bool Has(const record::JsonObject& event, const char* key) {
@@ -244,8 +272,10 @@ class TraceReader {
       ++trace_.threads;
       if (names_.LacksName(thread))
         trace_.assumed["on threads of a GPU without a name are taken as kernels"] += count;
-      if (kind == ThreadKind::kKernels)
+      if (kind == ThreadKind::kKernels) {
+        std::erase_if(calls, [](const Call& call) { return call.op == kSpan; });
         for (const Call& call : calls) trace_.ops[call.op].on_gpu = true;
+      }
       AddSelfTimes(calls);
     }
   }
@@ -257,6 +287,8 @@ class TraceReader {
       if (a.begin != b.begin) return a.begin < b.begin;
       return a.seconds != b.seconds ? a.seconds > b.seconds : a.number < b.number;
     });
+    if (keep_calls_) KeepCalls(calls);
+    std::erase_if(calls, [](const Call& call) { return call.op == kSpan; });
     std::vector<const Call*> open;
     for (const Call& call : calls) {
       while (!open.empty() && call.begin >= open.back()->begin + open.back()->seconds)
@@ -273,7 +305,21 @@ class TraceReader {
     }
   }
 
+  void KeepCalls(const std::vector<Call>& calls) {
+    for (const Call& call : calls) {
+      const bool span = call.op == kSpan;
+      if (!span && trace_.ops[call.op].on_gpu) continue;
+      trace_.calls.push_back({span ? std::nullopt : std::optional(call.op), call.span,
+                              kept_threads_, base_ + call.begin,
+                              base_ + call.begin + call.seconds});
+    }
+    ++kept_threads_;
+  }
+
   std::string where_;
+  bool keep_calls_ = false;
+  double base_ = 0;               // [s] added to all times of kept calls
+  std::size_t kept_threads_ = 0;  // [1]
   record::JsonPlace file_{nullptr, where_};
   simdjson::dom::parser parser_;
   Trace trace_;
@@ -352,8 +398,8 @@ void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
 
 }  // namespace
 
-Trace ReadTrace(const std::string& text, const std::string& where) {
-  return TraceReader(where).Read(text);
+Trace ReadTrace(const std::string& text, const std::string& where, bool keep_calls) {
+  return TraceReader(where, keep_calls).Read(text);
 }
 
 bool LooksLikeTrace(std::string_view text) {

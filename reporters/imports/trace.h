@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "counters/work.h"
@@ -24,6 +25,14 @@ struct TraceOp {
   double seconds = 0;  // [s] self time of all calls: without calls within them on their thread
 };
 
+// One call, or a span of the program that contains calls (PyTorch's record_function).
+struct TraceCall {
+  std::optional<std::size_t> op;  // index into Trace::ops; absent for a span
+  std::string span;               // name of the span
+  std::size_t thread = 0;         // [1] number of the thread, from 0
+  double begin = 0, end = 0;      // [s] since 1970 if the trace says its base, else its own clock
+};
+
 struct Trace {
   std::vector<TraceOp> ops;                   // in the order of their first call
   std::map<std::string, double> left_out;     // [1] number of ignored events by reason
@@ -31,17 +40,35 @@ struct Trace {
   bool cut = false;                           // the file ends within its events
   double threads = 0, events = 0, begin = 0;  // counts [1]; start of the first event [s]
   double end = 0;                             // [s] end of the last event
+  // Operators and spans of the host, thread by thread, each before those within it. Only if
+  // requested.
+  std::vector<TraceCall> calls;
 };
 
 // Reads complete events ("ph": "X") one by one, so that large files fit into memory. Throws
 // BadInput with the event's number if the text has another format, a time is invalid, or there is
-// no event.
-Trace ReadTrace(const std::string& text, const std::string& where);
+// no event. With `keep_calls` the times are shifted by the trace's base ("baseTimeNanoseconds").
+Trace ReadTrace(const std::string& text, const std::string& where, bool keep_calls = false);
 
 // Returns the work of one call: [flop] 2 per multiply-add, including taps on the padding as in
 // Conv2D; [byte] each input and the output once, between DRAM and the caches. Returns nothing for
 // types other than f32 and f64 (the trace does not name the unit that multiplies narrower types),
 // for other operators, for inconsistent sizes, and for an operator that only calls another one.
 std::optional<Work> WorkOfOp(const TraceOp& op);
+
+// What is known about one call of an operator of PyTorch.
+struct OpCount {
+  std::string type;                   // of the first input: "f32", "bf16"
+  std::optional<double> matrix;       // [flop] of matrix products, with 2 per multiply-add
+  std::optional<double> elementwise;  // [flop] of others; both absent: unknown
+  double bytes = 0;                   // [byte] each input and the output once; 0: unknown
+  bool moves_data = false;            // it has no FLOPs: a copy, a fill, a choice of rows
+};
+// Returns the counts of one call in any type: products, convolutions, attention, and operators that
+// work element by element. Returns nothing for other operators and for inconsistent sizes.
+// Attention counts only the pairs of positions that a causal mask leaves.
+std::optional<OpCount> CountOfOp(const TraceOp& op);
+// Returns oneDNN's name of PyTorch's type: "bf16" for "c10::BFloat16"; "" for an unknown one.
+std::string TypeName(std::string_view type);
 
 }  // namespace dlroof::imports

@@ -128,4 +128,125 @@ std::optional<Work> WorkOfOp(const TraceOp& op) {
   return work;
 }
 
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+    {"float", "f32"},      {"double", "f64"},     {"c10::BFloat16", "bf16"},
+    {"c10::Half", "f16"},  {"long", "s64"},       {"long int", "s64"},
+    {"int", "s32"},        {"signed char", "s8"}, {"unsigned char", "u8"},
+    {"c10::quint8", "u8"}, {"c10::qint8", "s8"},  {"bool", "bool"}};
+
+double BytesOfType(std::string_view type) {
+  if (type == "f64" || type == "s64") return 8;
+  if (type == "f32" || type == "s32") return 4;
+  return type == "bf16" || type == "f16" ? 2 : 1;
+}
+
+// Operators that work on each element of their largest tensor, with FLOPs for each. A comparison
+// is one, as for oneDNN's primitives; 0: it only moves data.
+struct PointwiseOp {
+  std::string_view name;
+  double flops = 0;  // [flop]
+};
+constexpr PointwiseOp kPointwise[] = {{"aten::add", 1},
+                                      {"aten::add_", 1},
+                                      {"aten::sub", 1},
+                                      {"aten::sub_", 1},
+                                      {"aten::mul", 1},
+                                      {"aten::mul_", 1},
+                                      {"aten::div", 1},
+                                      {"aten::div_", 1},
+                                      {"aten::relu", 1},
+                                      {"aten::relu_", 1},
+                                      {"aten::clamp_min", 1},
+                                      {"aten::clamp_min_", 1},
+                                      {"aten::neg", 1},
+                                      {"aten::sum", 1},
+                                      {"aten::mean", 1},
+                                      {"aten::maximum", 1},
+                                      {"aten::addcmul_", 3},
+                                      {"aten::addcdiv_", 3},
+                                      {"aten::lerp_", 3},
+                                      {"aten::sqrt", 1},
+                                      {"aten::copy_", 0},
+                                      {"aten::cat", 0},
+                                      {"aten::fill_", 0},
+                                      {"aten::zero_", 0},
+                                      {"aten::index_select", 0},
+                                      {"aten::gather", 0},
+                                      {"aten::index", 0},
+                                      {"aten::masked_fill_", 0},
+                                      {"aten::constant_pad_nd", 0}};
+
+// Attention of inputs q (... L x E), k (... S x E) and v (... S x V): with `causal`, position i
+// sees positions up to i only.
+std::optional<Counted> OfAttention(const TraceOp& op, std::size_t causal_input) {
+  const Sizes &q = SizesAt(op, 0), &k = SizesAt(op, 1), &v = SizesAt(op, 2);
+  const auto n = q.size();
+  if (n < 3 || k.size() != n || v.size() != n || q[n - 1] != k[n - 1] || k[n - 2] != v[n - 2])
+    return std::nullopt;
+  const double heads = Count(Sizes(q.begin(), q.end() - 2));
+  const auto rows = static_cast<double>(q[n - 2]), columns = static_cast<double>(k[n - 2]);
+  const bool causal = causal_input < op.values.size() && op.values[causal_input] == "True";
+  const double full = std::min(rows, columns);  // rows in which the mask leaves i positions
+  const double pairs = causal ? full * (full + 1) / 2 + (rows - full) * columns : rows * columns;
+  const double result = heads * rows * static_cast<double>(v[n - 1]);
+  return Counted{2 * heads * pairs * static_cast<double>(q[n - 1] + v[n - 1]),
+                 Count(q) + Count(k) + Count(v) + result};
+}
+
+struct AttentionInputs {
+  std::string_view name;
+  std::size_t causal;  // position of is_causal
+};
+constexpr AttentionInputs kAttentions[] = {{"aten::_scaled_dot_product_flash_attention_for_cpu", 4},
+                                           {"aten::_scaled_dot_product_flash_attention", 4}};
+
+std::optional<OpCount> PointwiseCountOf(const TraceOp& op, const std::string& type) {
+  for (const auto& pointwise : kPointwise) {
+    if (op.name != pointwise.name) continue;
+    double most = 0, all = 0;
+    for (const auto& sizes : op.sizes) {
+      if (sizes.empty()) continue;
+      most = std::max(most, Count(sizes));
+      all += Count(sizes);
+    }
+    if (most == 0) return std::nullopt;
+    // An operator in place, or with a destination among its inputs, reads or writes it once.
+    const bool in_place = op.name.ends_with('_');
+    return OpCount{.type = type,
+                   .matrix = 0,
+                   .elementwise = pointwise.flops * most,
+                   .bytes = (all + (in_place ? 0 : most)) * BytesOfType(type),
+                   .moves_data = pointwise.flops == 0};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string TypeName(std::string_view type) {
+  for (const auto& [torch, name] : kTypes)
+    if (torch == type) return std::string(name);
+  return "";
+}
+
+std::optional<OpCount> CountOfOp(const TraceOp& op) {
+  const auto typed = std::ranges::find_if(
+      op.types, [](const std::string& type) { return !TypeName(type).empty(); });
+  if (op.on_gpu || typed == op.types.end()) return std::nullopt;
+  const auto type = TypeName(*typed);
+  for (const auto& sizes : op.sizes)
+    for (const auto size : sizes)
+      if (size < 1) return std::nullopt;
+  auto counted = CountedOf(op);
+  for (const auto& attention : kAttentions)
+    if (op.name == attention.name) counted = OfAttention(op, attention.causal);
+  if (!counted) return PointwiseCountOf(op, type);
+  return OpCount{.type = type,
+                 .matrix = counted->flops,
+                 .elementwise = 0,
+                 .bytes = counted->elements * BytesOfType(type)};
+}
+
 }  // namespace dlroof::imports

@@ -237,8 +237,4 @@ def two_threads():
 
 
 PROGRAMS = [value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__]
-NAMES = {
-    f.__name__: f
-    for f in PROGRAMS
-    if f.__name__ not in ("convolutions", "images", "train", "infer") and not isinstance(f, type)
-}
+NAMES = {f.__name__: f for f in PROGRAMS if f.__name__ not in ("convolutions", "images", "train", "infer") and not isinstance(f, type)}

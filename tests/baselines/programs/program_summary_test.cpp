@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "baselines/programs/implementation_family.h"
 #include "baselines/programs/program_report.h"
 #include "baselines/programs/steps.h"
 #include "tests/fakes/primitives/logs.h"
@@ -172,18 +173,72 @@ ProgramPrimitive Replayed(double program_seconds, std::optional<double> cold_sec
 
 TEST(StandaloneDiagnosis, SaysAsMuchAsTheTimesShow) {
   EXPECT_EQ(StandaloneDiagnosis(Replayed(1.04e-3, 2e-3)), "as fast as standalone");
-  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.95e-3)),
-              HasSubstr("cold caches may explain it"));
+  EXPECT_EQ(StandaloneDiagnosis(Replayed(2e-3, 1.95e-3)),
+            "measured with cold caches, it is as slow standalone");
   // 0.5 of 1 ms
-  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.5e-3)),
-              HasSubstr("at most 50 % of the difference"));
-  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.1e-3)),
-              HasSubstr("cold caches do not explain it"));
+  EXPECT_EQ(StandaloneDiagnosis(Replayed(2e-3, 1.5e-3)),
+            "measured with cold caches, it has 50 % of the difference; the rest is not explained");
+  EXPECT_EQ(StandaloneDiagnosis(Replayed(2e-3, 1.1e-3)),
+            "not explained: measured with cold caches, it is not as slow");
   EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, std::nullopt)),
-              HasSubstr("cold caches, other threads"));
-  EXPECT_THAT(StandaloneDiagnosis(Replayed(0.5e-3, 2e-3)), HasSubstr("faster in the program"));
+              HasSubstr("not explained: no time"));
+  EXPECT_EQ(StandaloneDiagnosis(Replayed(0.5e-3, 2e-3)),
+            "faster in the program: its oneDNN is another one");
   EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 2e-3, "ref")),
               HasSubstr("another implementation: jit:avx2 in the program, ref standalone"));
+}
+
+TEST(StandaloneDiagnosis, AReasonIsOneThatWasMeasured) {
+  auto primitive = Replayed(2e-3, 1.1e-3);
+  EXPECT_TRUE(NeedsChecks(primitive));
+  primitive.standalone->checks = {{"beside a busy CPU", 1.92e-3}, {"on 1 thread", 1.3e-3}};
+  EXPECT_EQ(StandaloneDiagnosis(primitive), "measured beside a busy CPU, it is as slow standalone");
+  EXPECT_FALSE(NeedsChecks(primitive));
+  primitive.standalone->checks[0].seconds = 1.05e-3;
+  EXPECT_EQ(StandaloneDiagnosis(primitive),
+            "measured on 1 thread, it has 30 % of the difference; the rest is not explained");
+  primitive.standalone->checks[1].seconds = 1e-3;
+  EXPECT_EQ(StandaloneDiagnosis(primitive),
+            "not explained: measured with cold caches, and beside a busy CPU, and on 1 thread, it "
+            "is not as slow");
+}
+
+TEST(StandaloneDiagnosis, ColdCachesThatSeemFasterAreNoReasonAndMarked) {
+  ProgramSummary summary;
+  summary.primitives = {Replayed(2e-3, 0.9e-3)};
+  EXPECT_THAT(StandaloneDiagnosis(summary.primitives[0]), Not(HasSubstr("cold caches, it")));
+  EXPECT_TRUE(NeedsChecks(summary.primitives[0]));
+  document::Document document;
+  AddStandalone(summary, document);
+  std::ostringstream out;
+  document::Write(document, 0, out);
+  EXPECT_THAT(out.str(), HasSubstr("~900 "));
+  EXPECT_THAT(out.str(), HasSubstr("~ of a time with cold caches"));
+}
+
+TEST(NeedsChecks, OnlyWhereTheProgramIsSlowerByTheSameCode) {
+  EXPECT_FALSE(NeedsChecks(ProgramPrimitive{}));
+  EXPECT_FALSE(NeedsChecks(Replayed(1.04e-3, 1e-3)));
+  EXPECT_FALSE(NeedsChecks(Replayed(0.5e-3, 1e-3)));
+  EXPECT_FALSE(NeedsChecks(Replayed(2e-3, 1.95e-3)));
+  EXPECT_FALSE(NeedsChecks(Replayed(2e-3, 1e-3, "ref")));
+  EXPECT_TRUE(NeedsChecks(Replayed(2e-3, std::nullopt)));
+}
+
+TEST(ImplementationFamily, IsOneAcrossVersions) {
+  auto primitive = Replayed(2e-3, 1.95e-3, "brgconv:avx2");
+  primitive.text.implementation = "brg_conv_fwd:avx2";
+  EXPECT_THAT(StandaloneDiagnosis(primitive), HasSubstr("cold caches"));
+  primitive.text.implementation = "brg_conv_fwd:avx512_core";
+  EXPECT_THAT(StandaloneDiagnosis(primitive), HasSubstr("another implementation"));
+  EXPECT_EQ(ImplementationFamily("brg_conv_bwd:avx2"),
+            ImplementationFamily("brg_fwd:avx2+brgconv:avx2"));
+  EXPECT_EQ(ImplementationFamily("brg_deconv:avx2"),
+            ImplementationFamily("brg_conv:avx2+brgconv:avx2"));
+  EXPECT_EQ(ImplementationFamily("brg_matmul:avx512_core_amx"), "brg:avx512_core_amx");
+  EXPECT_EQ(ImplementationFamily("brgconv_1x1:avx2"), "brgconv_1x1:avx2");
+  EXPECT_EQ(ImplementationFamily("ref"), "ref");
+  EXPECT_EQ(ImplementationFamily(""), "");
 }
 
 TEST(StandaloneDiagnosis, AWideIntervalIsNotSignificant) {
@@ -229,6 +284,7 @@ TEST(ProgramOf, ReadsAReplayAgain) {
   auto summary = OneOfEach();
   summary.primitives[0].standalone->noisy = true;
   summary.primitives[1].standalone->ratio_ci95.reset();
+  summary.primitives[1].standalone->checks = {{"beside a busy CPU", 2e-3}};
   const nlohmann::json context = {{"dlroof", {{"program", ToJson(summary)}}}};
   const auto again = ProgramOf(context);
   EXPECT_EQ(ToJson(*again), ToJson(summary));

@@ -12,11 +12,13 @@ namespace {
 
 // Eight CPUs on four cores; libomp.so.5 is here, OMP_PLACES is set.
 KnobPlace Place() {
-  return {8, 4,
+  return {8,
+          4,
           [](const std::string& name) {
             return name == "libomp.so.5" ? std::optional("/lib/" + name) : std::nullopt;
           },
-          [](const std::string& variable) { return variable == "OMP_PLACES"; }};
+          [](const std::string& variable) { return variable == "OMP_PLACES"; },
+          {"avx2", "avx512f", "avx512_vnni", "huge_pages_on_request"}};
 }
 
 Knobs Read(const std::string& text, bool may_change_results = false) {
@@ -55,7 +57,7 @@ TEST(KnobFile, AKnobSaysOnWhichPartsOfAProgramItActs) {
       "C=1 | one\n",
       true);
   using Kind = programs::ProgramComponentKind;
-  EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOutside}},
+  EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOperator, Kind::kOutside}},
                                    {"c", {Kind::kRoof, Kind::kSlowdown, Kind::kNoRoof}}}));
   EXPECT_EQ(knobs.coordinates.size(), 3U);
 }
@@ -87,7 +89,8 @@ TEST(KnobFile, AWrongLineIsRefusedWithItsPlace) {
       {"knob a | w\n1A=2 | why",
        "k.txt:2: '1A=2': expected VARIABLE=VALUE, --FLAG or --FLAG=VALUE"},
       {"knob a | w\nA={cpu} | why",
-       "k.txt:2: '{cpu}': expected {cpus}, {cores}, {half} or {library:NAME}"},
+       "k.txt:2: '{cpu}': expected {cpus}, {cores}, {half}, {threads}, {needs:FEATURE} or "
+       "{library:NAME}"},
       {"knob a | w\nA={cpus | why", "k.txt:2: '{cpus': expected a '}'"},
       {"knob a | w\nA=\"b | why", "k.txt:2: expected a second '\"'"},
       {"knob a, slow | w",
@@ -99,6 +102,60 @@ TEST(KnobFile, AWrongLineIsRefusedWithItsPlace) {
        "k.txt:4: A: knob a has it already; a variable belongs to one knob"}};
   for (const auto& [text, sentence] : refusals)
     EXPECT_EQ(fakes::RefusalOf([&] { Read(text); }), sentence) << text;
+}
+
+TEST(KnobFile, TheDefaultIsNoChoice) {
+  const std::string text =
+      "knob threads | why\n"
+      "default T={threads} B=8\n"
+      "T=1 | one\n"
+      "T={cpus} | all\n"
+      "B={cpus} | eight\n"
+      "T=8 B=9 | differs in one\n";
+  // Programs on eight CPUs of four cores may use four or eight threads: {threads} is not known.
+  EXPECT_EQ(Read(text).coordinates.at(0).choices.size(), 4U);
+  auto place = Place();
+  place.cores = 8;
+  Knobs knobs;
+  AddKnobs(text, "k.txt", place, false, knobs);
+  EXPECT_EQ(knobs.coordinates.at(0).choices,
+            (std::vector<tuning::Choice>{{{{"T", "1"}}, "one"},
+                                         {{{"B", "9"}, {"T", "8"}}, "differs in one"}}));
+  EXPECT_TRUE(knobs.skipped.empty());
+  EXPECT_EQ(fakes::RefusalOf([] { Read("default A=1\n"); }),
+            "k.txt:1: expected 'knob NAME | REASON' before the first default");
+  EXPECT_EQ(fakes::RefusalOf([] { Read("knob a | w\nA=1 | x\ndefault A=2\n"); }),
+            "k.txt:3: expected the default before the choices of its knob");
+}
+
+TEST(KnobFile, AChoiceThatThisCpuMakesTheDefaultIsSkipped) {
+  const auto knobs = Read(
+      "knob isa | why\n"
+      "A={needs:avx512f}AVX2 | narrower\n"
+      "A={needs:amx_tile}AVX512_CORE | not narrower here\n");
+  EXPECT_EQ(knobs.coordinates.at(0).choices,
+            (std::vector<tuning::Choice>{{{{"A", "AVX2"}}, "narrower"}}));
+  EXPECT_EQ(knobs.skipped, (std::vector<std::string>{"isa: it needs amx_tile, which is not here"}));
+}
+
+TEST(KnobFile, NoBuiltInChoiceIsTheDefaultOfTwoCoresWithoutAvx512) {
+  KnobPlace place{2,
+                  2,
+                  [](const std::string&) { return std::nullopt; },
+                  [](const std::string&) { return false; },
+                  {"avx2"}};
+  const auto knobs =
+      KnobsOf({"allocator", "onednn", "openmp", "pytorch", "tensorflow"}, place, true);
+  for (const auto& coordinate : knobs.coordinates)
+    for (const auto& choice : coordinate.choices)
+      for (const auto& [name, value] : choice.values) {
+        if (name.find("NUM_THREADS") != name.npos || name.starts_with("TF_NUM_INT")) {
+          EXPECT_EQ(value, "1") << name;
+        }
+        EXPECT_NE(name, "ONEDNN_MAX_CPU_ISA");
+        EXPECT_NE(name, "ATEN_CPU_CAPABILITY");
+        EXPECT_NE(name, "GLIBC_TUNABLES");
+      }
 }
 
 TEST(KnobFile, AnyTextIsReadOrRefused) {

@@ -290,6 +290,67 @@ TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
   EXPECT_GT(counted, 300);
 }
 
+TEST(CountOfOp, OfAttentionIsTwoProductsOfThePairs) {
+  TraceOp op{.name = "aten::_scaled_dot_product_flash_attention_for_cpu",
+             .sizes = {{2, 3, 5, 4}, {2, 3, 5, 4}, {2, 3, 5, 4}, {}, {}},
+             .types = {"c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"},
+             .values = {"", "", "", "0.", "False"}};
+  // 6 heads, 25 pairs of positions, 4 multiply-adds each for the scores and for the values.
+  const auto count = CountOfOp(op);
+  ASSERT_TRUE(count);
+  EXPECT_DOUBLE_EQ(*count->matrix, 6 * 25 * (4 + 4) * 2);
+  EXPECT_EQ(count->type, "bf16");
+  EXPECT_DOUBLE_EQ(count->bytes, 4 * (2 * 3 * 5 * 4) * 2);
+  // The number of the causal input differs between versions.
+  op.values = {"", "", "", "0.", "True"};
+  EXPECT_DOUBLE_EQ(*CountOfOp(op)->matrix, 6 * 15 * (4 + 4) * 2);
+  op.sizes[1][2] = 7;
+  EXPECT_FALSE(CountOfOp(op));
+}
+
+TEST(CountOfOp, KnowsProductsOfNarrowTypesAndOperatorsByElement) {
+  const TraceOp product{.name = "aten::addmm",
+                        .sizes = {{4}, {2, 3}, {3, 4}},
+                        .types = {"c10::Half", "c10::Half", "c10::Half"}};
+  EXPECT_DOUBLE_EQ(*CountOfOp(product)->matrix, 48);
+  EXPECT_FALSE(WorkOfOp(product));
+  const TraceOp sum{.name = "aten::add", .sizes = {{8, 4}, {4}}, .types = {"float", "float"}};
+  EXPECT_DOUBLE_EQ(*CountOfOp(sum)->elementwise, 32);
+  EXPECT_DOUBLE_EQ(CountOfOp(sum)->bytes, 4 * (32 + 4 + 32));
+  const TraceOp copy{.name = "aten::copy_", .sizes = {{8}, {8}}, .types = {"float", "double"}};
+  EXPECT_TRUE(CountOfOp(copy)->moves_data);
+  EXPECT_DOUBLE_EQ(CountOfOp(copy)->bytes, 64);
+  EXPECT_FALSE(CountOfOp({.name = "aten::addmm", .sizes = {{4}}, .types = {"Scalar"}}));
+  EXPECT_FALSE(CountOfOp({.name = "aten::sort", .sizes = {{4}}, .types = {"float"}}));
+}
+
+TEST(ReadTrace, KeepsCallsAndSpansOnRequest) {
+  const std::string text = R"({"traceEvents":[
+    {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":20,"dur":5},
+    {"ph":"X","cat":"user_annotation","name":"dlroof: Net","pid":1,"tid":2,"ts":10,"dur":30},
+    {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":3,"ts":21,"dur":1}],
+    "baseTimeNanoseconds": 1000000000})";
+  EXPECT_TRUE(ReadTrace(text, "t.json").calls.empty());
+  const auto trace = ReadTrace(text, "t.json", true);
+  ASSERT_EQ(trace.calls.size(), 3U);
+  EXPECT_EQ(trace.calls[0].span, "dlroof: Net");
+  EXPECT_FALSE(trace.calls[0].op);
+  EXPECT_DOUBLE_EQ(trace.calls[0].begin, 1 + 10e-6);
+  EXPECT_DOUBLE_EQ(trace.calls[0].end, 1 + 40e-6);
+  EXPECT_EQ(trace.calls[1].op, 0U);
+  EXPECT_EQ(trace.calls[1].thread, trace.calls[0].thread);
+  EXPECT_NE(trace.calls[2].thread, trace.calls[0].thread);
+  EXPECT_DOUBLE_EQ(trace.end, 1 + 25e-6);
+}
+
+TEST(ReadTrace, ASpanOfAGpusThreadIsNoCall) {
+  const std::string text = R"({"traceEvents":[
+    {"ph":"M","name":"process_name","pid":7,"args":{"name":"/device:GPU:0"}},
+    {"ph":"X","cat":"user_annotation","name":"span","pid":7,"tid":1,"ts":10,"dur":30},
+    {"ph":"X","cat":"Op","name":"kernel","pid":7,"tid":1,"ts":11,"dur":3}]})";
+  EXPECT_TRUE(ReadTrace(text, "t.json", true).calls.empty());
+}
+
 TEST(WorkOfOp, IsUnknownIfSizesDoNotFit) {
   TraceOp op{.name = "aten::bmm", .sizes = {{2, 3, 4}, {2, 4, 5}}, .types = {"double", "double"}};
   EXPECT_EQ(WorkOfOp(op).value().flops.at("fp64.vector"), 2.0 * 2 * 3 * 4 * 5);

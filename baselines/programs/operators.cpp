@@ -1,0 +1,404 @@
+#include "baselines/programs/operators.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "baselines/programs/steps.h"
+#include "counters/base/numbers.h"
+
+namespace dlroof::programs {
+namespace {
+
+constexpr std::size_t kWarmUpFrom = 4;  // [1] of so many steps of the model the first is left out
+constexpr double kSmall = 1e-3;         // [1] of the window: operators below become one entry
+
+// A time on one thread in which the innermost call is the same.
+struct Segment {
+  double begin = 0, end = 0;               // [s]
+  std::size_t call = 0;                    // index into Trace::calls
+  bool in_operator = false;                // the innermost call is an operator, not a span
+  std::optional<std::size_t> module = {};  // call of the innermost module
+};
+
+bool IsModule(const imports::TraceCall& call) {
+  return !call.op && call.span.starts_with(kModuleSpan);
+}
+
+// The open calls of a thread: turns nested calls into segments.
+class CallStack {
+ public:
+  CallStack(const std::vector<imports::TraceCall>& calls, std::vector<Segment>& segments)
+      : calls_(calls), segments_(segments) {}
+
+  void Begin(std::size_t index) {
+    const auto& call = calls_[index];
+    CloseUntil(call.begin);
+    if (open_.empty()) cursor_ = call.begin;
+    Emit(call.begin);
+    auto module = open_.empty() ? std::nullopt : open_.back().module;
+    if (IsModule(call)) module = index;
+    const double end = open_.empty() ? call.end : std::min(call.end, open_.back().end);
+    open_.push_back({call.begin, end, index, call.op.has_value(), module});
+  }
+
+  void CloseUntil(double time) {
+    while (!open_.empty() && open_.back().end <= time) {
+      Emit(open_.back().end);
+      open_.pop_back();
+    }
+  }
+
+ private:
+  // Ends the current segment.
+  void Emit(double time) {
+    if (!open_.empty() && time > cursor_) {
+      auto segment = open_.back();
+      segment.begin = cursor_;
+      segment.end = time;
+      segments_.push_back(segment);
+    }
+    cursor_ = std::max(cursor_, time);
+  }
+
+  const std::vector<imports::TraceCall>& calls_;
+  std::vector<Segment>& segments_;
+  std::vector<Segment> open_;
+  double cursor_ = 0;
+};
+
+std::vector<Segment> SegmentsOf(const std::vector<imports::TraceCall>& calls) {
+  constexpr double kNever = 1e300;
+  std::vector<Segment> segments;
+  for (std::size_t i = 0; i < calls.size();) {
+    CallStack stack(calls, segments);
+    const auto thread = calls[i].thread;
+    for (; i < calls.size() && calls[i].thread == thread; ++i) stack.Begin(i);
+    stack.CloseUntil(kNever);
+  }
+  return segments;
+}
+
+// Returns "Bert.layers.*.f1" for "dlroof: Bert.layers.3.f1".
+std::string PathOf(std::string_view span) {
+  span.remove_prefix(std::string_view(kModuleSpan).size());
+  std::string path;
+  for (std::size_t i = 0; i < span.size(); ++i) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(span[i])) != 0;
+    const bool after_dot = i > 0 && (span[i - 1] == '.' || path.ends_with('*'));
+    if (digit && path.ends_with('*')) continue;
+    path += digit && after_dot ? '*' : span[i];
+  }
+  return path;
+}
+
+// Where something begins or ends.
+struct Bound {
+  enum Kind { kRange, kPrimitive, kSegment };
+  double at = 0;  // [s]
+  bool begin = false;
+  Kind kind = kRange;
+  std::size_t segment = 0;  // of kSegment
+};
+
+// Goes through all bounds in time, and divides the time between two of them.
+class TimeDivider {
+ public:
+  TimeDivider(const imports::Trace& trace, std::vector<Segment> segments)
+      : trace_(trace), segments_(std::move(segments)), of_call_(trace.calls.size()) {}
+
+  DividedTime Divide(const std::vector<TimeRange>& primitives,
+                     const std::vector<TimeRange>& ranges) {
+    AddBounds(primitives, Bound::kPrimitive);
+    AddBounds(ranges, Bound::kRange);
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
+      bounds_.push_back({segments_[i].begin, true, Bound::kSegment, i});
+      bounds_.push_back({segments_[i].end, false, Bound::kSegment, i});
+    }
+    // At one time ends come before begins.
+    std::ranges::stable_sort(bounds_, [](const Bound& a, const Bound& b) {
+      return a.at != b.at ? a.at < b.at : a.begin < b.begin;
+    });
+    double before = 0;
+    for (const auto& bound : bounds_) {
+      if (ranges_ > 0 && bound.at > before) Count(bound.at - before);
+      before = bound.at;
+      Pass(bound);
+    }
+    AddOperators(ranges);
+    AddModules();
+    return std::move(divided_);
+  }
+
+ private:
+  void AddBounds(const std::vector<TimeRange>& ranges, Bound::Kind kind) {
+    for (const auto& [begin, end] : ranges) {
+      if (!(end > begin)) continue;
+      bounds_.push_back({begin, true, kind});
+      bounds_.push_back({end, false, kind});
+    }
+  }
+
+  void Pass(const Bound& bound) {
+    const int change = bound.begin ? 1 : -1;
+    if (bound.kind == Bound::kRange) ranges_ += change;
+    if (bound.kind == Bound::kPrimitive) primitives_ += change;
+    if (bound.kind != Bound::kSegment) return;
+    if (bound.begin)
+      active_.push_back(bound.segment);
+    else
+      std::erase(active_, bound.segment);
+  }
+
+  void Count(double seconds) {
+    divided_.seconds += seconds;
+    std::size_t operators = 0;
+    const Segment* shown = nullptr;  // whose module gets the time
+    for (const auto i : active_) {
+      operators += segments_[i].in_operator ? 1 : 0;
+      if (shown == nullptr || segments_[i].in_operator) shown = &segments_[i];
+    }
+    if (shown != nullptr && shown->module) modules_[*shown->module] += seconds;
+    if (primitives_ > 0) {
+      divided_.onednn_seconds += seconds;
+      if (operators > 0) divided_.onednn_in_operator_seconds += seconds;
+      return;
+    }
+    if (operators == 0) return;
+    divided_.operator_seconds += seconds;
+    for (const auto i : active_)
+      if (segments_[i].in_operator)
+        of_call_[segments_[i].call] += seconds / static_cast<double>(operators);
+  }
+
+  void AddOperators(const std::vector<TimeRange>& ranges) {
+    std::map<std::size_t, OperatorTime> by_op;
+    for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
+      const auto& call = trace_.calls[i];
+      if (!call.op) continue;
+      const auto after = std::ranges::upper_bound(ranges, call.begin, {}, &TimeRange::first);
+      const bool in_range = after != ranges.begin() && call.begin < std::prev(after)->second;
+      if (!in_range && of_call_[i] == 0) continue;
+      auto& time = by_op[*call.op];
+      time.op = *call.op;
+      time.seconds += of_call_[i];
+      if (in_range) time.each.push_back(of_call_[i]);
+    }
+    for (auto& [op, time] : by_op)
+      if (time.seconds > 0) divided_.operators.push_back(std::move(time));
+    std::ranges::stable_sort(divided_.operators, std::ranges::greater{}, &OperatorTime::seconds);
+  }
+
+  void AddModules() {
+    std::map<std::string, double> by_path;
+    for (const auto& [call, seconds] : modules_)
+      by_path[PathOf(trace_.calls[call].span)] += seconds;
+    for (const auto& [path, seconds] : by_path) divided_.modules.push_back({path, seconds});
+    std::ranges::stable_sort(divided_.modules, std::ranges::greater{}, &ModuleTime::seconds);
+  }
+
+  const imports::Trace& trace_;
+  std::vector<Segment> segments_;
+  std::vector<double> of_call_;            // [s] self time of each call
+  std::map<std::size_t, double> modules_;  // call of a module -> [s]
+  std::vector<Bound> bounds_;
+  std::vector<std::size_t> active_;  // segments, at most one for each thread
+  int ranges_ = 0, primitives_ = 0;
+  DividedTime divided_;
+};
+
+// Returns the steps of the log that are whole in the trace.
+std::vector<TimeRange> StepsInTrace(const imports::Trace& trace, const verbose::VerboseLog& log,
+                                    std::optional<int> count) {
+  std::vector<TimeRange> inside;
+  for (const auto& step : StepsOf(log, count).ranges)
+    if (step.begin_seconds && step.end_seconds && *step.begin_seconds >= trace.begin &&
+        *step.end_seconds <= trace.end && *step.end_seconds > *step.begin_seconds)
+      inside.emplace_back(*step.begin_seconds, *step.end_seconds);
+  std::ranges::sort(inside);
+  return inside;
+}
+
+// Makes the ranges the summary's steps, with the primitives that begin in them.
+void SetStepsFromModel(const std::vector<TimeRange>& ranges, const verbose::VerboseLog& log,
+                       ProgramSummary& summary) {
+  auto& steps = summary.steps;
+  steps.from = StepsFrom::kMarks;
+  steps.reason.reset();
+  steps.count = steps.timed = static_cast<int>(ranges.size());
+  std::vector<double> walls;
+  for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
+  std::ranges::sort(walls);
+  double sum = 0;
+  for (const double wall : walls) sum += wall;
+  const double weight = 1 / static_cast<double>(walls.size());
+  steps.least_wall_seconds = walls.front();
+  steps.median_wall_seconds = MedianOfSorted(walls);
+  steps.most_wall_seconds = walls.back();
+  steps.wall_seconds = weight * sum;
+  const auto in_step = [&](const std::optional<double>& start) {
+    if (!start) return false;
+    const auto after = std::ranges::upper_bound(ranges, *start, {}, &TimeRange::first);
+    return after != ranges.begin() && *start < std::prev(after)->second;
+  };
+  const auto timeline = TimelineOf(log);
+  for (std::size_t i = 0; i < log.executions.size(); ++i) {
+    if (!in_step(log.executions[i].start_seconds)) continue;
+    auto& primitive = summary.primitives.at(log.executions[i].primitive);
+    steps.primitives += weight;
+    primitive.step_calls += weight;
+    primitive.step_seconds += weight * timeline.executions[i];
+  }
+  for (std::size_t i = 0; i < log.creations.size(); ++i) {
+    if (!in_step(log.creations[i].start_seconds)) continue;
+    steps.creation_seconds += weight * timeline.creations[i];
+    (log.creations[i].hit ? steps.creation_hits : steps.creation_misses) += weight;
+  }
+}
+
+CallTimes QuantilesOf(std::vector<double> seconds) {
+  if (seconds.empty()) return {};
+  std::ranges::sort(seconds);
+  const auto at = [&](double share) {
+    return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1))];
+  };
+  return {seconds.front(), at(0.25), MedianOfSorted(seconds), at(0.75), seconds.back()};
+}
+
+ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
+  ProgramPrimitive entry{.calls = static_cast<double>(time.each.size()), .seconds = time.seconds};
+  entry.is_operator = true;
+  entry.text = {.engine = "cpu", .kind = op.name, .implementation = "PyTorch", .prop = "operator"};
+  for (const auto& sizes : op.sizes)
+    if (!sizes.empty())
+      entry.text.problem +=
+          fmt::format("{}{}", entry.text.problem.empty() ? "" : ":", fmt::join(sizes, "x"));
+  for (const auto& type : op.types)
+    if (entry.text.auxiliary.empty()) entry.text.auxiliary = imports::TypeName(type);
+  const auto count = imports::CountOfOp(op);
+  entry.moves_data = count && count->moves_data;
+  if (!count) entry.work_unknown = Reason{"not counted for this operator of PyTorch"};
+  entry.times = QuantilesOf(time.each);
+  return entry;
+}
+
+// [1] Returns by what the times of operators in the trace are multiplied for the mean step.
+double ScaleOf(const DividedTime& divided, double steps, const ProgramSummary& summary) {
+  if (summary.steps.count == 0 || !summary.steps.wall_seconds) return 1;
+  double inside = summary.steps.creation_seconds;
+  for (const auto& primitive : summary.primitives) inside += primitive.step_seconds;
+  const double outside = *summary.steps.wall_seconds - inside;
+  const double traced = (divided.seconds - divided.onednn_seconds) / steps;
+  return outside > 0 && traced > 0 ? outside / traced : 1;
+}
+
+}  // namespace
+
+DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>& primitives,
+                       const std::vector<TimeRange>& ranges) {
+  return TimeDivider(trace, SegmentsOf(trace.calls)).Divide(primitives, ranges);
+}
+
+std::vector<TimeRange> PrimitiveRanges(const verbose::VerboseLog& log) {
+  std::vector<TimeRange> ranges;
+  const auto add = [&](const auto& call) {
+    if (call.start_seconds)
+      ranges.emplace_back(*call.start_seconds, *call.start_seconds + call.seconds);
+  };
+  for (const auto& execution : log.executions) add(execution);
+  for (const auto& creation : log.creations) add(creation);
+  return ranges;
+}
+
+double SecondsWithin(std::vector<TimeRange> ranges, const TimeRange& range) {
+  std::ranges::sort(ranges);
+  double seconds = 0, covered = range.first;
+  for (const auto& [begin, end] : ranges) {
+    const double from = std::max(begin, covered), to = std::min(end, range.second);
+    if (to <= from) continue;
+    seconds += to - from;
+    covered = to;
+  }
+  return seconds;
+}
+
+std::vector<TimeRange> ModelSteps(const imports::Trace& trace) {
+  std::map<std::string, std::vector<double>> begins;  // of outermost modules, by name
+  double end = 0;
+  std::optional<std::size_t> thread;
+  for (const auto& call : trace.calls) {
+    if (!IsModule(call)) continue;
+    if (thread == call.thread && call.begin < end) continue;  // within the last one
+    thread = call.thread;
+    end = call.end;
+    begins[call.span].push_back(call.begin);
+  }
+  const std::vector<double>* most = nullptr;
+  for (const auto& [name, times] : begins)
+    if (most == nullptr || times.size() > most->size()) most = &times;
+  std::vector<TimeRange> steps;
+  for (std::size_t i = 1; most != nullptr && i < most->size(); ++i)
+    if ((*most)[i] > (*most)[i - 1]) steps.emplace_back((*most)[i - 1], (*most)[i]);
+  return steps;
+}
+
+std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbose::VerboseLog& log,
+                                       std::optional<int> count, ProgramSummary& summary) {
+  auto ranges = StepsInTrace(trace, log, count);
+  if (ranges.empty() && summary.steps.count == 0) {
+    ranges = ModelSteps(trace);
+    if (ranges.size() >= kWarmUpFrom) ranges.erase(ranges.begin());
+    if (ranges.size() > 1)
+      SetStepsFromModel(ranges, log, summary);
+    else
+      ranges.clear();
+  }
+  const bool steps = !ranges.empty();
+  if (!steps) ranges = {{trace.begin, trace.end}};
+  const auto divided = DivideTime(trace, PrimitiveRanges(log), ranges);
+  if (!(divided.seconds > 0)) return {};
+  const double number = steps ? static_cast<double>(ranges.size()) : 1;
+  // Without a step of the log in the trace its operators still stand for those of a step.
+  const double scale = steps || summary.steps.count > 0 ? ScaleOf(divided, number, summary) : 1;
+  std::vector<OperatorTime> taken;
+  ProgramPrimitive small;
+  small.is_operator = true;
+  small.text = {
+      .engine = "cpu", .kind = "small operators", .implementation = "PyTorch", .prop = "operator"};
+  small.work_unknown = Reason{"not counted: each takes less than 0.1 % of the time"};
+  for (const auto& time : divided.operators) {
+    if (time.seconds < kSmall * divided.seconds) {
+      small.calls += static_cast<double>(time.each.size());
+      small.seconds += time.seconds;
+      continue;
+    }
+    summary.primitives.push_back(EntryOf(trace.ops[time.op], time));
+    taken.push_back(time);
+  }
+  if (small.seconds > 0) summary.primitives.push_back(small);
+  if (summary.steps.count > 0)
+    for (auto& primitive : summary.primitives)
+      if (primitive.is_operator) {
+        primitive.step_calls = primitive.calls / number;
+        primitive.step_seconds = scale * primitive.seconds / number;
+      }
+  TracedProgram traced{.steps = steps ? static_cast<int>(ranges.size()) : 0,
+                       .window_seconds = divided.seconds,
+                       .onednn_share = divided.onednn_seconds / divided.seconds,
+                       .operator_share = divided.operator_seconds / divided.seconds,
+                       .modules = divided.modules};
+  traced.rest_share = std::max(1 - traced.onednn_share - traced.operator_share, 0.0);
+  if (divided.onednn_seconds > 0)
+    traced.onednn_matched = divided.onednn_in_operator_seconds / divided.onednn_seconds;
+  for (auto& module : traced.modules) module.seconds /= number;
+  summary.traced = std::move(traced);
+  return taken;
+}
+
+}  // namespace dlroof::programs

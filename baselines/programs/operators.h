@@ -1,0 +1,61 @@
+// PyTorch's operators in a program's time: what torch.profiler saw in some of the program's steps,
+// beside oneDNN's primitives. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "baselines/programs/outside.h"
+#include "baselines/programs/program_summary.h"
+#include "reporters/imports/trace.h"
+#include "reporters/verbose/verbose_log.h"
+
+namespace dlroof::programs {
+
+struct OperatorTime {
+  std::size_t op = 0;        // index into Trace::ops
+  double seconds = 0;        // [s] self time in the ranges, without oneDNN's primitives
+  std::vector<double> each;  // [s] of each call that began in the ranges, in order
+};
+
+// The time of some ranges. What runs at one time is counted once: a oneDNN primitive first, else
+// the innermost operators of all threads (in equal parts), else the program itself.
+struct DividedTime {
+  double seconds = 0;                     // [s] of the ranges
+  double onednn_seconds = 0;              // [s] in which a primitive ran or was created
+  double onednn_in_operator_seconds = 0;  // [s] of it in which an operator was active, too
+  double operator_seconds = 0;            // [s] in operators, without oneDNN
+  std::vector<OperatorTime> operators;    // the longest first
+  std::vector<ModuleTime> modules;        // the longest first
+};
+
+// Divides the time of `ranges` (ascending, apart) among operators and oneDNN's executions and
+// creations (`primitives`, in any order, on the same clock). The trace must have its calls.
+DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>& primitives,
+                       const std::vector<TimeRange>& ranges);
+
+// Returns the ranges of executions and creations in a log, as far as they have time stamps.
+std::vector<TimeRange> PrimitiveRanges(const verbose::VerboseLog& log);
+
+// Returns the time in `range` that at least one of `ranges` covers [s].
+double SecondsWithin(std::vector<TimeRange> ranges, const TimeRange& range);
+
+// Returns the steps of the outermost module that is called most often: from the begin of each call
+// to the begin of the next one.
+std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
+
+// The prefix of the names of modules' spans (torch_hook/sitecustomize.py).
+inline constexpr const char* kModuleSpan = "dlroof: ";
+
+// Divides the steps of the log that are whole in the trace (without steps of the log: the trace's
+// model steps, which become the summary's steps, but for the first of several; without any: the
+// whole trace). Appends an entry
+// for each operator to summary.primitives, and sets summary.traced. The mean step of the summary
+// has the operators' time in proportion to its time outside oneDNN, because the profiler slows down
+// the steps that it sees. The operators that take less than 0.1 % each become one last entry.
+// Returns the operators, one for each appended entry but the last one, if that is of several.
+std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbose::VerboseLog& log,
+                                       std::optional<int> steps, ProgramSummary& summary);
+
+}  // namespace dlroof::programs

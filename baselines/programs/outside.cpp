@@ -1,0 +1,130 @@
+#include "baselines/programs/outside.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::programs {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kModules = 8;     // in the table
+constexpr double kMatched = 0.9;        // [1] below, the clocks of log and trace do not agree
+constexpr double kLeastSeconds = 1e-9;  // [s] a range must be longer
+
+double NumberAt(const json& object, const char* key) {
+  const auto& value = record::Member(object, key);
+  return value.is_number() ? value.get<double>() : 0;
+}
+
+// Returns the sample at a time, between the two around it. The time must be within the samples.
+CpuSample SampleAt(const std::vector<CpuSample>& samples, double at) {
+  const auto after = std::ranges::lower_bound(samples, at, {}, &CpuSample::at);
+  if (after == samples.begin()) return samples.front();
+  const auto &one = *(after - 1), &other = *after;
+  const double share = (at - one.at) / (other.at - one.at);
+  const auto between = [&](double CpuSample::*member) {
+    return one.*member + share * (other.*member - one.*member);
+  };
+  return {at, between(&CpuSample::main_cpu), between(&CpuSample::main_waiting),
+          between(&CpuSample::others_cpu)};
+}
+
+}  // namespace
+
+json ToJson(const TracedProgram& traced) {
+  json modules = json::array();
+  for (const auto& module : traced.modules)
+    modules.push_back({{"path", module.path}, {"seconds", module.seconds}});
+  return {{"steps", traced.steps},
+          {"window_seconds", traced.window_seconds},
+          {"onednn_share", traced.onednn_share},
+          {"onednn_matched", traced.onednn_matched},
+          {"operator_share", traced.operator_share},
+          {"rest_share", traced.rest_share},
+          {"modules", modules}};
+}
+
+std::optional<TracedProgram> TracedProgramFrom(const json& object) {
+  TracedProgram traced{.steps = static_cast<int>(std::clamp(NumberAt(object, "steps"), 0.0, 1e9)),
+                       .window_seconds = NumberAt(object, "window_seconds"),
+                       .onednn_share = NumberAt(object, "onednn_share"),
+                       .onednn_matched = NumberAt(object, "onednn_matched"),
+                       .operator_share = NumberAt(object, "operator_share"),
+                       .rest_share = NumberAt(object, "rest_share")};
+  if (!(traced.window_seconds > 0)) return std::nullopt;
+  if (const auto& modules = record::Member(object, "modules"); modules.is_array())
+    for (const auto& module : modules)
+      traced.modules.push_back({record::Text(module, "path"), NumberAt(module, "seconds")});
+  return traced;
+}
+
+void AddTraced(const TracedProgram& traced, document::Document& document) {
+  document.Say(fmt::format(
+      "torch.profiler saw {}: {:.1f} % of it in oneDNN, {:.1f} % in other operators, {:.1f} % in "
+      "neither (Python, the program itself)",
+      traced.steps > 0
+          ? fmt::format("{} step{} of {} together", traced.steps, traced.steps == 1 ? "" : "s",
+                        text::WithPrefix(traced.window_seconds, "s"))
+          : text::WithPrefix(traced.window_seconds, "s"),
+      100 * traced.onednn_share, 100 * traced.operator_share, 100 * traced.rest_share));
+  if (traced.onednn_matched < kMatched)
+    document.Say(fmt::format(
+        "  {:.0f} % of oneDNN's time lies outside of operators: another thread runs it, or the "
+        "clocks of log and trace differ",
+        100 * (1 - traced.onednn_matched)));
+  if (traced.modules.empty()) return;
+  const double whole = traced.window_seconds / std::max(traced.steps, 1);
+  document::Table table{.columns = {fmt::format("modules{}, without those in them",
+                                                traced.steps > 0 ? ", per step" : ""),
+                                    "time", "share"}};
+  for (const auto& module : traced.modules)
+    table.rows.push_back({{module.path},
+                          {text::WithPrefix(module.seconds, "s")},
+                          {fmt::format("{:.1f} %", 100 * module.seconds / whole)}});
+  table.first = kModules;
+  document.Add(std::move(table));
+}
+
+std::optional<OutsideTimes> SplitOutside(const std::vector<CpuSample>& samples,
+                                         const TimeRange& range, double onednn_seconds, int threads,
+                                         int steps) {
+  const auto [begin, end] = range;
+  if (samples.size() < 2 || steps < 1 || !(end - begin > kLeastSeconds) ||
+      begin < samples.front().at || end > samples.back().at)
+    return std::nullopt;
+  const double outside = end - begin - onednn_seconds;
+  if (!(outside > kLeastSeconds)) return std::nullopt;
+  const auto from = SampleAt(samples, begin), to = SampleAt(samples, end);
+  const double on_cpu = std::max(to.main_cpu - from.main_cpu, 0.0);
+  const double ready = on_cpu + std::max(to.main_waiting - from.main_waiting, 0.0);
+  const double ready_outside = std::clamp(ready - onednn_seconds, 0.0, outside);
+  const double waits = ready > 0 ? 1 - on_cpu / ready : 0;
+  // In oneDNN's time its other threads are busy.
+  const double others = to.others_cpu - from.others_cpu - (threads - 1) * onednn_seconds;
+  return OutsideTimes{.computing = ready_outside * (1 - waits) / steps,
+                      .waiting = ready_outside * waits / steps,
+                      .sleeping = (outside - ready_outside) / steps,
+                      .other_cpus = std::max(others, 0.0) / outside};
+}
+
+json ToJson(const OutsideTimes& times) {
+  return {{"computing", times.computing},
+          {"waiting", times.waiting},
+          {"sleeping", times.sleeping},
+          {"other_cpus", times.other_cpus}};
+}
+
+std::optional<OutsideTimes> OutsideTimesFrom(const json& object) {
+  const OutsideTimes times{NumberAt(object, "computing"), NumberAt(object, "waiting"),
+                           NumberAt(object, "sleeping"), NumberAt(object, "other_cpus")};
+  if (!(times.computing + times.waiting + times.sleeping > 0)) return std::nullopt;
+  return times;
+}
+
+}  // namespace dlroof::programs

@@ -1,0 +1,50 @@
+"""A small BERT encoder with random weights, whose attention is scaled_dot_product_attention: bert.py TYPE STEPS."""
+import sys
+
+import torch
+from torch import nn
+
+
+class Layer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.wide, self.narrow, self.gelu = nn.Linear(width, 4 * width), nn.Linear(4 * width, width), nn.GELU()
+
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), self.heads, -1).transpose(1, 2)
+
+    def forward(self, x):
+        parts = [self.split(linear(x)) for linear in (self.query, self.key, self.value)]
+        seen = nn.functional.scaled_dot_product_attention(*parts).transpose(1, 2).reshape(x.shape)
+        x = self.norm1(x + self.out(seen))
+        return self.norm2(x + self.narrow(self.gelu(self.wide(x))))
+
+
+class Bert(nn.Module):
+    def __init__(self, layers=2, width=256, heads=4):
+        super().__init__()
+        self.embed = nn.Embedding(1000, width)
+        self.layers = nn.ModuleList([Layer(width, heads) for _ in range(layers)])
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def model_and_tokens(kind):
+    torch.manual_seed(1)
+    model = Bert().to(torch.bfloat16 if kind == "bf16" else torch.float32).eval()
+    return model, torch.randint(0, 1000, (2, 32))
+
+
+if __name__ == "__main__":
+    model, tokens = model_and_tokens(sys.argv[1])
+    with torch.no_grad():
+        for _ in range(int(sys.argv[2])):
+            result = model(tokens)
+    print(f"{result.float().abs().sum().item():.1f}")

@@ -1,0 +1,289 @@
+"""Starts torch.profiler in an unchanged program (`dlroof profile --torch`).
+
+dlroof puts this file's folder first in PYTHONPATH, so that Python imports it at its start. It runs
+the sitecustomize that it hides, waits for the program's `import torch`, and then profiles operators
+in windows of a few seconds: the first begins with the import, each next one after twice the time, so
+that a long program costs little memory and has a window in its steady state. Each window is a file
+DLROOF_TORCH_TRACES/<process>-<number>.json. Calls of modules are spans named "dlroof: <path>".
+
+Whatever fails here is noted in <process>.txt in that folder, and the program goes on without it.
+"""
+import importlib.machinery
+import os
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+TRACES = os.environ.get("DLROOF_TORCH_TRACES")
+SPAN = "dlroof: "
+FIRST_SECONDS = 2.0  # of the first window, from which the number of events per second is known
+MOST_SECONDS = 6.0  # of a window
+MOST_EVENTS = 300_000  # of a window
+
+
+def run_hidden_sitecustomize():
+    """Runs the sitecustomize that Python would have imported without this one."""
+    others = [folder for folder in sys.path if os.path.abspath(folder or ".") != FOLDER]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+class Recorder:
+    """Profiles windows. All methods run in the thread that imported torch, unless said otherwise."""
+
+    def __init__(self, torch):
+        import threading
+        import time
+
+        self.torch = torch
+        self.clock = time.monotonic
+        self.process = os.getpid()
+        self.began = self.clock()
+        self.profiler = None
+        self.open = {}  # thread -> stack of calls of modules: (module, path, begin)
+        self.spans = []  # (path, begin, end, thread) of calls that have ended, in ns since 1970
+        self.paths = {}  # identity of a module -> (module, path)
+        self.window = 0
+        self.seconds = FIRST_SECONDS
+        self.window_end = self.next_begin = 0.0
+        self.over = False
+        self.thread_of = threading.get_native_id
+        self.now = time.time_ns
+        self.wait = threading.Event()
+        # Whether TorchDynamo or TorchScript reads the program: hooks must leave no trace there.
+        self.readers = [torch.jit.is_tracing, torch.jit.is_scripting]
+        if hasattr(getattr(torch, "compiler", None), "is_compiling"):
+            self.readers.append(torch.compiler.is_compiling)
+        self.watcher = threading.Thread(target=self.watch, daemon=True, name="dlroof")
+
+    def start(self):
+        """Begins the first window, and watches for the begin and the end of others."""
+        import atexit
+        import ctypes
+
+        # A pending call runs in the main thread between two instructions of Python, without a signal.
+        self.call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.pending)
+        self.add = ctypes.pythonapi.Py_AddPendingCall
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.call))  # lives as long as pending calls
+        self.hand_over_to_own_profilers()
+        modules = self.torch.nn.modules.module
+        modules.register_module_forward_pre_hook(self.enter)
+        try:
+            modules.register_module_forward_hook(self.leave, always_call=True)
+        except TypeError:  # PyTorch before 2.0
+            modules.register_module_forward_hook(self.leave)
+        atexit.register(self.finish)
+        os.register_at_fork(after_in_child=self.forget)
+        self.begin()
+        self.watcher.start()
+
+    def watch(self):
+        """Runs in a thread of its own: asks the main thread to begin or end a window."""
+        while not self.over:
+            now = self.clock()
+            due = self.window_end if self.profiler is not None else self.next_begin
+            if now >= due:
+                self.add(self.call, None)
+                self.wait.wait(0.2)
+            else:
+                self.wait.wait(min(due - now, 0.5))
+
+    def pending(self, _):
+        try:
+            now = self.clock()
+            if self.over or os.getpid() != self.process:
+                return 0
+            if self.profiler is not None and now >= self.window_end:
+                self.end()
+            elif self.profiler is None and now >= self.next_begin:
+                self.begin()
+        except BaseException as error:  # noqa: B902: the program must not see it
+            self.give_up(repr(error))
+        return 0
+
+    def begin(self):
+        """Begins a window, unless another profiler runs."""
+        autograd = self.torch.autograd
+        if getattr(autograd, "_profiler_enabled", lambda: False)():
+            self.give_up("the program has its own profiler")
+            return
+        profiler = self.torch.profiler.profile(activities=[self.torch.profiler.ProfilerActivity.CPU], record_shapes=True)
+        self.own = True
+        try:
+            profiler.start()
+        finally:
+            self.own = False
+        self.profiler = profiler
+        self.window_end = self.clock() + self.seconds
+
+    def end(self):
+        """Ends the window and writes its file. The next one begins after twice the time."""
+        self.next_begin = float("inf")  # pending calls run in the middle of this function, too
+        profiler, self.profiler = self.profiler, None
+        if profiler is None:
+            return
+        profiler.stop()
+        spans = self.take_spans()
+        self.window += 1
+        path = os.path.join(TRACES, f"{self.process}-{self.window}.json")
+        profiler.export_chrome_trace(path + ".part.json")
+        add_spans(path + ".part.json", spans)
+        os.replace(path + ".part.json", path)
+        events = len(profiler.profiler.kineto_results.events()) if profiler.profiler else 0
+        if events > 0:
+            self.seconds = min(MOST_SECONDS, self.seconds * MOST_EVENTS / events)
+        self.next_begin = self.clock() + max(self.clock() - self.began, 1.0)
+
+    def finish(self):
+        """At the program's exit: ends a window that is open, if no later one is needed."""
+        if self.over or os.getpid() != self.process:
+            return
+        self.over = True
+        self.wait.set()
+        if self.watcher.is_alive():
+            self.watcher.join(2.0)
+        for _ in range(1000):  # a call that is still pending runs here, not after Python's end
+            pass
+        try:
+            self.end()
+        except BaseException as error:
+            self.give_up(repr(error))
+
+    def forget(self):
+        """In a forked process, such as a worker of a DataLoader: nothing is profiled."""
+        self.over = True
+        self.profiler = None
+        self.open, self.spans = {}, []
+
+    def give_up(self, reason):
+        self.over = True
+        self.profiler = None
+        note(self.process, reason)
+
+    def hand_over_to_own_profilers(self):
+        """A profiler of the program ends the window, and no other window follows."""
+        profilers = self.torch.autograd.profiler
+        for name in ("_prepare_profiler", "_enable_profiler"):
+            original = getattr(profilers, name, None)
+            if original is None:
+                continue
+
+            def replaced(*arguments, _original=original, **named):
+                if not getattr(self, "own", False) and not self.over:
+                    try:
+                        self.end()
+                    except BaseException as error:
+                        self.give_up(repr(error))
+                    self.give_up("the program has its own profiler")
+                return _original(*arguments, **named)
+
+            setattr(profilers, name, replaced)
+        self.own = False
+
+    # --- Spans of modules
+
+    def path_of(self, module):
+        known = self.paths.get(id(module))
+        if known is not None and known[0] is module:
+            return known[1]
+        # A module that is called outside of a known one is the root of the modules in it.
+        root = type(module).__name__
+        for name, inner in module.named_modules():
+            self.paths.setdefault(id(inner), (inner, f"{root}.{name}" if name else root))
+        return self.paths[id(module)][1]
+
+    # A span of the profiler would take some 40 us for each call: two readings of the clock do not.
+
+    def enter(self, module, _inputs):
+        if self.profiler is None or self.over or any(reads() for reads in self.readers):
+            return
+        self.open.setdefault(self.thread_of(), []).append((module, self.path_of(module), self.now()))
+
+    def leave(self, module, _inputs, _outputs):
+        stack = self.open.get(self.thread_of())
+        if stack and stack[-1][0] is module:
+            _, path, begin = stack.pop()
+            self.spans.append((path, begin, self.now(), self.thread_of()))
+
+    def take_spans(self):
+        """Returns the window's spans. Calls that its end interrupts end with it."""
+        end = self.now()
+        spans, self.spans = self.spans, []
+        for thread, stack in self.open.items():
+            spans += [(path, begin, end, thread) for _, path, begin in stack]
+        self.open = {}
+        return spans
+
+
+def add_spans(path, spans):
+    """Adds the spans to the events of a trace, on the trace's clock."""
+    import json
+    import re
+
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    events = re.search(r'"traceEvents":\s*\[', text)
+    if events is None or not spans:
+        return
+    base = re.search(r'"baseTimeNanoseconds":\s*(\d+)', text)
+    zero = int(base.group(1)) if base else 0
+    added = []
+    for name, begin, end, thread in spans:
+        event = {"ph": "X", "cat": "user_annotation", "name": SPAN + name, "pid": os.getpid(), "tid": thread}
+        added.append(json.dumps({**event, "ts": (begin - zero) / 1e3, "dur": (end - begin) / 1e3}))
+    more = "" if text[events.end() :].lstrip().startswith("]") else ","
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text[: events.end()] + ",".join(added) + more + text[events.end() :])
+
+
+def note(process, reason):
+    try:
+        with open(os.path.join(TRACES, f"{process}.txt"), "a", encoding="utf-8") as file:
+            file.write(reason + "\n")
+    except OSError:
+        pass
+
+
+class AfterTorch:
+    """Loads torch with its own loader, and then starts the recorder."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        self.loader.exec_module(module)
+        try:
+            import torch.profiler  # not a part of `import torch` in all versions
+
+            Recorder(module).start()
+        except BaseException as error:
+            note(os.getpid(), repr(error))
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
+
+
+class TorchFinder:
+    """Finds torch once, as Python would without this finder."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = AfterTorch(spec.loader)
+        return spec
+
+
+import importlib.util  # noqa: E402: importlib.machinery does not import it
+
+if TRACES:
+    sys.meta_path.insert(0, TorchFinder())
+run_hidden_sitecustomize()

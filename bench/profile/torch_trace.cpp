@@ -1,0 +1,173 @@
+#include "bench/profile/torch_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "bench/library_rules/library_rules.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/installation.h"
+
+namespace dlroof::profile {
+namespace {
+
+constexpr const char* kTraces = "DLROOF_TORCH_TRACES";
+constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto writes to standard error
+constexpr double kShort = 0.5;  // [1] of the longest window's events: a window with fewer is short
+constexpr std::size_t kMostRepetitions = 256;
+
+// A file "<process>-<number>.json" of the hook.
+struct Window {
+  int number = 0;
+  std::string path;
+  std::uintmax_t bytes = 0;
+};
+
+// Returns the windows by process, in order.
+std::map<std::string, std::vector<Window>> WindowsIn(const std::string& folder) {
+  std::map<std::string, std::vector<Window>> processes;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto stem = entry->path().stem().string();
+    const auto dash = stem.find('-');
+    if (entry->path().extension() != ".json" || dash == std::string::npos) continue;
+    std::error_code none;
+    processes[stem.substr(0, dash)].push_back({std::atoi(stem.c_str() + dash + 1),
+                                               entry->path().string(),
+                                               std::filesystem::file_size(entry->path(), none)});
+  }
+  for (auto& [process, windows] : processes) std::ranges::sort(windows, {}, &Window::number);
+  return processes;
+}
+
+std::uintmax_t LargestOf(const std::vector<Window>& windows) {
+  return std::ranges::max_element(windows, {}, &Window::bytes)->bytes;
+}
+
+void AddNotes(const std::string& folder, std::vector<std::string>& remarks) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() != ".txt") continue;
+    std::istringstream lines(ReadFileIfAny(entry->path().string()));
+    for (std::string line; std::getline(lines, line);)
+      remarks.push_back(
+          fmt::format("--torch: process {}: {}", entry->path().stem().string(), line));
+  }
+}
+
+std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& each) {
+  const std::size_t together =
+      std::max<std::size_t>(1, (each.size() + kMostRepetitions - 1) / kMostRepetitions);
+  std::vector<record::Repetition> repetitions;
+  for (std::size_t begin = 0; begin < each.size(); begin += together) {
+    const auto end = std::min(begin + together, each.size());
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i) sum += each[i];
+    const auto calls = static_cast<double>(end - begin);
+    if (sum > 0) repetitions.push_back({.seconds = sum / calls, .iterations = calls});
+  }
+  return repetitions;
+}
+
+// Returns the pipe of products in the type, or nothing for a type without products.
+std::optional<std::string> PipeOf(const std::string& type, const std::string& isa) {
+  if (type == "f32" || type == "f64") return library_rules::NamedMatrixPipe(type, "PyTorch");
+  if ((type != "bf16" && type != "f16") || isa.empty()) return std::nullopt;
+  return library_rules::MatrixPipe(type, "PyTorch", isa);
+}
+
+void AddWork(const imports::TraceOp& op, const std::string& isa, record::Record& record) {
+  Work& work = record.work[Provenance::kModelled];
+  work.launches = 1;
+  const auto count = imports::CountOfOp(op);
+  if (!count) {
+    record.counting.push_back({.text = "FLOPs are not counted for this operator of PyTorch"});
+    return;
+  }
+  if (count->bytes > 0) work.bytes[Level::kDram] = count->bytes;
+  const double matrix = count->matrix.value_or(0), elementwise = count->elementwise.value_or(0);
+  if (matrix > 0) {
+    if (const auto pipe = PipeOf(count->type, isa))
+      work.flops[*pipe] = matrix;
+    else
+      record.counting.push_back(
+          {.text = "FLOPs are not known: the unit that multiplies this type is not known"});
+  }
+  if (elementwise > 0 || matrix == 0)
+    work.flops[count->type == "f64" ? "fp64.vector" : "fp32.vector"] += elementwise;
+}
+
+}  // namespace
+
+std::filesystem::path TorchHookFolder() {
+  const auto data = DataFolder();
+  const auto hook = data.value_or("") / "torch_hook";
+  std::error_code none;
+  if (!data || !std::filesystem::exists(hook / "sitecustomize.py", none))
+    throw BadInput(
+        "profile --torch: the hook share/dlroof/torch_hook/sitecustomize.py is not installed "
+        "beside this program");
+  return hook;
+}
+
+Variables TorchVariables(const std::filesystem::path& hook, const std::string& traces,
+                         const std::string& python_path) {
+  Variables variables = {
+      {"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)},
+      {kTraces, traces}};
+  if (std::getenv(kKinetoLog) == nullptr) variables[kKinetoLog] = "99";  // nothing
+  return variables;
+}
+
+TorchTrace ReadTorchTrace(const std::string& folder) {
+  TorchTrace result;
+  AddNotes(folder, result.remarks);
+  const auto processes = WindowsIn(folder);
+  const std::vector<Window>* windows = nullptr;
+  for (const auto& [process, all] : processes)
+    if (windows == nullptr || LargestOf(all) > LargestOf(*windows)) windows = &all;
+  if (windows == nullptr) {
+    result.remarks.push_back(
+        "--torch: no trace: the program did not import torch, was killed, or its Python ignores "
+        "PYTHONPATH (-I, -E, -S)");
+    return result;
+  }
+  if (processes.size() > 1)
+    result.remarks.push_back(
+        fmt::format("--torch: {} processes have traces; the one with most operators is used",
+                    processes.size()));
+  const auto enough = kShort * static_cast<double>(LargestOf(*windows));
+  for (auto window = windows->rbegin(); window != windows->rend() && !result.trace; ++window) {
+    if (static_cast<double>(window->bytes) < enough) continue;
+    try {
+      result.trace = imports::ReadTrace(ReadFile(window->path, "a trace"), window->path, true);
+    } catch (const BadInput& error) {
+      result.remarks.push_back(fmt::format("--torch: {}", error.what()));
+    }
+  }
+  return result;
+}
+
+std::vector<record::Record> OperatorRecords(const imports::Trace& trace,
+                                            const std::vector<programs::OperatorTime>& operators,
+                                            const std::string& isa, std::optional<int> threads) {
+  std::vector<record::Record> records;
+  for (const auto& time : operators) {
+    record::Record record{.algorithm = "PyTorch", .isa = isa, .threads = threads};
+    record.repetitions = RepetitionsOf(time.each);
+    if (record.repetitions.empty()) record.reason = "no call began in the traced steps";
+    AddWork(trace.ops.at(time.op), isa, record);
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace dlroof::profile

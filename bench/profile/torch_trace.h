@@ -1,0 +1,41 @@
+// dlroof profile --torch: starts torch.profiler in an unchanged program by a hook that Python
+// imports at its start (torch_hook/sitecustomize.py), and reads its traces.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/programs/operators.h"
+#include "counters/base/process.h"
+#include "reporters/imports/trace.h"
+#include "reporters/record/record.h"
+
+namespace dlroof::profile {
+
+// Returns the folder of the hook, which is installed with this program. Throws BadInput if it is
+// missing.
+std::filesystem::path TorchHookFolder();
+
+// Returns the variables that start the hook in every Python of the program, with `python_path` (the
+// user's PYTHONPATH, or "") behind it. Traces are written to the folder `traces`.
+Variables TorchVariables(const std::filesystem::path& hook, const std::string& traces,
+                         const std::string& python_path);
+
+struct TorchTrace {
+  std::optional<imports::Trace> trace;  // with its calls
+  std::vector<std::string> remarks;     // sentences: what the hook noted, why there is no trace
+};
+
+// Reads the traces that the hook wrote into the folder: those of the process with most operators,
+// of which the last window that is not short. Never throws for a broken trace.
+TorchTrace ReadTorchTrace(const std::string& folder);
+
+// Returns a record for each operator, with its work, in the order of `operators`. `isa` is oneDNN's
+// name of the instruction set ("" if not known). The caller sets the names.
+std::vector<record::Record> OperatorRecords(const imports::Trace& trace,
+                                            const std::vector<programs::OperatorTime>& operators,
+                                            const std::string& isa, std::optional<int> threads);
+
+}  // namespace dlroof::profile

@@ -1,0 +1,297 @@
+#include "baselines/programs/operators.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "baselines/programs/program_report.h"
+#include "reporters/roofline/placed_run.h"
+
+namespace dlroof::programs {
+namespace {
+
+using testing::HasSubstr;
+
+// Operators 0 (linear), 1 (addmm, in linear) and 2 (bmm).
+imports::Trace TraceOf(std::vector<imports::TraceCall> calls) {
+  imports::Trace trace;
+  for (const char* name : {"aten::linear", "aten::addmm", "aten::bmm"})
+    trace.ops.push_back({.name = name, .sizes = {{2, 3}, {3, 4}}, .types = {"float", "float"}});
+  trace.begin = 0;
+  trace.end = 100;
+  trace.calls = std::move(calls);
+  return trace;
+}
+
+imports::TraceCall Op(std::size_t op, double begin, double end, std::size_t thread = 0) {
+  return {.op = op, .thread = thread, .begin = begin, .end = end};
+}
+imports::TraceCall Module(const std::string& path, double begin, double end) {
+  return {.span = kModuleSpan + path, .begin = begin, .end = end};
+}
+
+double SecondsOf(const DividedTime& divided, std::size_t op) {
+  for (const auto& time : divided.operators)
+    if (time.op == op) return time.seconds;
+  return 0;
+}
+
+TEST(DivideTime, EachTimeIsCountedOnce) {
+  // linear 0..10 has addmm 2..8, in which oneDNN runs 3..6; Python 10..12; bmm 12..15.
+  const auto trace = TraceOf({Op(0, 0, 10), Op(1, 2, 8), Op(2, 12, 15)});
+  const auto divided = DivideTime(trace, {{3, 6}}, {{0, 20}});
+  EXPECT_DOUBLE_EQ(divided.seconds, 20);
+  EXPECT_DOUBLE_EQ(divided.onednn_seconds, 3);
+  EXPECT_DOUBLE_EQ(divided.onednn_in_operator_seconds, 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(divided, 0), 4);
+  EXPECT_DOUBLE_EQ(SecondsOf(divided, 1), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(divided, 2), 3);
+  EXPECT_DOUBLE_EQ(divided.operator_seconds, 10);
+}
+
+TEST(DivideTime, ThreadsShareATimeAndRangesCutIt) {
+  // Two threads, 0..10 and 5..15; of the ranges 4..8 and 12..14 only.
+  const auto trace = TraceOf({Op(0, 0, 10), Op(2, 5, 15, 1)});
+  const auto divided = DivideTime(trace, {{13, 20}}, {{4, 8}, {12, 14}});
+  EXPECT_DOUBLE_EQ(divided.seconds, 6);
+  EXPECT_DOUBLE_EQ(SecondsOf(divided, 0), 1 + 1.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(divided, 2), 1.5 + 1);
+  EXPECT_DOUBLE_EQ(divided.onednn_seconds, 1);
+  ASSERT_EQ(divided.operators.size(), 2U);
+  for (const auto& time : divided.operators)  // only bmm begins within a range
+    EXPECT_EQ(time.each.size(), time.op == 2 ? 1U : 0U);
+}
+
+TEST(DivideTime, AModuleHasItsPythonAndItsPrimitivesButNotOtherModules) {
+  const auto trace = TraceOf({Module("Net", 0, 10), Module("Net.layers.12.q", 2, 6), Op(1, 3, 5),
+                              Module("Net.layers.7.q", 6, 8)});
+  const auto divided = DivideTime(trace, {{4, 5}}, {{0, 20}});
+  ASSERT_EQ(divided.modules.size(), 2U);
+  EXPECT_EQ(divided.modules[0].path, "Net.layers.*.q");
+  EXPECT_DOUBLE_EQ(divided.modules[0].seconds, 6);
+  EXPECT_EQ(divided.modules[1].path, "Net");
+  EXPECT_DOUBLE_EQ(divided.modules[1].seconds, 4);
+  EXPECT_DOUBLE_EQ(SecondsOf(divided, 1), 1);
+  EXPECT_DOUBLE_EQ(divided.operator_seconds, 1);
+}
+
+TEST(DivideTime, TheSumIsTheTimeOfTheRangesForAnyCalls) {
+  std::mt19937 engine(3);
+  const auto draw = [&](int most) { return static_cast<double>(engine() % most); };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<imports::TraceCall> calls;
+    for (std::size_t thread = 0; thread < 2; ++thread) {
+      std::vector<std::pair<double, double>> times;
+      for (int i = 0; i < 8; ++i) times.emplace_back(draw(50), draw(20));
+      std::ranges::sort(times, [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first : a.second > b.second;
+      });
+      for (const auto& [begin, length] : times) {
+        calls.push_back(Op(engine() % 3, begin, begin + length, thread));
+        if (engine() % 3 == 0) calls.back().op.reset(), calls.back().span = "dlroof: Net";
+      }
+    }
+    const auto divided =
+        DivideTime(TraceOf(calls), {{draw(60), draw(60)}, {5, 9}, {7, 12}}, {{3, 20}, {25, 60}});
+    double operators = 0;
+    for (const auto& time : divided.operators) operators += time.seconds;
+    EXPECT_NEAR(divided.seconds, 52, 1e-9);
+    EXPECT_NEAR(operators, divided.operator_seconds, 1e-9);
+    EXPECT_LE(divided.operator_seconds + divided.onednn_seconds, 52 + 1e-9);
+  }
+}
+
+TEST(SecondsWithin, CountsOverlapsOnce) {
+  EXPECT_DOUBLE_EQ(SecondsWithin({{5, 7}, {0, 3}, {2, 4}, {9, 20}}, {1, 10}), 3 + 2 + 1);
+  EXPECT_DOUBLE_EQ(SecondsWithin({}, {1, 10}), 0);
+}
+
+TEST(ModelSteps, AreFromCallToCallOfTheOutermostModule) {
+  const auto trace = TraceOf({Module("Net.b", 0, 1), Module("Net", 2, 5), Module("Net.a", 3, 4),
+                              Module("Net", 7, 9), Module("Net", 12, 13)});
+  EXPECT_EQ(ModelSteps(trace), (std::vector<TimeRange>{{2, 7}, {7, 12}}));
+  EXPECT_TRUE(ModelSteps(TraceOf({Op(0, 0, 1)})).empty());
+}
+
+// Ten steps of 10 s: a primitive of 2 s, addmm of 4 s, linear of 1 s, 3 s of Python.
+verbose::VerboseLog Log() {
+  verbose::VerboseLog log;
+  log.primitives = {{.engine = "cpu", .kind = "eltwise", .implementation = "jit", .problem = "4"}};
+  for (int i = 0; i < 10; ++i) {
+    log.executions.push_back({0, 2, 10.0 * i});
+    log.marks.push_back({static_cast<std::size_t>(i), true, i, 10.0 * i});
+    log.marks.push_back({static_cast<std::size_t>(i + 1), false, i, 10.0 * i + 10});
+  }
+  return log;
+}
+
+imports::Trace TraceOfLog(double slowdown) {
+  std::vector<imports::TraceCall> calls;
+  for (int i = 0; i < 10; ++i) {
+    calls.push_back(Op(0, 10.0 * i, 10.0 * i + 2 + 5 * slowdown));
+    calls.push_back(Op(1, 10.0 * i, 10.0 * i + 2 + 4 * slowdown));
+  }
+  return TraceOf(calls);
+}
+
+double Share(const ProgramBreakdown& breakdown, std::string_view label) {
+  for (const auto& component : breakdown.components)
+    if (component.label == label) return component.seconds / breakdown.seconds;
+  return 0;
+}
+
+TEST(AddOperators, TheOutsideOfAStepBecomesOperatorsAndPython) {
+  const auto log = Log();
+  auto summary = SummarizeProgram(log, std::nullopt);
+  ASSERT_EQ(summary.steps.count, 10);
+  const auto operators = AddOperators(TraceOfLog(1), log, std::nullopt, summary);
+  ASSERT_EQ(operators.size(), 2U);
+  EXPECT_EQ(operators[0].op, 1U);
+  ASSERT_EQ(summary.primitives.size(), 3U);
+  EXPECT_TRUE(summary.primitives[1].is_operator);
+  EXPECT_EQ(summary.primitives[1].text.kind, "aten::addmm");
+  EXPECT_EQ(summary.primitives[1].text.problem, "2x3:3x4");
+  EXPECT_EQ(summary.primitives[1].text.auxiliary, "f32");
+  EXPECT_NEAR(summary.primitives[1].step_seconds, 4, 1e-9);
+  ASSERT_TRUE(summary.traced);
+  EXPECT_EQ(summary.traced->steps, 10);
+  EXPECT_NEAR(summary.traced->onednn_share, 0.2, 1e-9);
+  EXPECT_NEAR(summary.traced->onednn_matched, 1, 1e-9);
+  EXPECT_NEAR(summary.traced->operator_share, 0.5, 1e-9);
+  EXPECT_NEAR(summary.traced->rest_share, 0.3, 1e-9);
+  const auto breakdown = BreakdownOf(UsesOf({}, summary), summary);
+  EXPECT_NEAR(Share(breakdown, "operator: aten::addmm"), 0.4, 1e-9);
+  EXPECT_NEAR(Share(breakdown, "operator: aten::linear"), 0.1, 1e-9);
+  EXPECT_EQ(Share(breakdown, "other operators"), 0);
+  EXPECT_NEAR(Share(breakdown, "outside oneDNN and operators (Python)"), 0.3, 1e-9);
+  EXPECT_NEAR(breakdown.seconds, 10, 1e-9);
+}
+
+TEST(AddOperators, StepsThatTheTraceHasInPartAreLeftOut) {
+  const auto log = Log();
+  auto summary = SummarizeProgram(log, std::nullopt);
+  auto trace = TraceOfLog(1);
+  trace.begin = 15;
+  trace.end = 45;
+  AddOperators(trace, log, std::nullopt, summary);
+  EXPECT_EQ(summary.traced->steps, 2);
+  EXPECT_NEAR(summary.traced->operator_share, 0.5, 1e-9);
+}
+
+TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModels) {
+  auto trace = TraceOf({Module("Net", 0, 8), Op(1, 1, 4), Module("Net", 10, 18), Op(1, 11, 14),
+                        Module("Net", 20, 28)});
+  ProgramSummary summary;
+  AddOperators(trace, {}, std::nullopt, summary);
+  EXPECT_EQ(summary.steps.count, 2);
+  EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 10);
+  ASSERT_EQ(summary.primitives.size(), 1U);
+  EXPECT_NEAR(summary.primitives[0].step_seconds, 3, 1e-9);
+}
+
+TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
+  verbose::VerboseLog log;  // without marks a single primitive has no steps
+  log.primitives = {{.engine = "cpu", .kind = "eltwise"}};
+  std::vector<imports::TraceCall> calls;
+  for (int i = 0; i < 6; ++i) {
+    calls.push_back(Module("Net", 10.0 * i, 10.0 * i + 8));
+    log.executions.push_back({0, 2, 10.0 * i + 1});
+    log.executions.push_back({0, 2, 10.0 * i + 4});
+  }
+  auto summary = SummarizeProgram(log, std::nullopt);
+  ASSERT_EQ(summary.steps.count, 0);
+  AddOperators(TraceOf(calls), log, std::nullopt, summary);
+  EXPECT_EQ(summary.steps.count, 4);  // the last call has no end, the first is the warm-up
+  EXPECT_NEAR(summary.primitives[0].step_calls, 2, 1e-9);
+  EXPECT_NEAR(summary.primitives[0].step_seconds, 4, 1e-9);
+  EXPECT_NEAR(summary.traced->rest_share, 0.6, 1e-9);
+}
+
+TEST(AddOperators, ASummaryWithATraceReadsAgain) {
+  const auto log = Log();
+  auto summary = SummarizeProgram(log, std::nullopt);
+  AddOperators(TraceOfLog(1), log, std::nullopt, summary);
+  summary.traced->modules = {{"Net.*", 0.25}};
+  summary.outside_times = OutsideTimes{1, 2, 3, 0.5};
+  const auto again = ProgramOf({{"dlroof", {{"program", ToJson(summary)}}}});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(ToJson(*again), ToJson(summary));
+  EXPECT_TRUE(again->primitives[1].is_operator);
+  document::Document document;
+  AddTraced(*again->traced, document);
+  std::ostringstream out;
+  document::Write(document, 0, out);
+  EXPECT_THAT(out.str(), HasSubstr("10 steps of 100 s together: 20.0 % of it in oneDNN, 50.0 % in "
+                                   "other operators, 30.0 % in neither"));
+  EXPECT_THAT(out.str(), HasSubstr("Net.*"));
+}
+
+// The main thread: 60 s on a CPU, 20 s waiting for one, 20 s asleep of 100 s; others 90 s.
+std::vector<CpuSample> Samples() {
+  return {{.at = 0},
+          {.at = 50, .main_cpu = 30, .main_waiting = 10, .others_cpu = 45},
+          {.at = 100, .main_cpu = 60, .main_waiting = 20, .others_cpu = 90}};
+}
+
+TEST(SplitOutside, IsComputingWaitingAndSleeping) {
+  // oneDNN 40 s of 100: of 80 s ready, 40 outside, of which a quarter waits, as everywhere.
+  const auto times = SplitOutside(Samples(), {0, 100}, 40, 2, 1);
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->computing, 30);
+  EXPECT_DOUBLE_EQ(times->waiting, 10);
+  EXPECT_DOUBLE_EQ(times->sleeping, 20);
+  // Others: 90 s less 40 s of oneDNN's second thread, in 60 s.
+  EXPECT_NEAR(times->other_cpus, 50. / 60, 1e-12);
+  const auto half = SplitOutside(Samples(), {25, 75}, 20, 2, 10);
+  ASSERT_TRUE(half);
+  EXPECT_DOUBLE_EQ(half->computing, 1.5);
+}
+
+TEST(SplitOutside, IsAbsentWhereTheSamplesDoNotReach) {
+  EXPECT_FALSE(SplitOutside(Samples(), {-1, 50}, 10, 1, 1));
+  EXPECT_FALSE(SplitOutside(Samples(), {50, 101}, 10, 1, 1));
+  EXPECT_FALSE(SplitOutside(Samples(), {0, 100}, 100, 1, 1));
+  EXPECT_FALSE(SplitOutside({}, {0, 100}, 10, 1, 1));
+}
+
+TEST(BreakdownOf, TheOutsideIsSplitByTheMainThread) {
+  const auto log = Log();
+  auto summary = SummarizeProgram(log, std::nullopt);
+  summary.outside_times = OutsideTimes{6, 2, 0, 0};
+  const auto breakdown = BreakdownOf(UsesOf({}, summary), summary);
+  EXPECT_NEAR(Share(breakdown, kOutsideComputing), 0.6, 1e-9);
+  EXPECT_NEAR(Share(breakdown, kOutsideWaiting), 0.2, 1e-9);
+  EXPECT_THAT(LargestAdvice(breakdown, summary),
+              HasSubstr("the largest part, 60 %: outside oneDNN: the main thread computes: "));
+}
+
+TEST(ReorderAdvice, FitsTheKindsOfThePrograms) {
+  ProgramSummary summary;
+  summary.primitives.resize(2);
+  summary.primitives[0].text.kind = "reorder";
+  summary.primitives[1].text.kind = "rnn";
+  EXPECT_THAT(ReorderAdvice(summary), testing::Not(HasSubstr("channels_last")));
+  EXPECT_THAT(ReorderAdvice(summary), HasSubstr("recurrent"));
+  summary.primitives[1].text.kind = "convolution";
+  EXPECT_THAT(ReorderAdvice(summary), HasSubstr("channels_last"));
+  summary.primitives[1].text.kind = "matmul";
+  EXPECT_THAT(ReorderAdvice(summary), testing::Not(HasSubstr("channels_last")));
+}
+
+TEST(LargestAdvice, EveryComponentHasOne) {
+  using Kind = ProgramComponentKind;
+  for (const auto kind : {Kind::kRoof, Kind::kSlowdown, Kind::kMoves, Kind::kNoRoof,
+                          Kind::kOperator, Kind::kCreation, Kind::kOutside}) {
+    const ProgramBreakdown breakdown{.seconds = 2, .components = {{kind, "label", 2}}};
+    const auto advice = LargestAdvice(breakdown, {});
+    EXPECT_TRUE(advice.starts_with("the largest part, 100 %: label: ")) << advice;
+    EXPECT_GT(advice.size(), 50U) << advice;
+  }
+  EXPECT_EQ(LargestAdvice({}, {}), "");
+}
+
+}  // namespace
+}  // namespace dlroof::programs

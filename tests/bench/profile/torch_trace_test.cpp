@@ -1,0 +1,123 @@
+#include "bench/profile/torch_trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "bench/profile/cpu_sampler.h"
+#include "counters/base/files.h"
+
+namespace dlroof::profile {
+namespace {
+
+using testing::HasSubstr;
+
+// A trace with `count` calls of a product.
+std::string TraceText(int count) {
+  std::string events;
+  for (int i = 0; i < count; ++i)
+    events +=
+        std::string(i > 0 ? "," : "") +
+        R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" +
+        std::to_string(10 * i) +
+        R"(,"dur":5,"args":{"Input Dims":[[2,3],[3,4]],"Input type":["c10::BFloat16","c10::BFloat16"]}})";
+  return R"({"traceEvents":[)" + events + R"(],"baseTimeNanoseconds":2000000000})";
+}
+
+TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
+  const TemporaryFolder folder;
+  WriteFile(folder / "7-1.json", TraceText(9));
+  WriteFile(folder / "7-2.json", TraceText(8));
+  WriteFile(folder / "7-10.json", TraceText(2));
+  WriteFile(folder / "8-1.json", TraceText(3));
+  const auto read = ReadTorchTrace(folder / "");
+  ASSERT_TRUE(read.trace);
+  EXPECT_EQ(read.trace->calls.size(), 8U);
+  EXPECT_DOUBLE_EQ(read.trace->calls[1].begin, 2 + 10e-6);
+  EXPECT_DOUBLE_EQ(read.trace->begin, 2);
+  EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("2 processes have traces")));
+}
+
+TEST(ReadTorchTrace, ABrokenWindowIsARemark) {
+  const TemporaryFolder folder;
+  WriteFile(folder / "7-1.json", TraceText(9));
+  WriteFile(folder / "7-2.json", TraceText(9).replace(2, 11, "traceOthers"));
+  WriteFile(folder / "7.txt", "the program has its own profiler\n");
+  const auto read = ReadTorchTrace(folder / "");
+  ASSERT_TRUE(read.trace);
+  EXPECT_THAT(read.remarks,
+              testing::Contains("--torch: process 7: the program has its own profiler"));
+  EXPECT_EQ(read.remarks.size(), 2U);
+}
+
+TEST(ReadTorchTrace, WithoutATraceThereIsASentence) {
+  const TemporaryFolder folder;
+  const auto read = ReadTorchTrace(folder / "");
+  EXPECT_FALSE(read.trace);
+  EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("did not import torch")));
+}
+
+TEST(TorchVariables, TheHookComesBeforeTheUsersFolders) {
+  const auto variables = TorchVariables("/hook", "/traces", "/mine:/yours");
+  EXPECT_EQ(variables.at("PYTHONPATH"), "/hook:/mine:/yours");
+  EXPECT_EQ(TorchVariables("/hook", "/traces", "").at("PYTHONPATH"), "/hook");
+}
+
+TEST(OperatorRecords, HaveTheWorkOfTheirType) {
+  imports::Trace trace;
+  trace.ops = {
+      {.name = "aten::mm", .sizes = {{2, 3}, {3, 4}}, .types = {"c10::BFloat16", "c10::BFloat16"}},
+      {.name = "aten::native_layer_norm", .sizes = {{2, 3}}, .types = {"float"}}};
+  const std::vector<programs::OperatorTime> operators = {{0, 3, {1, 2}}, {1, 1, {1}}};
+  const auto pipe = [&](const std::string& isa) {
+    const auto records = OperatorRecords(trace, operators, isa, 2);
+    const auto& flops = records.at(0).work.at(Provenance::kModelled).flops;
+    return flops.empty() ? "" : flops.begin()->first;
+  };
+  EXPECT_EQ(pipe("avx2"), "fp32.vector");
+  EXPECT_EQ(pipe("avx512_core_amx"), "bf16.matrix");
+  EXPECT_EQ(pipe(""), "");
+  const auto records = OperatorRecords(trace, operators, "avx2", 2);
+  EXPECT_EQ(records[0].repetitions.size(), 2U);
+  EXPECT_EQ(records[0].work.at(Provenance::kModelled).flops.at("fp32.vector"), 48);
+  // 6 + 12 + 8 elements of 2 bytes.
+  EXPECT_EQ(records[0].work.at(Provenance::kModelled).bytes.at(Level::kDram), 52);
+  EXPECT_TRUE(records[1].work.at(Provenance::kModelled).flops.empty());
+  EXPECT_FALSE(records[1].counting.empty());
+}
+
+TEST(ParseSchedstat, HasNanoseconds) {
+  const auto times = ParseSchedstat("1500000000 250000000 77\n");
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->cpu, 1.5);
+  EXPECT_DOUBLE_EQ(times->waiting, 0.25);
+  EXPECT_FALSE(ParseSchedstat(""));
+  EXPECT_FALSE(ParseSchedstat("x 1"));
+}
+
+TEST(SamplesOfBusiest, TheShellThatStartedItIsAnother) {
+  std::vector<ProgramTimes> samples(3);
+  for (int i = 0; i < 3; ++i) {
+    samples[i].at = 10 + i;
+    samples[i].processes[1] = {.main = {0.1, 0}};  // a shell
+    samples[i].processes[2] = {.main = {1.0 * i, 0.5 * i}, .others = {2.0 * i, 0}};
+  }
+  samples[1].processes[3] = {.main = {0.3, 0}};  // a worker that has ended in the third
+  const auto of_busiest = SamplesOfBusiest(samples);
+  ASSERT_EQ(of_busiest.size(), 3U);
+  EXPECT_DOUBLE_EQ(of_busiest[2].main_cpu, 2);
+  EXPECT_DOUBLE_EQ(of_busiest[2].main_waiting, 1);
+  EXPECT_DOUBLE_EQ(of_busiest[2].others_cpu, 4 + 0.1 + 0.3);
+  EXPECT_TRUE(SamplesOfBusiest({}).empty());
+}
+
+TEST(CpuSampler, SeesThisProcess) {
+  CpuSampler sampler(getpid());
+  const auto samples = sampler.Stop();
+  for (const auto& sample : samples) EXPECT_GE(sample.main_cpu, 0);
+}
+
+}  // namespace
+}  // namespace dlroof::profile

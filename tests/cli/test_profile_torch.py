@@ -1,0 +1,154 @@
+"""dlroof profile --torch: a hook starts torch's profiler in an unchanged program (here a torch that is made up)."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checks import bad_input, exits, one_sentence, run, says, verify, words
+
+# What the hook uses of torch. The profiler records calls of `operator` with the clock of oneDNN's lines.
+TORCH = r"""
+import contextlib, json, os, threading, time, types
+events, running = [], []
+def micros(): return time.time() * 1e6
+class profile:
+    def __init__(self, **settings):
+        self.profiler = types.SimpleNamespace(kineto_results=types.SimpleNamespace(events=lambda: events))
+    def start(self):
+        if os.environ.get("FAKE_FAILS"): raise RuntimeError("no profiler today")
+        autograd.profiler._prepare_profiler()
+        running.append(self)
+    def stop(self): running.remove(self)
+    def export_chrome_trace(self, path):
+        with open(path, "w") as file: json.dump({"traceEvents": events, "baseTimeNanoseconds": 0}, file)
+class span:
+    def __init__(self, name, category="user_annotation", sizes=()):
+        self.event = {"ph": "X", "cat": category, "name": name, "pid": os.getpid(), "tid": threading.get_native_id(),
+                      "args": {"Input Dims": list(sizes), "Input type": ["float"] * len(sizes)}}
+    def __enter__(self): self.event["ts"] = micros()
+    def __exit__(self, *_):
+        self.event["dur"] = micros() - self.event["ts"]
+        if running: events.append(self.event)
+def operator(name, seconds, sizes):
+    with span(name, "cpu_op", sizes):
+        end = time.time() + seconds
+        while time.time() < end: pass
+profiler = types.ModuleType("torch.profiler")
+profiler.profile, profiler.ProfilerActivity = profile, types.SimpleNamespace(CPU=0)
+autograd = types.SimpleNamespace(_profiler_enabled=lambda: bool(running),
+                                 profiler=types.SimpleNamespace(record_function=span, _prepare_profiler=lambda: None))
+before, after = [], []
+nn = types.SimpleNamespace(modules=types.SimpleNamespace(module=types.SimpleNamespace(
+    register_module_forward_pre_hook=before.append,
+    register_module_forward_hook=lambda hook, always_call: after.append(hook))))
+jit = types.SimpleNamespace(is_tracing=lambda: False, is_scripting=lambda: False)
+class Module:
+    def named_modules(self): return [("", self)]
+    def __call__(self):
+        for hook in before: hook(self, ())
+        try: return self.forward()
+        finally:
+            for hook in after: hook(self, (), None)
+"""
+PROFILER = "import sys, torch\nsys.modules['torch.profiler'] = torch.profiler\n"
+PROGRAM = r"""
+import os, sys, time, torch
+def onednn(text):
+    if os.environ.get("ONEDNN_VERBOSE", "0") != "0" and "quiet" not in sys.argv: os.write(1, text)
+onednn(b"onednn_verbose,v1,info,oneDNN v3.2.1 (commit N/A)\n"
+       b"onednn_verbose,v1,info,prim_template:timestamp,operation,engine,primitive,implementation,prop_kind,memory_descriptors,attributes,"
+       b"auxiliary,problem_desc,exec_time\n")
+class Net(torch.Module):
+    def forward(self):
+        torch.operator("aten::addmm", 0.010, ([4], [2, 3], [3, 4]))
+        for kind in (b"relu", b"tanh"):
+            onednn(b"onednn_verbose,v1,%f,primitive,exec,cpu,eltwise,jit:avx2,forward_inference,src_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,"
+                   b"alg:eltwise_%s,64x64,0.001\n" % (1e3 * time.time(), kind))
+net = Net()
+if "profiles" in sys.argv: torch.autograd.profiler._prepare_profiler()
+for step in range(12):
+    net()
+    time.sleep(0.002)
+os.write(1, b"own output\xff\n")
+if os.fork() == 0: os._exit(0)
+os.wait()
+sys.exit(3)
+"""
+COMMAND = f"{sys.executable} program.py"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def program(folder):
+    Path("lib/torch").mkdir(parents=True)
+    Path("lib/torch/__init__.py").write_text(TORCH)
+    Path("lib/torch/profiler.py").write_text(PROFILER)
+    Path("lib/sitecustomize.py").write_text("import os\nos.write(2, b'the user\\'s own sitecustomize\\n')\n")
+    Path("program.py").write_text(PROGRAM)
+
+
+def profile(arguments="", **environment):
+    command = f"dlroof profile --torch --machine none -o run.json -- {COMMAND} {arguments}"
+    return subprocess.run(
+        words(command), stdin=subprocess.DEVNULL, capture_output=True, timeout=120, env={**os.environ, "PYTHONPATH": str(Path("lib").absolute()), **environment}
+    )
+
+
+def test_operators_join_the_breakdown_and_the_program_stays_as_it_is():
+    done = profile()
+    report = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (3, b"own output\xff\n"), report
+    assert report.count("the user's own sitecustomize") == 1
+    assert "torch.profiler saw " in report, report
+    assert "operator: aten::addmm" in report or "above the roof: aten::addmm" in report, report
+    assert "outside oneDNN and operators (Python)" in report, report
+    program = json.loads(Path("run.json").read_text())["context"]["dlroof"]["program"]
+    traced = program["traced"]
+    assert traced["steps"] >= 5, traced
+    assert 0.5 < traced["operator_share"] < 0.95, traced
+    assert traced["modules"][0]["path"] == "Net", traced
+    operators = [one for one in program["primitives"] if one.get("operator")]
+    assert [one["kind"] for one in operators] == ["aten::addmm"], operators
+    assert operators[0]["step_calls"] == 1
+
+
+def test_the_run_file_reads_again():
+    profile()
+    done = run("dlroof report run.json --show=table")
+    assert "torch.profiler saw " in done.out + done.err
+
+
+def test_without_a_line_of_onednn_the_steps_are_the_models():
+    done = profile("quiet")
+    report = done.stderr.decode()
+    assert done.returncode == 3
+    assert "10 steps" in report, report
+    assert "aten::addmm" in report, report
+
+
+@pytest.mark.parametrize(
+    "environment, arguments, sentence",
+    [
+        ({"FAKE_FAILS": "1"}, "", "no profiler today"),
+        ({}, "profiles", "the program has its own profiler"),
+        ({"PYTHONNOUSERSITE": "1", "DLROOF_DATA": "/nowhere"}, "", "torch_hook/sitecustomize.py is not installed"),
+    ],
+)
+def test_what_the_hook_cannot_do_is_a_sentence(environment, arguments, sentence):
+    done = profile(arguments, **environment)
+    assert sentence in done.stderr.decode(), done.stderr.decode()
+    if "DLROOF_DATA" not in environment:
+        assert (done.returncode, done.stdout) == (3, b"own output\xff\n")
+
+
+def test_a_program_without_torch_is_told():
+    done = subprocess.run(
+        words(f"dlroof profile --torch --machine none -o none.json -- {sys.executable} -c print(1)"), stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+    )
+    assert done.returncode == 0 and done.stdout == b"1\n"
+    assert "did not import torch" in done.stderr.decode()
+
+
+def test_not_with_gpu():
+    verify(run("dlroof profile --torch --gpu -- true"), [exits(2), one_sentence, says("--torch")])
