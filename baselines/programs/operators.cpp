@@ -231,6 +231,8 @@ void SetStepsFromModel(const std::vector<TimeRange>& ranges, const verbose::Verb
   auto& steps = summary.steps;
   steps.from = StepsFrom::kMarks;
   steps.reason.reset();
+  steps.doubt.reset();
+  steps.other.reset();
   steps.count = steps.timed = static_cast<int>(ranges.size());
   std::vector<double> walls;
   for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
@@ -242,21 +244,21 @@ void SetStepsFromModel(const std::vector<TimeRange>& ranges, const verbose::Verb
   steps.median_wall_seconds = MedianOfSorted(walls);
   steps.most_wall_seconds = walls.back();
   steps.wall_seconds = weight * sum;
-  const auto in_step = [&](const std::optional<double>& start) {
-    if (!start) return false;
-    const auto after = std::ranges::upper_bound(ranges, *start, {}, &TimeRange::first);
-    return after != ranges.begin() && *start < std::prev(after)->second;
+  const auto in_step = [&](const auto& call) {
+    if (!call.start_seconds || call.process != log.main_process) return false;
+    const auto after = std::ranges::upper_bound(ranges, *call.start_seconds, {}, &TimeRange::first);
+    return after != ranges.begin() && *call.start_seconds < std::prev(after)->second;
   };
   const auto timeline = TimelineOf(log);
   for (std::size_t i = 0; i < log.executions.size(); ++i) {
-    if (!in_step(log.executions[i].start_seconds)) continue;
+    if (!in_step(log.executions[i])) continue;
     auto& primitive = summary.primitives.at(log.executions[i].primitive);
     steps.primitives += weight;
     primitive.step_calls += weight;
     primitive.step_seconds += weight * timeline.executions[i];
   }
   for (std::size_t i = 0; i < log.creations.size(); ++i) {
-    if (!in_step(log.creations[i].start_seconds)) continue;
+    if (!in_step(log.creations[i])) continue;
     steps.creation_seconds += weight * timeline.creations[i];
     (log.creations[i].hit ? steps.creation_hits : steps.creation_misses) += weight;
   }
@@ -308,7 +310,7 @@ DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>
 std::vector<TimeRange> PrimitiveRanges(const verbose::VerboseLog& log) {
   std::vector<TimeRange> ranges;
   const auto add = [&](const auto& call) {
-    if (call.start_seconds)
+    if (call.process == log.main_process && call.start_seconds)
       ranges.emplace_back(*call.start_seconds, *call.start_seconds + call.seconds);
   };
   for (const auto& execution : log.executions) add(execution);

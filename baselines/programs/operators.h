@@ -35,7 +35,8 @@ struct DividedTime {
 DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>& primitives,
                        const std::vector<TimeRange>& ranges);
 
-// Returns the ranges of executions and creations in a log, as far as they have time stamps.
+// Returns the ranges of the main process's executions and creations, as far as they have time
+// stamps.
 std::vector<TimeRange> PrimitiveRanges(const verbose::VerboseLog& log);
 
 // Returns the time in `range` that at least one of `ranges` covers [s].

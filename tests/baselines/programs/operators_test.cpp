@@ -119,6 +119,7 @@ TEST(ModelSteps, AreFromCallToCallOfTheOutermostModule) {
 // Ten steps of 10 s: a primitive of 2 s, addmm of 4 s, linear of 1 s, 3 s of Python.
 verbose::VerboseLog Log() {
   verbose::VerboseLog log;
+  log.processes = {{}};
   log.primitives = {{.engine = "cpu", .kind = "eltwise", .implementation = "jit", .problem = "4"}};
   for (int i = 0; i < 10; ++i) {
     log.executions.push_back({0, 2, 10.0 * i});
