@@ -195,6 +195,7 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModels) {
 
 TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
   verbose::VerboseLog log;  // without marks a single primitive has no steps
+  log.processes = {{}};
   log.primitives = {{.engine = "cpu", .kind = "eltwise"}};
   std::vector<imports::TraceCall> calls;
   for (int i = 0; i < 6; ++i) {
