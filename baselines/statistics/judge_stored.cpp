@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
@@ -17,17 +18,23 @@
 namespace dlroof::statistics {
 namespace {
 
-constexpr double kAssumedDrift = 0.02;     // [1] standard error of a factor that nothing tells
-constexpr double kLeastOfProgram = 0.02;   // [1] benchmarks and ceilings that disagree by more
-constexpr double kLeastRoofError = 0.004;  // [1]
+constexpr double kAssumedDrift = 0.02;      // [1] standard error of a factor that nothing tells
+constexpr double kLeastOfProgram = 0.02;    // [1] benchmarks and ceilings that disagree by more
+constexpr double kLeastRoofError = 0.004;   // [1]
+constexpr std::size_t kLeastForFactor = 4;  // benchmarks
+constexpr std::size_t kFewRatios = 8;
+constexpr double kDeviationOfMad = 1.4826;
 constexpr std::size_t kExactUpTo = 40;     // benchmarks: the factor is estimated without each one
 constexpr std::size_t kLeastOfGroup = 10;  // benchmarks with a factor of their own
 // [1] Run noise without history: the assumed one counts as much as this many benchmarks.
 constexpr double kAssumedBenchmarks = 5;
-constexpr double kRunsOfPrior = 10;    // [1] the mean of all benchmarks counts as so many runs
-constexpr double kLeastNoise = 0.001;  // [1] deviation of a run
-constexpr double kTarget = 0.035;      // [1] the change that the weights are chosen for
-constexpr double kForSlower = 1.7;     // [1] weight of slowdowns; 2 minus it of speedups
+constexpr double kRunsOfPrior = 10;      // [1] the mean of all benchmarks counts as so many runs
+constexpr double kChanceOfWild = 0.005;  // [1]
+constexpr double kMemoryOfWild = 0.3, kMostMemory = 0.7;
+constexpr std::size_t kLeastForMemory = 10;  // benchmarks
+constexpr double kLeastNoise = 0.001;        // [1] deviation of a run
+constexpr double kTarget = 0.035;            // [1] the change that the weights are chosen for
+constexpr double kForSlower = 1.7;           // [1] weight of slowdowns; 2 minus it of speedups
 constexpr double kLeastWeight = 0.05, kMostWeight = 4;
 constexpr std::size_t kMostForWeights = 2000;  // benchmarks, to find the weights' mean
 constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
@@ -98,11 +105,35 @@ class JudgingStored {
     for (const auto& row : rows_)
       if (row.levels.repetition.variance > 0) spreads.push_back(row.levels.repetition);
     const SpreadPrior prior = PriorOfSpreads(spreads);
+    const double usual = UsualMemory();
     for (auto& row : rows_) {
-      row.repetition =
-          row.levels.within > 0 ? row.levels.repetition : prior.Moderated(row.levels.repetition);
-      row.repetition.degrees = std::max(row.repetition.degrees, 1.0);
+      const Spread& own = row.levels.repetition;
+      const bool wild = IsWild(own, prior);
+      row.repetition = row.levels.within > 0 || wild ? own : prior.Moderated(own);
+      const double memory =
+          wild ? std::clamp(row.levels.memory, std::max(usual, kMemoryOfWild), kMostMemory) : usual;
+      const double fewer = (1 + memory) / (1 - memory);
+      row.repetition.variance *= fewer;
+      row.repetition.degrees = std::max(row.repetition.degrees / fewer, 1.0);
     }
+  }
+
+  // Returns the median correlation of repetitions that follow each other; at least 0.
+  double UsualMemory() const {
+    std::vector<double> memories;
+    for (const auto& row : rows_)
+      if (row.levels.repetition.degrees > 0) memories.push_back(row.levels.memory);
+    if (memories.size() < kLeastForMemory) return 0;
+    return std::clamp(Median(std::move(memories)), 0.0, kMostMemory);
+  }
+
+  // Returns whether a benchmark scatters more than the other ones' scatter lets one expect: it has
+  // two speeds that were not told apart, say. Such speeds last for some repetitions, which then say
+  // less than their number.
+  static bool IsWild(const Spread& own, const SpreadPrior& prior) {
+    if (!(own.degrees > 0) || !(prior.variance > 0) || !(prior.degrees > 0)) return false;
+    const boost::math::fisher_f_distribution<double> law(own.degrees, prior.degrees);
+    return own.variance / prior.variance > quantile(complement(law, kChanceOfWild));
   }
 
   // Sets the variance between runs of each benchmark from its earlier runs, shrunk to the mean.
@@ -166,10 +197,15 @@ class JudgingStored {
   // The location of the ratios; with few of them also how far a changed one may have moved it.
   static std::optional<Estimate> LocationOf(const std::vector<Estimate>& ratios, double noise) {
     auto location = BiweightLocation(ratios, noise);
-    if (location && ratios.size() < 4) {
-      const double error = kAssumedDrift / static_cast<double>(ratios.size());
-      location->variance += error * error;
-    }
+    if (!location || ratios.size() >= kFewRatios) return location;
+    std::vector<double> distances;
+    for (const auto& ratio : ratios) distances.push_back(std::abs(ratio.value - location->value));
+    const auto count = static_cast<double>(ratios.size());
+    const double scatter = kDeviationOfMad * Median(std::move(distances)),
+                 error = kAssumedDrift / count;
+    location->variance =
+        std::max(location->variance, std::numbers::pi / 2 * scatter * scatter / count) +
+        error * error;
     return location;
   }
 
@@ -203,8 +239,8 @@ class JudgingStored {
     factor.benchmarks = *all;
     if (const auto found = settings_.roofs.find(device); found != settings_.roofs.end())
       factor.roofs = found->second;
-    // A single benchmark cannot tell its own change from the run's.
-    const auto shared = members.size() > 1 ? all : std::nullopt;
+    // Few benchmarks cannot tell their own changes from the run's factor.
+    const auto shared = members.size() >= kLeastForFactor ? all : std::nullopt;
     factor.removed.benchmarks = static_cast<int>(shared ? members.size() : 0);
     Estimate common = Combined(shared, factor.roofs, factor.removed);
     factor.too_large = !factor.removed.assumed && !factor.roofs &&
@@ -247,7 +283,8 @@ class JudgingStored {
     auto others = ratios;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(at));
     RemovedFactor unused;
-    return Combined(LocationOf(others, noise), factor.roofs, unused);
+    const bool few = ratios.size() < kLeastForFactor;
+    return Combined(few ? std::nullopt : LocationOf(others, noise), factor.roofs, unused);
   }
 
   void SetError(double noise, const Estimate& ratio, std::size_t benchmarks, Row& row) {

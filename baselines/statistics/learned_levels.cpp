@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "baselines/statistics/series_profile.h"
@@ -53,26 +55,53 @@ class WithinRuns {
       if (std::abs(one - mode.log_seconds) <= deviation) by_mode[&mode].push_back(one);
     }
     RunLevel level;
+    std::map<const Mode*, double> means;
     for (const auto& [mode, values] : by_mode) {
       double mean = 0;
       for (const double one : values) mean += one;
       const auto count = static_cast<double>(values.size());
       mean /= count;
+      means[mode] = mean;
       for (const double one : values) squares_ += (one - mean) * (one - mean);
       degrees_ += count - 1;
       level.log_seconds += count * (mean - mode->log_seconds);
       level.repetitions += count;
     }
+    AddProducts(logs, modes, deviation, means);
     if (level.repetitions <= 0) return;
     level.log_seconds /= level.repetitions;
     levels.push_back(level);
   }
   Spread Pooled() const { return {degrees_ > 0 ? squares_ / degrees_ : 0, degrees_}; }
 
+  // Returns the correlation of repetitions that follow each other, over these and those of `other`,
+  // without the bias of a sample (Marriott and Pope, Biometrika 41 (1954) 390).
+  double Memory(const WithinRuns& other) const {
+    const double squares = squares_ + other.squares_, values = values_ + other.values_;
+    if (!(squares > 0)) return 0;
+    const double own = (products_ + other.products_) / squares;
+    return own + (1 + 3 * own) * (runs_ + other.runs_) / values;
+  }
+
   std::vector<RunLevel> levels;
 
  private:
+  void AddProducts(const std::vector<double>& logs, const Modes& modes, double deviation,
+                   const std::map<const Mode*, double>& means) {
+    std::optional<double> before;
+    for (const double one : logs) {
+      const Mode& mode = NearestOf(modes, one);
+      std::optional<double> residual;
+      if (std::abs(one - mode.log_seconds) <= deviation) residual = one - means.at(&mode);
+      if (before && residual) products_ += *before * *residual;
+      values_ += residual ? 1 : 0;
+      before = residual;
+    }
+    ++runs_;
+  }
+
   double squares_ = 0, degrees_ = 0;
+  double products_ = 0, values_ = 0, runs_ = 0;
 };
 
 // Returns the largest distance of a value from its mode that ModesOf kept.
@@ -167,6 +196,9 @@ Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors
     contender = ModesLike(base, candidate.contender_logs);
   else if (contender.modes.size() > base.modes.size())
     base = ModesLike(contender, pooled);
+  if (base.modes.size() + contender.modes.size() < 4)
+    if (auto both = ModesTogether(pooled, candidate.contender_logs, common))
+      std::tie(base, contender) = *std::move(both);
   WithinRuns within;
   for (const auto& run : runs) within.Add(run, base, ReachOf(base));
   WithinRuns of_contender;
@@ -176,6 +208,7 @@ Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors
   levels.repetition = {
       degrees > 0 ? (one.variance * one.degrees + other.variance * other.degrees) / degrees : 0,
       degrees};
+  levels.memory = within.Memory(of_contender);
   levels.base = std::move(within.levels);
   KeepAgreeing(levels.repetition.variance, levels.base);
   levels.earlier_runs = static_cast<int>(levels.base.size()) - 1;

@@ -21,6 +21,7 @@ struct RunLevel {
 struct Levels {
   double log_ratio = 0;        // [1] NEW / BASE
   Spread repetition;           // variance of one repetition
+  double memory = 0;           // [1] correlation of repetitions that follow each other
   double contender_count = 0;  // [1] repetitions of NEW behind log_ratio
   std::vector<RunLevel> base;  // BASE and the earlier runs that agree with it
   double within = 0;           // variance of log_ratio if only aggregates are known

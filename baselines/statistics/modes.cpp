@@ -14,6 +14,8 @@ namespace {
 constexpr double kDeviationOfMad = 1.4826;
 constexpr double kOutlier = 4.5;      // [deviations]
 constexpr double kLeastApart = 0.02;  // [1] distance of two modes
+// [1] The same of two runs taken together: closer speeds look like noise and a change.
+constexpr double kLeastApartTogether = 0.06;
 constexpr std::size_t kLeastOfMode = 2;
 constexpr std::size_t kFewValues = 4;
 
@@ -23,6 +25,17 @@ double LargestShare(std::size_t count) {
   constexpr std::pair<std::size_t, double> kShares[] = {
       {8, 0.08}, {12, 0.12}, {20, 0.16}, {40, 0.20}, {100, 0.24}};
   double share = 0.05;
+  for (const auto& [least, value] : kShares)
+    if (count >= least) share = value;
+  return share;
+}
+
+// The same of the values of two runs that both have values in both groups: a normal sample is below
+// it in about 1 of 50.
+double LargestShareTogether(std::size_t count) {
+  constexpr std::pair<std::size_t, double> kShares[] = {
+      {12, 0.18}, {16, 0.2}, {20, 0.22}, {40, 0.26}};
+  double share = 0.12;
   for (const auto& [least, value] : kShares)
     if (count >= least) share = value;
   return share;
@@ -153,6 +166,35 @@ Modes ModesLike(const Modes& like, const std::vector<double>& logs) {
   found.modes.push_back(
       ModeOf({sorted.begin() + static_cast<std::ptrdiff_t>(split->at), sorted.end()}));
   return found;
+}
+
+std::optional<std::pair<Modes, Modes>> ModesTogether(const std::vector<double>& base,
+                                                     const std::vector<double>& contender,
+                                                     double common) {
+  auto sorted = base;
+  for (const double one : contender) sorted.push_back(one - common);
+  std::ranges::sort(sorted);
+  // The largest values may be disturbed ones: up to one of ten is left out if that shows two modes.
+  for (std::size_t left_out = 0; 10 * left_out <= base.size() + contender.size(); ++left_out) {
+    const auto split = BestSplit(sorted, kLeastOfMode);
+    if (!split) return std::nullopt;
+    const double least_high = sorted[split->at], most = sorted.back();
+    const auto split_run = [&](const std::vector<double>& logs, double shift) {
+      std::vector<double> low, high;
+      for (const double one : logs)
+        if (one - shift <= most) (one - shift < least_high ? low : high).push_back(one);
+      Modes modes{.left_out = static_cast<int>(logs.size() - low.size() - high.size())};
+      for (auto* side : {&low, &high})
+        if (!side->empty()) modes.modes.push_back(ModeOf(std::move(*side)));
+      return modes;
+    };
+    if (split->share <= LargestShareTogether(sorted.size()) && split->apart >= kLeastApartTogether) {
+      auto both = std::pair(split_run(base, 0), split_run(contender, common));
+      if (both.first.modes.size() == 2 && both.second.modes.size() == 2) return both;
+    }
+    sorted.pop_back();
+  }
+  return std::nullopt;
 }
 
 MatchedModes MatchModes(const Modes& base, const Modes& contender, double common,

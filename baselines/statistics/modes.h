@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace dlroof::statistics {
@@ -28,6 +30,14 @@ Modes ModesOf(std::vector<double> logs);
 // Returns two modes if the values scatter much more than within the two modes of `like`, and can be
 // split at about the distance of those; otherwise ModesOf(logs).
 Modes ModesLike(const Modes& like, const std::vector<double>& logs);
+
+// Returns the two modes of each run if the values of both, taken together, are of two speeds and
+// each run has values of both: neither run alone may show them, if it has one value of one speed,
+// say, or much noise. `common` is the logarithm of the factor of the whole run. Returns nothing
+// otherwise, for example for a benchmark that changed.
+std::optional<std::pair<Modes, Modes>> ModesTogether(const std::vector<double>& base,
+                                                     const std::vector<double>& contender,
+                                                     double common);
 
 // The change between two sets of modes.
 struct MatchedModes {
