@@ -21,6 +21,7 @@ constexpr std::array<LoadField, 5> kLoadFields = {{{"wall_seconds", &NodeLoad::w
 
 constexpr double kThrottledShare = 0.01;    // [1] of the periods
 constexpr double kStealShare = 0.05;        // [1] of the CPUs' time
+constexpr double kLeastOfSteal = 10;        // [s] the system counts in ticks of 10 ms
 constexpr double kNoisyShare = 0.5;         // [1] of the repetitions
 constexpr double kNoisierThanOthers = 0.4;  // [1] difference of shares
 constexpr double kSlowerThanOthers = 1.25;  // [1] ratio of wall_over_clean
@@ -44,6 +45,20 @@ struct Usual {
   double noisy_share = 0;      // [1]
   double wall_over_clean = 1;  // [1]
 };
+
+// Returns whether the host took more of the node's CPUs than of the median node's.
+bool IsStolenFrom(const InterferedNode& node, double usual_share) {
+  const auto& load = node.load;
+  return load.steal_share && load.wall_seconds.value_or(0) >= kLeastOfSteal &&
+         *load.steal_share > usual_share + kStealShare;
+}
+
+double UsualSteal(const std::vector<InterferedNode>& nodes) {
+  std::vector<double> shares;
+  for (const auto& node : nodes)
+    if (node.load.steal_share) shares.push_back(*node.load.steal_share);
+  return shares.size() < kLeastNodes ? 0 : Median(std::move(shares));
+}
 
 std::optional<Usual> UsualOf(const std::vector<InterferedNode>& nodes) {
   std::vector<double> shares, ratios;
@@ -104,10 +119,11 @@ Interference InterferenceFromJson(const json& object, const std::string& where) 
 
 std::vector<Finding> InterferenceFindings(const std::vector<InterferedNode>& nodes) {
   const auto usual = UsualOf(nodes);
+  const double usual_steal = UsualSteal(nodes);
   std::vector<Finding> findings;
   for (const auto& node : nodes) {
     const bool quota = IsUnderQuota(node);
-    const bool steal = node.load.steal_share && *node.load.steal_share > kStealShare;
+    const bool steal = IsStolenFrom(node, usual_steal);
     if (quota) findings.push_back(FindingOf(node, "quota", NodeVerdict::kLimited));
     if (steal) findings.push_back(FindingOf(node, "steal", NodeVerdict::kDisturbed));
     if (!quota && !steal && usual && IsDisturbed(node, *usual))

@@ -51,7 +51,8 @@ struct InterferedNode {
 // Returns findings, in the order of the nodes:
 // - "quota", limited: the control group allows less CPU time than the node's CPUs have, or stopped
 //   threads in more than 1 % of its periods;
-// - "steal", disturbed: the host took more than 5 % of the CPUs' time;
+// - "steal", disturbed: the host took 5 % of the CPUs' time more than on the median node (of three
+//   or more), in a measurement of at least 10 s;
 // - "neighbours", disturbed: at least half of the repetitions were noisy and 40 points more than on
 //   the median node, or repetitions took 1.25 times as long beside clean ones as on the median
 //   node. Needs three nodes.

@@ -463,7 +463,7 @@ def test_a_node_that_never_comes_is_awaited_once_and_left_out(at_once):
             says("^missed the deadline of a barrier, so the others started first: n9 .before Fake/.*, 2 nodes waited.$"),
         ],
     )
-    verify(run("dlroof cluster report c.json"), [exits(0), plain("missed the deadline of a barrier, so the others started first: n9")])
+    verify(run("dlroof cluster report c.json"), [exits(3), plain("missed the deadline of a barrier, so the others started first: n9")])
 
 
 def test_a_killed_node_is_left_out_and_later_waits_for_nobody(at_once):
@@ -601,7 +601,7 @@ def test_scripts_are_syntactically_right():
                 [exits(0), contains(f"job.{engine}", "--dlroof_suite=resnet50")],
             )
             assert subprocess.run([*check, f"job.{engine}"]).returncode == 0
-    verify(run("dlroof cluster script --engine=pbs -N 3 --out out"), [exits(2), says("engine")])
+    verify(run("dlroof cluster script --engine=cron -N 3 --out out"), [exits(2), says("engine")])
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="mpirun is not installed (apt-get install openmpi-bin)")
@@ -611,7 +611,7 @@ def test_the_script_of_mpirun_measures_this_host(tmp_path, monkeypatch):
     shutil.copy(DLROOF, "bin/dlroof")
     shutil.copy(FAKE_BENCH, "bin/dlroof_bench")
     options = "--option=--allow-run-as-root" if os.geteuid() == 0 else ""
-    verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --out out {options} -o job.sh -- --dlroof_x"), [exits(0)])
+    verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --out out {options} -o job.sh -- --dlroof_batch=1"), [exits(0)])
     for _ in range(2):
         done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none"}, timeout=180)
         assert done.returncode == 0 and "1 of 1 nodes are whole; 3 benchmarks" in done.stderr, done

@@ -62,7 +62,7 @@ def test_the_script_measures_gathers_and_measures_again_what_is_missing(engine, 
         "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
         "FAKE_DEVICE": "none",
         "FAIL": "n2",
-        "DLROOF_LOST_SECONDS": "60",
+        "DLROOF_LOST_SECONDS": "5",
     }
     done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 0 and "3 of 3 nodes are whole; 3 benchmarks" in done.stderr and "round 1: n2 once more" in done.stderr, done

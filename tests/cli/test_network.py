@@ -96,7 +96,7 @@ def programs(folder):
 
 SCRIPT = """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4'
-{programs}/dlroof cluster script --engine=mpirun --net -N 4 --out "$folder/out" -- --dlroof_x=1 > job.sh
+{programs}/dlroof cluster script --engine=mpirun --net -N 4 --out "$folder/out" -- --dlroof_batch=1 > job.sh
 """
 
 

@@ -44,7 +44,11 @@ TEST(InterferenceFindings, NeighboursAndStealDisturbANode) {
   EXPECT_EQ(InterferenceFindings(nodes).at(0).ratio, 1.3);
   nodes[2] = Node(2, 10);
   nodes[2].load.steal_share = 0.2;
+  EXPECT_THAT(InterferenceFindings(nodes), IsEmpty());  // of an unknown time
+  nodes[2].load.wall_seconds = 60;
   EXPECT_EQ(InterferenceFindings(nodes).at(0).what, "steal");
+  nodes[0].load.steal_share = nodes[1].load.steal_share = 0.18;  // hosts are busy everywhere
+  EXPECT_THAT(InterferenceFindings(nodes), IsEmpty());
   EXPECT_THAT(InterferenceFindings({Node(0, 90), Node(1, 0)}), IsEmpty());  // too few to compare
 }
 
