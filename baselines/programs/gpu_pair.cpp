@@ -128,7 +128,7 @@ double SizeOf(double seconds) { return std::round(std::abs(seconds) * 1e12); }
 double LongerOf(const KernelRow& row) { return std::max(row.a.sum.seconds, row.b.sum.seconds); }
 
 // Distributes the kernels' names to those of both programs and those of one.
-void Match(Sides a, Sides b, GpuPair& pair) {
+void Match(Sides&& a, Sides&& b, GpuPair& pair) {
   for (auto& [name, side] : a) {
     KernelRow row{.name = std::string(name), .kind = KernelKindOf(name), .a = std::move(side)};
     const auto partner = b.find(name);

@@ -56,7 +56,7 @@ Trace Eager() {
   const auto set_up = made.Kernel("set_up_kernel", 1);
   const auto gemm = made.Kernel(kGemm, 64), add = made.Kernel(kAdd, 8),
              relu = made.Kernel(kRelu, 8), copy = made.Kernel(kCopy, 8);
-  for (int i = 0; i < 5; ++i) made.Launch(set_up, 100 * i, 30);
+  for (std::int64_t i = 0; i < 5; ++i) made.Launch(set_up, 100 * i, 30);
   for (int step = 0; step < 12; ++step) {
     const std::int64_t at = 2000 + 1000 * step;
     made.Launch(gemm, at, 400);
@@ -151,6 +151,7 @@ void ExpectSums(const GpuPair& pair) {
 
 std::vector<std::string> NamesOf(const std::vector<KernelRow>& rows) {
   std::vector<std::string> names;
+  names.reserve(rows.size());
   for (const auto& row : rows) names.push_back(row.name);
   return names;
 }
@@ -353,7 +354,7 @@ TEST(GpuPairDocument, SharesOfEachTableAddUp) {
 
 TEST(GpuPairDocument, RowsThatATerminalLeavesOutAreSummed) {
   Builder one, two;
-  for (int i = 0; i < 30; ++i) {
+  for (std::int64_t i = 0; i < 30; ++i) {
     const auto name = "kernel_" + std::to_string(i);
     one.Launch(one.Kernel(name, 1), 100 * i, 10 + i);
     two.Launch(two.Kernel(name + "_b", 1), 100 * i, 10);
