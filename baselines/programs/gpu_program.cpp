@@ -7,15 +7,12 @@
 #include <numeric>
 #include <tuple>
 
+#include "baselines/programs/gpu_roofs.h"
+
 namespace dlroof::programs {
 namespace {
 
 using CountedKey = std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>;
-
-std::string SizeText(const gpu_trace::Size3& size) {
-  if (size[2] > 1) return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
-  return size[1] > 1 ? fmt::format("{}x{}", size[0], size[1]) : fmt::format("{}", size[0]);
-}
 
 const std::string& MangledOf(const GpuKernelUse& use) {
   return use.mangled.empty() ? use.name : use.mangled;

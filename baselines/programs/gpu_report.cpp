@@ -4,6 +4,7 @@
 #include <map>
 
 #include "baselines/programs/gpu_program.h"
+#include "baselines/programs/gpu_roofs.h"
 #include "reporters/document/document.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
@@ -28,34 +29,6 @@ std::string Count(double number, std::string_view noun) {
                      number == 1            ? ""
                      : noun.ends_with("ch") ? "es"
                                             : "s");
-}
-
-// The records of a run by name, with their places.
-class Places {
- public:
-  explicit Places(const roofline::PlacedRun& run) : run_(run) {
-    for (std::size_t i = 0; i < run.places.size(); ++i) index_[run.file.records[i].name] = i;
-  }
-  std::optional<std::size_t> Find(const GpuKernelUse& use) const {
-    const auto found = index_.find(use.record);
-    if (use.record.empty() || found == index_.end()) return std::nullopt;
-    return found->second;
-  }
-  const roofline::PlacedRun& run() const { return run_; }
-
- private:
-  const roofline::PlacedRun& run_;
-  std::map<std::string_view, std::size_t> index_;
-};
-
-// [flop] of a counted kernel's launches in a step; nullopt if it was not counted.
-std::optional<double> FlopsOf(const GpuKernelUse& use, const Places& places) {
-  const auto record = places.Find(use);
-  if (!record) return std::nullopt;
-  const auto& work = places.run().file.records[*record].work;
-  const auto measured = work.find(Provenance::kMeasured);
-  if (measured == work.end()) return std::nullopt;
-  return TotalFlops(measured->second);
 }
 
 void AddHead(const GpuProgram& program, const GpuTimeline& timeline, Document& document) {
@@ -94,34 +67,20 @@ std::string BarTitle(const GpuTimeline& timeline) {
 }
 
 // Splits the wall time. The parts add up to it.
-std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const Places& places) {
-  double roof = 0, above = 0, zero = 0, rest = 0;
-  bool at_most = false;
-  for (const auto& use : timeline.kernels) {
-    const double seconds = use.step_wall_seconds;
-    const auto flops = FlopsOf(use, places);
-    const auto record = places.Find(use);
-    const auto share =
-        record ? roofline::RoofShareOf(places.run().places[*record].placement) : std::nullopt;
-    if (flops && *flops == 0) {
-      zero += seconds;
-    } else if (share) {
-      const double at_roof = seconds * std::clamp(share->value, 0.0, 1.0);
-      at_most = at_most || share->at_most;
-      roof += at_roof;
-      above += seconds - at_roof;
-    } else {
-      rest += seconds;
-    }
-  }
+std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const KernelPlaces& places) {
+  RoofTimes kernels;
+  for (const auto& use : timeline.kernels)
+    kernels.Add(use, use.step_launches, use.step_wall_seconds, places);
+  const bool counted = kernels.roof_seconds + kernels.above_seconds + kernels.zero_flop_seconds > 0;
   const auto& times = timeline.times;
   std::vector<document::Part> parts = {
       {PartKind::kRoof,
-       at_most ? "kernels, needed by the roofs at most" : "kernels, needed by the roofs", roof},
-      {PartKind::kAboveRoof, "kernels, above their roofs", above},
-      {PartKind::kZeroFlop, "kernels without FLOPs", zero},
-      {PartKind::kOther, roof + above + zero > 0 ? "kernels that were not counted" : "kernels",
-       rest},
+       kernels.at_most ? "kernels, needed by the roofs at most" : "kernels, needed by the roofs",
+       kernels.roof_seconds},
+      {PartKind::kAboveRoof, "kernels, above their roofs", kernels.above_seconds},
+      {PartKind::kZeroFlop, "kernels without FLOPs", kernels.zero_flop_seconds},
+      {PartKind::kOther, counted ? "kernels that were not counted" : "kernels",
+       kernels.uncounted_seconds},
       {PartKind::kZeroFlop, "copies, no kernel runs", times.copy_seconds},
       {PartKind::kZeroFlop, "fills of memory, nothing else runs", times.fill_seconds},
       {PartKind::kIdle, "idle", times.idle_seconds}};
@@ -129,7 +88,7 @@ std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const Places& p
   return parts;
 }
 
-void AddBar(const GpuTimeline& timeline, const Places& places, Document& document) {
+void AddBar(const GpuTimeline& timeline, const KernelPlaces& places, Document& document) {
   document::Bar bar{.title = BarTitle(timeline), .parts = PartsOf(timeline, places)};
   const auto& times = timeline.times;
   if (times.overlap_seconds > 1e-3 * times.wall_seconds)
@@ -143,11 +102,6 @@ void AddBar(const GpuTimeline& timeline, const Places& places, Document& documen
 
 void AddAdvice(const GpuTimeline& timeline, const roofline::PlacedRun& run, Document& document) {
   for (const auto& advice : AdviceOf(timeline, &run)) document.Advise(advice.text);
-}
-
-std::string GridText(const gpu_trace::Size3& size) {
-  if (size[2] > 1) return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
-  return size[1] > 1 ? fmt::format("{}x{}", size[0], size[1]) : fmt::format("{}", size[0]);
 }
 
 // Returns the name to show for each kernel: a short one that no other kernel has, or the whole one.
@@ -164,10 +118,10 @@ std::map<std::string, std::string> NamesOf(const GpuTimeline& timeline, bool ful
 constexpr std::size_t kKernelColumns = 12;
 
 Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std::string& share,
-                     const Places& places) {
+                     const KernelPlaces& places) {
   Table::Row row = {{name, name == use.name ? "" : use.name},
-                    {GridText(use.grid)},
-                    {GridText(use.block)},
+                    {SizeText(use.grid)},
+                    {SizeText(use.block)},
                     {Time(use.step_wall_seconds)},
                     {share},
                     {text::ThreeDigits(use.step_launches)},
@@ -193,7 +147,7 @@ Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std
 }
 
 // Adds a row per kernel of a step: each launch is in one row, and the shares add up to 100.0 %.
-void AddKernels(const GpuTimeline& timeline, const Places& places,
+void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places,
                 const std::map<std::string, std::string>& names, bool all, Document& document) {
   const bool steps = timeline.steps.count > 0;
   Table table{
@@ -231,7 +185,7 @@ void AddKernels(const GpuTimeline& timeline, const Places& places,
   document.Add(std::move(table));
 }
 
-void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const Places& places,
+void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const KernelPlaces& places,
                  Document& document) {
   const auto& counting = program.counting;
   if (counting.reason) document.Say(fmt::format("not counted: {}", counting.reason->text));
@@ -240,7 +194,7 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const P
                            Count(counting.kernels, "kernel"), text::PercentText(counting.share)));
   double kernels = 0, launches = 0, seconds = 0, all_launches = 0, all_seconds = 0;
   for (const auto& use : timeline.kernels) {
-    const auto flops = FlopsOf(use, places);
+    const auto flops = places.FlopsOf(use);
     if (!flops) continue;
     all_launches += use.step_launches;
     all_seconds += use.step_wall_seconds;
@@ -406,7 +360,7 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
     return document;
   }
   const auto& timeline = program->timelines.front();
-  const Places places(run);
+  const KernelPlaces places(run);
   const auto names = NamesOf(timeline, full_names);
   AddHead(*program, timeline, document);
   AddAdvice(timeline, run, document);

@@ -15,7 +15,9 @@
 #include "baselines/formats/write_comparison.h"
 #include "baselines/history/earlier_runs.h"
 #include "baselines/history/history.h"
+#include "baselines/programs/gpu_pair.h"
 #include "baselines/programs/program_pair.h"
+#include "baselines/programs/program_report.h"
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/remeasure/remeasure.h"
@@ -164,9 +166,30 @@ std::string BaseText(const compare::CompareResult& result) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
-programs::ComparedProgram ReadProgram(const std::string& path) {
-  return programs::ComparedProgramOf(path,
-                                     roofline::PlaceRun(record::ReadRunFile(path, std::cerr)));
+// Writes the comparison of two programs of one kind: both on CPUs, or both on GPUs.
+void WritePrograms(const CompareFlags& flags, record::RunFile of_a, record::RunFile of_b) {
+  const auto &where_a = flags.files[0], &where_b = flags.files[1];
+  const auto write = [&](const auto& writers, const auto& report) {
+    for (const auto& writer : writers)
+      if (writer.format == flags.format) writer.write(report, std::cout);
+  };
+  const bool gpu_a = programs::IsGpuProgram(of_a), gpu_b = programs::IsGpuProgram(of_b);
+  if ((gpu_a && programs::IsProgram(of_b)) || (gpu_b && programs::IsProgram(of_a)))
+    throw BadInput("{} is of a program on {}, {} of one on {}: expected two of the same kind",
+                   where_a, gpu_a ? "a GPU" : "CPUs", where_b, gpu_b ? "a GPU" : "CPUs");
+  auto placed_a = roofline::PlaceRun(std::move(of_a)),
+       placed_b = roofline::PlaceRun(std::move(of_b));
+  if (gpu_a || gpu_b) {
+    const auto a = programs::ComparedGpuProgramOf(where_a, std::move(placed_a)),
+               b = programs::ComparedGpuProgramOf(where_b, std::move(placed_b));
+    write(programs::GpuPairWriters(),
+          programs::GpuPairReport{a, b, programs::PairGpuPrograms(a, b)});
+  } else {
+    const auto a = programs::ComparedProgramOf(where_a, std::move(placed_a)),
+               b = programs::ComparedProgramOf(where_b, std::move(placed_b));
+    write(programs::ProgramPairWriters(),
+          programs::ProgramPairReport{a, b, programs::PairPrograms(a, b)});
+  }
 }
 
 // Compares two programs. This comparison has no verdicts on single benchmarks.
@@ -179,13 +202,12 @@ int RunComparePrograms(const CompareFlags& flags) {
         "--across-programs: expected only A, B and --format; the other options apply to verdicts "
         "on benchmarks");
   const auto& writers = programs::ProgramPairWriters();
-  const auto writer =
-      std::ranges::find(writers, flags.format, &programs::ProgramPairWriter::format);
-  if (writer == writers.end())
+  if (std::ranges::find(writers, flags.format, &programs::ProgramPairWriter::format) ==
+      writers.end())
     throw BadInput("--format={}: expected {} with --across-programs", flags.format,
                    fmt::join(FormatsOf(writers), ", "));
-  const auto a = ReadProgram(flags.files[0]), b = ReadProgram(flags.files[1]);
-  writer->write({a, b, programs::PairPrograms(a, b)}, std::cout);
+  auto a = record::ReadRunFile(flags.files[0], std::cerr);
+  WritePrograms(flags, std::move(a), record::ReadRunFile(flags.files[1], std::cerr));
   std::cout << std::flush;
   return 0;
 }
@@ -308,8 +330,8 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
   command->add_flag("--across-machines", flags->across_machines,
                     "compare fractions of the roof on different machines");
   command->add_flag("--across-programs", flags->across_programs,
-                    "compare two programs (dlroof profile), such as a model in two frameworks, "
-                    "primitive by primitive, matched by problem");
+                    "compare two programs (dlroof profile), such as a model in two frameworks: "
+                    "their primitives, matched by problem, or their GPU kernels, by name");
   command
       ->add_option("--map", flags->map,
                    "file with a line 'base-name new-name' for each renamed benchmark")
