@@ -18,8 +18,8 @@ struct OutlierRules {
   // so that few ordinary nodes of a cluster with much noise are suspects. Of all benchmarks
   // together (the first group) at most `most_effect` is asked for, more where the distribution is
   // skewed.
-  double deviations = 4, lone_deviations = 10;
-  double most_effect = 0.052;
+  double deviations = 5, lone_deviations = 12;
+  double most_effect = 0.055;
   double error = 0.05;          // [1] probability that any ordinary node is called slow
   int least_visits = 12;        // [1] re-measurements of a suspect, of which two may miss
   std::size_t controls = 16;    // [1] ordinary nodes that are measured again together with suspects

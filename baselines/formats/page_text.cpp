@@ -121,15 +121,22 @@ void WriteMarkdownItem(std::string_view mark, const std::string& text, std::ostr
   const std::string indent(mark.size() + 1, ' ');
   std::string line(mark);
   std::istringstream words(MarkdownText(text));
-  for (std::string word; words >> word;) {
-    // A short word at the beginning of a line could be a mark of Markdown, such as "-".
-    if (line.size() + 1 + word.size() > kItemColumns && word.size() > 3) {
+  std::string part;  // a word with the short ones that follow it
+  const auto add_part = [&] {
+    if (line.size() + part.size() > kItemColumns && line.size() > mark.size()) {
       out << line << '\n';
-      line = indent + word;
+      line = indent + part.substr(1);
     } else {
-      line += ' ' + word;
+      line += part;
     }
+  };
+  for (std::string word; words >> word; part += ' ' + word) {
+    // A short word at the beginning of a line could be a mark of Markdown, such as "-".
+    if (word.size() <= 3) continue;
+    if (!part.empty()) add_part();
+    part.clear();
   }
+  if (!part.empty()) add_part();
   out << line << '\n';
 }
 

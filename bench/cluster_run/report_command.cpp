@@ -199,7 +199,10 @@ cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> 
 figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
-  return figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
+  auto figure = figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
+  figure.name_a = cluster::MachinesText(*report.a);  // with the numbers of nodes
+  figure.name_b = cluster::MachinesText(*report.b);
+  return figure;
 }
 
 std::string PageOf(const cluster::VersusReport& report) {

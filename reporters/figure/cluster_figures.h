@@ -94,7 +94,7 @@ struct VersusPoint {
   bool noisy = false;           // drawn pale
 };
 
-// Benchmarks with the same op, direction, type and libraries, drawn in one colour.
+// Benchmarks with the same op and type, drawn in one colour.
 struct VersusSeries {
   std::string name;
   std::vector<std::pair<VersusPoint, VersusPoint>> arrows;
@@ -102,9 +102,10 @@ struct VersusSeries {
 
 struct VersusFigure {
   Level level = Level::kDram;
-  Figure a, b;  // roofs at `level` for the number of threads of most records
-  std::string name_a, name_b;
+  Figure a, b;                 // roofs at `level` for the number of threads of most records
+  std::string name_a, name_b;  // for the text below the figure; callers may set them
   std::vector<VersusSeries> series;
+  std::size_t drawn = 0, operators = 0;  // [1] pairs with bytes at `level` on both sides, all pairs
 };
 
 // Each of `pairs` has the indices of a record in `a` and of a record in `b` for the same operator.

@@ -136,7 +136,7 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
 
 VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
-  VersusFigure figure{.level = LevelOf(a, b, pairs)};
+  VersusFigure figure{.level = LevelOf(a, b, pairs), .operators = pairs.size()};
   std::set<std::size_t> in_a, in_b;
   for (const auto& [i, j] : pairs) {
     in_a.insert(i);
@@ -155,6 +155,7 @@ VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::Plac
     if (found == figure.series.end())
       found = figure.series.insert(figure.series.end(), {.name = name, .arrows = {}});
     found->arrows.emplace_back(Drawn(a, i, *from), Drawn(b, j, *to));
+    ++figure.drawn;
   }
   return figure;
 }
@@ -167,9 +168,10 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
   for (std::size_t i = 0; i < figure.series.size(); ++i) AddSeries(figure.series[i], i, plot);
   const auto clusters = fmt::format("A (hollow, dark roofs): {}; B (filled, brown roofs): {}",
                                     figure.name_a, figure.name_b);
-  const auto how =
-      fmt::format("bytes of {}; an arrow joins the points of one operator; pale: noisy (estimate)",
-                  roofline::LevelName(Key(figure.level)));
+  const auto how = fmt::format(
+      "bytes of {}, known on both sides of {} of {} operators; an arrow joins the points of one; "
+      "pale: noisy (estimate)",
+      roofline::LevelName(Key(figure.level)), figure.drawn, figure.operators);
   return SetTerminal(extension, 900, 660) +
          "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"
          "set grid lc rgb '#dfe4ea' lt 1\nset border 3\nset tics nomirror font ',10'\n"

@@ -124,6 +124,7 @@ measure_all() {   # NODES
 # This node runs the script. If it is lost, the last one waits for the nodes that measure, gathers, and ends the job.
 background=()
 if [ "${#nodes[@]}" -gt 1 ]; then
+  touch "$out/alive.$job"
   while :; do touch "$out/alive.$job"; sleep 2; done &
   background+=("$!")
   # shellcheck disable=SC2016
@@ -132,6 +133,7 @@ if [ "${#nodes[@]}" -gt 1 ]; then
     shift 4
     age() { touch "$out/seen.$job"; echo $(($(stat -c %Y "$out/seen.$job") - $(stat -c %Y "$1" 2> /dev/null || echo 0))); }
     while sleep 2; do
+      [ -e "$out/alive.$job" ] || exit   # the script has ended
       [ "$(age "$out/alive.$job")" -gt "$lost" ] || continue
       quiet=1
       for file in "$out"/runs/*.node "$out"/visits/*/runs/*.node; do
@@ -147,5 +149,5 @@ if [ "${#nodes[@]}" -gt 1 ]; then
 fi
 "$dlroof" cluster report "$out" --follow --every 60 &
 background+=("$!")
-trap 'kill "${background[@]}" 2> /dev/null' EXIT
+trap 'kill "${background[@]}" 2> /dev/null; rm -f "$out/alive.$job" "$out/seen.$job"' EXIT
 

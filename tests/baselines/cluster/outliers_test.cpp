@@ -286,7 +286,7 @@ TEST(SimulatedClusters, NoOrdinaryNodeIsCalledSlowAndSlowOnesAreFound) {
         suspects_here += seen.suspects;
         ordinary_here += nodes;
       }
-    for (int i = 0; i < std::max(15, clusters / 5); ++i) {
+    for (int i = 0; i < std::max(30, clusters / 5); ++i) {
       found +=
           VisitSimulated({.nodes = 64, .noise = noise, .seed = 77U + i, .slow = 2, .shift = 0.08})
               .true_slow;

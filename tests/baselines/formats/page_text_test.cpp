@@ -26,5 +26,12 @@ TEST(WriteMarkdownItem, NeverBeginsALineWithAMark) {
   EXPECT_EQ(out.str(), "- " + std::string(117, 'a') + " - b\n");
 }
 
+TEST(WriteMarkdownItem, AShortWordTakesTheOneBeforeItToTheNextLine) {
+  std::ostringstream out;
+  const std::string first(60, 'a'), second(57, 'b');
+  WriteMarkdownItem("-", first + ' ' + second + " 2 x", out);
+  EXPECT_EQ(out.str(), "- " + first + "\n  " + second + " 2 x\n");
+}
+
 }  // namespace
 }  // namespace dlroof::formats

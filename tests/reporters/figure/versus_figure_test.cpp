@@ -32,6 +32,7 @@ TEST(VersusScript, HasTheRoofsOfBothAndAnArrowFromAToB) {
   EXPECT_THAT(script, HasSubstr("'B: fp32.vector  1.00 kFLOP/s'"));
   EXPECT_THAT(script, HasSubstr("Conv2D f32"));
   EXPECT_THAT(script, HasSubstr("slow"));
+  EXPECT_THAT(script, HasSubstr("known on both sides of 1 of 1 operators"));
 }
 
 TEST(VersusScript, TextOfTheFilesNeverBecomesACommand) {
