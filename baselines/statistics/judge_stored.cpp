@@ -29,6 +29,7 @@ constexpr std::size_t kLeastOfGroup = 10;  // benchmarks with a factor of their 
 // [1] Run noise without history: the assumed one counts as much as this many benchmarks.
 constexpr double kAssumedBenchmarks = 5;
 constexpr double kRunsOfPrior = 10;      // [1] the mean of all benchmarks counts as so many runs
+constexpr double kOtherMix = 0.6;        // [1] change of the share of the slower of two speeds
 constexpr double kChanceOfWild = 0.005;  // [1]
 constexpr double kMemoryOfWild = 0.3, kMostMemory = 0.7;
 constexpr std::size_t kLeastForMemory = 10;  // benchmarks
@@ -424,7 +425,13 @@ class JudgingStored {
       judgement.reason = fmt::format("{}, but so is nearly everything else in this run",
                                      row.levels.log_ratio > 0 ? "slower" : "faster");
     } else if (std::log(low) >= -bound && std::log(high) <= bound) {
-      judgement.verdict = Verdict::kSame;
+      if (std::abs(row.levels.more_at_slower) < kOtherMix)
+        judgement.verdict = Verdict::kSame;
+      else
+        judgement.reason = fmt::format(
+            "its two speeds are as they were, but it now runs mostly at the {}: chance, or a "
+            "change",
+            row.levels.more_at_slower > 0 ? "slower" : "faster");
     } else {
       judgement.reason = IntervalReason(beyond, !excludes, judged_.min_effect);
     }
