@@ -28,7 +28,10 @@ constexpr std::size_t kExactUpTo = 40;     // benchmarks: the factor is estimate
 constexpr std::size_t kLeastOfGroup = 10;  // benchmarks with a factor of their own
 // [1] Run noise without history: the assumed one counts as much as this many benchmarks.
 constexpr double kAssumedBenchmarks = 5;
-constexpr double kRunsOfPrior = 10;      // [1] the mean of all benchmarks counts as so many runs
+constexpr double kRunsOfPrior = 10;  // [1] the mean of all benchmarks counts as so many runs
+// [1] Processes differ with heavier tails than a normal distribution has: one may be much slower
+// than the next for as long as it lives (baselines/stored/zen5-2c, 2026-11-22-lstm*.json).
+constexpr double kDegreesBetween = 6;
 constexpr double kOtherMix = 0.6;        // [1] change of the share of the slower of two speeds
 constexpr double kChanceOfWild = 0.005;  // [1]
 constexpr double kMemoryOfWild = 0.3, kMostMemory = 0.7;
@@ -295,7 +298,7 @@ class JudgingStored {
     row.log_ratio = row.levels.log_ratio - row.factor.value;
     row.deviation = std::sqrt(std::max(variance, 1e-12));
     const auto count = static_cast<double>(benchmarks);
-    const double between_degrees = learnt_ ? row.degrees : std::max(0.6 * count, 5.0) + 3;
+    const double between_degrees = learnt_ ? row.degrees : kDegreesBetween;
     const double spread = within * within / row.repetition.degrees +
                           between * between / between_degrees +
                           row.factor.variance * row.factor.variance / std::max(count - 1, 5.0);
