@@ -27,7 +27,7 @@ struct Levels {
   double within = 0;           // variance of log_ratio if only aggregates are known
   bool by_mode = false, ambiguous = false;
   double more_at_slower = 0;  // [1] see MatchedModes
-  int earlier_runs = 0;  // [1] in `base`
+  int earlier_runs = 0;       // [1] in `base`
 
   // Returns the variance of log_ratio; `between` is the variance of one run's level.
   double Variance(double repetition_variance, double between) const;
