@@ -226,8 +226,10 @@ class JudgingStored {
     removed.ceilings = roofs->ceilings;
     if (!benchmarks) return machine;
     const double apart = std::abs(benchmarks->value - machine.value);
+    // Few ceilings tell their own scatter badly (about Student's t).
+    const double errors = 3.5 * (1 + 3 / std::max(roofs->ceilings - 1.0, 1.0));
     if (apart >
-        std::max(3.5 * std::sqrt(benchmarks->variance + machine.variance), kLeastOfProgram)) {
+        std::max(errors * std::sqrt(benchmarks->variance + machine.variance), kLeastOfProgram)) {
       removed.by_ceilings = true;
       return machine;
     }
