@@ -28,7 +28,11 @@ constexpr std::size_t kExactUpTo = 40;     // benchmarks: the factor is estimate
 constexpr std::size_t kLeastOfGroup = 10;  // benchmarks with a factor of their own
 // [1] Run noise without history: the assumed one counts as much as this many benchmarks.
 constexpr double kAssumedBenchmarks = 5;
-constexpr double kRunsOfPrior = 10;      // [1] the mean of all benchmarks counts as so many runs
+constexpr double kRunsOfPrior = 10;  // [1] the mean of all benchmarks counts as so many runs
+// [1] Processes differ with heavier tails than a normal distribution has: one may be much slower
+// than the next for as long as it lives (baselines/stored/zen5-2c, 2026-11-22-lstm*.json).
+constexpr double kDegreesBetween = 6;
+constexpr double kOtherMix = 0.6;        // [1] change of the share of the slower of two speeds
 constexpr double kChanceOfWild = 0.005;  // [1]
 constexpr double kMemoryOfWild = 0.3, kMostMemory = 0.7;
 constexpr std::size_t kLeastForMemory = 10;  // benchmarks
@@ -222,8 +226,10 @@ class JudgingStored {
     removed.ceilings = roofs->ceilings;
     if (!benchmarks) return machine;
     const double apart = std::abs(benchmarks->value - machine.value);
+    // Few ceilings tell their own scatter badly (about Student's t).
+    const double errors = 3.5 * (1 + 3 / std::max(roofs->ceilings - 1.0, 1.0));
     if (apart >
-        std::max(3.5 * std::sqrt(benchmarks->variance + machine.variance), kLeastOfProgram)) {
+        std::max(errors * std::sqrt(benchmarks->variance + machine.variance), kLeastOfProgram)) {
       removed.by_ceilings = true;
       return machine;
     }
@@ -294,7 +300,7 @@ class JudgingStored {
     row.log_ratio = row.levels.log_ratio - row.factor.value;
     row.deviation = std::sqrt(std::max(variance, 1e-12));
     const auto count = static_cast<double>(benchmarks);
-    const double between_degrees = learnt_ ? row.degrees : std::max(0.6 * count, 5.0) + 3;
+    const double between_degrees = learnt_ ? row.degrees : kDegreesBetween;
     const double spread = within * within / row.repetition.degrees +
                           between * between / between_degrees +
                           row.factor.variance * row.factor.variance / std::max(count - 1, 5.0);
@@ -424,7 +430,13 @@ class JudgingStored {
       judgement.reason = fmt::format("{}, but so is nearly everything else in this run",
                                      row.levels.log_ratio > 0 ? "slower" : "faster");
     } else if (std::log(low) >= -bound && std::log(high) <= bound) {
-      judgement.verdict = Verdict::kSame;
+      if (std::abs(row.levels.more_at_slower) < kOtherMix)
+        judgement.verdict = Verdict::kSame;
+      else
+        judgement.reason = fmt::format(
+            "its two speeds are as they were, but it now runs mostly at the {}: chance, or a "
+            "change",
+            row.levels.more_at_slower > 0 ? "slower" : "faster");
     } else {
       judgement.reason = IntervalReason(beyond, !excludes, judged_.min_effect);
     }

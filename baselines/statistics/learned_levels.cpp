@@ -220,6 +220,7 @@ Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors
   levels.contender_count = matched.contender_count;
   levels.by_mode = matched.by_mode;
   levels.ambiguous = matched.ambiguous;
+  levels.more_at_slower = matched.more_at_slower;
   // The levels of a run count with the repetitions of the modes that were matched.
   double count = 0;
   for (const auto& level : levels.base) count += level.repetitions;

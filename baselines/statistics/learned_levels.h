@@ -26,7 +26,8 @@ struct Levels {
   std::vector<RunLevel> base;  // BASE and the earlier runs that agree with it
   double within = 0;           // variance of log_ratio if only aggregates are known
   bool by_mode = false, ambiguous = false;
-  int earlier_runs = 0;  // [1] in `base`
+  double more_at_slower = 0;  // [1] see MatchedModes
+  int earlier_runs = 0;       // [1] in `base`
 
   // Returns the variance of log_ratio; `between` is the variance of one run's level.
   double Variance(double repetition_variance, double between) const;

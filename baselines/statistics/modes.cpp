@@ -114,6 +114,28 @@ Mode ModeOf(std::vector<double> logs) {
   return mode;
 }
 
+// Returns the share [1] of the values of `run` that are at the slower of the two modes of `two`, if
+// `shift` is taken out of them.
+double ShareAtSlower(const Modes& run, const Modes& two, double shift) {
+  double slower = 0, all = 0;
+  for (const auto& mode : run.modes) {
+    const double at = mode.log_seconds - shift;
+    const auto count = static_cast<double>(mode.logs.size());
+    if (std::abs(at - two.modes[1].log_seconds) < std::abs(at - two.modes[0].log_seconds))
+      slower += count;
+    all += count;
+  }
+  return all > 0 ? slower / all : 0;
+}
+
+double MoreAtSlower(const Modes& base, const Modes& contender, double common) {
+  if (base.modes.size() == 2)
+    return ShareAtSlower(contender, base, common) - ShareAtSlower(base, base, 0);
+  if (contender.modes.size() == 2)
+    return ShareAtSlower(contender, contender, 0) - ShareAtSlower(base, contender, -common);
+  return 0;
+}
+
 }  // namespace
 
 Modes ModesOf(std::vector<double> logs) {
@@ -188,7 +210,8 @@ std::optional<std::pair<Modes, Modes>> ModesTogether(const std::vector<double>& 
         if (!side->empty()) modes.modes.push_back(ModeOf(std::move(*side)));
       return modes;
     };
-    if (split->share <= LargestShareTogether(sorted.size()) && split->apart >= kLeastApartTogether) {
+    if (split->share <= LargestShareTogether(sorted.size()) &&
+        split->apart >= kLeastApartTogether) {
       auto both = std::pair(split_run(base, 0), split_run(contender, common));
       if (both.first.modes.size() == 2 && both.second.modes.size() == 2) return both;
     }
@@ -199,7 +222,7 @@ std::optional<std::pair<Modes, Modes>> ModesTogether(const std::vector<double>& 
 
 MatchedModes MatchModes(const Modes& base, const Modes& contender, double common,
                         double deviation) {
-  MatchedModes matched;
+  MatchedModes matched{.more_at_slower = MoreAtSlower(base, contender, common)};
   matched.by_mode = base.modes.size() > 1 || contender.modes.size() > 1;
   double sum = 0, weights = 0;
   std::vector<std::pair<double, double>> ratios;  // and their weights

@@ -45,6 +45,8 @@ struct MatchedModes {
   double base_count = 0, contender_count = 0;  // [1] values behind it
   bool by_mode = false;                        // at least one side has two modes
   bool ambiguous = false;  // the matching pairs disagree, so that the modes themselves changed
+  // [1] Share of CONTENDER's values at the slower mode, less that of BASE's; 0 without two modes.
+  double more_at_slower = 0;
 };
 
 // Matches each mode of `contender` with the mode of `base` that is nearest after `common` (the

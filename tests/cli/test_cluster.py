@@ -553,7 +553,7 @@ class TestGpusOfANode:
         verify(
             run("dlroof cluster report c.json"),
             [
-                exits(0),
+                exits(3),
                 prints(r"^n2-gpu1 +whole .*[+]\d\d\.\d %"),
                 prints("^6 GPUs of 3 nodes: 5 whole, 0 partial, 1 missing"),
                 plain("a suspect was slow in one visit"),

@@ -66,7 +66,11 @@ def test_the_script_measures_gathers_and_measures_again_what_is_missing(engine, 
         Path("bin", name).write_text("#!/bin/bash\n" + text)
         Path("bin", name).chmod(0o755)
     Path("nodefile").write_text("n1\nn1\nn2\nn2\nn3\n")
-    made = subprocess.run(["bin/dlroof", "cluster", "script", f"--engine={engine}", "-N", "3", "--out", "out", "--option=-q x"], capture_output=True, text=True)
+    made = subprocess.run(
+        ["bin/dlroof", "cluster", "script", f"--engine={engine}", "-N", "3", "--meet-seconds=5", "--out", "out", "--option=-q x"],
+        capture_output=True,
+        text=True,
+    )
     assert made.returncode == 0 and re.search(r"^#\S+ -q x$", made.stdout, re.M), made
     Path("job.sh").write_text(made.stdout)
     environment = {

@@ -12,6 +12,7 @@
 namespace dlroof::statistics {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 // Runs of a made-up machine: repetitions with normal logarithms of 1 to 3 %, one in twenty
@@ -192,6 +193,39 @@ TEST(JudgeStored, OneBenchmarkAloneSaysThatNothingTellsTheDrift) {
     return one.each[0].ci95.second - one.each[0].ci95.first;
   };
   EXPECT_LT(width(by_ceilings), width(judged));
+}
+
+// Of two or three benchmarks one that changed would move the factor of the others.
+TEST(JudgeStored, FewBenchmarksDoNotAccuseEachOther) {
+  for (const int benchmarks : {2, 3})
+    for (unsigned seed = 0; seed < 50; ++seed) {
+      Runs runs({.benchmarks = benchmarks, .slower = 0.3, .every = 2, .drift = 0}, seed);
+      const auto judged = JudgeStored(runs.Make(), runs.Settings());
+      for (int i = 0; i < benchmarks; ++i)
+        if (runs.IsSlower(i))
+          // Ambiguous where two repetitions of BASE were disturbed by as much.
+          EXPECT_THAT(judged.each[i].verdict, AnyOf(Verdict::kSlower, Verdict::kAmbiguous)) << seed;
+        else
+          EXPECT_NE(judged.each[i].verdict, Verdict::kFaster) << seed;
+    }
+}
+
+// Speeds that last for some repetitions: their scatter within a run says too little.
+TEST(JudgeStored, AScatterThatIsMuchLargerThanTheOthersIsBelieved) {
+  int alarms = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Runs runs({.every = 0}, seed);
+    auto candidates = runs.Make();
+    std::mt19937 engine(seed);
+    std::normal_distribution<double> gauss(0, 0.1);
+    for (auto* logs : {&candidates[0].base_logs, &candidates[0].contender_logs}) {
+      double carried = gauss(engine);  // a random walk back to 0, of 10 %
+      for (double& one : *logs) one += carried = 0.5 * carried + std::sqrt(0.75) * gauss(engine);
+    }
+    const auto verdict = JudgeStored(candidates, runs.Settings()).each[0].verdict;
+    alarms += verdict == Verdict::kSlower || verdict == Verdict::kFaster ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 3);
 }
 
 TEST(JudgeStored, ABenchmarkOfTwoSpeedsIsJudgedByThem) {

@@ -28,7 +28,9 @@ TEST(ModesTogether, ASpeedThatEachRunHasOnceIsNoOutlier) {
   ASSERT_THAT(both->first.modes, SizeIs(2));
   EXPECT_THAT(both->first.modes[0].logs, SizeIs(9));
   EXPECT_THAT(both->second.modes[0].logs, SizeIs(1));
-  EXPECT_NEAR(MatchModes(both->first, both->second, 0, 0.01).log_ratio, 0, 0.02);
+  const auto matched = MatchModes(both->first, both->second, 0, 0.01);
+  EXPECT_NEAR(matched.log_ratio, 0, 0.02);
+  EXPECT_DOUBLE_EQ(matched.more_at_slower, 0.8);
 }
 
 TEST(ModesTogether, TheRunsFactorIsTakenOut) {
@@ -46,6 +48,15 @@ TEST(ModesTogether, DisturbedValuesAreLeftOut) {
   const auto both = ModesTogether(base, TwoSpeeds(4, 6, 0.12, 0.01, 4), 0);
   ASSERT_TRUE(both);
   EXPECT_EQ(both->first.left_out, 1);
+}
+
+TEST(MatchModes, ARunAtOneSpeedIsAtTheNearest) {
+  const auto two = ModesOf(TwoSpeeds(6, 4, 0.12, 0.005, 1)),
+             slow = ModesOf(TwoSpeeds(0, 10, 0.12, 0.005, 2));
+  ASSERT_THAT(two.modes, SizeIs(2));
+  EXPECT_DOUBLE_EQ(MatchModes(two, slow, 0, 0.005).more_at_slower, 0.6);
+  EXPECT_DOUBLE_EQ(MatchModes(slow, two, 0, 0.005).more_at_slower, -0.6);
+  EXPECT_DOUBLE_EQ(MatchModes(slow, slow, 0, 0.005).more_at_slower, 0);
 }
 
 // A change is no second speed: no run has values of both.
