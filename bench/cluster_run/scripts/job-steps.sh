@@ -107,9 +107,13 @@ measure_all() {   # NODES
   fi
   # A node that was dead when the step began has ended it for all: a step for each node that is left, 32 at a time.
   for round in 1 2; do
-    steps=()
+    steps=() left=()
     for node in $(missing "$@"); do
-      is_up "$node" || { echo "$node is down: left out" >&2; continue; }
+      is_up "$node" && left+=("$node") || echo "$node is down: left out" >&2
+    done
+    [ "${#left[@]}" -gt 0 ] || break
+    [ "$round" -eq 1 ] || sleep 5   # what kept a step from starting may pass
+    for node in "${left[@]}"; do
       echo "round $round: $node once more" >&2
       measure "$node" &
       steps+=("$!")
@@ -149,5 +153,9 @@ if [ "${#nodes[@]}" -gt 1 ]; then
 fi
 "$dlroof" cluster report "$out" --follow --every 60 &
 background+=("$!")
-trap 'kill "${background[@]}" 2> /dev/null; rm -f "$out/alive.$job" "$out/seen.$job"' EXIT
+end_background() {
+  kill "${background[@]}" 2> /dev/null
+  rm -f "$out/alive.$job" "$out/seen.$job"
+}
+trap end_background EXIT
 
