@@ -135,6 +135,8 @@ void Refine(const std::vector<double>& values, const ChangePointSettings& settin
   }
 }
 
+// Standard deviation divided by median absolute deviation, for normal values.
+constexpr double kDeviationOfMad = 1.4826;
 constexpr std::size_t kLeastForMemory = 10;
 constexpr double kMostMemory = 0.8;
 
@@ -163,6 +165,40 @@ double MemoryOfDifferences(const std::vector<double>& values) {
   return std::clamp(1 + 2 * NeighbourCorrelation(differences), 0.0, kMostMemory);
 }
 
+// [1] Deviations of one value: no noise with memory drifts by so much within a short series. Ranks
+// do not tell it: of 10 values before and after they score 3.8 at most.
+constexpr double kLargeChange = 8;
+
+// Returns those of the changes that are large beside the noise, whose mean scatters `longer` times
+// as much as that of independent values.
+std::vector<std::size_t> LargeChanges(const std::vector<double>& values,
+                                      const std::vector<std::size_t>& at, double longer) {
+  std::vector<double> distances, medians;
+  for (std::size_t i = 0; i <= at.size(); ++i) {
+    const std::size_t begin = i == 0 ? 0 : at[i - 1];
+    const std::size_t end = i == at.size() ? values.size() : at[i];
+    medians.push_back(MedianOf(values, begin, end));
+    for (std::size_t j = begin; j < end; ++j)
+      distances.push_back(std::abs(std::log(values[j] / medians.back())));
+  }
+  const double bound = kLargeChange * longer * kDeviationOfMad * Median(std::move(distances));
+  std::vector<std::size_t> large;
+  for (std::size_t i = 0; i < at.size(); ++i)
+    if (std::abs(std::log(medians[i + 1] / medians[i])) > bound) large.push_back(at[i]);
+  return large;
+}
+
+// Adds `more` to `at`, but for those that are one of `at`, up to `least` values away.
+void Join(const std::vector<std::size_t>& more, std::size_t least, std::vector<std::size_t>& at) {
+  const auto known = at;
+  for (const auto one : more)
+    if (std::ranges::none_of(known, [&](std::size_t other) {
+          return std::max(one, other) - std::min(one, other) < least;
+        }))
+      at.push_back(one);
+  std::ranges::sort(at);
+}
+
 // 99th percentiles of LargestScore with least_segment 5 over 20,000 series of independent values
 // (dlroof_change_points_study).
 constexpr std::array<std::pair<double, double>, 10> kThresholds = {{{10, 2.402},
@@ -178,8 +214,6 @@ constexpr std::array<std::pair<double, double>, 10> kThresholds = {{{10, 2.402},
 
 // [1] Standard deviations from the level of an outlier: 1 in 16,000 values of normal noise.
 constexpr double kOutlier = 4;
-// Standard deviation divided by median absolute deviation, for normal values.
-constexpr double kDeviationOfMad = 1.4826;
 // Fewer values have no deviation: two always have equal distances from their median.
 constexpr std::size_t kLeastWithNoise = 3;
 
@@ -241,8 +275,12 @@ std::vector<ChangePoint> FindChangePoints(const std::vector<double>& values,
   };
   auto at = changes_above(threshold);
   if (at.empty()) return {};
-  if (const double memory = NoiseMemory(values, at); memory > 0)
-    at = changes_above(threshold * std::sqrt((1 + memory) / (1 - memory)));
+  if (const double memory = NoiseMemory(values, at); memory > 0) {
+    const double longer = std::sqrt((1 + memory) / (1 - memory));
+    const auto large = LargeChanges(values, at, longer);
+    at = changes_above(threshold * longer);
+    Join(large, settings.least_segment, at);
+  }
   std::vector<ChangePoint> points;
   for (std::size_t i = 0; i < at.size(); ++i) {
     const std::size_t begin = i == 0 ? 0 : at[i - 1];

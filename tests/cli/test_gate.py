@@ -147,7 +147,6 @@ def test_bisect_ends_at_the_slow_commit(commits):
 
 def test_bisect_passes_over_what_does_not_build(commits):
     """The commit after the broken one: the two cannot be told apart, and both are named."""
-    Path("project/kernel.cpp").write_text((PROJECT / "kernel.cpp").read_text())
     git("checkout", "-q", "-b", "slow_while_broken", commits[1])
     for text in ("doubel x;", "double Parse2();"):
         Path("project/kernel.cpp").write_text((PROJECT / "kernel.cpp").read_text().replace("20000", "32000") + text + "\n")
