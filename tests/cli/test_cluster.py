@@ -568,7 +568,8 @@ class TestGpusOfANode:
                 exits(0),
                 contains("again.sh", "#SBATCH --nodelist=n1,n2,n3$"),
                 contains("again.sh", "#SBATCH --gpus-per-node=2$"),
-                contains("again.sh", "-N 3 -n 6 "),
+                contains("again.sh", "^gpus=2 "),  # a step has a task for each of them
+                contains("again.sh", "^tasks=2$"),
             ],
         )
         verify(run("dlroof cluster script --revisit c.json --per-gpu 2"), [bad_input, says("without -N, --per-gpu and arguments")])
