@@ -207,7 +207,8 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
                   counts[NodeStatus::kMissing], counts[NodeStatus::kFailed])};
   for (std::size_t i = 0; i < cluster.kinds.size(); ++i)
     notes.push_back(fmt::format(
-        "{} {} of {}{}", cluster.kinds[i].nodes.size(), GpusOfHosts(cluster) ? "GPUs" : "nodes",
+        "{} {}{} of {}{}", cluster.kinds[i].nodes.size(), GpusOfHosts(cluster) ? "GPU" : "node",
+        cluster.kinds[i].nodes.size() == 1 ? "" : "s",
         cluster.kinds[i].name.empty() ? "an unknown machine" : cluster.kinds[i].name,
         i == 0 ? ": medians and ratios are over these" : ""));
   for (const auto& node : cluster.nodes)

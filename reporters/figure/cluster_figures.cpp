@@ -152,6 +152,7 @@ std::string MarkElements(const ScaleFigureMark& mark, std::size_t number) {
 
 constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
 constexpr std::size_t kLongestName = 30;  // [1] characters that fit below the map
+constexpr std::size_t kLongestNode = 18;  // [1] characters that fit beside the map
 // Larger maps are drawn as an image, which viewers blur when they enlarge it.
 constexpr std::size_t kMostRectangles = 20000;
 constexpr double kLeastScale = 5, kMostScale = 50;  // [%] bounds of the colour scale
@@ -176,6 +177,30 @@ std::string Tics(const std::vector<std::string>& names, std::size_t most) {
   for (std::size_t i = 0; i < names.size(); i += std::max<std::size_t>(step, 1))
     tics.push_back(fmt::format("{} {}", GnuplotText(names[i]), i));
   return fmt::format("({})", fmt::join(tics, ", "));
+}
+
+// Returns the domain, such as ".cluster.org", that all of several names share; else an empty text.
+std::string SharedDomain(const std::vector<std::string>& nodes) {
+  const auto dot = nodes.front().find('.');
+  if (nodes.size() < 2 || dot == std::string::npos || dot == 0) return "";
+  auto domain = nodes.front().substr(dot);
+  const bool shared = std::ranges::all_of(nodes, [&](const auto& name) {
+    return name.size() > domain.size() && name.ends_with(domain);
+  });
+  return shared ? domain : "";
+}
+
+// Returns names that fit beside the map: without a shared domain, and of longer ones the end.
+std::vector<std::string> NodeLabels(std::vector<std::string> nodes) {
+  const auto domain = SharedDomain(nodes);
+  for (auto& name : nodes) {
+    name.resize(name.size() - domain.size());
+    if (name.size() <= kLongestNode) continue;
+    auto begin = name.size() - kLongestNode + 1;
+    while (begin < name.size() && (static_cast<unsigned char>(name[begin]) & 0xC0) == 0x80) ++begin;
+    name = "\u2026" + name.substr(begin);
+  }
+  return nodes;
 }
 
 // Returns tics with the names of the benchmarks, or with their numbers from 1.
@@ -230,7 +255,8 @@ std::string MapPanel(const NodeMap& map) {
       "set xtics {3} font ',8'\nset ytics {4} font ',9'\n"
       "set xlabel '{5}'\nplot $cells matrix with image {6} notitle\nunset xlabel\n",
       scale, map.benchmarks.size() - 1, map.nodes.size() - 1, BenchmarkTics(map, named),
-      Tics(map.nodes, kMostNamedNodes), named ? "" : "benchmark, by its number in the table",
+      Tics(NodeLabels(map.nodes), kMostNamedNodes),
+      named ? "" : "benchmark, by its number in the table",
       map.benchmarks.size() * map.nodes.size() > kMostRectangles ? "" : "pixels");
 }
 

@@ -104,6 +104,15 @@ TEST(NodeMapScript, NumbersBenchmarksWhoseNamesDoNotFit) {
   EXPECT_THAT(script, HasSubstr("by its number in the table"));
 }
 
+TEST(NodeMapScript, LongNamesOfNodesLoseTheirDomainAndTheirBegin) {
+  auto map = Small();
+  map.nodes = {"n1.cluster.example.org", "compute-rack00-cell1-0002.cluster.example.org"};
+  EXPECT_THAT(NodeMapScript(map, "svg"),
+              HasSubstr("set ytics ('n1' 0, '\u2026rack00-cell1-0002' 1)"));
+  map.nodes = {"n1.a.org", "n2.b.org"};
+  EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set ytics ('n1.a.org' 0, 'n2.b.org' 1)"));
+}
+
 TEST(NodeMapScript, TextNeverBecomesACommand) {
   auto map = Small();
   map.nodes[0] = map.benchmarks[0] = map.caption = map.roofs[0].first =
