@@ -91,6 +91,7 @@ measure() {   # NODES
 
 # Measures what is missing of these nodes in $at. Nodes that measure at once meet before each benchmark, by files in this
 # folder; a node that is $meet_seconds late is left out.
+following=   # the process that shows how far the nodes are
 measure_all() {   # NODES
   local node round running
   local -a left steps
@@ -98,6 +99,11 @@ measure_all() {   # NODES
   [ "${#left[@]}" -gt 0 ] || return 0
   meet=()
   names_of "$@" > "$at/asked.$job"
+  if [ -z "$following" ]; then
+    "$dlroof" cluster report "$out" --follow --every 60 &
+    following=$!
+    background+=("$following")
+  fi
   [ "$order" = at-once ] && [ "$(wc -l < "$at/asked.$job")" -gt 1 ] && meet=(--meet "$at/asked.$job" --meet-seconds "$meet_seconds")
   rm -rf "$at/meetings"
   if [ "$order" = one-by-one ]; then
@@ -151,10 +157,9 @@ if [ "${#nodes[@]}" -gt 1 ]; then
     done' watch "$out" "$job" "$lost_seconds" "$dlroof" "${end_job[@]}" > /dev/null 2>&1 &
   background+=("$!")
 fi
-"$dlroof" cluster report "$out" --follow --every 60 &
-background+=("$!")
 end_background() {
   kill "${background[@]}" 2> /dev/null
+  [ ! -e "$out/progress.txt" ] || "$dlroof" cluster report "$out" --follow --every 0 > /dev/null 2>&1   # the last state
   rm -f "$out/alive.$job" "$out/seen.$job"
 }
 trap end_background EXIT
