@@ -210,11 +210,12 @@ void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdo
          {flops && !kind.moves_data ? text::WithPrefix(*kind.flops / kind.seconds, "FLOP/s")
                                     : ""}});
   }
-  table.notes.push_back(fmt::format(
-      "zero-FLOP: {} of {} calls ({}), {} of {} of {} time ({})", Times(moving_calls), Times(calls),
-      Percent(moving_calls, calls), text::WithPrefix(moving_seconds, "s"),
-      text::WithPrefix(seconds, "s"), summary.traced ? "oneDNN's and operators'" : "oneDNN's",
-      Percent(moving_seconds, seconds)));
+  table.notes.push_back(
+      fmt::format("zero-FLOP: {} of {} calls ({}), {} of {} of {} time ({})", Times(moving_calls),
+                  Times(calls), Percent(moving_calls, calls), text::WithPrefix(moving_seconds, "s"),
+                  text::WithPrefix(seconds, "s"),
+                  HasOperators(summary.traced) ? "oneDNN's and operators'" : "oneDNN's",
+                  Percent(moving_seconds, seconds)));
   document.Add(std::move(table));
 }
 

@@ -59,7 +59,7 @@ void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& break
 void AddOutside(const ProgramSummary& summary, double seconds, ProgramBreakdown& breakdown) {
   constexpr auto kKind = ProgramComponentKind::kOutside;
   const auto& times = summary.outside_times;
-  if (summary.traced) {
+  if (HasOperators(summary.traced)) {
     AddComponent(kKind,
                  breakdown.of_step ? "outside oneDNN and operators (Python)"
                                    : "not traced, or outside of oneDNN and operators",
