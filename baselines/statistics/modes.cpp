@@ -188,8 +188,7 @@ std::optional<std::pair<Modes, Modes>> ModesTogether(const std::vector<double>& 
         if (!side->empty()) modes.modes.push_back(ModeOf(std::move(*side)));
       return modes;
     };
-    if (split->share <= LargestShareTogether(sorted.size()) &&
-        split->apart >= kLeastApartTogether) {
+    if (split->share <= LargestShareTogether(sorted.size()) && split->apart >= kLeastApartTogether) {
       auto both = std::pair(split_run(base, 0), split_run(contender, common));
       if (both.first.modes.size() == 2 && both.second.modes.size() == 2) return both;
     }

@@ -97,6 +97,7 @@ def on_cpu(options, name, mode):
     if mode == "compiled":
         subprocess.run([*program[:-1], "1"], env=environment, capture_output=True, check=True)
     command = [options.dlroof, "profile", "--torch", *(["--machine", options.machine] if options.machine else []), "-o", f"{base}.json", "--", *program]
+    load = os.getloadavg()[0]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=5 * PROGRAM_SECONDS)
     Path(f"{base}.txt").write_text(done.stderr)
     if done.returncode != 0:
@@ -117,6 +118,7 @@ def on_cpu(options, name, mode):
         "flops": products,
         "flops by hand": flops.of_step(name, SIZES["cpu"][name]),
         "doubtful": bool(steps.get("doubt")),
+        "load": load,
     }
     with gzip.GzipFile(f"{base}.json.gz", "wb", mtime=0) as packed:
         packed.write(Path(f"{base}.json").read_bytes())
@@ -124,7 +126,7 @@ def on_cpu(options, name, mode):
 
 
 def checks(rows):
-    names = ["its steps", "found", "its median [ms]", "median found [ms]", "GFLOP", "by hand", "ratio", "whole [s]"]
+    names = ["its steps", "found", "its median [ms]", "median found [ms]", "GFLOP", "by hand", "ratio", "whole [s]", "load"]
     lines = ["| program | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
     for row in rows:
         check = row["check"]

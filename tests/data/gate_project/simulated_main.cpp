@@ -1,5 +1,5 @@
-// The same benchmarks by a simulated clock, so that nothing depends on the machine: a step takes 1
-// ns, each run of the program is up to 1 % slower, and each call up to 1 % more.
+// The same benchmarks by a simulated clock, so that nothing depends on the machine: a step takes 1 ns, each run of the
+// program is up to 1 % slower, and each call up to 1 % more.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
