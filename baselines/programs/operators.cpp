@@ -281,7 +281,7 @@ void SetTracedOutsideOfSteps(const imports::Trace& trace, ProgramSummary& summar
 void SetStepsFromModel(const std::vector<TimeRange>& ranges, const verbose::VerboseLog& log,
                        ProgramSummary& summary) {
   auto& steps = summary.steps;
-  steps.from = StepsFrom::kMarks;
+  steps.from = StepsFrom::kModel;
   steps.reason.reset();
   steps.doubt.reset();
   steps.other.reset();

@@ -226,7 +226,8 @@ int AllSteps(const ProgramSteps& steps) {
 std::string StepsText(const ProgramSteps& steps) {
   if (steps.count == 0) return steps.reason.value_or(Reason{}).text;
   constexpr const char* kHow[] = {"", "found as the period of the primitives",
-                                  "as many as specified", "marked by the program"};
+                                  "as many as specified", "marked by the program",
+                                  "from call to call of the model in torch.profiler's window"};
   std::string text = fmt::format("{}, {}{}; {} each", Counted(AllSteps(steps), "step"),
                                  kHow[static_cast<std::size_t>(steps.from)],
                                  steps.confirmed ? " and counted by its output" : "",

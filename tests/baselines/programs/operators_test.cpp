@@ -282,6 +282,8 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
   auto summary = SummarizeProgram(log, std::nullopt);
   ASSERT_EQ(summary.steps.count, 0);
   AddOperators(TraceOf(calls), log, std::nullopt, summary);
+  EXPECT_EQ(summary.steps.from, StepsFrom::kModel);
+  EXPECT_EQ(StepsFromKey(Key(StepsFrom::kModel)), StepsFrom::kModel);
   EXPECT_EQ(summary.steps.count, 4);  // the last call has no end, the first is the warm-up
   EXPECT_NEAR(summary.primitives[0].step_calls, 2, 1e-9);
   EXPECT_NEAR(summary.primitives[0].step_seconds, 4, 1e-9);
