@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -13,6 +14,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/installation.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::profile {
 namespace {
@@ -143,6 +145,32 @@ Variables TorchVariables(const std::filesystem::path& hook, const std::string& t
   return variables;
 }
 
+namespace {
+
+// Kineto gives an operator that runs when its window ends no valid time, or one of centuries. Such
+// a call ends with the window.
+void EndWithWindow(imports::Trace& trace) {
+  constexpr double kMost = 1e6;  // [s] a window is shorter
+  std::vector<double> begins;
+  for (const auto& call : trace.calls) begins.push_back(call.begin);
+  if (begins.empty()) return;
+  const double middle = Median(begins);
+  const auto near = [&](double at) { return std::abs(at - middle) < kMost; };
+  double first = middle, last = middle;
+  for (const auto& call : trace.calls) {
+    if (near(call.begin)) first = std::min(first, call.begin);
+    if (near(call.end)) last = std::max(last, call.end);
+  }
+  for (auto& call : trace.calls) {
+    if (!near(call.begin)) call.begin = first;
+    if (!near(call.end)) call.end = last;
+  }
+  if (!near(trace.begin)) trace.begin = first;
+  if (!near(trace.end)) trace.end = last;
+}
+
+}  // namespace
+
 TorchTrace ReadTorchTrace(const std::string& folder) {
   TorchTrace result;
   AddNotes(folder, result.remarks);
@@ -167,6 +195,7 @@ TorchTrace ReadTorchTrace(const std::string& folder) {
     const auto& path = (*windows)[i].path;
     try {
       result.trace = imports::ReadTrace(ReadFile(path, "a trace"), path, true);
+      EndWithWindow(*result.trace);
     } catch (const BadInput& error) {
       result.remarks.push_back(fmt::format("--torch: {}", error.what()));
     }

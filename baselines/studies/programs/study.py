@@ -101,7 +101,7 @@ def on_cpu(options, name, mode):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=5 * PROGRAM_SECONDS)
     Path(f"{base}.txt").write_text(done.stderr)
     if done.returncode != 0:
-        sys.exit(f"{name}, {mode}: exit code {done.returncode}\n{done.stderr[-2000:]}")
+        raise RuntimeError(f"{name}, {mode}: exit code {done.returncode}\n{done.stderr[-2000:]}")
     own = json.loads(done.stdout.splitlines()[-1])
     run = json.loads(Path(f"{base}.json").read_text())
     steps = run["context"]["dlroof"]["program"].get("steps", {})
@@ -175,7 +175,11 @@ def main():
         for name in MODELS:
             if options.only not in f"{name}.{mode}":
                 continue
-            rows.append(on_cpu(options, name, mode))
+            try:
+                rows.append(on_cpu(options, name, mode))
+            except (RuntimeError, subprocess.SubprocessError) as error:
+                print(f"{name}, {mode}: {error}", flush=True)
+                continue
             print(json.dumps(rows[-1]), flush=True)
             (options.out / "table.md").write_text(table(rows))
             (options.out / "checks.md").write_text(checks(rows))

@@ -4,8 +4,12 @@ dlroof puts this file's folder first in PYTHONPATH, so that Python imports it at
 the sitecustomize that it hides, waits for the program's `import torch`, and then profiles operators
 in windows of a few seconds: the first begins with the import, each next one after twice the time, so
 that a long program costs little memory and has a window in its steady state. A window in which the
-model runs lasts until it has run three times, and one without that is followed by the next at once: a
-program may import, compile and load data for long before its first step. Each window is a file
+model runs lasts until it has run three times, and one without that is followed by the next at the
+model's next call: a program may import, compile and load data for long before its first step.
+
+Where modules are called, windows begin before such a call and end after one: no operator runs then.
+One that began in a window and ends in the next would write to memory that PyTorch has freed (torch
+2.15: the program crashes). Each window is a file
 DLROOF_TORCH_TRACES/<process>-<number>.json. Calls of modules are spans named "dlroof: <path>".
 
 Whatever fails here is noted in <process>.txt in that folder, and the program goes on without it.
@@ -21,7 +25,7 @@ FIRST_SECONDS = 2.0  # of the first window, from which the number of events per 
 MOST_SECONDS = 6.0  # of a window
 LONGEST_SECONDS = 30.0  # of a window that waits for calls of the model
 MODEL_CALLS = 3  # so many calls have a whole step between them
-MOST_WITHOUT = 10  # windows without so many calls that are followed by the next at once
+MOST_WITHOUT = 10  # windows without so many calls that are followed by the next at the next call
 MOST_EVENTS = 300_000  # of a window
 
 
@@ -51,12 +55,15 @@ class Recorder:
         self.open = {}  # thread -> stack of calls of modules: (module, path, begin)
         self.spans = []  # (path, begin, end, thread) of calls that have ended, in ns since 1970
         self.paths = {}  # identity of a module -> (module, path)
-        self.roots = []  # [s] each call of a module outside of others that has ended in this window
+        self.roots = {}  # path -> [s] each call that has ended in this window, of modules outside of others
         self.window = self.without = 0
         self.seconds = FIRST_SECONDS
         self.window_begin = self.window_end = self.next_begin = 0.0
+        self.at_once = False  # the next window begins with the next call of a module
+        self.called = False  # a module has been called in this thread
         self.over = False
         self.thread_of = threading.get_native_id
+        self.thread = threading.get_native_id()
         self.now = time.time_ns
         self.wait = threading.Event()
         # Whether TorchScript reads the program: hooks must leave no trace there.
@@ -127,24 +134,31 @@ class Recorder:
             if self.over or os.getpid() != self.process:
                 return 0
             if self.profiler is not None and now >= self.window_end:
-                if self.model_runs() and now < self.window_begin + LONGEST_SECONDS:
-                    self.window_end = now + 0.5
+                if (self.roots or self.open.get(self.thread)) and now < self.window_begin + LONGEST_SECONDS:
+                    self.window_end = now + 0.5  # after_call ends it
                 else:
                     self.end()
-            elif self.profiler is None and now >= self.next_begin:
+            elif self.profiler is None and now >= self.next_begin and not self.called:
                 self.begin()
         except BaseException as error:  # noqa: B902: the program must not see it
             self.give_up(repr(error))
         return 0
 
-    def model_runs(self):
-        """Whether the window has begun to see the model, but has no whole steady step of it yet."""
-        return not self.steady() and (bool(self.roots) or any(self.open.values()))
+    def before_call(self):
+        """Before a call of a module outside of others: begins a window that is due."""
+        self.called = True
+        if self.profiler is None and (self.at_once or self.clock() >= self.next_begin):
+            self.begin()
+
+    def after_call(self):
+        """After such a call: ends a window that has enough of them."""
+        if self.profiler is not None and self.steady() and self.clock() >= self.window_begin + self.seconds:
+            self.end()
 
     def steady(self):
         """Whether the window has enough calls of the model. The first ones, which compile it, do not count."""
-        shortest = min(self.roots, default=0.0)
-        return sum(seconds <= 2 * shortest for seconds in self.roots) >= MODEL_CALLS
+        longest = max(self.roots.values(), key=sum, default=[])  # the model's, not those of its loss
+        return sum(seconds <= 2 * min(longest) for seconds in longest) >= MODEL_CALLS
 
     def begin(self):
         """Begins a window, unless another profiler runs."""
@@ -159,12 +173,13 @@ class Recorder:
         finally:
             self.own = False
         self.profiler = profiler
-        self.roots = []
+        self.roots = {}
         self.window_begin = self.clock()
         self.window_end = self.window_begin + self.seconds
 
     def end(self):
-        """Ends the window and writes its file. The next one begins after twice the time, or at once."""
+        """Ends the window and writes its file. The next one begins after twice the time, or with the next call of the model."""
+        self.at_once = False
         self.next_begin = float("inf")  # pending calls run in the middle of this function, too
         profiler, self.profiler = self.profiler, None
         if profiler is None:
@@ -182,7 +197,8 @@ class Recorder:
         events = len(profiler.profiler.kineto_results.events()) if profiler.profiler else 0
         if events > 0:
             self.seconds = min(MOST_SECONDS, seconds * MOST_EVENTS / events)
-        self.next_begin = self.clock() + (0.0 if at_once else max(self.clock() - self.began, 1.0))
+        self.at_once = at_once
+        self.next_begin = self.clock() + max(self.clock() - self.began, 1.0)
 
     def finish(self):
         """At the program's exit: ends a window that is open, if no later one is needed."""
@@ -245,9 +261,13 @@ class Recorder:
     # A span of the profiler would take some 40 us for each call: two readings of the clock do not.
 
     def enter(self, module, _inputs):
-        if self.profiler is None or self.over or any(reads() for reads in self.readers):
+        if self.over or any(reads() for reads in self.readers):
             return
-        self.open.setdefault(self.thread_of(), []).append((module, self.path_of(module), self.now()))
+        path = self.path_of(module)
+        if self.thread_of() == self.thread and "." not in path:
+            self.guarded(self.before_call)
+        if self.profiler is not None:
+            self.open.setdefault(self.thread_of(), []).append((module, path, self.now()))
 
     def leave(self, module, _inputs, _outputs):
         stack = self.open.get(self.thread_of())
@@ -255,8 +275,16 @@ class Recorder:
             _, path, begin = stack.pop()
             end = self.now()
             self.spans.append((path, begin, end, self.thread_of()))
-            if not stack:
-                self.roots.append(1e-9 * (end - begin))
+            if "." not in path and self.thread_of() == self.thread:
+                self.roots.setdefault(path, []).append(1e-9 * (end - begin))
+                self.guarded(self.after_call)
+
+    def guarded(self, method):
+        try:
+            if os.getpid() == self.process:
+                method()
+        except BaseException as error:  # noqa: B902: the program must not see it
+            self.give_up(repr(error))
 
     def take_spans(self):
         """Returns the window's spans. Calls that its end interrupts end with it."""

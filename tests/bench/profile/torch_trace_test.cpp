@@ -58,6 +58,18 @@ TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShort) {
   EXPECT_EQ(read.trace->calls.size(), 12U);
 }
 
+TEST(ReadTorchTrace, ACallWithoutAnEndEndsWithTheWindow) {
+  const TemporaryFolder folder;
+  auto text = TraceText(5);
+  text.replace(text.find("\"dur\":5"), 7, "\"dur\":9e15");
+  WriteFile(folder / "7-1.json", text);
+  const auto read = ReadTorchTrace(folder / "");
+  ASSERT_TRUE(read.trace);
+  ASSERT_EQ(read.trace->calls.size(), 5U);
+  EXPECT_NEAR(read.trace->end, 2 + 45e-6, 1e-9);
+  for (const auto& call : read.trace->calls) EXPECT_LE(call.end, 2 + 46e-6);
+}
+
 TEST(ReadTorchTrace, ABrokenWindowIsARemark) {
   const TemporaryFolder folder;
   WriteFile(folder / "7-1.json", TraceText(9));
