@@ -68,6 +68,8 @@ std::string AdviceOnOutside(const ProgramComponent& component, const ProgramSumm
   const bool operators = HasOperators(summary.traced);
   if (operators && summary.steps.count == 0)
     return "imports and set-up are in it; more steps of a module let the profiler find a step";
+  if (operators && IsCompiled(*summary.traced))
+    return "loops that torch.compile made, and Python: TORCH_LOGS=output_code names their files";
   if (operators)
     return "between operators Python runs: larger batches, fewer and larger operators, or "
            "torch.compile";

@@ -17,6 +17,7 @@ namespace dlroof::programs {
 namespace {
 
 constexpr std::size_t kWarmUpFrom = 4;  // [1] of so many steps of the model the first is left out
+constexpr double kSlow = 1.5;           // [1] of the median: a first step that takes longer
 constexpr double kSmall = 1e-3;         // [1] of the window: operators below become one entry
 
 // A time on one thread in which the innermost call is the same.
@@ -277,6 +278,19 @@ void SetTracedOutsideOfSteps(const imports::Trace& trace, ProgramSummary& summar
       TracedProgram{.of_no_step = true, .window_seconds = std::max(trace.end - trace.begin, 0.0)};
 }
 
+// Removes the first of several steps of the model, and others after it that are slow (they compile
+// it), but leaves two.
+void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
+  std::vector<double> walls;
+  for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
+  if (walls.size() < 3) return;
+  const double most = kSlow * Median(walls);
+  std::size_t slow = 0;
+  while (slow + 2 < walls.size() && walls[slow] > most) ++slow;
+  if (slow == 0 && walls.size() >= kWarmUpFrom) slow = 1;
+  ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
+}
+
 // Makes the ranges the summary's steps, with the primitives that begin in them.
 void SetStepsFromModel(const std::vector<TimeRange>& ranges, const verbose::VerboseLog& log,
                        ProgramSummary& summary) {
@@ -412,7 +426,7 @@ std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbos
   auto ranges = StepsInTrace(trace, log, count, summary.steps);
   if (ranges.empty() && summary.steps.count == 0) {
     ranges = ModelSteps(trace);
-    if (ranges.size() >= kWarmUpFrom) ranges.erase(ranges.begin());
+    LeaveOutWarmUp(ranges);
     if (ranges.size() > 1)
       SetStepsFromModel(ranges, log, summary);
     else

@@ -37,6 +37,12 @@ CpuSample SampleAt(const std::vector<CpuSample>& samples, double at) {
 
 }  // namespace
 
+bool IsCompiled(const TracedProgram& traced) {
+  return std::ranges::any_of(traced.modules, [](const auto& module) {
+    return module.path.starts_with("OptimizedModule");
+  });
+}
+
 json ToJson(const TracedProgram& traced) {
   json modules = json::array();
   for (const auto& module : traced.modules)

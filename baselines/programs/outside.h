@@ -31,6 +31,8 @@ struct TracedProgram {
   std::vector<ModuleTime> modules;  // of a step, or of the trace; the longest first
 };
 
+// Returns whether torch.compile has compiled the model: its fused loops are no operators.
+bool IsCompiled(const TracedProgram& traced);
 // Returns whether operators are in the breakdown.
 inline bool HasOperators(const std::optional<TracedProgram>& traced) {
   return traced && !traced->of_no_step;

@@ -61,8 +61,10 @@ void AddOutside(const ProgramSummary& summary, double seconds, ProgramBreakdown&
   const auto& times = summary.outside_times;
   if (HasOperators(summary.traced)) {
     AddComponent(kKind,
-                 breakdown.of_step ? "outside oneDNN and operators (Python)"
-                                   : "not traced, or outside of oneDNN and operators",
+                 !breakdown.of_step ? "not traced, or outside of oneDNN and operators"
+                 : IsCompiled(*summary.traced)
+                     ? "outside oneDNN and operators (compiled loops, Python)"
+                     : "outside oneDNN and operators (Python)",
                  seconds, breakdown);
     return;
   }

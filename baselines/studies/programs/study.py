@@ -3,7 +3,7 @@
 
     study.py DLROOF OUT [--machine FILE] [--threads N] [--only PART] [--gpu SECONDS]
 
-The python3 that runs it imports torch. OUT gets a run file and the report of each program, table.md and checks.md. With --gpu the programs run under
+The python3 that runs it imports torch. OUT gets a run file and the report of each program, rows.json, table.md and checks.md; rows of earlier runs stay. With --gpu the programs run under
 `dlroof profile --gpu` (ci/gpu_programs.py: eager, CUDA graphs, compiled) while SECONDS are left; else on the CPU under `dlroof profile --torch`, eager and
 compiled. Compiled programs run once before, so that their code is in the compiler's cache.
 """
@@ -107,7 +107,7 @@ def on_cpu(options, name, mode):
     steps = run["context"]["dlroof"]["program"].get("steps", {})
     kinds = counted_flops(run)
     # The convention of the hand counts: convolutions and products alone.
-    products = sum(value for kind, value in kinds.items() if re.search("conv|inner_product|matmul|rnn|linear|mm$|attention|ukernel|brgemm", kind))
+    products = sum(value for kind, value in kinds.items() if re.search("conv|inner_product|matmul|rnn|linear|mm|attention|ukernel|brgemm", kind))
     row = describe(name, mode, done.stderr)
     row["check"] = {
         "its steps": len(own["seconds"]),
@@ -137,6 +137,7 @@ def checks(rows):
             f"{1e-9 * check['flops by hand']:.3f}",
             f"{check['flops'] / check['flops by hand']:.4f}",
             f"{check['whole']:.0f}",
+            f"{check['load']:.0f}",
         ]
         lines.append(f"| {row['model']}, {row['mode']} | " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines) + "\n"
@@ -170,17 +171,21 @@ def main():
     if options.gpu:
         return on_gpu(options)
     options.cache = options.out.resolve() / "inductor"
-    rows = []
+    stored = options.out / "rows.json"
+    rows = json.loads(stored.read_text()) if stored.exists() else []
     for mode in ("eager", "compiled"):
         for name in MODELS:
             if options.only not in f"{name}.{mode}":
                 continue
             try:
-                rows.append(on_cpu(options, name, mode))
+                new = on_cpu(options, name, mode)
             except (RuntimeError, subprocess.SubprocessError) as error:
                 print(f"{name}, {mode}: {error}", flush=True)
                 continue
-            print(json.dumps(rows[-1]), flush=True)
+            rows = [row for row in rows if (row["model"], row["mode"]) != (name, mode)] + [new]
+            rows.sort(key=lambda row: (row["mode"] == "compiled", MODELS.index(row["model"])))
+            print(json.dumps(new), flush=True)
+            stored.write_text(json.dumps(rows, indent=1) + "\n")
             (options.out / "table.md").write_text(table(rows))
             (options.out / "checks.md").write_text(checks(rows))
 

@@ -269,6 +269,27 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModels) {
   EXPECT_NEAR(summary.primitives[0].step_seconds, 3, 1e-9);
 }
 
+TEST(AddOperators, TheModelsFirstCallThatCompilesItIsNoStep) {
+  auto trace = TraceOf({Module("Net", 0, 48), Op(2, 1, 44), Module("Net", 50, 58), Op(1, 51, 54),
+                        Module("Net", 60, 68), Op(1, 61, 64), Module("Net", 70, 78)});
+  ProgramSummary summary;
+  AddOperators(trace, {}, std::nullopt, summary);
+  EXPECT_EQ(summary.steps.count, 2);
+  EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 10);
+  EXPECT_EQ(summary.primitives.size(), 1U);
+}
+
+TEST(AddOperators, LoopsOfACompiledModelAreNoOperators) {
+  auto trace =
+      TraceOf({Module("OptimizedModule", 0, 8), Op(1, 1, 4), Module("OptimizedModule", 10, 18),
+               Op(1, 11, 14), Module("OptimizedModule", 20, 28)});
+  ProgramSummary summary;
+  AddOperators(trace, {}, std::nullopt, summary);
+  const auto breakdown = BreakdownOf(UsesOf({}, summary), summary);
+  EXPECT_NEAR(Share(breakdown, "outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
+  EXPECT_THAT(LargestAdvice(breakdown, summary), HasSubstr("loops that torch.compile made"));
+}
+
 TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
   verbose::VerboseLog log;  // without marks a single primitive has no steps
   log.processes = {{}};
