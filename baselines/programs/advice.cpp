@@ -34,7 +34,7 @@ const std::vector<OperatorAdvice>& OperatorAdvices() {
        "(MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_), and larger batches"},
       {{"conv"},
        "PyTorch convolves these itself (1x1 filters on one thread, a batch of one): channels_last "
-       "or a compiled model gives them to oneDNN"},
+       "may give them to oneDNN"},
       {{"mm", "linear", "matmul"},
        "these products are not oneDNN's, but MKL's or PyTorch's own loops: compare f32 with bf16 "
        "(a CPU without bf16 instructions converts each element), larger batches, and a frozen "

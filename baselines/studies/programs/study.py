@@ -31,7 +31,7 @@ COLUMNS = {
     "moves data": ("moves data", "kernels without FLOPs", "copies", "fills"),
     "operators": ("operator: ", "other operators", "primitives without a roof", "kernels not counted"),
 }
-BOUNDS = ("moves data", "PyTorch", "compute", "DRAM", "L1", "L2", "L3", "overhead", "launch", "issue")
+BOUNDS = ("moves data", "compute", "DRAM", "L1", "L2", "L3", "overhead", "launch", "issue")
 
 
 def parts_of(report):
@@ -63,7 +63,7 @@ def top_of(report):
 def describe(name, mode, report):
     top, share, bound = top_of(report)
     step = first_of(r"^a step: ([\d.]+ \w+)", report)
-    advice = first_of("^(?:the largest part|what would give most)[,:]* *(.*)$", report)
+    advice = first_of("^(?:the largest part(?: above the roofs)?|what would give most)[,:]* *(.*)$", report)
     return {"model": name, "mode": mode, "step": step, **parts_of(report), "advice": advice, "top": top, "share": share, "bound": bound}
 
 
