@@ -5,7 +5,7 @@
                                                       a step by torch.profiler
     gpu_programs.py all DLROOF OUT MACHINE SECONDS    profiles every model in every mode while time is left; OUT/programs.csv has a row each
 
-MODEL: resnet50, resnet50_train, lstm, bert (BERT-base's encoder, built of torch.nn), deeplabv3. MODE: eager, compiled, graphs.
+MODEL: resnet50, resnet50_train, lstm, bert, deeplabv3 (baselines/studies/programs/models.py, in plain PyTorch). MODE: eager, compiled, graphs.
 """
 import csv
 import json
@@ -15,61 +15,21 @@ import subprocess
 import sys
 import time
 
+# models.py is there in the tree, and beside this file where that was copied alone.
+sys.path += [str(pathlib.Path(__file__).resolve().parents[1] / "baselines" / "studies" / "programs")]
+
 MODELS = ("resnet50", "resnet50_train", "lstm", "bert", "deeplabv3")
 MODES = ("eager", "graphs", "compiled")
 WARM_UP, STEPS = 5, 20
 PROGRAM_SECONDS = 60  # a program's limit
 
 
-def build(name):
-    """Returns a function that runs one step, and the module that is compiled (None: the step itself is)."""
-    import torch
-
-    half = dict(device="cuda", dtype=torch.half)
-    if name in ("resnet50", "resnet50_train", "deeplabv3"):
-        import torchvision
-
-        if name == "deeplabv3":
-            model = torchvision.models.segmentation.deeplabv3_resnet50(weights=None, weights_backbone=None)
-            size = (4, 3, 512, 512)
-        else:
-            model, size = torchvision.models.resnet50(weights=None), (32, 3, 224, 224)
-        model = model.cuda().to(memory_format=torch.channels_last)
-        x = torch.randn(*size, device="cuda").to(memory_format=torch.channels_last)
-        if name == "resnet50_train":
-            y = torch.randint(1000, (size[0],), device="cuda")
-            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
-
-            def train(model):
-                optimizer.zero_grad(set_to_none=False)
-                with torch.autocast("cuda", torch.half):
-                    loss = torch.nn.functional.cross_entropy(model(x), y)
-                loss.backward()
-                optimizer.step()
-
-            return model, train
-        model, x = model.half().eval(), x.half()
-    elif name == "lstm":
-        model, x = torch.nn.LSTM(256, 512, num_layers=2).to(**half).eval(), torch.randn(50, 32, 256, **half)
-    elif name == "bert":
-        layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, activation="gelu", batch_first=True)
-        model = torch.nn.TransformerEncoder(layer, 12, enable_nested_tensor=False).to(**half).eval()
-        x = torch.randn(16, 128, 768, **half)
-    else:
-        raise SystemExit(f"unknown model {name}: expected one of {', '.join(MODELS)}")
-
-    def infer(model):
-        with torch.no_grad():
-            model(x)
-
-    return model, infer
-
-
 def run(name, mode, profiler):
     import torch
 
-    torch.manual_seed(0)
-    model, body = build(name)
+    import models
+
+    model, body = models.build(name, "cuda")
     if mode == "compiled":
         model = torch.compile(model)
 

@@ -29,6 +29,12 @@ const std::vector<OperatorAdvice>& OperatorAdvices() {
       {{"scaled_dot_product", "attention"},
        "its FLOPs grow with the square of the sequence's length: shorter or packed sequences, a "
        "causal mask instead of a tensor"},
+      {{"mkldnn", "onednn"},
+       "memory for results, and what is around a primitive of oneDNN: let malloc keep its memory "
+       "(MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_), and larger batches"},
+      {{"conv"},
+       "PyTorch convolves these itself (1x1 filters on one thread, a batch of one): channels_last "
+       "may give them to oneDNN"},
       {{"mm", "linear", "matmul"},
        "these products are not oneDNN's, but MKL's or PyTorch's own loops: compare f32 with bf16 "
        "(a CPU without bf16 instructions converts each element), larger batches, and a frozen "
@@ -59,9 +65,12 @@ std::string AdviceOnOperator(std::string_view label) {
 }
 
 std::string AdviceOnOutside(const ProgramComponent& component, const ProgramSummary& summary) {
-  if (summary.traced && summary.steps.count == 0)
+  const bool operators = HasOperators(summary.traced);
+  if (operators && summary.steps.count == 0)
     return "imports and set-up are in it; more steps of a module let the profiler find a step";
-  if (summary.traced)
+  if (operators && IsCompiled(*summary.traced))
+    return "loops that torch.compile made, and Python: TORCH_LOGS=output_code names their files";
+  if (operators)
     return "between operators Python runs: larger batches, fewer and larger operators, or "
            "torch.compile";
   if (component.label == kOutsideWaiting)
@@ -105,6 +114,18 @@ std::string AdviceOn(const ProgramComponent& component, const ProgramSummary& su
   return "";
 }
 
+// Returns the largest component; of the others if most of the time is not what the roofs need:
+// that part cannot be saved.
+const ProgramComponent* LargestOf(const ProgramBreakdown& breakdown) {
+  const ProgramComponent* largest = nullptr;
+  for (const auto& one : breakdown.components) {
+    const bool needed = one.kind == ProgramComponentKind::kRoof;
+    if (needed && 2 * one.seconds < breakdown.seconds) continue;
+    if (largest == nullptr || one.seconds > largest->seconds) largest = &one;
+  }
+  return largest;
+}
+
 }  // namespace
 
 std::string ReorderAdvice(const ProgramSummary& summary) {
@@ -126,10 +147,11 @@ std::string ReorderAdvice(const ProgramSummary& summary) {
 }
 
 std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummary& summary) {
-  const auto largest =
-      std::ranges::max_element(breakdown.components, {}, &ProgramComponent::seconds);
-  if (largest == breakdown.components.end() || !(breakdown.seconds > 0)) return "";
-  return fmt::format("the largest part, {:.0f} %: {}: {}",
+  const auto* largest = LargestOf(breakdown);
+  if (largest == nullptr || !(breakdown.seconds > 0)) return "";
+  const bool of_all = std::ranges::none_of(
+      breakdown.components, [&](const auto& one) { return one.seconds > largest->seconds; });
+  return fmt::format("the largest part{}, {:.0f} %: {}: {}", of_all ? "" : " above the roofs",
                      100 * largest->seconds / breakdown.seconds, largest->label,
                      AdviceOn(*largest, summary));
 }

@@ -17,6 +17,7 @@ namespace dlroof::programs {
 namespace {
 
 constexpr std::size_t kWarmUpFrom = 4;  // [1] of so many steps of the model the first is left out
+constexpr double kSlow = 1.5;           // [1] of the median: a first step that takes longer
 constexpr double kSmall = 1e-3;         // [1] of the window: operators below become one entry
 
 // A time on one thread in which the innermost call is the same.
@@ -111,7 +112,10 @@ struct Bound {
 class TimeDivider {
  public:
   TimeDivider(const imports::Trace& trace, std::vector<Segment> segments)
-      : trace_(trace), segments_(std::move(segments)), of_call_(trace.calls.size()) {}
+      : trace_(trace),
+        segments_(std::move(segments)),
+        of_call_(trace.calls.size()),
+        has_primitive_(trace.calls.size()) {}
 
   DividedTime Divide(const std::vector<TimeRange>& primitives,
                      const std::vector<TimeRange>& ranges) {
@@ -168,6 +172,8 @@ class TimeDivider {
     if (primitives_ > 0) {
       divided_.onednn_seconds += seconds;
       if (operators > 0) divided_.onednn_in_operator_seconds += seconds;
+      for (const auto i : active_)
+        if (segments_[i].in_operator) has_primitive_[segments_[i].call] = true;
       return;
     }
     if (operators == 0) return;
@@ -179,6 +185,7 @@ class TimeDivider {
 
   void AddOperators(const std::vector<TimeRange>& ranges) {
     std::map<std::size_t, OperatorTime> by_op;
+    std::map<std::size_t, std::size_t> with_primitives;  // [1] calls by operator
     for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
       const auto& call = trace_.calls[i];
       if (!call.op) continue;
@@ -188,8 +195,12 @@ class TimeDivider {
       auto& time = by_op[*call.op];
       time.op = *call.op;
       time.seconds += of_call_[i];
-      if (in_range) time.each.push_back(of_call_[i]);
+      if (!in_range) continue;
+      time.each.push_back(of_call_[i]);
+      with_primitives[*call.op] += has_primitive_[i] ? 1 : 0;
     }
+    for (auto& [op, time] : by_op)
+      time.by_onednn = with_primitives[op] > 0 && 2 * with_primitives[op] >= time.each.size();
     for (auto& [op, time] : by_op)
       if (time.seconds > 0) divided_.operators.push_back(std::move(time));
     std::ranges::stable_sort(divided_.operators, std::ranges::greater{}, &OperatorTime::seconds);
@@ -206,6 +217,7 @@ class TimeDivider {
   const imports::Trace& trace_;
   std::vector<Segment> segments_;
   std::vector<double> of_call_;            // [s] self time of each call
+  std::vector<bool> has_primitive_;        // by call: a primitive ran while it was the innermost
   std::map<std::size_t, double> modules_;  // call of a module -> [s]
   std::vector<Bound> bounds_;
   std::vector<std::size_t> active_;  // segments, at most one for each thread
@@ -213,23 +225,77 @@ class TimeDivider {
   DividedTime divided_;
 };
 
-// Returns the steps of the log that are whole in the trace.
+// Returns the steps of the log after the warm-up.
+std::vector<StepRange> AfterWarmUp(const verbose::VerboseLog& log, std::optional<int> count,
+                                   const ProgramSteps& steps) {
+  auto ranges = StepsOf(log, count).ranges;
+  const auto slow = std::min(ranges.size(), static_cast<std::size_t>(steps.warm_up_steps));
+  ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
+  return ranges;
+}
+
+// Returns the steps of the log that are whole in the trace, without outliers if others are left.
 std::vector<TimeRange> StepsInTrace(const imports::Trace& trace, const verbose::VerboseLog& log,
-                                    std::optional<int> count) {
-  std::vector<TimeRange> inside;
-  for (const auto& step : StepsOf(log, count).ranges)
-    if (step.begin_seconds && step.end_seconds && *step.begin_seconds >= trace.begin &&
-        *step.end_seconds <= trace.end && *step.end_seconds > *step.begin_seconds)
-      inside.emplace_back(*step.begin_seconds, *step.end_seconds);
-  std::ranges::sort(inside);
-  return inside;
+                                    std::optional<int> count, const ProgramSteps& steps) {
+  std::vector<TimeRange> inside, regular;
+  for (const auto& step : AfterWarmUp(log, count, steps)) {
+    if (!step.begin_seconds || !step.end_seconds || *step.begin_seconds < trace.begin ||
+        *step.end_seconds > trace.end || *step.end_seconds <= *step.begin_seconds)
+      continue;
+    const double wall = *step.end_seconds - *step.begin_seconds;
+    inside.emplace_back(*step.begin_seconds, *step.end_seconds);
+    if (steps.least_wall_seconds && steps.most_wall_seconds && wall >= *steps.least_wall_seconds &&
+        wall <= *steps.most_wall_seconds)
+      regular.push_back(inside.back());
+  }
+  auto& taken = regular.empty() ? inside : regular;
+  std::ranges::sort(taken);
+  return std::move(taken);
+}
+
+// Returns the parts of the log's steps in the trace, if they are as long as a step together.
+std::vector<TimeRange> PartsOfStepsInTrace(const imports::Trace& trace,
+                                           const verbose::VerboseLog& log, std::optional<int> count,
+                                           const ProgramSteps& steps) {
+  std::vector<TimeRange> parts;
+  double seconds = 0;
+  for (const auto& step : AfterWarmUp(log, count, steps)) {
+    if (!step.begin_seconds || !step.end_seconds) continue;
+    const double begin = std::max(*step.begin_seconds, trace.begin);
+    const double end = std::min(*step.end_seconds, trace.end);
+    if (end <= begin) continue;
+    parts.emplace_back(begin, end);
+    seconds += end - begin;
+  }
+  if (seconds < steps.wall_seconds.value_or(0)) return {};
+  std::ranges::sort(parts);
+  return parts;
+}
+
+// The trace has no step: only how its own time is divided is known.
+void SetTracedOutsideOfSteps(const imports::Trace& trace, ProgramSummary& summary) {
+  summary.traced =
+      TracedProgram{.of_no_step = true, .window_seconds = std::max(trace.end - trace.begin, 0.0)};
+}
+
+// Removes the first of several steps of the model, and others after it that are slow (they compile
+// it), but leaves two.
+void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
+  std::vector<double> walls;
+  for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
+  if (walls.size() < 3) return;
+  const double most = kSlow * Median(walls);
+  std::size_t slow = 0;
+  while (slow + 2 < walls.size() && walls[slow] > most) ++slow;
+  if (slow == 0 && walls.size() >= kWarmUpFrom) slow = 1;
+  ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
 // Makes the ranges the summary's steps, with the primitives that begin in them.
 void SetStepsFromModel(const std::vector<TimeRange>& ranges, const verbose::VerboseLog& log,
                        ProgramSummary& summary) {
   auto& steps = summary.steps;
-  steps.from = StepsFrom::kMarks;
+  steps.from = StepsFrom::kModel;
   steps.reason.reset();
   steps.doubt.reset();
   steps.other.reset();
@@ -283,6 +349,11 @@ ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
           fmt::format("{}{}", entry.text.problem.empty() ? "" : ":", fmt::join(sizes, "x"));
   for (const auto& type : op.types)
     if (entry.text.auxiliary.empty()) entry.text.auxiliary = imports::TypeName(type);
+  if (time.by_onednn) {
+    entry.work_unknown = Reason{"its FLOPs are those of oneDNN's primitives in it"};
+    entry.times = QuantilesOf(time.each);
+    return entry;
+  }
   const auto count = imports::CountOfOp(op);
   entry.moves_data = count && count->moves_data;
   if (!count) entry.work_unknown = Reason{"not counted for this operator of PyTorch"};
@@ -352,21 +423,29 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace) {
 
 std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbose::VerboseLog& log,
                                        std::optional<int> count, ProgramSummary& summary) {
-  auto ranges = StepsInTrace(trace, log, count);
+  auto ranges = StepsInTrace(trace, log, count, summary.steps);
   if (ranges.empty() && summary.steps.count == 0) {
     ranges = ModelSteps(trace);
-    if (ranges.size() >= kWarmUpFrom) ranges.erase(ranges.begin());
+    LeaveOutWarmUp(ranges);
     if (ranges.size() > 1)
       SetStepsFromModel(ranges, log, summary);
     else
       ranges.clear();
   }
   const bool steps = !ranges.empty();
-  if (!steps) ranges = {{trace.begin, trace.end}};
+  const auto step_seconds = summary.steps.wall_seconds;
+  if (!steps && summary.steps.count > 0 && step_seconds) {
+    ranges = PartsOfStepsInTrace(trace, log, count, summary.steps);
+    if (ranges.empty()) {
+      SetTracedOutsideOfSteps(trace, summary);
+      return {};
+    }
+  }
+  if (ranges.empty()) ranges = {{trace.begin, trace.end}};
   const auto divided = DivideTime(trace, PrimitiveRanges(log), ranges);
   if (!(divided.seconds > 0)) return {};
-  const double number = steps ? static_cast<double>(ranges.size()) : 1;
-  // Without a step of the log in the trace its operators still stand for those of a step.
+  double number = steps ? static_cast<double>(ranges.size()) : 1;
+  if (!steps && summary.steps.count > 0 && step_seconds) number = divided.seconds / *step_seconds;
   const double scale = steps || summary.steps.count > 0 ? ScaleOf(divided, number, summary) : 1;
   std::vector<OperatorTime> taken;
   ProgramPrimitive small;

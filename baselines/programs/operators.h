@@ -17,6 +17,9 @@ struct OperatorTime {
   std::size_t op = 0;        // index into Trace::ops
   double seconds = 0;        // [s] self time in the ranges, without oneDNN's primitives
   std::vector<double> each;  // [s] of each call that began in the ranges, in order
+  // oneDNN's primitives ran in at least half of these calls: their FLOPs and bytes are this
+  // operator's.
+  bool by_onednn = false;
 };
 
 // The time of some ranges. What runs at one time is counted once: a oneDNN primitive first, else
@@ -49,9 +52,10 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
 // The prefix of the names of modules' spans (torch_hook/sitecustomize.py).
 inline constexpr const char* kModuleSpan = "dlroof: ";
 
-// Divides the steps of the log that are whole in the trace (without steps of the log: the trace's
-// model steps, which become the summary's steps, but for the first of several; without any: the
-// whole trace). Appends an entry
+// Divides the steps of the log that are whole in the trace, or the parts of its steps there if they
+// are as long as a step. If the log has steps and the trace has less of them, nothing is appended.
+// Without steps of the log the trace's model steps become the summary's steps, but for the first of
+// several; without any the whole trace is divided. Appends an entry
 // for each operator to summary.primitives, and sets summary.traced. The mean step of the summary
 // has the operators' time in proportion to its time outside oneDNN, because the profiler slows down
 // the steps that it sees. The operators that take less than 0.1 % each become one last entry.

@@ -37,12 +37,19 @@ CpuSample SampleAt(const std::vector<CpuSample>& samples, double at) {
 
 }  // namespace
 
+bool IsCompiled(const TracedProgram& traced) {
+  return std::ranges::any_of(traced.modules, [](const auto& module) {
+    return module.path.starts_with("OptimizedModule");
+  });
+}
+
 json ToJson(const TracedProgram& traced) {
   json modules = json::array();
   for (const auto& module : traced.modules)
     modules.push_back({{"path", module.path}, {"seconds", module.seconds}});
   return {{"steps", traced.steps},
           {"window_seconds", traced.window_seconds},
+          {"of_no_step", traced.of_no_step},
           {"onednn_share", traced.onednn_share},
           {"onednn_matched", traced.onednn_matched},
           {"operator_share", traced.operator_share},
@@ -52,6 +59,7 @@ json ToJson(const TracedProgram& traced) {
 
 std::optional<TracedProgram> TracedProgramFrom(const json& object) {
   TracedProgram traced{.steps = static_cast<int>(std::clamp(NumberAt(object, "steps"), 0.0, 1e9)),
+                       .of_no_step = record::Member(object, "of_no_step") == json(true),
                        .window_seconds = NumberAt(object, "window_seconds"),
                        .onednn_share = NumberAt(object, "onednn_share"),
                        .onednn_matched = NumberAt(object, "onednn_matched"),
@@ -65,6 +73,11 @@ std::optional<TracedProgram> TracedProgramFrom(const json& object) {
 }
 
 void AddTraced(const TracedProgram& traced, document::Document& document) {
+  if (traced.of_no_step)
+    return document.Say(fmt::format(
+        "torch.profiler saw {}, but less than one step of it: no operators are in the breakdown "
+        "(more steps let it see some)",
+        text::WithPrefix(traced.window_seconds, "s")));
   document.Say(fmt::format(
       "torch.profiler saw {}: {:.1f} % of it in oneDNN, {:.1f} % in other operators, {:.1f} % in "
       "neither (Python, the program itself)",

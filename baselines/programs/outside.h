@@ -22,6 +22,7 @@ struct ModuleTime {
 // What a trace of torch.profiler adds to a program's summary. Shares are of `window_seconds`.
 struct TracedProgram {
   int steps = 0;                    // [1] whole steps in the trace; 0: all of the trace
+  bool of_no_step = false;          // the program has steps, but the trace none of them: no shares
   double window_seconds = 0;        // [s] of these steps, or of the trace
   double onednn_share = 0;          // [1] oneDNN's primitives ran or were created
   double onednn_matched = 1;        // [1] of oneDNN's time in it: within an operator
@@ -29,6 +30,13 @@ struct TracedProgram {
   double rest_share = 0;            // [1] in neither: Python, the program itself
   std::vector<ModuleTime> modules;  // of a step, or of the trace; the longest first
 };
+
+// Returns whether torch.compile has compiled the model: its fused loops are no operators.
+bool IsCompiled(const TracedProgram& traced);
+// Returns whether operators are in the breakdown.
+inline bool HasOperators(const std::optional<TracedProgram>& traced) {
+  return traced && !traced->of_no_step;
+}
 
 nlohmann::json ToJson(const TracedProgram& traced);
 std::optional<TracedProgram> TracedProgramFrom(const nlohmann::json& json);

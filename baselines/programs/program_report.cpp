@@ -210,11 +210,12 @@ void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdo
          {flops && !kind.moves_data ? text::WithPrefix(*kind.flops / kind.seconds, "FLOP/s")
                                     : ""}});
   }
-  table.notes.push_back(fmt::format(
-      "zero-FLOP: {} of {} calls ({}), {} of {} of {} time ({})", Times(moving_calls), Times(calls),
-      Percent(moving_calls, calls), text::WithPrefix(moving_seconds, "s"),
-      text::WithPrefix(seconds, "s"), summary.traced ? "oneDNN's and operators'" : "oneDNN's",
-      Percent(moving_seconds, seconds)));
+  table.notes.push_back(
+      fmt::format("zero-FLOP: {} of {} calls ({}), {} of {} of {} time ({})", Times(moving_calls),
+                  Times(calls), Percent(moving_calls, calls), text::WithPrefix(moving_seconds, "s"),
+                  text::WithPrefix(seconds, "s"),
+                  HasOperators(summary.traced) ? "oneDNN's and operators'" : "oneDNN's",
+                  Percent(moving_seconds, seconds)));
   document.Add(std::move(table));
 }
 
@@ -225,7 +226,8 @@ int AllSteps(const ProgramSteps& steps) {
 std::string StepsText(const ProgramSteps& steps) {
   if (steps.count == 0) return steps.reason.value_or(Reason{}).text;
   constexpr const char* kHow[] = {"", "found as the period of the primitives",
-                                  "as many as specified", "marked by the program"};
+                                  "as many as specified", "marked by the program",
+                                  "from call to call of the model in torch.profiler's window"};
   std::string text = fmt::format("{}, {}{}; {} each", Counted(AllSteps(steps), "step"),
                                  kHow[static_cast<std::size_t>(steps.from)],
                                  steps.confirmed ? " and counted by its output" : "",

@@ -69,7 +69,8 @@ struct KindUse {
 // Returns the kinds, the one with the most time first.
 std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses);
 
-// Returns a sentence: what may reduce the largest component of the breakdown, whatever it is.
+// Returns a sentence: what may reduce the largest component of the breakdown, whatever it is. The
+// time that the roofs need is chosen only if it is at least half of all.
 // Returns "" for an empty breakdown.
 std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummary& summary);
 

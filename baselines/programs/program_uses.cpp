@@ -59,10 +59,12 @@ void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& break
 void AddOutside(const ProgramSummary& summary, double seconds, ProgramBreakdown& breakdown) {
   constexpr auto kKind = ProgramComponentKind::kOutside;
   const auto& times = summary.outside_times;
-  if (summary.traced) {
+  if (HasOperators(summary.traced)) {
     AddComponent(kKind,
-                 breakdown.of_step ? "outside oneDNN and operators (Python)"
-                                   : "not traced, or outside of oneDNN and operators",
+                 !breakdown.of_step ? "not traced, or outside of oneDNN and operators"
+                 : IsCompiled(*summary.traced)
+                     ? "outside oneDNN and operators (compiled loops, Python)"
+                     : "outside oneDNN and operators (Python)",
                  seconds, breakdown);
     return;
   }

@@ -26,8 +26,8 @@ struct StepRange {
   std::optional<double> end_seconds;    // [s]; set if it follows from a later time stamp
 };
 
-enum class StepsFrom { kNone, kFound, kSpecified, kMarks };
-// Returns "none", "found", "given", "marks".
+enum class StepsFrom { kNone, kFound, kSpecified, kMarks, kModel };
+// Returns "none", "found", "given", "marks", "model" (calls of the model that torch.profiler saw).
 std::string_view Key(StepsFrom from);
 std::optional<StepsFrom> StepsFromKey(std::string_view key);
 

@@ -594,8 +594,9 @@ class OverheadTurns {
   void ReportRatios(const char* what, const std::vector<double>& ratios) {
     if (ratios.empty()) return;
     const auto [least, most] = std::ranges::minmax(ratios);
-    messages_.Say("{} with oneDNN's lines over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})", what,
-                  ratios.size(), ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
+    messages_.Say("{} with oneDNN's lines{} over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})",
+                  what, request_.torch ? " and torch.profiler" : "", ratios.size(),
+                  ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
   }
 
   void ReportOutput(const VerboseRun& first, const VerboseRun& plain_run) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -13,13 +14,14 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/installation.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::profile {
 namespace {
 
 constexpr const char* kTraces = "DLROOF_TORCH_TRACES";
 constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto writes to standard error
-constexpr double kShort = 0.5;  // [1] of the longest window's events: a window with fewer is short
+constexpr double kShort = 0.5;  // [1] of the largest weight: a window with less is short
 constexpr std::size_t kMostRepetitions = 256;
 
 // A file "<process>-<number>.json" of the hook.
@@ -27,6 +29,7 @@ struct Window {
   int number = 0;
   std::string path;
   std::uintmax_t bytes = 0;
+  std::uintmax_t modules = 0;  // [1] calls of modules, once they are counted
 };
 
 // Returns the windows by process, in order.
@@ -49,6 +52,21 @@ std::map<std::string, std::vector<Window>> WindowsIn(const std::string& folder) 
 
 std::uintmax_t LargestOf(const std::vector<Window>& windows) {
   return std::ranges::max_element(windows, {}, &Window::bytes)->bytes;
+}
+
+// Returns how much of the program's steps a window has: calls of modules, since compiled ones have
+// few operators, and their compilation many; bytes where no window has a module.
+std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
+  const std::string mark = fmt::format("\"{}", programs::kModuleSpan);
+  for (auto& window : windows) {
+    const auto text = ReadFileIfAny(window.path);
+    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1))
+      ++window.modules;
+  }
+  const bool any = std::ranges::any_of(windows, [](const auto& one) { return one.modules > 0; });
+  std::vector<std::uintmax_t> weights;
+  for (const auto& window : windows) weights.push_back(any ? window.modules : window.bytes);
+  return weights;
 }
 
 void AddNotes(const std::string& folder, std::vector<std::string>& remarks) {
@@ -127,12 +145,38 @@ Variables TorchVariables(const std::filesystem::path& hook, const std::string& t
   return variables;
 }
 
+namespace {
+
+// Kineto gives an operator that runs when its window ends no valid time, or one of centuries. Such
+// a call ends with the window.
+void EndWithWindow(imports::Trace& trace) {
+  constexpr double kMost = 1e6;  // [s] a window is shorter
+  std::vector<double> begins;
+  for (const auto& call : trace.calls) begins.push_back(call.begin);
+  if (begins.empty()) return;
+  const double middle = Median(begins);
+  const auto near = [&](double at) { return std::abs(at - middle) < kMost; };
+  double first = middle, last = middle;
+  for (const auto& call : trace.calls) {
+    if (near(call.begin)) first = std::min(first, call.begin);
+    if (near(call.end)) last = std::max(last, call.end);
+  }
+  for (auto& call : trace.calls) {
+    if (!near(call.begin)) call.begin = first;
+    if (!near(call.end)) call.end = last;
+  }
+  if (!near(trace.begin)) trace.begin = first;
+  if (!near(trace.end)) trace.end = last;
+}
+
+}  // namespace
+
 TorchTrace ReadTorchTrace(const std::string& folder) {
   TorchTrace result;
   AddNotes(folder, result.remarks);
-  const auto processes = WindowsIn(folder);
-  const std::vector<Window>* windows = nullptr;
-  for (const auto& [process, all] : processes)
+  auto processes = WindowsIn(folder);
+  std::vector<Window>* windows = nullptr;
+  for (auto& [process, all] : processes)
     if (windows == nullptr || LargestOf(all) > LargestOf(*windows)) windows = &all;
   if (windows == nullptr) {
     result.remarks.push_back(
@@ -144,11 +188,14 @@ TorchTrace ReadTorchTrace(const std::string& folder) {
     result.remarks.push_back(
         fmt::format("--torch: {} processes have traces; the one with most operators is used",
                     processes.size()));
-  const auto enough = kShort * static_cast<double>(LargestOf(*windows));
-  for (auto window = windows->rbegin(); window != windows->rend() && !result.trace; ++window) {
-    if (static_cast<double>(window->bytes) < enough) continue;
+  const auto weights = WeightsOf(*windows);
+  const auto enough = kShort * static_cast<double>(std::ranges::max(weights));
+  for (std::size_t i = windows->size(); i-- > 0 && !result.trace;) {
+    if (static_cast<double>(weights[i]) < enough) continue;
+    const auto& path = (*windows)[i].path;
     try {
-      result.trace = imports::ReadTrace(ReadFile(window->path, "a trace"), window->path, true);
+      result.trace = imports::ReadTrace(ReadFile(path, "a trace"), path, true);
+      EndWithWindow(*result.trace);
     } catch (const BadInput& error) {
       result.remarks.push_back(fmt::format("--torch: {}", error.what()));
     }
@@ -164,7 +211,10 @@ std::vector<record::Record> OperatorRecords(const imports::Trace& trace,
     record::Record record{.algorithm = "PyTorch", .isa = isa, .threads = threads};
     record.repetitions = RepetitionsOf(time.each);
     if (record.repetitions.empty()) record.reason = "no call began in the traced steps";
-    AddWork(trace.ops.at(time.op), isa, record);
+    if (time.by_onednn)
+      record.counting.push_back({.text = "its FLOPs are those of oneDNN's primitives in it"});
+    else
+      AddWork(trace.ops.at(time.op), isa, record);
     records.push_back(std::move(record));
   }
   return records;

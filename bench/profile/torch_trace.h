@@ -29,7 +29,8 @@ struct TorchTrace {
 };
 
 // Reads the traces that the hook wrote into the folder: those of the process with most operators,
-// of which the last window that is not short. Never throws for a broken trace.
+// of which the last window that is not short: has at least half as many calls of modules (without
+// any: bytes) as another. Never throws for a broken trace.
 TorchTrace ReadTorchTrace(const std::string& folder);
 
 // Returns a record for each operator, with its work, in the order of `operators`. `isa` is oneDNN's

@@ -50,7 +50,7 @@ constexpr ConvInputs kConvs[] = {{"aten::mkldnn_convolution", 3, 4, 5, 6},
                                  {"aten::cudnn_convolution", 2, 3, 4, 5},
                                  {"aten::miopen_convolution", 3, 4, 5, 6},
                                  {"aten::_slow_conv2d_forward", 5, 4},
-                                 {"aten::thnn_conv2d", 5, 4}};
+                                 {"aten::thnn_conv2d_forward", 5, 4}};
 
 struct Counted {
   double flops = 0;     // [flop]
@@ -86,6 +86,26 @@ std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
   return Counted{2 * image * per_output, Count(source) + Count(weights) + image};
 }
 
+// Counts the gradients of aten::_slow_conv2d_backward(gradient, source, weights, filter, stride,
+// padding, mask), of which the mask tells which are wanted: of the source, the weights, the bias.
+std::optional<Counted> OfConvBackward(const TraceOp& op) {
+  constexpr std::size_t kMask = 6;
+  const Sizes &gradient = SizesAt(op, 0), &source = SizesAt(op, 1), &weights = SizesAt(op, 2);
+  if (op.values.size() <= kMask || gradient.size() < 3 || source.size() != gradient.size() ||
+      weights.size() != gradient.size() || gradient[0] != source[0] || gradient[1] != weights[0] ||
+      source[1] != weights[1])
+    return std::nullopt;
+  const auto& mask = op.values[kMask];
+  const bool of_source = mask.starts_with("[True");
+  const bool of_weights = mask.starts_with("[True, True") || mask.starts_with("[False, True");
+  if (!of_source && !of_weights) return std::nullopt;
+  const double per_output = Count(weights) / static_cast<double>(weights[0]);
+  const double one = 2 * Count(gradient) * per_output;
+  return Counted{(of_source ? one : 0) + (of_weights ? one : 0),
+                 Count(gradient) + (of_source ? Count(weights) + Count(source) : 0) +
+                     (of_weights ? Count(source) + Count(weights) : 0)};
+}
+
 // Counts the matrix product of inputs `first` ([b] m x k) and `first` + 1 ([b] k x n).
 std::optional<Counted> OfProduct(const TraceOp& op, std::size_t first, std::size_t dimensions) {
   const Sizes &a = SizesAt(op, first), &b = SizesAt(op, first + 1);
@@ -101,8 +121,11 @@ struct ProductInputs {
   std::string_view name;
   std::size_t first, dimensions;
 };
-constexpr ProductInputs kProducts[] = {
-    {"aten::mm", 0, 2}, {"aten::addmm", 1, 2}, {"aten::bmm", 0, 3}, {"aten::baddbmm", 1, 3}};
+constexpr ProductInputs kProducts[] = {{"aten::mm", 0, 2},
+                                       {"aten::addmm", 1, 2},
+                                       {"aten::_addmm_activation", 1, 2},
+                                       {"aten::bmm", 0, 3},
+                                       {"aten::baddbmm", 1, 3}};
 
 std::optional<Counted> CountedOf(const TraceOp& op) {
   for (const auto& sizes : op.sizes)
@@ -110,6 +133,7 @@ std::optional<Counted> CountedOf(const TraceOp& op) {
       if (size < 1) return std::nullopt;
   for (const auto& conv : kConvs)
     if (op.name == conv.name) return OfConv(op, conv);
+  if (op.name == "aten::_slow_conv2d_backward") return OfConvBackward(op);
   for (const auto& product : kProducts)
     if (op.name == product.name) return OfProduct(op, product.first, product.dimensions);
   return std::nullopt;

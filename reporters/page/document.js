@@ -18,7 +18,9 @@ dlroof.addDocumentCell = (row, cell, column, first) => {
   const element = dlroof.add(row, 'td', first ? 'name' : 'number');
   if (text === '') return;
   if (!first) element.dataset.label = dlroof.text(column);
-  dlroof.addBreakable(element, text);
+  // "34.0 GFLOP/s" stays on one line.
+  if (first || text.length > 20) dlroof.addBreakable(element, text);
+  else element.textContent = text;
   const whole = dlroof.text(dlroof.map(cell).whole);
   if (whole !== '') element.title = whole;
 };

@@ -39,6 +39,7 @@ profiler = types.ModuleType("torch.profiler")
 profiler.profile, profiler.ProfilerActivity = profile, types.SimpleNamespace(CPU=0)
 autograd = types.SimpleNamespace(_profiler_enabled=lambda: bool(running),
                                  profiler=types.SimpleNamespace(record_function=span, _prepare_profiler=lambda: None))
+compiler = types.SimpleNamespace(is_compiling=lambda: bool(os.environ.get("FAKE_COMPILES")))
 before, after = [], []
 nn = types.SimpleNamespace(modules=types.SimpleNamespace(module=types.SimpleNamespace(
     register_module_forward_pre_hook=before.append,
@@ -67,7 +68,13 @@ class Net(torch.Module):
             onednn(b"onednn_verbose,v1,%f,primitive,exec,cpu,eltwise,jit:avx2,forward_inference,src_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,"
                    b"alg:eltwise_%s,64x64,0.001\n" % (1e3 * time.time(), kind))
 net = Net()
+if "compiles" in sys.argv:
+    def forbidden(*_): raise RuntimeError("the compiler would read this")
+    recorder = next(cell.cell_contents for cell in torch.before[0].__closure__ if hasattr(cell.cell_contents, "enter"))
+    recorder.enter = recorder.leave = forbidden
 if "profiles" in sys.argv: torch.autograd.profiler._prepare_profiler()
+if "late" in sys.argv:
+    torch.operator("aten::empty", 3.0, ([4],))  # longer than the first window
 for step in range(12):
     net()
     time.sleep(0.002)
@@ -111,6 +118,22 @@ def test_operators_join_the_breakdown_and_the_program_stays_as_it_is():
     operators = [one for one in program["primitives"] if one.get("operator")]
     assert [one["kind"] for one in operators] == ["aten::addmm"], operators
     assert operators[0]["step_calls"] == 1
+
+
+def test_a_compiler_reads_nothing_of_the_hooks_of_modules():
+    done = profile("compiles", FAKE_COMPILES="1")
+    report = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (3, b"own output\xff\n"), report
+    traced = json.loads(Path("run.json").read_text())["context"]["dlroof"]["program"]["traced"]
+    assert traced["steps"] >= 5 and traced["modules"] == [], traced
+
+
+def test_a_window_that_sees_no_model_is_followed_at_once():
+    done = profile("late")
+    report = done.stderr.decode()
+    assert done.returncode == 3, report
+    traced = json.loads(Path("run.json").read_text())["context"]["dlroof"]["program"]["traced"]
+    assert traced["steps"] >= 5 and not traced["of_no_step"], report
 
 
 def test_the_run_file_reads_again():

@@ -3,7 +3,13 @@
 dlroof puts this file's folder first in PYTHONPATH, so that Python imports it at its start. It runs
 the sitecustomize that it hides, waits for the program's `import torch`, and then profiles operators
 in windows of a few seconds: the first begins with the import, each next one after twice the time, so
-that a long program costs little memory and has a window in its steady state. Each window is a file
+that a long program costs little memory and has a window in its steady state. A window in which the
+model runs lasts until it has run three times, and one without that is followed by the next at the
+model's next call: a program may import, compile and load data for long before its first step.
+
+Where modules are called, windows begin before such a call and end after one: no operator runs then.
+One that began in a window and ends in the next would write to memory that PyTorch has freed (torch
+2.15: the program crashes). Each window is a file
 DLROOF_TORCH_TRACES/<process>-<number>.json. Calls of modules are spans named "dlroof: <path>".
 
 Whatever fails here is noted in <process>.txt in that folder, and the program goes on without it.
@@ -17,6 +23,9 @@ TRACES = os.environ.get("DLROOF_TORCH_TRACES")
 SPAN = "dlroof: "
 FIRST_SECONDS = 2.0  # of the first window, from which the number of events per second is known
 MOST_SECONDS = 6.0  # of a window
+LONGEST_SECONDS = 30.0  # of a window that waits for calls of the model
+MODEL_CALLS = 3  # so many calls have a whole step between them
+MOST_WITHOUT = 10  # windows without so many calls that are followed by the next at the next call
 MOST_EVENTS = 300_000  # of a window
 
 
@@ -46,23 +55,26 @@ class Recorder:
         self.open = {}  # thread -> stack of calls of modules: (module, path, begin)
         self.spans = []  # (path, begin, end, thread) of calls that have ended, in ns since 1970
         self.paths = {}  # identity of a module -> (module, path)
-        self.window = 0
+        self.roots = {}  # path -> [s] each call that has ended in this window, of modules outside of others
+        self.window = self.without = 0
         self.seconds = FIRST_SECONDS
-        self.window_end = self.next_begin = 0.0
+        self.window_begin = self.window_end = self.next_begin = 0.0
+        self.at_once = False  # the next window begins with the next call of a module
+        self.called = False  # a module has been called in this thread
         self.over = False
         self.thread_of = threading.get_native_id
+        self.thread = threading.get_native_id()
         self.now = time.time_ns
         self.wait = threading.Event()
-        # Whether TorchDynamo or TorchScript reads the program: hooks must leave no trace there.
+        # Whether TorchScript reads the program: hooks must leave no trace there.
         self.readers = [torch.jit.is_tracing, torch.jit.is_scripting]
-        if hasattr(getattr(torch, "compiler", None), "is_compiling"):
-            self.readers.append(torch.compiler.is_compiling)
         self.watcher = threading.Thread(target=self.watch, daemon=True, name="dlroof")
 
     def start(self):
         """Begins the first window, and watches for the begin and the end of others."""
         import atexit
         import ctypes
+        import warnings
 
         # A pending call runs in the main thread between two instructions of Python, without a signal.
         self.call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.pending)
@@ -70,15 +82,40 @@ class Recorder:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.call))  # lives as long as pending calls
         self.hand_over_to_own_profilers()
         modules = self.torch.nn.modules.module
-        modules.register_module_forward_pre_hook(self.enter)
+        # It says that hooks are called once more for a compiled module, which changes no time here.
+        warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
+        enter, leave = self.hooks()
+        modules.register_module_forward_pre_hook(enter)
         try:
-            modules.register_module_forward_hook(self.leave, always_call=True)
+            modules.register_module_forward_hook(leave, always_call=True)
         except TypeError:  # PyTorch before 2.0
-            modules.register_module_forward_hook(self.leave)
+            modules.register_module_forward_hook(leave)
         atexit.register(self.finish)
         os.register_at_fork(after_in_child=self.forget)
         self.begin()
         self.watcher.start()
+
+    def hooks(self):
+        """Returns what runs before and after each call of a module.
+
+        TorchDynamo compiles hooks with the module. It knows that is_compiling() is true, and compiles
+        nothing else of them: anything more would break its graph into pieces.
+        """
+        is_compiling = getattr(getattr(self.torch, "compiler", None), "is_compiling", None)
+        if is_compiling is None:  # PyTorch before 2.1
+            return self.enter, self.leave
+
+        def enter(module, inputs):
+            if is_compiling():
+                return None
+            return self.enter(module, inputs)
+
+        def leave(module, inputs, outputs):
+            if is_compiling():
+                return None
+            return self.leave(module, inputs, outputs)
+
+        return enter, leave
 
     def watch(self):
         """Runs in a thread of its own: asks the main thread to begin or end a window."""
@@ -97,12 +134,31 @@ class Recorder:
             if self.over or os.getpid() != self.process:
                 return 0
             if self.profiler is not None and now >= self.window_end:
-                self.end()
-            elif self.profiler is None and now >= self.next_begin:
+                if (self.roots or self.open.get(self.thread)) and now < self.window_begin + LONGEST_SECONDS:
+                    self.window_end = now + 0.5  # after_call ends it
+                else:
+                    self.end()
+            elif self.profiler is None and now >= self.next_begin and not self.called:
                 self.begin()
         except BaseException as error:  # noqa: B902: the program must not see it
             self.give_up(repr(error))
         return 0
+
+    def before_call(self):
+        """Before a call of a module outside of others: begins a window that is due."""
+        self.called = True
+        if self.profiler is None and (self.at_once or self.clock() >= self.next_begin):
+            self.begin()
+
+    def after_call(self):
+        """After such a call: ends a window that has enough of them."""
+        if self.profiler is not None and self.steady() and self.clock() >= self.window_begin + self.seconds:
+            self.end()
+
+    def steady(self):
+        """Whether the window has enough calls of the model. The first ones, which compile it, do not count."""
+        longest = max(self.roots.values(), key=sum, default=[])  # the model's, not those of its loss
+        return sum(seconds <= 2 * min(longest) for seconds in longest) >= MODEL_CALLS
 
     def begin(self):
         """Begins a window, unless another profiler runs."""
@@ -117,15 +173,21 @@ class Recorder:
         finally:
             self.own = False
         self.profiler = profiler
-        self.window_end = self.clock() + self.seconds
+        self.roots = {}
+        self.window_begin = self.clock()
+        self.window_end = self.window_begin + self.seconds
 
     def end(self):
-        """Ends the window and writes its file. The next one begins after twice the time."""
+        """Ends the window and writes its file. The next one begins after twice the time, or with the next call of the model."""
+        self.at_once = False
         self.next_begin = float("inf")  # pending calls run in the middle of this function, too
         profiler, self.profiler = self.profiler, None
         if profiler is None:
             return
+        seconds = self.clock() - self.window_begin
         profiler.stop()
+        at_once = not self.steady() and self.without < MOST_WITHOUT
+        self.without += 1 if at_once else 0
         spans = self.take_spans()
         self.window += 1
         path = os.path.join(TRACES, f"{self.process}-{self.window}.json")
@@ -134,7 +196,8 @@ class Recorder:
         os.replace(path + ".part.json", path)
         events = len(profiler.profiler.kineto_results.events()) if profiler.profiler else 0
         if events > 0:
-            self.seconds = min(MOST_SECONDS, self.seconds * MOST_EVENTS / events)
+            self.seconds = min(MOST_SECONDS, seconds * MOST_EVENTS / events)
+        self.at_once = at_once
         self.next_begin = self.clock() + max(self.clock() - self.began, 1.0)
 
     def finish(self):
@@ -198,15 +261,30 @@ class Recorder:
     # A span of the profiler would take some 40 us for each call: two readings of the clock do not.
 
     def enter(self, module, _inputs):
-        if self.profiler is None or self.over or any(reads() for reads in self.readers):
+        if self.over or any(reads() for reads in self.readers):
             return
-        self.open.setdefault(self.thread_of(), []).append((module, self.path_of(module), self.now()))
+        path = self.path_of(module)
+        if self.thread_of() == self.thread and "." not in path:
+            self.guarded(self.before_call)
+        if self.profiler is not None:
+            self.open.setdefault(self.thread_of(), []).append((module, path, self.now()))
 
     def leave(self, module, _inputs, _outputs):
         stack = self.open.get(self.thread_of())
         if stack and stack[-1][0] is module:
             _, path, begin = stack.pop()
-            self.spans.append((path, begin, self.now(), self.thread_of()))
+            end = self.now()
+            self.spans.append((path, begin, end, self.thread_of()))
+            if "." not in path and self.thread_of() == self.thread:
+                self.roots.setdefault(path, []).append(1e-9 * (end - begin))
+                self.guarded(self.after_call)
+
+    def guarded(self, method):
+        try:
+            if os.getpid() == self.process:
+                method()
+        except BaseException as error:  # noqa: B902: the program must not see it
+            self.give_up(repr(error))
 
     def take_spans(self):
         """Returns the window's spans. Calls that its end interrupts end with it."""

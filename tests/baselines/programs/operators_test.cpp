@@ -182,6 +182,82 @@ TEST(AddOperators, StepsThatTheTraceHasInPartAreLeftOut) {
   EXPECT_NEAR(summary.traced->operator_share, 0.5, 1e-9);
 }
 
+TEST(AddOperators, ATraceBeforeTheFirstStepHasNoOperatorsOfSteps) {
+  const auto log = Log();
+  auto summary = SummarizeProgram(log, std::nullopt);
+  auto trace = TraceOf({Op(2, -40, -10)});  // weights are made
+  trace.begin = -40;
+  trace.end = 5;  // half of the first step
+  EXPECT_TRUE(AddOperators(trace, log, std::nullopt, summary).empty());
+  EXPECT_EQ(summary.primitives.size(), 1U);
+  ASSERT_TRUE(summary.traced);
+  EXPECT_TRUE(summary.traced->of_no_step);
+  EXPECT_DOUBLE_EQ(summary.traced->window_seconds, 45);
+  const auto breakdown = BreakdownOf(UsesOf({}, summary), summary);
+  EXPECT_NEAR(Share(breakdown, "outside oneDNN"), 0.8, 1e-9);
+  const auto again = ProgramOf({{"dlroof", {{"program", ToJson(summary)}}}});
+  ASSERT_TRUE(again && again->traced);
+  EXPECT_TRUE(again->traced->of_no_step);
+  document::Document document;
+  AddTraced(*again->traced, document);
+  std::ostringstream out;
+  document::Write(document, 0, out);
+  EXPECT_THAT(out.str(), HasSubstr("saw 45.0 s, but less than one step of it"));
+}
+
+TEST(AddOperators, TheFirstStepThatCompilesIsNoSteadyOne) {
+  auto log = Log();
+  for (std::size_t i = 0; i < log.executions.size(); ++i) {  // the first step takes 40 s
+    if (i > 0) *log.executions[i].start_seconds += 30;
+    log.marks[2 * i].seconds = 10.0 * static_cast<double>(i) + (i > 0 ? 30 : 0);
+    log.marks[2 * i + 1].seconds = 10.0 * static_cast<double>(i) + 40;
+  }
+  auto summary = SummarizeProgram(log, std::nullopt);
+  ASSERT_EQ(summary.steps.warm_up_steps, 1);
+  auto trace = TraceOf({Op(2, 2, 38), Op(1, 40, 46), Op(1, 50, 56)});
+  trace.end = 60;
+  AddOperators(trace, log, std::nullopt, summary);
+  EXPECT_EQ(summary.traced->steps, 2);
+  ASSERT_EQ(summary.primitives.size(), 2U);
+  EXPECT_EQ(summary.primitives[1].text.kind, "aten::addmm");
+}
+
+TEST(AddOperators, PartsOfLongStepsStandForOne) {
+  const auto log = Log();
+  auto summary = SummarizeProgram(log, std::nullopt);
+  auto trace = TraceOfLog(1);
+  trace.begin = 14;  // the last 6 s of the second step, without its operators, and
+  trace.end = 28;    // 8 s of the third: 5 s of operators
+  AddOperators(trace, log, std::nullopt, summary);
+  ASSERT_TRUE(summary.traced);
+  EXPECT_EQ(summary.traced->steps, 0);
+  EXPECT_FALSE(summary.traced->of_no_step);
+  EXPECT_DOUBLE_EQ(summary.traced->window_seconds, 14);
+  const auto breakdown = BreakdownOf(UsesOf({}, summary), summary);
+  EXPECT_NEAR(breakdown.seconds, 10, 1e-9);
+  EXPECT_GT(Share(breakdown, "operator: aten::addmm"), 0.3);
+}
+
+TEST(AddOperators, AnOperatorThatCallsOneDnnHasNoFlopsOfItsOwn) {
+  auto log = Log();
+  auto summary = SummarizeProgram(log, std::nullopt);
+  std::vector<imports::TraceCall> calls;
+  for (int i = 0; i < 10; ++i) {
+    calls.push_back(Op(1, 10.0 * i, 10.0 * i + 3));      // 2 of 3 s are the primitive's
+    calls.push_back(Op(2, 10.0 * i + 4, 10.0 * i + 7));  // its own loops
+  }
+  const auto operators = AddOperators(TraceOf(calls), log, std::nullopt, summary);
+  ASSERT_EQ(operators.size(), 2U);
+  const bool first = operators[0].op == 1;
+  EXPECT_TRUE(operators[first ? 0 : 1].by_onednn);
+  EXPECT_FALSE(operators[first ? 1 : 0].by_onednn);
+  const auto& around = summary.primitives[first ? 1 : 2];
+  EXPECT_EQ(around.text.kind, "aten::addmm");
+  ASSERT_TRUE(around.work_unknown);
+  EXPECT_THAT(around.work_unknown->text, HasSubstr("those of oneDNN's primitives"));
+  EXPECT_NEAR(around.step_seconds, 1, 1e-9);
+}
+
 TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModels) {
   auto trace = TraceOf({Module("Net", 0, 8), Op(1, 1, 4), Module("Net", 10, 18), Op(1, 11, 14),
                         Module("Net", 20, 28)});
@@ -191,6 +267,27 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModels) {
   EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 10);
   ASSERT_EQ(summary.primitives.size(), 1U);
   EXPECT_NEAR(summary.primitives[0].step_seconds, 3, 1e-9);
+}
+
+TEST(AddOperators, TheModelsFirstCallThatCompilesItIsNoStep) {
+  auto trace = TraceOf({Module("Net", 0, 48), Op(2, 1, 44), Module("Net", 50, 58), Op(1, 51, 54),
+                        Module("Net", 60, 68), Op(1, 61, 64), Module("Net", 70, 78)});
+  ProgramSummary summary;
+  AddOperators(trace, {}, std::nullopt, summary);
+  EXPECT_EQ(summary.steps.count, 2);
+  EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 10);
+  EXPECT_EQ(summary.primitives.size(), 1U);
+}
+
+TEST(AddOperators, LoopsOfACompiledModelAreNoOperators) {
+  auto trace =
+      TraceOf({Module("OptimizedModule", 0, 8), Op(1, 1, 4), Module("OptimizedModule", 10, 18),
+               Op(1, 11, 14), Module("OptimizedModule", 20, 28)});
+  ProgramSummary summary;
+  AddOperators(trace, {}, std::nullopt, summary);
+  const auto breakdown = BreakdownOf(UsesOf({}, summary), summary);
+  EXPECT_NEAR(Share(breakdown, "outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
+  EXPECT_THAT(LargestAdvice(breakdown, summary), HasSubstr("loops that torch.compile made"));
 }
 
 TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
@@ -206,6 +303,8 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
   auto summary = SummarizeProgram(log, std::nullopt);
   ASSERT_EQ(summary.steps.count, 0);
   AddOperators(TraceOf(calls), log, std::nullopt, summary);
+  EXPECT_EQ(summary.steps.from, StepsFrom::kModel);
+  EXPECT_EQ(StepsFromKey(Key(StepsFrom::kModel)), StepsFrom::kModel);
   EXPECT_EQ(summary.steps.count, 4);  // the last call has no end, the first is the warm-up
   EXPECT_NEAR(summary.primitives[0].step_calls, 2, 1e-9);
   EXPECT_NEAR(summary.primitives[0].step_seconds, 4, 1e-9);
@@ -281,6 +380,21 @@ TEST(ReorderAdvice, FitsTheKindsOfThePrograms) {
   EXPECT_THAT(ReorderAdvice(summary), HasSubstr("channels_last"));
   summary.primitives[1].text.kind = "matmul";
   EXPECT_THAT(ReorderAdvice(summary), testing::Not(HasSubstr("channels_last")));
+}
+
+TEST(LargestAdvice, WhatTheRoofsNeedIsChosenOnlyIfItIsMostOfAll) {
+  using Kind = ProgramComponentKind;
+  ProgramBreakdown breakdown{.seconds = 10,
+                             .components = {{Kind::kRoof, "needed by the roofs", 4},
+                                            {Kind::kSlowdown, "above the roof: aten::_conv", 3},
+                                            {Kind::kOperator, "operator: aten::add", 3}}};
+  EXPECT_THAT(LargestAdvice(breakdown, {}),
+              testing::AllOf(HasSubstr("the largest part above the roofs, 30 %: above the roof: "),
+                             HasSubstr("channels_last")));
+  breakdown.components[0].seconds = 7;
+  breakdown.seconds = 13;
+  EXPECT_THAT(LargestAdvice(breakdown, {}),
+              HasSubstr("the largest part, 54 %: needed by the roofs: "));
 }
 
 TEST(LargestAdvice, EveryComponentHasOne) {

@@ -40,6 +40,36 @@ TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
   EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("2 processes have traces")));
 }
 
+TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShort) {
+  const TemporaryFolder folder;
+  const auto with_modules = [](int operators, int modules) {
+    auto text = TraceText(operators);
+    for (int i = 0; i < modules; ++i)
+      text.insert(text.find('[') + 1,
+                  R"({"ph":"X","cat":"user_annotation","name":"dlroof: Net","pid":1,"tid":1,)"
+                  R"("ts":0,"dur":5},)");
+    return text;
+  };
+  WriteFile(folder / "7-1.json", with_modules(50, 1));  // compiles the model
+  WriteFile(folder / "7-2.json", with_modules(3, 9));
+  WriteFile(folder / "7-3.json", with_modules(1, 2));
+  const auto read = ReadTorchTrace(folder / "");
+  ASSERT_TRUE(read.trace);
+  EXPECT_EQ(read.trace->calls.size(), 12U);
+}
+
+TEST(ReadTorchTrace, ACallWithoutAnEndEndsWithTheWindow) {
+  const TemporaryFolder folder;
+  auto text = TraceText(5);
+  text.replace(text.find("\"dur\":5"), 7, "\"dur\":9e15");
+  WriteFile(folder / "7-1.json", text);
+  const auto read = ReadTorchTrace(folder / "");
+  ASSERT_TRUE(read.trace);
+  ASSERT_EQ(read.trace->calls.size(), 5U);
+  EXPECT_NEAR(read.trace->end, 2 + 45e-6, 1e-9);
+  for (const auto& call : read.trace->calls) EXPECT_LE(call.end, 2 + 46e-6);
+}
+
 TEST(ReadTorchTrace, ABrokenWindowIsARemark) {
   const TemporaryFolder folder;
   WriteFile(folder / "7-1.json", TraceText(9));

@@ -290,6 +290,43 @@ TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
   EXPECT_GT(counted, 300);
 }
 
+TEST(WorkOfOp, OfGradientsOfAConvolutionIsOneForEachThatIsWanted) {
+  TraceOp op{.name = "aten::_slow_conv2d_backward",
+             .sizes = {{2, 8, 5, 5}, {2, 3, 7, 7}, {8, 3, 3, 3}, {}, {}, {}, {}},
+             .types = {"float", "float", "float"},
+             .values = {"", "", "", "[3, 3]", "[1, 1]", "[0, 0]", "[True, True, False]"}};
+  const double forward = 2. * (2 * 8 * 5 * 5) * (3 * 3 * 3);
+  const double gradient = 2 * 8 * 25, source = 2 * 3 * 49, weights = 8 * 27;
+  auto work = WorkOfOp(op).value();
+  EXPECT_EQ(work.flops.at("fp32.vector"), 2 * forward);
+  EXPECT_EQ(work.bytes.at(Level::kDram), 4 * (gradient + 2 * source + 2 * weights));
+  op.values[6] = "[False, True, True]";  // of the image none is wanted
+  work = WorkOfOp(op).value();
+  EXPECT_EQ(work.flops.at("fp32.vector"), forward);
+  EXPECT_EQ(work.bytes.at(Level::kDram), 4 * (gradient + source + weights));
+  op.values[6] = "";
+  EXPECT_FALSE(WorkOfOp(op));
+  op.values.pop_back();
+  EXPECT_FALSE(WorkOfOp(op));
+  op.values.push_back("[True, True, False]");
+  op.sizes[1] = {2, 4, 7, 7};
+  EXPECT_FALSE(WorkOfOp(op));
+}
+
+TEST(CountOfOp, AWrapperHasNoneOfItsOwn) {
+  TraceOp op{.name = "aten::thnn_conv2d",
+             .sizes = {{2, 3, 7, 7}, {8, 3, 3, 3}, {}, {}, {}, {}},
+             .types = {"float", "float"},
+             .values = {"", "", "[3, 3]", "", "[1, 1]", "[0, 0]"}};
+  EXPECT_FALSE(CountOfOp(op));
+  op.name = "aten::_slow_conv2d_forward";  // which it calls
+  EXPECT_DOUBLE_EQ(*CountOfOp(op)->matrix, 2. * (2 * 8 * 25) * 27);
+  op = {.name = "aten::_addmm_activation",
+        .sizes = {{4}, {2, 3}, {3, 4}},
+        .types = {"float", "float", "float"}};
+  EXPECT_DOUBLE_EQ(*CountOfOp(op)->matrix, 48);
+}
+
 TEST(CountOfOp, OfAttentionIsTwoProductsOfThePairs) {
   TraceOp op{.name = "aten::_scaled_dot_product_flash_attention_for_cpu",
              .sizes = {{2, 3, 5, 4}, {2, 3, 5, 4}, {2, 3, 5, 4}, {}, {}},
