@@ -9,7 +9,7 @@ set_target_properties(dlroof_gpu_trace PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${dl
 target_include_directories(dlroof_gpu_trace PRIVATE "${dlroof_SOURCE_DIR}")
 target_include_directories(dlroof_gpu_trace SYSTEM PRIVATE ${DLROOF_CUDART_INCLUDE} ${DLROOF_CUPTI_INCLUDE})
 target_link_libraries(dlroof_gpu_trace PRIVATE dlroof_warnings Threads::Threads ${CMAKE_DL_LIBS})
+# Unused parts of libstdc++ would need a newer C library than the programs do.
 target_link_options(dlroof_gpu_trace PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,defs LINKER:--exclude-libs,ALL
-  LINKER:--gc-sections  # unused parts of libstdc++ need a newer C library
- 
+                    LINKER:--gc-sections
                     "LINKER:--version-script,${dlroof_injected}/exports.map")
