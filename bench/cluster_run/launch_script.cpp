@@ -116,24 +116,30 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
     options.insert(options.begin(), fmt::format("--gpus-per-node={}", *request.gpus));
   const bool slurm = request.engine.starts_with("slurm");
   if (slurm && request.time) options.insert(options.begin(), "--time=" + *request.time);
-  return {{"nodes", std::to_string(request.nodes)},
-          {"out", one(request.out)},
-          {"dlroof", one(request.dlroof)},
-          {"arguments", list(ArgumentsOf(request))},
-          {"options", directive != nullptr ? DirectiveLines(*directive, options) : list(options)},
-          {"job", ScriptNamed((slurm ? "slurm" : request.engine) + "-job").value_or("")},
-          {"steps", directive != nullptr ? ScriptNamed("job-steps").value_or("") : ""},
-          {"command", nlohmann::json(NodeCommand(request)).dump()},
-          {"gpus", std::to_string(request.gpus.value_or(0))},
-          {"tasks", std::to_string(tasks)},
-          {"all_tasks", std::to_string(tasks * request.nodes)},
-          {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
-          {"visits", std::to_string(request.visits)},
-          {"network", NetworkPart(request)},
-          {"order", request.order},
-          {"meet_seconds", fmt::format("{:g}", request.meet_seconds)},
-          {"out_text", runner::CommandLine({request.out})},
-          {"dlroof_text", runner::CommandLine({request.dlroof})}};
+  std::map<std::string_view, std::string> values = {
+      {"nodes", std::to_string(request.nodes)},
+      {"out", one(request.out)},
+      {"dlroof", one(request.dlroof)},
+      {"arguments", list(ArgumentsOf(request))},
+      {"options", directive != nullptr ? DirectiveLines(*directive, options) : list(options)},
+      {"job", ScriptNamed((slurm ? "slurm" : request.engine) + "-job").value_or("")},
+      {"steps", directive != nullptr ? ScriptNamed("job-steps").value_or("") : ""},
+      {"measure", ScriptNamed("job-measure").value_or("")},
+      {"command", nlohmann::json(NodeCommand(request)).dump()},
+      {"gpus", std::to_string(request.gpus.value_or(0))},
+      {"tasks", std::to_string(tasks)},
+      {"all_tasks", std::to_string(tasks * request.nodes)},
+      {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
+      {"visits", std::to_string(request.visits)},
+      {"network", NetworkPart(request)},
+      {"order", request.order},
+      {"meet_seconds", fmt::format("{:g}", request.meet_seconds)},
+      {"out_text", runner::CommandLine({request.out})},
+      {"dlroof_text", runner::CommandLine({request.dlroof})}};
+  std::ostringstream settings;
+  page::Fill(ScriptNamed("job-settings").value_or(""), values, settings);
+  values["settings"] = settings.str();
+  return values;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "baselines/programs/program_report.h"
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
-#include "bench/profile/profile_program.h"
+#include "bench/profile/program_run.h"
 #include "bench/profile/replay.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "ceilings/machine_file/machine_cache.h"

@@ -7,16 +7,7 @@
 #SBATCH --no-kill
 #SBATCH --no-requeue
 {{options}}# Visits the suspects and as many ordinary nodes again. Submitted again it goes on where it ended.
-set -u
-out={{out}}
-dlroof={{dlroof}}
-arguments=({{arguments}})
-order="{{order}}"
-gpus={{gpus}}   # processes of a node, each with a GPU of its own; 0: one, with all of them
-tasks={{tasks}}
-meet_seconds={{meet_seconds}}
-
-{{job}}{{steps}}for visit in $(seq {{visits}}); do
+{{settings}}{{job}}{{steps}}for visit in $(seq {{visits}}); do
   at=$out/visits/$visit visit_of=(--visit "$visit")
   mkdir -p "$at"
   up=()

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/profile/profile_program.h"
+#include "bench/profile/verbose_run.h"
 #include "counters/base/files.h"
 #include "tests/fakes/refusal.h"
 

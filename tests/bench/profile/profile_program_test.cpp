@@ -1,5 +1,3 @@
-#include "bench/profile/profile_program.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include "baselines/programs/program_summary.h"
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
+#include "bench/profile/program_run.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "bench/profile/profile_program.h"
+#include "bench/profile/program_run.h"
 #include "tests/fakes/primitives/logs.h"
 
 namespace dlroof::profile {

@@ -11,7 +11,7 @@
 #include <random>
 #include <sstream>
 
-#include "bench/profile/profile_program.h"
+#include "bench/profile/program_run.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"

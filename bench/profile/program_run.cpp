@@ -1,0 +1,283 @@
+#include "bench/profile/program_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+#include <utility>
+
+#include "baselines/programs/operators.h"
+#include "baselines/programs/program_summary.h"
+#include "baselines/programs/steps.h"
+#include "bench/benchdnn/log_line.h"
+#include "bench/library_rules/library_rules.h"
+#include "bench/profile/torch_trace.h"
+#include "bench/suites/benchdnn_suite.h"
+#include "bench/workload/benchmark_name.h"
+#include "ceilings/machine/rate.h"
+#include "counters/base/error.h"
+#include "counters/base/numbers.h"
+#include "counters/base/version.h"
+#include "reporters/imports/import.h"
+#include "reporters/text/gzip.h"
+#include "reporters/text/text.h"
+#include "reporters/verbose/primitive.h"
+#include "reporters/verbose/primitive_work.h"
+
+namespace dlroof::profile {
+namespace {
+
+// Maximum repetitions per record. With more calls, a repetition is the mean of adjacent calls.
+constexpr std::size_t kMostRepetitions = 256;
+
+// Cross-engine reorders ("cpu2gpu") are on the GPU, too.
+bool IsOnGpu(const verbose::PrimitiveText& text) {
+  return text.engine.find("gpu") != std::string::npos;
+}
+
+// Returns the name of the benchmark for `line`, the primitive in benchdnn's syntax. Returns "", as
+// in ProgramPrimitive::benchmark, if there is no such benchmark.
+std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& line) {
+  if (line.empty() || IsOnGpu(primitive.text)) return "";
+  try {
+    const auto found = suites::ReadBenchdnn(line, "line");
+    if (found.size() != 1 || !found[0].name) return "";
+    auto name = workload::ParseBenchmarkName(*found[0].name);
+    // benchdnn cannot express inference with a bias.
+    if (primitive.text.prop == "forward_inference") std::erase(name.options, "training");
+    return workload::ToText(name);
+  } catch (const BadInput&) {
+    return "";
+  }
+}
+
+// Replaces characters that names cannot have by '-'.
+std::string NamePart(std::string_view text) {
+  std::string part(text);
+  for (char& c : part) {
+    const bool known = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '.' || c == ':' || c == '+' || c == '-';
+    if (!known) c = '-';
+  }
+  return part.empty() ? "none" : part;
+}
+
+// Returns the record name of a primitive without a benchmark:
+// "reorder/cpu/onednn/undef/f32:f32/8x64x56x56/abcd:aBcd8b".
+std::string OwnName(const verbose::Primitive& primitive) {
+  std::string types, tags;
+  for (const auto& tensor : primitive.tensors) {
+    if (tensor.type == "undef") continue;
+    types += fmt::format("{}{}", types.empty() ? "" : ":", tensor.type);
+    tags += fmt::format("{}{}", tags.empty() ? "" : ":", tensor.tag);
+  }
+  const auto& text = primitive.text;
+  return fmt::format("{}/{}/onednn/{}/{}/{}/{}", NamePart(text.kind), IsOnGpu(text) ? "gpu" : "cpu",
+                     NamePart(text.prop), NamePart(types), NamePart(text.problem), NamePart(tags));
+}
+
+// Returns "aten::addmm/cpu/pytorch/operator/f32/768:512x3072:3072x768".
+std::string OperatorName(const verbose::PrimitiveText& text) {
+  return fmt::format("{}/cpu/pytorch/operator/{}/{}", NamePart(text.kind), NamePart(text.auxiliary),
+                     NamePart(text.problem));
+}
+
+// Gives each primitive a unique record name.
+void NameRecords(programs::ProgramSummary& summary) {
+  std::set<std::string> taken;
+  const auto take = [&](const std::string& name) {
+    return !name.empty() && taken.insert(name).second;
+  };
+  for (auto& primitive : summary.primitives) {
+    if (take(primitive.benchmark)) {
+      primitive.record = primitive.benchmark;
+      continue;
+    }
+    const auto name = primitive.is_operator ? OperatorName(primitive.text)
+                                            : OwnName(verbose::ReadPrimitive(primitive.text));
+    primitive.record = name;
+    for (int i = 2; !take(primitive.record); ++i) primitive.record = fmt::format("{}/{}", name, i);
+  }
+}
+
+// Returns the data type in which the library multiplies. With an fpmath attribute, the library may
+// multiply f32 as bf16 if the CPU has the instructions.
+std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
+  const auto type = verbose::ComputeTypeOf(primitive);
+  const auto& text = primitive.text;
+  const auto has = [&](std::string_view word) {
+    return text.attributes.find(word) != std::string::npos;
+  };
+  const bool narrowed = type == "f32" && (has("fpmath:bf16") || has("fpmath:any")) &&
+                        (text.implementation.find("amx") != std::string::npos ||
+                         text.implementation.find("bf16") != std::string::npos);
+  if (narrowed) return "bf16";
+  if (type || !text.engine.empty()) return type;
+  // MKL-DNN 0.x prints no types, but its implementations of narrower types are named after them.
+  const bool named = std::ranges::any_of(
+      std::initializer_list<std::string_view>{"int8", "s8", "u8", "bf16"},
+      [&](std::string_view word) { return text.implementation.find(word) != std::string::npos; });
+  const bool typed = std::ranges::any_of(primitive.tensors, [](const verbose::Tensor& tensor) {
+    return !tensor.type.empty() && tensor.type != "undef";
+  });
+  if (!named && !typed) return "f32";
+  return type;
+}
+
+// On a GPU, 16-bit floats and integers count as work of its matrix units, whose roof is the
+// highest: the log does not name the unit.
+std::optional<std::string> PipeOf(const verbose::Primitive& primitive, const std::string& isa) {
+  const auto type = MultipliedType(primitive);
+  if (!type) return std::nullopt;
+  if (IsOnGpu(primitive.text))
+    return *type == "f64"    ? "fp64.vector"
+           : *type == "f32"  ? "fp32.vector"
+           : *type == "bf16" ? "bf16.matrix"
+           : *type == "f16"  ? "fp16.matrix"
+                             : "int8.matrix";
+  if (isa.empty()) return library_rules::NamedMatrixPipe(*type, primitive.text.implementation);
+  return library_rules::MatrixPipe(*type, primitive.text.implementation, isa);
+}
+
+void AddWork(const verbose::Primitive& primitive, record::Record& record) {
+  const auto found = verbose::WorkOf(primitive);
+  Work& work = record.work[Provenance::kModelled];
+  work.launches = 1;
+  if (found.bytes) work.bytes[Level::kDram] = *found.bytes;
+  if (found.reason) record.counting.push_back({.text = found.reason->text});
+  if (!found.matrix) return;
+  const auto pipe = PipeOf(primitive, record.isa);
+  if (*found.matrix > 0 && !pipe) {
+    record.counting.push_back(
+        {.text = "FLOPs are not known: the log lacks the type or the instruction set that "
+                 "determines the execution unit"});
+    return;
+  }
+  if (*found.matrix > 0) work.flops[*pipe] += *found.matrix;
+  const auto* vector = verbose::ComputeTypeOf(primitive) == "f64" ? "fp64.vector" : "fp32.vector";
+  if (*found.elementwise > 0 || *found.matrix == 0) work.flops[vector] += *found.elementwise;
+  if (*found.matrix > 0 && *found.elementwise > 0)
+    work.parts = {{"matrix", *found.matrix}, {"elementwise", *found.elementwise}};
+}
+
+// Returns a repetition for each call, or for each group of adjacent calls.
+std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds) {
+  const std::size_t together = (seconds.size() + kMostRepetitions - 1) / kMostRepetitions;
+  std::vector<record::Repetition> repetitions;
+  for (std::size_t begin = 0; begin < seconds.size(); begin += together) {
+    const std::size_t end = std::min(begin + together, seconds.size());
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i) sum += seconds[i];
+    if (!(sum > 0)) continue;  // shorter than the log's resolution
+    const auto calls = static_cast<double>(end - begin);
+    repetitions.push_back({.seconds = sum / calls, .iterations = calls});
+  }
+  return repetitions;
+}
+
+std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
+                                      const programs::ProgramSummary& summary) {
+  std::vector<std::vector<double>> seconds(log.primitives.size());
+  const auto call_seconds = programs::CallSeconds(log, programs::TimelineOf(log));
+  for (std::size_t i = 0; i < log.executions.size(); ++i)
+    seconds[log.executions[i].primitive].push_back(call_seconds[i]);
+  const auto isa = verbose::IsaOf(log.isa_words).value_or("");
+  std::vector<record::Record> records;
+  for (std::size_t i = 0; i < log.primitives.size(); ++i) {
+    const auto& primitive = summary.primitives[i];
+    record::Record record{.name = primitive.record,
+                          .algorithm = primitive.text.implementation,
+                          .isa = IsOnGpu(primitive.text) ? "" : isa,
+                          .threads = summary.threads};
+    if (IsOnGpu(primitive.text)) record.threads.reset();
+    if (!primitive.repro.empty()) record.repro = primitive.repro;
+    record.repetitions = RepetitionsOf(seconds[i]);
+    if (record.repetitions.empty())
+      record.reason = "its calls are shorter than the log's time resolution";
+    if (verbose::IsUkernel(primitive.text))
+      record.counting.push_back(
+          {.text = "times are shares of the clock: threads call ukernels at the same time"});
+    AddWork(verbose::ReadPrimitive(primitive.text), record);
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+// Appends the records of operators, whose entries follow those of the log's primitives.
+void AddOperatorRecords(const imports::Trace& trace,
+                        const std::vector<programs::OperatorTime>& operators,
+                        const verbose::VerboseLog& log, const programs::ProgramSummary& summary,
+                        std::vector<record::Record>& records) {
+  auto added = OperatorRecords(trace, operators, verbose::IsaOf(log.isa_words).value_or(""),
+                               summary.threads);
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    added[i].name = summary.primitives.at(log.primitives.size() + i).record;
+    records.push_back(std::move(added[i]));
+  }
+}
+
+// Returns how the main thread spent the time outside oneDNN, in the mean step or in the program.
+std::optional<programs::OutsideTimes> OutsideOf(const verbose::VerboseLog& log,
+                                                const ProgramFacts& facts,
+                                                const programs::ProgramSummary& summary) {
+  if (facts.cpu_samples.size() < 2 || log.executions.empty()) return std::nullopt;
+  programs::TimeRange range{facts.cpu_samples.front().at, facts.cpu_samples.back().at};
+  int steps = 1;
+  if (summary.steps.count > 0) {
+    const auto found = programs::StepsOf(log, facts.steps).ranges;
+    const auto timed = [](const auto& step) { return step.begin_seconds && step.end_seconds; };
+    const auto first = std::ranges::find_if(found, timed);
+    if (first == found.end()) return std::nullopt;
+    const auto last = std::ranges::find_if(found.rbegin(), found.rend(), timed);
+    range = {*first->begin_seconds, *last->end_seconds};
+    steps = static_cast<int>(std::ranges::count_if(found, timed));
+  }
+  return programs::SplitOutside(facts.cpu_samples, range,
+                                programs::SecondsWithin(programs::PrimitiveRanges(log), range),
+                                summary.threads.value_or(1), steps);
+}
+
+}  // namespace
+
+bool LooksLikeOneDnnLog(std::string_view text) { return verbose::HasVerboseLine(text); }
+
+record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
+                           const std::optional<machine::Machine>& machine, std::ostream& warnings) {
+  const auto text = text::ReadUnpacked(log_path, "a log of oneDNN");
+  const auto log = verbose::ReadVerboseLog(text);
+  if (log.executions.empty() && facts.trace == nullptr)
+    throw BadInput(
+        "{}:1: no executed primitive in {} lines, expected lines like "
+        "'onednn_verbose,...,exec,...' (ONEDNN_VERBOSE=profile_exec makes oneDNN print them)",
+        log_path, log.lines.all);
+  if (log.lines.used > 0 && text.back() != '\n')
+    warnings << fmt::format(
+        "dlroof: {}: the last line has no line end: the log may be cut off there\n", log_path);
+  auto summary = programs::SummarizeProgram(log, facts.steps);
+  summary.log = log_path;
+  summary.command = facts.command.value_or("");
+  summary.wall_seconds = facts.wall_seconds;
+  summary.line_seconds = facts.line_seconds;
+  if (facts.threads) summary.threads = facts.threads;
+  for (auto& primitive : summary.primitives) {
+    const auto parsed = verbose::ReadPrimitive(primitive.text);
+    primitive.repro = benchdnn::BenchdnnLine(parsed).value_or("");
+    primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
+  }
+  const auto operators = facts.trace == nullptr
+                             ? std::vector<programs::OperatorTime>()
+                             : programs::AddOperators(*facts.trace, log, facts.steps, summary);
+  summary.outside_times = OutsideOf(log, facts, summary);
+  NameRecords(summary);
+  auto records = RecordsOf(log, summary);
+  if (facts.trace != nullptr) AddOperatorRecords(*facts.trace, operators, log, summary, records);
+  record::RunFile run = imports::ImportedRun(std::move(records), machine, {}, warnings);
+  run.context["dlroof"] = {{"schema", record::kSchema},
+                           {"version", kVersion},
+                           {"commit", kCommit},
+                           {"program", programs::ToJson(summary)}};
+  return run;
+}
+
+}  // namespace dlroof::profile
