@@ -20,7 +20,7 @@ case ${1:-} in
 esac
 
 sources() { git ls-files -co --exclude-standard -- "$@" | while read -r file; do [ ! -f "$file" ] || echo "$file"; done; }
-# Files with {placeholders}: they are scripts once `dlroof cluster script` filled them in, and its tests run shellcheck on those.
+# Templates with {{keys}}, which `dlroof cluster script` fills in; its tests run shellcheck on the scripts.
 templates=':(exclude,glob)bench/cluster*/scripts/**'
 mapfile -t cpp < <(sources '*.cpp' '*.h' '*.cu' '*.cuh' '*.c' '*.js')
 mapfile -t py < <(sources '*.py' "$templates")

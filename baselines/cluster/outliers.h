@@ -14,14 +14,16 @@ namespace dlroof::cluster {
 struct OutlierRules {
   double effect = 0.03;      // [1] smallest effect that counts: the logarithm of a ratio of times
   double lone_effect = 0.1;  // [1] `effect` for a group of one row, which has no median over rows
-  // A suspect's effect also exceeds so many robust standard deviations [1] of the nodes' effects,
-  // so that few ordinary nodes of a cluster with much noise are suspects. Of all benchmarks
-  // together (the first group) at most `most_effect` is asked for, more where the distribution is
-  // skewed.
+  // [1] A suspect's effect must also exceed this number of standard deviations of the nodes'
+  // effects (by the median absolute deviation): where nodes scatter much, few are suspects by
+  // chance. `lone_deviations` is for a group of one row.
   double deviations = 5, lone_deviations = 12;
+  // [1] Over all benchmarks together an effect of this size is always enough, unless the effects'
+  // distribution is skewed.
   double most_effect = 0.055;
-  double error = 0.05;          // [1] probability that any ordinary node is called slow
-  int least_visits = 12;        // [1] re-measurements of a suspect, of which two may miss
+  double error = 0.05;  // [1] probability that any ordinary node is called slow
+  int least_visits =
+      12;  // [1] re-measurements of a suspect; a slow node may look ordinary in two of them
   std::size_t controls = 16;    // [1] ordinary nodes that are measured again together with suspects
   std::size_t least_nodes = 5;  // [1] with fewer nodes no node is judged
 };

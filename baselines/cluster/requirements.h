@@ -21,7 +21,7 @@ struct Requirements {
 // BadInput with FILE:LINE:COLUMN for anything else.
 Requirements ParseRequirements(const std::string& text, const std::string& where);
 
-// A limit that a node misses, or of which the node has no value.
+// A requirement that a node does not meet: its value is worse than the limit, or was not measured.
 struct Unmet {
   std::size_t node = 0;
   std::string what;  // the roof or the benchmark

@@ -113,7 +113,7 @@ struct VersusOptions {
   // If it is not set, no option chooses an implementation.
   IsImplementationOption is_implementation_option;
   bool best_type = false;                  // compare each cluster's fastest record of any data type
-  CallTime times = CallTime::kThroughput;  // both runs have them where they can (UseTimes)
+  CallTime times = CallTime::kThroughput;  // the times to compare; UseTimes() chose them in both
 };
 
 // The facts of one cluster in a VersusRow.

@@ -48,7 +48,7 @@ Moment MomentOf(const std::vector<double>& values, const statistics::SeriesLevel
   const auto distance = [&](std::size_t i, const statistics::SeriesLevel& level) {
     return std::abs(std::log(values[i] / level.median));
   };
-  // The cost of a moment, relative to that of `first`.
+  // For each moment the sum of distances from the two levels, less that of the moment `first`.
   std::vector<double> costs = {0};
   for (std::size_t moment = first + 1; moment <= last; ++moment)
     costs.push_back(costs.back() + distance(moment - 1, before) - distance(moment - 1, after));

@@ -37,11 +37,11 @@ struct Event {
   std::vector<std::size_t> series;  // the largest change first
 };
 
-// Returns the changes of a series with these values, of which `profile` is the profile. `run_of[i]`
-// is the run of value i. The profile finds changes by ranks, whose moment may be off by some
-// values; here the moment is the one with the least sum of absolute distances from the two levels,
-// and `earliest` to `latest` are those that are not much less likely (a factor of e^3 under
-// Laplace's law).
+// Returns the changes of level of one series. `profile` is ProfileOf(values), and run_of[i] the run
+// of values[i]. The profile finds changes by ranks, which may place a change some values too early
+// or too late. Here a change is placed where the sum of absolute distances from the two levels is
+// least; `earliest` and `latest` bound the places that are at most e^3 times less likely (for
+// Laplace's distribution).
 std::vector<LevelChange> ChangesOf(std::size_t series, const std::vector<double>& values,
                                    const statistics::SeriesProfile& profile,
                                    const std::vector<std::size_t>& run_of);

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "baselines/compare/compare.h"
 #include "bench/command_line/description.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -120,6 +121,17 @@ void AddBalanceOption(CLI::App& command, std::string& balance) {
                   "default), or all FLOPs with the best matrix ceiling, as the time-based roofline "
                   "paper does (tensor)")
       ->check(CLI::IsMember({"pipe", "tensor"}));
+}
+
+void AddQuantitiesOption(CLI::App& command, std::vector<std::string>& on, const std::string& help) {
+  command.add_option("--on", on, help)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check([](const std::string& key) {
+        return compare::QuantityFromKey(key)
+                   ? ""
+                   : "expected time, bytes, flops, fraction or residual, not '" + key + "'";
+      });
 }
 
 void AddReplayOptions(CLI::App& command, std::optional<int>& count,

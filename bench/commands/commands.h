@@ -50,6 +50,8 @@ CLI::Option* AddBenchOption(CLI::App& command, std::optional<std::string>& bench
 void AddMeasuredMachineOption(CLI::App& command, std::optional<std::string>& machine);
 // Adds --balance for commands that compare records with roofs.
 void AddBalanceOption(CLI::App& command, std::string& balance);
+// Adds --on for commands that judge changes of quantities (compare::Quantity).
+void AddQuantitiesOption(CLI::App& command, std::vector<std::string>& on, const std::string& help);
 // Adds --replay and --bench for commands that read a program's log.
 void AddReplayOptions(CLI::App& command, std::optional<int>& count,
                       std::optional<std::string>& bench);

@@ -315,18 +315,10 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
   command->add_option("--run-noise", flags->run_noise,
                       "deviation between runs of the same program; 0 for interleaved runs "
                       "(default: estimated from the files)");
-  command
-      ->add_option("--on", flags->on,
-                   "quantities whose change is an alarm, separated by commas: time (default), "
-                   "bytes, flops, fraction, residual (of files that `dlroof model RUN -o "
-                   "FILE.json` wrote)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check([](const std::string& key) {
-        return compare::QuantityFromKey(key)
-                   ? ""
-                   : "expected time, bytes, flops, fraction or residual, not '" + key + "'";
-      });
+  AddQuantitiesOption(*command, flags->on,
+                      "quantities whose change is an alarm, separated by commas: time (default), "
+                      "bytes, flops, fraction, residual (of files that `dlroof model RUN -o "
+                      "FILE.json` wrote)");
   command->add_flag("--across-machines", flags->across_machines,
                     "compare fractions of the roof on different machines");
   command->add_flag("--across-programs", flags->across_programs,

@@ -149,11 +149,11 @@ void ReportSource(const std::string& topic, const CounterSource& source) {
                           Key(source.provenance), reason ? reason->text : "available"));
 }
 
-// Prints the sources of this program. `placeholders` chooses between those without `count`, which
-// the CUDA module replaces, and all others.
-void ReportSources(bool placeholders) {
+// Prints this program's sources that can count (`counting`), or those that only the CUDA module can
+// count with.
+void ReportSources(bool counting) {
   for (const auto& source : AllCounterSources())
-    if (placeholders == (source.count == nullptr)) ReportSource("", source);
+    if (counting == (source.count != nullptr)) ReportSource("", source);
 }
 
 // Prints the CPU's sources of --dlroof_energy. (The GPU's source needs a GPU that is already open.)
@@ -204,7 +204,7 @@ void ReportGpu() {
   const auto [module, load_reason] = gpu_loader::OpenGpuModule(gpu_loader::GpuModuleFile());
   if (module == nullptr) {
     if (load_reason != access.reason) Line("", load_reason->text);
-    ReportSources(true);
+    ReportSources(false);
     return;
   }
   for (const auto& library : module->libraries) Line(library.name, library.description());
@@ -259,7 +259,7 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
     ReportClocks(durations.freezes, limits);
     ReportCoreShare(durations.core);
     Line("counters", perf::PerfSentence(perf::AskPerf()));
-    ReportSources(false);
+    ReportSources(true);
     ReportEnergy(limits.cpu);
     ReportLibraries();
     ReportGpu();

@@ -241,16 +241,9 @@ void AddGateOptions(CLI::App& command, GateFlags& flags) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--min-effect", flags.min_effect,
                      "ignore smaller changes: 5% (default: what the runs can resolve)");
-  command
-      .add_option("--on", flags.on,
-                  "quantities whose change is an alarm, separated by commas, as in dlroof compare")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check([](const std::string& key) {
-        return compare::QuantityFromKey(key)
-                   ? ""
-                   : "expected time, bytes, flops, fraction or residual, not '" + key + "'";
-      });
+  AddQuantitiesOption(command, flags.on,
+                      "quantities whose change is an alarm, separated by commas, as in dlroof "
+                      "compare");
   command
       .add_option("--run", flags.run,
                   "run file that was measured already; what is unclear is measured now")

@@ -52,10 +52,9 @@ std::string Filled(std::string_view text, const std::string& name) {
   std::string filled(text);
   const std::pair<std::string_view, std::string_view> values[] = {{"@NAME@", name},
                                                                   {"@VERSION@", version}};
-  for (const auto& [placeholder, value] : values)
-    for (auto at = filled.find(placeholder); at != filled.npos;
-         at = filled.find(placeholder, at + value.size()))
-      filled.replace(at, placeholder.size(), value);
+  for (const auto& [key, value] : values)
+    for (auto at = filled.find(key); at != filled.npos; at = filled.find(key, at + value.size()))
+      filled.replace(at, key.size(), value);
   return filled;
 }
 

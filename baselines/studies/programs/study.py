@@ -91,14 +91,15 @@ def on_cpu(options, name, mode):
     from models import SIZES
 
     count = STEPS.get(name, OTHER_STEPS)
-    program = [sys.executable, str(HERE / "program.py"), name, mode, str(count)]
+    program = ["python3", "program.py", name, mode, str(count)]  # of this python, in this folder: no path in the data
     base = options.out / f"{name}.{mode}"
     environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads), TORCHINDUCTOR_CACHE_DIR=str(options.cache), PYTHONWARNINGS="ignore")
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
     if mode == "compiled":
-        subprocess.run([*program[:-1], "1"], env=environment, capture_output=True, check=True)
+        subprocess.run([*program[:-1], "1"], cwd=HERE, env=environment, capture_output=True, check=True)
     command = [options.dlroof, "profile", "--torch", *(["--machine", options.machine] if options.machine else []), "-o", f"{base}.json", "--", *program]
     load = os.getloadavg()[0]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=5 * PROGRAM_SECONDS)
+    done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, timeout=5 * PROGRAM_SECONDS)
     Path(f"{base}.txt").write_text(done.stderr)
     if done.returncode != 0:
         raise RuntimeError(f"{name}, {mode}: exit code {done.returncode}\n{done.stderr[-2000:]}")
@@ -167,10 +168,13 @@ def main():
     parser.add_argument("--only", default="", help="part of MODEL.MODE")
     parser.add_argument("--gpu", type=float)
     options = parser.parse_args()
+    options.dlroof, options.out = os.path.abspath(options.dlroof), options.out.resolve()
+    if os.path.exists(options.machine):
+        options.machine = os.path.abspath(options.machine)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.gpu:
         return on_gpu(options)
-    options.cache = options.out.resolve() / "inductor"
+    options.cache = options.out / "inductor"
     stored = options.out / "rows.json"
     rows = json.loads(stored.read_text()) if stored.exists() else []
     for mode in ("eager", "compiled"):

@@ -13,11 +13,11 @@
 #include "baselines/programs/program_pair.h"
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
+#include "tests/fakes/gpu_trace_builder.h"
 
 namespace dlroof::programs {
 namespace {
 
-using gpu_trace::CopyKind;
 using gpu_trace::Trace;
 
 constexpr const char* kGemm = "sm90_xmma_gemm_f32";
@@ -27,27 +27,7 @@ constexpr const char* kCopy = "float16_copy_kernel";
 constexpr const char* kFused = "triton_poi_fused_add_relu_0";
 constexpr const char* kSum = "reduce_kernel";
 
-struct Builder {
-  Trace trace;
-
-  std::uint32_t Kernel(const std::string& name, std::uint32_t blocks) {
-    trace.texts.push_back(name);
-    trace.kernels.push_back(
-        {static_cast<std::uint32_t>(trace.texts.size() - 1), {blocks, 1, 1}, {128, 1, 1}});
-    return static_cast<std::uint32_t>(trace.kernels.size() - 1);
-  }
-  // Times in microseconds.
-  void Launch(std::uint32_t kernel, std::int64_t begin, std::int64_t length,
-              std::uint32_t stream = 7) {
-    trace.launches.push_back({Us(begin, length), kernel, 0, 0, {0, 1, stream}, 0});
-  }
-  void Copy(std::int64_t begin, std::int64_t length) {
-    trace.copies.push_back({Us(begin, length), CopyKind::kToDevice, true, 1e6, 0, {0, 1, 8}});
-  }
-  static gpu_trace::Interval Us(std::int64_t begin, std::int64_t length) {
-    return {1000 * begin + 1'000'000, 1000 * (begin + length) + 1'000'000};
-  }
-};
+using Builder = fakes::GpuTraceBuilder;
 
 // 12 steps of 1000 us: a product (400), an addition and a relu (50 each), a conversion (100), a
 // copy (80). So 600 us of kernels, 80 of copies, 320 idle. Before them a kernel that is in no step.

@@ -11,36 +11,15 @@
 #include "baselines/programs/chrome_trace.h"
 #include "baselines/programs/gpu_counting.h"
 #include "counters/base/files.h"
+#include "tests/fakes/gpu_trace_builder.h"
 #include "tests/test_data.h"
 
 namespace dlroof::programs {
 namespace {
 
-using gpu_trace::CopyKind;
-using gpu_trace::Interval;
 using gpu_trace::Trace;
 
-Interval Us(std::int64_t begin, std::int64_t length) {
-  return {1000 * begin + 1'000'000, 1000 * (begin + length) + 1'000'000};
-}
-
-struct Builder {
-  Trace trace;
-
-  std::uint32_t Kernel(const std::string& name, std::uint32_t blocks) {
-    trace.texts.push_back(name);
-    trace.kernels.push_back(
-        {static_cast<std::uint32_t>(trace.texts.size() - 1), {blocks, 1, 1}, {128, 1, 1}});
-    return static_cast<std::uint32_t>(trace.kernels.size() - 1);
-  }
-  void Launch(std::uint32_t kernel, std::int64_t begin, std::int64_t length,
-              std::uint32_t stream = 7) {
-    trace.launches.push_back({Us(begin, length), kernel, 0, 0, {0, 1, stream}, 0});
-  }
-  void Copy(std::int64_t begin, std::int64_t length) {
-    trace.copies.push_back({Us(begin, length), CopyKind::kToDevice, true, 1e6, 0, {0, 1, 8}});
-  }
-};
+using Builder = fakes::GpuTraceBuilder;
 
 // 12 steps of 1000 us, each of a product (400), two elementwise kernels (50 each, 10 apart), a
 // conversion (100) and a copy (80 alone, 20 beside the product); before them 5 conversions.
@@ -127,7 +106,7 @@ TEST(GpuTimeline, ALongStepIsAnOutlier) {
   // The seventh step begins and everything after it comes 5 ms later.
   const auto later = [](auto& all) {
     for (auto& one : all)
-      if (one.time.begin_ns >= Us(8000, 0).begin_ns) {
+      if (one.time.begin_ns >= Builder::Us(8000, 0).begin_ns) {
         one.time.begin_ns += 5'000'000;
         one.time.end_ns += 5'000'000;
       }
@@ -147,12 +126,14 @@ TEST(GpuTimeline, ARangeThatCountsOtherStepsIsADoubt) {
   auto made = Steps();
   made.trace.texts.push_back("train_step");
   const auto name = static_cast<std::uint32_t>(made.trace.texts.size() - 1);
-  for (int i = 0; i < 6; ++i) made.trace.ranges.push_back({Us(2000 + 2000 * i, 1900), name, 1, 0});
+  for (int i = 0; i < 6; ++i)
+    made.trace.ranges.push_back({Builder::Us(2000 + 2000 * i, 1900), name, 1, 0});
   auto timeline = TimelinesOf(made.trace)[0];
   ASSERT_TRUE(timeline.steps.doubt);
   EXPECT_TRUE(timeline.steps.doubt->text.starts_with("12 or 6 steps"))
       << timeline.steps.doubt->text;
-  for (int i = 0; i < 6; ++i) made.trace.ranges.push_back({Us(3000 + 2000 * i, 900), name, 1, 0});
+  for (int i = 0; i < 6; ++i)
+    made.trace.ranges.push_back({Builder::Us(3000 + 2000 * i, 900), name, 1, 0});
   EXPECT_FALSE(TimelinesOf(made.trace)[0].steps.doubt);
 }
 
@@ -344,7 +325,7 @@ TEST(ChromeTrace, HasAnEventOfEachLaunchCopyAndRange) {
   auto made = Steps();
   made.trace.texts.push_back("a \"quoted\" range\n");
   made.trace.ranges.push_back(
-      {Us(0, 5), static_cast<std::uint32_t>(made.trace.texts.size() - 1), 9, 0});
+      {Builder::Us(0, 5), static_cast<std::uint32_t>(made.trace.texts.size() - 1), 9, 0});
   std::ostringstream out;
   WriteChromeTrace({made.trace}, out);
   const auto json = nlohmann::json::parse(out.str());
