@@ -1,30 +1,40 @@
 #!/usr/bin/env python3
-"""PyTorch programs for `dlroof profile --gpu`, and what compares the profile's device time with torch.profiler's. Needs a GPU.
+"""Programs for `dlroof profile --gpu`, and what compares the profile's device time with the framework's own profiler. Needs a GPU.
 
-    gpu_programs.py run MODEL MODE [--profiler]       5 steps of warm-up, then 20; prints ms a step, or with --profiler the device time of
-                                                      a step by torch.profiler
-    gpu_programs.py all DLROOF OUT MACHINE SECONDS    profiles every model in every mode while time is left; OUT/programs.csv has a row each
+    gpu_programs.py run MODEL MODE [--profiler]              5 steps of warm-up, then 20; prints ms a step, with --profiler then also the
+                                                             device time of a step by torch.profiler or jax.profiler
+    gpu_programs.py all DLROOF OUT MACHINE SECONDS [PART]    profiles every model in every mode while time is left, or those with PART in
+                                                             MODEL.MODE; OUT/programs.csv has a row each, rows of earlier runs stay
 
-MODEL: resnet50, resnet50_train, lstm, bert, deeplabv3 (baselines/studies/programs/models.py, in plain PyTorch). MODE: eager, compiled, graphs.
+MODEL: resnet50, resnet50_train, lstm, bert, deeplabv3 (baselines/studies/programs/models.py, in plain PyTorch). MODE: eager, compiled, graphs,
+or jax (jax_models.py: lstm, bert).
 """
 import csv
+import gzip
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 # models.py is there in the tree, and beside this file where that was copied alone.
 sys.path += [str(pathlib.Path(__file__).resolve().parents[1] / "baselines" / "studies" / "programs")]
 
 MODELS = ("resnet50", "resnet50_train", "lstm", "bert", "deeplabv3")
-MODES = ("eager", "graphs", "compiled")
+JAX_MODELS = ("lstm", "bert")
+MODES = ("eager", "graphs", "compiled", "jax")
 WARM_UP, STEPS = 5, 20
-PROGRAM_SECONDS = 60  # a program's limit
+PROGRAM_SECONDS, BUDGET = 60, 10  # a program's limit, and what of it counting may take
+# What is no kernel in a profiler's events.
+NO_KERNEL = ("Memcpy", "Memset", "step")
 
 
-def run(name, mode, profiler):
+def torch_step(name, mode):
+    """Returns a function that runs a step, one that waits for the GPU, and a context manager that marks a step."""
     import torch
 
     import models
@@ -36,38 +46,79 @@ def run(name, mode, profiler):
     def step():
         body(model)
 
+    def mark():
+        return torch.cuda.nvtx.range("step")
+
     if mode == "graphs":
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(3):
-                step()
+                with mark():
+                    step()
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             step()
         step = graph.replay
-    for _ in range(WARM_UP):
-        step()
-    torch.cuda.synchronize()
+    return step, torch.cuda.synchronize, mark
 
-    def steps():
-        for _ in range(STEPS):
-            torch.cuda.nvtx.range_push("step")
-            step()
-            torch.cuda.nvtx.range_pop()
-        torch.cuda.synchronize()
 
-    if not profiler:
-        begin = time.perf_counter()
-        steps()
-        print(f"step: {1e3 * (time.perf_counter() - begin) / STEPS:.4f} ms")
-        return
+def jax_step(name):
+    import contextlib
+
+    import jax
+
+    import jax_models
+
+    function, *arguments = jax_models.build(name)
+    function, last = jax.jit(function), []
+
+    def step():
+        last[:] = [function(*arguments)]
+
+    return step, lambda: jax.block_until_ready(last), contextlib.nullcontext
+
+
+def seconds_of_torch(steps):
+    import torch
+
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         steps()
-    kernels = [event for event in profile.events() if event.device_type == torch.autograd.DeviceType.CUDA]
-    kernels = [event for event in kernels if not event.name.startswith(("Memcpy", "Memset", "step"))]
-    print(f"device: {1e-3 * sum(event.time_range.elapsed_us() for event in kernels) / STEPS:.4f} ms")
+    events = [event for event in profile.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    return [1e-6 * event.time_range.elapsed_us() for event in events if not event.name.startswith(NO_KERNEL)]
+
+
+def seconds_of_jax(steps):
+    import jax
+
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder, create_perfetto_trace=True):
+            steps()
+        found = next(pathlib.Path(folder).rglob("perfetto_trace.json.gz"))
+        events = json.loads(gzip.decompress(found.read_bytes()))["traceEvents"]
+    names = {(event["name"], event["pid"], event.get("tid")): event["args"]["name"] for event in events if event.get("ph") == "M" and "name" in event.get("args", {})}
+    gpus = {pid for (kind, pid, _), name in names.items() if kind == "process_name" and "GPU" in name}
+    streams = {(pid, tid) for (kind, pid, tid), name in names.items() if kind == "thread_name" and pid in gpus and name.startswith("Stream")}
+    kernels = [event for event in events if event.get("ph") == "X" and (event["pid"], event["tid"]) in streams]
+    return [1e-6 * event["dur"] for event in kernels if not event["name"].startswith(NO_KERNEL)]
+
+
+def run(name, mode, profiler):
+    step, wait, mark = jax_step(name) if mode == "jax" else torch_step(name, mode)
+
+    def steps(count=STEPS):
+        for _ in range(count):
+            with mark():
+                step()
+        wait()
+
+    steps(WARM_UP)
+    begin = time.perf_counter()
+    steps()
+    print(f"step: {1e3 * (time.perf_counter() - begin) / STEPS:.4f} ms")
+    if profiler:
+        print(f"device: {1e3 * sum((seconds_of_jax if mode == 'jax' else seconds_of_torch)(steps)) / STEPS:.4f} ms")
 
 
 def number(pattern, text):
@@ -76,11 +127,15 @@ def number(pattern, text):
 
 
 def command(arguments):
-    try:
-        done = subprocess.run(arguments, capture_output=True, text=True, timeout=PROGRAM_SECONDS)
-        return done.returncode, done.stdout + done.stderr
-    except subprocess.TimeoutExpired as late:
-        return 124, "".join(part.decode(errors="replace") for part in (late.stdout, late.stderr) if part)
+    """Returns the exit code (124: ended, with all that it started) and the output."""
+    environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, start_new_session=True) as process:
+        try:
+            text = process.communicate(timeout=PROGRAM_SECONDS)[0]
+            return process.returncode, text
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return 124, process.communicate()[0]
 
 
 def compare(dlroof, out, machine, model, mode):
@@ -88,8 +143,12 @@ def compare(dlroof, out, machine, model, mode):
     program = [sys.executable, __file__, "run", model, mode]
     base = out / f"programs.{model}.{mode}"
     row = {"model": model, "mode": mode}
-    row["alone"] = number(r"step: ([0-9.]+) ms", command(program)[1])
-    code, text = command([dlroof, "profile", "--gpu", "--budget", "15", "--machine", machine, "-o", f"{base}.json", "--", *program])
+    alone = command([*program, "--profiler"])[1]
+    base.with_suffix(f".{mode}.alone.txt").write_text(alone)
+    row["alone"], row["profiler"] = number(r"step: ([0-9.]+) ms", alone), number(r"device: ([0-9.]+) ms", alone)
+    begin = time.monotonic()
+    code, text = command([dlroof, "profile", "--gpu", "--budget", str(BUDGET), "--machine", machine, "-o", f"{base}.json", "--", *program])
+    row["seconds"] = round(time.monotonic() - begin, 1)
     base.with_suffix(f".{mode}.txt").write_text(text)
     row["exit code"], row["traced"] = code, number(r"step: ([0-9.]+) ms", text)
     if pathlib.Path(f"{base}.json").exists():
@@ -97,32 +156,37 @@ def compare(dlroof, out, machine, model, mode):
         row["steps"] = timeline["steps"].get("count")
         row["kernels"] = 1e3 * sum(use.get("step_seconds", 0) for use in timeline["kernels"])
         row["idle"] = 1e3 * timeline["times"].get("idle_seconds", 0)
-    row["torch.profiler"] = number(r"device: ([0-9.]+) ms", command([*program, "--profiler"])[1])
-    if row.get("kernels") and row["torch.profiler"]:
-        row["ratio"] = round(row["kernels"] / row["torch.profiler"], 4)
+    if row.get("kernels") and row["profiler"]:
+        row["ratio"] = round(row["kernels"] / row["profiler"], 4)
     return row
 
 
-def profile_all(dlroof, out, machine, seconds):
-    end, rows = time.monotonic() + float(seconds), []
-    out = pathlib.Path(out)
+def profile_all(dlroof, out, machine, seconds, part=""):
+    end, out = time.monotonic() + float(seconds), pathlib.Path(out)
+    stored = out / "programs.csv"
+    rows = list(csv.DictReader(stored.open())) if stored.exists() else []
+    good = True
     for mode in MODES:
-        for model in MODELS:
+        for model in JAX_MODELS if mode == "jax" else MODELS:
+            if part not in f"{model}.{mode}":
+                continue
             if time.monotonic() > end - PROGRAM_SECONDS:
                 print(f"no time left for {model}, {mode}")
                 continue
-            rows.append(compare(dlroof, out, machine, model, mode))
-            print(rows[-1], flush=True)
-            with open(out / "programs.csv", "w", newline="") as file:
-                names = ["model", "mode", "exit code", "alone", "traced", "steps", "kernels", "idle", "torch.profiler", "ratio"]
+            row = compare(dlroof, out, machine, model, mode)
+            good = good and row["exit code"] == 0 and abs(row.get("ratio", 0) - 1) < 0.01
+            rows = [other for other in rows if (other["model"], other["mode"]) != (model, mode)] + [row]
+            print(row, flush=True)
+            with open(stored, "w", newline="") as file:
+                names = ["model", "mode", "exit code", "alone", "traced", "steps", "kernels", "idle", "profiler", "ratio", "seconds"]
                 writer = csv.DictWriter(file, names)
                 writer.writeheader()
                 writer.writerows(rows)
-    return 0 if rows and all(row["exit code"] == 0 and abs(row.get("ratio", 0) - 1) < 0.01 for row in rows) else 1
+    return 0 if rows and good else 1
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["all"] and len(sys.argv) == 6:
+    if sys.argv[1:2] == ["all"] and len(sys.argv) in (6, 7):
         sys.exit(profile_all(*sys.argv[2:]))
     if sys.argv[1:2] != ["run"] or len(sys.argv) < 4:
         sys.exit(__doc__)

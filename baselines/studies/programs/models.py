@@ -5,13 +5,9 @@ build(name, device) returns a model and a function that runs one step of it. On 
 import torch
 from torch import nn
 
-NAMES = ("resnet50", "resnet50_train", "lstm", "bert", "deeplabv3", "small")
-# Sizes of a step: (batch, pixels of a side), (time steps, batch, inputs, hidden, layers), (batch, tokens). On a core one to two seconds.
-SIZES = {
-    "cpu": {"resnet50": (4, 224), "resnet50_train": (2, 224), "lstm": (64, 8, 256, 512, 2), "bert": (1, 128), "deeplabv3": (1, 192), "small": (4, 16)},
-    "cuda": {"resnet50": (32, 224), "resnet50_train": (32, 224), "lstm": (50, 32, 256, 512, 2), "bert": (16, 128), "deeplabv3": (4, 512), "small": (4, 16)},
-}
-WIDTH, HEADS, WIDE, LAYERS = 768, 12, 3072, 12  # BERT-base
+from sizes import HEADS, LAYERS, SIZES, WIDE, WIDTH
+
+NAMES = tuple(SIZES["cpu"])
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # ResNet-50: width, blocks, stride
 CLASSES = {"resnet50": 1000, "deeplabv3": 21}
 
