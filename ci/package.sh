@@ -252,7 +252,8 @@ test_library() {
   check "dpkg --purge" inside_root dpkg --purge libdlroof-dev dlroof
 }
 
-# A project that contains these sources, with each compiler; without oneDNN, CUDA and MPI. ccache makes a second time short.
+# A project that contains these sources, with each compiler and without a warning; without oneDNN, CUDA and MPI. ccache makes a
+# second time short.
 test_sources() {
   local compiler folder=$PWD/$build/consumer
   say "testing FetchContent"
@@ -271,7 +272,7 @@ END
   for compiler in g++ clang++-14; do
     command -v $compiler >/dev/null || { say "without $compiler" && continue; }
     check "$compiler: configured" cmake -S "$folder" -B "$folder/$compiler" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$compiler \
-      -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -Wno-dev --log-level=WARNING
+      -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DDLROOF_WERROR=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -Wno-dev --log-level=WARNING
     check "$compiler: built" cmake --build "$folder/$compiler" --target mine
     check "$compiler: runs" "$folder/$compiler/mine" --benchmark_repetitions=3 --dlroof_machine=none
   done

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <ranges>
 
 #include "counters/cpu/clocks.h"
 
@@ -46,10 +45,9 @@ std::optional<std::size_t> ChooseClock(double kernel_seconds, const std::vector<
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].seconds < kLonger * kernel_seconds) continue;
     if (!shares_ports) return i;
-    const auto longer =
-        std::ranges::subrange(trials.begin() + static_cast<std::ptrdiff_t>(i) + 1, trials.end());
-    if (longer.empty()) return std::nullopt;
-    const double fastest = Pace(*std::ranges::min_element(longer, {}, Pace));
+    const auto longer = trials.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    if (longer == trials.end()) return std::nullopt;
+    const double fastest = Pace(*std::ranges::min_element(longer, trials.end(), {}, Pace));
     if (std::abs(Pace(trials[i]) / fastest - 1) <= kSamePace) return i;
   }
   return std::nullopt;

@@ -198,12 +198,12 @@ std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu,
 }
 
 std::int64_t UnrolledBytes(const GpuRow& row, const GpuShape& shape) {
-  constexpr std::int64_t kVector = 16;
+  constexpr std::int64_t kVectorBytes = 16;
   const auto threads = static_cast<std::int64_t>(shape.blocks) * shape.threads;
-  if (row.unit == U::kStore) return kStoresTogether * threads * kVector;
-  if (row.unit == U::kCopy) return 2 * kCopiesTogether * threads * kVector;
-  if (row.unit == U::kTriad) return 3 * kTriadsTogether * threads * kVector;
-  return kLoadsTogether * threads * kVector;
+  if (row.unit == U::kStore) return kStoresTogether * threads * kVectorBytes;
+  if (row.unit == U::kCopy) return 2 * kCopiesTogether * threads * kVectorBytes;
+  if (row.unit == U::kTriad) return 3 * kTriadsTogether * threads * kVectorBytes;
+  return kLoadsTogether * threads * kVectorBytes;
 }
 
 std::vector<GpuShape> CheckShapes(const GpuRow& row, const GpuShape& measured) {

@@ -16,7 +16,8 @@ std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
   if (perf::AskPerf().error != 0) return std::nullopt;
   try {
     InstructionCount count{.how = "hardware counter, user space"};
-    for (const auto& reading : perf::CountInKernel({kRetired}, run).at(0)) {
+    const auto readings = perf::CountInKernel({kRetired}, run);
+    for (const auto& reading : readings.at(0)) {
       if (reading.running < reading.enabled) return std::nullopt;
       count.all += perf::Difference(reading);
     }

@@ -87,7 +87,7 @@ MetricTable Begin(const text::CsvRow& title) {
 
 bool IsUsed(std::string_view metric) {
   const auto [name, unit] = NameOf(metric);
-  const auto is = [&](const auto& row) { return row.first == name; };
+  const auto is = [&wanted = name](const auto& row) { return row.first == wanted; };
   return metric == kRuntime || (IsRate(unit) && std::ranges::any_of(kRates, is)) ||
          (IsVolume(unit) &&
           (std::ranges::any_of(kVolumes, is) || std::ranges::count(kHalves, name) > 0));

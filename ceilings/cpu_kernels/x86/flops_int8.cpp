@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/cpu_kernels/x86/chain.h"
@@ -46,15 +47,19 @@ struct TripleSse {
   }
 };
 
+// With the target attribute of the kernel, because clang checks vectors in assembler where they are
+// written. Not always_inline, since clang then wants the attribute in Triple too, which has none:
+// kernel_code_test.cpp looks for calls.
 struct TripleAvx2 {
   typedef std::int32_t Vector __attribute__((vector_size(32)));
-  [[gnu::always_inline]] static void Multiply(Vector& product, const Vector& x, const Vector& y) {
+  __attribute__((target("avx2"))) static void Multiply(Vector& product, const Vector& x,
+                                                       const Vector& y) {
     asm volatile("vpmaddubsw %2, %1, %0" : "=x"(product) : "x"(x), "x"(y));
   }
-  [[gnu::always_inline]] static void SumPairs(Vector& product, const Vector& ones) {
+  __attribute__((target("avx2"))) static void SumPairs(Vector& product, const Vector& ones) {
     asm volatile("vpmaddwd %1, %0, %0" : "+x"(product) : "x"(ones));
   }
-  [[gnu::always_inline]] static void Add(Vector& sum, const Vector& product) {
+  __attribute__((target("avx2"))) static void Add(Vector& sum, const Vector& product) {
     asm volatile("vpaddd %1, %0, %0\n\tnop" : "+x"(sum) : "x"(product));
   }
 };
@@ -75,15 +80,17 @@ template <class Op, int kChain>
     Op::Add(next, products[k % kProducts]);
     a[k % kSums] = next;
   };
-  // Does steps `first` to `first` + 9, each on another element of `products`.
-  const auto round = [&](int first) __attribute__((always_inline)) {
-    for (int k = first; k < first + kProducts; ++k) {
-      typename Op::Vector next;
-      Op::Multiply(next, x, y);
-      products[k % kProducts] = next;
-      sum_pairs(k + kProducts - kPairLag);
-      add(k + kProducts - kAddLag);
-    }
+  const auto step = [&](int k) __attribute__((always_inline)) {
+    typename Op::Vector next;
+    Op::Multiply(next, x, y);
+    products[k % kProducts] = next;
+    sum_pairs(k + kProducts - kPairLag);
+    add(k + kProducts - kAddLag);
+  };
+  // Not a loop: clang 14 would not unroll it, and products would be in memory.
+  const auto steps = [&]<int... k>(std::integer_sequence<int, k...>)
+      __attribute__((always_inline)) {
+    (step(k), ...);
   };
   constexpr std::array<std::int16_t, sizeof x / 2> kOnes = AllOnes<sizeof x / 2>();
   std::memcpy(&ones, kOnes.data(), sizeof x);
@@ -92,10 +99,7 @@ template <class Op, int kChain>
   for (int i = 0; i < kSums; ++i)
     std::memcpy(&a[i], workspace.accumulators.data() + sizeof x * i, sizeof x);
   for (; iterations > 0; --iterations) {
-    round(0);
-    round(kProducts);
-    round(2 * kProducts);
-    round(3 * kProducts);
+    steps(std::make_integer_sequence<int, kSteps>());
     MultiplyBeside<kChain>(chain);
   }
   for (int k = kSteps - kPairLag; k < kSteps; ++k) sum_pairs(k);

@@ -31,35 +31,40 @@ typedef std::int32_t Int32Xmm __attribute__((vector_size(16)));
 typedef std::int32_t Int32Ymm __attribute__((vector_size(32)));
 typedef std::int32_t Int32Zmm __attribute__((vector_size(64)));
 
-// Multiply and Add on one accumulator, inlined into functions with a target attribute. `in` is the
-// asm constraint of the registers.
-#define DLROOF_OPERATIONS(name, Type, accumulators, lagging, in, multiply, add) \
-  struct name {                                                                 \
-    using Vector = Type;                                                        \
-    static constexpr int kCount = accumulators, kLag = lagging;                 \
-    [[gnu::always_inline]] static void Multiply(Vector& a, const Vector& x) {   \
-      asm volatile(multiply : "+" in(a) : in(x));                               \
-    }                                                                           \
-    [[gnu::always_inline]] static void Add(Vector& a, const Vector& y) {        \
-      asm volatile(add : "+" in(a) : in(y));                                    \
-    }                                                                           \
+// Multiply and Add on one accumulator; `in` is the asm constraint of the registers. They have the
+// target attribute of the kernel, because clang checks vectors in assembler where they are written.
+// Not always_inline, since clang then wants the attribute in Run too, which has none:
+// kernel_code_test.cpp looks for calls.
+#define DLROOF_OPERATIONS(name, isa, Type, accumulators, lagging, in, multiply, add) \
+  struct name {                                                                      \
+    using Vector = Type;                                                             \
+    static constexpr int kCount = accumulators, kLag = lagging;                      \
+    __attribute__((target(isa))) static void Multiply(Vector& a, const Vector& x) {  \
+      asm volatile(multiply : "+" in(a) : in(x));                                    \
+    }                                                                                \
+    __attribute__((target(isa))) static void Add(Vector& a, const Vector& y) {       \
+      asm volatile(add : "+" in(a) : in(y));                                         \
+    }                                                                                \
   }
-DLROOF_OPERATIONS(Fp64Scalar, double, kFew, kFewLag, "x", "mulsd %1, %0", "addsd %1, %0");
-DLROOF_OPERATIONS(Fp32Scalar, float, kFew, kFewLag, "x", "mulss %1, %0", "addss %1, %0");
-DLROOF_OPERATIONS(Fp64Sse2, Fp64Xmm, kFew, kFewLag, "x", "mulpd %1, %0", "addpd %1, %0");
-DLROOF_OPERATIONS(Fp32Sse2, Fp32Xmm, kFew, kFewLag, "x", "mulps %1, %0", "addps %1, %0");
-DLROOF_OPERATIONS(Int32Sse41, Int32Xmm, kFew, kFewIntegerLag, "x", "pmulld %1, %0", "paddd %1, %0");
-DLROOF_OPERATIONS(Fp64Avx, Fp64Ymm, kFew, kFewLag, "x", "vmulpd %1, %0, %0", "vaddpd %1, %0, %0");
-DLROOF_OPERATIONS(Fp32Avx, Fp32Ymm, kFew, kFewLag, "x", "vmulps %1, %0, %0", "vaddps %1, %0, %0");
-DLROOF_OPERATIONS(Int32Avx2, Int32Ymm, kFew, kFewIntegerLag, "x", "vpmulld %1, %0, %0",
-                  "vpaddd %1, %0, %0");
-DLROOF_OPERATIONS(Fp64Avx512, Fp64Zmm, kMany, kManyLag, "v", "vmulpd %1, %0, %0",
+DLROOF_OPERATIONS(Fp64Scalar, "sse2", double, kFew, kFewLag, "x", "mulsd %1, %0", "addsd %1, %0");
+DLROOF_OPERATIONS(Fp32Scalar, "sse2", float, kFew, kFewLag, "x", "mulss %1, %0", "addss %1, %0");
+DLROOF_OPERATIONS(Fp64Sse2, "sse2", Fp64Xmm, kFew, kFewLag, "x", "mulpd %1, %0", "addpd %1, %0");
+DLROOF_OPERATIONS(Fp32Sse2, "sse2", Fp32Xmm, kFew, kFewLag, "x", "mulps %1, %0", "addps %1, %0");
+DLROOF_OPERATIONS(Int32Sse41, "sse2", Int32Xmm, kFew, kFewIntegerLag, "x", "pmulld %1, %0",
+                  "paddd %1, %0");
+DLROOF_OPERATIONS(Fp64Avx, "avx", Fp64Ymm, kFew, kFewLag, "x", "vmulpd %1, %0, %0",
                   "vaddpd %1, %0, %0");
-DLROOF_OPERATIONS(Fp32Avx512, Fp32Zmm, kMany, kManyLag, "v", "vmulps %1, %0, %0",
+DLROOF_OPERATIONS(Fp32Avx, "avx", Fp32Ymm, kFew, kFewLag, "x", "vmulps %1, %0, %0",
                   "vaddps %1, %0, %0");
-DLROOF_OPERATIONS(Int32Avx512, Int32Zmm, kMany, kManyLag, "v", "vpmulld %1, %0, %0",
+DLROOF_OPERATIONS(Int32Avx2, "avx", Int32Ymm, kFew, kFewIntegerLag, "x", "vpmulld %1, %0, %0",
                   "vpaddd %1, %0, %0");
-DLROOF_OPERATIONS(Fp16Avx512, Fp32Zmm, kMany, kManyLag, "v", "vmulph %1, %0, %0",
+DLROOF_OPERATIONS(Fp64Avx512, "avx512f", Fp64Zmm, kMany, kManyLag, "v", "vmulpd %1, %0, %0",
+                  "vaddpd %1, %0, %0");
+DLROOF_OPERATIONS(Fp32Avx512, "avx512f", Fp32Zmm, kMany, kManyLag, "v", "vmulps %1, %0, %0",
+                  "vaddps %1, %0, %0");
+DLROOF_OPERATIONS(Int32Avx512, "avx512f", Int32Zmm, kMany, kManyLag, "v", "vpmulld %1, %0, %0",
+                  "vpaddd %1, %0, %0");
+DLROOF_OPERATIONS(Fp16Avx512, "avx512f", Fp32Zmm, kMany, kManyLag, "v", "vmulph %1, %0, %0",
                   "vaddph %1, %0, %0");
 #undef DLROOF_OPERATIONS
 

@@ -1,7 +1,9 @@
-// The machine code of the CPU's memory kernels: the loop that is timed reads and writes memory by
-// as many vectors as it counts, of their full width, and by nothing else. Needs objdump.
+// The machine code of the CPU's kernels. Memory: the loop that is timed reads and writes memory by
+// as many vectors as it counts, of their full width, and by nothing else. Arithmetic: it works on
+// registers alone, and nothing is called. Needs objdump.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -60,18 +62,48 @@ void Count(const std::string& text, const std::string& vector, Accesses& accesse
     ++accesses.loads;
 }
 
-// Counts the accesses of the only loop: from a backward branch's target to the branch.
-Accesses AccessesOfLoop(const std::vector<Instruction>& function, const std::string& vector) {
+// Returns each loop: from a backward branch's target to the branch.
+std::vector<std::vector<Instruction>> LoopsOf(const std::vector<Instruction>& function) {
   static const std::regex kBranch("^j[a-z]+ +([0-9a-f]+) <.*$");
-  Accesses accesses;
+  std::vector<std::vector<Instruction>> loops;
   std::smatch match;
   for (const auto& last : function) {
     if (!std::regex_match(last.text, match, kBranch)) continue;
     const auto first = std::stoul(match[1], nullptr, 16);
+    if (first > last.address) continue;
+    auto& loop = loops.emplace_back();
     for (const auto& each : function)
-      if (each.address >= first && each.address < last.address) Count(each.text, vector, accesses);
+      if (each.address >= first && each.address < last.address) loop.push_back(each);
   }
+  return loops;
+}
+
+// Counts the accesses of the only loop.
+Accesses AccessesOfLoop(const std::vector<Instruction>& function, const std::string& vector) {
+  Accesses accesses;
+  for (const auto& loop : LoopsOf(function))
+    for (const auto& each : loop) Count(each.text, vector, accesses);
   return accesses;
+}
+
+// Returns the number of instructions on vectors, per loop that does not access memory.
+std::vector<int> VectorInstructionsOnRegisters(const std::vector<Instruction>& function) {
+  std::vector<int> counts;
+  for (const auto& loop : LoopsOf(function)) {
+    Accesses accesses;
+    int on_vectors = 0;
+    for (const auto& each : loop) {
+      Count(each.text, "%", accesses);
+      on_vectors += each.text.find("mm") != std::string::npos;
+    }
+    if (accesses == Accesses{}) counts.push_back(on_vectors);
+  }
+  return counts;
+}
+
+bool Calls(const std::vector<Instruction>& function) {
+  return std::ranges::any_of(function,
+                             [](const Instruction& each) { return each.text.starts_with("call"); });
 }
 
 // 16 vectors in a step of each array.
@@ -94,10 +126,34 @@ struct IsaCode {
 constexpr IsaCode kIsas[] = {
     {"x86/bytes_avx512", "%zmm"}, {"x86/bytes_avx2", "%ymm"}, {"x86/bytes_sse2", "%xmm"}};
 
-std::string Disassembled(const IsaCode& isa) {
+// Instructions on vectors in the loop that is timed: accumulators x instructions of a step.
+struct ArithmeticCode {
+  const char* file;
+  const char* kernel;
+  int vector_instructions;
+};
+constexpr ArithmeticCode kArithmetic[] = {
+    {"x86/flops_multiply_add", "RunXmm", 14 * 2},
+    {"x86/flops_multiply_add", "RunYmm", 14 * 2},
+    {"x86/flops_multiply_add", "RunZmm", 16 * 2},
+    {"x86/flops_fused", "ScalarFma", 14},
+    {"x86/flops_fused", "Avx2Fma", 14},
+    {"x86/flops_fused", "Avx512Fma", 16},
+    {"x86/flops_half", "Fp16Fma", 16},
+    {"x86/flops_half", "Bf16Zmm", 16},
+    {"x86/flops_half", "Bf16Ymm", 16},
+    {"x86/flops_int8", "Ssse3", 40 * 4},
+    {"x86/flops_int8", "Avx2", 40 * 3},
+    {"x86/flops_int8", "Avx512", 8 * 3},
+    {"x86/flops_int8", "AvxVnni", 14},
+    {"x86/flops_int8", "Avx512VnniYmm", 16},
+    {"x86/flops_int8", "Avx512Vnni", 16},
+};
+
+std::string Disassembled(const std::string& file) {
   std::ifstream objects(DLROOF_CEILINGS_OBJECTS);
   for (std::string object; std::getline(objects, object);)
-    if (object.find(isa.file) != std::string::npos)
+    if (object.find(file) != std::string::npos)
       return fakes::OutputOf("\"" DLROOF_OBJDUMP "\" -d -C --no-show-raw-insn \"" + object +
                              "\" 2>/dev/null");
   return {};
@@ -105,7 +161,7 @@ std::string Disassembled(const IsaCode& isa) {
 
 TEST(MemoryKernelCode, AccessesWhatItCountsByWholeVectors) {
   for (const auto& isa : kIsas) {
-    const auto functions = ParseCode(Disassembled(isa));
+    const auto functions = ParseCode(Disassembled(isa.file));
     if (functions.empty()) GTEST_SKIP() << "no objdump, or no kernels of x86-64 in this build";
     for (const auto& kernel : kKernels) {
       int found = 0;
@@ -136,6 +192,43 @@ TEST(MemoryKernelCode, OfHalfTheWidthIsFound) {
   const auto& code = functions.at("void LoadKernel<X>(long)");
   EXPECT_EQ(AccessesOfLoop(code, "%zmm"), (Accesses{0, 1, 3}));
   EXPECT_EQ(AccessesOfLoop(code, "%ymm"), (Accesses{2, 0, 2}));
+}
+
+TEST(ArithmeticKernelCode, WorksOnRegisters) {
+  std::map<std::string, Functions> files;
+  for (const auto& arithmetic : kArithmetic) {
+    auto& functions = files[arithmetic.file];
+    if (functions.empty()) functions = ParseCode(Disassembled(arithmetic.file));
+    if (functions.empty()) GTEST_SKIP() << "no objdump, or no kernels of x86-64 in this build";
+    int found = 0;
+    for (const auto& [name, code] : functions) {
+      if (name.find(std::string("::") + arithmetic.kernel + "<") == std::string::npos) continue;
+      ++found;
+      EXPECT_EQ(VectorInstructionsOnRegisters(code), std::vector{arithmetic.vector_instructions})
+          << name;
+      EXPECT_FALSE(Calls(code)) << name;
+    }
+    EXPECT_GT(found, 1) << arithmetic.kernel << " in " << arithmetic.file;
+  }
+}
+
+// A loop with an accumulator in memory, and one that calls an operation.
+TEST(ArithmeticKernelCode, InMemoryOrCalledIsFound) {
+  const auto functions = ParseCode(
+      "0000000000000000 <X::RunYmm<Y, 0>(Workspace&, long)>:\n"
+      "  20:\tvmulps %ymm1,%ymm0,%ymm0\n"
+      "  24:\tvmovaps %ymm0,0x20(%rsp)\n"
+      "  28:\tjne    20 <X::RunYmm<Y, 0>(Workspace&, long)+0x20>\n"
+      "  30:\tvaddps %ymm1,%ymm0,%ymm0\n"
+      "  34:\tnopl   0x0(%rax)\n"
+      "  38:\tcall   80 <X::Multiply(float&, float const&)>\n"
+      "  3c:\tjg     30 <X::RunYmm<Y, 0>(Workspace&, long)+0x30>\n"
+      "  40:\tje     60 <X::RunYmm<Y, 0>(Workspace&, long)+0x60>\n"
+      "  60:\tret\n");
+  const auto& code = functions.at("X::RunYmm<Y, 0>(Workspace&, long)");
+  EXPECT_EQ(LoopsOf(code).size(), 2U);
+  EXPECT_TRUE(VectorInstructionsOnRegisters(code).empty());
+  EXPECT_TRUE(Calls(code));
 }
 
 }  // namespace
