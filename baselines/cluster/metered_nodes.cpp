@@ -345,7 +345,7 @@ void AddMeteredEnergy(const MeterLog& log, const std::vector<std::vector<NodeWin
   for (auto& [reason, names] : lost) {
     const auto calls = names.size();
     std::ranges::sort(names, NodeNameLess);
-    names.erase(std::ranges::unique(names).begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     cluster.remarks.push_back(fmt::format("{}: calls without metered energy: {}, on {}: {}", from,
                                           calls, NamedNodes(names), KeyIn(kReasons, reason)));
   }

@@ -156,10 +156,11 @@ std::vector<Event> FindEvents(const std::vector<LevelChange>& changes) {
     });
     while (!left.empty()) {
       const auto run = MostLikelyRun(left);
-      const auto others = std::ranges::stable_partition(
-          left, [&](const auto& change) { return change.earliest <= run && run <= change.latest; });
-      events.push_back(EventOf({left.begin(), others.begin()}, run));
-      left.erase(left.begin(), others.begin());
+      const auto others = std::stable_partition(left.begin(), left.end(), [&](const auto& change) {
+        return change.earliest <= run && run <= change.latest;
+      });
+      events.push_back(EventOf({left.begin(), others}, run));
+      left.erase(left.begin(), others);
     }
   }
   std::ranges::stable_sort(events, std::greater(), &Event::run);

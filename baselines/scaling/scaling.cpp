@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -28,9 +27,9 @@ double BucketedSeconds(const std::vector<StepLayer>& layers, const cluster::Netw
                cluster::AllreduceOf(network, rules.algorithm, nodes, bucket).seconds;
     bucket = 0;
   };
-  for (const auto& layer : layers | std::views::reverse) {
-    now += slowest * layer.backward_seconds;
-    bucket += layer.gradient_bytes;
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    now += slowest * layer->backward_seconds;
+    bucket += layer->gradient_bytes;
     if (bucket >= rules.bucket_bytes) close();
   }
   close();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
-#include <ranges>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -398,11 +398,12 @@ scaling::ScaleReport MakeScaleReport(const ScaleFlags& flags) {
   for (const auto& model : models) AddCases(flags, model, source, opponent, report);
   if (flags.simulate && !report.cases.empty()) Simulate(flags, report);
   if (!report.cases.empty()) return report;
+  std::vector<std::string> names;
+  std::ranges::transform(models, std::back_inserter(names), &cluster::Model::name);
   throw BadInput(
       "{}{}: no layer of {} has all times of a training step (fwd, bwd_data and "
       "bwd_weights, or fwd_training and bwd){}",
-      flags.files, opponent ? " and " + *flags.against : "",
-      fmt::join(models | std::views::transform(&cluster::Model::name), ", "),
+      flags.files, opponent ? " and " + *flags.against : "", fmt::join(names, ", "),
       flags.type || flags.library ? " of the type and library" : "");
 }
 

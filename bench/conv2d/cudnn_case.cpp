@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
+#include <sstream>
 #include <stdexcept>
 
 #include "bench/workload/benchmark_name.h"
@@ -32,9 +32,10 @@ constexpr std::string_view kKnobs =
 constexpr int kTileSize = 2, kTileM = 40;
 
 std::string NameIn(std::string_view names, int value, std::string_view unknown) {
-  int at = 0;
-  for (const auto name : std::views::split(names, ' '))
-    if (at++ == value) return {name.begin(), name.end()};
+  std::istringstream words{std::string(names)};
+  std::string name;
+  for (int at = 0; words >> name; ++at)
+    if (at == value) return name;
   return fmt::format("{}{}", unknown, value);
 }
 

@@ -7,9 +7,9 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -285,8 +285,9 @@ void AddKnobs(std::string_view text, const std::string& file, const KnobPlace& p
 }
 
 std::string KnobSets() {
-  return fmt::format("{}",
-                     fmt::join(BuiltInKnobs() | std::views::transform(&EmbeddedFile::name), ", "));
+  std::vector<std::string_view> names;
+  std::ranges::transform(BuiltInKnobs(), std::back_inserter(names), &EmbeddedFile::name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Knobs KnobsOf(const std::vector<std::string>& names_or_files, const KnobPlace& place,

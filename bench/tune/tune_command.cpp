@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ranges>
+#include <iterator>
 
 #include "baselines/tuning/tune.h"
 #include "bench/profile/profile_program.h"
@@ -150,7 +150,8 @@ class CommandTuning {
     }
     auto& coordinates = file_.tunings.front().plan.coordinates;
     SortByProgram(*breakdown, acts_on_, coordinates);
-    const auto names = coordinates | std::views::transform(&tuning::Coordinate::name);
+    std::vector<std::string> names;
+    std::ranges::transform(coordinates, std::back_inserter(names), &tuning::Coordinate::name);
     log_ << fmt::format("the breakdown of a run orders the knobs: {}\n",
                         text::Printable(fmt::format("{}", fmt::join(names, ", "))));
   }
