@@ -205,7 +205,7 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
                                    most.times > 1 ? fmt::format(", {} times", most.times) : "")};
 }
 
-constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model"};
+constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model", "graphs"};
 
 // [s] Rounding of a time stamp: 13 digits before the point, in milliseconds, of a double.
 constexpr double kStampSeconds = 1e-6;

@@ -128,10 +128,12 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   const auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
     throw BadInput(cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
-  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"));
-  if (counted.empty())
+  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"),
+                                      selection.order);
+  program.counting.ambiguous = counted.ambiguous;
+  if (counted.kernels.empty())
     throw BadInput("ncu counted no kernel of the trace: does each run launch the same kernels?");
-  return counted;
+  return std::move(counted.kernels);
 }
 
 record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram& program,
