@@ -211,8 +211,10 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
         "the second run launched other kernels, or in another order: launches of one name, grid "
         "and block that do different work are not counted");
   if (counting.kernels <= 0) return;
-  document.Say(fmt::format("counted by Nsight Compute, once each: {}, {} of the kernels' time",
-                           Count(counting.kernels, "kernel"), text::PercentText(counting.share)));
+  document.Say(fmt::format(
+      "counted by Nsight Compute, once each: {}, {} of the kernels' time{}",
+      Count(counting.kernels, "kernel"), text::PercentText(counting.share),
+      counting.seconds > 0 ? fmt::format("; the second run took {}", Time(counting.seconds)) : ""));
   double kernels = 0, launches = 0, seconds = 0, all_launches = 0, all_seconds = 0;
   for (const auto& use : timeline.kernels) {
     const auto flops = places.FlopsOf(use);

@@ -108,7 +108,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
     throw BadInput("the budget of {:.3g} s is too small for a launch", request.budget_seconds);
   Say(out,
       "runs the program again under Nsight Compute, which counts {} launches of {} kernels: "
-      "{} of the kernels' time, about {:.0f} s",
+      "{} of the kernels' time, about {:.0f} s beside the program's own until then",
       selection.launches, selection.kernels, text::PercentText(selection.share),
       static_cast<double>(selection.launches) * programs::kCountSeconds);
   const TemporaryFolder folder;

@@ -286,6 +286,15 @@ TEST(GpuTimeline, OfATraceFromAnH100) {
   }
   EXPECT_EQ(launches, 5312);
   EXPECT_NEAR(wall, times.kernel_seconds, 1e-12);
+  // The inputs' products of the two layers have one name, grid and block, but 256 and 512 inputs.
+  int kinds = 0;
+  for (const auto& use : timeline.kernels)
+    if (use.name.starts_with("nvjet_sm90_hsh_64x96")) {
+      EXPECT_EQ(use.variants, 2U);
+      EXPECT_NEAR(use.step_launches, 4, 1e-9);
+      ++kinds;
+    }
+  EXPECT_EQ(kinds, 2);
   // torch.profiler's device time of a step, in another run of the program: 0.5452 ms. The runs
   // themselves differ: a third one had 0.5464 ms.
   EXPECT_NEAR(seconds, 0.5452e-3, 0.02 * 0.5452e-3);
