@@ -58,7 +58,7 @@ DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timelin
     // Old versions of CUPTI name the node alone.
     const auto graph = in_graph && launch.graph == 0 ? ~std::uint32_t{0} : launch.graph;
     work.all.push_back({launch.time, Sort::kKernel, row, launch.place.context, launch.place.stream,
-                        graph, launch.correlation});
+                        graph, launch.graph_node});
     timeline.launches += 1;
   }
   for (std::uint32_t i = 0; i < trace.copies.size(); ++i) {

@@ -18,8 +18,8 @@ struct DeviceTask {
   Sort sort = Sort::kKernel;
   std::uint32_t index = 0;  // kernel: of GpuTimeline::kernels; copy: of Trace::copies
   std::uint32_t context = 0, stream = 0;
-  std::uint32_t graph = 0;         // CUDA graph of a kernel; 0: launched alone
-  std::uint32_t graph_launch = 0;  // the same number for all kernels of one launch of a graph
+  std::uint32_t graph = 0;       // CUDA graph of a kernel; 0: launched alone
+  std::uint64_t graph_node = 0;  // of a kernel: its node in the graph
 };
 
 struct DeviceWork {

@@ -32,19 +32,29 @@ struct Tokens {
   std::size_t of_graph = 0;
 };
 
+constexpr std::size_t kNone = ~std::size_t{0};
+
 Tokens TokensOf(const DeviceWork& work, std::size_t kernels) {
   Tokens tokens;
   std::map<std::uint32_t, std::uint32_t> graphs;
   std::map<std::uint32_t, std::size_t> sizes;
-  std::unordered_map<std::uint64_t, bool> begun;
+  // The token of the latest launch of each graph, and of each node.
+  std::unordered_map<std::uint32_t, std::size_t> latest;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::size_t> of_node;
   for (std::size_t i = 0; i < work.stream.size(); ++i) {
     const auto& launch = work.Launch(i);
     auto symbol = work.stream[i];
     if (launch.graph != 0) {
       symbol = graphs.try_emplace(launch.graph, kernels + graphs.size()).first->second;
       ++sizes[symbol];
-      if (!begun.try_emplace((std::uint64_t{symbol} << 32U) | launch.graph_launch, true).second)
+      // A node that comes again is of the next launch of its graph.
+      const auto found = latest.find(symbol);
+      auto& token = of_node.try_emplace({symbol, launch.graph_node}, kNone).first->second;
+      if (found != latest.end() && token != found->second) {
+        token = found->second;
         continue;
+      }
+      token = latest[symbol] = tokens.symbols.size();
     }
     tokens.symbols.push_back(symbol);
     tokens.launches.push_back(i);

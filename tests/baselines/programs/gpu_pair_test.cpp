@@ -55,8 +55,8 @@ Trace Compiled() {
   Builder made;
   const auto whole = made.Kernel(kGemm, 64), rest = made.Kernel(kGemm, 32),
              fused = made.Kernel(kFused, 8), sum = made.Kernel(kSum, 1);
-  for (std::uint32_t step = 0; step < 12; ++step) {
-    const std::int64_t at = 1000 + std::int64_t{600} * step;
+  for (int step = 0; step < 12; ++step) {
+    const std::int64_t at = 1000 + 600 * step;
     made.Launch(whole, at, 200);
     made.Launch(rest, at + 200, 150);
     made.Launch(fused, at + 400, 50);
@@ -64,7 +64,7 @@ Trace Compiled() {
     for (std::size_t i = 4; i > 0; --i) {
       auto& launch = made.trace.launches[made.trace.launches.size() - i];
       launch.graph = 1;
-      launch.correlation = 1 + step;
+      launch.graph_node = i;
     }
   }
   return made.trace;

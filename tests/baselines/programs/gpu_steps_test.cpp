@@ -35,15 +35,16 @@ struct Encoder {
     const auto start = made.Kernel("random", 8);
     for (int i = 0; i < kWarmUp; ++i) Launch(start);
   }
-  void Launch(std::uint32_t kernel, std::uint32_t graph = 0, std::uint32_t graph_launch = 0) {
+  void Launch(std::uint32_t kernel, std::uint32_t graph = 0, std::uint64_t node = 0) {
     made.Launch(kernel, at, 10);
     made.trace.launches.back().graph = graph;
-    made.trace.launches.back().correlation = graph_launch;
+    made.trace.launches.back().graph_node = node;
     at += kLaunchUs;
   }
-  void Step(std::uint32_t graph = 0, std::uint32_t graph_launch = 0) {
+  void Step(std::uint32_t graph = 0) {
+    std::uint64_t node = 0;
     for (int i = 0; i < kLayers; ++i)
-      for (const auto kernel : layer) Launch(kernel, graph, graph_launch);
+      for (const auto kernel : layer) Launch(kernel, graph, graph == 0 ? 0 : ++node);
   }
   void Mark(const std::string& name, std::int64_t begin, std::int64_t length) {
     made.trace.texts.push_back(name);
@@ -119,7 +120,7 @@ TEST(FindGpuSteps, LaunchesOfAGraphAreSteps) {
   // Three steps are launched kernel by kernel, then the graph is captured and replayed.
   for (int step = 0; step < 3; ++step) encoder.Step();
   const auto first = encoder.at;
-  for (std::uint32_t step = 0; step < kSteps; ++step) encoder.Step(3, 1000 + step);
+  for (int step = 0; step < kSteps; ++step) encoder.Step(3);
   // The host queues all of them within the first step.
   for (int step = 0; step < kSteps; ++step) encoder.Mark("step", first + 4 * step, 3);
   const auto steps = encoder.Steps();
@@ -133,8 +134,8 @@ TEST(FindGpuSteps, LaunchesOfAGraphAreSteps) {
 TEST(FindGpuSteps, AStepMayHaveAGraphAndKernelsBesideIt) {
   Encoder encoder;
   const auto loss = encoder.made.Kernel("loss", 4), update = encoder.made.Kernel("update", 4);
-  for (std::uint32_t step = 0; step < kSteps; ++step) {
-    encoder.Step(3, 1000 + step);
+  for (int step = 0; step < kSteps; ++step) {
+    encoder.Step(3);
     encoder.Launch(loss);
     encoder.Launch(update);
   }
