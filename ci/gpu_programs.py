@@ -97,7 +97,9 @@ def seconds_of_jax(steps):
             steps()
         found = next(pathlib.Path(folder).rglob("perfetto_trace.json.gz"))
         events = json.loads(gzip.decompress(found.read_bytes()))["traceEvents"]
-    names = {(event["name"], event["pid"], event.get("tid")): event["args"]["name"] for event in events if event.get("ph") == "M" and "name" in event.get("args", {})}
+    names = {
+        (event["name"], event["pid"], event.get("tid")): event["args"]["name"] for event in events if event.get("ph") == "M" and "name" in event.get("args", {})
+    }
     gpus = {pid for (kind, pid, _), name in names.items() if kind == "process_name" and "GPU" in name}
     streams = {(pid, tid) for (kind, pid, tid), name in names.items() if kind == "thread_name" and pid in gpus and name.startswith("Stream")}
     kernels = [event for event in events if event.get("ph") == "X" and (event["pid"], event["tid"]) in streams]

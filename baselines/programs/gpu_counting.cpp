@@ -21,7 +21,8 @@ const std::string& MangledOf(const GpuKernelUse& use) {
 
 // A piece of the launches whose names match.
 struct Piece {
-  std::size_t skip = 0, count = 0;  // [1] matching launches before it, and in it
+  std::size_t skip = 0, count = 0;   // [1] matching launches before it, and in it
+  std::vector<std::uint32_t> order;  // the kernel of each
 };
 
 // Returns the shortest piece that has a launch of each wanted kernel, from `begin` on.
@@ -47,9 +48,14 @@ std::optional<Piece> ShortestPiece(const OrderedLaunches& launches, std::size_t 
   for (std::size_t right = 0; right < matching.size(); ++right) {
     if (wanted[matching[right]] && inside[matching[right]]++ == 0) ++have;
     for (; have == different; ++left) {
-      if (!best || right + 1 - left < best->count) best = Piece{before + left, right + 1 - left};
+      if (!best || right + 1 - left < best->count)
+        best = Piece{before + left, right + 1 - left, {}};
       if (wanted[matching[left]] && --inside[matching[left]] == 0) --have;
     }
+  }
+  if (best) {
+    const auto first = matching.begin() + static_cast<std::ptrdiff_t>(best->skip - before);
+    best->order.assign(first, first + static_cast<std::ptrdiff_t>(best->count));
   }
   return best;
 }
@@ -80,6 +86,57 @@ Tried TryKernels(const GpuTimeline& timeline, const OrderedLaunches& launches, s
   if (!tried.names.empty())
     tried.piece = ShortestPiece(launches, launches.steady_begin, tried.matches, tried.wanted);
   return tried;
+}
+
+// The kernels of a timeline by what Nsight Compute says of a launch. Launches that do different
+// work have the first of their kernels.
+class KernelsByName {
+ public:
+  explicit KernelsByName(const GpuTimeline& timeline) {
+    for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
+      const auto& use = timeline.kernels[i];
+      if (use.variant > 1) continue;
+      exact_[{MangledOf(use), use.grid, use.block}] = i;
+      exact_[{use.name, use.grid, use.block}] = i;
+      const auto [found, added] =
+          by_function_.try_emplace({text::KernelFunction(use.name), use.grid, use.block}, i);
+      if (!added) found->second = kSeveral;
+    }
+  }
+
+  std::optional<std::size_t> Find(const imports::CountedLaunch& launch) const {
+    if (!launch.grid || !launch.block) return std::nullopt;
+    if (const auto found = exact_.find({launch.kernel, *launch.grid, *launch.block});
+        found != exact_.end())
+      return found->second;
+    const auto found =
+        by_function_.find({text::KernelFunction(launch.kernel), *launch.grid, *launch.block});
+    if (found == by_function_.end() || found->second == kSeveral) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  static constexpr std::size_t kSeveral = ~std::size_t{0};
+  using Key = std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>;
+  std::map<Key, std::size_t> exact_, by_function_;
+};
+
+bool AreOneName(const GpuKernelUse& a, const GpuKernelUse& b) {
+  return a.name == b.name && a.mangled == b.mangled && a.grid == b.grid && a.block == b.block;
+}
+
+CountedKernel MeanOf(const GpuKernelUse& use,
+                     const std::vector<const imports::CountedLaunch*>& launches) {
+  CountedKernel one{MangledOf(use), use.grid, use.block, use.variant, {}, {}};
+  const double weight = 1 / static_cast<double>(launches.size());
+  bool flops_known = true;
+  for (const auto* launch : launches) {
+    flops_known = flops_known && launch->work.unknown == imports::LaunchWork::Unknown::kNone;
+    for (const auto& [pipe, flops] : launch->work.flops) one.flops[pipe] += weight * flops;
+    for (const auto& [level, bytes] : launch->work.bytes) one.bytes[level] += weight * bytes;
+  }
+  if (!flops_known) one.flops.clear();
+  return one;
 }
 
 }  // namespace
@@ -116,6 +173,7 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, const OrderedLaunche
   }
   if (!best.piece) return selection;
   selection.launches = best.piece->count;
+  selection.order = best.piece->order;
   double all = 0, counted = 0;
   for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
     all += timeline.kernels[i].step_wall_seconds;
@@ -139,46 +197,27 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, const OrderedLaunche
   return selection;
 }
 
-std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline,
-                                      const std::vector<imports::CountedLaunch>& launches) {
-  using Key = std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>;
-  constexpr std::size_t kSeveral = ~std::size_t{0};
-  std::map<Key, std::size_t> exact, by_function;
-  for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
-    const auto& use = timeline.kernels[i];
-    exact[{MangledOf(use), use.grid, use.block}] = i;
-    exact[{use.name, use.grid, use.block}] = i;
-    const auto [found, added] =
-        by_function.try_emplace({text::KernelFunction(use.name), use.grid, use.block}, i);
-    if (!added) found->second = kSeveral;
-  }
-  const auto find = [&](const imports::CountedLaunch& launch) -> std::optional<std::size_t> {
-    if (!launch.grid || !launch.block) return std::nullopt;
-    if (const auto found = exact.find({launch.kernel, *launch.grid, *launch.block});
-        found != exact.end())
-      return found->second;
-    const auto found =
-        by_function.find({text::KernelFunction(launch.kernel), *launch.grid, *launch.block});
-    if (found == by_function.end() || found->second == kSeveral) return std::nullopt;
-    return found->second;
-  };
+JoinedCounts JoinCounts(const GpuTimeline& timeline,
+                        const std::vector<imports::CountedLaunch>& launches,
+                        const std::vector<std::uint32_t>& order) {
+  const KernelsByName by_name(timeline);
+  std::vector<std::optional<std::size_t>> kernels;
+  for (const auto& launch : launches) kernels.push_back(by_name.Find(launch));
+  bool in_order = launches.size() == order.size();
+  for (std::size_t i = 0; i < order.size() && in_order; ++i)
+    in_order = kernels[i] && AreOneName(timeline.kernels[*kernels[i]], timeline.kernels[order[i]]);
+  JoinedCounts counted;
   std::map<std::size_t, std::vector<const imports::CountedLaunch*>> joined;
-  for (const auto& launch : launches)
-    if (const auto kernel = find(launch)) joined[*kernel].push_back(&launch);
-  std::vector<CountedKernel> counted;
-  for (const auto& [kernel, all] : joined) {
-    const auto& use = timeline.kernels[kernel];
-    CountedKernel one{MangledOf(use), use.grid, use.block, {}, {}};
-    const double weight = 1 / static_cast<double>(all.size());
-    bool flops_known = true;
-    for (const auto* launch : all) {
-      flops_known = flops_known && launch->work.unknown == imports::LaunchWork::Unknown::kNone;
-      for (const auto& [pipe, flops] : launch->work.flops) one.flops[pipe] += weight * flops;
-      for (const auto& [level, bytes] : launch->work.bytes) one.bytes[level] += weight * bytes;
-    }
-    if (!flops_known) one.flops.clear();
-    counted.push_back(std::move(one));
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    if (in_order)
+      joined[order[i]].push_back(&launches[i]);
+    else if (kernels[i] && timeline.kernels[*kernels[i]].variant == 0)
+      joined[*kernels[i]].push_back(&launches[i]);
+    else if (kernels[i])
+      counted.ambiguous += 1;
   }
+  for (const auto& [kernel, all] : joined)
+    counted.kernels.push_back(MeanOf(timeline.kernels[kernel], all));
   return counted;
 }
 

@@ -17,6 +17,8 @@ struct LaunchSelection {
   std::size_t launches = 0;            // [1] that ncu will count
   std::size_t kernels = 0;             // [1] distinct kernels among them, by the trace
   double share = 0;                    // [1] of the kernels' time of a step
+  // The kernel (index of GpuTimeline::kernels) of each launch that ncu will count, in order.
+  std::vector<std::uint32_t> order;
 };
 
 // Chooses the kernels with most time of a step, as many as `most_launches` launches allow, and the
@@ -26,14 +28,22 @@ struct LaunchSelection {
 LaunchSelection SelectLaunches(const GpuTimeline& timeline, const OrderedLaunches& launches,
                                std::size_t most_launches);
 
+struct JoinedCounts {
+  std::vector<CountedKernel> kernels;
+  double ambiguous = 0;  // [1] counted launches of which it is not known what work they do
+};
+
 // Returns the regular expression that matches exactly these names.
 std::string ExactNames(const std::vector<std::string>& names);
 
 // Returns the counts of the timeline's kernels: means over their counted launches. A launch belongs
 // to the kernel with the same name (mangled, or the whole source name), grid and block. Without
 // such a kernel it belongs to the one whose function name, grid and block are the same, if there is
-// only one.
-std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline,
-                                      const std::vector<imports::CountedLaunch>& launches);
+// only one. If launches of one name, grid and block do different work (GpuKernelUse::variant),
+// their place among the counted ones tells which they are: `order` is what was to be counted
+// (LaunchSelection::order). Where the counted launches are others, such kernels have no counts.
+JoinedCounts JoinCounts(const GpuTimeline& timeline,
+                        const std::vector<imports::CountedLaunch>& launches,
+                        const std::vector<std::uint32_t>& order);
 
 }  // namespace dlroof::programs

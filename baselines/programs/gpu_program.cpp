@@ -12,7 +12,7 @@
 namespace dlroof::programs {
 namespace {
 
-using CountedKey = std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>;
+using CountedKey = std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3, std::uint32_t>;
 
 const std::string& MangledOf(const GpuKernelUse& use) {
   return use.mangled.empty() ? use.name : use.mangled;
@@ -43,11 +43,15 @@ double KernelSecondsOf(const GpuTimeline& timeline) {
   return seconds;
 }
 
+std::string VariantText(const GpuKernelUse& use) {
+  return use.variant == 0 ? "" : fmt::format(", kind {} of {}", use.variant, use.variants);
+}
+
 record::Record RecordOf(const GpuKernelUse& use, const std::string& set,
                         const CountedKernel* counted) {
-  record::Record record{
-      .name = fmt::format("{}/{} [{}, {}]", set, use.name, SizeText(use.grid), SizeText(use.block)),
-      .timed = record::timed::kKernels};
+  record::Record record{.name = fmt::format("{}/{} [{}, {}{}]", set, use.name, SizeText(use.grid),
+                                            SizeText(use.block), VariantText(use)),
+                        .timed = record::timed::kKernels};
   record.repetitions.push_back({.seconds = use.step_seconds, .iterations = 1});
   Work& work = record.work[Provenance::kMeasured];
   work.launches = use.step_launches;
@@ -92,12 +96,13 @@ std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& se
   std::vector<record::Record> records;
   if (program.timelines.empty()) return records;
   std::map<CountedKey, const CountedKernel*> by_key;
-  for (const auto& kernel : counted) by_key[{kernel.name, kernel.grid, kernel.block}] = &kernel;
+  for (const auto& kernel : counted)
+    by_key[{kernel.name, kernel.grid, kernel.block, kernel.variant}] = &kernel;
   double seconds = 0, counted_seconds = 0;
   program.counting.kernels = 0;
   for (auto& use : program.timelines.front().kernels) {
     if (use.step_launches <= 0) continue;
-    const auto found = by_key.find({MangledOf(use), use.grid, use.block});
+    const auto found = by_key.find({MangledOf(use), use.grid, use.block, use.variant});
     const auto* kernel = found == by_key.end() ? nullptr : found->second;
     records.push_back(RecordOf(use, set, kernel));
     use.record = records.back().name;

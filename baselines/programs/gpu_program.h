@@ -35,6 +35,7 @@ struct GpuProcess {
 struct CountedKernel {
   std::string name;  // mangled, as in the trace
   gpu_trace::Size3 grid = {}, block = {};
+  std::uint32_t variant = 0;            // as GpuKernelUse::variant
   std::map<std::string, double> flops;  // [flop] by pipe, of one launch
   std::map<Level, double> bytes;        // [byte] of one launch
 };
@@ -46,6 +47,7 @@ struct GpuCounting {
   double kernels = 0;            // [1] distinct kernels that are counted
   double share = 0;              // [1] of the kernels' time of the first timeline's step
   double seconds = 0;            // [s] that counting took
+  double ambiguous = 0;          // [1] launches counted in vain: JoinedCounts::ambiguous
 };
 
 struct GpuProgram {

@@ -115,6 +115,8 @@ void Members(Archive& all, GpuKernelUse& use) {
   all("block", use.block);
   all("registers", use.registers);
   all("shared_bytes", use.shared_bytes);
+  all("variant", use.variant);
+  all("variants", use.variants);
   all("kind", use.kind);
   all("launches", use.launches);
   all("seconds", use.seconds);
@@ -168,6 +170,7 @@ void Members(Archive& all, GpuRangeUse& range) {
 template <class Archive>
 void Members(Archive& all, GpuSteps& steps) {
   all("from", steps.from);
+  all("range", steps.range);
   all("reason", steps.reason);
   all("doubt", steps.doubt);
   all("count", steps.count);
@@ -226,6 +229,7 @@ void Members(Archive& all, GpuCounting& counting) {
   all("reason", counting.reason);
   all("kernels", counting.kernels);
   all("share", counting.share);
+  all("ambiguous", counting.ambiguous);
   all("seconds", counting.seconds);
 }
 template <class Archive>

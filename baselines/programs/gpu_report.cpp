@@ -41,16 +41,28 @@ void AddHead(const GpuProgram& program, const GpuTimeline& timeline, Document& d
     document.Say(fmt::format("{}: this is what was seen until then", *program.stopped));
 }
 
+std::string FoundText(const GpuSteps& steps) {
+  switch (steps.from) {
+    case StepsFrom::kSpecified:
+      return "as specified";
+    case StepsFrom::kGraphs:
+      return "which are launches of a CUDA graph, or begin with them";
+    case StepsFrom::kMarks:
+      return fmt::format("as many as the program's ranges '{}'", steps.range);
+    default:
+      return "found as the period of the kernels";
+  }
+}
+
 void AddSteps(const GpuSteps& steps, Document& document) {
   if (steps.count == 0) {
-    document.Say(fmt::format("no steps: {}; times are sums of the whole trace",
-                             steps.reason ? steps.reason->text : "none were found"));
+    document.Say(fmt::format("{}; times are sums of the whole trace",
+                             steps.reason ? steps.reason->text : "no steps were found"));
     return;
   }
-  document.Say(fmt::format(
-      "{} of {:.0f} launches, {}; before them {} in {}", Count(steps.count, "step"), steps.launches,
-      steps.from == StepsFrom::kSpecified ? "as specified" : "found as the period of the kernels",
-      Count(steps.warm_up_launches, "launch"), Time(steps.warm_up_seconds)));
+  document.Say(fmt::format("{} of {:.0f} launches, {}; before them {} in {}",
+                           Count(steps.count, "step"), steps.launches, FoundText(steps),
+                           Count(steps.warm_up_launches, "launch"), Time(steps.warm_up_seconds)));
   if (steps.doubt) document.Say(fmt::format("doubtful: {}", steps.doubt->text));
 }
 
@@ -119,7 +131,8 @@ constexpr std::size_t kKernelColumns = 12;
 
 Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std::string& share,
                      const KernelPlaces& places) {
-  Table::Row row = {{name, name == use.name ? "" : use.name},
+  const auto kind = use.variant == 0 ? "" : fmt::format(" ({} of {})", use.variant, use.variants);
+  Table::Row row = {{name + kind, name == use.name ? "" : use.name},
                     {SizeText(use.grid)},
                     {SizeText(use.block)},
                     {Time(use.step_wall_seconds)},
@@ -179,6 +192,10 @@ void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places,
                   {text::ThreeDigits(rest_launches)}};
     table.rest.resize(kKernelColumns);
   }
+  if (std::ranges::any_of(timeline.kernels, [](const auto& use) { return use.variant > 0; }))
+    table.notes.emplace_back(
+        "(1 of 2): one name, grid and block, but places in a step with different times: different "
+        "work");
   if (outside > 0)
     table.notes.push_back(
         fmt::format("{} of kernels that are in no step", Count(outside, "launch")));
@@ -189,9 +206,15 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
                  Document& document) {
   const auto& counting = program.counting;
   if (counting.reason) document.Say(fmt::format("not counted: {}", counting.reason->text));
+  if (counting.ambiguous > 0)
+    document.Say(
+        "the second run launched other kernels, or in another order: launches of one name, grid "
+        "and block that do different work are not counted");
   if (counting.kernels <= 0) return;
-  document.Say(fmt::format("counted by Nsight Compute, once each: {}, {} of the kernels' time",
-                           Count(counting.kernels, "kernel"), text::PercentText(counting.share)));
+  document.Say(fmt::format(
+      "counted by Nsight Compute, once each: {}, {} of the kernels' time{}",
+      Count(counting.kernels, "kernel"), text::PercentText(counting.share),
+      counting.seconds > 0 ? fmt::format("; the second run took {}", Time(counting.seconds)) : ""));
   double kernels = 0, launches = 0, seconds = 0, all_launches = 0, all_seconds = 0;
   for (const auto& use : timeline.kernels) {
     const auto flops = places.FlopsOf(use);
@@ -208,6 +231,28 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
         fmt::format("zero-FLOP kernels: {} of {} counted, {} of their launches, {} of their time",
                     kernels, counting.kernels, text::PercentText(launches / all_launches),
                     text::PercentText(seconds / all_seconds)));
+}
+
+// Says which kernels are faster than their roofs. A kernel is counted in few of its launches.
+void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places,
+                  const std::map<std::string, std::string>& names, Document& document) {
+  constexpr double kAbove = 1.02;  // [1]
+  double kernels = 0, seconds = 0, most = 0;
+  const GpuKernelUse* highest = nullptr;
+  for (const auto& use : timeline.kernels) {
+    const auto share = places.RoofShareOf(use);
+    if (!share || share->value <= kAbove) continue;
+    kernels += 1;
+    seconds += use.step_wall_seconds;
+    if (share->value > most) highest = &use;
+    most = std::max(most, share->value);
+  }
+  if (highest == nullptr) return;
+  document.Say(fmt::format(
+      "{} ({} of a step) faster than the roofs: the counted launches did more work than the others "
+      "of their name, grid and block, or the roof is too low (report --verbose). The highest: {}, "
+      "{}",
+      Count(kernels, "kernel"), Time(seconds), names.at(highest->name), text::PercentText(most)));
 }
 
 void AddCopies(const GpuTimeline& timeline, Document& document) {
@@ -367,6 +412,7 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   AddSteps(timeline.steps, document);
   AddBar(timeline, places, document);
   AddKernels(timeline, places, names, full_names, document);
+  AddAboveRoof(timeline, places, names, document);
   AddCounting(*program, timeline, places, document);
   AddLanes(timeline, document);
   AddGaps(timeline, names, document);

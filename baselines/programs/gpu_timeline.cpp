@@ -9,6 +9,9 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "baselines/programs/gpu_device_work.h"
+#include "baselines/programs/gpu_steps.h"
+#include "baselines/programs/gpu_variants.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {
@@ -22,22 +25,8 @@ constexpr std::size_t kMostGaps = 10;    // listed
 constexpr std::size_t kLaneParts = 200;  // of a lane
 constexpr std::size_t kMostLanes = 16;
 
-double Seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
-
-enum class Sort { kKernel, kCopy, kFill };
-// A kernel, a copy or a fill on the device.
-struct Work {
-  Interval time;
-  Sort sort = Sort::kKernel;
-  std::uint32_t index = 0;  // launch: of GpuTimeline::kernels; copy: of Trace::copies
-  std::uint32_t context = 0, stream = 0;
-};
-
-struct DeviceWork {
-  std::vector<Work> all;                   // by begin
-  std::vector<std::uint32_t> stream;       // the kernel of each launch, in order
-  std::vector<std::size_t> launch_places;  // of each launch in `all`
-};
+using Sort = DeviceTask::Sort;
+using Work = DeviceTask;
 
 // A window of time [ns).
 using Window = Interval;
@@ -120,71 +109,6 @@ class Sweep {
   std::unordered_map<std::uint32_t, double> opened_;
 };
 
-// Merges the trace's kernels that differ in nothing but shared memory and the like.
-class KernelIndex {
- public:
-  explicit KernelIndex(const Trace& trace) : trace_(trace), rows_(trace.kernels.size(), kNone) {}
-
-  std::uint32_t RowOf(std::uint32_t kernel, GpuTimeline& timeline) {
-    auto& row = rows_[kernel];
-    if (row != kNone) return row;
-    const auto& facts = trace_.kernels[kernel];
-    const auto& mangled = trace_.texts[facts.name];
-    const auto [found, added] =
-        found_.try_emplace(std::tuple(mangled, facts.grid, facts.block),
-                           static_cast<std::uint32_t>(timeline.kernels.size()));
-    row = found->second;
-    if (!added) return row;
-    GpuKernelUse use{.name = DemangledKernel(mangled), .grid = facts.grid, .block = facts.block};
-    if (use.name != mangled) use.mangled = mangled;
-    use.registers = facts.registers;
-    use.shared_bytes = facts.shared_bytes;
-    use.kind = KernelKindOf(use.name);
-    timeline.kernels.push_back(std::move(use));
-    return row;
-  }
-
- private:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  const Trace& trace_;
-  std::vector<std::uint32_t> rows_;
-  std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>, std::uint32_t> found_;
-};
-
-DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timeline) {
-  DeviceWork work;
-  KernelIndex index(trace);
-  for (const auto& launch : trace.launches) {
-    if (launch.place.device != device) continue;
-    const auto row = index.RowOf(launch.kernel, timeline);
-    auto& use = timeline.kernels[row];
-    use.launches += 1;
-    use.seconds += Seconds(launch.time.end_ns - launch.time.begin_ns);
-    if (launch.graph != 0 || launch.graph_node != 0) use.graph_launches += 1;
-    work.all.push_back(
-        {launch.time, Sort::kKernel, row, launch.place.context, launch.place.stream});
-    timeline.launches += 1;
-  }
-  for (std::uint32_t i = 0; i < trace.copies.size(); ++i) {
-    const auto& copy = trace.copies[i];
-    if (copy.place.device != device) continue;
-    work.all.push_back({copy.time, Sort::kCopy, i, copy.place.context, copy.place.stream});
-    timeline.copies += 1;
-  }
-  for (const auto& fill : trace.fills) {
-    if (fill.place.device != device) continue;
-    work.all.push_back({fill.time, Sort::kFill, 0, fill.place.context, fill.place.stream});
-    timeline.fills += 1;
-  }
-  std::ranges::stable_sort(work.all, {}, [](const Work& one) { return one.time.begin_ns; });
-  for (std::size_t i = 0; i < work.all.size(); ++i) {
-    if (work.all[i].sort != Sort::kKernel) continue;
-    work.stream.push_back(work.all[i].index);
-    work.launch_places.push_back(i);
-  }
-  return work;
-}
-
 Window WholeOf(const DeviceWork& work) {
   Window whole = {work.all.front().time.begin_ns, work.all.front().time.end_ns};
   for (const auto& one : work.all) whole.end_ns = std::max(whole.end_ns, one.time.end_ns);
@@ -239,21 +163,6 @@ void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& 
   summary.median_seconds = MedianOfSorted(walls);
   summary.upper_seconds = at(0.75);
   summary.most_seconds = walls.back();
-}
-
-// Compares the number of steps with those of NVTX ranges that do not nest in one another.
-std::optional<Reason> DoubtOf(const GpuTimeline& timeline) {
-  const int found = timeline.steps.count + timeline.steps.outliers + 1;
-  for (const auto& range : timeline.ranges) {
-    const std::string name = range.name;
-    if (name.find("step") == name.npos && name.find("iter") == name.npos) continue;
-    if (range.count < found - 1 || range.count > found + 1)
-      return Reason{
-          fmt::format("{} or {:.0f} steps: the kernels repeat {} times, the program's range '{}' "
-                      "{:.0f} times; say which with --steps",
-                      found, range.count, found, name, range.count)};
-  }
-  return std::nullopt;
 }
 
 // Returns the first work that may still run at `at_ns`: everything before it has ended.
@@ -437,16 +346,18 @@ GpuTimes Scaled(GpuTimes times, double weight) {
 }
 
 // Returns the steps to add up. If none were found, the whole trace is one step.
-std::vector<Step> StepsToSum(const DeviceWork& work, const Steps& found, GpuTimeline& timeline) {
-  auto steps = TimedSteps(work, found);
-  timeline.steps.from = found.from;
-  timeline.steps.reason = found.reason;
+std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
+                             GpuTimeline& timeline) {
+  auto steps = TimedSteps(work, found.steps);
+  timeline.steps.from = found.steps.from;
+  timeline.steps.range = found.range;
+  timeline.steps.reason = found.steps.reason;
   if (!steps.empty()) {
     SummarizeSteps(work, steps, timeline.steps);
-    timeline.steps.doubt = DoubtOf(timeline);
+    timeline.steps.doubt = found.steps.doubt;
     return steps;
   }
-  if (found.from != StepsFrom::kNone) {
+  if (found.steps.from != StepsFrom::kNone) {
     timeline.steps.from = StepsFrom::kNone;
     timeline.steps.reason = Reason{"no step is followed by another one"};
   }
@@ -460,12 +371,13 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineO
       timeline.device_name = one.name;
       timeline.compute_capability = one.compute_capability;
     }
-  const auto work = WorkOn(trace, device, timeline);
+  auto work = WorkOn(trace, device, timeline);
   const auto whole = WholeOf(work);
   timeline.wall_seconds = Seconds(whole.end_ns - whole.begin_ns);
   AddRanges(trace, timeline);
-  const auto steps =
-      StepsToSum(work, FindSteps(work.stream, timeline.kernels.size(), options.steps), timeline);
+  const auto found = FindGpuSteps(trace, work, timeline.kernels.size(), options.steps);
+  SplitByTime(found.steps, work, timeline);
+  const auto steps = StepsToSum(work, found, timeline);
   const FirstRunning running(work);
   Sweep sweep(work, timeline);
   std::vector<Window> windows;
@@ -511,21 +423,23 @@ std::vector<GpuTimeline> TimelinesOf(const Trace& trace, const TimelineOptions& 
 OrderedLaunches LaunchesOf(const Trace& trace, const GpuTimeline& timeline,
                            const TimelineOptions& options) {
   GpuTimeline again;
-  const auto work = WorkOn(trace, timeline.device, again);
+  auto work = WorkOn(trace, timeline.device, again);
+  const auto found = FindGpuSteps(trace, work, again.kernels.size(), options.steps).steps;
+  SplitByTime(found, work, again);
   OrderedLaunches launches;
-  std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>, std::uint32_t> rows;
+  std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3, std::uint32_t>,
+           std::uint32_t>
+      rows;
   for (std::uint32_t i = 0; i < timeline.kernels.size(); ++i) {
     const auto& use = timeline.kernels[i];
-    rows[{use.name, use.grid, use.block}] = i;
+    rows[{use.name, use.grid, use.block, use.variant}] = i;
   }
   for (const auto kernel : work.stream) {
     const auto& use = again.kernels[kernel];
-    launches.kernels.push_back(rows.at({use.name, use.grid, use.block}));
+    launches.kernels.push_back(rows.at({use.name, use.grid, use.block, use.variant}));
   }
   launches.steady_end = launches.kernels.size();
-  if (timeline.steps.count == 0) return launches;
-  const auto found = FindSteps(work.stream, again.kernels.size(), options.steps);
-  if (found.ranges.empty()) return launches;
+  if (timeline.steps.count == 0 || found.ranges.empty()) return launches;
   const auto& middle = found.ranges[found.ranges.size() / 2];
   launches.steady_begin = middle.begin;
   launches.steady_end = middle.end;

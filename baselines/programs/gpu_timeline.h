@@ -25,14 +25,17 @@ bool IsFp32Product(std::string_view name);
 // Returns a kernel's name as the compiler's source has it, or the text itself.
 std::string DemangledKernel(const std::string& mangled);
 
-// All launches of one kernel with one grid and one block. Each launch of a timeline is in exactly
-// one of them.
+// All launches of one kernel with one grid and one block, or those of them whose places in a step
+// take the same time (SplitByTime). Each launch of a timeline is in exactly one of them.
 struct GpuKernelUse {
   std::string name;     // whole, demangled
   std::string mangled;  // "" if it is the same
   gpu_trace::Size3 grid = {}, block = {};
   std::uint32_t registers = 0;  // [1] per thread
   double shared_bytes = 0;      // [byte] per block
+  // From 1 to `variants`, the shortest first: launches of this name, grid and block do different
+  // work. 0: all do the same, as far as their times tell
+  std::uint32_t variant = 0, variants = 0;
   KernelKind kind = KernelKind::kOther;
   double launches = 0;        // [1] in the trace
   double seconds = 0;         // [s] sum of their durations
@@ -90,6 +93,7 @@ struct GpuRangeUse {
 
 struct GpuSteps {
   StepsFrom from = StepsFrom::kNone;
+  std::string range;             // the NVTX range that occurs as often (StepsFrom::kMarks)
   std::optional<Reason> reason;  // set if there are no steps
   std::optional<Reason> doubt;   // set if the number of steps may be another one
   int count = 0;                 // [1] steady steps
@@ -134,7 +138,7 @@ std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
 // The launches of one GPU in their order, and the kernel (index of GpuTimeline::kernels) of each.
 // For what needs more than the sums.
 struct OrderedLaunches {
-  std::vector<std::uint32_t> kernels;
+  std::vector<std::uint32_t> kernels;            // by launch
   std::size_t steady_begin = 0, steady_end = 0;  // launches of one steady step near the middle
 };
 OrderedLaunches LaunchesOf(const gpu_trace::Trace& trace, const GpuTimeline& timeline,

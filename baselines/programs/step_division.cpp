@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace dlroof::programs {
@@ -116,13 +117,34 @@ class StepFinder {
   }
 
   // Returns the primitives with several calls, the rarest first: steps may begin with them.
-  std::vector<std::uint32_t> Leads() const {
+  std::vector<std::uint32_t> Leads(std::size_t count) const {
     std::vector<std::uint32_t> leads;
     for (std::uint32_t i = 0; i < places_.size(); ++i)
       if (places_[i].size() > 1) leads.push_back(i);
     std::ranges::stable_sort(leads, {}, [&](std::uint32_t i) { return places_[i].size(); });
+    if (leads.size() <= kLeads) return leads;
+    // Many may be of the warm-up alone, such as the kernels that a compiler tries.
+    std::erase_if(leads, [&](std::uint32_t i) { return !MayLead(places_[i], count); });
     if (leads.size() > kLeads) leads.resize(kLeads);
     return leads;
+  }
+
+  // Returns how many calls of a primitive are in a step: each number up to kMostPerStep, or the one
+  // that follows from the number of steps.
+  static std::vector<std::size_t> CallsPerStep(std::size_t calls, std::size_t count) {
+    if (count > 0) return {calls / count};
+    std::vector<std::size_t> all(kMostPerStep);
+    std::iota(all.begin(), all.end(), 1);
+    return all;
+  }
+
+  bool MayLead(const std::vector<std::size_t>& places, std::size_t count) const {
+    return std::ranges::any_of(CallsPerStep(places.size(), count), [&](std::size_t apart) {
+      if (apart == 0 || 2 * apart > places.size()) return false;
+      const auto cuts = Extended(EveryOf(places, apart, 0));
+      const double length = MedianLength(cuts);
+      return length >= 2 && Cover(cuts, length) >= kLeastCover;
+    });
   }
 
   // Returns every `apart`-th position of a primitive, backwards from the last position but `skip`.
@@ -191,7 +213,7 @@ class StepFinder {
       if (all.size() < most && length >= 2 && Cover(cuts, length) >= kLeastCover)
         all.push_back(std::move(cuts));
     };
-    const auto leads = Leads();
+    const auto leads = Leads(count);
     for (std::size_t times = 1; times <= kMostPerStep; ++times)
       for (const auto lead : leads) {
         const auto& places = places_[lead];

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "baselines/programs/step_doubts.h"
 #include "reporters/verbose/primitive.h"
 
 namespace dlroof::programs {
@@ -91,121 +92,7 @@ void CheckSmallest(const StepDivision& division, Steps& steps) {
       common)};
 }
 
-// [1] elements of the tensor that a call reads first, and of the one that it writes.
-struct ElementCounts {
-  double in = 0, out = 0;
-};
-
-// Returns them if the call is of a layer, and its problem has a known form.
-std::optional<ElementCounts> ElementsOf(const verbose::PrimitiveText& text) {
-  if (text.kind == "reorder" || text.kind == "transform") return std::nullopt;
-  if (const auto dims = verbose::ReadDimsList(text.problem); dims && !dims->front().empty()) {
-    const double in = verbose::ProductOf(dims->front());
-    if (dims->size() < 2 || text.kind == "binary" || dims->at(1).empty())
-      return ElementCounts{in, in};
-    return ElementCounts{in, in / dims->front().back() * dims->at(1).back()};
-  }
-  const auto sizes = verbose::LetterSizes::Read(text.problem);
-  if (!sizes) return std::nullopt;
-  const double samples = sizes->Or("mb", 1) * sizes->Or("t", 1);
-  if (sizes->Has("sic"))
-    return ElementCounts{samples * sizes->Or("slc", 1), samples * sizes->Or("dlc", 1)};
-  return ElementCounts{samples * sizes->Or("ic", 1) * sizes->Image('i'),
-                       samples * sizes->Or("oc", 1) * sizes->Image('o')};
-}
-
-// [s] idle time before each step but the first; empty if the log has no time stamps.
-std::vector<double> PausesBefore(const verbose::VerboseLog& log,
-                                 const std::vector<std::size_t>& main, const Steps& steps) {
-  std::vector<double> pauses;
-  for (std::size_t i = 1; i < steps.ranges.size(); ++i) {
-    const auto& first = log.executions[main[steps.ranges[i].begin]];
-    const auto& before = log.executions[main[steps.ranges[i].begin - 1]];
-    if (!first.start_seconds || !before.start_seconds) return {};
-    pauses.push_back(*first.start_seconds - *before.start_seconds - before.seconds);
-  }
-  return pauses;
-}
-
-// Returns k if the pause before every k-th segment is longer than most others.
-std::optional<std::size_t> LongPauses(const std::vector<double>& pauses) {
-  constexpr std::size_t kMost = 128, kLeastSteps = 3;
-  constexpr double kLonger = 1.3, kUpper = 0.9, kLower = 0.1;
-  const auto quantile = [](std::vector<double> values, double share) {
-    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-    std::ranges::nth_element(values, values.begin() + at);
-    return values[static_cast<std::size_t>(at)];
-  };
-  for (std::size_t k = 2; k <= kMost && kLeastSteps * k <= pauses.size() + 1; ++k) {
-    if ((pauses.size() + 1) % k != 0) continue;
-    std::vector<double> between, within;
-    for (std::size_t i = 0; i < pauses.size(); ++i)
-      ((i + 1) % k == 0 ? between : within).push_back(pauses[i]);
-    if (quantile(between, kLower) > kLonger * quantile(within, kUpper)) return k;
-  }
-  return std::nullopt;
-}
-
-// Joins `k` segments to one.
-void Join(std::size_t k, Steps& steps) {
-  std::vector<StepRange> joined;
-  for (std::size_t i = 0; i + k <= steps.ranges.size(); i += k)
-    joined.push_back({steps.ranges[i].begin, steps.ranges[i + k - 1].end, {}, {}});
-  steps.ranges = std::move(joined);
-}
-
-// Decides whether segments that are the same from the first to the last may be layers of a step: if
-// nothing goes backward, and the last call's result could be the first one's input. A longer pause
-// before every k-th segment is evidence for steps of k.
-void CheckLayers(const verbose::VerboseLog& log, const std::vector<std::size_t>& main,
-                 const std::vector<Pass>& passes, Steps& steps) {
-  if (steps.irregular > 0) return;
-  const auto& first_range = steps.ranges.front();
-  std::optional<ElementCounts> first, last;
-  for (std::size_t i = first_range.begin; i < first_range.end; ++i) {
-    const auto primitive = log.executions[main[i]].primitive;
-    if (passes[primitive] == Pass::kBackward) return;
-    const auto elements = ElementsOf(log.primitives[primitive]);
-    if (!elements) continue;
-    if (!first) first = elements;
-    last = elements;
-  }
-  if (!first || first->in != last->out) return;
-  const auto found = static_cast<int>(steps.ranges.size());
-  if (const auto k = LongPauses(PausesBefore(log, main, steps))) {
-    Join(*k, steps);
-    steps.total = static_cast<int>(steps.ranges.size());
-    steps.other = found;
-    steps.doubt = Reason{fmt::format(
-        "{} equal segments, with a longer pause before every {}th: layers of a step?", found, *k)};
-    return;
-  }
-  steps.doubt = Reason{fmt::format(
-      "{} equal segments, each of which could follow any other: steps, or layers of fewer steps?",
-      found)};
-}
-
-// Compares the number of steps with what the program's own output counts.
-void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
-  if (log.counts.empty()) return;
-  for (const auto& count : log.counts) {
-    if (count.steps * count.times == steps.total) {
-      steps.confirmed = true;
-      steps.doubt.reset();
-      return;
-    }
-  }
-  const auto& most = std::ranges::max(
-      log.counts, {}, [](const verbose::OutputCount& one) { return one.steps * one.times; });
-  const auto other = most.steps * most.times;
-  // A smaller number counts something else, such as epochs.
-  if (steps.doubt || 2 * other < steps.total) return;
-  steps.other = static_cast<int>(other);
-  steps.doubt = Reason{fmt::format("its output counts to {}{}", most.steps,
-                                   most.times > 1 ? fmt::format(", {} times", most.times) : "")};
-}
-
-constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model"};
+constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model", "graphs"};
 
 // [s] Rounding of a time stamp: 13 digits before the point, in milliseconds, of a double.
 constexpr double kStampSeconds = 1e-6;
@@ -266,8 +153,7 @@ Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
   const auto alike = WithoutBatch(log.primitives);
   for (auto& one : stream) one = alike[one];
   auto steps = FindSteps(stream, log.primitives.size(), count, passes);
-  if (steps.from == StepsFrom::kFound && !steps.doubt) CheckLayers(log, main, passes, steps);
-  if (steps.from == StepsFrom::kFound) CheckCounts(log, steps);
+  if (steps.from == StepsFrom::kFound) CheckSteps({log, main, passes, stream}, steps);
   const auto start = [&](std::size_t of_main) -> std::optional<double> {
     if (of_main >= main.size()) return std::nullopt;
     return log.executions[main[of_main]].start_seconds;

@@ -26,8 +26,9 @@ struct StepRange {
   std::optional<double> end_seconds;    // [s]; set if it follows from a later time stamp
 };
 
-enum class StepsFrom { kNone, kFound, kSpecified, kMarks, kModel };
-// Returns "none", "found", "given", "marks", "model" (calls of the model that torch.profiler saw).
+enum class StepsFrom { kNone, kFound, kSpecified, kMarks, kModel, kGraphs };
+// Returns "none", "found", "given", "marks", "model" (calls of the model that torch.profiler saw),
+// "graphs" (launches of a CUDA graph).
 std::string_view Key(StepsFrom from);
 std::optional<StepsFrom> StepsFromKey(std::string_view key);
 

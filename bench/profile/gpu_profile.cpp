@@ -108,7 +108,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
     throw BadInput("the budget of {:.3g} s is too small for a launch", request.budget_seconds);
   Say(out,
       "runs the program again under Nsight Compute, which counts {} launches of {} kernels: "
-      "{} of the kernels' time, about {:.0f} s",
+      "{} of the kernels' time, about {:.0f} s beside the program's own until then",
       selection.launches, selection.kernels, text::PercentText(selection.share),
       static_cast<double>(selection.launches) * programs::kCountSeconds);
   const TemporaryFolder folder;
@@ -128,10 +128,12 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   const auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
     throw BadInput(cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
-  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"));
-  if (counted.empty())
+  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"),
+                                      selection.order);
+  program.counting.ambiguous = counted.ambiguous;
+  if (counted.kernels.empty())
     throw BadInput("ncu counted no kernel of the trace: does each run launch the same kernels?");
-  return counted;
+  return std::move(counted.kernels);
 }
 
 record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram& program,

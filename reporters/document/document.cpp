@@ -97,7 +97,7 @@ std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Cou
   return busy;
 }
 
-// Returns one character per column: what is busy for at least a quarter of its time.
+// Returns one character per column: what is busy in it, and how long.
 std::string StripText(const Strip::Row& row, double seconds) {
   const auto zero_flop =
       BusyColumns(row, seconds, [](const auto& one) { return one.kind == PartKind::kZeroFlop; });
@@ -109,6 +109,7 @@ std::string StripText(const Strip::Row& row, double seconds) {
     text += others[i] >= 0.75 * column                                ? '#'
             : others[i] >= 0.25 * column && others[i] >= zero_flop[i] ? '+'
             : zero_flop[i] >= 0.25 * column                           ? 'c'
+            : others[i] + zero_flop[i] > 0.01 * column                ? '-'
                                                                       : '.';
   return text;
 }
@@ -117,7 +118,7 @@ void WriteBlock(const Strip& block, int, std::ostream& out) {
   int width = 0;
   for (const auto& row : block.rows)
     width = std::max(width, text::TextWidth(text::Printable(row.name)));
-  fmt::print(out, "\n{} (# busy, + a quarter of the time or more, c copies, . idle)\n",
+  fmt::print(out, "\n{} (# busy, + a quarter of the time or more, - less, c copies, . idle)\n",
              text::Printable(block.title));
   for (const auto& row : block.rows) {
     const auto name = text::Printable(row.name);

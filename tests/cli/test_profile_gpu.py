@@ -125,6 +125,11 @@ def test_a_small_budget_counts_the_kernels_with_most_time():
     verify(profile("--budget 0.2 -o small.json", "cupti cuda steps 20"), [exits(0), says("counts 1 launches of 1 kernels: 50.0 % of the kernels' time")])
 
 
+def test_launches_of_a_graph_are_steps(ncu):
+    ran = profile("--budget 0 -o graphs.json", "cupti cuda push step pop graphs 20")
+    verify(ran, [exits(0), says("^19 steps of 5 launches, which are launches of a CUDA graph, or begin with them; before them")])
+
+
 def test_no_budget_is_the_trace_alone():
     ran = profile("--budget 0 -o trace.json", "cupti cuda steps 20")
     verify(ran, [exits(0), says("19 steps"), says("%  kernels$")])

@@ -29,7 +29,8 @@ COLUMNS = {
     "at roof": ("needed by the roofs", "kernels, needed"),
     "above": ("above the roof", "kernels, above"),
     "moves data": ("moves data", "kernels without FLOPs", "copies", "fills"),
-    "operators": ("operator: ", "other operators", "primitives without a roof", "kernels not counted"),
+    "operators": ("operator: ", "other operators", "primitives without a roof"),
+    "uncounted": ("kernels that were not counted",),
 }
 BOUNDS = ("moves data", "compute", "DRAM", "L1", "L2", "L3", "overhead", "launch", "issue")
 
@@ -62,13 +63,15 @@ def top_of(report):
 
 def describe(name, mode, report):
     top, share, bound = top_of(report)
-    step = first_of(r"^a step: ([\d.]+ \w+)", report)
-    advice = first_of("^(?:the largest part(?: above the roofs)?|what would give most)[,:]* *(.*)$", report)
+    step = first_of(r"^a step: ([\d.]+ [^ ]+)", report)
+    # What a GPU's report says first, or what the CPU's marks.
+    advice = first_of(r"^GPU work of .*\n(?!\d+ steps? of )(.*)$", report)
+    advice = advice or first_of("^(?:the largest part(?: above the roofs)?|what would give most)[,:]* *(.*)$", report)
     return {"model": name, "mode": mode, "step": step, **parts_of(report), "advice": advice, "top": top, "share": share, "bound": bound}
 
 
 def table(rows):
-    names = ["step", *COLUMNS, "outside", "sum"]
+    names = ["step", *(name for name in COLUMNS if any(row.get(name) for row in rows)), "outside", "sum"]
     lines = ["| program | " + " | ".join(names) + " | first primitive, its share and bound |", "| --- |" + " ---: |" * len(names) + " --- |"]
     for row in rows:
         shares = " | ".join(f"{row[name]:.1f}" for name in names[1:])

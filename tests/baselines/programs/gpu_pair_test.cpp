@@ -61,8 +61,11 @@ Trace Compiled() {
     made.Launch(rest, at + 200, 150);
     made.Launch(fused, at + 400, 50);
     made.Launch(sum, at + 430, 40, 9);
-    for (std::size_t i = 4; i > 0; --i)
-      made.trace.launches[made.trace.launches.size() - i].graph = 1;
+    for (std::size_t i = 4; i > 0; --i) {
+      auto& launch = made.trace.launches[made.trace.launches.size() - i];
+      launch.graph = 1;
+      launch.graph_node = i;
+    }
   }
   return made.trace;
 }
@@ -258,9 +261,9 @@ TEST(PairGpuPrograms, StepsOfOneProgramOnlyLeaveDurationsOfTheWholeTraces) {
 TEST(PairGpuPrograms, CountedKernelsStandUnderTheirRoofs) {
   // 1e8 FLOPs at 1e12 FLOP/s are 100 us of the 400 that the product takes.
   const CountedKernel gemm{
-      kGemm, {64, 1, 1}, {128, 1, 1}, {{"fp32.vector", 1e8}}, {{Level::kDram, 1e6}}};
+      kGemm, {64, 1, 1}, {128, 1, 1}, 0, {{"fp32.vector", 1e8}}, {{Level::kDram, 1e6}}};
   const CountedKernel copy{
-      kCopy, {8, 1, 1}, {128, 1, 1}, {{"fp32.vector", 0}}, {{Level::kDram, 1e6}}};
+      kCopy, {8, 1, 1}, {128, 1, 1}, 0, {{"fp32.vector", 0}}, {{Level::kDram, 1e6}}};
   const auto a = Program("a", {Eager()}, {gemm, copy}), b = Program("b", {Compiled()});
   const auto pair = PairGpuPrograms(a, b);
   ExpectSums(pair);

@@ -126,14 +126,14 @@ TEST(GpuTimeline, ARangeThatCountsOtherStepsIsADoubt) {
   auto made = Steps();
   made.trace.texts.push_back("train_step");
   const auto name = static_cast<std::uint32_t>(made.trace.texts.size() - 1);
-  for (int i = 0; i < 6; ++i)
-    made.trace.ranges.push_back({Builder::Us(2000 + 2000 * i, 1900), name, 1, 0});
-  auto timeline = TimelinesOf(made.trace)[0];
-  ASSERT_TRUE(timeline.steps.doubt);
-  EXPECT_TRUE(timeline.steps.doubt->text.starts_with("12 or 6 steps"))
-      << timeline.steps.doubt->text;
-  for (int i = 0; i < 6; ++i)
-    made.trace.ranges.push_back({Builder::Us(3000 + 2000 * i, 900), name, 1, 0});
+  for (int i = 0; i < 8; ++i)
+    made.trace.ranges.push_back({Builder::Us(2000 + 1500 * i, 1400), name, 1, 0});
+  const auto steps = TimelinesOf(made.trace)[0].steps;
+  ASSERT_TRUE(steps.doubt);
+  EXPECT_TRUE(steps.doubt->text.starts_with("12 or 8 steps")) << steps.doubt->text;
+  made.trace.ranges.clear();
+  for (int i = 0; i < 12; ++i)
+    made.trace.ranges.push_back({Builder::Us(2000 + 1000 * i, 900), name, 1, 0});
   EXPECT_FALSE(TimelinesOf(made.trace)[0].steps.doubt);
 }
 
@@ -229,7 +229,7 @@ TEST(JoinCounts, JoinsByNameGridAndBlock) {
   imports::CountedLaunch by_function{
       .kernel = "void elementwiseA()", .grid = {{8, 1, 1}}, .block = {{128, 1, 1}}};
   by_function.work.flops["fp32.vector"] = 7;
-  const auto counted = JoinCounts(timeline, {gemm, again, other_grid, by_function});
+  const auto counted = JoinCounts(timeline, {gemm, again, other_grid, by_function}, {}).kernels;
   ASSERT_EQ(counted.size(), 2U);
   EXPECT_EQ(counted[0].name, "_Z4gemmv");
   EXPECT_NEAR(counted[0].flops.at("fp16.matrix"), 100, 1e-9);
@@ -240,10 +240,10 @@ TEST(JoinCounts, JoinsByNameGridAndBlock) {
 TEST(RecordsOf, CountsTimesLaunchesAndTimesOfTheTrace) {
   const auto made = Steps();
   auto program = ProgramOfTraces({made.trace});
-  const CountedKernel convert{
-      "_Z19float16_copy_kernelv", {8, 1, 1}, {128, 1, 1}, {{"fp32.vector", 0}}, {}};
-  const CountedKernel gemm{
-      "_Z4gemmv", {64, 1, 1}, {128, 1, 1}, {{"fp16.matrix", 3e6}}, {{Level::kDram, 1e6}}};
+  const CountedKernel convert{"_Z19float16_copy_kernelv", {8, 1, 1}, {128, 1, 1}, 0,
+                              {{"fp32.vector", 0}},       {}};
+  const CountedKernel gemm{"_Z4gemmv",           {64, 1, 1}, {128, 1, 1}, 0, {{"fp16.matrix", 3e6}},
+                           {{Level::kDram, 1e6}}};
   const auto records = RecordsOf(program, "app", {gemm, convert});
   ASSERT_EQ(records.size(), 4U);
   EXPECT_EQ(records[0].name, "app/gemm() [64, 128]");

@@ -335,6 +335,61 @@ TEST(StepsOf, TheProgramsOwnCountConfirmsOrDoubts) {
   EXPECT_FALSE(StepsOf(log).doubt);
 }
 
+verbose::PrimitiveText Convolution(int in, int out, int side) {
+  return {.engine = "cpu",
+          .kind = "convolution",
+          .prop = "forward_inference",
+          .problem = fmt::format("mb2_ic{}oc{}_ih{}oh{}kh3sh1dh0ph1_iw{}ow{}kw3sw1dw0pw1", in, out,
+                                 side, side, side, side)};
+}
+
+TEST(StepsOf, TheSameLayersWithOtherSizesAreDoubtful) {
+  Stream stream;
+  for (int i = 0; i < 12; ++i) stream.insert(stream.end(), {0, 1, 2, 3});
+  auto log = LogOf({"", "", "", ""}, stream, {});
+  log.primitives = {Convolution(3, 8, 32), Convolution(8, 16, 32), Convolution(3, 8, 48),
+                    Convolution(8, 16, 48)};
+  const auto found = StepsOf(log);
+  EXPECT_EQ(found.total, 12);
+  EXPECT_EQ(found.other, 24);
+  ASSERT_TRUE(found.doubt);
+  EXPECT_TRUE(found.doubt->text.starts_with("12 or 24 steps: the same layers"));
+  // Other channels are other layers.
+  log.primitives[2] = Convolution(3, 12, 48);
+  log.primitives[3] = Convolution(12, 20, 48);
+  EXPECT_FALSE(StepsOf(log).doubt);
+}
+
+TEST(StepsOf, LayersOutsideOfStepsAreADoubt) {
+  // Half of the times, by chance, the second half is left out.
+  std::mt19937 random(5);
+  Stream stream;
+  for (int i = 0; i < 60; ++i) {
+    stream.insert(stream.end(), {0, 1});
+    if (random() % 2 == 0) stream.insert(stream.end(), {2, 3, 4, 5});
+  }
+  const auto found = StepsOf(
+      LogOf({"8x32:32x64", "8x64:64x48", "8x48:48x40", "8x40:40x40", "8x40:40x30", "8x30:30x10"},
+            stream, {}));
+  if (found.from == StepsFrom::kFound) {
+    EXPECT_NE(found.total, 60);
+    EXPECT_TRUE(found.doubt);
+  } else {
+    EXPECT_TRUE(found.reason);
+  }
+}
+
+TEST(StepsOf, OneLayerAloneIsDoubtful) {
+  Stream stream;
+  for (int i = 0; i < 20; ++i) stream.insert(stream.end(), {0, 1, 2});
+  auto log = LogOf({"8x32", "8x32:32x10", "8x10"}, stream, {});
+  log.primitives[0].kind = log.primitives[2].kind = "reorder";
+  const auto found = StepsOf(log);
+  EXPECT_EQ(found.total, 20);
+  ASSERT_TRUE(found.doubt);
+  EXPECT_TRUE(found.doubt->text.starts_with("20 times the only layer"));
+}
+
 // The last batch of a data set has 5 samples instead of 8.
 TEST(StepsOf, ASmallerBatchIsAStep) {
   Stream stream;

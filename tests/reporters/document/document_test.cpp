@@ -81,9 +81,9 @@ TEST(Write, AStripShowsWhatEachColumnIsBusyWith) {
                      {{"7", {{0, 2}, {3.5, 4}, {4, 6, copies}, {6, 8, PartKind::kRoof, "k", 0.2}}},
                       {"long", {{59, 60}}}}});
   EXPECT_EQ(Written(document),
-            "\nstreams (# busy, + a quarter of the time or more, c copies, . idle)\n"
-            "  7    |##.+cc" +
-                std::string(54, '.') + "|\n  long |" + std::string(59, '.') + "#|\n");
+            "\nstreams (# busy, + a quarter of the time or more, - less, c copies, . idle)\n"
+            "  7    |##.+cc--" +
+                std::string(52, '.') + "|\n  long |" + std::string(59, '.') + "#|\n");
 }
 
 TEST(ToJson, HasTheTextsThatTheTerminalWrites) {

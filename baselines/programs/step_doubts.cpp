@@ -1,0 +1,205 @@
+#include "baselines/programs/step_doubts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "reporters/verbose/primitive.h"
+
+namespace dlroof::programs {
+namespace {
+
+bool MovesData(const verbose::PrimitiveText& text) {
+  return text.kind == "reorder" || text.kind == "transform";
+}
+
+// [1] elements of the tensor that a call reads first, and of the one that it writes.
+struct ElementCounts {
+  double in = 0, out = 0;
+};
+
+// Returns them if the call is of a layer, and its problem has a known form.
+std::optional<ElementCounts> ElementsOf(const verbose::PrimitiveText& text) {
+  if (MovesData(text)) return std::nullopt;
+  if (const auto dims = verbose::ReadDimsList(text.problem); dims && !dims->front().empty()) {
+    const double in = verbose::ProductOf(dims->front());
+    if (dims->size() < 2 || text.kind == "binary" || dims->at(1).empty())
+      return ElementCounts{in, in};
+    return ElementCounts{in, in / dims->front().back() * dims->at(1).back()};
+  }
+  const auto sizes = verbose::LetterSizes::Read(text.problem);
+  if (!sizes) return std::nullopt;
+  const double samples = sizes->Or("mb", 1) * sizes->Or("t", 1);
+  if (sizes->Has("sic"))
+    return ElementCounts{samples * sizes->Or("slc", 1), samples * sizes->Or("dlc", 1)};
+  return ElementCounts{samples * sizes->Or("ic", 1) * sizes->Image('i'),
+                       samples * sizes->Or("oc", 1) * sizes->Image('o')};
+}
+
+// [s] idle time before each step but the first; empty if the log has no time stamps.
+std::vector<double> PausesBefore(const verbose::VerboseLog& log,
+                                 const std::vector<std::size_t>& main, const Steps& steps) {
+  std::vector<double> pauses;
+  for (std::size_t i = 1; i < steps.ranges.size(); ++i) {
+    const auto& first = log.executions[main[steps.ranges[i].begin]];
+    const auto& before = log.executions[main[steps.ranges[i].begin - 1]];
+    if (!first.start_seconds || !before.start_seconds) return {};
+    pauses.push_back(*first.start_seconds - *before.start_seconds - before.seconds);
+  }
+  return pauses;
+}
+
+// Returns k if the pause before every k-th segment is longer than most others.
+std::optional<std::size_t> LongPauses(const std::vector<double>& pauses) {
+  constexpr std::size_t kMost = 128, kLeastSteps = 3;
+  constexpr double kLonger = 1.3, kUpper = 0.9, kLower = 0.1;
+  const auto quantile = [](std::vector<double> values, double share) {
+    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+    std::ranges::nth_element(values, values.begin() + at);
+    return values[static_cast<std::size_t>(at)];
+  };
+  for (std::size_t k = 2; k <= kMost && kLeastSteps * k <= pauses.size() + 1; ++k) {
+    if ((pauses.size() + 1) % k != 0) continue;
+    std::vector<double> between, within;
+    for (std::size_t i = 0; i < pauses.size(); ++i)
+      ((i + 1) % k == 0 ? between : within).push_back(pauses[i]);
+    if (quantile(between, kLower) > kLonger * quantile(within, kUpper)) return k;
+  }
+  return std::nullopt;
+}
+
+// Joins `k` segments to one.
+void Join(std::size_t k, Steps& steps) {
+  std::vector<StepRange> joined;
+  for (std::size_t i = 0; i + k <= steps.ranges.size(); i += k)
+    joined.push_back({steps.ranges[i].begin, steps.ranges[i + k - 1].end, {}, {}});
+  steps.ranges = std::move(joined);
+}
+
+// Decides whether segments that are the same from the first to the last may be layers of a step: if
+// nothing goes backward, and the last call's result could be the first one's input. A longer pause
+// before every k-th segment is evidence for steps of k.
+void CheckLayers(const CheckedLog& checked, Steps& steps) {
+  const auto& [log, main, passes, stream] = checked;
+  if (steps.irregular > 0) return;
+  const auto& first_range = steps.ranges.front();
+  std::optional<ElementCounts> first, last;
+  for (std::size_t i = first_range.begin; i < first_range.end; ++i) {
+    const auto primitive = log.executions[main[i]].primitive;
+    if (passes[primitive] == Pass::kBackward) return;
+    const auto elements = ElementsOf(log.primitives[primitive]);
+    if (!elements) continue;
+    if (!first) first = elements;
+    last = elements;
+  }
+  if (!first || first->in != last->out) return;
+  const auto found = static_cast<int>(steps.ranges.size());
+  if (const auto k = LongPauses(PausesBefore(log, main, steps))) {
+    Join(*k, steps);
+    steps.total = static_cast<int>(steps.ranges.size());
+    steps.other = found;
+    steps.doubt = Reason{fmt::format(
+        "{} equal segments, with a longer pause before every {}th: layers of a step?", found, *k)};
+    return;
+  }
+  steps.doubt = Reason{fmt::format(
+      "{} equal segments, each of which could follow any other: steps, or layers of fewer steps?",
+      found)};
+}
+
+// Returns the layer of a primitive: its kind, pass, channels and filter, whatever the image, the
+// sequence and the batch. "" if its problem has no known form.
+std::string LayerOf(const verbose::PrimitiveText& text) {
+  if (const auto dims = verbose::ReadDimsList(text.problem); dims && dims->size() > 1)
+    return fmt::format("{} {} {}", text.kind, text.prop, fmt::join(dims->at(1), "x"));
+  const auto sizes = verbose::LetterSizes::Read(text.problem);
+  if (!sizes) return "";
+  std::string layer = text.kind + ' ' + text.prop;
+  for (const char* key : {"g", "ic", "oc", "kd", "kh", "kw", "sic", "dhc"})
+    layer += fmt::format(" {}", sizes->Or(key, 0));
+  return layer;
+}
+
+// Doubts steps that contain the same layers several times, with images of other sizes.
+void CheckSizes(const CheckedLog& checked, Steps& steps) {
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> layers;
+  const auto& primitives = checked.log.primitives;
+  for (const auto one : checked.stream) {
+    if (MovesData(primitives[one])) continue;
+    const auto layer = LayerOf(primitives[one]);
+    if (layer.empty()) return;
+    layers.push_back(
+        numbers.try_emplace(layer, static_cast<std::uint32_t>(numbers.size())).first->second);
+  }
+  const auto coarse = FindSteps(layers, numbers.size());
+  if (coarse.from == StepsFrom::kNone || coarse.total < 2 * steps.total - 1) return;
+  steps.other = coarse.total;
+  steps.doubt = Reason{fmt::format("{} or {} steps: the same layers follow with other sizes",
+                                   steps.total, coarse.total)};
+}
+
+// Doubts steps whose layers often occur outside of them.
+void CheckOutside(const CheckedLog& checked, Steps& steps) {
+  constexpr double kMostOutside = 0.2;  // [1] of the calls of a step's layers
+  std::vector<bool> in_step(checked.log.primitives.size());
+  const auto is_layer = [&](std::uint32_t one) { return !MovesData(checked.log.primitives[one]); };
+  double inside = 0, all = 0;
+  for (const auto& range : steps.ranges)
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      in_step[checked.stream[i]] = true;
+      inside += is_layer(checked.stream[i]) ? 1 : 0;
+    }
+  // Segments that contain a step and more.
+  inside *= steps.total / static_cast<double>(steps.ranges.size());
+  for (const auto one : checked.stream) all += in_step[one] && is_layer(one) ? 1 : 0;
+  if (all - inside <= kMostOutside * all) return;
+  steps.doubt = Reason{fmt::format("{:.0f} % of the calls of a step's layers are in no step",
+                                   100 * (all - inside) / all)};
+}
+
+// Doubts steps that have one call of one layer: the program may call it several times in a step.
+void CheckSingle(const CheckedLog& checked, Steps& steps) {
+  const auto& range = steps.ranges.front();
+  int layers = 0;
+  for (std::size_t i = range.begin; i < range.end; ++i)
+    layers += MovesData(checked.log.primitives[checked.stream[i]]) ? 0 : 1;
+  if (layers > 1) return;
+  steps.doubt = Reason{fmt::format(
+      "{} times the only layer that oneDNN executes: steps, or several calls in each of fewer?",
+      steps.total)};
+}
+
+// Compares the number of steps with what the program's own output counts.
+void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
+  if (log.counts.empty()) return;
+  for (const auto& count : log.counts) {
+    if (count.steps * count.times == steps.total) {
+      steps.confirmed = true;
+      steps.doubt.reset();
+      return;
+    }
+  }
+  const auto& most = std::ranges::max(
+      log.counts, {}, [](const verbose::OutputCount& one) { return one.steps * one.times; });
+  const auto other = most.steps * most.times;
+  // A smaller number counts something else, such as epochs.
+  if (steps.doubt || 2 * other < steps.total) return;
+  steps.other = static_cast<int>(other);
+  steps.doubt = Reason{fmt::format("its output counts to {}{}", most.steps,
+                                   most.times > 1 ? fmt::format(", {} times", most.times) : "")};
+}
+
+}  // namespace
+
+void CheckSteps(const CheckedLog& checked, Steps& steps) {
+  for (const auto check : {CheckLayers, CheckSingle, CheckSizes, CheckOutside})
+    if (!steps.doubt) check(checked, steps);
+  CheckCounts(checked.log, steps);
+}
+
+}  // namespace dlroof::programs
