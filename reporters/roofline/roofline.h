@@ -37,8 +37,8 @@ struct OpWords {
   std::vector<SweepWord> sweep;  // in the order in which reports list them
   // These are not in run files, but only known of this program's ops.
   std::vector<ProblemRemedy> remedies = {};
-  // Returns the FLOPs [flop] of a problem's products that do not multiply padding, or nullopt if the
-  // text is no problem of the op. Empty for ops without padding.
+  // Returns the FLOPs [flop] of a problem's products that do not multiply padding, or nullopt if
+  // the text is no problem of the op. Empty for ops without padding.
   std::function<std::optional<double>(const std::string& problem)> unpadded_flops = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
