@@ -116,23 +116,6 @@ int64_t DestinationCount(const Conv2dProblem& p) {
   return p.n * p.k * delta::OutputRows(p) * delta::OutputColumns(p);
 }
 
-double InsideAxis(int64_t image, int64_t results, int64_t taps, int64_t stride, int64_t dilation,
-                  int64_t pad_begin) {
-  int64_t inside = 0;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    const int64_t offset = tap * dilation - pad_begin;  // of the first result's source element
-    const int64_t first = std::max<int64_t>(0, delta::CeilDiv(-offset, stride));
-    const int64_t last = std::min(results - 1, delta::FloorDiv(image - 1 - offset, stride));
-    inside += std::max<int64_t>(0, last - first + 1);
-  }
-  return static_cast<double>(inside) / (static_cast<double>(results) * static_cast<double>(taps));
-}
-
-double InImageShare(const Conv2dProblem& p) {
-  return InsideAxis(p.h, delta::OutputRows(p), p.r, p.stride_h, p.dilation_h, p.pad_top) *
-         InsideAxis(p.w, delta::OutputColumns(p), p.s, p.stride_w, p.dilation_w, p.pad_left);
-}
-
 std::string ToText(const Conv2dProblem& p) {
   std::string options;
   if (p.stride_h != 1 || p.stride_w != 1) options += Pair('s', p.stride_h, p.stride_w);
@@ -156,8 +139,12 @@ Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
   return problem;
 }
 
-int64_t DenseFlops(const Conv2dProblem& p) {
-  return 2 * DestinationCount(p) * (p.c / p.groups) * p.r * p.s;
+int64_t Flops(const Conv2dProblem& p) { return 2 * delta::MultiplyAdds(p); }
+
+double UnpaddedFlops(const Conv2dProblem& p) {
+  const auto [rows, columns] = delta::FilterAxes(p);
+  return 2 * static_cast<double>(p.n * p.k * (p.c / p.groups)) *
+         static_cast<double>(PairsInside(rows) * PairsInside(columns));
 }
 
 int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
@@ -192,7 +179,7 @@ products::ProductSizes SizesOf(const Conv2dCase& conv) {
           DestinationCount(p),
           p.k,
           TapsPerOutput(p, ProductDirection::kForward),
-          DenseFlops(p)};
+          Flops(p)};
 }
 
 const workload::OptionRows& Conv2dOptions() {
@@ -238,12 +225,9 @@ workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
   return {problem.n, WeightsCount(problem) + (bias ? problem.k : 0)};
 }
 
-std::optional<double> UnpaddedShare(const std::string& problem) {
-  constexpr int64_t kMostTaps = 1'000'000;  // limits the time that InImageShare takes
+std::optional<double> UnpaddedFlopsOf(const std::string& problem) {
   try {
-    const auto shape = ParseConv2d(problem);
-    if (shape.r > kMostTaps || shape.s > kMostTaps) return std::nullopt;
-    return InImageShare(shape);
+    return UnpaddedFlops(ParseConv2d(problem));
   } catch (const BadInput&) {
     return std::nullopt;  // from another program's file
   }
@@ -263,7 +247,7 @@ std::optional<double> UnpaddedShare(const std::string& problem) {
           {{"gpu", "_p", ":", "padded", "its padding differs at the two ends",
             "add the padding by a copy first, as frameworks do (option padded), or take another "
             "layout or engine (nhwc, best); dlroof explain --try measures them"}},
-          UnpaddedShare},
+          UnpaddedFlopsOf},
      .flop_convention = "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to "
                         "the bias gradient 1, apart",
      .benchdnn = {&kConvDriver},

@@ -21,14 +21,6 @@ int64_t SourceCount(const Conv2dProblem& problem);
 int64_t WeightsCount(const Conv2dProblem& problem);
 int64_t DestinationCount(const Conv2dProblem& problem);
 
-// [1] Returns the share of an axis' pairs of a result and a filter tap whose source element is
-// inside the image. The other pairs multiply padding.
-double InsideAxis(int64_t image, int64_t results, int64_t taps, int64_t stride, int64_t dilation,
-                  int64_t pad_begin);
-// [1] Returns the share of the multiply-adds that do not multiply padding. It is the same in every
-// direction. The FLOPs of the definition count all of them.
-double InImageShare(const Conv2dProblem& problem);
-
 // Returns "n16c64h112w112k64r3s3_s2p0:1x0:1". Sizes with their default values are left out.
 std::string ToText(const Conv2dProblem& problem);
 
@@ -38,8 +30,11 @@ std::string ToText(const Conv2dProblem& problem);
 // or counts, bytes or FLOPs beyond 64 bits.
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset = 0);
 
-// Returns 2 N K P Q (C/groups) R S [flop], in every direction. Multiply-adds on padding count.
-int64_t DenseFlops(const Conv2dProblem& problem);
+// Returns 2 N K P Q (C/groups) R S [flop], in every direction: multiply-adds on padding count.
+// Those of a dilated filter do not count (counters/filter_axis.h).
+int64_t Flops(const Conv2dProblem& problem);
+// Returns the FLOPs [flop] without multiply-adds on padding, dilated or not, in every direction.
+double UnpaddedFlops(const Conv2dProblem& problem);
 
 // Returns the most multiply-adds for one element of the direction's result [1].
 int64_t TapsPerOutput(const Conv2dProblem& problem, ProductDirection direction);

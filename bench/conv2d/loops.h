@@ -13,7 +13,7 @@ namespace dlroof::conv2d {
 
 // Returns zeroed arrays of the problem's sizes. The tensors are in row-major order, but the source
 // (or its gradient) includes its padding (n c h+top+bottom w+left+right), so that the loops
-// multiply and add the padding like any other element. DenseFlops counts these operations, too.
+// multiply and add the padding like any other element: 2 N K P Q (C/groups) R S operations.
 template <class Number>
 products::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
   const int64_t padded =

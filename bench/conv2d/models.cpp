@@ -60,7 +60,10 @@ library_rules::BlockedConv BackwardShape(const Conv2dCase& conv) {
 
 // Returns the average share of the r taps that are inside the image, over all output rows.
 double TapsInside(const library_rules::BlockedConv& shape) {
-  return InsideAxis(shape.h, shape.p, shape.r, shape.stride_h, shape.dilation_h, shape.pad_top);
+  const FilterAxis rows = {shape.h,        shape.p,          shape.r,
+                           shape.stride_h, shape.dilation_h, shape.pad_top};
+  return static_cast<double>(PairsInside(rows)) /
+         (static_cast<double>(rows.outputs) * static_cast<double>(rows.taps));
 }
 
 caches::NestAxis Along(int dimension, int64_t size) {

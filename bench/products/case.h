@@ -84,13 +84,14 @@ void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilit
 // Returns the element type of the tensor that the direction writes.
 std::string_view ResultType(const ProductCase& one);
 
-// Returns the elementwise FLOPs of one call [flop], which DenseFlops does not count
+// Returns the elementwise FLOPs of one call [flop], which the problem's FLOPs lack
 // (verbose::WorkOfProduct, verbose::WorkOfPostOps).
 int64_t ElementwiseFlops(const ProductCase& one, const ProductSizes& sizes);
 
-// Returns the work of one call: dense FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`
-// for f64), one launch, and the compulsory DRAM bytes: the two tensors that are read, the tensor
-// that is written, the bias, and the destination before a sum, each once and without padding.
+// Returns the work of one call: the problem's FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on
+// `pipe` for f64), one launch, and the compulsory DRAM bytes: the two tensors that are read, the
+// tensor that is written, the bias, and the destination before a sum, each once and without
+// padding.
 Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::string& pipe);
 template <class Case>
 Work ProductWork(const Case& one, const std::string& pipe) {

@@ -28,6 +28,8 @@ using nlohmann::json;
 constexpr std::pair<const char*, const char*> kConventions[] = {
     {"flops",
      "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
+    {"flops.dilated",
+     "of a filter with a dilation (of more than one tap) only the taps inside the image count"},
     {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
     {"seconds",
      "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "

@@ -151,6 +151,18 @@ int64_t OutputColumns(const ConvShape& s) {
   return Positions(s.w + s.pad_left + s.pad_right, s.s, s.dilation_w, s.stride_w);
 }
 
+std::array<FilterAxis, 2> FilterAxes(const ConvShape& s) {
+  return {{{s.h, OutputRows(s), s.r, s.stride_h, s.dilation_h, s.pad_top},
+           {s.w, OutputColumns(s), s.s, s.stride_w, s.dilation_w, s.pad_left}}};
+}
+
+int64_t MultiplyAdds(const ConvShape& s) {
+  const auto axes = FilterAxes(s);
+  const bool dilated = IsDilated(axes);
+  return s.n * s.k * (s.c / s.groups) * CountedPairs(axes[0], dilated) *
+         CountedPairs(axes[1], dilated);
+}
+
 int64_t Size(const Axis& axis) {
   return axis.digits[0].count * axis.digits[1].count * axis.digits[2].count;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "counters/filter_axis.h"
 #include "counters/work.h"
 
 namespace dlroof::delta {
@@ -23,6 +24,11 @@ struct ConvShape {
 };
 int64_t OutputRows(const ConvShape& shape);     // P
 int64_t OutputColumns(const ConvShape& shape);  // Q
+// Returns the rows and the columns of an image under the filter.
+std::array<FilterAxis, 2> FilterAxes(const ConvShape& shape);
+// [1] Returns the multiply-adds that count as work (filter_axis.h), in every direction. An
+// implicit-GEMM kernel also multiplies padding.
+int64_t MultiplyAdds(const ConvShape& shape);
 
 // Integer division rounded down (Floor) or up (Ceil), for any `a` and for b > 0.
 constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }

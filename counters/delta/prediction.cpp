@@ -374,12 +374,9 @@ std::map<Level, double> KnownBytes(const ConvPrediction& prediction) {
 
 Work ModelledWork(const ConvQuestion& question, const ConvPrediction& prediction,
                   const GpuSpec& gpu) {
-  const auto& s = question.layer.shape;
   Work work;
-  const int64_t taps = s.c / s.groups * s.r * s.s;
-  work.flops[PipeOf(question.type, gpu)] = 2.0 * static_cast<double>(s.n * s.k * OutputRows(s)) *
-                                           static_cast<double>(OutputColumns(s)) *
-                                           static_cast<double>(taps);
+  work.flops[PipeOf(question.type, gpu)] =
+      2 * static_cast<double>(MultiplyAdds(question.layer.shape));
   work.bytes = KnownBytes(prediction);
   work.launches = 1;
   return work;

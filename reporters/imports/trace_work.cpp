@@ -1,8 +1,11 @@
 // FLOPs and bytes of PyTorch's operators (trace.h).
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
+#include "counters/filter_axis.h"
 #include "reporters/imports/trace.h"
 
 namespace dlroof::imports {
@@ -57,12 +60,17 @@ struct Counted {
   double elements = 0;  // [1] read or written
 };
 
-// Returns the output size of one image dimension, or nullopt for inconsistent sizes.
-std::optional<std::int64_t> OutputSize(std::int64_t size, std::int64_t taps, std::int64_t padding,
-                                       std::int64_t stride, std::int64_t dilation) {
-  const std::int64_t available = size + 2 * padding - dilation * (taps - 1) - 1;
-  if (available < 0 || stride < 1 || dilation < 1 || padding < 0) return std::nullopt;
-  return available / stride + 1;
+// Sets the number of outputs of an image dimension with this padding at both ends. Returns whether
+// its sizes are consistent.
+bool SetOutputs(FilterAxis& axis) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (axis.stride < 1 || axis.dilation < 1 || axis.pad_begin < 0) return false;
+  for (const auto size : {axis.source, axis.taps, axis.stride, axis.dilation, axis.pad_begin})
+    if (size > kMost) return false;
+  const auto available = axis.source + 2 * axis.pad_begin - axis.dilation * (axis.taps - 1) - 1;
+  if (available < 0) return false;
+  axis.outputs = available / axis.stride + 1;
+  return true;
 }
 
 std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
@@ -76,14 +84,21 @@ std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
       dilation.size() != dimensions || groups.size() != 1 || groups[0] < 1 ||
       source[1] != weights[1] * groups[0])
     return std::nullopt;
-  double image = static_cast<double>(source[0]) * static_cast<double>(weights[0]);
+  const double filters = static_cast<double>(source[0]) * static_cast<double>(weights[0]);
+  double result = filters;
+  std::vector<FilterAxis> axes;
   for (std::size_t i = 0; i < dimensions; ++i) {
-    const auto size = OutputSize(source[2 + i], weights[2 + i], padding[i], stride[i], dilation[i]);
-    if (!size) return std::nullopt;
-    image *= static_cast<double>(*size);
+    FilterAxis axis{.source = source[2 + i],
+                    .taps = weights[2 + i],
+                    .stride = stride[i],
+                    .dilation = dilation[i],
+                    .pad_begin = padding[i]};
+    if (!SetOutputs(axis)) return std::nullopt;
+    result *= static_cast<double>(axis.outputs);
+    axes.push_back(axis);
   }
-  const double per_output = Count(weights) / static_cast<double>(weights[0]);
-  return Counted{2 * image * per_output, Count(source) + Count(weights) + image};
+  return Counted{2 * filters * static_cast<double>(weights[1]) * CountedPairs(axes),
+                 Count(source) + Count(weights) + result};
 }
 
 // Counts the gradients of aten::_slow_conv2d_backward(gradient, source, weights, filter, stride,

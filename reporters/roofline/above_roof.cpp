@@ -61,6 +61,19 @@ std::optional<Provenance> FlopsFrom(const record::Record& record) {
   return std::nullopt;
 }
 
+// [1] Returns the share of the record's modelled FLOPs of products that do not multiply padding.
+// The FLOPs are the record's, since files differ in whether those of dilated filters count padding.
+std::optional<double> UnpaddedShare(const record::Record& record, const OpWords& words) {
+  if (!words.unpadded_flops) return std::nullopt;
+  const auto unpadded = words.unpadded_flops(record.problem);
+  const auto& work = record.work.at(Provenance::kModelled);
+  const auto products = work.parts.find("matrix");
+  const auto counted =
+      products == work.parts.end() ? TotalFlops(work) : std::optional(products->second);
+  if (!unpadded || !counted || *counted <= 0) return std::nullopt;
+  return *unpadded / *counted;
+}
+
 // Returns why the FLOPs that the definition counts exceed those that the call needs, if that alone
 // brings it below the roof. `over` is achieved / roof, `most` the largest such ratio that is noise.
 std::optional<std::string> FewerFlopsNeeded(const record::Record& record, const OpWords* words,
@@ -69,8 +82,7 @@ std::optional<std::string> FewerFlopsNeeded(const record::Record& record, const 
   if (record.algorithm.find("wino") != std::string::npos)
     return "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
            "convolution's definition";
-  if (words == nullptr || !words->unpadded_share) return std::nullopt;
-  const auto share = words->unpadded_share(record.problem);
+  const auto share = words == nullptr ? std::nullopt : UnpaddedShare(record, *words);
   if (!share || *share >= 1 || over * *share > most) return std::nullopt;
   return fmt::format(
       "the FLOPs of its definition include products with padding, which kernels skip: {:.3f} of "

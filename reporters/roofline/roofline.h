@@ -37,9 +37,9 @@ struct OpWords {
   std::vector<SweepWord> sweep;  // in the order in which reports list them
   // These are not in run files, but only known of this program's ops.
   std::vector<ProblemRemedy> remedies = {};
-  // Returns the share [1] of a problem's FLOPs that do not multiply padding, or nullopt if the text
-  // is no problem of the op. Empty for ops without padding.
-  std::function<std::optional<double>(const std::string& problem)> unpadded_share = {};
+  // Returns the FLOPs [flop] of a problem's products that do not multiply padding, or nullopt if
+  // the text is no problem of the op. Empty for ops without padding.
+  std::function<std::optional<double>(const std::string& problem)> unpadded_flops = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
 

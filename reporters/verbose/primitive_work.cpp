@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
+#include "counters/filter_axis.h"
 #include "reporters/verbose/call_work.h"
 
 namespace dlroof::verbose {
@@ -70,8 +73,27 @@ std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {
   return dims;
 }
 
-// `applications` [1] is the number of points of the image to which the filter is applied.
-FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes, double applications) {
+// Returns the dimensions of an image under a filter. The filter is applied to the points of
+// `applied` ('o': the destination's) and reads or writes those of `reached`.
+std::vector<FilterAxis> AxesOf(const LetterSizes& sizes, char reached, char applied) {
+  std::vector<FilterAxis> axes;
+  for (const char side : {'d', 'h', 'w'}) {
+    const auto size = [&](char first, double otherwise) {
+      return static_cast<int64_t>(sizes.Or(std::string{first, side}, otherwise));
+    };
+    axes.push_back({.source = size(reached, 1),
+                    .outputs = size(applied, 1),
+                    .taps = size('k', 1),
+                    .stride = size('s', 1),
+                    .dilation = size('d', 0) + 1,  // oneDNN's 0 is dense
+                    .pad_begin = size('p', 0)});
+    if (axes.back().stride < 1) throw NoClosedForm{"the problem has impossible sizes"};
+  }
+  return axes;
+}
+
+FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes,
+                    const std::vector<FilterAxis>& axes) {
   const double groups = sizes.Or("g", 1);
   if (!sizes.Has("ic") || !sizes.Has("oc") || groups < 1)
     throw NoClosedForm{"the problem lacks ic or oc"};
@@ -81,7 +103,7 @@ FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes, double
   const double weights = in * out / groups * sizes.Image('k');
   auto work = WorkOn(ImageDims(sizes, out));
   work.destination = samples * out * sizes.Image('o');
-  AddProduct({.multiply_adds = samples * weights * applications,
+  AddProduct({.multiply_adds = samples * in * out / groups * CountedPairs(axes),
               .source = samples * in * sizes.Image('i'),
               .weights = weights,
               .destination = work.destination,
@@ -280,13 +302,13 @@ std::optional<std::string> ComputeTypeOf(const Primitive& primitive) {
 
 FormWork ConvolutionWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
-  return FilterWork(primitive, sizes, sizes.Image('o'));
+  return FilterWork(primitive, sizes, AxesOf(sizes, 'i', 'o'));
 }
 
-// The whole filter is applied to every point of the source.
+// The filter is applied to every point of the source.
 FormWork DeconvolutionWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
-  return FilterWork(primitive, sizes, sizes.Image('i'));
+  return FilterWork(primitive, sizes, AxesOf(sizes, 'o', 'i'));
 }
 
 // Problems are "16x256:256x192", "4x16x256:1x256x192"; a third part has the sizes of the

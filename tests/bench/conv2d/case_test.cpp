@@ -133,7 +133,7 @@ TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
   // 2*16*56*56*64*64*9: TensorFlow's SAME padding gives 56x56 outputs.
   const auto p = ParseConv2d("n16c64h112w112k64r3s3_s2p0:1x0:1");
   EXPECT_EQ(delta::OutputRows(p), 56);
-  EXPECT_EQ(DenseFlops(p), 3699376128);
+  EXPECT_EQ(Flops(p), 3699376128);
 }
 
 }  // namespace
@@ -154,46 +154,71 @@ void CaseRefuses(const std::string& name, const std::string& reason) {
   EXPECT_THAT(CaseRefusal(name), HasSubstr(reason)) << name;
 }
 
-// Counts the pairs of a result and a tap whose source element exists, one by one.
-double CountedInside(const Conv2dProblem& problem) {
-  double inside = 0, all = 0;
+// Counts two FLOPs for each pair of a result and a tap, and of those whose source element exists,
+// one by one.
+struct CountedFlops {
+  int64_t all = 0, inside = 0;
+};
+CountedFlops FlopsByLoops(const Conv2dProblem& problem) {
+  CountedFlops flops;
+  const int64_t products = problem.n * problem.k * (problem.c / problem.groups);
   for (int64_t p = 0; p < delta::OutputRows(problem); ++p)
     for (int64_t q = 0; q < delta::OutputColumns(problem); ++q)
       for (int64_t r = 0; r < problem.r; ++r)
         for (int64_t s = 0; s < problem.s; ++s) {
           const int64_t y = p * problem.stride_h - problem.pad_top + r * problem.dilation_h;
           const int64_t x = q * problem.stride_w - problem.pad_left + s * problem.dilation_w;
-          inside += y >= 0 && y < problem.h && x >= 0 && x < problem.w ? 1 : 0;
-          all += 1;
+          if (y >= 0 && y < problem.h && x >= 0 && x < problem.w) flops.inside += 2 * products;
+          flops.all += 2 * products;
         }
-  return inside / all;
+  return flops;
 }
 
-TEST(InImageShare, IsThatOfCountedTaps) {
+TEST(Conv2dFlops, OfDilatedFiltersAreThoseInsideTheImage) {
   std::mt19937 random(2);
   const fakes::ConvLimits limits = {
-      .groups = 1, .images = 1, .channels = 1, .taps = 5, .places = 12, .steps = 3, .padding = 6};
-  for (int i = 0; i < 500; ++i) {
+      .groups = 3, .images = 3, .channels = 4, .taps = 5, .places = 12, .steps = 9, .padding = 20};
+  int dilated = 0;
+  for (int i = 0; i < 1000; ++i) {
     const auto problem = fakes::RandomConv2d(random, limits);
-    ASSERT_NEAR(InImageShare(problem), CountedInside(problem), 1e-12) << ToText(problem);
+    const auto counted = FlopsByLoops(problem);
+    const bool gaps =
+        (problem.r > 1 && problem.dilation_h > 1) || (problem.s > 1 && problem.dilation_w > 1);
+    ASSERT_EQ(Flops(problem), gaps ? counted.inside : counted.all) << ToText(problem);
+    ASSERT_EQ(UnpaddedFlops(problem), static_cast<double>(counted.inside)) << ToText(problem);
+    if (gaps && counted.inside < counted.all) ++dilated;
   }
+  EXPECT_GT(dilated, 200);
 }
 
-TEST(InImageShare, LacksTheTapsAtTheEdges) {
-  // Of 14 x 3 pairs of a row and a tap, the first and the last are outside: 40 / 42, also in w.
-  EXPECT_DOUBLE_EQ(InImageShare(ParseConv2d("n1c256h14w14k256r3s3_p1")), 40.0 * 40 / 42 / 42);
-  EXPECT_EQ(InImageShare(ParseConv2d("n1c256h14w14k256r3s3")), 1);
-  EXPECT_EQ(InImageShare(ParseConv2d("n8c3h224w224k64r1s1_s2")), 1) << "skipped, not padded";
-  // One result with its two taps beside the only row.
-  EXPECT_EQ(InImageShare(ParseConv2d("n1c1h1w1k1r2s1_p1x0d2x1")), 0);
+TEST(Conv2dFlops, OfADilatedFilterAreTheSameInEveryDirection) {
+  // The second of DeepLabv3's rates: of 24 x 3 pairs of a row and a tap 24 are inside.
+  for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
+    const auto one = Case(direction + "/f32/n1c2048h24w24k256r3s3_p24d24");
+    EXPECT_EQ(products::ProductWork(one, "fp32.vector").flops.at("fp32.vector"),
+              2. * 256 * 2048 * 24 * 24)
+        << direction;
+  }
+  // A row of two taps beside the only row: no product at all, so 0 FLOPs and not unknown ones.
+  EXPECT_EQ(Flops(ParseConv2d("n1c1h1w1k1r2s1_p1x0d2x1")), 0);
+  EXPECT_EQ(Flops(ParseConv2d("n1c4h7w7k8r1s1_p1d3")), 2 * 4 * 8 * 81) << "one tap has no gaps";
 }
 
-TEST(InImageShare, IsKnownToReports) {
+TEST(UnpaddedFlops, LackTheTapsAtTheEdges) {
+  // Of 14 x 3 pairs of a row and a tap, the first and the last are outside: 40, also in w.
+  EXPECT_EQ(UnpaddedFlops(ParseConv2d("n1c256h14w14k256r3s3_p1")), 2. * 256 * 256 * 40 * 40);
+  EXPECT_EQ(UnpaddedFlops(ParseConv2d("n1c6h14w14k8r3s3")), 2. * 6 * 8 * 36 * 36);
+  EXPECT_EQ(UnpaddedFlops(ParseConv2d("n1c3h24w24k8r1s1_s2")), 2. * 3 * 8 * 144)
+      << "skipped, not padded";
+}
+
+TEST(UnpaddedFlops, AreKnownToReports) {
   const auto* words = roofline::FindWords("Conv2D", {});
   ASSERT_NE(words, nullptr);
-  EXPECT_DOUBLE_EQ(words->unpadded_share("n1c256h14w14k256r3s3_p1").value(), 1600.0 / 1764);
-  EXPECT_EQ(words->unpadded_share("m3n4k5"), std::nullopt);
-  EXPECT_EQ(words->unpadded_share("n1c1h9000000000w1k1r8000000000s1"), std::nullopt);
+  EXPECT_EQ(words->unpadded_flops("n1c256h14w14k256r3s3_p1"), 2. * 256 * 256 * 40 * 40);
+  EXPECT_EQ(words->unpadded_flops("m3n4k5"), std::nullopt);
+  // Large sizes need no loop: 1e9 + 1 results with 1e9 taps each.
+  EXPECT_EQ(words->unpadded_flops("n1c1h2000000000w1k1r1000000000s1"), 2 * (1e9 + 1) * 1e9);
 }
 
 TEST(Conv2dCase, ReadsEveryOption) {
@@ -237,7 +262,7 @@ TEST(Conv2dCase, RefusesWhatADirectionOrATypeCannotHave) {
 // 6*2*3*2 = 72, destination 2*6*2*3 = 72 elements.
 constexpr const char* kProblem = "n2c4h5w6k6r3s2_s2p0:1x0:1g2";
 
-TEST(Conv2dWork, CountsDenseFlopsAndEachTensorOnce) {
+TEST(Conv2dWork, CountsFlopsAndEachTensorOnce) {
   const auto one = Case(std::string("fwd/bf16/") + kProblem);
   EXPECT_EQ(delta::OutputRows(one.problem), 2);
   EXPECT_EQ(delta::OutputColumns(one.problem), 3);

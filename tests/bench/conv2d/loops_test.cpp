@@ -30,7 +30,7 @@ products::ProductArrays<Number> Arrays(const Conv2dProblem& p,
   return arrays;
 }
 
-TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
+TEST(Conv2dReference, MultipliesThePaddingToo) {
   std::mt19937 random(3);
   for (int i = 0; i < 600; ++i) {
     const auto p = fakes::RandomConv2d(random, kSmallLimits);
@@ -46,7 +46,8 @@ TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
       fakes::CountedNumber::operations = 0;
       RunConv2dCase(one, arrays);
       ASSERT_EQ(fakes::CountedNumber::operations,
-                DenseFlops(p) + products::ElementwiseFlops(one, SizesOf(one)))
+                2 * DestinationCount(p) * (p.c / p.groups) * p.r * p.s +
+                    products::ElementwiseFlops(one, SizesOf(one)))
           << Key(direction) << ' ' << ToText(p) << one.bias << one.eltwise.has_value();
     }
   }

@@ -85,6 +85,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         "Conv2D/cpu/onednn/fwd/f32/n2c16h9w11k32r3s3_s2p1/bias/relu",
         "Conv2D/cpu/onednn/fwd/f32/n2c16h9w11k32r3s3_s2x1p1d2g4",
+        "Conv2D/cpu/onednn/fwd/f32/n1c32h12w24k16r3s3_p6:5x24:25d6x24/bias",
+        "Conv2D/cpu/onednn/bwd_data/f32/n2c16h9w11k32r3s3_p3d3",
+        "Conv2D/cpu/onednn/bwd_weights/f32/n2c16h9w11k32r3s3_s2p4d4",
         "Conv2D/cpu/onednn/fwd/bf16/n2c16h9w11k32r3s3_p1/bias",
         "Conv2D/cpu/onednn/fwd/int8/n2c16h9w11k32r1s1/bias/scales",
         "Conv2D/cpu/onednn/bwd_data/f32/n2c16h9w11k32r3s3_p1",

@@ -70,9 +70,8 @@ TEST(ProgramRun, AConvolutionHasOurNameItsFlopsAndBenchdnnsLine) {
   const auto run = Imported("pt_r50_inf.onednn.log");
   const auto& record = Find(run, "Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training");
   const auto& work = record.work.at(Provenance::kModelled);
-  EXPECT_EQ(
-      work.flops.at("fp32.vector"),
-      static_cast<double>(conv2d::DenseFlops(conv2d::ParseConv2d("n8c256h14w14k256r3s3_p1"))));
+  EXPECT_EQ(work.flops.at("fp32.vector"),
+            static_cast<double>(conv2d::Flops(conv2d::ParseConv2d("n8c256h14w14k256r3s3_p1"))));
   EXPECT_EQ(record.threads, 2);
   EXPECT_EQ(record.isa, "avx2");
   EXPECT_EQ(record.algorithm, "jit:avx2");

@@ -50,7 +50,7 @@ double MultiplyAdds(const std::string& suite) {
   for (const auto& [text, count] : Layers(suite, "fwd", "f32")) {
     const auto problem = conv2d::ParseConv2d(text);
     images = static_cast<double>(problem.n);
-    flops += static_cast<double>(count * conv2d::DenseFlops(problem));
+    flops += static_cast<double>(count * conv2d::Flops(problem));
   }
   return flops / 2 / images;
 }

@@ -99,9 +99,11 @@ inline void ExpectWork(const verbose::Primitive& primitive, int64_t matrix, int6
 
 struct Filter {
   int64_t g, mb, ic, oc, ih, iw, oh, ow, kh, kw;
+  int64_t sh = 1, sw = 1, dh = 0, dw = 0, ph = 1, pw = 1;  // as oneDNN prints them: dh0 is dense
   std::string Text() const {
-    return fmt::format("{}mb{}_ic{}oc{}_ih{}oh{}kh{}sh1dh0ph1_iw{}ow{}kw{}sw1dw0pw1",
-                       g > 1 ? fmt::format("g{}", g) : "", mb, ic, oc, ih, oh, kh, iw, ow, kw);
+    return fmt::format("{}mb{}_ic{}oc{}_ih{}oh{}kh{}sh{}dh{}ph{}_iw{}ow{}kw{}sw{}dw{}pw{}",
+                       g > 1 ? fmt::format("g{}", g) : "", mb, ic, oc, ih, oh, kh, sh, dh, ph, iw,
+                       ow, kw, sw, dw, pw);
   }
 };
 
@@ -117,6 +119,18 @@ inline Filter RandomFilter(Draw& draw) {
           draw.UpTo(4),
           draw.UpTo(3),
           draw.UpTo(3)};
+}
+
+// The same with gaps between the taps, strides and paddings, of any sizes.
+inline Filter RandomDilatedFilter(Draw& draw) {
+  Filter f = RandomFilter(draw);
+  f.kh = 1 + draw.UpTo(3);  // so that there is a gap
+  f.sh = draw.UpTo(3), f.sw = draw.UpTo(3);
+  f.dh = draw.UpTo(4), f.dw = draw.UpTo(4) - 1;
+  f.ph = draw.UpTo(8) - 1, f.pw = draw.UpTo(8) - 1;
+  f.ih = draw.UpTo(9), f.iw = draw.UpTo(9);
+  f.oh = draw.UpTo(9), f.ow = draw.UpTo(9);
+  return f;
 }
 
 using Values = std::vector<Tally>;

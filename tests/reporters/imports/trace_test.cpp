@@ -256,15 +256,20 @@ TEST(ImportTrace, RefusesWithThePlace) {
               HasSubstr("no event has a self time"));
 }
 
-// Multiply-adds counted one by one.
+// Multiply-adds counted one by one; of a filter with gaps only those inside the image.
 double CountedFlops(const TraceOp& op, std::int64_t padding, std::int64_t stride,
                     std::int64_t dilation) {
   const auto &in = op.sizes[0], &w = op.sizes[1];
+  const bool gaps = dilation > 1 && (w[2] > 1 || w[3] > 1);
   double flops = 0;
   for (std::int64_t y = -padding; y + dilation * (w[2] - 1) < in[2] + padding; y += stride)
     for (std::int64_t x = -padding; x + dilation * (w[3] - 1) < in[3] + padding; x += stride)
-      for (std::int64_t tap = 0; tap < w[1] * w[2] * w[3]; ++tap) flops += 2;
-  return flops * static_cast<double>(in[0] * w[0]);
+      for (std::int64_t tap = 0; tap < w[2] * w[3]; ++tap) {
+        const auto row = y + tap / w[3] * dilation, column = x + tap % w[3] * dilation;
+        const bool inside = row >= 0 && row < in[2] && column >= 0 && column < in[3];
+        if (inside || !gaps) flops += 2;
+      }
+  return flops * static_cast<double>(in[0] * w[0] * w[1]);
 }
 
 TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
@@ -272,7 +277,7 @@ TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
   const auto pick = [&](int most) { return 1 + static_cast<std::int64_t>(random() % most); };
   int counted = 0;
   for (int i = 0; i < 400; ++i) {
-    const auto groups = pick(2), padding = pick(3) - 1, stride = pick(3), dilation = pick(2);
+    const auto groups = pick(2), padding = pick(6) - 1, stride = pick(3), dilation = pick(4);
     TraceOp op{.name = "aten::mkldnn_convolution"};
     const auto channels = pick(3);
     op.sizes = {{pick(3), channels * groups, pick(12), pick(12)},
@@ -282,12 +287,30 @@ TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
     op.values = {"", "", "", pair(padding), pair(stride), pair(dilation), fmt::to_string(groups)};
     const double expected = CountedFlops(op, padding, stride, dilation);
     const auto work = WorkOfOp(op);
-    ASSERT_EQ(work.has_value(), expected > 0) << i;
+    const auto fits = [&](int side) {
+      return dilation * (op.sizes[1][side] - 1) < op.sizes[0][side] + 2 * padding;
+    };
+    ASSERT_EQ(work.has_value(), fits(2) && fits(3)) << i;
     if (!work) continue;
     ++counted;
     EXPECT_EQ(work->flops.at("fp32.vector"), expected) << i;
   }
-  EXPECT_GT(counted, 300);
+  EXPECT_GT(counted, 250);
+}
+
+TEST(WorkOfOp, RefusesAConvolutionOfImpossibleSizes) {
+  const auto with = [](const std::string& padding, const std::string& dilation) {
+    TraceOp op{.name = "aten::mkldnn_convolution"};
+    op.sizes = {{1, 4, 9, 9}, {4, 4, 3, 3}};
+    op.types = {"float", "float"};
+    op.values = {"", "", "", padding, "[1, 1]", dilation, "1"};
+    return WorkOfOp(op).has_value();
+  };
+  EXPECT_TRUE(with("[9, 9]", "[9, 9]"));
+  EXPECT_FALSE(with("[9, 9]", "[0, 9]"));
+  EXPECT_FALSE(with("[9, 9]", "[9, 20]"));
+  EXPECT_FALSE(with("[9, 9]", "[9, 9223372036854775807]"));
+  EXPECT_FALSE(with("[9, 9223372036854775807]", "[9, 9]"));
 }
 
 TEST(WorkOfOp, OfGradientsOfAConvolutionIsOneForEachThatIsWanted) {

@@ -180,9 +180,9 @@ record::Record FasterThanArithmetic() {
   return record;
 }
 
-OpWords PaddedOp(double share) {
-  return {.noun = "call", .unpadded_share = [share](const std::string& problem) {
-            return problem == "p" ? std::optional(share) : std::nullopt;
+OpWords PaddedOp(double unpadded_flops) {
+  return {.noun = "call", .unpadded_flops = [unpadded_flops](const std::string& problem) {
+            return problem == "p" ? std::optional(unpadded_flops) : std::nullopt;
           }};
 }
 
@@ -193,7 +193,7 @@ std::vector<std::string> RemarksOf(const record::Record& record, const OpWords& 
 
 TEST(AboveArithmeticRoof, TapsInThePaddingAreNamedWhereTheyExplainIt) {
   const machine::Machine machine = fakes::SmallMachine();
-  EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(0.9), machine),
+  EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(900), machine),
               ElementsAre("above the arithmetic roof by 11 %: the FLOPs of its definition include "
                           "products with padding, which kernels skip: 0.900 of them are inside the "
                           "image, and these are 100.0 % of the roof"));
@@ -201,31 +201,41 @@ TEST(AboveArithmeticRoof, TapsInThePaddingAreNamedWhereTheyExplainIt) {
   const auto too_low = ElementsAre(
       "above the arithmetic roof by 11 %: the ceiling is too low (dlroof machine --remeasure "
       "measures it again)");
-  EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(0.95), machine), too_low);
+  EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(950), machine), too_low);
   EXPECT_THAT(RemarksOf(FasterThanArithmetic(), {}, machine), too_low);
   record::Record other = FasterThanArithmetic();
   other.problem = "of another program";
-  EXPECT_THAT(RemarksOf(other, PaddedOp(0.9), machine), too_low);
+  EXPECT_THAT(RemarksOf(other, PaddedOp(900), machine), too_low);
+  // Its FLOPs lack the padding already, as those of dilated filters.
+  EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(1000), machine), too_low);
   // Below the roof, padding needs no remark.
   record::Record slower = FasterThanArithmetic();
   slower.repetitions = {{.seconds = 11}};
-  EXPECT_THAT(RemarksOf(slower, PaddedOp(0.9), machine), testing::IsEmpty());
+  EXPECT_THAT(RemarksOf(slower, PaddedOp(900), machine), testing::IsEmpty());
+}
+
+TEST(AboveArithmeticRoof, PaddingIsAShareOfTheProductsAlone) {
+  // 500 of 800 FLOPs of products and of 1000 FLOPs in all.
+  record::Record record = FasterThanArithmetic();
+  record.work[Provenance::kModelled].parts = {{"matrix", 800}, {"elementwise", 200}};
+  EXPECT_THAT(RemarksOf(record, PaddedOp(500), fakes::SmallMachine()),
+              ElementsAre(HasSubstr("0.625 of them are inside the image")));
 }
 
 TEST(AboveArithmeticRoof, CountedFlopsContainNoPadding) {
   record::Record record = FasterThanArithmetic();
   record.work[Provenance::kMeasured].flops["fp32.vector"] = 1000;
-  EXPECT_THAT(RemarksOf(record, PaddedOp(0.9), fakes::SmallMachine()),
+  EXPECT_THAT(RemarksOf(record, PaddedOp(900), fakes::SmallMachine()),
               ElementsAre(HasSubstr("the ceiling is too low")));
 }
 
 TEST(AboveArithmeticRoof, IsSaidOnceWithoutALevelToo) {
   record::Record record = FasterThanArithmetic();
   record.work[Provenance::kModelled].bytes.clear();
-  EXPECT_THAT(RemarksOf(record, PaddedOp(0.9), fakes::SmallMachine()),
+  EXPECT_THAT(RemarksOf(record, PaddedOp(900), fakes::SmallMachine()),
               ElementsAre(StartsWith("above the arithmetic roof by 11 %")));
   record.work[Provenance::kModelled].bytes = {{Level::kDram, 10}, {Level::kL2, 10}};
-  EXPECT_THAT(RemarksOf(record, PaddedOp(0.9), fakes::SmallMachine()),
+  EXPECT_THAT(RemarksOf(record, PaddedOp(900), fakes::SmallMachine()),
               ElementsAre(StartsWith("above the arithmetic roof by 11 %")));
 }
 
@@ -236,7 +246,7 @@ TEST(AboveArithmeticRoof, SaysHowTheRoofIsKnown) {
   EXPECT_THAT(RemarksOf(FasterThanArithmetic(), {}, machine),
               Contains(AllOf(StartsWith("above the arithmetic roof by 11 %"),
                              HasSubstr("the ceiling, which is not validated, is too low"))));
-  EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(0.9), machine),
+  EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(900), machine),
               Contains(HasSubstr("inside the image")));
   ceiling.status = kSpecified;
   EXPECT_THAT(RemarksOf(FasterThanArithmetic(), {}, machine),
@@ -244,7 +254,7 @@ TEST(AboveArithmeticRoof, SaysHowTheRoofIsKnown) {
                        "file) or the count of FLOPs is wrong"));
   record::Record winograd = FasterThanArithmetic();
   winograd.algorithm = "jit_wino:avx512_core";
-  EXPECT_THAT(RemarksOf(winograd, PaddedOp(0.9), fakes::SmallMachine()),
+  EXPECT_THAT(RemarksOf(winograd, PaddedOp(900), fakes::SmallMachine()),
               ElementsAre(HasSubstr("the FLOP count is wrong for it")));
 }
 

@@ -48,6 +48,67 @@ TEST(PrimitiveWork, DeconvolutionMultipliesEveryPointOfTheSource) {
   }
 }
 
+// Calls `visit` for every pair of a point to which the filter is applied and a tap whose element of
+// an image of `rows` x `columns` exists.
+void VisitInside(const fakes::Filter& f, int64_t points_h, int64_t points_w, int64_t rows,
+                 int64_t columns, const std::function<void()>& visit) {
+  for (int64_t h = 0; h < points_h; ++h)
+    for (int64_t w = 0; w < points_w; ++w)
+      for (int64_t r = 0; r < f.kh; ++r)
+        for (int64_t s = 0; s < f.kw; ++s) {
+          const int64_t y = h * f.sh - f.ph + r * (f.dh + 1), x = w * f.sw - f.pw + s * (f.dw + 1);
+          if (y >= 0 && y < rows && x >= 0 && x < columns) visit();
+        }
+}
+
+TEST(PrimitiveWork, ADilatedConvolutionSkipsThePaddingInEveryDirection) {
+  fakes::Draw draw;
+  const char* props[] = {"forward_inference", "backward_data", "backward_weights"};
+  for (int i = 0; i < fakes::kProblems; ++i) {
+    const auto f = fakes::RandomDilatedFilter(draw);
+    const auto matrix = fakes::Operations([&] {
+      VisitInside(f, f.oh, f.ow, f.ih, f.iw,
+                  [&] { fakes::MultiplyAdd(f.mb * f.oc * (f.ic / f.g)); });
+    });
+    fakes::ExpectWork(fakes::Made("convolution", props[i % 3],
+                                  fmt::format(fmt::runtime(fakes::kFiltered), "undef"),
+                                  "alg:convolution_direct", f.Text()),
+                      matrix, 0);
+  }
+}
+
+TEST(PrimitiveWork, ADilatedDeconvolutionSkipsWhatIsCutFromItsResult) {
+  fakes::Draw draw;
+  for (int i = 0; i < fakes::kProblems; ++i) {
+    const auto f = fakes::RandomDilatedFilter(draw);
+    const auto matrix = fakes::Operations([&] {
+      VisitInside(f, f.ih, f.iw, f.oh, f.ow,
+                  [&] { fakes::MultiplyAdd(f.mb * f.oc * (f.ic / f.g)); });
+    });
+    fakes::ExpectWork(
+        fakes::Made("deconvolution", "forward_inference",
+                    fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "", f.Text()),
+        matrix, 0);
+  }
+}
+
+TEST(PrimitiveWork, ADilationInDepthCountsToo) {
+  // Of 4 x 2 pairs in depth (8 planes after 3 of padding, rate 4): taps 0 and 4, outputs 0 to 3
+  // read planes -3 to 0 and 1 to 4. Of 3 x 3 pairs in height 7 are inside, in width all of 2 x 1.
+  const auto work = WorkOf(fakes::Made(
+      "convolution", "forward_inference", fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "",
+      "mb2_ic3oc5_id8od4kd2sd1dd3pd3_ih3oh3kh3sh1dh0ph1_iw2ow2kw1sw1dw0pw0"));
+  EXPECT_EQ(work.matrix, 2. * (2 * 3 * 5) * (1 + 4) * 7 * 2);
+}
+
+TEST(PrimitiveWork, AStrideOfZeroHasNoForm) {
+  const auto work = WorkOf(fakes::Made("convolution", "forward_inference",
+                                       fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "",
+                                       "mb2_ic3oc5_ih3oh3kh3sh0dh1ph1"));
+  EXPECT_FALSE(work.matrix);
+  EXPECT_EQ(work.reason->text, "the problem has impossible sizes");
+}
+
 TEST(PrimitiveWork, MatrixProductsOfAnyRank) {
   fakes::Draw draw;
   for (int i = 0; i < fakes::kProblems; ++i) {
