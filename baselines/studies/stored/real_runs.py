@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Verdicts of `dlroof compare` on real runs that collect.sh has collected, without a change and with a planted one.
 
-    real_runs.py DLROOF FOLDER [--percent 5] [--planted 2]
+    tar xf 2026-11-27-zen3-2c-runs.tar.xz -C FOLDER; real_runs.py DLROOF FOLDER [--percent 5] [--planted 2]
 
 Leave one out: each run is judged against the run before it, all others being the history; and without history. Then PLANTED of its
 benchmarks, drawn by the run's number, get all their times longer by PERCENT. Prints counts: false verdicts of unchanged benchmarks,
