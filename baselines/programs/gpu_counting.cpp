@@ -88,6 +88,27 @@ Tried TryKernels(const GpuTimeline& timeline, const OrderedLaunches& launches, s
   return tried;
 }
 
+// Returns the largest number of kernels that fit.
+Tried MostThatFit(const GpuTimeline& timeline, const OrderedLaunches& launches,
+                  std::size_t most_launches) {
+  // More kernels never need fewer launches, so the largest number that fits is found by halving.
+  std::size_t fits = 0, least_too_many = timeline.kernels.size() + 1;
+  Tried best;
+  while (fits + 1 < least_too_many) {
+    const auto number = fits + (least_too_many - fits) / 2;
+    auto tried = TryKernels(timeline, launches, number);
+    const bool ok = (!tried.piece || tried.piece->count <= most_launches) &&
+                    ExactNames(tried.names).size() <= kMostPattern;
+    if (ok) {
+      fits = number;
+      best = std::move(tried);
+    } else {
+      least_too_many = number;
+    }
+  }
+  return best;
+}
+
 // The kernels of a timeline by what Nsight Compute says of a launch. Launches that do different
 // work have the first of their kernels.
 class KernelsByName {
@@ -156,21 +177,7 @@ std::string ExactNames(const std::vector<std::string>& names) {
 LaunchSelection SelectLaunches(const GpuTimeline& timeline, const OrderedLaunches& launches,
                                std::size_t most_launches) {
   LaunchSelection selection;
-  // More kernels never need fewer launches, so the largest number that fits is found by halving.
-  std::size_t fits = 0, least_too_many = timeline.kernels.size() + 1;
-  Tried best;
-  while (fits + 1 < least_too_many) {
-    const auto number = fits + (least_too_many - fits) / 2;
-    auto tried = TryKernels(timeline, launches, number);
-    const bool ok = (!tried.piece || tried.piece->count <= most_launches) &&
-                    ExactNames(tried.names).size() <= kMostPattern;
-    if (ok) {
-      fits = number;
-      best = std::move(tried);
-    } else {
-      least_too_many = number;
-    }
-  }
+  const auto best = MostThatFit(timeline, launches, most_launches);
   if (!best.piece) return selection;
   selection.launches = best.piece->count;
   selection.order = best.piece->order;
@@ -202,6 +209,7 @@ JoinedCounts JoinCounts(const GpuTimeline& timeline,
                         const std::vector<std::uint32_t>& order) {
   const KernelsByName by_name(timeline);
   std::vector<std::optional<std::size_t>> kernels;
+  kernels.reserve(launches.size());
   for (const auto& launch : launches) kernels.push_back(by_name.Find(launch));
   bool in_order = launches.size() == order.size();
   for (std::size_t i = 0; i < order.size() && in_order; ++i)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -137,6 +138,7 @@ std::vector<Step> TimedSteps(const DeviceWork& work, const Steps& found) {
 
 void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& summary) {
   std::vector<double> walls;
+  walls.reserve(steps.size());
   for (const auto& step : steps)
     walls.push_back(Seconds(step.window.end_ns - step.window.begin_ns));
   const double most = kOutlier * Median(walls);
@@ -156,7 +158,8 @@ void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& 
   summary.warm_up_seconds = Seconds(steps.front().window.begin_ns - work.all.front().time.begin_ns);
   std::ranges::sort(walls);
   const auto at = [&](double share) {
-    return walls[static_cast<std::size_t>(share * static_cast<double>(walls.size() - 1) + 0.5)];
+    return walls[static_cast<std::size_t>(
+        std::lround(share * static_cast<double>(walls.size() - 1)))];
   };
   summary.least_seconds = walls.front();
   summary.lower_seconds = at(0.25);
@@ -415,6 +418,7 @@ std::vector<GpuTimeline> TimelinesOf(const Trace& trace, const TimelineOptions& 
   for (const auto& copy : trace.copies) devices.insert(copy.place.device);
   for (const auto& fill : trace.fills) devices.insert(fill.place.device);
   std::vector<GpuTimeline> timelines;
+  timelines.reserve(devices.size());
   for (const auto device : devices) timelines.push_back(TimelineOn(trace, device, options));
   std::ranges::stable_sort(timelines, std::ranges::greater{}, KernelSecondsOf);
   return timelines;

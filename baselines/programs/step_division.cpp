@@ -68,7 +68,7 @@ class StepFinder {
     const Division* shortest = Shortest(good);
     if (shortest == nullptr) return {};
     // An evaluation now and then is no part of the training steps between.
-    if (const auto training = count == 0 ? TrainingSteps() : Division();
+    if (auto training = count == 0 ? TrainingSteps() : Division();
         training.accepted && training.length < kShorter * shortest->length)
       return training;
     return Rotated(*shortest, count);

@@ -17,7 +17,6 @@
 namespace dlroof::programs {
 namespace {
 
-using gpu_trace::Trace;
 using Builder = fakes::GpuTraceBuilder;
 
 constexpr int kLayers = 12, kSteps = 25, kWarmUp = 30;
@@ -122,7 +121,7 @@ TEST(FindGpuSteps, LaunchesOfAGraphAreSteps) {
   const auto first = encoder.at;
   for (int step = 0; step < kSteps; ++step) encoder.Step(3);
   // The host queues all of them within the first step.
-  for (int step = 0; step < kSteps; ++step) encoder.Mark("step", first + 4 * step, 3);
+  for (int step = 0; step < kSteps; ++step) encoder.Mark("step", first + std::int64_t{4} * step, 3);
   const auto steps = encoder.Steps();
   EXPECT_EQ(steps.from, StepsFrom::kGraphs);
   EXPECT_EQ(steps.launches, kLayers * 5);
@@ -148,6 +147,7 @@ TEST(FindGpuSteps, WhatACompilerTriesBeforeTheStepsHidesNone) {
   std::mt19937 random(7);
   Encoder encoder;
   std::vector<std::uint32_t> tried;
+  tried.reserve(110);
   for (int i = 0; i < 110; ++i)
     tried.push_back(encoder.made.Kernel("tried" + std::to_string(i), 8));
   for (int i = 0; i < 1200; ++i) encoder.Launch(tried[random() % tried.size()]);
@@ -174,7 +174,7 @@ struct Persistent {
     product = made.Kernel("nvjet", 132);
     other = made.Kernel("add", 64);
     for (int step = 0; step < steps; ++step) {
-      const std::int64_t at = 1000 * step, wobble = step % 2;
+      const std::int64_t at = std::int64_t{1000} * step, wobble = step % 2;
       made.Launch(product, at, 10);
       made.Launch(product, at + 100, 40 + wobble);
       made.Launch(product, at + 200, 10);
@@ -210,8 +210,9 @@ TEST(SplitByTime, LaunchesThatVaryFromStepToStepAreOneKernel) {
   Builder made;
   const auto product = made.Kernel("nvjet", 132), other = made.Kernel("add", 64);
   for (int step = 0; step < 20; ++step) {
-    const std::int64_t at = 1000 * step;
-    for (int i = 0; i < 4; ++i) made.Launch(product, at + 100 * i, random() % 2 == 0 ? 10 : 40);
+    const std::int64_t at = std::int64_t{1000} * step;
+    for (int i = 0; i < 4; ++i)
+      made.Launch(product, at + std::int64_t{100} * i, random() % 2 == 0 ? 10 : 40);
     made.Launch(other, at + 500, 10);
   }
   EXPECT_EQ(TimelinesOf(made.trace)[0].kernels.size(), 2U);

@@ -288,12 +288,12 @@ verbose::VerboseLog LogOf(const std::vector<std::string>& problems, const Stream
   return log;
 }
 
-const std::vector<std::string> kLayer = {"8x32:32x64", "8x64:64x32", "8x32:32x32"};
+const std::vector<std::string> equal_layer = {"8x32:32x64", "8x64:64x32", "8x32:32x32"};
 
 TEST(StepsOf, LayersAloneAreDoubtful) {
   Stream stream;
   for (int i = 0; i < 40; ++i) stream.insert(stream.end(), {0, 1, 2});
-  const auto found = StepsOf(LogOf(kLayer, stream, {}));
+  const auto found = StepsOf(LogOf(equal_layer, stream, {}));
   EXPECT_EQ(found.ranges.size(), 40);
   ASSERT_TRUE(found.doubt);
   EXPECT_TRUE(found.doubt->text.starts_with("40 equal segments"));
@@ -307,7 +307,7 @@ TEST(StepsOf, LongerPausesTellStepsFromLayers) {
       stream.push_back(one);
       pauses.push_back(one == 0 && i % 4 == 0 ? 5e-3 : 1e-4);
     }
-  const auto found = StepsOf(LogOf(kLayer, stream, pauses));
+  const auto found = StepsOf(LogOf(equal_layer, stream, pauses));
   EXPECT_EQ(found.ranges.size(), 10);
   EXPECT_EQ(found.total, 10);
   EXPECT_EQ(found.other, 40);
@@ -323,7 +323,7 @@ TEST(StepsOf, ADifferentLastResultIsNoLayer) {
 TEST(StepsOf, TheProgramsOwnCountConfirmsOrDoubts) {
   Stream stream;
   for (int i = 0; i < 40; ++i) stream.insert(stream.end(), {0, 1, 2});
-  auto log = LogOf(kLayer, stream, {});
+  auto log = LogOf(equal_layer, stream, {});
   log.counts = {{20, 2}, {2, 1}};
   EXPECT_TRUE(StepsOf(log).confirmed);
   EXPECT_FALSE(StepsOf(log).doubt);
