@@ -52,8 +52,8 @@ struct CounterSource {
 
 // Registers a source. Call at namespace scope:
 //   [[maybe_unused]] const bool registered = RegisterCounterSource({...});
-// A registered source without `count` is a placeholder for a source that is loaded later: a source
-// with the same name and device replaces it.
+// A source without `count` only says why it cannot count, as long as the module that counts is not
+// loaded: the module registers a source with the same name and device, which replaces it.
 bool RegisterCounterSource(CounterSource source);
 const std::vector<CounterSource>& AllCounterSources();
 

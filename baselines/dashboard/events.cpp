@@ -48,7 +48,8 @@ Moment MomentOf(const std::vector<double>& values, const statistics::SeriesLevel
   const auto distance = [&](std::size_t i, const statistics::SeriesLevel& level) {
     return std::abs(std::log(values[i] / level.median));
   };
-  // For each moment the sum of distances from the two levels, less that of the moment `first`.
+  // [1] How badly a change at each moment, from `first` on, fits: the sum of the values' distances
+  // from the level that they then have. Only differences matter, so the first one is 0.
   std::vector<double> costs = {0};
   for (std::size_t moment = first + 1; moment <= last; ++moment)
     costs.push_back(costs.back() + distance(moment - 1, before) - distance(moment - 1, after));

@@ -222,7 +222,7 @@ JoinedCounts JoinCounts(const GpuTimeline& timeline,
     else if (kernels[i] && timeline.kernels[*kernels[i]].variant == 0)
       joined[*kernels[i]].push_back(&launches[i]);
     else if (kernels[i])
-      counted.ambiguous += 1;
+      counted.unassigned += 1;
   }
   for (const auto& [kernel, all] : joined)
     counted.kernels.push_back(MeanOf(timeline.kernels[kernel], all));

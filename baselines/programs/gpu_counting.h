@@ -30,7 +30,8 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, const OrderedLaunche
 
 struct JoinedCounts {
   std::vector<CountedKernel> kernels;
-  double ambiguous = 0;  // [1] counted launches of which it is not known what work they do
+  // [1] Counted launches that no kernel gets: of their name, grid and block there are several
+  double unassigned = 0;
 };
 
 // Returns the regular expression that matches exactly these names.

@@ -56,7 +56,8 @@ DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timelin
     const bool in_graph = launch.graph != 0 || launch.graph_node != 0;
     if (in_graph) use.graph_launches += 1;
     // Old versions of CUPTI name the node alone.
-    const auto graph = in_graph && launch.graph == 0 ? ~std::uint32_t{0} : launch.graph;
+    std::optional<std::uint32_t> graph;
+    if (in_graph) graph = launch.graph;
     work.all.push_back({launch.time, Sort::kKernel, row, launch.place.context, launch.place.stream,
                         graph, launch.graph_node});
     timeline.launches += 1;

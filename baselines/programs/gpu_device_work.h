@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "baselines/programs/gpu_timeline.h"
@@ -18,8 +19,8 @@ struct DeviceTask {
   Sort sort = Sort::kKernel;
   std::uint32_t index = 0;  // kernel: of GpuTimeline::kernels; copy: of Trace::copies
   std::uint32_t context = 0, stream = 0;
-  std::uint32_t graph = 0;       // CUDA graph of a kernel; 0: launched alone
-  std::uint64_t graph_node = 0;  // of a kernel: its node in the graph
+  std::optional<std::uint32_t> graph;  // the CUDA graph that launched the kernel
+  std::uint64_t graph_node = 0;        // its node in the graph
 };
 
 struct DeviceWork {

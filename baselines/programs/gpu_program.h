@@ -47,7 +47,7 @@ struct GpuCounting {
   double kernels = 0;            // [1] distinct kernels that are counted
   double share = 0;              // [1] of the kernels' time of the first timeline's step
   double seconds = 0;            // [s] that counting took
-  double ambiguous = 0;          // [1] launches counted in vain: JoinedCounts::ambiguous
+  double unassigned = 0;  // [1] launches whose counts no kernel got: JoinedCounts::unassigned
 };
 
 struct GpuProgram {

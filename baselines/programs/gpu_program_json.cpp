@@ -229,7 +229,7 @@ void Members(Archive& all, GpuCounting& counting) {
   all("reason", counting.reason);
   all("kernels", counting.kernels);
   all("share", counting.share);
-  all("ambiguous", counting.ambiguous);
+  all("unassigned", counting.unassigned);
   all("seconds", counting.seconds);
 }
 template <class Archive>

@@ -206,7 +206,7 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
                  Document& document) {
   const auto& counting = program.counting;
   if (counting.reason) document.Say(fmt::format("not counted: {}", counting.reason->text));
-  if (counting.ambiguous > 0)
+  if (counting.unassigned > 0)
     document.Say(
         "the second run launched other kernels, or in another order: launches of one name, grid "
         "and block that do different work are not counted");

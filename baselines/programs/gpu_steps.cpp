@@ -44,8 +44,8 @@ Tokens TokensOf(const DeviceWork& work, std::size_t kernels) {
   for (std::size_t i = 0; i < work.stream.size(); ++i) {
     const auto& launch = work.Launch(i);
     auto symbol = work.stream[i];
-    if (launch.graph != 0) {
-      symbol = graphs.try_emplace(launch.graph, kernels + graphs.size()).first->second;
+    if (launch.graph) {
+      symbol = graphs.try_emplace(*launch.graph, kernels + graphs.size()).first->second;
       ++sizes[symbol];
       // A node that comes again is of the next launch of its graph.
       const auto found = latest.find(symbol);
@@ -220,7 +220,8 @@ void CheckMarks(const DeviceWork& work, const std::vector<Marks>& marks, FoundGp
                          numbers.steps, numbers.ranges, numbers.steps, first.name, numbers.ranges)};
 }
 
-// Doubts short segments without any irregularity, of which nothing says that they are steps.
+// Doubts steps that are short and follow each other without anything between them: each may be one
+// of the equal layers of a longer step.
 void DoubtLayers(const DeviceWork& work, Steps& steps) {
   const auto& first = steps.ranges.front();
   if (steps.irregular > 0 || first.end - first.begin > kMostOfLayer) return;

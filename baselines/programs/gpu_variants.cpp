@@ -144,7 +144,7 @@ void Split(std::uint32_t number, const Row& row, const Kinds& kinds, DeviceWork&
     auto& use = timeline.kernels[moved];
     use.launches += 1;
     use.seconds += SecondsOf(task);
-    use.graph_launches += task.graph != 0 ? 1 : 0;
+    use.graph_launches += task.graph ? 1 : 0;
   }
 }
 

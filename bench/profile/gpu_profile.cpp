@@ -130,7 +130,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
     throw BadInput(cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
   auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"),
                                       selection.order);
-  program.counting.ambiguous = counted.ambiguous;
+  program.counting.unassigned = counted.unassigned;
   if (counted.kernels.empty())
     throw BadInput("ncu counted no kernel of the trace: does each run launch the same kernels?");
   return std::move(counted.kernels);

@@ -102,7 +102,8 @@ class VerboseProgram {
     log_ << '\n';
   }
 
-  // Returns false if nobody reads this process's output any more.
+  // Logs a piece of the program's output and writes its own part to standard output. Returns false
+  // once that has no reader.
   bool Pass(const LogSeparator::Output& output) {
     if (!output.log.empty()) NameProcess();
     log_ << output.log;

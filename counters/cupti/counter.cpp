@@ -106,7 +106,8 @@ class ExclusiveUse {
   std::atomic<bool>& busy_;
 };
 
-// Registers a placeholder, which the source of the CUDA module replaces when the module is loaded.
+// Says that CUPTI exists and why it cannot count. The CUDA module, when it is loaded, registers the
+// source that counts in its place.
 [[maybe_unused]] const bool counter_registered =
     RegisterCounterSource({"cupti",
                            "gpu",

@@ -239,7 +239,7 @@ TEST(JoinCounts, APlaceTellsWhichWorkWasCounted) {
   }
   const auto joined = JoinCounts(timeline, counted, selection.order);
   ASSERT_EQ(joined.kernels.size(), 4U);
-  EXPECT_EQ(joined.ambiguous, 0);
+  EXPECT_EQ(joined.unassigned, 0);
   for (const auto& kernel : joined.kernels)
     EXPECT_NEAR(kernel.flops.at("fp16.matrix"), 100 * (kernel.variant + 1.0), 1e-9);
   auto program = ProgramOfTraces({made.trace});
@@ -259,7 +259,7 @@ TEST(JoinCounts, InAnotherOrderOnlyLaunchesOfEqualWorkAreCounted) {
   const auto joined = JoinCounts(timeline, counted, selection.order);
   ASSERT_EQ(joined.kernels.size(), 1U);
   EXPECT_EQ(joined.kernels[0].name, "add");
-  EXPECT_EQ(joined.ambiguous, static_cast<double>(selection.order.size()));
+  EXPECT_EQ(joined.unassigned, static_cast<double>(selection.order.size()));
 }
 
 // An LSTM of PyTorch on an H100, traced there: 5 steps of warm-up and 20 steps, each in a range.
