@@ -10,6 +10,7 @@
 #include "baselines/compare/earlier_times.h"
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
+#include "baselines/compare/process_times.h"
 #include "baselines/compare/roof_shift.h"
 #include "baselines/statistics/judge.h"
 #include "counters/base/error.h"
@@ -258,6 +259,13 @@ class Comparing {
     if (!interleaved_ && !options_.across_machines) {
       measured.candidate.base_logs = CleanLogs(base_record);
       measured.candidate.contender_logs = CleanLogs(contender_record);
+      if (auto pair = PairByProcess(base_record, contender_record)) {
+        row.by_process = true;
+        row.base_seconds = std::exp(statistics::FastestLevel(pair->base));
+        row.contender_seconds = std::exp(statistics::FastestLevel(pair->contender));
+        measured.candidate.base_processes = std::move(pair->base);
+        measured.candidate.contender_processes = std::move(pair->contender);
+      }
       if (!chosen || chosen->timed == base_record.timed)
         measured.candidate.earlier = earlier_.TimesOf(*row.base);
     }
@@ -279,6 +287,8 @@ class Comparing {
                                            const JudgedSide& contender,
                                            std::optional<double>& p_value) const {
     if (!interleaved_) {
+      if (const auto pair = PairByProcess(base.record, contender.record))
+        return statistics::ShiftOfProcesses(pair->base, pair->contender);
       if (!HasEnoughClean(base.record) || !HasEnoughClean(contender.record)) {
         row.reason = TooFew(row, base.side, contender.side);
         return std::nullopt;
@@ -515,6 +525,8 @@ std::vector<double> CleanSeconds(const record::Record& record) {
 
 std::optional<statistics::Shift> ShiftOfTimes(const record::Record& base,
                                               const record::Record& contender) {
+  if (const auto pair = PairByProcess(base, contender))
+    return statistics::ShiftOfProcesses(pair->base, pair->contender);
   if (!IsAggregate(base) && !IsAggregate(contender))
     return statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
   const auto one = statistics::SummaryOf(base.repetitions),

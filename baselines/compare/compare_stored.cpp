@@ -18,6 +18,7 @@
 
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
+#include "baselines/compare/process_times.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "reporters/record/run_file.h"
@@ -52,8 +53,14 @@ double OffsetOf(const char* zone) {
     std::sscanf(zone, " %*c%*2d%2d", &minutes);
   return (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
 }
+
+// Returns whether a comparison can judge the times: those of clean repetitions, or by process.
+bool HasTimes(const record::Record& record) {
+  return HasEnoughClean(record) || TimesByProcess(record).has_value();
+}
+
 bool CanTell(const record::Record& record) {
-  return record.status == record::Status::kOk && HasEnoughClean(record);
+  return record.status == record::Status::kOk && HasTimes(record);
 }
 
 bool Moved(const Comparison& row) {
@@ -63,9 +70,9 @@ bool Moved(const Comparison& row) {
 // [1] Fewer shifts have no reliable median.
 constexpr std::size_t kLeastMoved = 3;
 
-// Returns whether the record failed or has enough clean repetitions.
+// Returns whether the record failed or has times to judge.
 bool CanBeComparedWith(const record::Record& record) {
-  return record.status != record::Status::kOk || HasEnoughClean(record);
+  return record.status != record::Status::kOk || HasTimes(record);
 }
 
 // The stored record that a benchmark of NEW is compared with.
@@ -98,7 +105,7 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& conte
       if (!CanBeComparedWith(*base) && CanBeComparedWith(*pair.base))
         found->second = partner;
       else if (before == nullptr && pair.base->status == record::Status::kOk &&
-               HasEnoughClean(*pair.base))
+               HasTimes(*pair.base))
         before = pair.base;
     }
   return partners;

@@ -4,6 +4,7 @@
 
 #include "baselines/compare/compare.h"
 #include "baselines/compare/judged_times.h"
+#include "baselines/compare/process_times.h"
 #include "counters/base/error.h"
 
 namespace dlroof::compare {
@@ -27,13 +28,17 @@ std::vector<statistics::EarlierTimes> EarlierRuns::TimesOf(const record::Record&
     const auto found = by_name_[run].find(base.name);
     if (found == by_name_[run].end()) continue;
     const record::Record& record = *found->second;
-    if (record.status != record::Status::kOk || !HasEnoughClean(record) ||
+    auto processes = TimesByProcess(record);
+    if (record.status != record::Status::kOk || (!processes && !HasEnoughClean(record)) ||
         IsSameMeasurement(record, base))
       continue;
     try {
       const auto chosen = base.device == "gpu" ? ChooseTimes(base, record) : std::nullopt;
       auto logs = CleanLogs(chosen ? chosen->contender : record);
-      if (!logs.empty()) times.push_back({static_cast<int>(run), std::move(logs)});
+      if (!HasEnoughClean(record)) logs.clear();
+      if (!logs.empty() || processes)
+        times.push_back({static_cast<int>(run), std::move(logs),
+                         processes ? *std::move(processes) : statistics::ProcessLogs()});
     } catch (const Unsupported&) {
       continue;  // no time of the same kind
     }

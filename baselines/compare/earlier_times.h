@@ -17,8 +17,8 @@ class EarlierRuns {
   // those of `base`.
   EarlierRuns(const std::vector<const NamedRun*>& runs, const NamedRun& base);
 
-  // Returns the clean times of the benchmark in each run that has enough of them and measured the
-  // same kind of time, oldest first. Leaves out copies of `base`.
+  // Returns the clean times of the benchmark, and those by process, in each run that has enough of
+  // them and measured the same kind of time, oldest first. Leaves out copies of `base`.
   std::vector<statistics::EarlierTimes> TimesOf(const record::Record& base) const;
   int runs() const { return static_cast<int>(by_name_.size()); }
 

@@ -169,8 +169,11 @@ void AddJudgedBy(const compare::CompareResult& result, const std::string& before
 
 // Adds remarks on the check against a second run, or suggests that check if benchmarks moved.
 void AddRerun(const compare::CompareResult& result, std::vector<std::string>& remarks) {
-  const bool moved = result.count.count(statistics::Verdict::kSlower) > 0 ||
-                     result.count.count(statistics::Verdict::kFaster) > 0;
+  // Runs in several processes already contain how much these differ.
+  const bool moved = std::ranges::any_of(result.rows, [](const compare::Comparison& row) {
+    return !row.by_process && (row.verdict == statistics::Verdict::kSlower ||
+                               row.verdict == statistics::Verdict::kFaster);
+  });
   if (result.rerun)
     remarks.push_back(fmt::format(
         "checked against {}: {} slower or faster only in NEW, {} without enough times there",
@@ -240,6 +243,17 @@ std::string TimedText(const compare::CompareResult& result) {
       fmt::join(kinds, ", "));
 }
 
+// Returns how many benchmarks were judged by their processes.
+std::string ByProcessText(const compare::CompareResult& result) {
+  const auto count = std::ranges::count(result.rows, true, &compare::Comparison::by_process);
+  if (count == 0) return "";
+  return fmt::format(
+      "{} benchmark{} judged by the mean of the fastest quarter of {} repetitions in all processes "
+      "of a run, noisy ones too: base and new are that, and what differs between processes is in "
+      "the interval",
+      count, count == 1 ? "" : "s", count == 1 ? "its" : "their");
+}
+
 // Returns how queued times of GPUs were corrected.
 std::string CorrectionText(const compare::CompareResult& result) {
   std::vector<double> added;
@@ -258,6 +272,7 @@ std::string CorrectionText(const compare::CompareResult& result) {
 std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
   std::vector<std::string> remarks;
   if (auto timed = TimedText(result); !timed.empty()) remarks.push_back(std::move(timed));
+  if (auto text = ByProcessText(result); !text.empty()) remarks.push_back(std::move(text));
   if (auto text = CorrectionText(result); !text.empty()) remarks.push_back(std::move(text));
   if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));

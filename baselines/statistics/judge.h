@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/statistics/process_levels.h"
 #include "baselines/statistics/shift.h"
 
 namespace dlroof::statistics {
@@ -81,10 +82,11 @@ enum class Verdict {
 const std::vector<Verdict>& AllVerdicts();
 std::string_view Key(Verdict verdict);
 
-// The clean repetitions of one benchmark in an earlier run of BASE's machine.
+// The clean repetitions, or those by process, of one benchmark in an earlier run of BASE's machine.
 struct EarlierTimes {
   int run = 0;               // equal for all benchmarks of the run; later runs have larger numbers
   std::vector<double> logs;  // [1] logarithms of the times
+  ProcessLogs processes = {};  // of all repetitions, if at least kLeastProcesses measured it
 };
 
 struct Candidate {
@@ -93,6 +95,9 @@ struct Candidate {
   std::optional<double> p_value = {};    // [1] of no change; computed from `shift` if not set
   // [1] Logarithms of the clean times behind `shift`; empty if only aggregates are known.
   std::vector<double> base_logs = {}, contender_logs = {};
+  // All repetitions by process, if both runs measured the benchmark in at least kLeastProcesses
+  // processes: then it is judged by FastestLevel.
+  ProcessLogs base_processes = {}, contender_processes = {};
   std::vector<EarlierTimes> earlier = {};  // oldest first
   int device = 0, group = 0;  // benchmarks of a group (device and threads) share the run's factor
 };

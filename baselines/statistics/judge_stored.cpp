@@ -471,7 +471,8 @@ class JudgingStored {
 bool IsForStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
   return settings.look_for_common_shift && !settings.run_noise &&
          std::ranges::any_of(candidates, [](const Candidate& one) {
-           return !one.base_logs.empty() && !one.contender_logs.empty();
+           return !one.base_processes.empty() ||
+                  (!one.base_logs.empty() && !one.contender_logs.empty());
          });
 }
 

@@ -23,6 +23,16 @@ const Mode& NearestOf(const Modes& modes, double log_seconds) {
       modes.modes, {}, [&](const Mode& one) { return std::abs(log_seconds - one.log_seconds); });
 }
 
+// Drops the runs before the last change of the level, `values` of them: only those since then
+// describe BASE's program. `seconds`: the level of each run.
+template <class Value>
+void DropBeforeChange(const std::vector<double>& seconds, std::vector<Value>& values) {
+  if (values.size() < kLeastForChanges) return;
+  const auto changes = FindChangePoints(seconds);
+  if (!changes.empty() && std::abs(std::log(changes.back().ratio)) > 0.02)
+    values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(changes.back().at));
+}
+
 // Runs of BASE's side without their factors, BASE last.
 std::vector<std::vector<double>> BaseRuns(const Candidate& candidate,
                                           const std::map<int, double>& factors) {
@@ -33,14 +43,9 @@ std::vector<std::vector<double>> BaseRuns(const Candidate& candidate,
     auto& logs = runs.emplace_back(earlier.logs);
     for (double& one : logs) one -= factor == factors.end() ? 0 : factor->second;
   }
-  // Only the runs since the last change of the level describe BASE's program.
-  if (runs.size() >= kLeastForChanges) {
-    std::vector<double> medians;
-    for (const auto& run : runs) medians.push_back(std::exp(Median(run)));
-    const auto changes = FindChangePoints(medians);
-    if (!changes.empty() && std::abs(std::log(changes.back().ratio)) > 0.02)
-      runs.erase(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(changes.back().at));
-  }
+  std::vector<double> medians;
+  for (const auto& run : runs) medians.push_back(std::exp(Median(run)));
+  DropBeforeChange(medians, runs);
   runs.push_back(candidate.base_logs);
   return runs;
 }
@@ -137,6 +142,40 @@ void KeepAgreeing(double variance, std::vector<RunLevel>& levels) {
   levels.push_back(base);
 }
 
+// Levels of runs in several processes; a process takes the place of a repetition.
+Levels LevelsOfProcesses(const Candidate& candidate, const std::map<int, double>& factors) {
+  std::vector<std::pair<RunLevel, Spread>> runs;
+  const auto level_of = [](const ProcessLogs& processes, double factor) {
+    return std::pair(
+        RunLevel{FastestLevel(processes) - factor, static_cast<double>(processes.size())},
+        SpreadOfProcesses(processes));
+  };
+  for (const auto& earlier : candidate.earlier) {
+    if (earlier.processes.empty()) continue;
+    const auto factor = factors.find(earlier.run);
+    runs.push_back(level_of(earlier.processes, factor == factors.end() ? 0 : factor->second));
+  }
+  std::vector<double> seconds;
+  for (const auto& [level, spread] : runs) seconds.push_back(std::exp(level.log_seconds));
+  DropBeforeChange(seconds, runs);
+  runs.push_back(level_of(candidate.base_processes, 0));
+  const auto contender = level_of(candidate.contender_processes, 0);
+  Levels levels;
+  double squares = contender.second.variance * contender.second.degrees;
+  levels.repetition.degrees = contender.second.degrees;
+  for (const auto& [level, spread] : runs) {
+    squares += spread.variance * spread.degrees;
+    levels.repetition.degrees += spread.degrees;
+    levels.base.push_back(level);
+  }
+  levels.repetition.variance = squares / levels.repetition.degrees;
+  KeepAgreeing(levels.repetition.variance, levels.base);
+  levels.earlier_runs = static_cast<int>(levels.base.size()) - 1;
+  levels.log_ratio = contender.first.log_seconds - MeanOf(levels.base);
+  levels.contender_count = contender.first.repetitions;
+  return levels;
+}
+
 }  // namespace
 
 double Levels::Variance(double repetition_variance, double between) const {
@@ -162,13 +201,18 @@ Spread Levels::Between(double repetition_variance) const {
 std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, int device) {
   std::map<int, std::vector<Estimate>> ratios;
   for (const auto& candidate : candidates) {
-    if (candidate.device != device || candidate.base_logs.empty()) continue;
-    const double base = Median(candidate.base_logs);
+    if (candidate.device != device ||
+        (candidate.base_logs.empty() && candidate.base_processes.empty()))
+      continue;
+    const bool by_processes = !candidate.base_processes.empty();
+    const double base =
+        by_processes ? FastestLevel(candidate.base_processes) : Median(candidate.base_logs);
     for (const auto& earlier : candidate.earlier) {
-      if (earlier.logs.size() < kLeastClean) continue;
+      if (by_processes ? earlier.processes.empty() : earlier.logs.size() < kLeastClean) continue;
       // The distances within the candidate's own shift are as large as those to other runs.
       const double error = std::max(candidate.shift.standard_error, 1e-3);
-      ratios[earlier.run].push_back({Median(earlier.logs) - base, error * error});
+      const double own = by_processes ? FastestLevel(earlier.processes) : Median(earlier.logs);
+      ratios[earlier.run].push_back({own - base, error * error});
     }
   }
   std::map<int, double> factors;
@@ -180,6 +224,7 @@ std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, in
 }
 
 Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors, double common) {
+  if (!candidate.base_processes.empty()) return LevelsOfProcesses(candidate, factors);
   Levels levels;
   if (candidate.base_logs.empty() || candidate.contender_logs.empty()) {
     levels.log_ratio = candidate.shift.log_ratio;

@@ -33,6 +33,7 @@ struct GateFlags {
   std::string db = "perf.sqlite", baseline = "main", output = "gate";
   std::optional<std::string> run, commit, builds, min_effect, limit;
   std::size_t last = 10;
+  int processes = 3;
   double budget_seconds = 600;
   bool store = false;
   std::vector<std::string> on = {"time"};
@@ -125,6 +126,7 @@ class Gate {
       request.programs = {measured_.program};
       request.arguments = measured_.arguments;
       request.outputs = {path};
+      request.processes = flags_.processes;
       request.tables = &tables;
       std::filesystem::remove(path + ".journal");  // of a gate that was killed
       supervise::Supervise(request, std::cerr);
@@ -235,6 +237,10 @@ void AddGateOptions(CLI::App& command, GateFlags& flags) {
                      "runs, otherwise those of its commits in Git (default main)");
   command.add_option("--last", flags.last, "compare with this many runs (default 10)")
       ->check(CLI::PositiveNumber);
+  command
+      .add_option("--processes", flags.processes,
+                  "measure each benchmark in this many processes (default 3), as dlroof run does")
+      ->check(CLI::Range(1, 1000));
   command
       .add_option("--budget", flags.budget_seconds,
                   "[s] for measuring again what is unclear (default 600)")

@@ -48,6 +48,8 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
     throw BadInput(request.outputs.front() + ": expected two different run files");
   request.random_order = flags.order == "random";
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
+  if (two && request.processes > 1)
+    throw BadInput("--processes: each block of --ab and --ab-library has new processes already");
   if (!flags.map) return request;
   if (!two) throw BadInput("--map: expected --ab; --map pairs the benchmarks of two programs");
   request.names = compare::ReadNameMap(*flags.map);
@@ -111,6 +113,12 @@ void AddTimeOptions(CLI::App& command, RunFlags& flags) {
       .add_option("--order", flags.order,
                   "order of the benchmarks: random (default), or file (as they are listed)")
       ->check(CLI::IsMember({"random", "file"}));
+  command
+      .add_option("--processes", request.processes,
+                  "measure each benchmark in this many processes (default 1), in as many passes "
+                  "over all; dlroof compare judges runs of 3 or more by the fastest quarter of "
+                  "the repetitions, and knows how processes differ")
+      ->check(CLI::Range(1, 1000));
   command.add_option("--seed", request.seed, "seed of the order (default: drawn)");
   command
       .add_option("--retries", request.retries,

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -22,7 +24,7 @@ namespace {
 // [1] Benchmarks measured interleaved at a time: the most suspicious ones are settled before the
 // budget is spent on the others.
 constexpr std::size_t kAtOnce = 16;
-constexpr int kMostProcesses = 3;  // further processes of NEW, without a stored program
+constexpr int kMostReruns = 3;  // of NEW, each in as many processes; without a stored program
 
 // Returns the arguments with a filter for `names` in place of their own.
 std::vector<std::string> WithFilter(const std::vector<std::string>& arguments,
@@ -32,6 +34,30 @@ std::vector<std::string> WithFilter(const std::vector<std::string>& arguments,
     if (!argument.starts_with("--benchmark_filter")) filtered.push_back(argument);
   filtered.push_back("--benchmark_filter=" + FilterOf(names));
   return filtered;
+}
+
+// Returns the number of processes that measured a benchmark of the run, the most. [1]
+int ProcessesOf(const record::RunFile& run) {
+  std::size_t most = 1;
+  for (const auto& record : run.records) {
+    std::set<int> processes;
+    for (const auto& repetition : record.repetitions)
+      if (repetition.block) processes.insert(*repetition.block);
+    most = std::max(most, processes.size());
+  }
+  return static_cast<int>(most);
+}
+
+// Appends the repetitions of `more`, whose processes are others than those of `repetitions`.
+void AppendProcesses(const std::vector<record::Repetition>& more,
+                     std::vector<record::Repetition>& repetitions) {
+  std::optional<int> last;
+  for (const auto& repetition : repetitions)
+    if (repetition.block) last = std::max(last.value_or(0), *repetition.block);
+  for (const auto& repetition : more) {
+    repetitions.push_back(repetition);
+    if (last) repetitions.back().block = *last + 1 + repetition.block.value_or(0);
+  }
 }
 
 // Runs `measure` and returns whether it could. Writes why it could not.
@@ -101,14 +127,14 @@ class Settling {
       if (row.verdict == statistics::Verdict::kAmbiguous) decided_.erase(row.name());
   }
 
-  // Without a stored program: further processes of NEW.
+  // Without a stored program: further runs of NEW.
   void SettleAlone() {
     const compare::NamedRun* pooled = &contender_;
-    for (int process = 1; process <= kMostProcesses && !IsOver(); ++process) {
+    for (int rerun_number = 1; rerun_number <= kMostReruns && !IsOver(); ++rerun_number) {
       const auto names = gate::UnclearNames(settled_.result, decided_);
       if (names.empty()) return;
-      log_ << fmt::format("measuring {} unclear benchmarks in another process\n", names.size());
-      const auto* rerun = MeasureAlone(names, process);
+      log_ << fmt::format("measuring {} unclear benchmarks in further processes\n", names.size());
+      const auto* rerun = MeasureAlone(names, rerun_number);
       if (rerun == nullptr) return;
       settled_.again.insert(names.begin(), names.end());
       pooled = Pooled(*pooled, *rerun);
@@ -117,12 +143,12 @@ class Settling {
       settled_.result = compare_(*pooled, options);
       for (const auto& row : settled_.result.rows)
         if (row.verdict == statistics::Verdict::kSlower && settled_.again.contains(row.name()))
-          decided_.insert(row.name());  // slower in NEW and in a further process
+          decided_.insert(row.name());  // slower in NEW and in another run
     }
   }
 
-  // Returns the run of a further process, or null if there is none.
-  const compare::NamedRun* MeasureAlone(const std::vector<std::string>& names, int process) {
+  // Returns another run of NEW, or null if there is none.
+  const compare::NamedRun* MeasureAlone(const std::vector<std::string>& names, int number) {
     const TemporaryFolder folder;
     std::ostringstream tables;
     supervise::RunRequest request;
@@ -131,11 +157,12 @@ class Settling {
     request.arguments = WithFilter(settings_.arguments, names);
     request.budget_seconds = SecondsLeft();
     request.retries = 0;
+    request.processes = ProcessesOf(contender_.file);
     request.tables = &tables;
     const bool measured = CouldMeasure([&] { supervise::Supervise(request, log_); }, log_);
     if (!measured || !std::filesystem::exists(request.outputs[0])) return nullptr;
     settled_.runs.push_back(
-        {fmt::format("process {}", process + 1), record::ReadRunFile(request.outputs[0], log_)});
+        {fmt::format("rerun {}", number), record::ReadRunFile(request.outputs[0], log_)});
     return &settled_.runs.back();
   }
 
@@ -146,8 +173,7 @@ class Settling {
       auto& records = settled_.runs.back().file.records;
       const auto own = std::ranges::find(records, record.name, &record::Record::name);
       if (own == records.end() || record.status != own->status) continue;
-      own->repetitions.insert(own->repetitions.end(), record.repetitions.begin(),
-                              record.repetitions.end());
+      AppendProcesses(record.repetitions, own->repetitions);
     }
     return &settled_.runs.back();
   }

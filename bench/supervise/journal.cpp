@@ -208,7 +208,7 @@ json EntriesOfBlocks(const std::vector<Part>& parts) {
   for (const auto& part : parts) {
     std::size_t seen = 0;
     for (const auto& entry : part.benchmarks)
-      if (IsRepetition(entry) && ++seen > kSettlingRepetitions) entries.push_back(entry);
+      if (IsRepetition(entry) && ++seen > part.settling) entries.push_back(entry);
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i]["repetitions"] = entries.size();
@@ -239,6 +239,7 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
               bool plain) {
   Part part{.name = plain ? listed : record::BareName(listed),
             .block = block,
+            .settling = block ? kSettlingRepetitions : 0,
             .failure = outcome.failure};
   if (part.failure) return part;
   std::ostringstream warnings;
@@ -271,12 +272,14 @@ record::Record RecordOf(const std::string& listed, const std::vector<Part>& part
   record.repetitions.clear();
   for (const auto& part : parts) {
     const auto& windows = part.record.repetitions;
-    for (std::size_t i = kSettlingRepetitions; i < windows.size(); ++i) {
+    for (std::size_t i = part.settling; i < windows.size(); ++i) {
       record.repetitions.push_back(windows[i]);
       record.repetitions.back().block = part.block;
     }
   }
-  if (TellsNoisy(parts.front().context)) record::MarkNoisy(record.repetitions);
+  // Of short windows only all together tell which were disturbed.
+  if (parts.front().settling > 0 && TellsNoisy(parts.front().context))
+    record::MarkNoisy(record.repetitions);
   return record;
 }
 

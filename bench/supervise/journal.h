@@ -48,7 +48,7 @@ struct Outcome {
 // A finished benchmark, or one block of it.
 struct JournalEntry {
   ListedPair benchmark;
-  int block = 0;                  // [1] number of the block, from 0
+  int block = 0;                  // [1] number of the block or process, from 0
   double seconds = 0;             // [s] duration of the measurement
   std::vector<Outcome> outcomes;  // one, or BASE's and NEW's
 
@@ -98,8 +98,11 @@ inline constexpr std::size_t kSettlingRepetitions = 2;
 
 // What one process measured for one benchmark: all of it, or one block of an interleaved run.
 struct Part {
-  std::string name;               // of the record
-  std::optional<int> block;       // number of the block, in interleaved runs
+  std::string name;  // of the record
+  // Number of the block in interleaved runs, of the process in runs of several; joined records keep
+  // it.
+  std::optional<int> block;
+  std::size_t settling = 0;       // [1] first repetitions, which are left out of joined records
   std::optional<Reason> failure;  // why the fields below are empty
   nlohmann::json context;         // "context" of the process's run file
   nlohmann::json benchmarks;      // Google Benchmark's entries
@@ -112,8 +115,9 @@ struct Part {
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block,
               bool plain = false);
 
-// Joins the parts of one benchmark (at least one) to a record. Joins the repetitions of all blocks,
-// each with its block number, and marks noisy ones. If a part has failed, the record has failed.
+// Joins the parts of one benchmark (at least one) to a record. Joins the repetitions of all blocks
+// or processes, each with its number, and marks noisy windows of blocks. If a part has failed, the
+// record has failed.
 record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts);
 
 // The name and the results of one finished benchmark.

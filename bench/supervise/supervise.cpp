@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include <ostream>
 #include <random>
 
+#include "baselines/compare/process_times.h"
 #include "bench/runner/process_limits.h"
 #include "bench/runner/run_context.h"
 #include "bench/supervise/journal.h"
@@ -55,38 +57,88 @@ class SupervisedRun {
   }
 
   int Run() {
-    const auto& benchmarks = run_.header().benchmarks;
-    std::vector<std::size_t> order(benchmarks.size());
-    std::iota(order.begin(), order.end(), 0);
-    if (run_.request().random_order) order = ShuffledOrder(order.size(), run_.header().seed);
-    for (std::size_t position = 0; position < order.size(); ++position) {
-      const auto i = order[position];
-      if (parts_.count(benchmarks[i].contender) > 0) continue;
-      if (!run_.Over() && run_.request().before)
-        run_.request().before(position, benchmarks[i].contender);
-      if (run_.Over()) break;
-      const auto entry = Measure(benchmarks[i]);
-      if (!entry) break;
-      run_.Append(*entry);
-      Add(*entry);
-      PrintProgress(benchmarks[i].contender);
-    }
+    const int processes = run_.request().processes;
+    for (int process = 0; process < processes; ++process)
+      if (!Pass(process)) return Finish();
+    for (int more = 0; processes > 1 && more < run_.request().retries; ++more)
+      if (!PassOfNoisy(processes + more)) return Finish();
     return Finish();
   }
 
  private:
+  // Measures all benchmarks that no process with this number has measured. Returns false if the run
+  // has to end.
+  bool Pass(int process) {
+    const auto& benchmarks = run_.header().benchmarks;
+    std::vector<std::size_t> order(benchmarks.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (run_.request().random_order)
+      order = ShuffledOrder(order.size(), run_.header().seed + static_cast<std::uint64_t>(process));
+    for (std::size_t position = 0; position < order.size(); ++position) {
+      const auto& benchmark = benchmarks[order[position]];
+      if (!IsLeft(benchmark.contender, process)) continue;
+      if (!run_.Over() && run_.request().before)
+        run_.request().before(position, benchmark.contender);
+      if (run_.Over() || !MeasureAndAdd(benchmark, process)) return false;
+    }
+    return true;
+  }
+
+  // Measures those benchmarks once more whose processes were disturbed most of the time.
+  bool PassOfNoisy(int process) {
+    std::vector<ListedPair> noisy;
+    for (const auto& benchmark : run_.header().benchmarks) {
+      const auto& parts = parts_.at(benchmark.contender);
+      const record::Record record = RecordOf(benchmark.contender, parts);
+      if (parts.back().block.value_or(0) < process && record.status == record::Status::kOk &&
+          record::Summarize(record.repetitions) == std::nullopt && !compare::TimesByProcess(record))
+        noisy.push_back(benchmark);
+    }
+    if (noisy.empty()) return true;
+    const double pause =
+        run_.request().cooldown_seconds * std::exp2(process - run_.request().processes);
+    log_ << fmt::format("{} noisy: measuring {} in another process in {:g} s\n",
+                        noisy.size() == 1 ? "one benchmark is" : "benchmarks are",
+                        noisy.size() == 1 ? "it" : fmt::format("{}", noisy.size()), pause);
+    SleepSeconds(pause);
+    for (const auto& benchmark : noisy)
+      if (run_.Over() || !MeasureAndAdd(benchmark, process)) return false;
+    return true;
+  }
+
+  // A benchmark that failed in one process is not measured in another.
+  bool IsLeft(const std::string& listed, int process) const {
+    const auto found = parts_.find(listed);
+    if (found == parts_.end()) return true;
+    return found->second.back().block.value_or(0) < process &&
+           RecordOf(listed, found->second).status == record::Status::kOk;
+  }
+
+  bool MeasureAndAdd(const ListedPair& benchmark, int process) {
+    const auto entry = Measure(benchmark, process);
+    if (!entry) return false;
+    run_.Append(*entry);
+    Add(*entry);
+    PrintProgress(benchmark.contender);
+    return true;
+  }
+
   void Add(const JournalEntry& entry) {
     const auto& listed = entry.benchmark.contender;
-    parts_.insert_or_assign(
-        listed, PartFrom(listed, entry.outcomes.front(), std::nullopt, run_.IsPlain(0)));
+    const bool several = run_.request().processes > 1;
+    Part part = PartFrom(listed, entry.outcomes.front(),
+                         several ? std::optional(entry.block) : std::nullopt, run_.IsPlain(0));
+    part.settling = 0;
+    parts_[listed].push_back(std::move(part));
     seconds_.push_back(entry.seconds);
   }
 
-  // Measures the benchmark, and again while it is noisy. Returns the attempt with the most clean
-  // repetitions, or nothing after an interrupt.
-  std::optional<JournalEntry> Measure(const ListedPair& benchmark) {
-    JournalEntry best{benchmark, 0, 0, {}};
+  // Measures the benchmark in a process; if it is the only one, again while it is noisy. Returns
+  // the attempt with the most clean repetitions, or nothing after an interrupt.
+  std::optional<JournalEntry> Measure(const ListedPair& benchmark, int process) {
+    JournalEntry best{benchmark, process, 0, {}};
     std::size_t most = 0;
+    const int retries = run_.request().processes > 1 ? 0 : run_.request().retries;
     double pause = run_.request().cooldown_seconds;
     const double begin = cpu::WallSeconds();
     for (int attempt = 0;; ++attempt, pause *= 2) {
@@ -95,7 +147,7 @@ class SupervisedRun {
       const Part part = PartFrom(benchmark.contender, *outcome, std::nullopt, run_.IsPlain(0));
       if (attempt == 0 || CleanRepetitions(part) > most) best.outcomes = {std::move(*outcome)};
       most = std::max(most, CleanRepetitions(part));
-      if (!WasNoisy(part) || attempt == run_.request().retries || run_.Over()) break;
+      if (!WasNoisy(part) || attempt == retries || run_.Over()) break;
       log_ << fmt::format("{}: noisy; measuring it again in {:g} s\n", benchmark.contender, pause);
       SleepSeconds(pause);
     }
@@ -104,27 +156,33 @@ class SupervisedRun {
   }
 
   void PrintProgress(const std::string& listed) const {
-    const record::Record record = RecordOf(listed, {parts_.at(listed)});
+    const record::Record record = RecordOf(listed, {parts_.at(listed).back()});
     const auto timing =
         record.status == record::Status::kOk ? record::TimeOf(record.repetitions) : std::nullopt;
-    const auto left = run_.header().benchmarks.size() - parts_.size();
+    const std::size_t all =
+        run_.header().benchmarks.size() * static_cast<std::size_t>(run_.request().processes);
+    std::size_t done = 0;
+    for (const auto& [name, parts] : parts_) done += parts.size();
+    const auto left = all - std::min(all, done);
     std::string result = timing ? fmt::format("{}{}", roofline::MarkOf(timing->noisy),
                                               text::WithPrefix(timing->median, "s"))
                                 : std::string(record::Key(record.status));
     if (!timing && !record.reason.empty()) result.append(": ").append(record.reason);
     log_ << fmt::format(
-        "[{:{}}/{}] {}  {}{}\n", parts_.size(),
-        std::to_string(run_.header().benchmarks.size()).size(), run_.header().benchmarks.size(),
+        "[{:{}}/{}] {}  {}{}\n", done, std::to_string(all).size(), all,
         text::Printable(record::BareName(listed)), text::Printable(result),
         left > 0 ? "; " + LeftText(seconds_, static_cast<double>(left)) + " left" : std::string());
   }
 
   int Finish() {
     std::vector<Supervised> done;
-    for (const auto& benchmark : run_.header().benchmarks)
+    std::size_t missing = 0;
+    const int last = run_.request().processes - 1;
+    for (const auto& benchmark : run_.header().benchmarks) {
       if (const auto found = parts_.find(benchmark.contender); found != parts_.end())
-        done.push_back({benchmark.contender, {found->second}});
-    const auto missing = run_.header().benchmarks.size() - done.size();
+        done.push_back({benchmark.contender, found->second});
+      missing += IsLeft(benchmark.contender, last) ? 1 : 0;
+    }
     const auto merged = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
       WriteFile(run_.request().outputs.front(), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
@@ -150,7 +208,7 @@ class SupervisedRun {
 
   OpenRun& run_;
   std::ostream& log_;
-  std::map<std::string, Part> parts_;
+  std::map<std::string, std::vector<Part>> parts_;  // by process
   std::vector<double> seconds_;
 };
 
@@ -181,6 +239,7 @@ std::vector<ListedPair> Paired(const std::vector<std::string>& base,
 // Returns, as text, the settings beside programs and arguments that influence results.
 std::vector<std::string> SettingsText(const RunRequest& request) {
   std::vector<std::string> texts = {request.random_order ? "random order" : "order of the file"};
+  if (request.processes > 1) texts.push_back(fmt::format("{} processes", request.processes));
   if (request.programs.size() < 2) return texts;
   texts.push_back(fmt::format("minimum effect {}", request.min_effect));
   for (const auto& library : request.libraries)
@@ -214,6 +273,7 @@ std::string CommandOf(const RunRequest& request) {
   } else {
     add(request.programs.size() == 1 ? "--bench" : "--ab", request.programs);
   }
+  if (request.processes > 1) add("--processes", {std::to_string(request.processes)});
   add("--", request.arguments);
   return runner::CommandLine(command);
 }

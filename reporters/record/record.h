@@ -90,7 +90,7 @@ struct Repetition {
   // Set if `seconds` is an aggregate of repetitions. It is then the record's only repetition.
   std::shared_ptr<const AggregateTime> aggregate;
   // Block of an interleaved comparison: its repetitions alternated, in the order of the file, with
-  // those of the same block in the other file.
+  // those of the same block in the other file. In a run of several processes the process's number.
   std::optional<int> block;
 };
 

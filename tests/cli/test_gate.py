@@ -293,5 +293,5 @@ def test_a_run_without_its_program_is_measured_in_further_processes(gates, commi
     verify(first, [exits(0)]), verify(second, [exits(0)])
     verify(run("dlroof history add --db project/sub.sqlite --branch main fast/8.json fast/9.json"), [exits(0)])
     ran = gate("--builds nowhere --db sub.sqlite", budget=60)
-    verify(ran, [exits(1), prints(PARSE), says("in another process")])
+    verify(ran, [exits(1), prints(PARSE), says("in further processes")])
     git("checkout", "-q", "main")

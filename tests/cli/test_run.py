@@ -165,6 +165,71 @@ class TestAJournalThatIsLeft:
         verify(run(ONE + "--resume" + MACHINE), [bad_input, says("its run had other builds of its programs")])
 
 
+class TestSeveralProcesses:
+    """--processes: each benchmark in as many processes, in passes over all, joined to one run file."""
+
+    THREE = ONE + "--processes 3 "
+
+    @pytest.fixture(scope="class")
+    def ran(self, programs):
+        return run(self.THREE + "--cooldown 0.01" + MACHINE, FAKE_NAMES="n1 noisy crash refused n2", FAKE_LOG="ran")
+
+    @pytest.mark.parametrize(
+        "expectation",
+        [
+            pytest.param(expectation, id=name)
+            for name, expectation in {
+                "a failed benchmark makes the exit code 1": exits(1),
+                "a record has all repetitions with the process of each": record(
+                    "n1", lambda r: [x["block"] for x in r["repetitions"]] == [0] * 9 + [1] * 9 + [2] * 9
+                ),
+                "a noisy benchmark is measured in two more": record("noisy", lambda r: {x["block"] for x in r["repetitions"]} == set(range(5))),
+                "and progress says so": says_twice("one benchmark is noisy: measuring it in another process"),
+                "what crashed once has failed": record("crash", lambda r: r["status"] == "failed" and "signal 11" in r["reason"]),
+                "unsupported stays unsupported": record("refused", lambda r: r["status"] == "unsupported"),
+                "progress counts all processes": says(r"^\[ 4/15\] "),
+                "the file says how it was made": holds("run.json", lambda run_file: "3 processes" in run_file["context"]["dlroof"]["supervised"]["settings"]),
+                "and by which command": holds("run.json", lambda run_file: "--processes 3" in run_file["context"]["dlroof"]["command"]),
+                "Google Benchmark's entries are all repetitions": holds(
+                    "run.json", lambda run_file: [e["repetition_index"] for e in run_file["benchmarks"] if "/n1/" in e["name"]] == list(range(27))
+                ),
+            }.items()
+        ],
+    )
+    def test_file_and_messages(self, ran, expectation):
+        expectation(ran)
+
+    def test_processes_of_a_benchmark_do_not_follow_each_other(self, ran):
+        order = Path("ran").read_text().split()
+        assert sorted(order) == sorted(["n1", "n2"] * 3 + ["noisy"] * 5 + ["crash", "refused"])
+        assert set(order[:5]) == {"n1", "n2", "noisy", "crash", "refused"}
+        assert set(order[5:8]) == {"n1", "n2", "noisy"} == set(order[8:11])
+
+    def test_a_killed_run_is_resumed_where_it_was(self):
+        verify(run(self.THREE + "-o whole.json" + MACHINE), [exits(0)])
+        process = start(self.THREE + MACHINE, FAKE_SECONDS="0.2")
+        limit = time.monotonic() + 120
+        while not (JOURNAL.exists() and JOURNAL.read_bytes().count(b"outcomes") >= 4):
+            assert time.monotonic() < limit, "no journal within two minutes"
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+        verify(run(ONE + "--resume" + MACHINE), [bad_input, says("its run had other settings")])
+        verify(run(self.THREE + "--resume" + MACHINE, FAKE_LOG="resumed"), [exits(0)])
+        assert len(Path("resumed").read_text().split()) <= 5
+        assert filecmp.cmp("whole.json", "run.json", shallow=False)
+
+    def test_compare_judges_by_the_processes(self):
+        verify(run(self.THREE + "-o base.json" + MACHINE), [exits(0)])
+        verify(run("dlroof run --bench ./slow_bench --seed 1 --processes 3 -o new.json" + MACHINE), [exits(0)])
+        ran = run("dlroof compare base.json new.json --format=json")
+        rows = json.loads(ran.out)["benchmarks"]
+        assert [row["judged_by"] for row in rows] == ["fastest quarter of all processes"] * 3
+
+    def test_two_programs_have_their_own(self):
+        verify(run(TWO + "--processes 3" + MACHINE), [bad_input, says("--processes: each block of --ab")])
+
+
 class TestAnInterruptedRun:
     def test_is_locked_while_it_runs_and_resumed_afterwards(self):
         process = start(ONE + MACHINE, FAKE_SECONDS="600")

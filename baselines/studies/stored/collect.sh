@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Collects run files of one small suite in the background of other work:
-#   baselines/studies/stored/collect.sh BENCH FOLDER [COUNT [SECONDS_BETWEEN]]
-# Waits up to a minute for a second in which the machine is half idle, runs about 30 s at a low priority, then sleeps
-# until the next run is due. Each run is a process of its own: FOLDER/run-<number>.json.
+#   baselines/studies/stored/collect.sh DLROOF FOLDER [COUNT [SECONDS_BETWEEN [PROCESSES]]]
+# Waits up to a minute for a second in which the machine is half idle, measures for about a minute, then sleeps until
+# the next run is due. Each run measures each benchmark in PROCESSES (5) processes: FOLDER/run-<number>.json.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-bench=$1 folder=$2 count=${3:-30} between=${4:-240}
+dlroof=$1 folder=$2 count=${3:-30} between=${4:-240} processes=${5:-5}
 mkdir -p "$folder"
 
 # Percent of all CPUs' time in the last second in which they were idle.
@@ -22,9 +22,10 @@ idle() {
 for ((run = 0; run < count; ++run)); do
   began=$(date +%s)
   for ((wait = 0; wait < 60; ++wait)); do [ "$(idle)" -ge 50 ] && break; done
-  nice -n 1 "$bench" --dlroof_suite="$here/suite.txt" --dlroof_threads=1 --benchmark_filter=/threads1 \
-    --benchmark_repetitions=10 --benchmark_min_time=0.005s --dlroof_max_seconds=1.5 \
-    --benchmark_out="$folder/$(printf 'run-%02d.json' "$run")" >"$folder/log.txt" 2>&1 || true
+  echo "$(date -u +%FT%TZ) $(cat /proc/loadavg)" >>"$folder/load.txt"
+  "$dlroof" run --processes "$processes" -o "$folder/$(printf 'run-%02d.json' "$run")" -- \
+    --dlroof_suite="$here/suite.txt" --dlroof_threads=1 --benchmark_filter=/threads1 \
+    --benchmark_repetitions=10 --benchmark_min_time=0.002s --dlroof_max_seconds=0.5 >"$folder/log.txt" 2>&1 || true
   left=$((between - ($(date +%s) - began)))
-  [ "$left" -gt 0 ] && sleep "$left"
+  if [ "$left" -gt 0 ]; then sleep "$left"; fi
 done

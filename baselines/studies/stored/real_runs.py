@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Verdicts of `dlroof compare` on real runs that collect.sh has collected, without a change and with a planted one.
 
-    tar xf 2026-11-27-zen3-2c-runs.tar.xz -C FOLDER; real_runs.py DLROOF FOLDER [--percent 5] [--planted 2]
+    tar xf RUNS.tar.xz -C FOLDER; real_runs.py DLROOF FOLDER [--percent 5] [--planted 2] [--join 5]
 
-Leave one out: each run is judged against the run before it, all others being the history; and without history. Then PLANTED of its
-benchmarks, drawn by the run's number, get all their times longer by PERCENT. Prints counts: false verdicts of unchanged benchmarks,
-slowdowns that were found, and verdicts that say nothing. Shares no code with dlroof.
+Leave one out: each run is judged against the run before it, all others being the history; and without history. Then each benchmark
+in turn, PLANTED at a time, gets all its times longer by PERCENT. Prints counts: false verdicts of unchanged benchmarks, slowdowns
+that were found, and verdicts that say nothing. Shares no code with dlroof. --join K makes one run of K consecutive files, each of
+which was one process, as `dlroof run --processes K` would have.
 """
 import argparse
 import collections
@@ -46,43 +47,63 @@ def plant(run, names, factor):
     return run
 
 
+def join(files, count, folder):
+    """Writes runs of `count` processes, each made of as many consecutive files. Returns their paths."""
+    joined = []
+    for first in range(0, len(files) - count + 1, count):
+        parts = [json.loads(file.read_text()) for file in files[first : first + count]]
+        repetitions = collections.defaultdict(list)
+        for process, part in enumerate(parts):
+            for record in part["records"]:
+                repetitions[record["name"]] += [{**one, "block": process} for one in record["repetitions"]]
+        for record in parts[0]["records"]:
+            record["repetitions"] = repetitions[record["name"]]
+            record.pop("seconds", None)
+        joined.append(Path(folder) / f"run-{first // count:02d}.json")
+        joined[-1].write_text(json.dumps(parts[0]))
+    return joined
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dlroof")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--percent", type=float, default=5)
     parser.add_argument("--planted", type=int, default=2)
+    parser.add_argument("--join", type=int, default=1)
     options = parser.parse_args()
-    runs = sorted(options.folder.glob("run-*.json"))
     counts = {history: collections.Counter() for history in ("no history", "all others")}
     with tempfile.TemporaryDirectory() as folder:
+        runs = sorted(options.folder.glob("run-*.json"))
+        if options.join > 1:
+            runs = join(runs, options.join, folder)
         for number in range(1, len(runs)):
             new, base = runs[number], runs[number - 1]
             others = [str(run) for run in runs if run not in (new, base)]
             db = f"{folder}/{number}.sqlite"
             subprocess.run([options.dlroof, "history", "add", *others, "--db", db], check=True, capture_output=True)
-            content = json.loads(new.read_text())
-            names = [record["name"] for record in content["records"]]
-            slow = random.Random(number).sample(names, options.planted)
+            names = [record["name"] for record in json.loads(new.read_text())["records"]]
+            random.Random(number).shuffle(names)
             planted = Path(folder) / "planted.json"
-            planted.write_text(json.dumps(plant(content, slow, 1 + options.percent / 100)))
             for history, flags in (("no history", []), ("all others", ["--db", db])):
                 count = counts[history]
                 for verdict in verdicts(options.dlroof, [str(base), str(new)], flags).values():
                     count["unchanged"] += 1
                     count[f"unchanged: {verdict}"] += 1
-                for name, verdict in verdicts(options.dlroof, [str(base), str(planted)], flags).items():
-                    if name in slow:
-                        count["planted"] += 1
-                        count[f"planted: {verdict}"] += 1
-                    else:
-                        count["beside planted"] += 1
-                        count[f"beside planted: {verdict}"] += 1
+                for first in range(0, len(names), options.planted):
+                    slow = names[first : first + options.planted]
+                    content = plant(json.loads(new.read_text()), slow, 1 + options.percent / 100)
+                    planted.write_text(json.dumps(content))
+                    for name, verdict in verdicts(options.dlroof, [str(base), str(planted)], flags).items():
+                        kind = "planted" if name in slow else "beside planted"
+                        count[kind] += 1
+                        count[f"{kind}: {verdict}"] += 1
     print(len(runs), "runs")
     for history, count in counts.items():
         print(history)
         for key, value in sorted(count.items()):
-            print(f"  {key}: {value}")
+            kind = key.split(":")[0]
+            print(f"  {key}: {value}" + (f" ({100 * value / count[kind]:.1f} %)" if ":" in key else ""))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+#include "baselines/compare/process_times.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "baselines/compare/compare.h"
+#include "baselines/compare/compare_stored.h"
+#include "baselines/formats/write_comparison.h"
+#include "tests/fakes/small_run.h"
+#include "tests/fakes/verdicts.h"
+
+namespace dlroof::compare {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::Not;
+
+// Returns a record of `processes` processes with eight repetitions each: of every four the first
+// two take `seconds` within 0.5 %, the others 30 and 60 % more.
+record::Record InProcesses(const std::string& problem, double seconds, int processes = 5) {
+  auto record = fakes::Measured(problem, seconds);
+  record.repetitions.clear();
+  for (int process = 0; process < processes; ++process)
+    for (int i = 0; i < 8; ++i) {
+      const double factor = i % 4 == 3 ? 1.6 : i % 4 == 2 ? 1.3 : 1;
+      record.repetitions.push_back(
+          {.seconds = seconds * factor * (1 + 0.0005 * (i % 4) + 0.001 * (3 * process % 5)),
+           .iterations = 1,
+           .noisy = factor > 1});
+      record.repetitions.back().block = process;
+    }
+  return record;
+}
+
+// `machine`: factor of all times.
+std::vector<record::Record> Suite(double factor_of_third, double machine = 1) {
+  std::vector<record::Record> records;
+  for (int i = 0; i < 12; ++i)
+    records.push_back(
+        InProcesses("n" + std::to_string(i), machine * (i + 1) * (i == 3 ? factor_of_third : 1)));
+  return records;
+}
+
+TEST(ProcessTimes, AreThoseOfEachProcess) {
+  const auto times = TimesByProcess(InProcesses("n1", 2));
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->size(), 5);
+  for (const auto& process : *times) EXPECT_EQ(process.size(), 8);
+  EXPECT_NEAR(std::exp(statistics::FastestLevel(*times)), 2, 0.01);
+}
+
+TEST(ProcessTimes, NeedThreeProcessesOfACpu) {
+  EXPECT_FALSE(TimesByProcess(InProcesses("n1", 2, 2)));
+  EXPECT_TRUE(TimesByProcess(InProcesses("n1", 2, 3)));
+  auto gpu = InProcesses("n1", 2);
+  gpu.device = "gpu";
+  EXPECT_FALSE(TimesByProcess(gpu));
+  EXPECT_FALSE(TimesByProcess(fakes::Measured("n1", 2)));
+  auto zero = InProcesses("n1", 2);
+  zero.repetitions[4].seconds = 0;
+  EXPECT_FALSE(TimesByProcess(zero));
+}
+
+TEST(ProcessTimes, NeedAFastestQuarterThatIsMostlyClean) {
+  auto record = InProcesses("n1", 2);
+  for (auto& repetition : record.repetitions) repetition.noisy = true;
+  EXPECT_FALSE(TimesByProcess(record));
+  auto slow = InProcesses("n1", 2);  // all that is fast was disturbed: a lucky program runs slowly
+  for (auto& repetition : slow.repetitions) repetition.noisy = repetition.seconds < 2.1;
+  EXPECT_FALSE(TimesByProcess(slow));
+}
+
+TEST(ProcessTimes, AComparisonJudgesTheFastestQuarterAndSaysSo) {
+  const auto base = fakes::RunOf("b", Suite(1)), contender = fakes::RunOf("n", Suite(1.05));
+  const auto result = Compare(base, contender, {});
+  for (const auto& row : result.rows) {
+    EXPECT_TRUE(row.by_process);
+    EXPECT_EQ(row.verdict, row.name() == fakes::Name("n3") ? statistics::Verdict::kSlower
+                                                           : statistics::Verdict::kSame);
+  }
+  EXPECT_NEAR(*result.rows[3].base_seconds, 4, 0.02);  // not the median of all, 4.6
+  EXPECT_NEAR(*result.rows[3].contender_seconds, 4.2, 0.02);
+  std::ostringstream table;
+  formats::WriteTable(result, {"b", "n"}, 200, table);
+  EXPECT_THAT(table.str(), HasSubstr("12 benchmarks judged by the mean of the fastest quarter"));
+  EXPECT_THAT(table.str(), Not(HasSubstr("measure what moved")));
+  std::ostringstream json;
+  formats::WriteJson(result, {"b", "n"}, json);
+  EXPECT_THAT(json.str(), HasSubstr("fastest quarter of all processes"));
+}
+
+TEST(ProcessTimes, BesideARunOfOneProcessTheCleanTimesAreJudged) {
+  std::vector<record::Record> single;
+  for (int i = 0; i < 12; ++i) single.push_back(fakes::Measured("n" + std::to_string(i), i + 1));
+  const auto result = Compare(fakes::RunOf("b", single), fakes::RunOf("n", Suite(1)), {});
+  for (const auto& row : result.rows) EXPECT_FALSE(row.by_process);
+}
+
+TEST(ProcessTimes, StoredRunsOfProcessesTellTheNoiseAndARetractedVerdict) {
+  const std::vector<NamedRun> stored = {fakes::RunOf("older", Suite(1.05, 1.01)),
+                                        fakes::RunOf("newer", Suite(1))};
+  const auto result = CompareWithStored(stored, fakes::RunOf("n", Suite(1.05)), {});
+  // As slow as in the run before the newest.
+  EXPECT_EQ(result.rows[3].verdict, statistics::Verdict::kAmbiguous);
+  EXPECT_EQ(result.rows[4].verdict, statistics::Verdict::kSame);
+  EXPECT_EQ(result.rows[4].judgement->earlier_runs, 1);
+}
+
+}  // namespace
+}  // namespace dlroof::compare
