@@ -179,7 +179,8 @@ def test_the_first_screen_has_a_line_for_each_benchmark_and_each_reason():
     reasons = [line.split(", ", 1) for line in lines[lines.index("unsupported") + 1 :] if line.startswith("  ")]
     reasons = reasons[: lines[lines.index("unsupported") :].index("") - 1]
     counts = [int(number[1]) if (number := re.search(r"(\d+) benchmarks$", count)) else 1 for count, _ in reasons]
-    assert len(lines) <= 70 and total == 75, brief
+    # A busy machine adds remarks.
+    assert len(lines) <= (80 if "busy" in brief.err else 70) and total == 75, brief
     assert len({reason for _, reason in reasons}) == len(reasons), brief
     assert sum(counts) + sum(line.startswith("LSTM/") for line in lines) == total, brief
     names = [line for line in verbose.out.splitlines() if line.startswith("    LSTM/")]
