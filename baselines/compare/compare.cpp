@@ -10,7 +10,6 @@
 #include "baselines/compare/earlier_times.h"
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
-#include "baselines/compare/process_times.h"
 #include "baselines/compare/roof_shift.h"
 #include "baselines/statistics/judge.h"
 #include "counters/base/error.h"
@@ -259,13 +258,8 @@ class Comparing {
     if (!interleaved_ && !options_.across_machines) {
       measured.candidate.base_logs = CleanLogs(base_record);
       measured.candidate.contender_logs = CleanLogs(contender_record);
-      if (auto pair = PairByProcess(base_record, contender_record)) {
-        row.by_process = true;
-        row.base_seconds = std::exp(statistics::FastestLevel(pair->base));
-        row.contender_seconds = std::exp(statistics::FastestLevel(pair->contender));
-        measured.candidate.base_processes = std::move(pair->base);
-        measured.candidate.contender_processes = std::move(pair->contender);
-      }
+      if (auto pair = statistics::PairByProcess(base_record, contender_record))
+        measured.candidate.processes = *std::move(pair);
       if (!chosen || chosen->timed == base_record.timed)
         measured.candidate.earlier = earlier_.TimesOf(*row.base);
     }
@@ -282,13 +276,35 @@ class Comparing {
     return measured;
   }
 
+  static void SetTimes(const statistics::ProcessPair& pair, double share, Comparison& row) {
+    row.fastest_share = share;
+    row.base_seconds = std::exp(statistics::FastestLevel(pair.base, share));
+    row.contender_seconds = std::exp(statistics::FastestLevel(pair.contender, share));
+  }
+
+  // Chooses the share of the repetitions by which benchmarks of several processes are judged.
+  double JudgeByFastest() {
+    std::vector<const statistics::ProcessPair*> pairs;
+    for (const auto& measured : measured_)
+      if (!measured.candidate.processes.base.empty())
+        pairs.push_back(&measured.candidate.processes);
+    const double share = statistics::ChooseShare(pairs);
+    ParallelFor(measured_.size(), [&](std::size_t i) {
+      auto& candidate = measured_[i].candidate;
+      if (candidate.processes.base.empty()) return;
+      candidate.shift = statistics::ShiftOfProcesses(candidate.processes, share);
+      SetTimes(candidate.processes, share, rows_[measured_[i].row]);
+    });
+    return share;
+  }
+
   // Returns the shift of the times, or sets the row's reason and returns nothing for too few times.
   std::optional<statistics::Shift> ShiftOf(Comparison& row, const JudgedSide& base,
                                            const JudgedSide& contender,
                                            std::optional<double>& p_value) const {
     if (!interleaved_) {
-      if (const auto pair = PairByProcess(base.record, contender.record))
-        return statistics::ShiftOfProcesses(pair->base, pair->contender);
+      if (const auto pair = statistics::PairByProcess(base.record, contender.record))
+        return statistics::ShiftOfProcesses(*pair, statistics::kFastestShares.front());
       if (!HasEnoughClean(base.record) || !HasEnoughClean(contender.record)) {
         row.reason = TooFew(row, base.side, contender.side);
         return std::nullopt;
@@ -297,13 +313,15 @@ class Comparing {
       if (!shift) row.reason = "a time of 0 has no ratio";
       return shift;
     }
-    const auto log_ratios = statistics::BlockLogRatios(base.record, contender.record);
-    const auto paired = statistics::MeasureSequentialShift(log_ratios);
-    if (paired) {
-      p_value = paired->p_value;
-      return paired->shift;
+    const auto blocks = statistics::MeasureBlocks(base.record, contender.record);
+    if (blocks.paired) {
+      if (blocks.fastest_share)
+        SetTimes(*statistics::PairByProcess(base.record, contender.record), *blocks.fastest_share,
+                 row);
+      p_value = blocks.paired->p_value;
+      return blocks.paired->shift;
     }
-    row.reason = fmt::format("clean blocks: {}; at least {} are needed", log_ratios.size(),
+    row.reason = fmt::format("clean blocks: {}; at least {} are needed", blocks.clean,
                              statistics::kLeastBlocks);
     return std::nullopt;
   }
@@ -374,11 +392,13 @@ class Comparing {
 
   void JudgeMain(std::vector<statistics::Shift> stored, CompareResult& result) {
     const bool across = options_.across_machines;
+    const double share = JudgeByFastest();
     std::vector<statistics::Candidate> candidates;
     candidates.reserve(measured_.size());
     for (const auto& measured : measured_)
       candidates.push_back(across ? Against(*measured.roof, measured) : measured.candidate);
     auto settings = Settings(std::move(stored));
+    settings.fastest_share = share;
     if (!across && !interleaved_) AddGroups(candidates, settings);
     statistics::Judged judged = statistics::Judge(candidates, settings);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
@@ -525,8 +545,8 @@ std::vector<double> CleanSeconds(const record::Record& record) {
 
 std::optional<statistics::Shift> ShiftOfTimes(const record::Record& base,
                                               const record::Record& contender) {
-  if (const auto pair = PairByProcess(base, contender))
-    return statistics::ShiftOfProcesses(pair->base, pair->contender);
+  if (const auto pair = statistics::PairByProcess(base, contender))
+    return statistics::ShiftOfProcesses(*pair, statistics::kFastestShares.front());
   if (!IsAggregate(base) && !IsAggregate(contender))
     return statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
   const auto one = statistics::SummaryOf(base.repetitions),

@@ -64,8 +64,9 @@ struct Comparison {
   bool specified_roof = false;  // a roof of the two is specified, not measured
   // Which time of a GPU was judged, if not the records' own: "graph", "throughput" or "call".
   std::optional<std::string> timed;
-  // Judged by the fastest quarter of the repetitions of several processes; the times are of that.
-  bool by_process = false;
+  // [1] Set if the mean of this fastest share of the repetitions of several processes was judged;
+  // then the times are that.
+  std::optional<double> fastest_share;
   std::optional<double> added_seconds;  // [s] to NEW's times, see JudgedTimes::added_seconds
   bool explained_by_common = false;     // only moved by the common shift of its run
   bool newly_failed = false;            // was ok in BASE, and has no time in NEW

@@ -18,7 +18,6 @@
 
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
-#include "baselines/compare/process_times.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "reporters/record/run_file.h"
@@ -56,7 +55,7 @@ double OffsetOf(const char* zone) {
 
 // Returns whether a comparison can judge the times: those of clean repetitions, or by process.
 bool HasTimes(const record::Record& record) {
-  return HasEnoughClean(record) || TimesByProcess(record).has_value();
+  return HasEnoughClean(record) || statistics::TimesByProcess(record).has_value();
 }
 
 bool CanTell(const record::Record& record) {

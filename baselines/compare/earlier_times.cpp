@@ -4,7 +4,6 @@
 
 #include "baselines/compare/compare.h"
 #include "baselines/compare/judged_times.h"
-#include "baselines/compare/process_times.h"
 #include "counters/base/error.h"
 
 namespace dlroof::compare {
@@ -28,7 +27,7 @@ std::vector<statistics::EarlierTimes> EarlierRuns::TimesOf(const record::Record&
     const auto found = by_name_[run].find(base.name);
     if (found == by_name_[run].end()) continue;
     const record::Record& record = *found->second;
-    auto processes = TimesByProcess(record);
+    auto processes = statistics::TimesByProcess(record);
     if (record.status != record::Status::kOk || (!processes && !HasEnoughClean(record)) ||
         IsSameMeasurement(record, base))
       continue;

@@ -171,8 +171,8 @@ void AddJudgedBy(const compare::CompareResult& result, const std::string& before
 void AddRerun(const compare::CompareResult& result, std::vector<std::string>& remarks) {
   // Runs in several processes already contain how much these differ.
   const bool moved = std::ranges::any_of(result.rows, [](const compare::Comparison& row) {
-    return !row.by_process && (row.verdict == statistics::Verdict::kSlower ||
-                               row.verdict == statistics::Verdict::kFaster);
+    return !row.fastest_share && (row.verdict == statistics::Verdict::kSlower ||
+                                  row.verdict == statistics::Verdict::kFaster);
   });
   if (result.rerun)
     remarks.push_back(fmt::format(
@@ -243,15 +243,19 @@ std::string TimedText(const compare::CompareResult& result) {
       fmt::join(kinds, ", "));
 }
 
-// Returns how many benchmarks were judged by their processes.
-std::string ByProcessText(const compare::CompareResult& result) {
-  const auto count = std::ranges::count(result.rows, true, &compare::Comparison::by_process);
-  if (count == 0) return "";
+// Returns how many benchmarks were judged by their fastest repetitions.
+std::string FastestText(const compare::CompareResult& result) {
+  std::map<double, int> counts;
+  for (const auto& row : result.rows)
+    if (row.fastest_share) ++counts[*row.fastest_share];
+  std::vector<std::string> parts;
+  for (const auto& [share, count] : counts)
+    parts.push_back(fmt::format("{} by the mean of the fastest {:.0f} %", count, 100 * share));
+  if (parts.empty()) return "";
   return fmt::format(
-      "{} benchmark{} judged by the mean of the fastest quarter of {} repetitions in all processes "
-      "of a run, noisy ones too: base and new are that, and what differs between processes is in "
-      "the interval",
-      count, count == 1 ? "" : "s", count == 1 ? "its" : "their");
+      "judged {} of the repetitions in all processes of a run, noisy ones too: base and new are "
+      "that, and what differs between processes is in the interval",
+      fmt::join(parts, ", "));
 }
 
 // Returns how queued times of GPUs were corrected.
@@ -272,7 +276,7 @@ std::string CorrectionText(const compare::CompareResult& result) {
 std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
   std::vector<std::string> remarks;
   if (auto timed = TimedText(result); !timed.empty()) remarks.push_back(std::move(timed));
-  if (auto text = ByProcessText(result); !text.empty()) remarks.push_back(std::move(text));
+  if (auto text = FastestText(result); !text.empty()) remarks.push_back(std::move(text));
   if (auto text = CorrectionText(result); !text.empty()) remarks.push_back(std::move(text));
   if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));

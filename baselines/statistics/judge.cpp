@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "baselines/statistics/judge_stored.h"
@@ -335,6 +336,31 @@ std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log
   auto paired = MeasurePairedShift(log_ratios, 1 - error / kLooks.size());
   if (paired) paired->p_value = std::min(1.0, kLooks.size() * paired->p_value);
   return paired;
+}
+
+BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender) {
+  constexpr double kError = 0.05, kOfRatios = 0.5;
+  const auto log_ratios = BlockLogRatios(base, contender);
+  BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
+                     .clean = log_ratios.size()};
+  const auto pair = PairByProcess(base, contender);
+  if (!pair || std::min(pair->base.size(), pair->contender.size()) < kLeastBlocksOfLevels)
+    return blocks;
+  const double share = ChooseShare({&*pair});
+  Shift shift = ShiftOfProcesses(*pair, share);
+  if (!(shift.standard_error > 0) ||
+      (blocks.paired && shift.standard_error >= kOfRatios * blocks.paired->shift.standard_error))
+    return blocks;
+  const auto degrees = static_cast<double>(shift.degrees);
+  const boost::math::students_t_distribution<double> student(degrees);
+  const double reach =
+      quantile(complement(student, kError / kLooks.size() / 2)) * shift.standard_error;
+  shift.ci95 = {shift.log_ratio - reach, shift.log_ratio + reach};
+  const double p_value =
+      kLooks.size() * StudentTwoSided(shift.log_ratio / shift.standard_error, degrees);
+  blocks.paired = PairedShift{shift, std::min(1.0, p_value)};
+  blocks.fastest_share = share;
+  return blocks;
 }
 
 bool IsSettled(const PairedShift& paired, const StopRule& rule) {

@@ -96,8 +96,8 @@ struct Candidate {
   // [1] Logarithms of the clean times behind `shift`; empty if only aggregates are known.
   std::vector<double> base_logs = {}, contender_logs = {};
   // All repetitions by process, if both runs measured the benchmark in at least kLeastProcesses
-  // processes: then it is judged by FastestLevel.
-  ProcessLogs base_processes = {}, contender_processes = {};
+  // processes: then it is judged by the mean of the fastest part (FastestLevel).
+  ProcessPair processes = {};
   std::vector<EarlierTimes> earlier = {};  // oldest first
   int device = 0, group = 0;  // benchmarks of a group (device and threads) share the run's factor
 };
@@ -131,8 +131,9 @@ struct JudgeSettings {
   std::vector<Shift> stored;         // between stored runs of this machine, to estimate the noise
   double usual_noise = kUsualRunNoise;  // [1] deviation between runs if it cannot be estimated
   bool look_for_common_shift = true;
-  std::map<int, RoofShift> roofs = {};          // by device
-  std::string run_noise_from = "as asked for";  // source of run_noise, for people
+  std::map<int, RoofShift> roofs = {};            // by device
+  double fastest_share = kFastestShares.front();  // [1] of the candidates with processes
+  std::string run_noise_from = "as asked for";    // source of run_noise, for people
 };
 
 struct Judgement {
@@ -192,6 +193,24 @@ inline constexpr std::array<int, 5> kLooks = {10, 14, 20, 28, 40};
 // error needs more blocks for the first interval. Returns nothing below kLeastBlocks blocks.
 std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
                                                   double error = 0.05);
+
+// The shift of an interleaved comparison, from the records of its two files.
+struct BlocksShift {
+  std::optional<PairedShift> paired;  // nothing: too few blocks
+  std::size_t clean = 0;              // [1] blocks of which at least half of the windows are clean
+  // [1] Set if `paired` is that of the levels of this fastest share of all windows.
+  std::optional<double> fastest_share;
+};
+
+// [1] Blocks from which the levels of the fastest windows are looked at too.
+inline constexpr std::size_t kLeastBlocksOfLevels = 20;
+
+// Returns MeasureSequentialShift of the blocks' ratios. Where other programs run nearly all the
+// time, these scatter by tens of percent while the fastest windows of all blocks agree: from
+// kLeastBlocksOfLevels blocks on, returns the shift of these levels (ShiftOfProcesses, the level
+// and p-value for all looks) if its standard error is less than half of that of the ratios. Only
+// the errors decide between the two.
+BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender);
 
 struct StopRule {
   int benchmarks = 1;        // [1] in the comparison

@@ -99,9 +99,10 @@ class JudgingStored {
     }
     // With few benchmarks a first estimate of the factor would follow those that changed.
     const double common = members.size() < 4 ? 0 : BiweightLocation(ratios, kUsualRunNoise)->value;
-    const auto factors = FactorsOfRuns(candidates_, device);
+    const auto factors = FactorsOfRuns(candidates_, device, settings_.fastest_share);
     ParallelFor(members.size(), [&](std::size_t at) {
-      rows_[members[at]].levels = LevelsOf(candidates_[members[at]], factors, common);
+      rows_[members[at]].levels =
+          LevelsOf(candidates_[members[at]], factors, common, settings_.fastest_share);
     });
   }
 
@@ -471,7 +472,7 @@ class JudgingStored {
 bool IsForStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
   return settings.look_for_common_shift && !settings.run_noise &&
          std::ranges::any_of(candidates, [](const Candidate& one) {
-           return !one.base_processes.empty() ||
+           return !one.processes.base.empty() ||
                   (!one.base_logs.empty() && !one.contender_logs.empty());
          });
 }

@@ -143,12 +143,13 @@ void KeepAgreeing(double variance, std::vector<RunLevel>& levels) {
 }
 
 // Levels of runs in several processes; a process takes the place of a repetition.
-Levels LevelsOfProcesses(const Candidate& candidate, const std::map<int, double>& factors) {
+Levels LevelsOfProcesses(const Candidate& candidate, const std::map<int, double>& factors,
+                         double share) {
   std::vector<std::pair<RunLevel, Spread>> runs;
-  const auto level_of = [](const ProcessLogs& processes, double factor) {
+  const auto level_of = [&](const ProcessLogs& processes, double factor) {
     return std::pair(
-        RunLevel{FastestLevel(processes) - factor, static_cast<double>(processes.size())},
-        SpreadOfProcesses(processes));
+        RunLevel{FastestLevel(processes, share) - factor, static_cast<double>(processes.size())},
+        SpreadOfProcesses(processes, share));
   };
   for (const auto& earlier : candidate.earlier) {
     if (earlier.processes.empty()) continue;
@@ -158,8 +159,8 @@ Levels LevelsOfProcesses(const Candidate& candidate, const std::map<int, double>
   std::vector<double> seconds;
   for (const auto& [level, spread] : runs) seconds.push_back(std::exp(level.log_seconds));
   DropBeforeChange(seconds, runs);
-  runs.push_back(level_of(candidate.base_processes, 0));
-  const auto contender = level_of(candidate.contender_processes, 0);
+  runs.push_back(level_of(candidate.processes.base, 0));
+  const auto contender = level_of(candidate.processes.contender, 0);
   Levels levels;
   double squares = contender.second.variance * contender.second.degrees;
   levels.repetition.degrees = contender.second.degrees;
@@ -198,20 +199,22 @@ Spread Levels::Between(double repetition_variance) const {
   return {squares / (count - 1) - expected / count, count - 1};
 }
 
-std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, int device) {
+std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, int device,
+                                    double fastest_share) {
   std::map<int, std::vector<Estimate>> ratios;
   for (const auto& candidate : candidates) {
     if (candidate.device != device ||
-        (candidate.base_logs.empty() && candidate.base_processes.empty()))
+        (candidate.base_logs.empty() && candidate.processes.base.empty()))
       continue;
-    const bool by_processes = !candidate.base_processes.empty();
-    const double base =
-        by_processes ? FastestLevel(candidate.base_processes) : Median(candidate.base_logs);
+    const bool by_processes = !candidate.processes.base.empty();
+    const double base = by_processes ? FastestLevel(candidate.processes.base, fastest_share)
+                                     : Median(candidate.base_logs);
     for (const auto& earlier : candidate.earlier) {
       if (by_processes ? earlier.processes.empty() : earlier.logs.size() < kLeastClean) continue;
       // The distances within the candidate's own shift are as large as those to other runs.
       const double error = std::max(candidate.shift.standard_error, 1e-3);
-      const double own = by_processes ? FastestLevel(earlier.processes) : Median(earlier.logs);
+      const double own =
+          by_processes ? FastestLevel(earlier.processes, fastest_share) : Median(earlier.logs);
       ratios[earlier.run].push_back({own - base, error * error});
     }
   }
@@ -223,8 +226,10 @@ std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, in
   return factors;
 }
 
-Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors, double common) {
-  if (!candidate.base_processes.empty()) return LevelsOfProcesses(candidate, factors);
+Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors, double common,
+                double fastest_share) {
+  if (!candidate.processes.base.empty())
+    return LevelsOfProcesses(candidate, factors, fastest_share);
   Levels levels;
   if (candidate.base_logs.empty() || candidate.contender_logs.empty()) {
     levels.log_ratio = candidate.shift.log_ratio;

@@ -39,10 +39,12 @@ struct Levels {
 // Returns the factors of earlier runs against BASE, logarithms by run: the biweight location over
 // all benchmarks of the device. Runs with fewer than four benchmarks in common have none: then what
 // is learnt between runs contains the factor.
-std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, int device);
+std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, int device,
+                                    double fastest_share);
 
 // `common` is a first estimate of the logarithm of the factor between BASE and NEW, by which modes
-// are matched.
-Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors, double common);
+// are matched. `fastest_share`: of repetitions by process, the part that counts. [1]
+Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors, double common,
+                double fastest_share);
 
 }  // namespace dlroof::statistics

@@ -1,39 +1,63 @@
-// The level of a benchmark in a run that measured it in several processes: the mean of the fastest
-// quarter of all repetitions, and its error from leaving out one process at a time. Pure.
+// The level of a benchmark that was measured in several processes: the mean of the fastest part of
+// all repetitions, and its error from leaving out one process at a time. Pure.
 //
 // Other programs on a shared machine only make calls slower, so the fast repetitions of several
 // processes agree from run to run where medians do not; and what a process keeps for its whole life
 // (the pages and addresses that it was given) is in the error, since it differs between them.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "baselines/statistics/robust.h"
 #include "baselines/statistics/shift.h"
+#include "reporters/record/record.h"
 
 namespace dlroof::statistics {
 
 // Logarithms of the times [s] of each process, at least one time each.
 using ProcessLogs = std::vector<std::vector<double>>;
 
-inline constexpr double kFastestShare = 0.25;  // [1] of all repetitions
+struct ProcessPair {
+  ProcessLogs base, contender;
+};
+
+// [1] Shares of all repetitions that may count, the usual one first. Fewer say more where other
+// programs run nearly all the time.
+inline constexpr std::array<double, 3> kFastestShares = {0.25, 0.1, 0.05};
 // [1] Fewer processes tell neither a slow one from the others nor the error.
 inline constexpr std::size_t kLeastProcesses = 3;
 
-// Returns the number of repetitions in the fastest quarter of `count` > 0, rounded to the nearest,
-// at least 1. [1]
-std::size_t FastestCount(std::size_t count);
+// Returns the number of repetitions in this share of `count` > 0, rounded to the nearest, at least
+// 1. [1]
+std::size_t FastestCount(std::size_t count, double share);
 
-// Returns the mean logarithm of the fastest quarter of all repetitions.
-double FastestLevel(const ProcessLogs& processes);
+// Returns the mean logarithm of the fastest `share` of all repetitions.
+double FastestLevel(const ProcessLogs& processes, double share);
 
-// Returns the variance of one process's share in FastestLevel: K of them have the level's variance
+// Returns the variance of one process's part in FastestLevel: K of them have the level's variance
 // times K (Tukey's pseudo-values; Efron and Stein, Annals of Statistics 9 (1981) 586). At least two
 // processes.
-Spread SpreadOfProcesses(const ProcessLogs& processes);
+Spread SpreadOfProcesses(const ProcessLogs& processes, double share);
 
 // Returns the shift of the levels, with the interval of Student's distribution. `cliffs_delta` is
-// over all repetitions. At least kLeastProcesses on each side.
-Shift ShiftOfProcesses(const ProcessLogs& base, const ProcessLogs& contender);
+// over all repetitions. At least two processes on each side.
+Shift ShiftOfProcesses(const ProcessPair& pair, double share);
+
+// Returns the share for all of these benchmarks together: a smaller one than the usual if the
+// variances of its levels are less than half, in the geometric mean. Only their errors decide, not
+// their ratios, and only if they have many degrees of freedom.
+double ChooseShare(const std::vector<const ProcessPair*>& pairs);
+
+// Returns the logarithms of the times of all repetitions, noisy ones too, by block or process.
+// Returns nothing for a GPU, for fewer than kLeastProcesses processes, if a time is not positive,
+// and if more than half of the fastest tenth of the repetitions is noisy: then the program was
+// probably disturbed all the time.
+std::optional<ProcessLogs> TimesByProcess(const record::Record& record);
+
+// Returns the times of both records, or nothing if one of them has none.
+std::optional<ProcessPair> PairByProcess(const record::Record& base,
+                                         const record::Record& contender);
 
 }  // namespace dlroof::statistics

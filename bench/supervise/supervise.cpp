@@ -12,7 +12,7 @@
 #include <ostream>
 #include <random>
 
-#include "baselines/compare/process_times.h"
+#include "baselines/statistics/process_levels.h"
 #include "bench/runner/process_limits.h"
 #include "bench/runner/run_context.h"
 #include "bench/supervise/journal.h"
@@ -91,7 +91,8 @@ class SupervisedRun {
       const auto& parts = parts_.at(benchmark.contender);
       const record::Record record = RecordOf(benchmark.contender, parts);
       if (parts.back().block.value_or(0) < process && record.status == record::Status::kOk &&
-          record::Summarize(record.repetitions) == std::nullopt && !compare::TimesByProcess(record))
+          record::Summarize(record.repetitions) == std::nullopt &&
+          !statistics::TimesByProcess(record))
         noisy.push_back(benchmark);
     }
     if (noisy.empty()) return true;

@@ -186,16 +186,16 @@ class InterleavedRun {
       progress.settled = progress.failed = true;
     } else {
       progress.log_ratios = statistics::BlockLogRatios(base, contender);
-      Look(progress);
+      Look(base, contender, progress);
     }
     if (progress.settled) PrintResult(entry.benchmark, progress);
   }
 
-  void Look(Progress& progress) const {
+  void Look(const record::Record& base, const record::Record& contender, Progress& progress) const {
     if (static_cast<int>(progress.log_ratios.size()) < statistics::kLooks.at(progress.looks))
       return;
     ++progress.looks;
-    progress.shift = statistics::MeasureSequentialShift(progress.log_ratios);
+    progress.shift = statistics::MeasureBlocks(base, contender).paired;
     progress.settled = progress.looks == statistics::kLooks.size() ||
                        (progress.shift && statistics::IsSettled(*progress.shift, rule_));
   }

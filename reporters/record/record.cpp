@@ -11,6 +11,7 @@
 #include "counters/cpu/team_look.h"
 #include "counters/gpu/clock.h"
 #include "reporters/record/aggregate.h"
+#include "reporters/record/clean_time.h"
 
 namespace dlroof::record {
 namespace {
@@ -60,8 +61,7 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
     timing.clean += repetition.noisy ? 0 : 1;
-    if (!repetition.noisy || (repetition.clean_calls && !HadNeighbours(repetition)))
-      times.push_back(repetition.seconds);
+    if (HasCleanTime(repetition)) times.push_back(repetition.seconds);
   }
   if (times.size() < 3) return std::nullopt;
   std::ranges::sort(times);
@@ -133,6 +133,10 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   timing.ci95 = {kFastest * std::min(fastest, std::ranges::min(least)), kSlowest * slowest};
   timing.median = fastest;  // other programs only lengthen a repetition
   return timing;
+}
+
+bool HasCleanTime(const Repetition& repetition) {
+  return !repetition.noisy || (repetition.clean_calls && !HadNeighbours(repetition));
 }
 
 void MarkNoisy(std::vector<Repetition>& repetitions) {

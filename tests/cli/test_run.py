@@ -224,7 +224,7 @@ class TestSeveralProcesses:
         verify(run("dlroof run --bench ./slow_bench --seed 1 --processes 3 -o new.json" + MACHINE), [exits(0)])
         ran = run("dlroof compare base.json new.json --format=json")
         rows = json.loads(ran.out)["benchmarks"]
-        assert [row["judged_by"] for row in rows] == ["fastest quarter of all processes"] * 3
+        assert [row["fastest_share"] for row in rows] == [0.25] * 3
 
     def test_two_programs_have_their_own(self):
         verify(run(TWO + "--processes 3" + MACHINE), [bad_input, says("--processes: each block of --ab")])

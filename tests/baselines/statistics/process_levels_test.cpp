@@ -12,46 +12,47 @@ namespace dlroof::statistics {
 namespace {
 
 TEST(ProcessLevels, MeanOfTheFastestQuarterOfAllRepetitions) {
-  EXPECT_EQ(FastestCount(1), 1);
-  EXPECT_EQ(FastestCount(9), 2);
-  EXPECT_EQ(FastestCount(10), 3);  // 2.5 is rounded up
-  EXPECT_EQ(FastestCount(40), 10);
-  EXPECT_DOUBLE_EQ(FastestLevel({{5, 1}, {4, 2}, {9, 8}, {7, 6}}), 1.5);
-  EXPECT_DOUBLE_EQ(FastestLevel({{3}}), 3);
+  EXPECT_EQ(FastestCount(1, 0.25), 1);
+  EXPECT_EQ(FastestCount(9, 0.25), 2);
+  EXPECT_EQ(FastestCount(10, 0.25), 3);  // 2.5 is rounded up
+  EXPECT_EQ(FastestCount(40, 0.25), 10);
+  EXPECT_DOUBLE_EQ(FastestLevel({{5, 1}, {4, 2}, {9, 8}, {7, 6}}, 0.25), 1.5);
+  EXPECT_DOUBLE_EQ(FastestLevel({{3}}, 0.25), 3);
 }
 
 TEST(ProcessLevels, SpreadIsThatOfThePseudoValues) {
   const ProcessLogs processes = {{1, 2, 3, 9}, {1.5, 2.5, 4, 4}, {1.2, 5, 5, 5}, {2, 2, 2, 2}};
-  const double all = FastestLevel(processes);
+  const double all = FastestLevel(processes, 0.25);
   std::vector<double> pseudo;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     auto others = processes;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    pseudo.push_back(4 * all - 3 * FastestLevel(others));
+    pseudo.push_back(4 * all - 3 * FastestLevel(others, 0.25));
   }
   double mean = 0, squares = 0;
   for (const double one : pseudo) mean += one / 4;
   for (const double one : pseudo) squares += (one - mean) * (one - mean);
-  const auto spread = SpreadOfProcesses(processes);
+  const auto spread = SpreadOfProcesses(processes, 0.25);
   EXPECT_NEAR(spread.variance, squares / 3, 1e-12);
   EXPECT_EQ(spread.degrees, 3);
 }
 
 TEST(ProcessLevels, OfEqualProcessesTheSpreadIsZero) {
-  EXPECT_NEAR(SpreadOfProcesses({{1, 2}, {1, 2}, {1, 2}, {1, 2}}).variance, 0, 1e-12);
+  EXPECT_NEAR(SpreadOfProcesses({{1, 2}, {1, 2}, {1, 2}, {1, 2}}, 0.25).variance, 0, 1e-12);
 }
 
 TEST(ProcessLevels, ShiftHasTheErrorOfBothSides) {
   const ProcessLogs base = {{0, 0.1}, {0.01, 0.2}, {0.02, 0.3}};
   const ProcessLogs contender = {{1, 1.1}, {1.01, 1.2}, {1.02, 1.3}};
-  const auto shift = ShiftOfProcesses(base, contender);
+  const auto shift = ShiftOfProcesses({base, contender}, 0.25);
   EXPECT_NEAR(shift.log_ratio, 1, 1e-12);
   EXPECT_EQ(shift.degrees, 4);
-  EXPECT_NEAR(shift.standard_error, std::sqrt(2 * SpreadOfProcesses(base).variance / 3), 1e-12);
+  EXPECT_NEAR(shift.standard_error, std::sqrt(2 * SpreadOfProcesses(base, 0.25).variance / 3),
+              1e-12);
   EXPECT_NEAR(shift.ci95.second - 1, 2.776 * shift.standard_error, 1e-3);  // Student, 4
   EXPECT_EQ(shift.cliffs_delta, 1);
-  EXPECT_EQ(ShiftOfProcesses(contender, base).cliffs_delta, -1);
-  EXPECT_EQ(ShiftOfProcesses(base, base).cliffs_delta, 0);
+  EXPECT_EQ(ShiftOfProcesses({contender, base}, 0.25).cliffs_delta, -1);
+  EXPECT_EQ(ShiftOfProcesses({base, base}, 0.25).cliffs_delta, 0);
 }
 
 // A shared machine: 40 % of the repetitions are slower by up to 60 %, and one process in fifteen is
@@ -70,10 +71,10 @@ struct SharedMachine {
       Candidate candidate{};
       for (int run = 0; run < earlier; ++run)
         candidate.earlier.push_back({run, {}, Times(factors[run], random)});
-      candidate.base_processes = Times(0, random);
-      candidate.contender_processes =
+      candidate.processes.base = Times(0, random);
+      candidate.processes.contender =
           Times(own_factor + (i % 10 == 9 ? std::log1p(slower) : 0), random);
-      candidate.shift = ShiftOfProcesses(candidate.base_processes, candidate.contender_processes);
+      candidate.shift = ShiftOfProcesses(candidate.processes, 0.25);
       candidates.push_back(std::move(candidate));
     }
     return candidates;
@@ -145,6 +146,83 @@ TEST(ProcessLevels, EarlierRunsWithoutProcessesAreNoLevels) {
   int used = 0;
   for (const auto& one : Judge(machine.Make(random), {}).each) used += one.earlier_runs;
   EXPECT_GT(used, 30);
+}
+
+// Returns processes of five repetitions of which `share` are clean (0.3 %) and the others up to
+// three times as slow.
+ProcessLogs Busy(int processes, double level, double share, std::mt19937& random) {
+  std::normal_distribution<double> gauss;
+  std::uniform_real_distribution<double> chance;
+  ProcessLogs logs(processes);
+  for (auto& process : logs)
+    for (int i = 0; i < 5; ++i)
+      process.push_back(level + 0.003 * gauss(random) +
+                        (chance(random) < share ? 0 : std::log1p(2 * chance(random))));
+  return logs;
+}
+
+TEST(ProcessLevels, FewerRepetitionsCountWhereMostAreDisturbed) {
+  std::mt19937 random(1);
+  const auto share_of = [&](int processes, double clean) {
+    const ProcessPair pair{Busy(processes, 0, clean, random), Busy(processes, 0, clean, random)};
+    return ChooseShare({&pair});
+  };
+  EXPECT_EQ(share_of(40, 1), 0.25);
+  EXPECT_EQ(share_of(40, 0.6), 0.25);
+  EXPECT_LT(share_of(40, 0.15), 0.25);
+  EXPECT_EQ(share_of(5, 0.15), 0.25);  // too few processes tell which share is better
+  EXPECT_EQ(ChooseShare({}), 0.25);
+}
+
+record::Record RecordOf(const ProcessLogs& processes) {
+  record::Record record;
+  record.device = "cpu";
+  for (std::size_t process = 0; process < processes.size(); ++process)
+    for (const double log : processes[process]) {
+      record.repetitions.push_back({.seconds = std::exp(log), .iterations = 1});
+      record.repetitions.back().block = static_cast<int>(process);
+    }
+  return record;
+}
+
+TEST(MeasureBlocks, TheFastestWindowsTellWhereTheBlocksRatiosScatter) {
+  std::mt19937 random(3);
+  int found = 0, ratios_found = 0, accused = 0, by_levels = 0;
+  constexpr int kRounds = 60;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto base = RecordOf(Busy(40, 0, 0.2, random)),
+               slower = RecordOf(Busy(40, std::log(1.05), 0.2, random)),
+               same = RecordOf(Busy(40, 0, 0.2, random));
+    const auto blocks = MeasureBlocks(base, slower);
+    by_levels += blocks.fastest_share ? 1 : 0;
+    found += blocks.paired->p_value <= 0.05 && blocks.paired->shift.log_ratio > 0.02 ? 1 : 0;
+    const auto ratios = MeasureSequentialShift(BlockLogRatios(base, slower));
+    ratios_found += ratios->p_value <= 0.05 ? 1 : 0;
+    accused += MeasureBlocks(base, same).paired->p_value <= 0.05 ? 1 : 0;
+  }
+  EXPECT_GE(by_levels, 0.95 * kRounds);
+  EXPECT_GE(found, 0.95 * kRounds);
+  EXPECT_LT(ratios_found, 0.3 * kRounds);
+  EXPECT_LE(accused, 1);
+}
+
+TEST(MeasureBlocks, QuietBlocksAreJudgedByTheirRatios) {
+  std::mt19937 random(4);
+  const auto base = RecordOf(Busy(40, 0, 0.98, random)),
+             slower = RecordOf(Busy(40, 0.05, 0.98, random));
+  const auto blocks = MeasureBlocks(base, slower);
+  EXPECT_FALSE(blocks.fastest_share);
+  EXPECT_EQ(blocks.clean, 40);
+  const auto ratios = MeasureSequentialShift(BlockLogRatios(base, slower));
+  EXPECT_EQ(blocks.paired->shift.ci95, ratios->shift.ci95);
+  EXPECT_EQ(blocks.paired->p_value, ratios->p_value);
+}
+
+TEST(MeasureBlocks, FewBlocksHaveNoLevels) {
+  std::mt19937 random(5);
+  const auto base = RecordOf(Busy(14, 0, 0.2, random)), same = RecordOf(Busy(14, 0, 0.2, random));
+  EXPECT_FALSE(MeasureBlocks(base, same).fastest_share);
+  EXPECT_FALSE(MeasureBlocks(RecordOf(Busy(4, 0, 1, random)), same).paired);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "baselines/compare/process_times.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include "baselines/compare/compare.h"
 #include "baselines/compare/compare_stored.h"
 #include "baselines/formats/write_comparison.h"
+#include "baselines/statistics/process_levels.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/verdicts.h"
 
@@ -46,39 +45,39 @@ std::vector<record::Record> Suite(double factor_of_third, double machine = 1) {
 }
 
 TEST(ProcessTimes, AreThoseOfEachProcess) {
-  const auto times = TimesByProcess(InProcesses("n1", 2));
+  const auto times = statistics::TimesByProcess(InProcesses("n1", 2));
   ASSERT_TRUE(times);
   EXPECT_EQ(times->size(), 5);
   for (const auto& process : *times) EXPECT_EQ(process.size(), 8);
-  EXPECT_NEAR(std::exp(statistics::FastestLevel(*times)), 2, 0.01);
+  EXPECT_NEAR(std::exp(statistics::FastestLevel(*times, 0.25)), 2, 0.01);
 }
 
 TEST(ProcessTimes, NeedThreeProcessesOfACpu) {
-  EXPECT_FALSE(TimesByProcess(InProcesses("n1", 2, 2)));
-  EXPECT_TRUE(TimesByProcess(InProcesses("n1", 2, 3)));
+  EXPECT_FALSE(statistics::TimesByProcess(InProcesses("n1", 2, 2)));
+  EXPECT_TRUE(statistics::TimesByProcess(InProcesses("n1", 2, 3)));
   auto gpu = InProcesses("n1", 2);
   gpu.device = "gpu";
-  EXPECT_FALSE(TimesByProcess(gpu));
-  EXPECT_FALSE(TimesByProcess(fakes::Measured("n1", 2)));
+  EXPECT_FALSE(statistics::TimesByProcess(gpu));
+  EXPECT_FALSE(statistics::TimesByProcess(fakes::Measured("n1", 2)));
   auto zero = InProcesses("n1", 2);
   zero.repetitions[4].seconds = 0;
-  EXPECT_FALSE(TimesByProcess(zero));
+  EXPECT_FALSE(statistics::TimesByProcess(zero));
 }
 
-TEST(ProcessTimes, NeedAFastestQuarterThatIsMostlyClean) {
+TEST(ProcessTimes, NeedFastRepetitionsThatAreMostlyClean) {
   auto record = InProcesses("n1", 2);
   for (auto& repetition : record.repetitions) repetition.noisy = true;
-  EXPECT_FALSE(TimesByProcess(record));
+  EXPECT_FALSE(statistics::TimesByProcess(record));
   auto slow = InProcesses("n1", 2);  // all that is fast was disturbed: a lucky program runs slowly
   for (auto& repetition : slow.repetitions) repetition.noisy = repetition.seconds < 2.1;
-  EXPECT_FALSE(TimesByProcess(slow));
+  EXPECT_FALSE(statistics::TimesByProcess(slow));
 }
 
-TEST(ProcessTimes, AComparisonJudgesTheFastestQuarterAndSaysSo) {
+TEST(ProcessTimes, AComparisonJudgesTheFastestPartAndSaysSo) {
   const auto base = fakes::RunOf("b", Suite(1)), contender = fakes::RunOf("n", Suite(1.05));
   const auto result = Compare(base, contender, {});
   for (const auto& row : result.rows) {
-    EXPECT_TRUE(row.by_process);
+    EXPECT_EQ(row.fastest_share, 0.25);
     EXPECT_EQ(row.verdict, row.name() == fakes::Name("n3") ? statistics::Verdict::kSlower
                                                            : statistics::Verdict::kSame);
   }
@@ -86,18 +85,19 @@ TEST(ProcessTimes, AComparisonJudgesTheFastestQuarterAndSaysSo) {
   EXPECT_NEAR(*result.rows[3].contender_seconds, 4.2, 0.02);
   std::ostringstream table;
   formats::WriteTable(result, {"b", "n"}, 200, table);
-  EXPECT_THAT(table.str(), HasSubstr("12 benchmarks judged by the mean of the fastest quarter"));
+  EXPECT_THAT(table.str(),
+              HasSubstr("judged 12 by the mean of the fastest 25 % of the repetitions"));
   EXPECT_THAT(table.str(), Not(HasSubstr("measure what moved")));
   std::ostringstream json;
   formats::WriteJson(result, {"b", "n"}, json);
-  EXPECT_THAT(json.str(), HasSubstr("fastest quarter of all processes"));
+  EXPECT_THAT(json.str(), HasSubstr("fastest_share"));
 }
 
 TEST(ProcessTimes, BesideARunOfOneProcessTheCleanTimesAreJudged) {
   std::vector<record::Record> single;
   for (int i = 0; i < 12; ++i) single.push_back(fakes::Measured("n" + std::to_string(i), i + 1));
   const auto result = Compare(fakes::RunOf("b", single), fakes::RunOf("n", Suite(1)), {});
-  for (const auto& row : result.rows) EXPECT_FALSE(row.by_process);
+  for (const auto& row : result.rows) EXPECT_FALSE(row.fastest_share);
 }
 
 TEST(ProcessTimes, StoredRunsOfProcessesTellTheNoiseAndARetractedVerdict) {
