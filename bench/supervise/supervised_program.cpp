@@ -99,7 +99,8 @@ ListedBenchmarks ListBenchmarks(const std::string& program,
   const auto paths = PathsIn(folder, "list");
   const auto succeeds = [&](bool plain) {
     std::vector<std::string> command = {program};
-    command.insert(command.end(), arguments.begin(), arguments.end());
+    for (const auto& argument : arguments)
+      if (!IsFlag(argument, "--dlroof_live_check")) command.push_back(argument);
     if (!plain) command.emplace_back(kNoLiveCheck);
     command.emplace_back("--benchmark_list_tests=true");
     WatchedProcess process(command, {paths.out, paths.err, false});
@@ -113,7 +114,10 @@ ListedBenchmarks ListBenchmarks(const std::string& program,
     const auto reason =
         WithTail(fmt::format("{}: cannot list its benchmarks: {}", program, Describe(first.second)),
                  paths.err);
-    if (!succeeds(true).first) throw BadInput(reason);
+    // Google Benchmark alone takes none of dlroof's flags.
+    const bool asks_dlroof = std::ranges::any_of(
+        arguments, [](const std::string& argument) { return argument.starts_with("--dlroof_"); });
+    if (asks_dlroof || !succeeds(true).first) throw BadInput(reason);
     listed.plain = true;
   }
   std::set<std::string> seen;

@@ -2,7 +2,7 @@
 # Behaves like dlroof_bench towards `dlroof run`, in milliseconds: lists benchmarks, writes a run file, crashes, hangs.
 # Its times are the same in every test: by turns they depend on how often it was called so (FILE.calls), else on nothing.
 # FAKE_NAMES: the problems it has. FAKE_DEVICE: of which device (cpu). A file whose name holds "slow" is 5 % slower.
-list= filter= out= turns= repetitions=9
+list= filter= out= turns= repetitions=9 live_checks=0
 for argument in "$@"; do
   case $argument in
     --benchmark_list_tests=true) list=1 ;;
@@ -10,6 +10,12 @@ for argument in "$@"; do
     --benchmark_out=*) out=${argument#*=} ;;
     --benchmark_repetitions=*) repetitions=${argument#*=} ;;
     --dlroof_turns=*) turns=1 ;;
+    --dlroof_live_check=*)
+      if ((++live_checks > 1)); then
+        echo "dlroof_bench: flags: --dlroof_live_check: given twice" >&2
+        exit 2
+      fi
+      ;;
     --dlroof_refused)
       echo "dlroof_bench: flags: refused" >&2
       exit 2

@@ -85,6 +85,10 @@ class TestEveryBenchmarkHasItsOwnProcess:
         monkeypatch.setenv("FAKE_NAMES", "n1")
         verify(run(again + " --other"), [exits(0), says(r"^\[1/1\] ")])
 
+    def test_a_flag_that_dlroof_adds_itself_may_be_given(self):
+        ran = run(ONE + "-o given.json" + MACHINE + " --dlroof_live_check=false")
+        verify(ran, [exits(0), holds("given.json", lambda run_file: all(record["status"] == "ok" for record in run_file["records"]))])
+
     def test_report_reads_the_file(self, ran):
         verify(run("dlroof report run.json --show table"), [exits(0)])
 

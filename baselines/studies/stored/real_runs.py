@@ -6,7 +6,7 @@
 Leave one out: each run is judged against the run before it, all others being the history; and without history. Then each benchmark
 in turn, PLANTED at a time, gets all its times longer by PERCENT. Prints counts: false verdicts of unchanged benchmarks, slowdowns
 that were found, and verdicts that say nothing. Shares no code with dlroof. --join K makes one run of K consecutive files, each of
-which was one process, as `dlroof run --processes K` would have.
+which was one process, as `dlroof run --processes K` would have. --keep K keeps the first K processes of each run.
 """
 import argparse
 import collections
@@ -64,6 +64,19 @@ def join(files, count, folder):
     return joined
 
 
+def keep(files, count, folder):
+    """Writes the runs with the first `count` processes of each benchmark. Returns their paths."""
+    kept = []
+    for number, file in enumerate(files):
+        run = json.loads(file.read_text())
+        for record in run["records"]:
+            record["repetitions"] = [one for one in record["repetitions"] if one["block"] < count]
+            record.pop("seconds", None)
+        kept.append(Path(folder) / f"kept-{number:02d}.json")
+        kept[-1].write_text(json.dumps(run))
+    return kept
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dlroof")
@@ -71,12 +84,15 @@ def main():
     parser.add_argument("--percent", type=float, default=5)
     parser.add_argument("--planted", type=int, default=2)
     parser.add_argument("--join", type=int, default=1)
+    parser.add_argument("--keep", type=int)
     options = parser.parse_args()
     counts = {history: collections.Counter() for history in ("no history", "all others")}
     with tempfile.TemporaryDirectory() as folder:
         runs = sorted(options.folder.glob("run-*.json"))
         if options.join > 1:
             runs = join(runs, options.join, folder)
+        if options.keep:
+            runs = keep(runs, options.keep, folder)
         for number in range(1, len(runs)):
             new, base = runs[number], runs[number - 1]
             others = [str(run) for run in runs if run not in (new, base)]
