@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "reporters/record/clean_time.h"
+#include "counters/cpu/team_look.h"
 
 namespace dlroof::statistics {
 namespace {
@@ -45,17 +45,19 @@ double VarianceOf(const ProcessPair& pair, double share) {
              static_cast<double>(pair.contender.size());
 }
 
-bool IsMostlyDisturbed(const record::Record& record) {
+// Waiting for a CPU is no sign: a repetition that is among the fastest did not.
+bool SharedItsCore(const record::Record& record) {
   std::vector<const record::Repetition*> sorted;
   for (const auto& repetition : record.repetitions) sorted.push_back(&repetition);
   const std::size_t count =
       std::min(sorted.size(), std::max(kLeastTold, FastestCount(sorted.size(), kToldShare)));
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(count);
   std::ranges::partial_sort(sorted, end, {}, &record::Repetition::seconds);
-  const auto clean = std::count_if(sorted.begin(), end, [](const auto* repetition) {
-    return record::HasCleanTime(*repetition);
+  const auto shared = std::count_if(sorted.begin(), end, [](const auto* repetition) {
+    return repetition->core_share.value_or(1) < cpu::kLeastCoreShare ||
+           repetition->link_share.value_or(1) < cpu::kLeastLinkShare;
   });
-  return 2 * static_cast<std::size_t>(clean) < count;
+  return 2 * static_cast<std::size_t>(shared) > count;
 }
 
 }  // namespace
@@ -135,7 +137,7 @@ std::optional<ProcessLogs> TimesByProcess(const record::Record& record) {
     if (!repetition.block || !(repetition.seconds > 0)) return std::nullopt;
     by_process[*repetition.block].push_back(std::log(repetition.seconds));
   }
-  if (by_process.size() < kLeastProcesses || IsMostlyDisturbed(record)) return std::nullopt;
+  if (by_process.size() < kLeastProcesses || SharedItsCore(record)) return std::nullopt;
   ProcessLogs logs;
   for (auto& [process, times] : by_process) logs.push_back(std::move(times));
   return logs;

@@ -52,8 +52,8 @@ double ChooseShare(const std::vector<const ProcessPair*>& pairs);
 
 // Returns the logarithms of the times of all repetitions, noisy ones too, by block or process.
 // Returns nothing for a GPU, for fewer than kLeastProcesses processes, if a time is not positive,
-// and if more than half of the fastest tenth of the repetitions is noisy: then the program was
-// probably disturbed all the time.
+// and if other programs shared the cores in more than half of the fastest tenth of the repetitions
+// (Repetition::core_share): then they probably did all the time.
 std::optional<ProcessLogs> TimesByProcess(const record::Record& record);
 
 // Returns the times of both records, or nothing if one of them has none.

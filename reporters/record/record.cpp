@@ -11,7 +11,6 @@
 #include "counters/cpu/team_look.h"
 #include "counters/gpu/clock.h"
 #include "reporters/record/aggregate.h"
-#include "reporters/record/clean_time.h"
 
 namespace dlroof::record {
 namespace {
@@ -61,7 +60,8 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
     timing.clean += repetition.noisy ? 0 : 1;
-    if (HasCleanTime(repetition)) times.push_back(repetition.seconds);
+    if (!repetition.noisy || (repetition.clean_calls && !HadNeighbours(repetition)))
+      times.push_back(repetition.seconds);
   }
   if (times.size() < 3) return std::nullopt;
   std::ranges::sort(times);
@@ -133,10 +133,6 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   timing.ci95 = {kFastest * std::min(fastest, std::ranges::min(least)), kSlowest * slowest};
   timing.median = fastest;  // other programs only lengthen a repetition
   return timing;
-}
-
-bool HasCleanTime(const Repetition& repetition) {
-  return !repetition.noisy || (repetition.clean_calls && !HadNeighbours(repetition));
 }
 
 void MarkNoisy(std::vector<Repetition>& repetitions) {

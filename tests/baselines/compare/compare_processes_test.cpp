@@ -64,13 +64,26 @@ TEST(ProcessTimes, NeedThreeProcessesOfACpu) {
   EXPECT_FALSE(statistics::TimesByProcess(zero));
 }
 
-TEST(ProcessTimes, NeedFastRepetitionsThatAreMostlyClean) {
+TEST(ProcessTimes, NeedCoresOfTheirOwnWhereTheyAreFast) {
   auto record = InProcesses("n1", 2);
-  for (auto& repetition : record.repetitions) repetition.noisy = true;
-  EXPECT_FALSE(statistics::TimesByProcess(record));
-  auto slow = InProcesses("n1", 2);  // all that is fast was disturbed: a lucky program runs slowly
-  for (auto& repetition : slow.repetitions) repetition.noisy = repetition.seconds < 2.1;
-  EXPECT_FALSE(statistics::TimesByProcess(slow));
+  for (auto& repetition : record.repetitions) {
+    repetition.noisy = true;
+    repetition.run_delay_seconds = 1;
+  }
+  EXPECT_TRUE(statistics::TimesByProcess(record));  // what waited for a CPU is not fast
+  const auto shared = [&](double least, std::optional<double> core, std::optional<double> link) {
+    auto marked = record;
+    for (auto& repetition : marked.repetitions) {
+      if (repetition.seconds < least) continue;
+      repetition.core_share = core;
+      repetition.link_share = link;
+    }
+    return statistics::TimesByProcess(marked).has_value();
+  };
+  EXPECT_FALSE(shared(0, 0.6, {}));
+  EXPECT_FALSE(shared(0, {}, 0.1));
+  EXPECT_TRUE(shared(0, 0.99, 0.99));
+  EXPECT_TRUE(shared(2.1, 0.6, {}));  // only the slow ones
 }
 
 TEST(ProcessTimes, AComparisonJudgesTheFastestPartAndSaysSo) {
