@@ -192,11 +192,16 @@ class InterleavedRun {
   }
 
   void Look(const record::Record& base, const record::Record& contender, Progress& progress) const {
-    if (static_cast<int>(progress.log_ratios.size()) < statistics::kLooks.at(progress.looks))
-      return;
-    ++progress.looks;
-    progress.shift = statistics::MeasureBlocks(base, contender).paired;
-    progress.settled = progress.looks == statistics::kLooks.size() ||
+    const auto& looks = statistics::kLooks;
+    const auto measured = statistics::MeasureBlocks(base, contender);
+    // The fastest windows of all blocks tell without clean blocks.
+    const auto count =
+        static_cast<int>(measured.fastest_share ? progress.contender.size() : measured.clean);
+    if (count < looks.at(progress.looks)) return;
+    do ++progress.looks;
+    while (progress.looks < looks.size() && count >= looks.at(progress.looks));
+    progress.shift = measured.paired;
+    progress.settled = progress.looks == looks.size() ||
                        (progress.shift && statistics::IsSettled(*progress.shift, rule_));
   }
 
