@@ -122,7 +122,7 @@ void AddTimeOptions(CLI::App& command, RunFlags& flags) {
   command.add_option("--seed", request.seed, "seed of the order (default: drawn)");
   command
       .add_option("--retries", request.retries,
-                  "how often to measure a noisy benchmark again (default 2)")
+                  "how often to measure a noisy benchmark again (default 2); not with --processes")
       ->check(CLI::Range(0, 100));
   command
       .add_option("--cooldown", request.cooldown_seconds,

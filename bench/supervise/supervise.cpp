@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -12,7 +11,6 @@
 #include <ostream>
 #include <random>
 
-#include "baselines/statistics/process_levels.h"
 #include "bench/runner/process_limits.h"
 #include "bench/runner/run_context.h"
 #include "bench/supervise/journal.h"
@@ -57,11 +55,8 @@ class SupervisedRun {
   }
 
   int Run() {
-    const int processes = run_.request().processes;
-    for (int process = 0; process < processes; ++process)
-      if (!Pass(process)) return Finish();
-    for (int more = 0; processes > 1 && more < run_.request().retries; ++more)
-      if (!PassOfNoisy(processes + more)) return Finish();
+    for (int process = 0; process < run_.request().processes; ++process)
+      if (!Pass(process)) break;
     return Finish();
   }
 
@@ -81,29 +76,6 @@ class SupervisedRun {
         run_.request().before(position, benchmark.contender);
       if (run_.Over() || !MeasureAndAdd(benchmark, process)) return false;
     }
-    return true;
-  }
-
-  // Measures those benchmarks once more whose processes were disturbed most of the time.
-  bool PassOfNoisy(int process) {
-    std::vector<ListedPair> noisy;
-    for (const auto& benchmark : run_.header().benchmarks) {
-      const auto& parts = parts_.at(benchmark.contender);
-      const record::Record record = RecordOf(benchmark.contender, parts);
-      if (parts.back().block.value_or(0) < process && record.status == record::Status::kOk &&
-          record::Summarize(record.repetitions) == std::nullopt &&
-          !statistics::TimesByProcess(record))
-        noisy.push_back(benchmark);
-    }
-    if (noisy.empty()) return true;
-    const double pause =
-        run_.request().cooldown_seconds * std::exp2(process - run_.request().processes);
-    log_ << fmt::format("{} noisy: measuring {} in another process in {:g} s\n",
-                        noisy.size() == 1 ? "one benchmark is" : "benchmarks are",
-                        noisy.size() == 1 ? "it" : fmt::format("{}", noisy.size()), pause);
-    SleepSeconds(pause);
-    for (const auto& benchmark : noisy)
-      if (run_.Over() || !MeasureAndAdd(benchmark, process)) return false;
     return true;
   }
 

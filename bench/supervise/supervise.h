@@ -26,7 +26,7 @@ struct RunRequest {
   std::optional<double> budget_seconds;  // [s] after this time no benchmark begins
   double timeout_seconds = 600;          // [s] for one benchmark, or one block of it
   int processes = 1;                     // [1] that measure each benchmark, one program
-  int retries = 2;                       // [1] number of retries of a noisy benchmark
+  int retries = 2;                       // [1] of a noisy benchmark that one process measures
   double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
   double min_effect = 0.02;              // [1] between two programs (see StopRule)
   compare::NameMap names;                // BASE's benchmark -> NEW's (two programs)
