@@ -38,22 +38,27 @@ constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
 // The times of BASE's or NEW's record of one benchmark.
 struct Side {
   std::vector<double> clean;     // [s]
-  std::optional<double> median;  // [s]
+  std::optional<double> median;  // [s] or the mean of the fastest repetitions
   // [1] of the binding roof; its upper limit, if that roof is not validated
   std::optional<double> fraction, fraction_at_most;
   std::optional<double> roof_seconds;  // [s]
   bool specified_roof = false;
 };
 
-Side SideOf(const record::Record& record, const machine::Machine* machine) {
+// `level`: the judged time [s], if it is not that of the clean repetitions.
+Side SideOf(const record::Record& record, const machine::Machine* machine,
+            std::optional<double> level) {
   Side side{.clean = CleanSeconds(record)};
   const auto timing = record::Summarize(record.repetitions);
-  if (timing)
-    side.median = timing->median;
+  const std::optional<double> judged = level    ? level
+                                       : timing ? std::optional(timing->median)
+                                                : std::nullopt;
+  if (judged)
+    side.median = judged;
   else if (!side.clean.empty())
     side.median = Median(side.clean);
-  if (machine == nullptr || !timing || record.work.empty()) return side;
-  const auto placed = roofline::PlaceTime(record, timing->median, *machine);
+  if (machine == nullptr || !judged || record.work.empty()) return side;
+  const auto placed = roofline::PlaceTime(record, *judged, *machine);
   if (!placed) return side;
   side.specified_roof = placed->specified;
   if (placed->slowdown) {
@@ -233,8 +238,17 @@ class Comparing {
     }
     const record::Record& base_record = chosen ? chosen->base : *row.base;
     const record::Record& contender_record = chosen ? chosen->contender : *row.contender;
-    const Side base = SideOf(base_record, base_machine),
-               contender = SideOf(contender_record, contender_machine);
+    auto processes = interleaved_ || options_.across_machines
+                         ? std::nullopt
+                         : statistics::PairByProcess(base_record, contender_record);
+    const auto level = [&](statistics::ProcessLogs statistics::ProcessPair::*side) {
+      return processes ? std::optional(std::exp(statistics::FastestLevel(
+                             (*processes).*side, statistics::kFastestShares.front())))
+                       : std::nullopt;
+    };
+    const Side base = SideOf(base_record, base_machine, level(&statistics::ProcessPair::base)),
+               contender = SideOf(contender_record, contender_machine,
+                                  level(&statistics::ProcessPair::contender));
     Describe(base, contender, chosen, row);
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine);
     std::optional<double> p_value;
@@ -258,8 +272,7 @@ class Comparing {
     if (!interleaved_ && !options_.across_machines) {
       measured.candidate.base_logs = CleanLogs(base_record);
       measured.candidate.contender_logs = CleanLogs(contender_record);
-      if (auto pair = statistics::PairByProcess(base_record, contender_record))
-        measured.candidate.processes = *std::move(pair);
+      if (processes) measured.candidate.processes = *std::move(processes);
       if (!chosen || chosen->timed == base_record.timed)
         measured.candidate.earlier = earlier_.TimesOf(*row.base);
     }
