@@ -18,6 +18,7 @@
 
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
+#include "baselines/statistics/process_levels.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "reporters/record/run_file.h"

@@ -4,6 +4,7 @@
 
 #include "baselines/compare/compare.h"
 #include "baselines/compare/judged_times.h"
+#include "baselines/statistics/process_levels.h"
 #include "counters/base/error.h"
 
 namespace dlroof::compare {

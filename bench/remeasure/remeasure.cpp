@@ -130,11 +130,11 @@ class Settling {
   // Without a stored program: further runs of NEW.
   void SettleAlone() {
     const compare::NamedRun* pooled = &contender_;
-    for (int rerun_number = 1; rerun_number <= kMostReruns && !IsOver(); ++rerun_number) {
+    for (int number = 1; number <= kMostReruns && !IsOver(); ++number) {
       const auto names = gate::UnclearNames(settled_.result, decided_);
       if (names.empty()) return;
       log_ << fmt::format("measuring {} unclear benchmarks in further processes\n", names.size());
-      const auto* rerun = MeasureAlone(names, rerun_number);
+      const auto* rerun = MeasureAlone(names, number);
       if (rerun == nullptr) return;
       settled_.again.insert(names.begin(), names.end());
       pooled = Pooled(*pooled, *rerun);

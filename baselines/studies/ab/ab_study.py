@@ -82,8 +82,8 @@ def measure(arguments, suite, names):
             with open(file, "w", encoding="utf-8") as run_file:
                 json.dump(run, run_file)
             os.remove(path)
-        last = done.stdout.strip().splitlines()[-2:]
-        print(f"[{i + 1}/{arguments.rounds}] {time.monotonic() - begin:.0f} s: {last[0]}", flush=True)
+        counts = next(line for line in done.stdout.splitlines() if " -> " in line and ".json.tmp: " in line)
+        print(f"[{i + 1}/{arguments.rounds}] {time.monotonic() - begin:.0f} s: {counts.split('.json.tmp: ')[-1]}", flush=True)
 
 
 def all_names():

@@ -7,6 +7,7 @@ Leave one out: each run is judged against the run before it, all others being th
 in turn, PLANTED at a time, gets all its times longer by PERCENT. Prints counts: false verdicts of unchanged benchmarks, slowdowns
 that were found, and verdicts that say nothing. Shares no code with dlroof. --join K makes one run of K consecutive files, each of
 which was one process, as `dlroof run --processes K` would have. --keep K keeps the first K processes of each run.
+--longer plants real work: a benchmark is paired with the one of the same name with 21 in place of 20 images or time steps.
 """
 import argparse
 import collections
@@ -21,7 +22,8 @@ def verdicts(dlroof, files, flags):
     made = subprocess.run([dlroof, "compare", *files, *flags, "--format=json"], capture_output=True, text=True)
     if made.returncode not in (0, 1, 3):
         raise SystemExit(f"dlroof compare failed: {made.stderr}")
-    return {row["name"]: row["verdict"] for row in json.loads(made.stdout)["benchmarks"]}
+    rows = json.loads(made.stdout)["benchmarks"]
+    return {row["name"]: row["verdict"] for row in rows if row["verdict"] not in ("new", "gone")}
 
 
 def plant(run, names, factor):
@@ -77,6 +79,12 @@ def keep(files, count, folder):
     return kept
 
 
+def longer(names):
+    """Pairs of benchmarks of which the second does 5 % more of the same work."""
+    pairs = [(name, name.replace("/n20", "/n21").replace("/t20", "/t21")) for name in names if "/n20" in name or "/t20" in name]
+    return [(name, more) for name, more in pairs if more in names]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dlroof")
@@ -85,6 +93,7 @@ def main():
     parser.add_argument("--planted", type=int, default=2)
     parser.add_argument("--join", type=int, default=1)
     parser.add_argument("--keep", type=int)
+    parser.add_argument("--longer", action="store_true")
     options = parser.parse_args()
     counts = {history: collections.Counter() for history in ("no history", "all others")}
     with tempfile.TemporaryDirectory() as folder:
@@ -106,11 +115,19 @@ def main():
                 for verdict in verdicts(options.dlroof, [str(base), str(new)], flags).values():
                     count["unchanged"] += 1
                     count[f"unchanged: {verdict}"] += 1
-                for first in range(0, len(names), options.planted):
-                    slow = names[first : first + options.planted]
-                    content = plant(json.loads(new.read_text()), slow, 1 + options.percent / 100)
-                    planted.write_text(json.dumps(content))
-                    for name, verdict in verdicts(options.dlroof, [str(base), str(planted)], flags).items():
+                planting = longer(names) if options.longer else names
+                for first in range(0, len(planting), options.planted):
+                    slow = planting[first : first + options.planted]
+                    if options.longer:
+                        pairs = Path(folder) / "map.txt"
+                        pairs.write_text("".join(f"{name} {more}\n" for name, more in slow))
+                        found = verdicts(options.dlroof, [str(base), str(new)], [*flags, "--map", str(pairs)])
+                        slow = [more for _, more in slow]
+                    else:
+                        content = plant(json.loads(new.read_text()), slow, 1 + options.percent / 100)
+                        planted.write_text(json.dumps(content))
+                        found = verdicts(options.dlroof, [str(base), str(planted)], flags)
+                    for name, verdict in found.items():
                         kind = "planted" if name in slow else "beside planted"
                         count[kind] += 1
                         count[f"{kind}: {verdict}"] += 1
