@@ -70,6 +70,23 @@ Side SideOf(const record::Record& record, const machine::Machine* machine,
   return side;
 }
 
+// Returns the judged time [s] of a side that was measured in several processes.
+std::optional<double> LevelOf(const std::optional<statistics::ProcessPair>& processes,
+                              statistics::ProcessLogs statistics::ProcessPair::*side) {
+  if (!processes) return std::nullopt;
+  return std::exp(statistics::FastestLevel((*processes).*side, statistics::kFastestShares.front()));
+}
+
+// Returns why no percentages of roofs can be compared: one of the two has none.
+std::string WithoutRoof(const Side& base, const Side& contender) {
+  const auto& [side, name] = base.roof_seconds
+                                 ? std::pair<const Side&, const char*>(contender, "NEW")
+                                 : std::pair<const Side&, const char*>(base, "BASE");
+  if (!side.fraction_at_most) return fmt::format("no percent of roof in {}", name);
+  return fmt::format("the roof in {} is not validated: its percentage is only an upper limit",
+                     name);
+}
+
 // A record with the times that are judged, and what they say.
 struct JudgedSide {
   const record::Record& record;
@@ -225,30 +242,41 @@ class Comparing {
     if (row.added_seconds && row.contender_seconds) *row.contender_seconds -= *row.added_seconds;
   }
 
-  // Returns the row's ratios, or sets its reason and returns nothing if it cannot be judged.
-  std::optional<Measured> Measure(Comparison& row) const {
-    const auto* base_machine = record::MachineFor(base_.file, *row.base);
-    const auto* contender_machine = record::MachineFor(contender_.file, *row.contender);
-    std::optional<JudgedTimes> chosen;
+  // Chooses which times of a GPU are judged. Sets the row's reason and returns false if the two
+  // records have no kind in common.
+  static bool Choose(Comparison& row, std::optional<JudgedTimes>& chosen) {
     try {
       if (row.contender->device == "gpu") chosen = ChooseTimes(*row.base, *row.contender);
+      return true;
     } catch (const Unsupported& error) {
       row.reason = error.what();
-      return std::nullopt;
+      return false;
     }
+  }
+
+  static void SetDeviceAndPrediction(const record::Record& base, const record::Record& contender,
+                                     Measured& measured) {
+    if (contender.device == "gpu") measured.cycles = CyclesLogRatio(base, contender);
+    measured.device_time = IsDeviceTime(base) && IsDeviceTime(contender);
+    if (base.prediction && contender.prediction)
+      measured.predicted = std::log(contender.prediction->seconds / base.prediction->seconds);
+  }
+
+  // Returns the row's ratios, or sets its reason and returns nothing if it cannot be judged.
+  std::optional<Measured> Measure(Comparison& row) const {
+    const auto *base_machine = record::MachineFor(base_.file, *row.base),
+               *contender_machine = record::MachineFor(contender_.file, *row.contender);
+    std::optional<JudgedTimes> chosen;
+    if (!Choose(row, chosen)) return std::nullopt;
     const record::Record& base_record = chosen ? chosen->base : *row.base;
     const record::Record& contender_record = chosen ? chosen->contender : *row.contender;
     auto processes = interleaved_ || options_.across_machines
                          ? std::nullopt
                          : statistics::PairByProcess(base_record, contender_record);
-    const auto level = [&](statistics::ProcessLogs statistics::ProcessPair::*side) {
-      return processes ? std::optional(std::exp(statistics::FastestLevel(
-                             (*processes).*side, statistics::kFastestShares.front())))
-                       : std::nullopt;
-    };
-    const Side base = SideOf(base_record, base_machine, level(&statistics::ProcessPair::base)),
+    using Pair = statistics::ProcessPair;
+    const Side base = SideOf(base_record, base_machine, LevelOf(processes, &Pair::base)),
                contender = SideOf(contender_record, contender_machine,
-                                  level(&statistics::ProcessPair::contender));
+                                  LevelOf(processes, &Pair::contender));
     Describe(base, contender, chosen, row);
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine);
     std::optional<double> p_value;
@@ -257,15 +285,7 @@ class Comparing {
     if (!options_.across_machines) row.cliffs_delta = shift->cliffs_delta;
     const bool roofs = base.roof_seconds && contender.roof_seconds;
     if (options_.across_machines && !roofs) {
-      const auto& [side, name] = base.roof_seconds
-                                     ? std::pair<const Side&, const char*>(contender, "NEW")
-                                     : std::pair<const Side&, const char*>(base, "BASE");
-      row.reason = side.fraction_at_most
-                       ? fmt::format(
-                             "the roof in {} is not validated: its percentage is only an "
-                             "upper limit",
-                             name)
-                       : fmt::format("no percent of roof in {}", name);
+      row.reason = WithoutRoof(base, contender);
       return std::nullopt;
     }
     Measured measured{.candidate = {*shift, std::nullopt, p_value}};
@@ -276,12 +296,7 @@ class Comparing {
       if (!chosen || chosen->timed == base_record.timed)
         measured.candidate.earlier = earlier_.TimesOf(*row.base);
     }
-    if (row.contender->device == "gpu")
-      measured.cycles = CyclesLogRatio(base_record, contender_record);
-    measured.device_time = IsDeviceTime(base_record) && IsDeviceTime(contender_record);
-    if (row.base->prediction && row.contender->prediction)
-      measured.predicted =
-          std::log(row.contender->prediction->seconds / row.base->prediction->seconds);
+    SetDeviceAndPrediction(base_record, contender_record, measured);
     if (roofs) measured.roof = std::log(*contender.roof_seconds / *base.roof_seconds);
     // Only ceilings that each run measured anew show whether the machine changed.
     if (roofs && base_machine->measured_at != contender_machine->measured_at)

@@ -44,6 +44,7 @@ std::vector<std::vector<double>> BaseRuns(const Candidate& candidate,
     for (double& one : logs) one -= factor == factors.end() ? 0 : factor->second;
   }
   std::vector<double> medians;
+  medians.reserve(runs.size());
   for (const auto& run : runs) medians.push_back(std::exp(Median(run)));
   DropBeforeChange(medians, runs);
   runs.push_back(candidate.base_logs);
@@ -142,6 +143,25 @@ void KeepAgreeing(double variance, std::vector<RunLevel>& levels) {
   levels.push_back(base);
 }
 
+Spread Pooled(const Spread& one, const Spread& other) {
+  const double degrees = one.degrees + other.degrees;
+  if (!(degrees > 0)) return {0, degrees};
+  return {(one.variance * one.degrees + other.variance * other.degrees) / degrees, degrees};
+}
+
+// Returns the modes of BASE's and NEW's times, of each as many.
+std::pair<Modes, Modes> ModesOfBoth(const std::vector<double>& base_logs,
+                                    const std::vector<double>& contender_logs, double common) {
+  Modes base = ModesOf(base_logs), contender = ModesOf(contender_logs);
+  if (base.modes.size() > contender.modes.size())
+    contender = ModesLike(base, contender_logs);
+  else if (contender.modes.size() > base.modes.size())
+    base = ModesLike(contender, base_logs);
+  if (base.modes.size() + contender.modes.size() < 4)
+    if (auto both = ModesTogether(base_logs, contender_logs, common)) return *std::move(both);
+  return {std::move(base), std::move(contender)};
+}
+
 // Levels of runs in several processes; a process takes the place of a repetition.
 Levels LevelsOfProcesses(const Candidate& candidate, const std::map<int, double>& factors,
                          double share) {
@@ -157,19 +177,16 @@ Levels LevelsOfProcesses(const Candidate& candidate, const std::map<int, double>
     runs.push_back(level_of(earlier.processes, factor == factors.end() ? 0 : factor->second));
   }
   std::vector<double> seconds;
+  seconds.reserve(runs.size());
   for (const auto& [level, spread] : runs) seconds.push_back(std::exp(level.log_seconds));
   DropBeforeChange(seconds, runs);
   runs.push_back(level_of(candidate.processes.base, 0));
   const auto contender = level_of(candidate.processes.contender, 0);
-  Levels levels;
-  double squares = contender.second.variance * contender.second.degrees;
-  levels.repetition.degrees = contender.second.degrees;
+  Levels levels{.repetition = contender.second};
   for (const auto& [level, spread] : runs) {
-    squares += spread.variance * spread.degrees;
-    levels.repetition.degrees += spread.degrees;
+    levels.repetition = Pooled(levels.repetition, spread);
     levels.base.push_back(level);
   }
-  levels.repetition.variance = squares / levels.repetition.degrees;
   KeepAgreeing(levels.repetition.variance, levels.base);
   levels.earlier_runs = static_cast<int>(levels.base.size()) - 1;
   levels.log_ratio = contender.first.log_seconds - MeanOf(levels.base);
@@ -240,24 +257,12 @@ Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors
   const auto runs = BaseRuns(candidate, factors);
   std::vector<double> pooled;
   for (const auto& run : runs) pooled.insert(pooled.end(), run.begin(), run.end());
-  Modes base = ModesOf(pooled);
-  Modes contender = ModesOf(candidate.contender_logs);
-  if (base.modes.size() > contender.modes.size())
-    contender = ModesLike(base, candidate.contender_logs);
-  else if (contender.modes.size() > base.modes.size())
-    base = ModesLike(contender, pooled);
-  if (base.modes.size() + contender.modes.size() < 4)
-    if (auto both = ModesTogether(pooled, candidate.contender_logs, common))
-      std::tie(base, contender) = *std::move(both);
+  auto [base, contender] = ModesOfBoth(pooled, candidate.contender_logs, common);
   WithinRuns within;
   for (const auto& run : runs) within.Add(run, base, ReachOf(base));
   WithinRuns of_contender;
   of_contender.Add(candidate.contender_logs, contender, ReachOf(contender));
-  const Spread one = within.Pooled(), other = of_contender.Pooled();
-  const double degrees = one.degrees + other.degrees;
-  levels.repetition = {
-      degrees > 0 ? (one.variance * one.degrees + other.variance * other.degrees) / degrees : 0,
-      degrees};
+  levels.repetition = Pooled(within.Pooled(), of_contender.Pooled());
   levels.memory = within.Memory(of_contender);
   levels.base = std::move(within.levels);
   KeepAgreeing(levels.repetition.variance, levels.base);
