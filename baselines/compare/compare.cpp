@@ -37,26 +37,23 @@ constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
 
 // The times of BASE's or NEW's record of one benchmark.
 struct Side {
-  std::vector<double> clean;     // [s]
-  std::optional<double> median;  // [s] or the mean of the fastest repetitions
+  std::vector<double> clean;      // [s]
+  std::optional<double> seconds;  // [s] median of the clean times, or the mean of the fastest
   // [1] of the binding roof; its upper limit, if that roof is not validated
   std::optional<double> fraction, fraction_at_most;
   std::optional<double> roof_seconds;  // [s]
   bool specified_roof = false;
 };
 
-// `level`: the judged time [s], if it is not that of the clean repetitions.
+// `fastest_seconds` [s]: mean of the fastest repetitions, if that is judged.
 Side SideOf(const record::Record& record, const machine::Machine* machine,
-            std::optional<double> level) {
+            std::optional<double> fastest_seconds) {
   Side side{.clean = CleanSeconds(record)};
   const auto timing = record::Summarize(record.repetitions);
-  const std::optional<double> judged = level    ? level
-                                       : timing ? std::optional(timing->median)
-                                                : std::nullopt;
-  if (judged)
-    side.median = judged;
-  else if (!side.clean.empty())
-    side.median = Median(side.clean);
+  std::optional<double> judged = fastest_seconds;
+  if (!judged && timing) judged = timing->median;
+  side.seconds = judged;
+  if (!judged && !side.clean.empty()) side.seconds = Median(side.clean);
   if (machine == nullptr || !judged || record.work.empty()) return side;
   const auto placed = roofline::PlaceTime(record, *judged, *machine);
   if (!placed) return side;
@@ -71,8 +68,8 @@ Side SideOf(const record::Record& record, const machine::Machine* machine,
 }
 
 // Returns the judged time [s] of a side that was measured in several processes.
-std::optional<double> LevelOf(const std::optional<statistics::ProcessPair>& processes,
-                              statistics::ProcessLogs statistics::ProcessPair::*side) {
+std::optional<double> FastestSeconds(const std::optional<statistics::ProcessPair>& processes,
+                                     statistics::ProcessLogs statistics::ProcessPair::*side) {
   if (!processes) return std::nullopt;
   return std::exp(statistics::FastestLevel((*processes).*side, statistics::kFastestShares.front()));
 }
@@ -229,8 +226,8 @@ class Comparing {
   // Sets what the row shows of the judged times. The contender's time is shown uncorrected.
   static void Describe(const Side& base, const Side& contender,
                        const std::optional<JudgedTimes>& chosen, Comparison& row) {
-    row.base_seconds = base.median;
-    row.contender_seconds = contender.median;
+    row.base_seconds = base.seconds;
+    row.contender_seconds = contender.seconds;
     row.base_fraction = base.fraction;
     row.contender_fraction = contender.fraction;
     row.base_fraction_at_most = base.fraction_at_most;
@@ -274,9 +271,9 @@ class Comparing {
                          ? std::nullopt
                          : statistics::PairByProcess(base_record, contender_record);
     using Pair = statistics::ProcessPair;
-    const Side base = SideOf(base_record, base_machine, LevelOf(processes, &Pair::base)),
+    const Side base = SideOf(base_record, base_machine, FastestSeconds(processes, &Pair::base)),
                contender = SideOf(contender_record, contender_machine,
-                                  LevelOf(processes, &Pair::contender));
+                                  FastestSeconds(processes, &Pair::contender));
     Describe(base, contender, chosen, row);
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine);
     std::optional<double> p_value;
@@ -331,9 +328,8 @@ class Comparing {
                                            const JudgedSide& contender,
                                            std::optional<double>& p_value) const {
     if (!interleaved_) {
-      if (const auto pair = statistics::PairByProcess(base.record, contender.record))
-        return statistics::ShiftOfProcesses(*pair, statistics::kFastestShares.front());
-      if (!HasEnoughClean(base.record) || !HasEnoughClean(contender.record)) {
+      if (!statistics::PairByProcess(base.record, contender.record) &&
+          (!HasEnoughClean(base.record) || !HasEnoughClean(contender.record))) {
         row.reason = TooFew(row, base.side, contender.side);
         return std::nullopt;
       }
@@ -349,7 +345,7 @@ class Comparing {
       p_value = blocks.paired->p_value;
       return blocks.paired->shift;
     }
-    row.reason = fmt::format("clean blocks: {}; at least {} are needed", blocks.clean,
+    row.reason = fmt::format("clean blocks: {}; at least {} are needed", blocks.clean_blocks,
                              statistics::kLeastBlocks);
     return std::nullopt;
   }

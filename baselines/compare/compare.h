@@ -64,8 +64,8 @@ struct Comparison {
   bool specified_roof = false;  // a roof of the two is specified, not measured
   // Which time of a GPU was judged, if not the records' own: "graph", "throughput" or "call".
   std::optional<std::string> timed;
-  // [1] Set if the mean of this fastest share of the repetitions of several processes was judged;
-  // then the times are that.
+  // [1] Share of the repetitions of several processes whose mean was judged, the fastest ones; the
+  // times above are these means. Absent if clean repetitions were judged.
   std::optional<double> fastest_share;
   std::optional<double> added_seconds;  // [s] to NEW's times, see JudgedTimes::added_seconds
   bool explained_by_common = false;     // only moved by the common shift of its run
@@ -124,8 +124,9 @@ std::vector<double> CleanSeconds(const record::Record& record);
 // probably noisy without being marked.
 bool HasEnoughClean(const record::Record& record);
 
-// Returns the shift of the clean times, or nullopt if there are too few or one is 0. If a record
-// has only an aggregate, assumes that the logarithms of the times are normally distributed.
+// Returns the shift of the clean times, or of the fastest ones if several processes measured both
+// records (PairByProcess); nullopt if there are too few or one is 0. If a record has only an
+// aggregate, assumes that the logarithms of the times are normally distributed.
 std::optional<statistics::Shift> ShiftOfTimes(const record::Record& base,
                                               const record::Record& contender);
 // Returns whether both records have identical clean repetitions: copies of one measurement.

@@ -9,7 +9,7 @@ namespace dlroof::programs {
 // Gives a row of their own (GpuKernelUse::variant) to launches of one name, grid and block whose
 // places in a step take different times: persistent kernels have as many blocks as the GPU has SMs,
 // whatever the matrices' sizes, and a count of one of them is not the count of another. The time of
-// a place is the median over the steps, of which there must be three. Places whose times differ by
+// a place is its median over the steps, at least three. Places whose times differ by
 // more than 10 % and 0.5 us are of different kinds; if at some place a quarter of the launches are
 // nearer to another kind, the times vary by chance, and the row stays whole. Launches outside of
 // the steps belong to the nearest kind.

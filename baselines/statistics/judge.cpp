@@ -344,7 +344,7 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   constexpr double kError = 0.05, kOfRatios = 0.5, kErrorOfLevels = 1.2;
   const auto log_ratios = BlockLogRatios(base, contender);
   BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
-                     .clean = log_ratios.size()};
+                     .clean_blocks = log_ratios.size()};
   const auto pair = PairByProcess(base, contender);
   if (!pair || std::min(pair->base.size(), pair->contender.size()) < kLeastBlocksOfLevels)
     return blocks;

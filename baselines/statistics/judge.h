@@ -196,20 +196,21 @@ std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log
 
 // The shift of an interleaved comparison, from the records of its two files.
 struct BlocksShift {
-  std::optional<PairedShift> paired;  // nothing: too few blocks
-  std::size_t clean = 0;              // [1] blocks of which at least half of the windows are clean
-  // [1] Set if `paired` is that of the levels of this fastest share of all windows.
+  std::optional<PairedShift> paired;  // absent if too few blocks are clean
+  std::size_t clean_blocks = 0;       // [1] at least half of their windows are clean
+  // [1] Share of all windows whose mean was compared, the fastest ones; absent if the ratios of the
+  // blocks were compared.
   std::optional<double> fastest_share;
 };
 
-// [1] Blocks from which the levels of the fastest windows are looked at too.
+// [1] With fewer blocks only their ratios are compared.
 inline constexpr std::size_t kLeastBlocksOfLevels = 20;
 
-// Returns MeasureSequentialShift of the blocks' ratios. Where other programs run nearly all the
-// time, these scatter by tens of percent while the fastest windows of all blocks agree: from
-// kLeastBlocksOfLevels blocks on, returns the shift of these levels (ShiftOfProcesses, the level
-// and p-value for all looks) if its standard error is less than half of that of the ratios. Only
-// the errors decide between the two.
+// Returns MeasureSequentialShift of the blocks' ratios, or ShiftOfProcesses of the fastest windows
+// of all blocks, whichever is known better: the second from kLeastBlocksOfLevels blocks on, if its
+// standard error is less than half of the first one's. That is so where other programs run nearly
+// all the time. Interval and p-value of both allow for kLooks tests. The ratio itself has no
+// influence on the choice.
 BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender);
 
 struct StopRule {

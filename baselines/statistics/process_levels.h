@@ -1,9 +1,9 @@
 // The level of a benchmark that was measured in several processes: the mean of the fastest part of
 // all repetitions, and its error from leaving out one process at a time. Pure.
 //
-// Other programs on a shared machine only make calls slower, so the fast repetitions of several
-// processes agree from run to run where medians do not; and what a process keeps for its whole life
-// (the pages and addresses that it was given) is in the error, since it differs between them.
+// Why: other programs on a shared machine only make calls slower, so the fastest repetitions vary
+// less from run to run than medians. And a process may be slow for as long as it runs, because of
+// the memory pages and addresses that it got: the differences between processes are in the error.
 #pragma once
 
 #include <array>
@@ -23,10 +23,9 @@ struct ProcessPair {
   ProcessLogs base, contender;
 };
 
-// [1] Shares of all repetitions that may count, the usual one first. Fewer say more where other
-// programs run nearly all the time.
+// [1] Shares of all repetitions that ChooseShare chooses from, the usual one first.
 inline constexpr std::array<double, 3> kFastestShares = {0.25, 0.1, 0.05};
-// [1] Fewer processes tell neither a slow one from the others nor the error.
+// [1] With fewer processes a slow one cannot be told from the others.
 inline constexpr std::size_t kLeastProcesses = 3;
 
 // Returns the number of repetitions in this share of `count` > 0, rounded to the nearest, at least
@@ -36,18 +35,18 @@ std::size_t FastestCount(std::size_t count, double share);
 // Returns the mean logarithm of the fastest `share` of all repetitions.
 double FastestLevel(const ProcessLogs& processes, double share);
 
-// Returns the variance of one process's part in FastestLevel: K of them have the level's variance
-// times K (Tukey's pseudo-values; Efron and Stein, Annals of Statistics 9 (1981) 586). At least two
-// processes.
+// Returns the number of processes times the jackknife variance of FastestLevel, leaving out one
+// process at a time (Efron and Stein, Annals of Statistics 9 (1981) 586): the level's variance if
+// there were one process. At least two processes.
 Spread SpreadOfProcesses(const ProcessLogs& processes, double share);
 
 // Returns the shift of the levels, with the interval of Student's distribution. `cliffs_delta` is
 // over all repetitions. At least two processes on each side.
 Shift ShiftOfProcesses(const ProcessPair& pair, double share);
 
-// Returns the share for all of these benchmarks together: a smaller one than the usual if the
-// variances of its levels are less than half, in the geometric mean. Only their errors decide, not
-// their ratios, and only if they have many degrees of freedom.
+// Returns the share for all of these benchmarks: a smaller one than the usual if it halves the
+// variance of the shifts (geometric mean over the benchmarks), and these variances together have
+// enough degrees of freedom. The shifts themselves have no influence.
 double ChooseShare(const std::vector<const ProcessPair*>& pairs);
 
 // Returns the logarithms of the times of all repetitions, noisy ones too, by block or process.

@@ -212,7 +212,7 @@ TEST(MeasureBlocks, QuietBlocksAreJudgedByTheirRatios) {
              slower = RecordOf(Busy(40, 0.05, 0.98, random));
   const auto blocks = MeasureBlocks(base, slower);
   EXPECT_FALSE(blocks.fastest_share);
-  EXPECT_EQ(blocks.clean, 40);
+  EXPECT_EQ(blocks.clean_blocks, 40);
   const auto ratios = MeasureSequentialShift(BlockLogRatios(base, slower));
   EXPECT_EQ(blocks.paired->shift.ci95, ratios->shift.ci95);
   EXPECT_EQ(blocks.paired->p_value, ratios->p_value);
