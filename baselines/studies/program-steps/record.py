@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""record.py FRAMEWORK FOLDER [NAME...]: runs each program of FRAMEWORK (torch, tensorflow) in a process of its own and writes its
-lines of oneDNN to FOLDER/FRAMEWORK_NAME.log.gz, and the number of iterations that it has counted to FOLDER/counts.json.
+"""record.py SET FOLDER [NAME...]: runs each program of SET_programs.py (torch, torch_blind, torch_blind2, tensorflow, ...) in a process
+of its own and writes its lines of oneDNN to FOLDER/SET_NAME.log.gz, and the number of iterations that it has counted to
+FOLDER/counts.json.
 
 Its standard output is a socket, whose kernel tells which process wrote each line (SCM_CREDENTIALS). This is the same log as
 `dlroof profile --log` writes, by an independent program."""
@@ -78,19 +79,19 @@ def run(function):
 
 
 def main():
-    framework, folder, *names = sys.argv[1:]
+    programs_of, folder, *names = sys.argv[1:]
     os.environ.update(ONEDNN_VERBOSE="profile_exec", DNNL_VERBOSE="1", ONEDNN_VERBOSE_TIMESTAMP="1", TF_ENABLE_ONEDNN_OPTS="1")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-    programs = importlib.import_module(f"{framework}_programs").NAMES
+    programs = importlib.import_module(f"{programs_of}_programs").NAMES
     counts = Path(folder) / "counts.json"
     for name in names or programs:
         log, count = run(programs[name])
-        print(framework, name, len(log), "lines,", count, "iterations", flush=True)
-        with open(Path(folder) / f"{framework}_{name}.log.gz", "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        print(programs_of, name, len(log), "lines,", count, "iterations", flush=True)
+        with open(Path(folder) / f"{programs_of}_{name}.log.gz", "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
             packed.write(b"\n".join(log) + b"\n")
         known = json.loads(counts.read_text()) if counts.exists() else {}
-        known[f"{framework}_{name}"] = count
+        known[f"{programs_of}_{name}"] = count
         counts.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
