@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""study.py [DLROOF]: compares the number of steps that dlroof finds in each log with the program's own count (logs/counts.json).
+"""study.py [DLROOF [BEGINNING...]]: compares the number of steps that dlroof finds in each log (whose name begins so) with the
+program's own count (logs/counts.json).
 Fails where a number is wrong without being told as doubtful, or where a line of the log is in no row."""
 import json
 import subprocess
@@ -22,10 +23,12 @@ def steps_of(dlroof, log):
 
 def main():
     dlroof = sys.argv[1] if len(sys.argv) > 1 else "dlroof"
+    beginnings = tuple(sys.argv[2:]) or ("",)
     counts = json.loads((FOLDER / "counts.json").read_text())
+    counts = {name: count for name, count in counts.items() if name.startswith(beginnings)}
     right = doubtful = missing = 0
     wrong = []
-    print("| program | its count | found | steady | verdict |\n| --- | ---: | ---: | ---: | --- |")
+    print("| program | its count | found | steady | verdict | told |\n| --- | ---: | ---: | ---: | --- | --- |")
     for name, count in sorted(counts.items()):
         program = steps_of(dlroof, FOLDER / f"{name}.log.gz")
         steps = program["steps"]
@@ -43,7 +46,7 @@ def main():
         else:
             wrong.append(f"{name}: {found} steps, and the program counts {count}")
         verdict = "right" if found == count else "told as doubtful" if doubt else "WRONG"
-        print(f"| {name.replace('_', ' ')} | {count} | {found} | {steps.get('count', 0)} | {verdict} |")
+        print(f"| {name.replace('_', ' ')} | {count} | {found} | {steps.get('count', 0)} | {verdict} | {doubt or ''} |")
     print(f"\n{right} right, {doubtful} told as doubtful, {missing} not in the log, {len(wrong)} wrong")
     sys.exit("\n".join(wrong) or 0)
 
