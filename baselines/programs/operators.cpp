@@ -25,12 +25,15 @@ struct Segment {
   double begin = 0, end = 0;               // [s]
   std::size_t call = 0;                    // index into Trace::calls
   bool in_operator = false;                // the innermost call is an operator, not a span
+  bool in_hook = false;                    // it is a hook of a module
   std::optional<std::size_t> module = {};  // call of the innermost module
 };
 
 bool IsModule(const imports::TraceCall& call) {
   return !call.op && call.span.starts_with(kModuleSpan);
 }
+
+bool IsHook(const imports::TraceCall& call) { return !call.op && call.span == kHookSpan; }
 
 // The open calls of a thread: turns nested calls into segments.
 class CallStack {
@@ -46,7 +49,7 @@ class CallStack {
     auto module = open_.empty() ? std::nullopt : open_.back().module;
     if (IsModule(call)) module = index;
     const double end = open_.empty() ? call.end : std::min(call.end, open_.back().end);
-    open_.push_back({call.begin, end, index, call.op.has_value(), module});
+    open_.push_back({call.begin, end, index, call.op.has_value(), IsHook(call), module});
   }
 
   void CloseUntil(double time) {
@@ -161,13 +164,19 @@ class TimeDivider {
   }
 
   void Count(double seconds) {
-    divided_.seconds += seconds;
     std::size_t operators = 0;
+    bool only_hooks = !active_.empty();
     const Segment* shown = nullptr;  // whose module gets the time
     for (const auto i : active_) {
       operators += segments_[i].in_operator ? 1 : 0;
+      only_hooks = only_hooks && segments_[i].in_hook;
       if (shown == nullptr || segments_[i].in_operator) shown = &segments_[i];
     }
+    if (only_hooks && primitives_ == 0) {
+      divided_.hook_seconds += seconds;
+      return;
+    }
+    divided_.seconds += seconds;
     if (shown != nullptr && shown->module) modules_[*shown->module] += seconds;
     if (primitives_ > 0) {
       divided_.onednn_seconds += seconds;
@@ -291,17 +300,31 @@ void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
+// Returns the time of each of the ranges (ascending, apart), without that of hooks.
+std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
+                                        const std::vector<TimeRange>& ranges) {
+  std::vector<double> seconds;
+  for (const auto& [begin, end] : ranges) seconds.push_back(end - begin);
+  for (const auto& call : trace.calls) {
+    if (!IsHook(call)) continue;
+    const auto after = std::ranges::upper_bound(ranges, call.begin, {}, &TimeRange::first);
+    if (after == ranges.begin() || call.begin >= std::prev(after)->second) continue;
+    seconds[static_cast<std::size_t>(after - ranges.begin()) - 1] -=
+        std::min(call.end, std::prev(after)->second) - call.begin;
+  }
+  return seconds;
+}
+
 // Makes the ranges the summary's steps, with the primitives that begin in them.
-void SetStepsFromModel(const std::vector<TimeRange>& ranges, const verbose::VerboseLog& log,
-                       ProgramSummary& summary) {
+void SetStepsFromModel(const imports::Trace& trace, const std::vector<TimeRange>& ranges,
+                       const verbose::VerboseLog& log, ProgramSummary& summary) {
   auto& steps = summary.steps;
   steps.from = StepsFrom::kModel;
   steps.reason.reset();
   steps.doubt.reset();
   steps.other.reset();
   steps.count = steps.timed = static_cast<int>(ranges.size());
-  std::vector<double> walls;
-  for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
+  auto walls = SecondsWithoutHooks(trace, ranges);
   std::ranges::sort(walls);
   double sum = 0;
   for (const double wall : walls) sum += wall;
@@ -428,7 +451,7 @@ std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbos
     ranges = ModelSteps(trace);
     LeaveOutWarmUp(ranges);
     if (ranges.size() > 1)
-      SetStepsFromModel(ranges, log, summary);
+      SetStepsFromModel(trace, ranges, log, summary);
     else
       ranges.clear();
   }
@@ -471,6 +494,7 @@ std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbos
       }
   TracedProgram traced{.steps = steps ? static_cast<int>(ranges.size()) : 0,
                        .window_seconds = divided.seconds,
+                       .hook_seconds = divided.hook_seconds / number,
                        .onednn_share = divided.onednn_seconds / divided.seconds,
                        .operator_share = divided.operator_seconds / divided.seconds,
                        .modules = divided.modules};

@@ -25,7 +25,8 @@ struct OperatorTime {
 // The time of some ranges. What runs at one time is counted once: a oneDNN primitive first, else
 // the innermost operators of all threads (in equal parts), else the program itself.
 struct DividedTime {
-  double seconds = 0;                     // [s] of the ranges
+  double seconds = 0;                     // [s] of the ranges, without the hooks' time
+  double hook_seconds = 0;                // [s] in which only hooks of modules ran
   double onednn_seconds = 0;              // [s] in which a primitive ran or was created
   double onednn_in_operator_seconds = 0;  // [s] of it in which an operator was active, too
   double operator_seconds = 0;            // [s] in operators, without oneDNN
@@ -51,6 +52,8 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
 
 // The prefix of the names of modules' spans (torch_hook/sitecustomize.py).
 inline constexpr const char* kModuleSpan = "dlroof: ";
+// The name of a span in which the hook of a module runs, which is not the program's time.
+inline constexpr const char* kHookSpan = "dlroof hook";
 
 // Divides the steps of the log that are whole in the trace, or the parts of its steps there if they
 // are as long as a step. If the log has steps and the trace has less of them, nothing is appended.

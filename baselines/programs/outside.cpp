@@ -49,6 +49,7 @@ json ToJson(const TracedProgram& traced) {
     modules.push_back({{"path", module.path}, {"seconds", module.seconds}});
   return {{"steps", traced.steps},
           {"window_seconds", traced.window_seconds},
+          {"hook_seconds", traced.hook_seconds},
           {"of_no_step", traced.of_no_step},
           {"onednn_share", traced.onednn_share},
           {"onednn_matched", traced.onednn_matched},
@@ -61,6 +62,7 @@ std::optional<TracedProgram> TracedProgramFrom(const json& object) {
   TracedProgram traced{.steps = static_cast<int>(std::clamp(NumberAt(object, "steps"), 0.0, 1e9)),
                        .of_no_step = record::Member(object, "of_no_step") == json(true),
                        .window_seconds = NumberAt(object, "window_seconds"),
+                       .hook_seconds = NumberAt(object, "hook_seconds"),
                        .onednn_share = NumberAt(object, "onednn_share"),
                        .onednn_matched = NumberAt(object, "onednn_matched"),
                        .operator_share = NumberAt(object, "operator_share"),
@@ -86,6 +88,10 @@ void AddTraced(const TracedProgram& traced, document::Document& document) {
                         text::WithPrefix(traced.window_seconds, "s"))
           : text::WithPrefix(traced.window_seconds, "s"),
       100 * traced.onednn_share, 100 * traced.operator_share, 100 * traced.rest_share));
+  if (traced.hook_seconds > 0)
+    document.Say(fmt::format("  beside that dlroof's hooks of modules took {}{}, left out here",
+                             text::WithPrefix(traced.hook_seconds, "s"),
+                             traced.steps > 0 ? " a step" : ""));
   if (traced.onednn_matched < kMatched)
     document.Say(fmt::format(
         "  {:.0f} % of oneDNN's time lies outside of operators: another thread runs it, or the "

@@ -23,7 +23,8 @@ struct ModuleTime {
 struct TracedProgram {
   int steps = 0;                    // [1] whole steps in the trace; 0: all of the trace
   bool of_no_step = false;          // the program has steps, but the trace none of them: no shares
-  double window_seconds = 0;        // [s] of these steps, or of the trace
+  double window_seconds = 0;        // [s] of these steps, or of the trace, without hook_seconds
+  double hook_seconds = 0;          // [s] of a step, or of the trace, in which hooks of modules ran
   double onednn_share = 0;          // [1] oneDNN's primitives ran or were created
   double onednn_matched = 1;        // [1] of oneDNN's time in it: within an operator
   double operator_share = 0;        // [1] in operators, without oneDNN

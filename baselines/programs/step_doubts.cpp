@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -162,6 +163,76 @@ void CheckOutside(const CheckedLog& checked, Steps& steps) {
                                    100 * (all - inside) / all)};
 }
 
+// Doubts training steps if there are backward passes in no step, as of steps with other sizes.
+void CheckBackward(const CheckedLog& checked, Steps& steps) {
+  constexpr double kLeast = 0.75;  // [1] of a step's backward calls
+  double inside = 0, all = 0;
+  for (const auto& range : steps.ranges)
+    for (std::size_t i = range.begin; i < range.end; ++i) inside += checked.IsBackward(i) ? 1 : 0;
+  for (std::size_t i = 0; i < checked.stream.size(); ++i) all += checked.IsBackward(i) ? 1 : 0;
+  const double of_step = inside / static_cast<double>(steps.ranges.size());
+  const double outside = all - of_step * steps.total;
+  if (inside == 0 || outside < kLeast * of_step) return;
+  steps.other = steps.total + static_cast<int>(std::lround(outside / of_step));
+  steps.doubt = Reason{fmt::format(
+      "{} or {} steps: {:.0f} % of the backward calls are in no step, as of steps with other sizes",
+      steps.total, *steps.other, 100 * outside / all)};
+}
+
+// Doubts steps of which many layers do not occur often enough in the log for so many steps.
+void CheckLacking(const CheckedLog& checked, Steps& steps) {
+  constexpr double kLeast = 0.2;  // [1] of a step's distinct layers
+  std::map<std::uint32_t, double> of_steps, all;
+  for (const auto& range : steps.ranges)
+    for (std::size_t i = range.begin; i < range.end; ++i) ++of_steps[checked.stream[i]];
+  for (const auto one : checked.stream) ++all[one];
+  double layers = 0, lacking = 0, most = 0;
+  for (const auto& [one, calls] : of_steps) {
+    if (MovesData(checked.log.primitives[one])) continue;
+    ++layers;
+    const double enough_for = all[one] / calls * static_cast<double>(steps.ranges.size());
+    if (enough_for > steps.total - 1.5) continue;
+    ++lacking;
+    most = std::max(most, enough_for);
+  }
+  if (lacking < kLeast * layers) return;
+  steps.other = static_cast<int>(std::lround(most));
+  steps.doubt = Reason{
+      fmt::format("{} or {} steps: {:.0f} of a step's {:.0f} distinct layers occur in {} only",
+                  steps.total, *steps.other, lacking, layers, *steps.other)};
+}
+
+// Doubts steps every k-th of which has another batch size, if k is small: a k-th one may end an
+// epoch, or a step of k parts.
+void CheckBatches(const CheckedLog& checked, Steps& steps) {
+  // Calls of each of the log's primitives, which differ in the batch if they are one of the stream.
+  std::vector<double> calls(checked.log.primitives.size());
+  std::vector<double> most(checked.log.primitives.size());
+  const auto primitive = [&](std::size_t i) {
+    return checked.log.executions[checked.main[i]].primitive;
+  };
+  for (std::size_t i = 0; i < checked.main.size(); ++i)
+    most[checked.stream[i]] = std::max(most[checked.stream[i]], ++calls[primitive(i)]);
+  std::vector<std::size_t> others;  // steps with another batch
+  for (std::size_t step = 0; step < steps.ranges.size(); ++step) {
+    const auto& range = steps.ranges[step];
+    bool other = false;
+    for (std::size_t i = range.begin; i < range.end; ++i)
+      other = other || calls[primitive(i)] < most[checked.stream[i]];
+    if (other) others.push_back(step);
+  }
+  if (others.size() < 2) return;
+  const auto apart = others[1] - others[0];
+  for (std::size_t i = 1; i < others.size(); ++i)
+    if (others[i] - others[i - 1] != apart) return;
+  if (apart < 2 || others.size() <= apart) return;
+  steps.other = static_cast<int>(std::lround(steps.total / static_cast<double>(apart)));
+  steps.doubt = Reason{fmt::format(
+      "{} or {} steps: one of {} in turn has another batch size: the last batch of an epoch, or a "
+      "part of a step?",
+      steps.total, *steps.other, apart)};
+}
+
 // Doubts steps that have one call of one layer: the program may call it several times in a step.
 void CheckSingle(const CheckedLog& checked, Steps& steps) {
   const auto& range = steps.ranges.front();
@@ -197,7 +268,8 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
 }  // namespace
 
 void CheckSteps(const CheckedLog& checked, Steps& steps) {
-  for (const auto check : {CheckLayers, CheckSingle, CheckSizes, CheckOutside})
+  for (const auto check : {CheckLayers, CheckSingle, CheckSizes, CheckLacking, CheckBackward,
+                           CheckBatches, CheckOutside})
     if (!steps.doubt) check(checked, steps);
   CheckCounts(checked.log, steps);
 }

@@ -25,10 +25,12 @@ std::vector<std::size_t> MainExecutions(const verbose::VerboseLog& log) {
 
 constexpr double kLeastOfStep = 0.9;  // [1] share of a step's usual calls
 
-// Returns whether the calls, which come before the first cut, contain a step.
-bool ContainsStep(std::span<const std::uint32_t> calls, const StepDivision& division) {
+// Returns whether the calls contain a step.
+bool ContainsStep(std::span<const std::uint32_t> calls, std::span<const std::uint32_t> others,
+                  const StepDivision& division) {
   std::vector<double> times(division.usual.size());
   for (const auto one : calls) ++times[one];
+  for (const auto one : others) ++times[one];
   double same = 0, usual = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
     same += std::min(times[i], division.usual[i]);
@@ -133,7 +135,12 @@ Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
     steps.ranges.push_back(
         {division.cuts[i], i + 1 < division.cuts.size() ? division.cuts[i + 1] : stream.size()});
   }
-  steps.total += ContainsStep(stream.first(division.cuts.front()), division) ? 1 : 0;
+  // Where the cuts are within the steps, the first one's begin is before the first cut, and the
+  // last one's end makes it whole.
+  const auto head = stream.first(division.cuts.front());
+  const bool open = !division.steady.back() && !division.contains.back();
+  const auto tail = open ? stream.subspan(division.cuts.back()) : std::span<const std::uint32_t>();
+  steps.total += ContainsStep(head, tail, division) ? 1 : 0;
   if (!count) CheckSmallest(division, steps);
   return steps;
 }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,7 +23,10 @@
 namespace dlroof::profile {
 namespace {
 
-constexpr int kBatches = 9, kLinesOfBatch = 200;
+// A batch fits into the socket, as the lines between two reads of `profile` do: a writer that waits
+// for the reader would take longer.
+constexpr int kBatches = 21, kLinesOfBatch = 40, kLines = 400;
+constexpr std::size_t kOtherBytes = 1 << 20;
 constexpr int kMostThreads = 64;
 constexpr int kPauseMs = 2, kMostWaitMs = 5000;
 constexpr std::size_t kPiece = 1 << 16, kMostBytes = 4096;
@@ -41,22 +45,50 @@ void WriteLines(const std::string& text, int count, FILE* out) {
   }
 }
 
-// The child: writes the lines, then the time of one line in each batch to `result`.
+// [s] of one line of the only thread, which uses its caches for other data between the lines, as
+// the program does.
+std::vector<double> TimesAmongOtherWork(const std::string& text, FILE* out) {
+  std::vector<char> data(kOtherBytes, 1);
+  std::vector<double> seconds;
+  for (int i = 0; i < kLines; ++i) {
+    for (auto& one : data) one = static_cast<char>(one + 1);
+    const double begin = cpu::WallSeconds();
+    WriteLines(text, 1, out);
+    seconds.push_back(cpu::WallSeconds() - begin);
+    asm volatile("" : : "r"(data.data()) : "memory");  // the data are used
+  }
+  return seconds;
+}
+
+// [s] of a line in each of several batches, which threads write side by side without a pause.
+std::vector<double> TimesOfThreads(const std::string& text, int threads, FILE* out) {
+  std::vector<double> seconds;
+  const int of_thread = std::max(kLinesOfBatch / threads, 1);
+  for (int i = 0; i < kBatches; ++i) {
+    poll(nullptr, 0, 2 * kPauseMs);
+    std::latch started(threads);
+    std::vector<std::thread> others;
+    for (int j = 1; j < threads; ++j)
+      others.emplace_back([&] {
+        started.arrive_and_wait();
+        WriteLines(text, of_thread, out);
+      });
+    started.arrive_and_wait();
+    const double begin = cpu::WallSeconds();
+    WriteLines(text, of_thread, out);
+    for (auto& other : others) other.join();
+    seconds.push_back((cpu::WallSeconds() - begin) / static_cast<double>(of_thread * threads));
+  }
+  return seconds;
+}
+
+// The child: writes the lines, then the time of one line to `result`.
 [[noreturn]] void Write(std::size_t bytes, int threads, int lines, int result) {
   FILE* out = fdopen(lines, "w");
   const std::string text(std::min(bytes, kMostBytes), 'x');
-  std::array<double, kBatches> seconds{};
-  for (auto& one : seconds) {
-    const double begin = cpu::WallSeconds();
-    std::vector<std::thread> others;
-    for (int i = 1; i < threads; ++i)
-      others.emplace_back([&] { WriteLines(text, kLinesOfBatch / threads, out); });
-    WriteLines(text, kLinesOfBatch / threads, out);
-    for (auto& other : others) other.join();
-    const int written = kLinesOfBatch / threads * threads;
-    one = (cpu::WallSeconds() - begin) / static_cast<double>(written);
-  }
-  [[maybe_unused]] const auto told = write(result, seconds.data(), sizeof seconds);
+  const double seconds =
+      Median(threads == 1 ? TimesAmongOtherWork(text, out) : TimesOfThreads(text, threads, out));
+  [[maybe_unused]] const auto told = write(result, &seconds, sizeof seconds);
   _exit(0);
 }
 
@@ -102,11 +134,10 @@ std::optional<double> MeasureLineSeconds(std::size_t bytes, int threads, bool pi
   result->written = Descriptor();
   if (!Drain(lines->read.get())) kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  std::array<double, kBatches> seconds{};
-  if (read(result->read.get(), seconds.data(), sizeof seconds) !=
-      static_cast<ssize_t>(sizeof seconds))
+  double seconds = 0;
+  if (read(result->read.get(), &seconds, sizeof seconds) != static_cast<ssize_t>(sizeof seconds))
     return std::nullopt;
-  return Median(std::vector<double>(seconds.begin(), seconds.end()));
+  return seconds;
 }
 
 }  // namespace dlroof::profile

@@ -47,11 +47,18 @@ nn = types.SimpleNamespace(modules=types.SimpleNamespace(module=types.SimpleName
 jit = types.SimpleNamespace(is_tracing=lambda: False, is_scripting=lambda: False)
 class Module:
     def named_modules(self): return [("", self)]
-    def __call__(self):
+    def __call__(self, *inputs):
         for hook in before: hook(self, ())
-        try: return self.forward()
+        try: return self.forward(*inputs)
         finally:
             for hook in after: hook(self, (), None)
+class Identity(Module):
+    def forward(self, x): return x
+class Sequential(Module):
+    def __init__(self, *modules): self.inner = modules
+    def forward(self, x):
+        for module in self.inner: module(x)
+nn.Identity, nn.Sequential = Identity, Sequential
 """
 PROFILER = "import sys, torch\nsys.modules['torch.profiler'] = torch.profiler\n"
 PROGRAM = r"""
@@ -114,7 +121,9 @@ def test_operators_join_the_breakdown_and_the_program_stays_as_it_is():
     traced = program["traced"]
     assert traced["steps"] >= 5, traced
     assert 0.5 < traced["operator_share"] < 0.95, traced
-    assert traced["modules"][0]["path"] == "Net", traced
+    assert [module["path"] for module in traced["modules"]] == ["Net"], traced
+    assert 0 < traced["hook_seconds"] < 0.002, traced
+    assert "beside that dlroof's hooks of modules took " in report, report
     operators = [one for one in program["primitives"] if one.get("operator")]
     assert [one["kind"] for one in operators] == ["aten::addmm"], operators
     assert operators[0]["step_calls"] == 1

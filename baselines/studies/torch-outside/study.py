@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-TURNS = 2
-STEPS = {"f32": 150, "bf16": 30}
-PROFILER_STEPS = {"f32": 100, "bf16": 15}
+TURNS = 4
+STEPS = {"f32": 300, "bf16": 600}
+PROFILER_STEPS = {"f32": 200, "bf16": 400}
 
 
 def dlroof(program, kind):

@@ -10,7 +10,8 @@ model's next call: a program may import, compile and load data for long before i
 Where modules are called, windows begin before such a call and end after one: no operator runs then.
 One that began in a window and ends in the next would write to memory that PyTorch has freed (torch
 2.15: the program crashes). Each window is a file
-DLROOF_TORCH_TRACES/<process>-<number>.json. Calls of modules are spans named "dlroof: <path>".
+DLROOF_TORCH_TRACES/<process>-<number>.json. Calls of modules are spans named "dlroof: <path>". The time
+that these hooks take before and after each call is a span named "dlroof hook": it is not the program's.
 
 Whatever fails here is noted in <process>.txt in that folder, and the program goes on without it.
 """
@@ -21,6 +22,7 @@ import sys
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 TRACES = os.environ.get("DLROOF_TORCH_TRACES")
 SPAN = "dlroof: "
+HOOK_SPAN = "dlroof hook"
 FIRST_SECONDS = 2.0  # of the first window, from which the number of events per second is known
 MOST_SECONDS = 6.0  # of a window
 LONGEST_SECONDS = 30.0  # of a window that waits for calls of the model
@@ -52,8 +54,8 @@ class Recorder:
         self.process = os.getpid()
         self.began = self.clock()
         self.profiler = None
-        self.open = {}  # thread -> stack of calls of modules: (module, path, begin)
-        self.spans = []  # (path, begin, end, thread) of calls that have ended, in ns since 1970
+        self.open = {}  # thread -> stack of calls of modules: (module, path, begin of the hook, begin)
+        self.spans = []  # (path, thread, begin of the hook, of the call, end of the call, of the hook) [ns] since 1970
         self.paths = {}  # identity of a module -> (module, path)
         self.roots = {}  # path -> [s] each call that has ended in this window, of modules outside of others
         self.window = self.without = 0
@@ -62,12 +64,14 @@ class Recorder:
         self.at_once = False  # the next window begins with the next call of a module
         self.called = False  # a module has been called in this thread
         self.over = False
+        self.idle = False  # no window is open or due: the hooks return at once
+        self.stamped = self.around = 0.0  # [ns] of a hook between its readings of the clock, and of its call around them
         self.thread_of = threading.get_native_id
         self.thread = threading.get_native_id()
         self.now = time.time_ns
         self.wait = threading.Event()
         # Whether TorchScript reads the program: hooks must leave no trace there.
-        self.readers = [torch.jit.is_tracing, torch.jit.is_scripting]
+        self.is_tracing, self.is_scripting = torch.jit.is_tracing, torch.jit.is_scripting
         self.watcher = threading.Thread(target=self.watch, daemon=True, name="dlroof")
 
     def start(self):
@@ -85,11 +89,13 @@ class Recorder:
         # It says that hooks are called once more for a compiled module, which changes no time here.
         warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
         enter, leave = self.hooks()
+        plain = self.seconds_of_a_call()
         modules.register_module_forward_pre_hook(enter)
         try:
             modules.register_module_forward_hook(leave, always_call=True)
         except TypeError:  # PyTorch before 2.0
             modules.register_module_forward_hook(leave)
+        self.calibrate(plain)
         atexit.register(self.finish)
         os.register_at_fork(after_in_child=self.forget)
         self.begin()
@@ -103,19 +109,39 @@ class Recorder:
         """
         is_compiling = getattr(getattr(self.torch, "compiler", None), "is_compiling", None)
         if is_compiling is None:  # PyTorch before 2.1
-            return self.enter, self.leave
+            is_compiling = bool
 
         def enter(module, inputs):
-            if is_compiling():
+            if is_compiling() or self.idle:
                 return None
-            return self.enter(module, inputs)
+            return self.enter(module)
 
         def leave(module, inputs, outputs):
-            if is_compiling():
+            if is_compiling() or self.idle:
                 return None
-            return self.leave(module, inputs, outputs)
+            return self.leave(module)
 
         return enter, leave
+
+    def seconds_of_a_call(self):
+        """Returns the time [s] of a call of a module that does nothing."""
+        calls = 21
+        model = self.torch.nn.Sequential(*[self.torch.nn.Identity() for _ in range(calls - 1)])
+        turns = []
+        for _ in range(11):
+            begin = self.now()
+            model(None)
+            turns.append(1e-9 * (self.now() - begin) / calls)
+        return median(turns)
+
+    def calibrate(self, plain):
+        """Measures what the hooks of a call take in a window: between their readings of the clock, and around them."""
+        self.profiler, self.window_end, self.window_begin = object(), float("inf"), float("inf")
+        whole = 1e9 * (self.seconds_of_a_call() - plain)
+        self.stamped = median([entered - begin + left - end for _, _, begin, entered, end, left in self.spans])
+        self.around = max(whole - self.stamped, 0.0)
+        self.profiler, self.called = None, False
+        self.spans, self.open, self.paths, self.roots = [], {}, {}, {}
 
     def watch(self):
         """Runs in a thread of its own: asks the main thread to begin or end a window."""
@@ -123,6 +149,7 @@ class Recorder:
             now = self.clock()
             due = self.window_end if self.profiler is not None else self.next_begin
             if now >= due:
+                self.idle = False
                 self.add(self.call, None)
                 self.wait.wait(0.2)
             else:
@@ -152,7 +179,7 @@ class Recorder:
 
     def after_call(self):
         """After such a call: ends a window that has enough of them."""
-        if self.profiler is not None and self.steady() and self.clock() >= self.window_begin + self.seconds:
+        if self.profiler is not None and self.clock() >= self.window_begin + self.seconds and self.steady():
             self.end()
 
     def steady(self):
@@ -192,13 +219,14 @@ class Recorder:
         self.window += 1
         path = os.path.join(TRACES, f"{self.process}-{self.window}.json")
         profiler.export_chrome_trace(path + ".part.json")
-        add_spans(path + ".part.json", spans)
+        add_spans(path + ".part.json", spans, self.margin(spans))
         os.replace(path + ".part.json", path)
         events = len(profiler.profiler.kineto_results.events()) if profiler.profiler else 0
         if events > 0:
             self.seconds = min(MOST_SECONDS, seconds * MOST_EVENTS / events)
         self.at_once = at_once
         self.next_begin = self.clock() + max(self.clock() - self.began, 1.0)
+        self.idle = self.called and not at_once
 
     def finish(self):
         """At the program's exit: ends a window that is open, if no later one is needed."""
@@ -217,12 +245,12 @@ class Recorder:
 
     def forget(self):
         """In a forked process, such as a worker of a DataLoader: nothing is profiled."""
-        self.over = True
+        self.over = self.idle = True
         self.profiler = None
         self.open, self.spans = {}, []
 
     def give_up(self, reason):
-        self.over = True
+        self.over = self.idle = True
         self.profiler = None
         note(self.process, reason)
 
@@ -258,25 +286,28 @@ class Recorder:
             self.paths.setdefault(id(inner), (inner, f"{root}.{name}" if name else root))
         return self.paths[id(module)][1]
 
-    # A span of the profiler would take some 40 us for each call: two readings of the clock do not.
+    # A span of the profiler would take some 40 us for each call: four readings of the clock do not.
 
-    def enter(self, module, _inputs):
-        if self.over or any(reads() for reads in self.readers):
+    def enter(self, module):
+        begin = self.now()
+        if self.over or self.is_tracing() or self.is_scripting():
             return
         path = self.path_of(module)
-        if self.thread_of() == self.thread and "." not in path:
+        thread = self.thread_of()
+        if thread == self.thread and "." not in path:
             self.guarded(self.before_call)
         if self.profiler is not None:
-            self.open.setdefault(self.thread_of(), []).append((module, path, self.now()))
+            self.open.setdefault(thread, []).append((module, path, begin, self.now()))
 
-    def leave(self, module, _inputs, _outputs):
-        stack = self.open.get(self.thread_of())
+    def leave(self, module):
+        end = self.now()
+        thread = self.thread_of()
+        stack = self.open.get(thread)
         if stack and stack[-1][0] is module:
-            _, path, begin = stack.pop()
-            end = self.now()
-            self.spans.append((path, begin, end, self.thread_of()))
-            if "." not in path and self.thread_of() == self.thread:
-                self.roots.setdefault(path, []).append(1e-9 * (end - begin))
+            _, path, begin, entered = stack.pop()
+            self.spans.append((path, thread, begin, entered, end, self.now()))
+            if "." not in path and thread == self.thread:
+                self.roots.setdefault(path, []).append(1e-9 * (end - entered))
                 self.guarded(self.after_call)
 
     def guarded(self, method):
@@ -291,13 +322,27 @@ class Recorder:
         end = self.now()
         spans, self.spans = self.spans, []
         for thread, stack in self.open.items():
-            spans += [(path, begin, end, thread) for _, path, begin in stack]
+            spans += [(path, thread, begin, entered, end, end) for _, path, begin, entered in stack]
         self.open = {}
         return spans
 
+    def margin(self, spans):
+        """Returns the time [ns] that a call's hooks take before their first and after their last reading of the clock.
 
-def add_spans(path, spans):
-    """Adds the spans to the events of a trace, on the trace's clock."""
+        In a program they take longer than one after the other, between their readings and around them alike.
+        """
+        if not spans or self.stamped <= 0:
+            return 0.0
+        stamped = median([entered - begin + left - end for _, _, begin, entered, end, left in spans])
+        return 0.5 * self.around * max(stamped / self.stamped, 1.0)
+
+
+def median(numbers):
+    return sorted(numbers)[len(numbers) // 2] if numbers else 0.0
+
+
+def add_spans(path, spans, margin):
+    """Adds the spans of calls and of their hooks to the events of a trace, on the trace's clock."""
     import json
     import re
 
@@ -309,9 +354,15 @@ def add_spans(path, spans):
     base = re.search(r'"baseTimeNanoseconds":\s*(\d+)', text)
     zero = int(base.group(1)) if base else 0
     added = []
-    for name, begin, end, thread in spans:
-        event = {"ph": "X", "cat": "user_annotation", "name": SPAN + name, "pid": os.getpid(), "tid": thread}
+
+    def add(name, thread, begin, end):
+        event = {"ph": "X", "cat": "user_annotation", "name": name, "pid": os.getpid(), "tid": thread}
         added.append(json.dumps({**event, "ts": (begin - zero) / 1e3, "dur": (end - begin) / 1e3}))
+
+    for name, thread, begin, entered, end, left in spans:
+        add(HOOK_SPAN, thread, begin - margin, entered)
+        add(SPAN + name, thread, entered, end)
+        add(HOOK_SPAN, thread, end, left + margin)
     more = "" if text[events.end() :].lstrip().startswith("]") else ","
     with open(path, "w", encoding="utf-8") as file:
         file.write(text[: events.end()] + ",".join(added) + more + text[events.end() :])

@@ -33,6 +33,10 @@ imports::TraceCall Module(const std::string& path, double begin, double end) {
   return {.span = kModuleSpan + path, .begin = begin, .end = end};
 }
 
+imports::TraceCall Hook(double begin, double end, std::size_t thread = 0) {
+  return {.span = kHookSpan, .thread = thread, .begin = begin, .end = end};
+}
+
 double SecondsOf(const DividedTime& divided, std::size_t op) {
   for (const auto& time : divided.operators)
     if (time.op == op) return time.seconds;
@@ -63,6 +67,25 @@ TEST(DivideTime, ThreadsShareATimeAndRangesCutIt) {
   ASSERT_EQ(divided.operators.size(), 2U);
   for (const auto& time : divided.operators)  // only bmm begins within a range
     EXPECT_EQ(time.each.size(), time.op == 2 ? 1U : 0U);
+}
+
+TEST(DivideTime, TheTimeOfHooksIsNotTheProgramsTime) {
+  // A module 2..8 with an operator 3..6; its hooks 1..2 and 8..10, the second beside oneDNN for 1.
+  const auto trace = TraceOf({Hook(1, 2), Module("Net", 2, 8), Op(1, 3, 6), Hook(8, 10)});
+  const auto divided = DivideTime(trace, {{9, 10}}, {{0, 12}});
+  EXPECT_DOUBLE_EQ(divided.hook_seconds, 2);
+  EXPECT_DOUBLE_EQ(divided.seconds, 10);
+  EXPECT_DOUBLE_EQ(divided.onednn_seconds, 1);
+  EXPECT_DOUBLE_EQ(divided.operator_seconds, 3);
+  ASSERT_EQ(divided.modules.size(), 1U);
+  EXPECT_DOUBLE_EQ(divided.modules[0].seconds, 6);
+}
+
+TEST(DivideTime, AHookBesideAnotherThreadsCallIsTheProgramsTime) {
+  const auto trace = TraceOf({Module("Net", 0, 10), Hook(4, 8, 1)});
+  const auto divided = DivideTime(trace, {}, {{0, 12}});
+  EXPECT_DOUBLE_EQ(divided.hook_seconds, 0);
+  EXPECT_DOUBLE_EQ(divided.seconds, 12);
 }
 
 TEST(DivideTime, AModuleHasItsPythonAndItsPrimitivesButNotOtherModules) {
@@ -267,6 +290,23 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModels) {
   EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 10);
   ASSERT_EQ(summary.primitives.size(), 1U);
   EXPECT_NEAR(summary.primitives[0].step_seconds, 3, 1e-9);
+}
+
+TEST(AddOperators, TheModelsStepsAreWithoutTheHooks) {
+  auto trace = TraceOf({Module("Net", 0, 6), Op(1, 1, 4), Hook(6, 8), Module("Net", 10, 16),
+                        Op(1, 11, 14), Hook(16, 18), Module("Net", 20, 28)});
+  ProgramSummary summary;
+  AddOperators(trace, {}, std::nullopt, summary);
+  EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 8);
+  EXPECT_DOUBLE_EQ(*summary.steps.median_wall_seconds, 8);
+  EXPECT_NEAR(summary.primitives[0].step_seconds, 3, 1e-9);
+  ASSERT_TRUE(summary.traced);
+  EXPECT_DOUBLE_EQ(summary.traced->hook_seconds, 2);
+  EXPECT_DOUBLE_EQ(summary.traced->window_seconds, 16);
+  EXPECT_NEAR(summary.traced->rest_share, 10. / 16, 1e-9);
+  const auto again = ProgramOf({{"dlroof", {{"program", ToJson(summary)}}}});
+  ASSERT_TRUE(again && again->traced);
+  EXPECT_DOUBLE_EQ(again->traced->hook_seconds, 2);
 }
 
 TEST(AddOperators, TheModelsFirstCallThatCompilesItIsNoStep) {
