@@ -47,7 +47,8 @@ DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timelin
   using Sort = DeviceTask::Sort;
   DeviceWork work;
   KernelIndex index(trace);
-  for (const auto& launch : trace.launches) {
+  for (std::uint32_t i = 0; i < trace.launches.size(); ++i) {
+    const auto& launch = trace.launches[i];
     if (launch.place.device != device) continue;
     const auto row = index.RowOf(launch.kernel, timeline);
     auto& use = timeline.kernels[row];
@@ -58,19 +59,31 @@ DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timelin
     // Old versions of CUPTI name the node alone.
     std::optional<std::uint32_t> graph;
     if (in_graph) graph = launch.graph;
-    work.all.push_back({launch.time, Sort::kKernel, row, launch.place.context, launch.place.stream,
-                        graph, launch.graph_node});
+    work.all.push_back({.time = launch.time,
+                        .index = row,
+                        .launch = i,
+                        .context = launch.place.context,
+                        .stream = launch.place.stream,
+                        .graph = graph,
+                        .graph_node = launch.graph_node});
     timeline.launches += 1;
   }
   for (std::uint32_t i = 0; i < trace.copies.size(); ++i) {
     const auto& copy = trace.copies[i];
     if (copy.place.device != device) continue;
-    work.all.push_back({copy.time, Sort::kCopy, i, copy.place.context, copy.place.stream});
+    work.all.push_back({.time = copy.time,
+                        .sort = Sort::kCopy,
+                        .index = i,
+                        .context = copy.place.context,
+                        .stream = copy.place.stream});
     timeline.copies += 1;
   }
   for (const auto& fill : trace.fills) {
     if (fill.place.device != device) continue;
-    work.all.push_back({fill.time, Sort::kFill, 0, fill.place.context, fill.place.stream});
+    work.all.push_back({.time = fill.time,
+                        .sort = Sort::kFill,
+                        .context = fill.place.context,
+                        .stream = fill.place.stream});
     timeline.fills += 1;
   }
   std::ranges::stable_sort(work.all, {}, [](const DeviceTask& one) { return one.time.begin_ns; });

@@ -17,7 +17,8 @@ struct DeviceTask {
 
   gpu_trace::Interval time;
   Sort sort = Sort::kKernel;
-  std::uint32_t index = 0;  // kernel: of GpuTimeline::kernels; copy: of Trace::copies
+  std::uint32_t index = 0;   // kernel: of GpuTimeline::kernels; copy: of Trace::copies
+  std::uint32_t launch = 0;  // kernel: of Trace::launches
   std::uint32_t context = 0, stream = 0;
   std::optional<std::uint32_t> graph;  // the CUDA graph that launched the kernel
   std::uint64_t graph_node = 0;        // its node in the graph

@@ -69,6 +69,7 @@ void Read(const json& from, StepsFrom& kind) {
 
 // One list of members for both directions. Members with their default are left out.
 struct Writer {
+  static constexpr bool kReads = false;
   json out = json::object();
 
   template <class Value>
@@ -86,6 +87,7 @@ struct Writer {
   void List(const char* key, std::vector<Value>& values);
 };
 struct Reader {
+  static constexpr bool kReads = true;
   const json& from;
 
   const json* Find(const char* key) const {
@@ -168,6 +170,15 @@ void Members(Archive& all, GpuRangeUse& range) {
   all("seconds", range.seconds);
 }
 template <class Archive>
+void Members(Archive& all, GpuRangeWork& range) {
+  all("name", range.name);
+  all("depth", range.depth);
+  all("ranges", range.ranges);
+  all("launches", range.launches);
+  all("seconds", range.seconds);
+  all("kernel", range.kernel);
+}
+template <class Archive>
 void Members(Archive& all, GpuSteps& steps) {
   all("from", steps.from);
   all("range", steps.range);
@@ -203,6 +214,7 @@ void Members(Archive& all, GpuTimeline& timeline) {
   all.List("lanes", timeline.lanes);
   all("lane_seconds", timeline.lane_seconds);
   all.List("ranges", timeline.ranges);
+  if (!timeline.range_work.empty() || Archive::kReads) all.List("range_work", timeline.range_work);
   all("fusible_seconds", timeline.fusible_seconds);
   all("fusible_launches", timeline.fusible_launches);
 }

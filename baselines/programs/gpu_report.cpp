@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMostKernels = 20;  // rows of the table
 constexpr std::size_t kMostGaps = 3;      // listed
 constexpr std::size_t kMostRanges = 5;    // listed
+constexpr std::size_t kMostWork = 20;     // ranges that launched kernels
 
 using document::Cell;
 using document::Document;
@@ -325,6 +326,46 @@ void AddRanges(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(table));
 }
 
+// Adds the kernels by the range that launched them: with `all` each range, otherwise those with
+// most time, which include the ranges around them.
+void AddRangeWork(const GpuTimeline& timeline, const std::map<std::string, std::string>& names,
+                  bool all, Document& document) {
+  const auto& rows = timeline.range_work;
+  if (rows.empty()) return;
+  double whole = 0, least = 0;
+  std::vector<double> seconds;
+  for (const auto& row : rows) {
+    if (row.depth == 0) whole += row.seconds;
+    seconds.push_back(row.seconds);
+  }
+  if (whole <= 0) return;
+  std::ranges::sort(seconds, std::ranges::greater{});
+  if (!all && seconds.size() > kMostWork) least = seconds[kMostWork - 1];
+  Table table{.columns = {timeline.steps.count > 0
+                              ? "kernels of a step by the NVTX range that launched them"
+                              : "kernels by the NVTX range that launched them",
+                          "ranges", "launches", "time", "share", "most of it"}};
+  for (const auto& row : rows) {
+    if (row.seconds < least && !row.name.empty()) continue;
+    const auto kernel = names.find(row.kernel);
+    const bool known = kernel != names.end();
+    table.rows.push_back(
+        {{fmt::format("{:{}}{}", "", 2 * row.depth, row.name.empty() ? "in no range" : row.name)},
+         {row.name.empty() ? "" : text::ThreeDigits(row.ranges)},
+         {text::ThreeDigits(row.launches)},
+         {Time(row.seconds)},
+         {fmt::format("{:.1f} %", 100 * row.seconds / whole)},
+         {known ? kernel->second : "", known && kernel->second != row.kernel ? row.kernel : ""}});
+  }
+  if (table.rows.size() < rows.size())
+    table.notes.push_back(fmt::format("{} ranges with less than {} each: --full-names",
+                                      rows.size() - table.rows.size(), Time(least)));
+  table.notes.emplace_back(
+      "a row has the kernels of the ranges within it, too; sums of durations, by the call that "
+      "launched them");
+  document.Add(std::move(table));
+}
+
 void AddOthers(const GpuProgram& program, Document& document) {
   for (std::size_t i = 1; i < program.timelines.size(); ++i) {
     const auto& other = program.timelines[i];
@@ -412,6 +453,7 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   AddSteps(timeline.steps, document);
   AddBar(timeline, places, document);
   AddKernels(timeline, places, names, full_names, document);
+  AddRangeWork(timeline, names, full_names, document);
   AddAboveRoof(timeline, places, names, document);
   AddCounting(*program, timeline, places, document);
   AddLanes(timeline, document);

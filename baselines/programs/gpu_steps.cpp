@@ -104,8 +104,9 @@ Steps StepsOfGraphs(const DeviceWork& work, std::size_t kernels) {
 struct Marks {
   std::string name;  // of the first one
   std::vector<gpu_trace::Interval> times;
-  double seconds = 0;  // [s] sum
-  bool said = false;   // the program calls them steps
+  std::vector<std::uint32_t> ranges;  // of Trace::ranges
+  double seconds = 0;                 // [s] sum
+  bool said = false;                  // the program calls them steps
 };
 
 // Returns the name without its numbers.
@@ -120,17 +121,17 @@ std::string WithoutNumbers(const std::string& name) {
 std::vector<Marks> MarksOf(const Trace& trace) {
   constexpr std::string_view kXlaModule = "XlaModule:";  // one execution of a compiled function
   std::map<std::string, Marks> groups;
-  for (const auto& range : trace.ranges) {
+  for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
+    const auto& range = trace.ranges[i];
     const auto& name = trace.texts[range.name];
-    auto lower = name;
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    const bool said = lower.find("step") != lower.npos || lower.find("iter") != lower.npos;
+    const bool said = NamesStep(name);
     const bool executed = name.starts_with(kXlaModule);
     if (!executed && (!said || name.starts_with("Xla"))) continue;
     auto& group = groups[executed ? name : WithoutNumbers(name)];
     if (group.times.empty()) group.name = name;
     group.said = !executed;
     group.times.push_back(range.time);
+    group.ranges.push_back(i);
     group.seconds += Seconds(range.time.end_ns - range.time.begin_ns);
   }
   std::vector<Marks> marks;
@@ -156,7 +157,31 @@ struct Numbers {
   }
 };
 
-Numbers NumbersOf(const DeviceWork& work, const Steps& steps, const Marks& marks) {
+// Counts the steps that were launched in a mark, and the marks in which they were launched.
+Numbers NumbersByCalls(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                       const Steps& steps, const Marks& marks) {
+  std::vector<bool> is_mark(trace.ranges.size()), seen(trace.ranges.size());
+  for (const auto range : marks.ranges) is_mark[range] = true;
+  Numbers numbers;
+  for (const auto& step : steps.ranges) {
+    bool in_mark = false;
+    for (std::size_t i = step.begin; i < step.end; ++i) {
+      auto range = around.OfLaunch(work.Launch(i).launch);
+      while (range != RangesAround::kNone && !is_mark[range]) range = around.OfRange(range);
+      if (range == RangesAround::kNone) continue;
+      in_mark = true;
+      numbers.ranges += seen[range] ? 0 : 1;
+      seen[range] = true;
+    }
+    numbers.steps += in_mark ? 1 : 0;
+  }
+  return numbers;
+}
+
+Numbers NumbersOf(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                  const Steps& steps, const Marks& marks) {
+  if (const auto numbers = NumbersByCalls(trace, around, work, steps, marks); numbers.ranges > 0)
+    return numbers;
   Numbers numbers;
   const auto first_mark = marks.times.front().begin_ns;
   const auto first_step = work.Launch(steps.ranges.front().begin).time.begin_ns;
@@ -190,16 +215,20 @@ void Join(std::size_t times, Steps& steps) {
 }
 
 // Compares the steps with the program's ranges.
-void CheckMarks(const DeviceWork& work, const std::vector<Marks>& marks, FoundGpuSteps& found) {
+void CheckMarks(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                const std::vector<Marks>& marks, FoundGpuSteps& found) {
   auto& steps = found.steps;
+  const auto numbers_of = [&](const Marks& one) {
+    return NumbersOf(trace, around, work, steps, one);
+  };
   for (const auto& one : marks)
-    if (NumbersOf(work, steps, one).Agree()) {
+    if (numbers_of(one).Agree()) {
       steps.confirmed = true;
       steps.doubt.reset();
       return;
     }
   const auto& first = marks.front();
-  const auto numbers = NumbersOf(work, steps, first);
+  const auto numbers = numbers_of(first);
   // A program may execute other compiled functions a few times beside its steps.
   const bool decides = first.said || numbers.ranges >= kLeastExecutions;
   if (const auto times = numbers.Times(); times && decides) {
@@ -237,8 +266,8 @@ void DoubtLayers(const DeviceWork& work, Steps& steps) {
 
 }  // namespace
 
-FoundGpuSteps FindGpuSteps(const Trace& trace, const DeviceWork& work, std::size_t kernels,
-                           std::optional<int> count) {
+FoundGpuSteps FindGpuSteps(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                           std::size_t kernels, std::optional<int> count) {
   FoundGpuSteps found;
   if (count) {
     found.steps = FindSteps(work.stream, kernels, count);
@@ -248,7 +277,7 @@ FoundGpuSteps FindGpuSteps(const Trace& trace, const DeviceWork& work, std::size
   found.steps = StepsOfGraphs(work, kernels);
   if (found.steps.from == StepsFrom::kNone) found.steps = FindSteps(work.stream, kernels);
   if (found.steps.from != StepsFrom::kNone) {
-    if (!marks.empty()) CheckMarks(work, marks, found);
+    if (!marks.empty()) CheckMarks(trace, around, work, marks, found);
     if (marks.empty() && found.steps.from == StepsFrom::kFound && !found.steps.doubt)
       DoubtLayers(work, found.steps);
     return found;

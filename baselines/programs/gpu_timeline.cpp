@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "baselines/programs/gpu_device_work.h"
+#include "baselines/programs/gpu_ranges.h"
 #include "baselines/programs/gpu_steps.h"
 #include "baselines/programs/gpu_variants.h"
 #include "counters/base/numbers.h"
@@ -378,7 +379,8 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineO
   const auto whole = WholeOf(work);
   timeline.wall_seconds = Seconds(whole.end_ns - whole.begin_ns);
   AddRanges(trace, timeline);
-  const auto found = FindGpuSteps(trace, work, timeline.kernels.size(), options.steps);
+  const RangesAround around(trace);
+  const auto found = FindGpuSteps(trace, around, work, timeline.kernels.size(), options.steps);
   SplitByTime(found.steps, work, timeline);
   const auto steps = StepsToSum(work, found, timeline);
   const FirstRunning running(work);
@@ -394,6 +396,9 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineO
   for (std::size_t i = 0; i < timeline.kernels.size(); ++i)
     timeline.kernels[i].step_wall_seconds = weight * sweep.wall()[i];
   AddStepSums(work, steps, timeline);
+  std::vector<LaunchRange> ranges;
+  for (const auto& step : steps) ranges.emplace_back(step.begin, step.end);
+  timeline.range_work = RangeWorkOf(trace, around, work, timeline.kernels, ranges);
   AddCopies(trace, work, windows, running, timeline);
   AddGaps(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);
   const auto& shown = windows[windows.size() / 2];
@@ -428,7 +433,8 @@ OrderedLaunches LaunchesOf(const Trace& trace, const GpuTimeline& timeline,
                            const TimelineOptions& options) {
   GpuTimeline again;
   auto work = WorkOn(trace, timeline.device, again);
-  const auto found = FindGpuSteps(trace, work, again.kernels.size(), options.steps).steps;
+  const auto found =
+      FindGpuSteps(trace, RangesAround(trace), work, again.kernels.size(), options.steps).steps;
   SplitByTime(found, work, again);
   OrderedLaunches launches;
   std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3, std::uint32_t>,

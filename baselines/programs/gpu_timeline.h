@@ -91,6 +91,17 @@ struct GpuRangeUse {
   double count = 0, seconds = 0;  // [1], [s] of the host
 };
 
+// The kernels that a range of the program launched, it and the ranges within it. Per steady step,
+// or the sums of the whole trace if there are no steps.
+struct GpuRangeWork {
+  std::string name;     // RangeName; "" for what was launched in no range
+  int depth = 0;        // [1] ranges around it: the rows before it with smaller depths
+  double ranges = 0;    // [1] that launched kernels
+  double launches = 0;  // [1] of kernels
+  double seconds = 0;   // [s] sum of their durations
+  std::string kernel;   // with most of this time: its whole name
+};
+
 struct GpuSteps {
   StepsFrom from = StepsFrom::kNone;
   std::string range;             // the NVTX range that occurs as often (StepsFrom::kMarks)
@@ -120,8 +131,9 @@ struct GpuTimeline {
   std::vector<GpuCopies> copy_kinds;
   std::vector<GpuGap> gaps;  // the longest of the steady steps, or of the trace
   std::vector<GpuLane> lanes;
-  double lane_seconds = 0;          // [s] that the lanes show
-  std::vector<GpuRangeUse> ranges;  // the most time first
+  double lane_seconds = 0;               // [s] that the lanes show
+  std::vector<GpuRangeUse> ranges;       // the most time first
+  std::vector<GpuRangeWork> range_work;  // RangeWorkOf
   // [s] per step: of runs of elementwise kernels on one stream all but each run's longest kernel
   double fusible_seconds = 0;
   double fusible_launches = 0;  // [1] launches of these runs

@@ -49,6 +49,7 @@ enum class Kind : std::uint16_t {
   kFailure = 11,
   kFull = 12,
   kEnd = 13,
+  kCall = 14,
 };
 
 struct RecordHeader {
@@ -122,6 +123,14 @@ struct RangeRecord {
   std::uint64_t begin_ns, duration_ns;
   std::uint32_t thread, depth;
 };
+// A call of CUDA that put work onto the GPU. Recorded from the program's first NVTX range on.
+struct CallRecord {
+  RecordHeader header;
+  std::uint32_t
+      correlation;  // that of the launch, copy or fill; of a graph's: of each of its nodes
+  std::uint64_t begin_ns;
+  std::uint32_t thread, reserved;
+};
 // Work of the GPU of which there is no record.
 struct DroppedRecord {
   RecordHeader header;
@@ -158,7 +167,7 @@ static_assert(sizeof(FileHeader) == 16 && sizeof(BlockHeader) == 16 && sizeof(Pr
 static_assert(sizeof(DeviceRecord) == 32 && sizeof(KernelRecord) == 64 &&
               sizeof(LaunchRecord) == 56);
 static_assert(sizeof(CopyRecord) == 56 && sizeof(FillRecord) == 56 && sizeof(RangeRecord) == 32);
-static_assert(sizeof(DroppedRecord) == 16 && sizeof(CostRecord) == 40 &&
+static_assert(sizeof(CallRecord) == 24 && sizeof(DroppedRecord) == 16 && sizeof(CostRecord) == 40 &&
               sizeof(FailureRecord) == 8);
 
 // Returns a hash of `bytes` bytes, which must be a multiple of 8.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <unordered_map>
 
 #include "counters/base/files.h"
@@ -153,6 +154,8 @@ class TraceReader {
         return Add<FillRecord>(bytes);
       case Kind::kRange:
         return Add<RangeRecord>(bytes);
+      case Kind::kCall:
+        return Add<CallRecord>(bytes);
       case Kind::kDropped:
         return Add<DroppedRecord>(bytes);
       case Kind::kCost:
@@ -278,6 +281,13 @@ class TraceReader {
     return true;
   }
 
+  bool Store(const CallRecord& record) {
+    if (record.begin_ns >= kLatestNs) return false;
+    trace_.calls.push_back(
+        {record.correlation, record.thread, static_cast<std::int64_t>(record.begin_ns)});
+    return true;
+  }
+
   bool Store(const DroppedRecord& record) {
     trace_.dropped += static_cast<double>(record.records);
     return true;
@@ -304,6 +314,9 @@ class TraceReader {
     in_order(trace_.copies);
     in_order(trace_.fills);
     in_order(trace_.ranges);
+    std::ranges::sort(trace_.calls, {}, [](const Call& call) {
+      return std::tie(call.correlation, call.begin_ns, call.thread);
+    });
     if (cut_) trace_.remarks.push_back(where_ + ": the file ends within a record");
     if (damaged_ > 0)
       trace_.remarks.push_back(

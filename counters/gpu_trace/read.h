@@ -72,6 +72,13 @@ struct Range {
   std::uint32_t depth = 0;  // [1] ranges around it on its thread
 };
 
+// A call of CUDA that launched kernels, or began copies or fills.
+struct Call {
+  std::uint32_t correlation = 0;  // Launch::correlation of what it launched
+  std::uint32_t thread = 0;
+  std::int64_t begin_ns = 0;
+};
+
 struct Device {
   std::uint32_t number = 0;
   std::string name;
@@ -99,6 +106,7 @@ struct Trace {
   std::vector<Copy> copies;
   std::vector<Fill> fills;
   std::vector<Range> ranges;  // in the order of their begin
+  std::vector<Call> calls;    // by correlation, then begin; from the first range on
   std::vector<Device> devices;
   double dropped = 0;  // [1] records that CUPTI or the full file lost
   double untimed = 0;  // [1] records of work without a time, left out

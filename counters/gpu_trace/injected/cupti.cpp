@@ -22,6 +22,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,11 @@ struct CuptiCalls {
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
   decltype(&cuptiActivityFlushAll) flush_all = nullptr;
   decltype(&cuptiGetResultString) result_string = nullptr;
+  // For calls only. Older versions of CUPTI lack the last two.
+  decltype(&cuptiSetThreadIdType) set_thread_id_type = nullptr;
+  decltype(&cuptiGetCallbackName) callback_name = nullptr;
+  decltype(&cuptiActivityEnableRuntimeApi) enable_runtime = nullptr;
+  decltype(&cuptiActivityEnableDriverApi) enable_driver = nullptr;
 };
 
 template <class Function>
@@ -60,6 +66,10 @@ bool Find(void* library, const char* name, Function& function) {
 }
 
 bool FindCalls(void* library, CuptiCalls& calls) {
+  Find(library, "cuptiSetThreadIdType", calls.set_thread_id_type);
+  Find(library, "cuptiGetCallbackName", calls.callback_name);
+  Find(library, "cuptiActivityEnableRuntimeApi", calls.enable_runtime);
+  Find(library, "cuptiActivityEnableDriverApi", calls.enable_driver);
   return Find(library, "cuptiGetVersion", calls.version) &&
          Find(library, "cuptiGetTimestamp", calls.timestamp) &&
          Find(library, "cuptiActivityRegisterCallbacks", calls.register_callbacks) &&
@@ -74,6 +84,8 @@ bool FindCalls(void* library, CuptiCalls& calls) {
 struct Activity {
   CuptiCalls calls;
   std::uint32_t version = 0;
+  bool knows_threads = false;  // records of calls have the system's number of their thread
+  std::atomic<bool> traces_calls{false};
   std::atomic<std::size_t> buffers{0};
   std::atomic<std::uint64_t> library_ns{0};
   std::uint64_t cupti_ns = 0, records = 0;  // guarded by the tracer's mutex
@@ -172,6 +184,17 @@ bool AddFill(const CUpti_ActivityMemset4& from, TraceFile& file) {
   return file.AddWork(fill);
 }
 
+// Nothing is lost with a call but the range of its work.
+void AddCall(const CUpti_ActivityAPI& from, TraceFile& file) {
+  if (from.start == 0) return;  // not measured
+  CallRecord call{};
+  call.header.kind = Kind::kCall;
+  call.correlation = from.correlationId;
+  call.begin_ns = from.start;
+  call.thread = from.threadId;
+  file.AddWork(call);
+}
+
 void AddDevice(const CUpti_ActivityDevice5& from, TraceFile& file) {
   DeviceRecord device{};
   device.header.kind = Kind::kDevice;
@@ -201,6 +224,10 @@ bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
       return AddPeerCopy(*reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record), file);
     case CUPTI_ACTIVITY_KIND_MEMSET:
       return AddFill(*reinterpret_cast<const CUpti_ActivityMemset4*>(record), file);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      AddCall(*reinterpret_cast<const CUpti_ActivityAPI*>(record), file);
+      return true;
     case CUPTI_ACTIVITY_KIND_DEVICE:
       AddDevice(*reinterpret_cast<const CUpti_ActivityDevice5*>(record), file);
       return true;
@@ -264,6 +291,40 @@ void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint
   --activity->buffers;
 }
 
+// Returns whether the function puts work onto the GPU.
+bool PutsWork(const char* name) {
+  for (const char* word : {"Launch", "Memcpy", "Memset"})
+    if (std::strstr(name, word) != nullptr) return true;
+  return false;
+}
+
+// Asks for records of those functions of the domain that put work onto the GPU.
+template <class Enable>
+void EnableCalls(CUpti_CallbackDomain domain, Enable enable) {
+  constexpr CUpti_CallbackId kMost = 4096;  // more than there are
+  for (CUpti_CallbackId id = 1; id < kMost; ++id) {
+    const char* name = nullptr;
+    if (activity->calls.callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr &&
+        PutsWork(name))
+      enable(id, 1);
+  }
+}
+
+// From the first range on: the calls say in which range each kernel was launched. Each costs a
+// record, so that programs without ranges have none.
+void TraceCalls() {
+  const auto& calls = activity->calls;
+  if (!activity->knows_threads || activity->traces_calls.exchange(true)) return;
+  if (calls.callback_name != nullptr && calls.enable_runtime != nullptr &&
+      calls.enable_driver != nullptr) {
+    EnableCalls(CUPTI_CB_DOMAIN_RUNTIME_API, calls.enable_runtime);
+    EnableCalls(CUPTI_CB_DOMAIN_DRIVER_API, calls.enable_driver);
+    return;
+  }
+  calls.enable(CUPTI_ACTIVITY_KIND_RUNTIME);
+  calls.enable(CUPTI_ACTIVITY_KIND_DRIVER);
+}
+
 // Returns the error's sentence, or an empty text if CUPTI traces kernels from now on.
 std::string Start(const CuptiCalls& calls) {
   std::uint32_t version = 0;
@@ -276,6 +337,10 @@ std::string Start(const CuptiCalls& calls) {
   };
   activity->calls = calls;
   activity->version = version;
+  // Not to be changed later.
+  activity->knows_threads =
+      calls.set_thread_id_type != nullptr &&
+      calls.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM) == CUPTI_SUCCESS;
   CUptiResult result = calls.register_callbacks(BufferRequested, BufferCompleted);
   if (result == CUPTI_SUCCESS) result = calls.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   if (result != CUPTI_SUCCESS) return refused(result);
@@ -402,6 +467,7 @@ void StartTracing() {
     file.WriteBlock();
   });
   if (!error.empty()) return;
+  tracer.OnFirstRange(TraceCalls);
   flusher = new Flusher(Number("DLROOF_GPU_TRACE_FLUSH_MS", 200));
   std::atexit(AtExit);
 }

@@ -3,10 +3,13 @@
 //   FAKE_CUPTI_RECORDS  records that fit into a buffer (default: what fits by size)
 //   FAKE_CUPTI_RESULT   what cuptiActivityEnable returns (default: success)
 //   FAKE_CUPTI_VERSION  what cuptiGetVersion says
+// libcupti_old.so.13 is the same without fake_cupti_choice.cpp.
 #include "tests/fakes/gpu_trace/fake_cupti.h"
 
 #include <cupti.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +23,11 @@ CUpti_BuffersCallbackRequestFunc requested = nullptr;
 CUpti_BuffersCallbackCompleteFunc completed = nullptr;
 std::uint8_t* buffer = nullptr;
 std::size_t size = 0, used = 0, records = 0, dropped = 0;
-std::uint32_t correlation = 0;
+std::uint32_t correlation = 0, of_graph = 0;
+bool traces_runtime = false, traces_launch = false, traces_graph = false, system_threads = false;
+
+// Numbers of functions of CUDA's runtime, as cuptiGetCallbackName knows them.
+constexpr CUpti_CallbackId kGetDevice = 7, kLaunchKernel = 9, kGraphLaunch = 11;
 
 std::size_t Number(const char* name, std::size_t otherwise) {
   const char* value = std::getenv(name);
@@ -61,9 +68,44 @@ void Put(const Record& record) {
   ++records;
 }
 
+// The call of CUDA that launches what follows.
+void PutCall(CUpti_CallbackId function, std::uint32_t number) {
+  if (!traces_runtime && !(function == kLaunchKernel && traces_launch) &&
+      !(function == kGraphLaunch && traces_graph))
+    return;
+  CUpti_ActivityAPI call{};
+  call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  call.cbid = function;
+  cuptiGetTimestamp(&call.start);
+  call.end = call.start + 1000;
+  call.threadId = system_threads ? static_cast<std::uint32_t>(syscall(SYS_gettid)) : 1;
+  call.correlationId = number;
+  Put(call);
+}
+
 }  // namespace
 
 extern "C" {
+
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
+  system_threads = type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t function,
+                                 const char** name) {
+  *name = domain != CUPTI_CB_DOMAIN_RUNTIME_API ? nullptr
+          : function == kGetDevice              ? "cudaGetDevice_v3020"
+          : function == kLaunchKernel           ? "cudaLaunchKernel_v7000"
+          : function == kGraphLaunch            ? "cudaGraphLaunch_v10000"
+                                                : nullptr;
+  return *name == nullptr ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_SUCCESS;
+}
+
+void FakeTraceCall(std::uint32_t function, bool traced) {
+  if (function == kLaunchKernel) traces_launch = traced;
+  if (function == kGraphLaunch) traces_graph = traced;
+}
 
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
   *version = static_cast<std::uint32_t>(Number("FAKE_CUPTI_VERSION", CUPTI_API_VERSION));
@@ -95,6 +137,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const auto result = static_cast<CUptiResult>(Number("FAKE_CUPTI_RESULT", CUPTI_SUCCESS));
+  if (result == CUPTI_SUCCESS && kind == CUPTI_ACTIVITY_KIND_RUNTIME) traces_runtime = true;
   if (result == CUPTI_SUCCESS && kind == CUPTI_ACTIVITY_KIND_DEVICE) {
     CUpti_ActivityDevice5 device{};
     device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
@@ -150,7 +193,13 @@ void FakeLaunch(const FakeKernel* kernel) {
   record.end = kernel->begin_ns + kernel->duration_ns;
   record.contextId = 1;
   record.streamId = kernel->stream;
-  record.correlationId = ++correlation;
+  // The nodes of a graph have the number of its launch. Node 1 is its first.
+  if (kernel->graph == 0 || kernel->graph_node == 1) {
+    PutCall(kGetDevice, ++correlation);
+    PutCall(kernel->graph == 0 ? kLaunchKernel : kGraphLaunch, ++correlation);
+    if (kernel->graph != 0) of_graph = correlation;
+  }
+  record.correlationId = kernel->graph == 0 ? correlation : of_graph;
   record.graphId = kernel->graph;
   record.graphNodeId = kernel->graph_node;
   record.clusterX = record.clusterY = record.clusterZ = 1;

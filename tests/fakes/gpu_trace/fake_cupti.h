@@ -24,4 +24,6 @@ void FakeCopyMemory(const FakeCopy* copy);
 void FakeFill(std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t duration_ns,
               std::uint32_t stream);
 void FakeDrop(std::uint64_t records);
+// Whether records of this function of CUDA's runtime are wanted.
+void FakeTraceCall(std::uint32_t function, bool traced);
 }

@@ -6,6 +6,7 @@
 //   fill BYTES STREAM BEGIN DURATION
 //   steps N                    a training loop: kernels, a copy, a fill and a pause of each step
 //   graphs N                   the same as launches of one graph
+//   ranges N                   the same with NVTX ranges around each step and its parts
 //   many N                     N launches of 1 us, 1 us apart
 //   drop N; push NAME; pop; print TEXT; sleep MS; flushed BYTES (waits until this process's
 //   trace has that many bytes); fork COMMANDS... done; exec PROGRAM ARGUMENTS...
@@ -110,22 +111,39 @@ void Fill(std::uint64_t bytes, unsigned stream, double begin_us, double duration
 
 // A step of 1000 us: 500 us of kernels on stream 7 (100 us of them beside a copy on stream 8), 50
 // us of another copy alone, 10 us of a fill, 440 us without work.
-void Step(double at, unsigned graph) {
+// `begin` and `end` are called around its parts.
+void Step(double at, unsigned graph, void (*begin)(const char*), void (*end)()) {
   CopyIn(1, 6'400'000, 7, at, 50);
   Launch(kTranspose, 64, 256, 7, at + 60, 60, graph, graph == 0 ? 0 : 1);
+  begin("features");
+  begin("conv1");
   Launch(kGemm, 128, 128, 7, at + 130, 250, graph, graph == 0 ? 0 : 2);
   CopyIn(2, 1'000'000, 8, at + 200, 100);
+  end();
   Launch(kAdd, 512, 256, 7, at + 390, 20, graph, graph == 0 ? 0 : 3);
   Launch(kRelu, 512, 256, 7, at + 420, 20, graph, graph == 0 ? 0 : 4);
+  end();
+  begin("head");
   Launch(kGemm, 256, 128, 7, at + 450, 150, graph, graph == 0 ? 0 : 5);
+  end();
   Fill(4096, 7, at + 610, 10);
 }
 
-void Steps(int count, unsigned graph) {
+void Steps(int count, unsigned graph, bool ranges) {
   // Before the steps: the weights are converted.
   CopyIn(1, 100'000'000, 7, 0, 5000);
   for (int i = 0; i < 6; ++i) Launch(kTranspose, 8 + i, 256, 7, 6000 + 100 * i, 40);
-  for (int i = 0; i < count; ++i) Step(10'000 + 1000.0 * i, graph);
+  void (*begin)(const char*) = [](const char*) {};
+  void (*end)() = [] {};
+  if (ranges) {
+    begin = [](const char* name) { nvtxRangePushA(name); };
+    end = [] { nvtxRangePop(); };
+  }
+  for (int i = 0; i < count; ++i) {
+    begin(("step " + std::to_string(i)).c_str());
+    Step(10'000 + 1000.0 * i, graph, begin, end);
+    end();
+  }
 }
 
 // Runs commands from `at` on; returns the position of the "done" that ends them, or the end.
@@ -151,8 +169,8 @@ std::size_t Run(const Words& words, std::size_t at) {
       Fill(static_cast<std::uint64_t>(number(1)), static_cast<unsigned>(whole(2)), number(3),
            number(4));
       at += 4;
-    } else if (command == "steps" || command == "graphs") {
-      Steps(whole(1), command == "graphs" ? 3 : 0);
+    } else if (command == "steps" || command == "graphs" || command == "ranges") {
+      Steps(whole(1), command == "graphs" ? 3 : 0, command == "ranges");
       at += 1;
     } else if (command == "many") {
       for (int i = 0; i < whole(1); ++i) Launch(kAdd, 512, 256, 7, 2 * i, 1);

@@ -184,6 +184,46 @@ TEST_F(InjectedLibrary, RecordsRangesOfNvtx) {
   EXPECT_GE(trace.ranges[1].time.end_ns, trace.ranges[2].time.end_ns);
 }
 
+TEST_F(InjectedLibrary, RecordsTheCallsThatLaunchFromTheFirstRangeOn) {
+  Run({"cupti", "cuda", "many", "3", "push", "step", "many", "2", "pop", "graphs", "1"});
+  const auto trace = OnlyTrace();
+  ASSERT_EQ(trace.ranges.size(), 1U);
+  const auto& range = trace.ranges[0];
+  // Two launches in the range, six after it, and a graph of five kernels. cudaGetDevice, which is
+  // called before each, launches nothing.
+  ASSERT_EQ(trace.calls.size(), 2U + 6 + 1);
+  EXPECT_EQ(trace.launches.size(), 3U + 2 + 6 + 5);
+  std::set<std::uint32_t> launched;
+  for (const auto& launch : trace.launches) launched.insert(launch.correlation);
+  int inside = 0;
+  for (const auto& call : trace.calls) {
+    EXPECT_TRUE(launched.contains(call.correlation));
+    EXPECT_EQ(call.thread, range.thread);
+    inside += call.begin_ns >= range.time.begin_ns && call.begin_ns < range.time.end_ns ? 1 : 0;
+  }
+  EXPECT_EQ(inside, 2);
+  EXPECT_EQ(trace.launches.back().correlation, trace.calls.back().correlation);
+}
+
+TEST_F(InjectedLibrary, ARangeBeforeCudaIsAFirstRangeToo) {
+  Run({"push", "all", "cupti", "cuda", "many", "3", "pop"});
+  EXPECT_EQ(OnlyTrace().calls.size(), 3U);
+}
+
+TEST_F(InjectedLibrary, WithoutRangesNoCallIsRecorded) {
+  Run({"cupti", "cuda", "many", "3"});
+  EXPECT_TRUE(OnlyTrace().calls.empty());
+}
+
+TEST_F(InjectedLibrary, AnOldCuptiRecordsAllCalls) {
+  Run({"cupti", "cuda", "push", "step", "many", "3", "pop"},
+      {{"FAKE_CUPTI", DLROOF_TRACED "/libcupti_old.so.13"},
+       {"DLROOF_GPU_TRACE_CUPTI", DLROOF_TRACED "/libcupti_old.so.13"}});
+  const auto trace = OnlyTrace();
+  EXPECT_EQ(trace.calls.size(), 6U);  // cudaGetDevice too
+  EXPECT_EQ(trace.dropped, 0);
+}
+
 TEST_F(InjectedLibrary, SaysWhyThereIsNoTrace) {
   EXPECT_EQ(
       Run({"cupti", "cuda", "many", "3", "exit", "4"}, {{"FAKE_CUPTI_RESULT", "39"}}).exit_code, 4);

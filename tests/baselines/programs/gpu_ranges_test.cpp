@@ -1,0 +1,224 @@
+// Which NVTX range launched each kernel.
+#include "baselines/programs/gpu_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "baselines/programs/gpu_program.h"
+#include "reporters/roofline/placed_run.h"
+#include "tests/fakes/gpu_trace_builder.h"
+
+namespace dlroof::programs {
+namespace {
+
+using Builder = fakes::GpuTraceBuilder;
+
+std::vector<GpuRangeWork> WorkOf(const Builder& made) {
+  return TimelinesOf(made.trace)[0].range_work;
+}
+
+TEST(RangeName, IsWithoutTheNumbersOfStepsAndOperators) {
+  EXPECT_EQ(RangeName("step 17"), "step *");
+  EXPECT_EQ(RangeName("ProfilerStep#105"), "ProfilerStep#*");
+  EXPECT_EQ(RangeName("layer3.conv1"), "layer3.conv1");
+  EXPECT_EQ(RangeName("aten::conv2d, seq = 12, op_id = 7, sizes = [[8, 3]]"),
+            "aten::conv2d, sizes = [[8, 3]]");
+  EXPECT_EQ(RangeName("a, seq = x"), "a, seq = x");
+}
+
+TEST(RangeWorkOf, EachKernelIsInTheRangesAroundItsCall) {
+  Builder made;
+  const auto a = made.Kernel("gemm", 1), b = made.Kernel("add", 2);
+  // The device is 1 ms behind the host.
+  made.Range("forward", 0, 100);
+  made.Range("conv", 10, 30);
+  made.Range("relu", 50, 30);
+  made.Call(a, 20, 1000, 40);
+  made.Call(b, 25, 1040, 10);
+  made.Call(b, 60, 1050, 5);
+  made.Call(b, 90, 1060, 1);
+  made.Call(b, 200, 1070, 2);
+  const auto rows = WorkOf(made);
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0].name, "forward");
+  EXPECT_EQ(rows[0].depth, 0);
+  EXPECT_EQ(rows[0].launches, 4);
+  EXPECT_DOUBLE_EQ(rows[0].seconds, 56e-6);
+  EXPECT_EQ(rows[0].kernel, "gemm");
+  EXPECT_EQ(rows[1].name, "conv");
+  EXPECT_EQ(rows[1].depth, 1);
+  EXPECT_DOUBLE_EQ(rows[1].seconds, 50e-6);
+  EXPECT_EQ(rows[2].name, "relu");
+  EXPECT_EQ(rows[2].kernel, "add");
+  EXPECT_EQ(rows[3].name, "");
+  EXPECT_EQ(rows[3].launches, 1);
+}
+
+TEST(RangeWorkOf, ThreadsHaveRangesOfTheirOwn) {
+  Builder made;
+  const auto a = made.Kernel("gemm", 1);
+  made.Range("forward", 0, 100, 1);
+  made.Range("backward", 0, 100, 2);
+  made.Call(a, 20, 1000, 1, 1);
+  made.Call(a, 30, 1010, 2, 2);
+  made.Call(a, 40, 1020, 4, 3);
+  const auto rows = WorkOf(made);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].name, "backward");
+  EXPECT_DOUBLE_EQ(rows[0].seconds, 2e-6);
+  EXPECT_DOUBLE_EQ(rows[1].seconds, 1e-6);
+  EXPECT_DOUBLE_EQ(rows[2].seconds, 4e-6);
+}
+
+TEST(RangeWorkOf, ARangeThatEndsBeforeAnInnerOneLeavesIt) {
+  // Ranges that are started and ended need not be nested.
+  Builder made;
+  const auto a = made.Kernel("gemm", 1);
+  made.Range("first", 0, 50);
+  made.Range("second", 30, 70);
+  made.Call(a, 40, 1000, 1);
+  made.Call(a, 60, 1010, 2);
+  const auto rows = WorkOf(made);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].name, "second");
+  EXPECT_EQ(rows[1].depth, 1);
+  EXPECT_DOUBLE_EQ(rows[1].seconds, 3e-6);
+}
+
+TEST(RangeWorkOf, WithoutCallsOrRangesThereIsNothing) {
+  Builder made;
+  const auto a = made.Kernel("gemm", 1);
+  made.Launch(a, 0, 1);
+  made.Range("all", 0, 100);
+  EXPECT_TRUE(WorkOf(made).empty());
+  made.Call(a, 500, 1000, 1);
+  EXPECT_TRUE(WorkOf(made).empty());
+}
+
+TEST(RangeWorkOf, StepsAreMeansAndTheirNumbersAreOneRow) {
+  Builder made;
+  std::vector<std::uint32_t> kernels;
+  for (const char* name : {"gemm", "add", "norm", "gelu", "copy"})
+    kernels.push_back(made.Kernel(name, 8));
+  constexpr int kSteps = 12;
+  for (int step = 0; step < kSteps; ++step) {
+    const std::int64_t at = 1000 * step;
+    made.Range("step " + std::to_string(step), at, 900);
+    made.Range("forward", at + 10, 400);
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      made.Call(kernels[i], at + 20 + 100 * static_cast<std::int64_t>(i),
+                at + 50 + 150 * static_cast<std::int64_t>(i), 50);
+  }
+  const auto timeline = TimelinesOf(made.trace)[0];
+  ASSERT_EQ(timeline.steps.count, kSteps - 1);
+  const auto& rows = timeline.range_work;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].name, "step *");
+  EXPECT_NEAR(rows[0].ranges, 1, 1e-9);
+  EXPECT_NEAR(rows[0].launches, 5, 1e-9);
+  EXPECT_NEAR(rows[1].launches, 4, 1e-9);
+  EXPECT_NEAR(rows[1].seconds, 200e-6, 1e-12);
+
+  roofline::PlacedRun run;
+  GpuProgram program{.timelines = {timeline}};
+  program.processes.push_back({.launches = 60, .ended = true});
+  run.file.context["dlroof"]["gpu_program"] = ToJson(program);
+  std::ostringstream out;
+  document::Write(GpuProgramDocument(run), 0, out);
+  EXPECT_NE(out.str().find("kernels of a step by the NVTX range that launched them"),
+            std::string::npos)
+      << out.str();
+  EXPECT_NE(out.str().find("\n  forward"), std::string::npos) << out.str();
+}
+
+TEST(RangeWorkOf, DeepAndManyRangesAreLimited) {
+  Builder made;
+  const auto a = made.Kernel("gemm", 1);
+  constexpr int kDeep = 100'000;
+  for (int i = 0; i < kDeep; ++i) made.Range("deep", i, 2 * kDeep - 2 * i);
+  made.Call(a, kDeep - 1, kDeep, 1);
+  for (int i = 0; i < 3000; ++i) {
+    made.Range("name " + std::to_string(i), 10 * kDeep + 10 * i, 5);
+    made.Call(a, 10 * kDeep + 10 * i + 1, 20 * kDeep + i, 1);
+  }
+  const auto rows = WorkOf(made);
+  EXPECT_EQ(rows.size(), kMostRangeRows);
+  int deepest = 0;
+  for (const auto& row : rows) deepest = std::max(deepest, row.depth);
+  EXPECT_LT(deepest, 100);
+}
+
+// For each call looks at each range, and adds to each path.
+std::map<std::string, double> BruteForce(const Builder& made) {
+  std::map<std::string, double> seconds;  // of each path
+  for (const auto& launch : made.trace.launches) {
+    const double time = Seconds(launch.time.end_ns - launch.time.begin_ns);
+    for (const auto& call : made.trace.calls) {
+      if (call.correlation != launch.correlation) continue;
+      std::vector<const gpu_trace::Range*> around;
+      for (const auto& range : made.trace.ranges)
+        if (range.thread == call.thread && range.time.begin_ns <= call.begin_ns &&
+            range.time.end_ns > call.begin_ns)
+          around.push_back(&range);
+      std::ranges::stable_sort(around, {}, [](const auto* one) { return one->time.begin_ns; });
+      std::string path;
+      for (const auto* range : around) {
+        path += "/" + made.trace.texts[range->name];
+        seconds[path] += time;
+      }
+      if (around.empty()) seconds[""] += time;
+    }
+  }
+  return seconds;
+}
+
+TEST(RangeWorkOf, RandomNestedRangesAgreeWithALookAtEachRangeForEachCall) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 dice(seed);
+    Builder made;
+    const auto a = made.Kernel("gemm", 1);
+    std::int64_t device = 100'000;
+    for (std::uint32_t thread = 1; thread <= 3; ++thread) {
+      std::int64_t at = static_cast<std::int64_t>(dice() % 50);
+      std::vector<std::pair<std::string, std::int64_t>> open;
+      for (int i = 0; i < 300; ++i) {
+        at += 1 + static_cast<std::int64_t>(dice() % 9);
+        const auto what = dice() % 4;
+        if (what == 0 && open.size() < 5) {
+          open.emplace_back(std::string(1, static_cast<char>('a' + dice() % 3)), at);
+        } else if (what == 1 && !open.empty()) {
+          made.Range(open.back().first, open.back().second, at - open.back().second, thread);
+          open.pop_back();
+        } else {
+          const auto length = 1 + static_cast<std::int64_t>(dice() % 7);
+          made.Call(a, at, device, length, thread);
+          device += length;
+        }
+      }
+    }
+    std::ranges::stable_sort(made.trace.ranges, {},
+                             [](const auto& range) { return range.time.begin_ns; });
+    std::map<std::string, double> found;
+    std::vector<std::string> path;
+    for (const auto& row : WorkOf(made)) {
+      path.resize(static_cast<std::size_t>(row.depth));
+      std::string whole;
+      if (!row.name.empty()) {
+        path.push_back(row.name);
+        for (const auto& part : path) whole += "/" + part;
+      }
+      found[whole] += row.seconds;
+    }
+    const auto expected = BruteForce(made);
+    ASSERT_EQ(found.size(), expected.size()) << seed;
+    for (const auto& [name, seconds] : expected) EXPECT_NEAR(found[name], seconds, 1e-9) << name;
+  }
+}
+
+}  // namespace
+}  // namespace dlroof::programs
