@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "reporters/verbose/primitive.h"
@@ -179,6 +180,45 @@ void CheckBackward(const CheckedLog& checked, Steps& steps) {
       steps.total, *steps.other, 100 * outside / all)};
 }
 
+// Doubts steps in which a layer goes backward, then forward and backward again with another size: a
+// step of one network has all forward calls before the backward ones.
+void CheckPasses(const CheckedLog& checked, Steps& steps) {
+  const auto& primitives = checked.log.primitives;
+  const auto primitive = [&](std::size_t i) {
+    return checked.log.executions[checked.main[i]].primitive;
+  };
+  double passes = 0;  // of all steps
+  for (const auto& range : steps.ranges) {
+    // By layer: the problems that went backward, and those that went forward after that.
+    std::map<std::string, std::set<std::string>> backward, again;
+    std::size_t most = 1;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const auto& text = primitives[primitive(i)];
+      const bool is_backward = text.prop == "backward_weights" || text.prop == "backward";
+      if (!is_backward && !text.prop.starts_with("forward")) continue;
+      auto layer = text;
+      layer.prop.clear();
+      const auto key = LayerOf(layer);
+      if (key.empty()) continue;
+      auto& done = backward[key];
+      if (!is_backward) {
+        if (!done.empty() && !done.contains(text.problem)) again[key].insert(text.problem);
+      } else if (done.empty() || again[key].contains(text.problem)) {
+        done.insert(text.problem);
+        most = std::max(most, done.size());
+      }
+    }
+    passes += static_cast<double>(most);
+  }
+  const auto found = static_cast<double>(steps.ranges.size());
+  if (passes < 1.5 * found) return;
+  steps.other = static_cast<int>(std::lround(passes / found * steps.total));
+  steps.doubt = Reason{fmt::format(
+      "{} or {} steps: within a step layers go backward, and then forward and backward again with "
+      "other sizes",
+      steps.total, *steps.other)};
+}
+
 // Doubts steps of which many layers do not occur often enough in the log for so many steps.
 void CheckLacking(const CheckedLog& checked, Steps& steps) {
   constexpr double kLeast = 0.2;  // [1] of a step's distinct layers
@@ -268,8 +308,8 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
 }  // namespace
 
 void CheckSteps(const CheckedLog& checked, Steps& steps) {
-  for (const auto check : {CheckLayers, CheckSingle, CheckSizes, CheckLacking, CheckBackward,
-                           CheckBatches, CheckOutside})
+  for (const auto check : {CheckLayers, CheckSingle, CheckSizes, CheckPasses, CheckLacking,
+                           CheckBackward, CheckBatches, CheckOutside})
     if (!steps.doubt) check(checked, steps);
   CheckCounts(checked.log, steps);
 }

@@ -24,7 +24,8 @@ struct CheckedLog {
 // Sets Steps::doubt and Steps::other of steps that were found, if
 // - equal segments could follow one another in any order (layers of fewer steps?),
 // - the same layers follow with other sizes within a step (images of several sizes?),
-// - many calls of a step do not occur in the log as often as there are steps,
+// - layers go backward, and then forward and backward again with other sizes, within a step,
+// - many layers of a step do not occur in the log as often as there are steps,
 // - backward calls of at least a step are in no step (steps with other sizes?),
 // - every second, third, ... step has another batch size, many times (parts of longer steps?),
 // - the layers of a step often occur outside of the steps,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -37,6 +38,38 @@ bool ContainsStep(std::span<const std::uint32_t> calls, std::span<const std::uin
     usual += division.usual[i];
   }
   return same >= kLeastOfStep * usual;
+}
+
+// Returns the number of steps of which the stream has each primitive as often as so many steps have
+// it: most agree on one number, somewhat above `total`, if steps are hidden in segments that differ
+// (before an evaluation, at the stream's begin). Returns `total` otherwise. Of training steps only
+// the primitives of backward passes count: evaluations have the others too.
+int TotalByCalls(std::span<const std::uint32_t> stream, const StepDivision& division,
+                 const std::vector<Pass>& passes, int total) {
+  constexpr double kLeastAgree = 0.8;  // [1] of the step's primitives
+  constexpr double kMostTimes = 1.5;   // [1] of `total`
+  const auto of_step = [&](std::size_t one) { return division.usual[one] > 0; };
+  const auto goes_backward = [&](std::size_t one) {
+    return one < passes.size() && passes[one] == Pass::kBackward;
+  };
+  std::vector<double> calls(division.usual.size());
+  for (const auto one : stream) ++calls[one];
+  bool training = false;
+  for (std::size_t one = 0; one < calls.size(); ++one)
+    training = training || (of_step(one) && goes_backward(one));
+  std::map<double, double> votes;  // for each number of steps
+  double voters = 0;
+  for (std::size_t one = 0; one < calls.size(); ++one) {
+    if (!of_step(one) || (training && !goes_backward(one))) continue;
+    ++voters;
+    ++votes[calls[one] / division.usual[one]];
+  }
+  const auto most = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
+  if (most == votes.end() || voters < 2 || most->second < kLeastAgree * voters ||
+      most->first != std::floor(most->first) || most->first <= total ||
+      most->first > kMostTimes * total)
+    return total;
+  return static_cast<int>(most->first);
 }
 
 // Returns the steps between the begin and end marks in the log.
@@ -141,7 +174,10 @@ Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
   const bool open = !division.steady.back() && !division.contains.back();
   const auto tail = open ? stream.subspan(division.cuts.back()) : std::span<const std::uint32_t>();
   steps.total += ContainsStep(head, tail, division) ? 1 : 0;
-  if (!count) CheckSmallest(division, steps);
+  if (!count) {
+    steps.total = TotalByCalls(stream, division, passes, steps.total);
+    CheckSmallest(division, steps);
+  }
   return steps;
 }
 
