@@ -40,6 +40,22 @@ bool ContainsStep(std::span<const std::uint32_t> calls, std::span<const std::uin
   return same >= kLeastOfStep * usual;
 }
 
+// Returns whether the calls before the first cut contain a step, alone or with a segment behind the
+// steady ones: where the cuts are within the steps, the first one begins before the first cut, and
+// the last one ends in such a segment.
+bool HasStepAtTheEdges(std::span<const std::uint32_t> stream, const StepDivision& division,
+                       std::size_t last_steady) {
+  const auto head = stream.first(division.cuts.front());
+  if (ContainsStep(head, {}, division)) return true;
+  for (std::size_t i = last_steady + 1; i < division.cuts.size(); ++i) {
+    if (division.contains[i]) continue;
+    const auto end = i + 1 < division.cuts.size() ? division.cuts[i + 1] : stream.size();
+    if (ContainsStep(head, stream.subspan(division.cuts[i], end - division.cuts[i]), division))
+      return true;
+  }
+  return false;
+}
+
 // Returns the number of steps of which the stream has each primitive as often as so many steps have
 // it: most agree on one number, somewhat above `total`, if steps are hidden in segments that differ
 // (before an evaluation, at the stream's begin). Returns `total` otherwise. Of training steps only
@@ -168,12 +184,7 @@ Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
     steps.ranges.push_back(
         {division.cuts[i], i + 1 < division.cuts.size() ? division.cuts[i + 1] : stream.size()});
   }
-  // Where the cuts are within the steps, the first one's begin is before the first cut, and the
-  // last one's end makes it whole.
-  const auto head = stream.first(division.cuts.front());
-  const bool open = !division.steady.back() && !division.contains.back();
-  const auto tail = open ? stream.subspan(division.cuts.back()) : std::span<const std::uint32_t>();
-  steps.total += ContainsStep(head, tail, division) ? 1 : 0;
+  steps.total += HasStepAtTheEdges(stream, division, last) ? 1 : 0;
   if (!count) {
     steps.total = TotalByCalls(stream, division, passes, steps.total);
     CheckSmallest(division, steps);

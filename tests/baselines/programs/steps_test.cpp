@@ -400,6 +400,174 @@ TEST(StepsOf, ASmallerBatchIsAStep) {
   EXPECT_EQ(StepsOf(log).total, 24);
 }
 
+// A character model: after each epoch of ten steps it writes text, one letter after another.
+TEST(FindSteps, StepsBeforeOtherCallsCountToo) {
+  Stream stream;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int step = 0; step < 10; ++step) stream.insert(stream.end(), {0, 1, 2, 3});
+    for (int letter = 0; letter < 15; ++letter) stream.insert(stream.end(), {4, 5});
+  }
+  const std::vector<Pass> passes = {Pass::kForward,  Pass::kForward, Pass::kBackward,
+                                    Pass::kBackward, Pass::kForward, Pass::kForward};
+  EXPECT_EQ(FindSteps(stream, 6, std::nullopt, passes).total, 30);
+}
+
+TEST(FindSteps, CallsThatDoNotAgreeOnANumberChangeNothing) {
+  // Each of the step's primitives has other calls outside of the twelve steps.
+  Stream stream;
+  for (int step = 0; step < 12; ++step) stream.insert(stream.end(), {0, 1, 2, 3, 4, 5, 6, 7});
+  for (std::uint32_t one = 0; one < 8; ++one)
+    for (std::uint32_t i = 0; i < one % 4; ++i) stream.push_back(one);
+  EXPECT_EQ(FindSteps(stream, 8).total, 12);
+}
+
+// The first call of the log belongs to the first step, whose others are behind the first cut; the
+// last step is cut short by one call.
+TEST(FindSteps, TheLogsBeginAndEndMakeAStepTogether) {
+  std::mt19937 random(7);
+  for (int turn = 0; turn < 20; ++turn) {
+    Stream stream;
+    for (int step = 0; step < 15; ++step) {
+      Stream one(28);
+      std::iota(one.begin(), one.end(), 0U);
+      std::shuffle(one.begin() + 10, one.end(), random);  // the order of the backward calls varies
+      stream.insert(stream.end(), one.begin(), one.end());
+    }
+    stream.insert(stream.end(), {0, 1, 2, 3, 4});  // and an inference
+    EXPECT_EQ(FindSteps(stream, 28).total, 15) << turn;
+  }
+}
+
+// A log of convolutions.
+struct Training {
+  verbose::VerboseLog log;
+  Stream stream;
+  std::vector<std::string> known;
+
+  void Call(const char* prop, int in, int out, int side, int batch = 2) {
+    auto text = Convolution(in, out, side);
+    text.prop = prop;
+    text.problem.replace(0, 3, fmt::format("mb{}", batch));
+    const auto key = text.prop + text.problem;
+    auto found = std::ranges::find(known, key);
+    if (found == known.end()) {
+      known.push_back(key);
+      log.primitives.push_back(text);
+      found = known.end() - 1;
+    }
+    stream.push_back(static_cast<std::uint32_t>(found - known.begin()));
+  }
+  // Layers of 3, 8, 16, ... channels, forward and backward.
+  void Network(const std::vector<int>& channels, int side, int batch = 2) {
+    const auto layers = static_cast<int>(channels.size()) - 1;
+    const auto at = [&](int i) { return channels[static_cast<std::size_t>(i)]; };
+    for (int i = 0; i < layers; ++i) Call("forward_training", at(i), at(i + 1), side, batch);
+    for (int i = layers; i-- > 0;) {
+      if (i > 0) Call("backward_data", at(i), at(i + 1), side, batch);
+      Call("backward_weights", at(i), at(i + 1), side, batch);
+    }
+  }
+  Steps Found() {
+    log.processes = {{}};
+    double now = 100;
+    for (const auto one : stream) log.executions.push_back({one, 1e-3, now += 2e-3});
+    return StepsOf(log);
+  }
+};
+
+TEST(StepsOf, BackwardPassesOfOtherSizesAreADoubt) {
+  // Every sixth sequence is shorter: two of the step's eight calls differ.
+  Training training;
+  for (int step = 0; step < 24; ++step) {
+    const int side = step % 6 == 5 ? 8 : 32;
+    training.Call("forward_training", 3, 8, 64);
+    training.Call("forward_training", 8, 16, side);
+    training.Call("forward_training", 16, 10, 64);
+    training.Call("forward_training", 10, 12, 64);
+    training.Call("forward_training", 12, 14, 64);
+    training.Call("backward_weights", 12, 14, 64);
+    training.Call("backward_weights", 10, 12, 64);
+    training.Call("backward_weights", 8, 16, side);
+  }
+  const auto found = training.Found();
+  EXPECT_EQ(found.total, 20);
+  EXPECT_EQ(found.other, 24);
+  ASSERT_TRUE(found.doubt);
+  EXPECT_NE(found.doubt->text.find("of the backward calls are in no step"), std::string::npos)
+      << found.doubt->text;
+}
+
+TEST(StepsOf, TwoTasksInTurnAreADoubt) {
+  // A task of small images and one of large ones share their first layers.
+  Training training;
+  for (int pair = 0; pair < 10; ++pair) {
+    training.Network({3, 12, 16, 24}, 32, 8);
+    training.Network({3, 12, 16, 8, 1}, 48, 4);
+  }
+  const auto found = training.Found();
+  EXPECT_EQ(found.total, 10);
+  EXPECT_EQ(found.other, 20);
+  ASSERT_TRUE(found.doubt);
+  EXPECT_NE(found.doubt->text.find("forward and backward again with other sizes"),
+            std::string::npos)
+      << found.doubt->text;
+}
+
+TEST(StepsOf, AHeadOfSeveralScalesIsNoDoubt) {
+  // Forward with both sizes, then backward with both.
+  Training training;
+  for (int step = 0; step < 10; ++step) {
+    training.Call("forward_training", 3, 16, 64);
+    for (const int side : {64, 32}) training.Call("forward_training", 16, 24, side);
+    for (const int side : {32, 64}) {
+      training.Call("backward_data", 16, 24, side);
+      training.Call("backward_weights", 16, 24, side);
+    }
+    training.Call("backward_weights", 3, 16, 64);
+  }
+  const auto found = training.Found();
+  EXPECT_EQ(found.total, 10);
+  EXPECT_FALSE(found.doubt) << found.doubt->text;
+}
+
+// A window of a generator and five critics.
+TEST(StepsOf, LayersThatFewerStepsHaveAreADoubt) {
+  Training training;
+  for (int round = 0; round < 6; ++round) {
+    for (int i = 0; i < 5; ++i) {
+      training.Call("forward_training", 8, 16, 32);  // the generator
+      training.Network({3, 8, 12, 14}, 32);
+      training.Network({3, 8, 12, 14}, 32);
+    }
+    training.Call("forward_training", 8, 16, 32);
+    training.Network({3, 8, 12, 14}, 32);
+    training.Call("backward_data", 3, 8, 32);
+    training.Call("backward_weights", 8, 16, 32);
+    training.Call("backward_data", 8, 16, 32);
+    for (int i = 0; i < 3; ++i) training.Call("backward_weights", 16, 3, 32 + i);
+  }
+  const auto found = training.Found();
+  EXPECT_TRUE(found.total == 6 || found.doubt) << found.total;
+}
+
+TEST(StepsOf, AnotherBatchSizeInShortTurnsIsADoubt) {
+  const auto windows = [](int whole, int turns) {
+    Stream stream;
+    for (int turn = 0; turn < turns; ++turn)
+      for (int i = 0; i <= whole; ++i)
+        for (std::uint32_t one = 0; one < 3; ++one) stream.push_back(i == whole ? one + 3 : one);
+    return StepsOf(
+        LogOf({"4x32:32x64", "4x64:64x32", "4x32:32x10", "2x32:32x64", "2x64:64x32", "2x32:32x10"},
+              stream, {}));
+  };
+  const auto short_turns = windows(2, 8);
+  EXPECT_EQ(short_turns.total, 24);
+  EXPECT_EQ(short_turns.other, 8);
+  ASSERT_TRUE(short_turns.doubt);
+  EXPECT_NE(short_turns.doubt->text.find("one of 3 in turn"), std::string::npos);
+  EXPECT_FALSE(windows(6, 3).doubt) << "epochs";
+}
+
 TEST(ThreadsOf, CallsThatOverlapAreOfDifferentThreads) {
   verbose::VerboseLog log;
   log.primitives.resize(1);
