@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "counters/base/numbers.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
@@ -43,6 +44,28 @@ bool IsCompiled(const TracedProgram& traced) {
   });
 }
 
+WindowCost CostOfWindows(const std::vector<StepRange>& steps,
+                         const std::vector<TimeRange>& windows) {
+  constexpr std::size_t kLeast = 3;  // [1] steps
+  std::vector<double> inside, outside;
+  for (const auto& step : steps) {
+    if (!step.begin_seconds || !step.end_seconds) continue;
+    const double seconds = *step.end_seconds - *step.begin_seconds;
+    const bool in_one = std::ranges::any_of(windows, [&](const TimeRange& window) {
+      return window.first <= *step.begin_seconds && *step.end_seconds <= window.second;
+    });
+    const bool touches = std::ranges::any_of(windows, [&](const TimeRange& window) {
+      return window.first < *step.end_seconds && *step.begin_seconds < window.second;
+    });
+    if (in_one) inside.push_back(seconds);
+    if (!touches) outside.push_back(seconds);
+  }
+  WindowCost cost{static_cast<int>(inside.size()), static_cast<int>(outside.size())};
+  if (inside.size() >= kLeast && outside.size() >= kLeast && Median(outside) > 0)
+    cost.ratio = Median(inside) / Median(outside);
+  return cost;
+}
+
 json ToJson(const TracedProgram& traced) {
   json modules = json::array();
   for (const auto& module : traced.modules)
@@ -55,6 +78,9 @@ json ToJson(const TracedProgram& traced) {
           {"onednn_matched", traced.onednn_matched},
           {"operator_share", traced.operator_share},
           {"rest_share", traced.rest_share},
+          {"steps_in_windows", traced.cost.inside},
+          {"steps_outside_windows", traced.cost.outside},
+          {"window_slowdown", traced.cost.ratio},
           {"modules", modules}};
 }
 
@@ -67,6 +93,11 @@ std::optional<TracedProgram> TracedProgramFrom(const json& object) {
                        .onednn_matched = NumberAt(object, "onednn_matched"),
                        .operator_share = NumberAt(object, "operator_share"),
                        .rest_share = NumberAt(object, "rest_share")};
+  const auto whole = [&](const char* key) {
+    return static_cast<int>(std::clamp(NumberAt(object, key), 0.0, 1e9));
+  };
+  traced.cost = {whole("steps_in_windows"), whole("steps_outside_windows"),
+                 NumberAt(object, "window_slowdown")};
   if (!(traced.window_seconds > 0)) return std::nullopt;
   if (const auto& modules = record::Member(object, "modules"); modules.is_array())
     for (const auto& module : modules)
@@ -92,6 +123,14 @@ void AddTraced(const TracedProgram& traced, document::Document& document) {
     document.Say(fmt::format("  beside that dlroof's hooks of modules took {}{}, left out here",
                              text::WithPrefix(traced.hook_seconds, "s"),
                              traced.steps > 0 ? " a step" : ""));
+  if (traced.cost.ratio > 0)
+    document.Say(fmt::format(
+        "  torch.profiler's own cost: {} steps with it take {:.2f} times the {} without (medians)",
+        traced.cost.inside, traced.cost.ratio, traced.cost.outside));
+  else
+    document.Say(
+        "  torch.profiler's own cost is not known: too few steps with or without it "
+        "(--verify-overhead measures it)");
   if (traced.onednn_matched < kMatched)
     document.Say(fmt::format(
         "  {:.0f} % of oneDNN's time lies outside of operators: another thread runs it, or the "

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/programs/steps.h"
 #include "reporters/document/document.h"
 
 namespace dlroof::programs {
@@ -19,6 +20,15 @@ struct ModuleTime {
   double seconds = 0;  // [s] in it, but not in a module within it; with oneDNN's primitives
 };
 
+// The program's steps in windows in which torch.profiler ran, and outside of them.
+struct WindowCost {
+  int inside = 0, outside = 0;  // [1] steps with times
+  double ratio = 0;             // [1] of their median times; 0: there are too few on one side
+};
+// Compares the steps that are whole in a window with those that are whole outside of all.
+WindowCost CostOfWindows(const std::vector<StepRange>& steps,
+                         const std::vector<TimeRange>& windows);
+
 // What a trace of torch.profiler adds to a program's summary. Shares are of `window_seconds`.
 struct TracedProgram {
   int steps = 0;                    // [1] whole steps in the trace; 0: all of the trace
@@ -29,6 +39,7 @@ struct TracedProgram {
   double onednn_matched = 1;        // [1] of oneDNN's time in it: within an operator
   double operator_share = 0;        // [1] in operators, without oneDNN
   double rest_share = 0;            // [1] in neither: Python, the program itself
+  WindowCost cost;                  // what torch.profiler costs a step
   std::vector<ModuleTime> modules;  // of a step, or of the trace; the longest first
 };
 

@@ -223,7 +223,7 @@ class OverheadTurns {
 };
 
 void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
-                 const imports::Trace* trace, const std::optional<machine::Machine>& machine,
+                 const TorchTrace& torch, const std::optional<machine::Machine>& machine,
                  Messages& messages) {
   const auto line_seconds = LineSecondsOf(run);
   const ProgramFacts facts{.command = fmt::format("{}", fmt::join(request.command, " ")),
@@ -232,7 +232,8 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
                            .steps = request.steps,
                            .line_seconds = line_seconds,
                            .cpu_samples = run.samples,
-                           .trace = trace};
+                           .trace = torch.trace ? &*torch.trace : nullptr,
+                           .windows = torch.windows};
   auto file = ProgramRun(log, facts, machine, messages.out());
   if (request.complete && !run.end.passed_signal) request.complete(file, messages.out());
   WriteFile(request.output, JsonText(roofline::ToJson(file)) + '\n');
@@ -279,7 +280,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
     if (request.torch) torch = ReadTorchTrace(traces);
     for (const auto& sentence : torch.remarks) messages.Say("{}", text::Printable(sentence));
     if (run.executed > 0 || torch.trace)
-      WriteReport(request, run, log, torch.trace ? &*torch.trace : nullptr, machine, messages);
+      WriteReport(request, run, log, torch, machine, messages);
     else
       ReportMissingLines(run, program, messages);
     if (remark) messages.Say("{}", *remark);

@@ -268,6 +268,9 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   const auto operators = facts.trace == nullptr
                              ? std::vector<programs::OperatorTime>()
                              : programs::AddOperators(*facts.trace, log, facts.steps, summary);
+  if (summary.traced)
+    summary.traced->cost =
+        programs::CostOfWindows(programs::StepsOf(log, facts.steps).ranges, facts.windows);
   summary.outside_times = OutsideOf(log, facts, summary);
   NameRecords(summary);
   auto records = RecordsOf(log, summary);

@@ -17,12 +17,13 @@ namespace dlroof::profile {
 // Facts about the program that its log does not contain. Unknown facts are absent.
 struct ProgramFacts {
   std::optional<std::string> command;
-  std::optional<double> wall_seconds;            // [s] from the program's start to its end
-  std::optional<int> threads;                    // of its library; replaces the log's number
-  std::optional<int> steps;                      // [1] equal steps; replaces the detected number
-  std::optional<double> line_seconds;            // [s] see ProgramSummary
-  std::vector<programs::CpuSample> cpu_samples;  // while it ran; may be empty
-  const imports::Trace* trace = nullptr;         // of torch.profiler, with calls; null: none
+  std::optional<double> wall_seconds;             // [s] from the program's start to its end
+  std::optional<int> threads;                     // of its library; replaces the log's number
+  std::optional<int> steps;                       // [1] equal steps; replaces the detected number
+  std::optional<double> line_seconds;             // [s] see ProgramSummary
+  std::vector<programs::CpuSample> cpu_samples;   // while it ran; may be empty
+  const imports::Trace* trace = nullptr;          // of torch.profiler, with calls; null: none
+  std::vector<programs::TimeRange> windows = {};  // [s] in which torch.profiler ran
 };
 
 // Returns whether the text has a line of oneDNN's verbose mode near its beginning.

@@ -25,7 +25,9 @@ Variables TorchVariables(const std::filesystem::path& hook, const std::string& t
 
 struct TorchTrace {
   std::optional<imports::Trace> trace;  // with its calls
-  std::vector<std::string> remarks;     // sentences: what the hook noted, why there is no trace
+  // [s] since 1970, all windows of its process in which the profiler ran
+  std::vector<programs::TimeRange> windows;
+  std::vector<std::string> remarks;  // sentences: what the hook noted, why there is no trace
 };
 
 // Reads the traces that the hook wrote into the folder: those of the process with most operators,

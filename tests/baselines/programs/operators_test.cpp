@@ -449,5 +449,31 @@ TEST(LargestAdvice, EveryComponentHasOne) {
   EXPECT_EQ(LargestAdvice({}, {}), "");
 }
 
+TEST(CostOfWindows, ComparesStepsInWindowsWithThoseOutside) {
+  // Steps of 2 s in two windows, of 1 s outside, and one of 9 s at a window's begin.
+  std::vector<StepRange> steps;
+  const auto add = [&](double begin, double end) { steps.push_back({0, 0, begin, end}); };
+  for (const double at : {10., 12., 14., 32., 34.}) add(at, at + 2);
+  for (const double at : {1., 2., 3., 20., 21., 22.}) add(at, at + 1);
+  add(25, 34);
+  steps.push_back({});  // without times
+  const std::vector<TimeRange> windows = {{9, 17}, {30, 40}};
+  const auto cost = CostOfWindows(steps, windows);
+  EXPECT_EQ(cost.inside, 5);
+  EXPECT_EQ(cost.outside, 6);
+  EXPECT_DOUBLE_EQ(cost.ratio, 2);
+  EXPECT_EQ(CostOfWindows(steps, {}).ratio, 0);
+  EXPECT_EQ(CostOfWindows(steps, {{0, 100}}).outside, 0);
+
+  document::Document document;
+  TracedProgram traced{.steps = 5, .window_seconds = 10, .cost = cost};
+  const auto again = TracedProgramFrom(ToJson(traced));
+  ASSERT_TRUE(again);
+  AddTraced(*again, document);
+  std::ostringstream out;
+  document::Write(document, 0, out);
+  EXPECT_THAT(out.str(), HasSubstr("5 steps with it take 2.00 times the 6 without"));
+}
+
 }  // namespace
 }  // namespace dlroof::programs

@@ -32,11 +32,14 @@ TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
   WriteFile(folder / "7-2.json", TraceText(8));
   WriteFile(folder / "7-10.json", TraceText(2));
   WriteFile(folder / "8-1.json", TraceText(3));
+  WriteFile(folder / "7.windows", "2000000000 3500000000\n7000000000 8000000000\n");
+  WriteFile(folder / "8.windows", "1 2\n");
   const auto read = ReadTorchTrace(folder / "");
   ASSERT_TRUE(read.trace);
   EXPECT_EQ(read.trace->calls.size(), 8U);
   EXPECT_DOUBLE_EQ(read.trace->calls[1].begin, 2 + 10e-6);
   EXPECT_DOUBLE_EQ(read.trace->begin, 2);
+  EXPECT_THAT(read.windows, testing::ElementsAre(testing::Pair(2, 3.5), testing::Pair(7, 8)));
   EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("2 processes have traces")));
 }
 
