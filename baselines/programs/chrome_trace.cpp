@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "baselines/programs/gpu_ranges.h"
 #include "baselines/programs/gpu_timeline.h"
 #include "reporters/text/kernel_name.h"
 
@@ -68,12 +69,24 @@ class ChromeWriter {
           Quoted(name), SizeText(kernel.grid), SizeText(kernel.block), kernel.registers,
           kernel.shared_bytes));
     }
-    for (const auto& launch : trace.launches)
-      Event("kernel", names[launch.kernel], launch.time, launch.place,
-            launch.graph == 0
-                ? arguments[launch.kernel]
-                : fmt::format("{},\"graph\":{},\"graph node\":{}", arguments[launch.kernel],
-                              launch.graph, launch.graph_node));
+    const RangesAround around(trace);
+    for (std::size_t i = 0; i < trace.launches.size(); ++i) {
+      const auto& launch = trace.launches[i];
+      auto more = arguments[launch.kernel];
+      if (launch.graph != 0)
+        more += fmt::format(",\"graph\":{},\"graph node\":{}", launch.graph, launch.graph_node);
+      if (const auto range = around.OfLaunch(i); range != RangesAround::kNone)
+        more += fmt::format(",\"range\":{}", Quoted(PathOf(trace, around, range)));
+      Event("kernel", names[launch.kernel], launch.time, launch.place, more);
+    }
+  }
+
+  // Returns the names of the range and of those around it, the outermost first.
+  static std::string PathOf(const Trace& trace, const RangesAround& around, std::uint32_t range) {
+    std::string path = trace.texts[trace.ranges[range].name];
+    for (range = around.OfRange(range); range != RangesAround::kNone; range = around.OfRange(range))
+      path = trace.texts[trace.ranges[range].name] + '/' + path;
+    return path;
   }
 
   void AddCopies(const Trace& trace) {

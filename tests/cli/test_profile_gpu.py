@@ -233,6 +233,32 @@ def test_steps_of_a_made_trace_and_its_ranges():
     assert "doubtful" not in ran.err
 
 
+def test_kernels_are_told_by_the_range_that_launched_them():
+    ran = profile("--budget 0 -o ranges.json --chrome ranges.trace.json", "cupti cuda ranges 20")
+    verify(
+        ran,
+        [
+            exits(0),
+            says("^19 steps of 5 launches"),
+            says(r"^step \* +1.00 +5.00 +500 µs +100.0 %"),
+            says("^  features +1.00 +3.00 +290 µs +58.0 %"),
+            says("^    conv1 +1.00 +1.00 +250 µs +50.0 %"),
+            says("^  head +1.00 +1.00 +150 µs +30.0 %"),
+        ],
+    )
+    assert "doubtful" not in ran.err and "in no range" not in ran.err
+    rows = program_of(json.loads(Path("ranges.json").read_text()))["timelines"][0]["range_work"]
+    kernels = program_of(json.loads(Path("ranges.json").read_text()))["timelines"][0]["kernels"]
+    top = sum(row["seconds"] for row in rows if row.get("depth", 0) == 0)
+    assert top == pytest.approx(sum(kernel.get("step_seconds", 0) for kernel in kernels), rel=1e-9)
+    verify(run("dlroof report ranges.json -o ranges.html"), [exits(0)])
+    page = Path("ranges.html").read_text()
+    assert "kernels of a step by the NVTX range that launched them" in page
+    events = json.loads(Path("ranges.trace.json").read_text())["traceEvents"]
+    ranges = {event["args"].get("range") for event in events if event.get("cat") == "kernel"}
+    assert ranges == {None, "step 0/features/conv1"} | {f"step {i}{inner}" for i in range(20) for inner in ("", "/features", "/features/conv1", "/head")}
+
+
 def made_program(name, step_us, kernels, machine=""):
     """Writes the run file NAME.json of 20 steps, each of kernels (name, grid, begin, duration) [us]."""
     os.mkdir(name)
