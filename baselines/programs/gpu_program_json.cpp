@@ -215,6 +215,7 @@ void Members(Archive& all, GpuTimeline& timeline) {
   all("lane_seconds", timeline.lane_seconds);
   all.List("ranges", timeline.ranges);
   if (!timeline.range_work.empty() || Archive::kReads) all.List("range_work", timeline.range_work);
+  all("range_steps", timeline.range_steps);
   all("fusible_seconds", timeline.fusible_seconds);
   all("fusible_launches", timeline.fusible_launches);
 }

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
+
+#include "baselines/programs/operators.h"
 
 namespace dlroof::programs {
 namespace {
@@ -12,6 +17,7 @@ namespace {
 using gpu_trace::Trace;
 
 constexpr auto kNone = RangesAround::kNone;
+constexpr std::string_view kSequenceNumber = ", seq = ", kOperatorNumber = ", op_id = ";
 constexpr std::size_t kMostDepth = 64;  // [1] ranges around each other; deeper ones are left out
 
 // What happens on a thread: a range begins, or CUDA is called.
@@ -35,12 +41,41 @@ void SortEvents(const Trace& trace, std::vector<Event>& events) {
   });
 }
 
+// What the name of a range says about it.
+enum class Sort { kOther, kModule, kOperator, kEngine };
+
+struct RangeFacts {
+  Sort sort = Sort::kOther;
+  bool backward = false;                  // an operator of a backward pass
+  std::optional<std::uint64_t> sequence;  // joins an operator with that of the backward pass
+};
+
+std::optional<std::uint64_t> NumberAfter(std::string_view key, const std::string& name) {
+  const auto at = name.find(key);
+  if (at == std::string::npos) return std::nullopt;
+  std::uint64_t number = 0;
+  const char* begin = name.data() + at + key.size();
+  const auto read = std::from_chars(begin, name.data() + name.size(), number);
+  return read.ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+// As PyTorch's emit_nvtx names operators: "aten::conv2d, seq = 2, op_id = 7",
+// "ConvolutionBackward0, seq = 2, op_id = 61" within "autograd::engine::evaluate_function: ...".
+RangeFacts FactsOf(const std::string& name) {
+  if (name.starts_with(kModuleSpan)) return {.sort = Sort::kModule};
+  if (!NumberAfter(kOperatorNumber, name)) return {};
+  if (name.starts_with("autograd::engine")) return {.sort = Sort::kEngine};
+  return {Sort::kOperator, name.find("Backward") != std::string::npos,
+          NumberAfter(kSequenceNumber, name)};
+}
+
 // A range by its path: all ranges of one name within ranges of one path.
 struct Node {
   std::uint32_t parent = kNone;
-  GpuRangeWork work;
-  std::map<std::uint32_t, double> kernels;  // [s] by row of the kernels' table
-  std::vector<std::uint32_t> inner;         // nodes within it
+  Sort sort = Sort::kOther;
+  GpuRangeWork work = {};
+  std::map<std::uint32_t, double> kernels = {};  // [s] by row of the kernels' table
+  std::vector<std::uint32_t> inner = {};         // nodes within it
 };
 
 class RangeTree {
@@ -50,7 +85,18 @@ class RangeTree {
         work_(work),
         around_(around),
         node_of_(trace.ranges.size(), kNone),
-        seen_(trace.ranges.size()) {}
+        counts_(trace.ranges.size()),
+        seen_(trace.ranges.size()) {
+    for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
+      const auto facts = FactsOf(NameOf(i));
+      if (facts.sequence && !facts.backward && ModuleAround(i) != kNone)
+        forward_[*facts.sequence].push_back(i);  // in the order of their begins
+    }
+  }
+
+  bool HasRange(std::size_t launch) const {
+    return around_.OfLaunch(work_.Launch(launch).launch) != kNone;
+  }
 
   void Add(std::size_t launch, double weight) {
     const auto& task = work_.Launch(launch);
@@ -61,13 +107,16 @@ class RangeTree {
       outside_.seconds += seconds;
       return;
     }
-    nodes_[NodeOf(range)].kernels[task.index] += seconds;
-    for (; range != kNone; range = around_.OfRange(range)) {
-      auto& node = nodes_[NodeOf(range)];
-      node.work.launches += weight;
-      node.work.seconds += seconds;
-      if (!seen_[range]) node.work.ranges += weight;
+    const auto innermost = NodeOf(range);
+    nodes_[innermost].kernels[task.index] += seconds;
+    for (auto node = innermost; node != kNone; node = nodes_[node].parent) {
+      nodes_[node].work.launches += weight;
+      nodes_[node].work.seconds += seconds;
+    }
+    for (; range != kNone && !seen_[range]; range = around_.OfRange(range)) {
       seen_[range] = true;
+      const auto node = NodeOf(range);
+      if (counts_[range]) nodes_[node].work.ranges += weight;
     }
   }
 
@@ -97,18 +146,75 @@ class RangeTree {
     return longest;
   }
 
+  const std::string& NameOf(std::uint32_t range) const {
+    return trace_.texts[trace_.ranges[range].name];
+  }
+
+  // Returns the innermost module around the range, or kNone.
+  std::uint32_t ModuleAround(std::uint32_t range) const {
+    for (range = around_.OfRange(range); range != kNone; range = around_.OfRange(range))
+      if (NameOf(range).starts_with(kModuleSpan)) return range;
+    return kNone;
+  }
+
+  // Returns the node of the range: its own, or that of a range around it.
   std::uint32_t NodeOf(std::uint32_t range) {
-    if (node_of_[range] != kNone) return node_of_[range];
-    const auto outer = around_.OfRange(range);
-    const auto parent = outer == kNone ? kNone : NodeOf(outer);
-    auto name = RangeName(trace_.texts[trace_.ranges[range].name]);
+    if (node_of_[range] == kNone) {
+      const auto outer = around_.OfRange(range);
+      node_of_[range] = NewNodeOf(range, outer == kNone ? kNone : NodeOf(outer));
+    }
+    return node_of_[range];
+  }
+
+  std::uint32_t NewNodeOf(std::uint32_t range, std::uint32_t parent) {
+    const auto& name = NameOf(range);
+    const auto facts = FactsOf(name);
+    counts_[range] = true;
+    if (facts.sort == Sort::kModule) return Within(parent, ModulePath(name), Sort::kModule);
+    if (facts.sort == Sort::kOther) return Within(parent, RangeName(name), Sort::kOther);
+    if (facts.backward && facts.sequence)
+      if (const auto forward = ForwardOf(*facts.sequence, trace_.ranges[range].time.begin_ns);
+          forward != kNone)
+        return WithinModules(forward, BackwardIn(parent));
+    const bool alone = parent == kNone || nodes_[parent].sort == Sort::kOther;
+    counts_[range] = alone && facts.sort == Sort::kOperator;
+    if (facts.sort == Sort::kEngine) return BackwardIn(parent);
+    return alone ? Within(parent, RangeName(name), Sort::kOperator) : parent;
+  }
+
+  std::uint32_t BackwardIn(std::uint32_t parent) {
+    if (parent != kNone && nodes_[parent].sort == Sort::kEngine) return parent;
+    return Within(parent, "backward", Sort::kEngine);
+  }
+
+  // Returns the forward operator with this number that began last before `at_ns`, or kNone.
+  std::uint32_t ForwardOf(std::uint64_t sequence, std::int64_t at_ns) const {
+    const auto found = forward_.find(sequence);
+    if (found == forward_.end()) return kNone;
+    const auto after = std::ranges::upper_bound(found->second, at_ns, {}, [&](std::uint32_t range) {
+      return trace_.ranges[range].time.begin_ns;
+    });
+    return after == found->second.begin() ? kNone : *std::prev(after);
+  }
+
+  // Returns the node for the modules around `range`, within `node`.
+  std::uint32_t WithinModules(std::uint32_t range, std::uint32_t node) {
+    std::vector<std::uint32_t> modules;
+    for (auto one = ModuleAround(range); one != kNone; one = ModuleAround(one))
+      modules.push_back(one);
+    for (std::size_t i = modules.size(); i-- > 0;)
+      node = Within(node, ModulePath(NameOf(modules[i])), Sort::kModule);
+    return node;
+  }
+
+  std::uint32_t Within(std::uint32_t parent, const std::string& name, Sort sort) {
     const auto [found, added] =
         numbers_.try_emplace({parent, name}, static_cast<std::uint32_t>(nodes_.size()));
     if (added) {
-      nodes_.push_back({.parent = parent});
-      nodes_.back().work.name = std::move(name);
+      nodes_.push_back({.parent = parent, .sort = sort});
+      nodes_.back().work.name = name;
     }
-    return node_of_[range] = found->second;
+    return found->second;
   }
 
   // Links the nodes with most time, the longest first. A node has at least the time of each within
@@ -135,10 +241,12 @@ class RangeTree {
   const DeviceWork& work_;
   const RangesAround& around_;
   std::vector<std::uint32_t> node_of_;  // by range; kNone: not looked up
+  std::vector<bool> counts_;            // by range: it is one of its node's ranges
   std::vector<bool> seen_;              // by range: counted
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> outermost_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> forward_;  // operators by number
   GpuRangeWork outside_;
 };
 
@@ -191,8 +299,8 @@ bool NamesStep(const std::string& name) {
 
 std::string RangeName(const std::string& name) {
   std::string result = name;
-  RemoveNumber(", seq = ", result);
-  RemoveNumber(", op_id = ", result);
+  RemoveNumber(kSequenceNumber, result);
+  RemoveNumber(kOperatorNumber, result);
   if (!NamesStep(result)) return result;
   std::string text;
   for (const char c : result) {
@@ -205,16 +313,24 @@ std::string RangeName(const std::string& name) {
   return text;
 }
 
-std::vector<GpuRangeWork> RangeWorkOf(const Trace& trace, const RangesAround& around,
-                                      const DeviceWork& work,
-                                      const std::vector<GpuKernelUse>& kernels,
-                                      std::span<const LaunchRange> steps) {
-  if (trace.calls.empty() || trace.ranges.empty() || steps.empty()) return {};
+RangeWork RangeWorkOf(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                      const std::vector<GpuKernelUse>& kernels,
+                      std::span<const LaunchRange> steps) {
+  RangeWork result;
+  if (trace.calls.empty() || trace.ranges.empty()) return result;
   RangeTree tree(trace, around, work);
-  const double weight = 1 / static_cast<double>(steps.size());
+  std::vector<LaunchRange> marked;
   for (const auto& [begin, end] : steps)
-    for (std::size_t i = begin; i < end; ++i) tree.Add(i, weight);
-  return tree.Rows(kernels);
+    for (std::size_t i = begin; i < end; ++i)
+      if (tree.HasRange(i)) {
+        marked.emplace_back(begin, end);
+        break;
+      }
+  for (const auto& [begin, end] : marked)
+    for (std::size_t i = begin; i < end; ++i) tree.Add(i, 1 / static_cast<double>(marked.size()));
+  result.rows = tree.Rows(kernels);
+  result.steps = static_cast<int>(marked.size());
+  return result;
 }
 
 }  // namespace dlroof::programs

@@ -42,16 +42,25 @@ class RangesAround {
   std::vector<std::uint32_t> of_range_, of_call_;
 };
 
+struct RangeWork {
+  std::vector<GpuRangeWork> rows;
+  int steps = 0;  // [1] that have ranges
+};
+
 // Adds up the kernels of the steps by the range in which their call of CUDA began, on its thread:
 // the launches [first, second) of `work` for each step. Returns a row for each range by its path,
 // after the row of the range around it, the longest first, and last one for the launches in no
-// range. Sums are per step. Of more than kMostRangeRows ranges those with most time. Returns
-// nothing if no launch was in a range, or the trace has no calls. `kernels` are the rows of `work`.
-// Time: n log n in the trace's ranges and calls.
-std::vector<GpuRangeWork> RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
-                                      const DeviceWork& work,
-                                      const std::vector<GpuKernelUse>& kernels,
-                                      std::span<const LaunchRange> steps);
+// range. Sums are per step that has ranges: a program may mark a few of its steps. Of more than
+// kMostRangeRows ranges those with most time. Returns nothing if no launch was in a range, or the
+// trace has no calls. `kernels` are the rows of `work`. Time: n log n in the trace's ranges and
+// calls.
+//
+// Ranges of PyTorch (`profile --gpu --torch`, emit_nvtx): operators in a module, and within other
+// operators, are no rows of their own. A backward operator belongs to the module of the forward one
+// with the same number ("seq"), under a row "backward".
+RangeWork RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
+                      const DeviceWork& work, const std::vector<GpuKernelUse>& kernels,
+                      std::span<const LaunchRange> steps);
 inline constexpr std::size_t kMostRangeRows = 1000;
 
 }  // namespace dlroof::programs

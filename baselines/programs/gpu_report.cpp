@@ -351,7 +351,7 @@ void AddRangeWork(const GpuTimeline& timeline, const std::map<std::string, std::
     const bool known = kernel != names.end();
     table.rows.push_back(
         {{fmt::format("{:{}}{}", "", 2 * row.depth, row.name.empty() ? "in no range" : row.name)},
-         {row.name.empty() ? "" : text::ThreeDigits(row.ranges)},
+         {row.ranges > 0 ? text::ThreeDigits(row.ranges) : ""},
          {text::ThreeDigits(row.launches)},
          {Time(row.seconds)},
          {fmt::format("{:.1f} %", 100 * row.seconds / whole)},
@@ -360,6 +360,10 @@ void AddRangeWork(const GpuTimeline& timeline, const std::map<std::string, std::
   if (table.rows.size() < rows.size())
     table.notes.push_back(fmt::format("{} ranges with less than {} each: --full-names",
                                       rows.size() - table.rows.size(), Time(least)));
+  if (timeline.steps.count > 0)
+    table.notes.push_back(fmt::format("means of the {} that {} ranges",
+                                      Count(timeline.range_steps, "step"),
+                                      timeline.range_steps == 1 ? "has" : "have"));
   table.notes.emplace_back(
       "a row has the kernels of the ranges within it, too; sums of durations, by the call that "
       "launched them");

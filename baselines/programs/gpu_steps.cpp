@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/programs/operators.h"
+
 namespace dlroof::programs {
 namespace {
 
@@ -124,7 +126,9 @@ std::vector<Marks> MarksOf(const Trace& trace) {
   for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
     const auto& range = trace.ranges[i];
     const auto& name = trace.texts[range.name];
-    const bool said = NamesStep(name);
+    // An operator's range may be one of a few that were marked ("Optimizer.step").
+    const bool said = NamesStep(name) &&
+                      (name.find(", op_id = ") == name.npos || name.starts_with("ProfilerStep#"));
     const bool executed = name.starts_with(kXlaModule);
     if (!executed && (!said || name.starts_with("Xla"))) continue;
     auto& group = groups[executed ? name : WithoutNumbers(name)];
@@ -141,6 +145,26 @@ std::vector<Marks> MarksOf(const Trace& trace) {
     return std::pair(a.said, a.seconds) > std::pair(b.said, b.seconds);
   });
   return marks;
+}
+
+// Returns the calls of modules that are in no other module (`profile --gpu --torch`), the longest
+// in all first. Not every step need have them.
+std::vector<Marks> ModulesOf(const Trace& trace) {
+  std::map<std::string, Marks> groups;
+  for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
+    const auto& name = trace.texts[trace.ranges[i].name];
+    if (!name.starts_with(kModuleSpan) || name.find('.') != name.npos) continue;
+    auto& group = groups[name];
+    group.name = name;
+    group.times.push_back(trace.ranges[i].time);
+    group.ranges.push_back(i);
+    group.seconds += Seconds(trace.ranges[i].time.end_ns - trace.ranges[i].time.begin_ns);
+  }
+  std::vector<Marks> modules;
+  for (auto& [name, group] : groups)
+    if (group.times.size() >= kLeastSteps) modules.push_back(std::move(group));
+  std::ranges::stable_sort(modules, std::ranges::greater{}, &Marks::seconds);
+  return modules;
 }
 
 // How often steps and ranges occur in the time that both have. The host may be ahead of the device.
@@ -249,6 +273,30 @@ void CheckMarks(const Trace& trace, const RangesAround& around, const DeviceWork
                          numbers.steps, numbers.ranges, numbers.steps, first.name, numbers.ranges)};
 }
 
+// Joins segments of which each call of the model launched several. Returns whether the calls
+// decide: each launched one, or several.
+bool DecidedByModules(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                      FoundGpuSteps& found) {
+  for (const auto& one : ModulesOf(trace)) {
+    const auto numbers = NumbersByCalls(trace, around, work, found.steps, one);
+    if (numbers.ranges < static_cast<double>(kLeastSteps)) continue;
+    if (numbers.Agree()) {
+      found.steps.confirmed = true;
+      return true;
+    }
+    const auto times = numbers.Times();
+    if (!times) continue;
+    auto joined = found.steps;
+    Join(*times, joined);
+    if (joined.ranges.size() < 2) continue;
+    found.steps = std::move(joined);
+    found.steps.from = StepsFrom::kMarks;
+    found.range = one.name;
+    return true;
+  }
+  return false;
+}
+
 // Doubts steps that are short and follow each other without anything between them: each may be one
 // of the equal layers of a longer step.
 void DoubtLayers(const DeviceWork& work, Steps& steps) {
@@ -278,7 +326,8 @@ FoundGpuSteps FindGpuSteps(const Trace& trace, const RangesAround& around, const
   if (found.steps.from == StepsFrom::kNone) found.steps = FindSteps(work.stream, kernels);
   if (found.steps.from != StepsFrom::kNone) {
     if (!marks.empty()) CheckMarks(trace, around, work, marks, found);
-    if (marks.empty() && found.steps.from == StepsFrom::kFound && !found.steps.doubt)
+    if (marks.empty() && found.steps.from == StepsFrom::kFound && !found.steps.doubt &&
+        !DecidedByModules(trace, around, work, found))
       DoubtLayers(work, found.steps);
     return found;
   }

@@ -23,8 +23,9 @@ struct FoundGpuSteps {
 // (by the calls that launched the kernels, or without such by time):
 // names with "step" or "iter" in them, numbers aside, and the modules that XLA executes. If the
 // kernels repeat k times in each such range, k segments are one step (equal layers are not steps).
-// If the numbers contradict each other otherwise, `doubt` says so. It is also set where nothing but
-// a short period is known: equal layers look like steps.
+// Without such ranges the calls of PyTorch's outermost modules (`profile --gpu --torch`) decide in
+// the same way. If the numbers contradict each other otherwise, `doubt` says so. It is also set
+// where nothing but a short period is known: equal layers look like steps.
 FoundGpuSteps FindGpuSteps(const gpu_trace::Trace& trace, const RangesAround& around,
                            const DeviceWork& work, std::size_t kernels, std::optional<int> count);
 

@@ -299,6 +299,18 @@ void AddRanges(const Trace& trace, GpuTimeline& timeline) {
   std::ranges::stable_sort(timeline.ranges, std::ranges::greater{}, &GpuRangeUse::seconds);
 }
 
+// Adds up all steps, slow ones too: a program may mark only some of them, and marks slow them down.
+void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                  const Steps& found, GpuTimeline& timeline) {
+  std::vector<LaunchRange> steps;
+  for (const auto& step : found.ranges)
+    if (step.begin < step.end) steps.emplace_back(step.begin, step.end);
+  if (timeline.steps.count == 0) steps = {{0, work.stream.size()}};
+  auto ranges = RangeWorkOf(trace, around, work, timeline.kernels, steps);
+  timeline.range_work = std::move(ranges.rows);
+  timeline.range_steps = ranges.steps;
+}
+
 // Adds runs of elementwise kernels of one stream: each is read and written again by the next.
 void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, double weight,
                 GpuTimeline& timeline) {
@@ -396,9 +408,7 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineO
   for (std::size_t i = 0; i < timeline.kernels.size(); ++i)
     timeline.kernels[i].step_wall_seconds = weight * sweep.wall()[i];
   AddStepSums(work, steps, timeline);
-  std::vector<LaunchRange> ranges;
-  for (const auto& step : steps) ranges.emplace_back(step.begin, step.end);
-  timeline.range_work = RangeWorkOf(trace, around, work, timeline.kernels, ranges);
+  AddRangeWork(trace, around, work, found.steps, timeline);
   AddCopies(trace, work, windows, running, timeline);
   AddGaps(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);
   const auto& shown = windows[windows.size() / 2];

@@ -91,8 +91,8 @@ struct GpuRangeUse {
   double count = 0, seconds = 0;  // [1], [s] of the host
 };
 
-// The kernels that a range of the program launched, it and the ranges within it. Per steady step,
-// or the sums of the whole trace if there are no steps.
+// The kernels that a range of the program launched, it and the ranges within it. Per step that
+// has ranges, or the sums of the whole trace if there are no steps.
 struct GpuRangeWork {
   std::string name;     // RangeName; "" for what was launched in no range
   int depth = 0;        // [1] ranges around it: the rows before it with smaller depths
@@ -134,6 +134,7 @@ struct GpuTimeline {
   double lane_seconds = 0;               // [s] that the lanes show
   std::vector<GpuRangeUse> ranges;       // the most time first
   std::vector<GpuRangeWork> range_work;  // RangeWorkOf
+  int range_steps = 0;                   // [1] steps that have ranges
   // [s] per step: of runs of elementwise kernels on one stream all but each run's longest kernel
   double fusible_seconds = 0;
   double fusible_launches = 0;  // [1] launches of these runs

@@ -89,19 +89,6 @@ std::vector<Segment> SegmentsOf(const std::vector<imports::TraceCall>& calls) {
   return segments;
 }
 
-// Returns "Bert.layers.*.f1" for "dlroof: Bert.layers.3.f1".
-std::string PathOf(std::string_view span) {
-  span.remove_prefix(std::string_view(kModuleSpan).size());
-  std::string path;
-  for (std::size_t i = 0; i < span.size(); ++i) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(span[i])) != 0;
-    const bool after_dot = i > 0 && (span[i - 1] == '.' || path.ends_with('*'));
-    if (digit && path.ends_with('*')) continue;
-    path += digit && after_dot ? '*' : span[i];
-  }
-  return path;
-}
-
 // Where something begins or ends.
 struct Bound {
   enum Kind { kRange, kPrimitive, kSegment };
@@ -218,7 +205,7 @@ class TimeDivider {
   void AddModules() {
     std::map<std::string, double> by_path;
     for (const auto& [call, seconds] : modules_)
-      by_path[PathOf(trace_.calls[call].span)] += seconds;
+      by_path[ModulePath(trace_.calls[call].span)] += seconds;
     for (const auto& [path, seconds] : by_path) divided_.modules.push_back({path, seconds});
     std::ranges::stable_sort(divided_.modules, std::ranges::greater{}, &ModuleTime::seconds);
   }
@@ -395,6 +382,18 @@ double ScaleOf(const DividedTime& divided, double steps, const ProgramSummary& s
 }
 
 }  // namespace
+
+std::string ModulePath(std::string_view span) {
+  span.remove_prefix(std::string_view(kModuleSpan).size());
+  std::string path;
+  for (std::size_t i = 0; i < span.size(); ++i) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(span[i])) != 0;
+    const bool after_dot = i > 0 && (span[i - 1] == '.' || path.ends_with('*'));
+    if (digit && path.ends_with('*')) continue;
+    path += digit && after_dot ? '*' : span[i];
+  }
+  return path;
+}
 
 DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>& primitives,
                        const std::vector<TimeRange>& ranges) {

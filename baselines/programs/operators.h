@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/programs/outside.h"
@@ -52,6 +54,8 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
 
 // The prefix of the names of modules' spans (torch_hook/sitecustomize.py).
 inline constexpr const char* kModuleSpan = "dlroof: ";
+// Returns "Bert.layers.*.f1" for "dlroof: Bert.layers.3.f1".
+std::string ModulePath(std::string_view span);
 // The name of a span in which the hook of a module runs, which is not the program's time.
 inline constexpr const char* kHookSpan = "dlroof hook";
 

@@ -135,11 +135,13 @@ void CountLaunches(const ProfileFlags& flags) {
 
 int ProfileGpu(const ProfileFlags& flags) {
   const auto& program = flags.program;
-  if (program.log || program.threads || program.creations || program.pipe || program.torch ||
-      program.complete)
+  if (program.log || program.threads || program.creations || program.pipe || program.complete)
     throw BadInput(
-        "profile: --log, --threads, --creations, --pipe, --torch and --replay do not apply to "
-        "--gpu");
+        "profile: --log, --threads, --creations, --pipe and --replay do not apply to --gpu");
+  if (program.torch && (flags.stored_trace || ChoosesLaunches(flags)))
+    throw BadInput(
+        "profile: --torch marks the modules of a program that is traced, and does not go with "
+        "--from-trace, --kernel, --skip and --launches");
   if (ChoosesLaunches(flags)) {
     CountLaunches(flags);
     return 0;
@@ -165,6 +167,7 @@ int ProfileGpu(const ProfileFlags& flags) {
                                      .ncu = flags.ncu,
                                      .overhead_turns = program.overhead_turns,
                                      .read = program.read,
+                                     .torch = program.torch,
                                      .full_names = flags.full_names},
                                     std::cerr);
 }
@@ -212,7 +215,8 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
       "open /dev/stdout; its lines then do not name their process");
   command.add_flag("--torch", program.torch,
                    "also run PyTorch's profiler in the unchanged program: its operators join the "
-                   "breakdown, with modules");
+                   "breakdown, with modules; with --gpu: mark its modules and operators as "
+                   "ranges, by which kernels are told");
   AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
       ->type_name(command_line::kProgram);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -14,10 +15,12 @@
 #include "baselines/programs/chrome_trace.h"
 #include "baselines/programs/gpu_counting.h"
 #include "baselines/programs/gpu_program.h"
+#include "baselines/programs/operators.h"
 #include "bench/gpu_loader/cuda_folders.h"
 #include "bench/gpu_loader/loader.h"
 #include "bench/profile/foreground.h"
 #include "bench/profile/log_separator.h"
+#include "bench/profile/torch_trace.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -224,15 +227,16 @@ ProgramRun RunProgram(const GpuProfileRequest& request, const Variables& variabl
 }
 
 // Compares runs with and without the trace, interleaved.
-void VerifyOverhead(const GpuProfileRequest& request, std::ostream& out) {
+void VerifyOverhead(const GpuProfileRequest& request, const Variables& hook, std::ostream& out) {
   std::optional<std::regex> pattern;
   if (request.read) pattern = NumberPattern("--read", *request.read);
   std::vector<double> ratios;
   for (int turn = 0; turn < *request.overhead_turns; ++turn) {
     const auto once = [&](bool traced) -> std::optional<double> {
       const TemporaryFolder folder;
-      const auto run = RunProgram(request, traced ? TraceVariables(folder / "") : Variables{},
-                                  false, pattern.has_value());
+      auto variables = traced ? TraceVariables(folder / "") : Variables{};
+      if (traced) variables.insert(hook.begin(), hook.end());
+      const auto run = RunProgram(request, variables, false, pattern.has_value());
       if (!pattern) return run.end.wall_seconds;
       const auto numbers = NumbersIn(run.own, *pattern);
       return numbers.empty() ? std::nullopt : std::optional(Median(numbers));
@@ -251,6 +255,15 @@ void VerifyOverhead(const GpuProfileRequest& request, std::ostream& out) {
   Say(out, "{} with the trace over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})",
       pattern ? "number read" : "wall time", ratios.size(), ratios.size() == 1 ? "" : "s",
       Median(ratios), least, most);
+}
+
+// Returns whether the hook marked a call of a module.
+bool HasModules(const std::vector<gpu_trace::Trace>& traces) {
+  return std::ranges::any_of(traces, [](const auto& trace) {
+    return std::ranges::any_of(trace.texts, [](const std::string& text) {
+      return text.starts_with(programs::kModuleSpan);
+    });
+  });
 }
 
 std::optional<machine::Machine> MachineOf(const GpuProfileRequest& request) {
@@ -308,16 +321,30 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
       (error || !fs::is_empty(folder, error)))
     throw BadInput("profile: --trace {}: expected a folder that is new or empty",
                    *request.trace_folder);
+  const auto notes = temporary / "torch";
+  Variables hook;
+  if (request.torch) {
+    fs::create_directory(notes);
+    const char* const before = std::getenv("PYTHONPATH");
+    hook = TorchRangeVariables(TorchHookFolder(), notes, before == nullptr ? "" : before);
+  }
+  auto variables = TraceVariables(folder);
+  variables.insert(hook.begin(), hook.end());
   ProgramRun run;
   try {
-    run = RunProgram(request, TraceVariables(folder), true, false);
+    run = RunProgram(request, variables, true, false);
   } catch (const CannotStart& cannot) {
     Say(out, "profile: {}", cannot.what());
     return cannot.error == ENOENT ? kNoSuchProgram : kNotExecutable;
   }
   SayEnd(request, run.end, out);
+  for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", text::Printable(sentence));
   try {
     const auto traces = gpu_trace::ReadTraces(folder);
+    if (request.torch && !HasModules(traces))
+      Say(out,
+          "--torch: no call of a module was marked: the program did not import torch, called its "
+          "model less than three times, or its Python ignores PYTHONPATH (-I, -E, -S)");
     auto program = programs::ProgramOfTraces(traces, {request.steps});
     program.command = fmt::format("{}", fmt::join(request.command, " "));
     program.wall_seconds = run.end.wall_seconds;
@@ -326,7 +353,7 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
     else if (run.end.end.signal != 0)
       program.stopped = fmt::format("ended with {}", Describe(run.end.end));
     ReportTraces(request, traces, std::move(program), machine, out);
-    if (request.overhead_turns && !run.end.passed_signal) VerifyOverhead(request, out);
+    if (request.overhead_turns && !run.end.passed_signal) VerifyOverhead(request, hook, out);
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }

@@ -24,6 +24,7 @@ struct GpuProfileRequest {
   std::optional<std::string> chip, ncu;     // absent: detected, searched
   std::optional<int> overhead_turns;        // [1] further runs without the trace, to compare
   std::optional<std::string> read;          // pattern of the number to compare; absent: wall time
+  bool torch = false;                       // PyTorch's modules and operators become NVTX ranges
   bool full_names = false;
 };
 

@@ -20,6 +20,7 @@ namespace dlroof::profile {
 namespace {
 
 constexpr const char* kTraces = "DLROOF_TORCH_TRACES";
+constexpr const char* kRanges = "DLROOF_TORCH_RANGES";
 constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto writes to standard error
 constexpr double kShort = 0.5;  // [1] of the largest weight: a window with less is short
 constexpr std::size_t kMostRepetitions = 256;
@@ -67,6 +68,10 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   std::vector<std::uintmax_t> weights;
   for (const auto& window : windows) weights.push_back(any ? window.modules : window.bytes);
   return weights;
+}
+
+Variables HookVariables(const std::filesystem::path& hook, const std::string& python_path) {
+  return {{"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)}};
 }
 
 void AddNotes(const std::string& folder, std::vector<std::string>& remarks) {
@@ -138,11 +143,23 @@ std::filesystem::path TorchHookFolder() {
 
 Variables TorchVariables(const std::filesystem::path& hook, const std::string& traces,
                          const std::string& python_path) {
-  Variables variables = {
-      {"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)},
-      {kTraces, traces}};
+  auto variables = HookVariables(hook, python_path);
+  variables[kTraces] = traces;
   if (std::getenv(kKinetoLog) == nullptr) variables[kKinetoLog] = "99";  // nothing
   return variables;
+}
+
+Variables TorchRangeVariables(const std::filesystem::path& hook, const std::string& notes,
+                              const std::string& python_path) {
+  auto variables = HookVariables(hook, python_path);
+  variables[kRanges] = notes;
+  return variables;
+}
+
+std::vector<std::string> TorchNotes(const std::string& folder) {
+  std::vector<std::string> notes;
+  AddNotes(folder, notes);
+  return notes;
 }
 
 namespace {

@@ -23,6 +23,14 @@ std::filesystem::path TorchHookFolder();
 Variables TorchVariables(const std::filesystem::path& hook, const std::string& traces,
                          const std::string& python_path);
 
+// Returns the variables that let the hook mark modules and operators as NVTX ranges. Notes are
+// written to the folder `notes`.
+Variables TorchRangeVariables(const std::filesystem::path& hook, const std::string& notes,
+                              const std::string& python_path);
+
+// Returns what the hook noted in a folder: sentences.
+std::vector<std::string> TorchNotes(const std::string& folder);
+
 struct TorchTrace {
   std::optional<imports::Trace> trace;  // with its calls
   // [s] since 1970, all windows of its process in which the profiler ran

@@ -39,6 +39,15 @@ profiler = types.ModuleType("torch.profiler")
 profiler.profile, profiler.ProfilerActivity = profile, types.SimpleNamespace(CPU=0)
 autograd = types.SimpleNamespace(_profiler_enabled=lambda: bool(running),
                                  profiler=types.SimpleNamespace(record_function=span, _prepare_profiler=lambda: None))
+def mark(word):
+    with open(os.environ["FAKE_MARKS"], "a") as file: file.write(word + "\n")
+cuda = types.SimpleNamespace(nvtx=types.SimpleNamespace(range_push=lambda name: mark("push " + name), range_pop=lambda: mark("pop")))
+class emit_nvtx:
+    def __enter__(self):
+        if os.environ.get("FAKE_FAILS"): raise RuntimeError("no ranges today")
+        mark("operators on")
+    def __exit__(self, *_): mark("operators off")
+autograd.profiler.emit_nvtx = emit_nvtx
 compiler = types.SimpleNamespace(is_compiling=lambda: bool(os.environ.get("FAKE_COMPILES")))
 before, after = [], []
 nn = types.SimpleNamespace(modules=types.SimpleNamespace(module=types.SimpleNamespace(
@@ -47,6 +56,7 @@ nn = types.SimpleNamespace(modules=types.SimpleNamespace(module=types.SimpleName
 jit = types.SimpleNamespace(is_tracing=lambda: False, is_scripting=lambda: False)
 class Module:
     def named_modules(self): return [("", self)]
+    def parameters(self): return iter(getattr(self, "weights", ()))
     def __call__(self, *inputs):
         for hook in before: hook(self, ())
         try: return self.forward(*inputs)
@@ -130,6 +140,73 @@ def test_operators_join_the_breakdown_and_the_program_stays_as_it_is():
     assert operators[0]["step_calls"] == 1
 
 
+RANGED = r"""
+import sys, torch
+class Inner(torch.Module):
+    weights = (1,)
+    def forward(self): torch.mark("in inner")
+class Net(torch.Module):
+    weights = (1,)
+    def __init__(self): self.inner = Inner()
+    def named_modules(self): return [("", self), ("inner", self.inner)]
+    def forward(self):
+        self.inner()
+        if "raises" in sys.argv: raise KeyError
+class Loss(torch.Module):
+    def forward(self): torch.mark("loss")
+net, loss = Net(), Loss()
+for step in range(13):
+    torch.mark(f"step {step}")
+    try: net()
+    except KeyError: pass
+    loss()
+    torch.mark("backward")
+    if step == 11 and "profiles" in sys.argv: torch.autograd.profiler._prepare_profiler()
+"""
+STEP = ["push dlroof: Net", "push dlroof: Net.inner", "in inner", "pop", "pop", "push dlroof: Loss", "loss", "pop", "backward"]
+
+
+def marks_of(arguments="", **environment):
+    """Returns the lines that the program and the hook wrote, and what dlroof said."""
+    Path("ranged.py").write_text(RANGED)
+    Path("marks").unlink(missing_ok=True)
+    command = f"dlroof profile --gpu --torch --budget 0 -o gpu.json -- {sys.executable} ranged.py {arguments}"
+    variables = {**os.environ, "PYTHONPATH": str(Path("lib").absolute()), "FAKE_MARKS": str(Path("marks").absolute()), **environment}
+    done = subprocess.run(words(command), stdin=subprocess.DEVNULL, capture_output=True, timeout=120, env=variables)
+    assert done.returncode == 0, done.stderr
+    return Path("marks").read_text().splitlines(), done.stderr.decode()
+
+
+def step(number, marked):
+    return [f"step {number}", *(STEP if marked else ["in inner", "loss", "backward"])]
+
+
+@pytest.mark.skipif(not os.path.exists(os.environ.get("DLROOF_TRACED", "")), reason="this build has no library that traces programs")
+@pytest.mark.parametrize("arguments", ["", "raises"])
+def test_modules_of_some_steps_become_ranges_for_a_trace_of_the_gpu(arguments):
+    marks, said = marks_of(arguments)
+    expected = []
+    for number in range(13):
+        begins, ends = number in (2, 10), number == 5
+        lines = step(number, 2 <= number < 5 or number >= 10)
+        # The operators are marked from the begin of a call of the model to that of another one.
+        change = ["operators on"] if begins else ["operators off"] if ends else []
+        expected += lines[:1] + change + lines[1:]
+    assert marks == expected + ["operators off"]
+    assert "no process used CUDA" in said or "CUDA" in said, said
+
+
+@pytest.mark.skipif(not os.path.exists(os.environ.get("DLROOF_TRACED", "")), reason="this build has no library that traces programs")
+def test_marks_end_for_a_profiler_of_the_program_and_after_a_failure():
+    marks, said = marks_of("profiles")
+    assert marks[-4:] == ["step 12", "in inner", "loss", "backward"], marks
+    assert "the program has its own profiler" in said, said
+    marks, said = marks_of(FAKE_FAILS="1")
+    assert [mark for mark in marks if mark.startswith("push")] == [], marks
+    assert "--torch: no call of a module was marked" in said, said
+    assert "no ranges today" in said, said
+
+
 def test_a_compiler_reads_nothing_of_the_hooks_of_modules():
     done = profile("compiles", FAKE_COMPILES="1")
     report = done.stderr.decode()
@@ -183,5 +260,6 @@ def test_a_program_without_torch_is_told():
     assert "did not import torch" in done.stderr.decode()
 
 
-def test_not_with_gpu():
-    verify(run("dlroof profile --torch --gpu -- true"), [exits(2), one_sentence, says("--torch")])
+def test_with_gpu_only_of_a_program_that_is_traced():
+    verify(run("dlroof profile --torch --gpu --launches 3 -- true"), [exits(2), one_sentence, says("--torch")])
+    verify(run("dlroof profile --torch --gpu --from-trace lib"), [exits(2), one_sentence, says("--torch")])

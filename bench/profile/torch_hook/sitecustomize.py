@@ -1,4 +1,5 @@
-"""Starts torch.profiler in an unchanged program (`dlroof profile --torch`).
+"""Starts torch.profiler in an unchanged program (`dlroof profile --torch`), or marks its modules and
+operators as NVTX ranges (`dlroof profile --gpu --torch`: class Ranges).
 
 dlroof puts this file's folder first in PYTHONPATH, so that Python imports it at its start. It runs
 the sitecustomize that it hides, waits for the program's `import torch`, and then profiles operators
@@ -21,6 +22,7 @@ import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 TRACES = os.environ.get("DLROOF_TORCH_TRACES")
+RANGES = os.environ.get("DLROOF_TORCH_RANGES")  # a folder for notes
 SPAN = "dlroof: "
 HOOK_SPAN = "dlroof hook"
 FIRST_SECONDS = 2.0  # of the first window, from which the number of events per second is known
@@ -29,6 +31,7 @@ LONGEST_SECONDS = 30.0  # of a window that waits for calls of the model
 MODEL_CALLS = 3  # so many calls have a whole step between them
 MOST_WITHOUT = 10  # windows without so many calls that are followed by the next at the next call
 MOST_EVENTS = 300_000  # of a window
+FIRST_MARKED, MARKED_CALLS = 2, 3  # calls of the model before the first marked one; marked calls in a row
 
 
 def run_hidden_sitecustomize():
@@ -40,6 +43,75 @@ def run_hidden_sitecustomize():
     module = importlib.util.module_from_spec(spec)
     sys.modules["sitecustomize"] = module
     spec.loader.exec_module(module)
+
+
+def register_hooks(torch, watcher):
+    """Calls watcher.enter(module) before and watcher.leave(module) after each call of a module, unless watcher.idle.
+
+    TorchDynamo compiles hooks with the module. It knows that is_compiling() is true, and compiles
+    nothing else of them: anything more would break its graph into pieces.
+    """
+    import warnings
+
+    # It says that hooks are called once more for a compiled module, which changes no time here.
+    warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
+    is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
+    if is_compiling is None:  # PyTorch before 2.1
+        is_compiling = bool
+
+    def enter(module, inputs):
+        if is_compiling() or watcher.idle:
+            return None
+        return watcher.enter(module)
+
+    def leave(module, inputs, outputs):
+        if is_compiling() or watcher.idle:
+            return None
+        return watcher.leave(module)
+
+    modules = torch.nn.modules.module
+    modules.register_module_forward_pre_hook(enter)
+    try:
+        modules.register_module_forward_hook(leave, always_call=True)
+    except TypeError:  # PyTorch before 2.0
+        modules.register_module_forward_hook(leave)
+
+
+def hand_over_to_own_profilers(torch, watcher):
+    """A profiler of the program ends what the watcher does with PyTorch's, for good."""
+    watcher.own = False
+    for name in ("_prepare_profiler", "_enable_profiler"):
+        original = getattr(torch.autograd.profiler, name, None)
+        if original is None:
+            continue
+
+        def replaced(*arguments, _original=original, **named):
+            if not watcher.own and not watcher.over:
+                try:
+                    watcher.end()
+                except BaseException as error:
+                    watcher.give_up(repr(error))
+                watcher.give_up("the program has its own profiler")
+            return _original(*arguments, **named)
+
+        setattr(torch.autograd.profiler, name, replaced)
+
+
+class Paths:
+    """The paths of modules in their outermost module."""
+
+    def __init__(self):
+        self.known = {}  # identity of a module -> (module, path)
+
+    def of(self, module):
+        known = self.known.get(id(module))
+        if known is not None and known[0] is module:
+            return known[1]
+        # A module that is called outside of a known one is the root of the modules in it.
+        root = type(module).__name__
+        for name, inner in module.named_modules():
+            self.known.setdefault(id(inner), (inner, f"{root}.{name}" if name else root))
+        return self.known[id(module)][1]
 
 
 class Recorder:
@@ -56,7 +128,7 @@ class Recorder:
         self.profiler = None
         self.open = {}  # thread -> stack of calls of modules: (module, path, begin of the hook, begin)
         self.spans = []  # (path, thread, begin of the hook, of the call, end of the call, of the hook) [ns] since 1970
-        self.paths = {}  # identity of a module -> (module, path)
+        self.paths = Paths()
         self.roots = {}  # path -> [s] each call that has ended in this window, of modules outside of others
         self.window = self.without = 0
         self.seconds = FIRST_SECONDS
@@ -78,50 +150,19 @@ class Recorder:
         """Begins the first window, and watches for the begin and the end of others."""
         import atexit
         import ctypes
-        import warnings
 
         # A pending call runs in the main thread between two instructions of Python, without a signal.
         self.call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.pending)
         self.add = ctypes.pythonapi.Py_AddPendingCall
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.call))  # lives as long as pending calls
-        self.hand_over_to_own_profilers()
-        modules = self.torch.nn.modules.module
-        # It says that hooks are called once more for a compiled module, which changes no time here.
-        warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
-        enter, leave = self.hooks()
+        hand_over_to_own_profilers(self.torch, self)
         plain = self.seconds_of_a_call()
-        modules.register_module_forward_pre_hook(enter)
-        try:
-            modules.register_module_forward_hook(leave, always_call=True)
-        except TypeError:  # PyTorch before 2.0
-            modules.register_module_forward_hook(leave)
+        register_hooks(self.torch, self)
         self.calibrate(plain)
         atexit.register(self.finish)
         os.register_at_fork(after_in_child=self.forget)
         self.begin()
         self.watcher.start()
-
-    def hooks(self):
-        """Returns what runs before and after each call of a module.
-
-        TorchDynamo compiles hooks with the module. It knows that is_compiling() is true, and compiles
-        nothing else of them: anything more would break its graph into pieces.
-        """
-        is_compiling = getattr(getattr(self.torch, "compiler", None), "is_compiling", None)
-        if is_compiling is None:  # PyTorch before 2.1
-            is_compiling = bool
-
-        def enter(module, inputs):
-            if is_compiling() or self.idle:
-                return None
-            return self.enter(module)
-
-        def leave(module, inputs, outputs):
-            if is_compiling() or self.idle:
-                return None
-            return self.leave(module)
-
-        return enter, leave
 
     def seconds_of_a_call(self):
         """Returns the time [s] of a call of a module that does nothing."""
@@ -141,7 +182,7 @@ class Recorder:
         self.stamped = median([entered - begin + left - end for _, _, begin, entered, end, left in self.spans])
         self.around = max(whole - self.stamped, 0.0)
         self.profiler, self.called = None, False
-        self.spans, self.open, self.paths, self.roots = [], {}, {}, {}
+        self.spans, self.open, self.paths, self.roots = [], {}, Paths(), {}
 
     def watch(self):
         """Runs in a thread of its own: asks the main thread to begin or end a window."""
@@ -255,39 +296,9 @@ class Recorder:
     def give_up(self, reason):
         self.over = self.idle = True
         self.profiler = None
-        note(self.process, reason)
-
-    def hand_over_to_own_profilers(self):
-        """A profiler of the program ends the window, and no other window follows."""
-        profilers = self.torch.autograd.profiler
-        for name in ("_prepare_profiler", "_enable_profiler"):
-            original = getattr(profilers, name, None)
-            if original is None:
-                continue
-
-            def replaced(*arguments, _original=original, **named):
-                if not getattr(self, "own", False) and not self.over:
-                    try:
-                        self.end()
-                    except BaseException as error:
-                        self.give_up(repr(error))
-                    self.give_up("the program has its own profiler")
-                return _original(*arguments, **named)
-
-            setattr(profilers, name, replaced)
-        self.own = False
+        note(TRACES, self.process, reason)
 
     # --- Spans of modules
-
-    def path_of(self, module):
-        known = self.paths.get(id(module))
-        if known is not None and known[0] is module:
-            return known[1]
-        # A module that is called outside of a known one is the root of the modules in it.
-        root = type(module).__name__
-        for name, inner in module.named_modules():
-            self.paths.setdefault(id(inner), (inner, f"{root}.{name}" if name else root))
-        return self.paths[id(module)][1]
 
     # A span of the profiler would take some 40 us for each call: four readings of the clock do not.
 
@@ -295,7 +306,7 @@ class Recorder:
         begin = self.now()
         if self.over or self.is_tracing() or self.is_scripting():
             return
-        path = self.path_of(module)
+        path = self.paths.of(module)
         thread = self.thread_of()
         if thread == self.thread and "." not in path:
             self.guarded(self.before_call)
@@ -371,9 +382,110 @@ def add_spans(path, spans, margin):
         file.write(text[: events.end()] + ",".join(added) + more + text[events.end() :])
 
 
-def note(process, reason):
+class Ranges:
+    """Marks calls of modules ("dlroof: <path>") and operators (PyTorch's emit_nvtx) as NVTX ranges.
+
+    Ranges slow down the host, so most steps have none: marked are three calls of the model from its
+    third call on, then three after twice as many, and so on, with what runs between these calls and
+    after them, such as the backward pass. The model is the first outermost module with parameters.
+    """
+
+    def __init__(self, torch):
+        import threading
+
+        self.torch = torch
+        self.process = os.getpid()
+        self.paths = Paths()
+        self.model = self.thread = self.emit = None
+        self.calls = 0  # of the model
+        self.next_begin, self.marked_end = FIRST_MARKED, 0  # calls of the model
+        self.depth = {}  # thread -> number of modules that it is in
+        self.open = {}  # thread -> modules whose range is open
+        self.idle = self.over = False
+        self.thread_of = threading.get_ident
+
+    def start(self):
+        import atexit
+
+        hand_over_to_own_profilers(self.torch, self)
+        register_hooks(self.torch, self)
+        atexit.register(self.finish)
+        os.register_at_fork(after_in_child=self.forget)
+
+    def enter(self, module):
+        thread = self.thread_of()
+        depth = self.depth.get(thread, 0)
+        self.depth[thread] = depth + 1
+        if depth == 0:
+            try:
+                self.before_call(module, thread)
+            except BaseException as error:  # noqa: B902: the program must not see it
+                self.give_up(repr(error))
+        if self.emit is not None:
+            self.torch.cuda.nvtx.range_push(SPAN + self.paths.of(module))
+            self.open.setdefault(thread, []).append(module)
+
+    def leave(self, module):
+        thread = self.thread_of()
+        self.depth[thread] = max(self.depth.get(thread, 0) - 1, 0)
+        stack = self.open.get(thread)
+        if stack and stack[-1] is module:
+            stack.pop()
+            self.torch.cuda.nvtx.range_pop()
+
+    def before_call(self, module, thread):
+        """Before a call of a module outside of others: begins or ends marking at calls of the model."""
+        if self.model is None and next(iter(module.parameters()), None) is not None:
+            self.model, self.thread = module, thread
+        if module is not self.model or thread != self.thread:
+            return
+        if self.emit is not None and self.calls >= self.marked_end:
+            self.end()
+        if self.emit is None and self.calls >= self.next_begin:
+            self.begin()
+        self.calls += 1
+
+    def begin(self):
+        self.next_begin = 2 * self.next_begin + 2 * MARKED_CALLS
+        self.marked_end = self.calls + MARKED_CALLS
+        emit = self.torch.autograd.profiler.emit_nvtx()
+        self.own = True
+        try:
+            emit.__enter__()
+        finally:
+            self.own = False
+        self.emit = emit
+
+    def end(self):
+        emit, self.emit = self.emit, None
+        if emit is not None:
+            emit.__exit__(None, None, None)
+
+    def finish(self):
+        if self.over or os.getpid() != self.process:
+            return
+        self.over = True
+        try:
+            self.end()
+        except BaseException as error:
+            self.give_up(repr(error))
+
+    def forget(self):
+        """In a forked process nothing is marked."""
+        self.over = self.idle = True
+        self.emit = None
+
+    def give_up(self, reason):
+        self.over = self.idle = True
+        self.emit = None
+        for _ in self.open.pop(self.thread_of(), []):
+            self.torch.cuda.nvtx.range_pop()
+        note(RANGES, self.process, reason)
+
+
+def note(folder, process, reason):
     try:
-        with open(os.path.join(TRACES, f"{process}.txt"), "a", encoding="utf-8") as file:
+        with open(os.path.join(folder, f"{process}.txt"), "a", encoding="utf-8") as file:
             file.write(reason + "\n")
     except OSError:
         pass
@@ -393,9 +505,9 @@ class AfterTorch:
         try:
             import torch.profiler  # not a part of `import torch` in all versions
 
-            Recorder(module).start()
+            (Ranges if RANGES else Recorder)(module).start()
         except BaseException as error:
-            note(os.getpid(), repr(error))
+            note(RANGES or TRACES, os.getpid(), repr(error))
 
     def __getattr__(self, name):
         return getattr(self.loader, name)
@@ -416,6 +528,6 @@ class TorchFinder:
 
 import importlib.util  # noqa: E402: importlib.machinery does not import it
 
-if TRACES:
+if TRACES or RANGES:
     sys.meta_path.insert(0, TorchFinder())
 run_hidden_sitecustomize()

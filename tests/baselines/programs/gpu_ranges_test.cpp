@@ -1,6 +1,7 @@
 // Which NVTX range launched each kernel.
 #include "baselines/programs/gpu_ranges.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -134,6 +135,82 @@ TEST(RangeWorkOf, StepsAreMeansAndTheirNumbersAreOneRow) {
             std::string::npos)
       << out.str();
   EXPECT_NE(out.str().find("\n  forward"), std::string::npos) << out.str();
+}
+
+// PyTorch's own ranges: modules that dlroof marks, operators by emit_nvtx, and the backward pass on
+// a thread of its own.
+TEST(RangeWorkOf, BackwardOperatorsBelongToTheModulesOfTheForwardOnes) {
+  Builder made;
+  const auto forward = made.Kernel("implicit_gemm", 1), gradient = made.Kernel("wgrad", 2),
+             other = made.Kernel("add_kernel", 3);
+  made.Range("dlroof: Net", 0, 100);
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t at = 10 + 40 * i;
+    made.Range("dlroof: Net.layers." + std::to_string(i), at, 30);
+    made.Range(fmt::format("aten::conv2d, seq = {}, op_id = {}", i, 10 * i), at + 1, 20);
+    made.Range(fmt::format("aten::cudnn_convolution, op_id = {}", 10 * i + 1), at + 2, 10);
+    made.Call(forward, at + 3, 1000 + 10 * i, 10);
+  }
+  made.Range("aten::mse_loss, seq = 2, op_id = 30", 110, 10);
+  made.Call(other, 111, 1020, 1);
+  for (int i = 2; i-- > 0;) {
+    const std::int64_t at = 200 + 40 * (1 - i);
+    made.Range("autograd::engine::evaluate_function: ConvolutionBackward0, op_id = 40", at, 30, 2);
+    made.Range(fmt::format("ConvolutionBackward0, seq = {}, op_id = 41", i), at + 1, 20, 2);
+    made.Range("aten::convolution_backward, op_id = 42", at + 2, 15, 2);
+    made.Call(gradient, at + 3, 1100 + at, 20, 2);
+    made.Range("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad, op_id = 43",
+               at + 32, 5, 2);
+    made.Range("torch::autograd::AccumulateGrad, op_id = 44", at + 33, 3, 2);
+    made.Call(other, at + 34, 1125 + at, 2, 2);
+  }
+  made.Range("Optimizer.step#SGD.step, op_id = 50", 400, 20);
+  made.Range("aten::_foreach_add_, op_id = 51", 401, 10);
+  made.Call(other, 402, 1500, 4);
+  const auto rows = WorkOf(made);
+  std::string text;
+  for (const auto& row : rows)
+    text += fmt::format("{:{}}{} {:g} {:g} {:.0f}\n", "", 2 * row.depth, row.name, row.ranges,
+                        row.launches, 1e6 * row.seconds);
+  EXPECT_EQ(text,
+            "backward 0 4 44\n"
+            "  Net 0 2 40\n"
+            "    Net.layers.* 2 2 40\n"
+            "Net 1 2 20\n"
+            "  Net.layers.* 2 2 20\n"
+            "Optimizer.step#SGD.step 1 1 4\n"
+            "aten::mse_loss 1 1 1\n");
+}
+
+TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInTheBackwardPass) {
+  Builder made;
+  const auto kernel = made.Kernel("wgrad", 2);
+  made.Range("autograd::engine::evaluate_function: MulBackward0, op_id = 40", 0, 30);
+  made.Range("MulBackward0, seq = 7, op_id = 41", 1, 20);
+  made.Call(kernel, 3, 1000, 20);
+  const auto rows = WorkOf(made);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].name, "backward");
+}
+
+TEST(RangeWorkOf, StepsWithoutRangesDoNotCount) {
+  Builder made;
+  std::vector<std::uint32_t> kernels;
+  for (const char* name : {"gemm", "add", "norm", "gelu", "copy"})
+    kernels.push_back(made.Kernel(name, 8));
+  for (int step = 0; step < 20; ++step) {
+    const std::int64_t at = 1000 * step;
+    if (step == 5 || step == 6) made.Range("dlroof: Net", at, 300);
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      made.Call(kernels[i], at + 10 + 100 * static_cast<std::int64_t>(i),
+                at + 150 * static_cast<std::int64_t>(i), 50);
+  }
+  const auto timeline = TimelinesOf(made.trace)[0];
+  ASSERT_EQ(timeline.steps.count, 19);
+  EXPECT_EQ(timeline.range_steps, 2);
+  ASSERT_EQ(timeline.range_work.size(), 2U);
+  EXPECT_NEAR(timeline.range_work[0].launches, 3, 1e-9);
+  EXPECT_NEAR(timeline.range_work[1].launches, 2, 1e-9);
 }
 
 TEST(RangeWorkOf, DeepAndManyRangesAreLimited) {

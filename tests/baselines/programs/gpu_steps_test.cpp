@@ -69,6 +69,29 @@ TEST(FindGpuSteps, EqualLayersBetweenRangesAreOneStep) {
   EXPECT_FALSE(steps.doubt);
 }
 
+TEST(FindGpuSteps, LayersThatOneCallOfTheModelLaunchesAreOneStep) {
+  // The model is marked in five of its calls only.
+  Encoder encoder;
+  for (int step = 0; step < kSteps; ++step) {
+    const auto begin = encoder.at;
+    const auto first = encoder.made.trace.launches.size();
+    encoder.Step();
+    const bool marked = step == 2 || step == 3 || step == 4 || step == 10 || step == 11;
+    if (marked) encoder.Mark("dlroof: Bert", begin, encoder.at - begin);
+    for (auto i = first; i < encoder.made.trace.launches.size(); ++i) {
+      auto& launch = encoder.made.trace.launches[i];
+      launch.correlation = static_cast<std::uint32_t>(i);
+      if (marked) encoder.made.trace.calls.push_back({launch.correlation, 1, launch.time.begin_ns});
+    }
+  }
+  const auto steps = encoder.Steps();
+  EXPECT_EQ(steps.from, StepsFrom::kMarks);
+  EXPECT_EQ(steps.range, "dlroof: Bert");
+  EXPECT_EQ(steps.launches, kLayers * 5);
+  EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
+  EXPECT_FALSE(steps.doubt);
+}
+
 TEST(FindGpuSteps, ARangeWithTheStepsNumberInItsNameCountsToo) {
   Encoder encoder;
   for (int step = 0; step < kSteps; ++step) {
