@@ -164,13 +164,20 @@ void CheckOutside(const CheckedLog& checked, Steps& steps) {
                                    100 * (all - inside) / all)};
 }
 
+// Returns whether the call computes gradients of weights, or all gradients of a layer. The gradient
+// of data may also be the forward pass of a transposed convolution.
+bool IsOfWeights(const CheckedLog& checked, std::size_t i) {
+  const auto& prop = checked.log.primitives[checked.stream[i]].prop;
+  return prop == "backward_weights" || prop == "backward";
+}
+
 // Doubts training steps if there are backward passes in no step, as of steps with other sizes.
 void CheckBackward(const CheckedLog& checked, Steps& steps) {
   constexpr double kLeast = 0.75;  // [1] of a step's backward calls
   double inside = 0, all = 0;
   for (const auto& range : steps.ranges)
-    for (std::size_t i = range.begin; i < range.end; ++i) inside += checked.IsBackward(i) ? 1 : 0;
-  for (std::size_t i = 0; i < checked.stream.size(); ++i) all += checked.IsBackward(i) ? 1 : 0;
+    for (std::size_t i = range.begin; i < range.end; ++i) inside += IsOfWeights(checked, i) ? 1 : 0;
+  for (std::size_t i = 0; i < checked.stream.size(); ++i) all += IsOfWeights(checked, i) ? 1 : 0;
   const double of_step = inside / static_cast<double>(steps.ranges.size());
   const double outside = all - of_step * steps.total;
   if (inside == 0 || outside < kLeast * of_step) return;
@@ -178,6 +185,49 @@ void CheckBackward(const CheckedLog& checked, Steps& steps) {
   steps.doubt = Reason{fmt::format(
       "{} or {} steps: {:.0f} % of the backward calls are in no step, as of steps with other sizes",
       steps.total, *steps.other, 100 * outside / all)};
+}
+
+// Corrects the number of steps if most of their layers, whatever their sizes, are executed for
+// another number, and doubts it if some are: other code than oneDNN's may execute the other layers
+// of a small batch. Of training steps only the layers with gradients of weights count, since
+// evaluations have the others too, and products without a direction may be of either.
+void CheckLayerCounts(const CheckedLog& checked, Steps& steps) {
+  constexpr double kMost = 0.8;  // [1] of the layers, which are right if they agree
+  const auto& primitives = checked.log.primitives;
+  std::map<std::string, double> of_steps, all;
+  bool training = false;
+  for (const auto& range : steps.ranges)
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      training = training || IsOfWeights(checked, i);
+      const auto& text = primitives[checked.stream[i]];
+      if (!MovesData(text) && text.prop == "undef") return;
+    }
+  const auto count = [&](std::size_t i, std::map<std::string, double>& calls) {
+    const auto& text = primitives[checked.stream[i]];
+    if (MovesData(text) || (training && !IsOfWeights(checked, i))) return;
+    if (const auto layer = LayerOf(text); !layer.empty()) ++calls[layer];
+  };
+  for (const auto& range : steps.ranges)
+    for (std::size_t i = range.begin; i < range.end; ++i) count(i, of_steps);
+  for (std::size_t i = 0; i < checked.stream.size(); ++i) count(i, all);
+  std::map<double, double> numbers;  // of steps -> layers that are executed for so many
+  for (const auto& [layer, calls] : of_steps) {
+    const double steps_of =
+        std::round(all[layer] / calls * static_cast<double>(steps.ranges.size()));
+    if (steps_of > steps.total) ++numbers[steps_of];
+  }
+  if (numbers.empty()) return;
+  const auto most =
+      std::ranges::max_element(numbers, {}, [](const auto& one) { return one.second; });
+  const auto layers = static_cast<double>(of_steps.size());
+  if (most->second >= std::max(2.0, kMost * layers) && most->first <= 2 * steps.total) {
+    steps.total = static_cast<int>(most->first);
+    return;
+  }
+  steps.other = static_cast<int>(most->first);
+  steps.doubt = Reason{fmt::format(
+      "{} or {} steps: {:.0f} of their {:.0f} layers are executed as often as {} steps have them",
+      steps.total, *steps.other, most->second, layers, *steps.other)};
 }
 
 // Doubts steps in which a layer goes backward, then forward and backward again with another size: a
@@ -219,7 +269,8 @@ void CheckPasses(const CheckedLog& checked, Steps& steps) {
       steps.total, *steps.other)};
 }
 
-// Doubts steps of which many layers do not occur often enough in the log for so many steps.
+// Doubts steps of which many layers do not occur often enough in the log for so many steps, or a
+// product without a direction: it may be the only call that tells training from an evaluation.
 void CheckLacking(const CheckedLog& checked, Steps& steps) {
   constexpr double kLeast = 0.2;  // [1] of a step's distinct layers
   std::map<std::uint32_t, double> of_steps, all;
@@ -227,19 +278,47 @@ void CheckLacking(const CheckedLog& checked, Steps& steps) {
     for (std::size_t i = range.begin; i < range.end; ++i) ++of_steps[checked.stream[i]];
   for (const auto one : checked.stream) ++all[one];
   double layers = 0, lacking = 0, most = 0;
+  bool product = false;
   for (const auto& [one, calls] : of_steps) {
-    if (MovesData(checked.log.primitives[one])) continue;
+    const auto& text = checked.log.primitives[one];
+    if (MovesData(text)) continue;
     ++layers;
     const double enough_for = all[one] / calls * static_cast<double>(steps.ranges.size());
     if (enough_for > steps.total - 1.5) continue;
     ++lacking;
     most = std::max(most, enough_for);
+    product = product || text.kind == "gemm_api" || text.kind == "matmul";
   }
-  if (lacking < kLeast * layers) return;
+  if (lacking == 0 || (lacking < kLeast * layers && !product)) return;
   steps.other = static_cast<int>(std::lround(most));
   steps.doubt = Reason{
       fmt::format("{} or {} steps: {:.0f} of a step's {:.0f} distinct layers occur in {} only",
                   steps.total, *steps.other, lacking, layers, *steps.other)};
+}
+
+// Doubts steps of which some lack a product without a direction: it may be all that oneDNN executes
+// of a backward pass, and those without it evaluations.
+void CheckProducts(const CheckedLog& checked, Steps& steps) {
+  std::map<std::uint32_t, std::size_t> with;  // steps that have a product
+  for (const auto& range : steps.ranges) {
+    std::set<std::uint32_t> seen;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const auto& text = checked.log.primitives[checked.stream[i]];
+      if ((text.kind == "gemm_api" || text.kind == "matmul") && text.prop == "undef")
+        seen.insert(checked.stream[i]);
+    }
+    for (const auto one : seen) ++with[one];
+  }
+  const auto number = steps.ranges.size();
+  for (const auto& [one, times] : with) {
+    if (2 * times < number || times + 2 > number) continue;
+    const double share = static_cast<double>(times) / static_cast<double>(number);
+    steps.other = static_cast<int>(std::lround(share * steps.total));
+    steps.doubt = Reason{fmt::format(
+        "{} or {} steps: a product occurs in {} of {} only, as if the others were evaluations",
+        steps.total, *steps.other, times, number)};
+    return;
+  }
 }
 
 // Doubts steps every k-th of which has another batch size, if k is small: a k-th one may end an
@@ -308,8 +387,9 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
 }  // namespace
 
 void CheckSteps(const CheckedLog& checked, Steps& steps) {
-  for (const auto check : {CheckLayers, CheckSingle, CheckSizes, CheckPasses, CheckLacking,
-                           CheckBackward, CheckBatches, CheckOutside})
+  for (const auto check :
+       {CheckLayers, CheckSingle, CheckSizes, CheckPasses, CheckLacking, CheckProducts,
+        CheckLayerCounts, CheckBackward, CheckBatches, CheckOutside})
     if (!steps.doubt) check(checked, steps);
   CheckCounts(checked.log, steps);
 }

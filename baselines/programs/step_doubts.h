@@ -17,15 +17,14 @@ struct CheckedLog {
   const std::vector<std::size_t>& main;      // their indices in VerboseLog::executions
   const std::vector<Pass>& passes;           // by primitive
   const std::vector<std::uint32_t>& stream;  // of each, its primitive whatever its batch
-
-  bool IsBackward(std::size_t of_main) const { return passes[stream[of_main]] == Pass::kBackward; }
 };
 
 // Sets Steps::doubt and Steps::other of steps that were found, if
 // - equal segments could follow one another in any order (layers of fewer steps?),
 // - the same layers follow with other sizes within a step (images of several sizes?),
 // - layers go backward, and then forward and backward again with other sizes, within a step,
-// - many layers of a step do not occur in the log as often as there are steps,
+// - many layers of a step, or a product, do not occur in the log as often as there are steps,
+// - a layer occurs more often than there are steps, whatever its sizes,
 // - backward calls of at least a step are in no step (steps with other sizes?),
 // - every second, third, ... step has another batch size, many times (parts of longer steps?),
 // - the layers of a step often occur outside of the steps,

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <numeric>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -57,13 +61,15 @@ bool HasStepAtTheEdges(std::span<const std::uint32_t> stream, const StepDivision
 }
 
 // Returns the number of steps of which the stream has each primitive as often as so many steps have
-// it: most agree on one number, somewhat above `total`, if steps are hidden in segments that differ
-// (before an evaluation, at the stream's begin). Returns `total` otherwise. Of training steps only
+// it: most agree on one number, or several on the smallest one, somewhat above `total`, if steps
+// are hidden in segments that differ (before an evaluation, at the stream's begin). Returns `total`
+// otherwise. Of training steps only
 // the primitives of backward passes count: evaluations have the others too.
 int TotalByCalls(std::span<const std::uint32_t> stream, const StepDivision& division,
                  const std::vector<Pass>& passes, int total) {
-  constexpr double kLeastAgree = 0.8;  // [1] of the step's primitives
-  constexpr double kMostTimes = 1.5;   // [1] of `total`
+  constexpr double kLeastAgree = 0.8;       // [1] of the step's primitives
+  constexpr double kLeastOfSmallest = 0.2;  // [1] of them, for the smallest number
+  constexpr double kMostTimes = 1.5;        // [1] of `total`
   const auto of_step = [&](std::size_t one) { return division.usual[one] > 0; };
   const auto goes_backward = [&](std::size_t one) {
     return one < passes.size() && passes[one] == Pass::kBackward;
@@ -80,12 +86,18 @@ int TotalByCalls(std::span<const std::uint32_t> stream, const StepDivision& divi
     ++voters;
     ++votes[calls[one] / division.usual[one]];
   }
+  const auto is_possible = [&](double steps) {
+    return steps == std::floor(steps) && steps > total && steps <= kMostTimes * total;
+  };
+  if (votes.empty()) return total;
   const auto most = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
-  if (most == votes.end() || voters < 2 || most->second < kLeastAgree * voters ||
-      most->first != std::floor(most->first) || most->first <= total ||
-      most->first > kMostTimes * total)
-    return total;
-  return static_cast<int>(most->first);
+  if (voters >= 2 && most->second >= kLeastAgree * voters)
+    return is_possible(most->first) ? static_cast<int>(most->first) : total;
+  // Calls outside of the steps only add to the number: the smallest one is right if some agree.
+  const auto& [least, agree] = *votes.begin();
+  return agree >= std::max(2.0, kLeastOfSmallest * voters) && is_possible(least)
+             ? static_cast<int>(least)
+             : total;
 }
 
 // Returns the steps between the begin and end marks in the log.
@@ -105,31 +117,97 @@ Steps MarkedSteps(const verbose::VerboseLog& log) {
   return steps;
 }
 
-// Returns the problem without its batch, the first size: "mb4_ic3oc8" and "4x3x32x32" are the same
-// layer in a batch of another size, such as the last one of a data set.
-std::string WithoutBatch(const std::string& problem) {
+// The batch in a problem: the first size, or the number behind "mb". "mb4_ic3oc8" and "4x3x32x32"
+// are the same layer in a batch of another size, such as the last one of a data set.
+struct Batch {
+  std::string problem;  // without it
+  std::string number;   // "" if there is none
+};
+
+Batch BatchOf(const std::string& problem) {
   const auto digits = [&](std::size_t begin) {
     return std::min(problem.find_first_not_of("0123456789", begin), problem.size());
   };
+  std::size_t begin = 0;
   if (const auto at = problem.find("mb"); at != std::string::npos && digits(at + 2) > at + 2)
-    return problem.substr(0, at + 2) + problem.substr(digits(at + 2));
-  return problem.substr(digits(0));
+    begin = at + 2;
+  const auto end = digits(begin);
+  return {problem.substr(0, begin) + problem.substr(end), problem.substr(begin, end - begin)};
 }
 
-// Returns for each primitive the first one that differs in the batch only.
-std::vector<std::uint32_t> WithoutBatch(const std::vector<verbose::PrimitiveText>& primitives) {
-  std::map<std::vector<std::string>, std::uint32_t> first;
-  std::vector<std::uint32_t> alike;
-  for (std::uint32_t i = 0; i < primitives.size(); ++i) {
-    const auto& text = primitives[i];
-    auto key = std::vector{text.kind, text.prop, text.auxiliary, WithoutBatch(text.problem)};
-    // Layouts tell reorders apart; other kinds may have other layouts for another batch.
-    if (text.problem.empty()) key.push_back(std::to_string(i));
-    if (text.kind == "reorder") key.push_back(text.tensors);
-    alike.push_back(first.try_emplace(std::move(key), i).first->second);
-  }
-  return alike;
+// Returns the rows, the inner size and the columns of a product "8x32:32x64", or nothing.
+std::optional<std::array<double, 3>> ProductSizes(const verbose::PrimitiveText& text) {
+  if (text.kind != "matmul" && text.kind != "gemm_api") return std::nullopt;
+  const auto dims = verbose::ReadDimsList(text.problem);
+  if (!dims || dims->size() < 2 || dims->at(0).size() != 2 || dims->at(1).size() != 2 ||
+      dims->at(0)[1] != dims->at(1)[0])
+    return std::nullopt;
+  return std::array{dims->at(0)[0], dims->at(0)[1], dims->at(1)[1]};
 }
+
+// Gives each primitive the first one that differs in the batch only.
+class BatchClasses {
+ public:
+  explicit BatchClasses(const std::vector<verbose::PrimitiveText>& primitives)
+      : first_(primitives.size()) {
+    std::iota(first_.begin(), first_.end(), 0U);
+    std::map<std::vector<std::string>, std::uint32_t> first;
+    std::map<std::uint32_t, std::set<std::string>> batches;  // by first primitive
+    for (std::uint32_t i = 0; i < primitives.size(); ++i) {
+      const auto& text = primitives[i];
+      const auto batch = BatchOf(text.problem);
+      auto key = std::vector{text.kind, text.prop, text.auxiliary, batch.problem};
+      // Layouts tell reorders apart; other kinds may have other layouts for another batch.
+      if (text.problem.empty()) key.push_back(std::to_string(i));
+      if (text.kind == "reorder") key.push_back(text.tensors);
+      first_[i] = first.try_emplace(std::move(key), i).first->second;
+      if (text.kind != "reorder") batches[first_[i]].insert(batch.number);
+    }
+    JoinGradients(primitives, batches);
+  }
+
+  std::vector<std::uint32_t> Firsts() {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < first_.size(); ++i) all.push_back(Find(i));
+    return all;
+  }
+
+ private:
+  // The gradient of weights has the batch as its inner size: "16x64:64x32" and "16x40:40x32" are
+  // the same one if there are batches of 64 and of 40.
+  void JoinGradients(const std::vector<verbose::PrimitiveText>& primitives,
+                     const std::map<std::uint32_t, std::set<std::string>>& batches) {
+    // Batches are those of most layers; the rows of a gradient of weights look like one of few.
+    std::map<double, std::size_t> layers;  // that have this batch, and another one
+    std::size_t most = 0;
+    for (const auto& [one, numbers] : batches)
+      if (numbers.size() > 1)
+        for (const auto& number : numbers)
+          most = std::max(most, ++layers[std::atof(number.c_str())]);
+    const auto is_batch = [&](double size) {
+      const auto found = layers.find(size);
+      return found != layers.end() && 2 * found->second > most;
+    };
+    std::map<std::vector<std::string>, std::uint32_t> first;
+    for (std::uint32_t i = 0; i < primitives.size(); ++i) {
+      const auto product = ProductSizes(primitives[i]);
+      if (!product || !is_batch((*product)[1])) continue;
+      const auto [found, added] =
+          first.try_emplace({primitives[i].kind, primitives[i].prop, primitives[i].auxiliary,
+                             fmt::format("{}x{}", (*product)[0], (*product)[2])},
+                            i);
+      if (!added)
+        first_[std::max(Find(i), Find(found->second))] = std::min(Find(i), Find(found->second));
+    }
+  }
+
+  std::uint32_t Find(std::uint32_t one) const {
+    while (first_[one] != one) one = first_[one];
+    return one;
+  }
+
+  std::vector<std::uint32_t> first_;  // an earlier one of the same class, or itself
+};
 
 // Doubts the steps if each primitive occurs twice, three times, ... in every step.
 void CheckSmallest(const StepDivision& division, Steps& steps) {
@@ -204,7 +282,7 @@ Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
     passes.push_back(primitive.prop.starts_with("backward")  ? Pass::kBackward
                      : primitive.prop.starts_with("forward") ? Pass::kForward
                                                              : Pass::kNone);
-  const auto alike = WithoutBatch(log.primitives);
+  const auto alike = BatchClasses(log.primitives).Firsts();
   for (auto& one : stream) one = alike[one];
   auto steps = FindSteps(stream, log.primitives.size(), count, passes);
   if (steps.from == StepsFrom::kFound) CheckSteps({log, main, passes, stream}, steps);
