@@ -7,7 +7,7 @@
                                                              MODEL.MODE; OUT/programs.csv has a row each, rows of earlier runs stay
 
 MODEL: resnet50, resnet50_train, lstm, bert, deeplabv3 (baselines/studies/programs/models.py, in plain PyTorch). MODE: eager, compiled, graphs,
-or jax (jax_models.py: lstm, bert).
+modules (eager with --torch and without counts: resnet50_train, bert), or jax (jax_models.py: lstm, bert).
 """
 import csv
 import gzip
@@ -25,8 +25,8 @@ import time
 sys.path += [str(pathlib.Path(__file__).resolve().parents[1] / "baselines" / "studies" / "programs")]
 
 MODELS = ("resnet50", "resnet50_train", "lstm", "bert", "deeplabv3")
-JAX_MODELS = ("lstm", "bert")
-MODES = ("eager", "graphs", "compiled", "jax")
+MODELS_OF = {"jax": ("lstm", "bert"), "modules": ("resnet50_train", "bert")}  # others have all
+MODES = ("eager", "modules", "graphs", "compiled", "jax")
 WARM_UP, STEPS = 5, 20
 PROGRAM_SECONDS, BUDGET = 60, 10  # a program's limit, and what of it counting may take
 # What is no kernel in a profiler's events.
@@ -149,7 +149,8 @@ def compare(dlroof, out, machine, model, mode):
     base.with_suffix(f".{mode}.alone.txt").write_text(alone)
     row["alone"], row["profiler"] = number(r"step: ([0-9.]+) ms", alone), number(r"device: ([0-9.]+) ms", alone)
     begin = time.monotonic()
-    code, text = command([dlroof, "profile", "--gpu", "--budget", str(BUDGET), "--machine", machine, "-o", f"{base}.json", "--", *program])
+    how = ["--torch", "--budget", "0"] if mode == "modules" else ["--budget", str(BUDGET)]
+    code, text = command([dlroof, "profile", "--gpu", *how, "--machine", machine, "-o", f"{base}.json", "--", *program])
     row["seconds"] = round(time.monotonic() - begin, 1)
     base.with_suffix(f".{mode}.txt").write_text(text)
     row["exit code"], row["traced"] = code, number(r"step: ([0-9.]+) ms", text)
@@ -169,7 +170,7 @@ def profile_all(dlroof, out, machine, seconds, part=""):
     rows = list(csv.DictReader(stored.open())) if stored.exists() else []
     good = True
     for mode in MODES:
-        for model in JAX_MODELS if mode == "jax" else MODELS:
+        for model in MODELS_OF.get(mode, MODELS):
             if part not in f"{model}.{mode}":
                 continue
             if time.monotonic() > end - PROGRAM_SECONDS:

@@ -33,14 +33,14 @@ class TraceWriter:
             self.records.append(record(2, struct.pack("<III", self.texts[text], len(text.encode()), 0) + data))
         return self.texts[text]
 
-    def launch(self, name, grid, block, stream, begin, duration, graph=0):
+    def launch(self, name, grid, block, stream, begin, duration, graph=0, correlation=0):
         key = (name, grid, block)
         if key not in self.kernels:
             text = self.text(name)
             self.kernels[key] = len(self.kernels)
             body = struct.pack("<15I", self.kernels[key], 0, text, grid, 1, 1, block, 1, 1, 0, 0, 32, 1, 1, 1)
             self.records.append(record(4, body))
-        body = struct.pack("<IQQIIIIQII", self.kernels[key], begin, duration, 0, 1, stream, 0, graph, graph, 0)
+        body = struct.pack("<IQQIIIIQII", self.kernels[key], begin, duration, 0, 1, stream, correlation, graph, graph, 0)
         self.records.append(record(5, body))
 
     def copy(self, kind, size, stream, begin, duration):
@@ -48,6 +48,9 @@ class TraceWriter:
 
     def range(self, name, begin, duration, thread=1, depth=0):
         self.records.append(record(8, struct.pack("<IQQII", self.text(name), begin, duration, thread, depth)))
+
+    def call(self, correlation, begin, thread=1):
+        self.records.append(record(14, struct.pack("<IQII", correlation, begin, thread, 0)))
 
     def save(self, path, ended=True):
         if ended:
