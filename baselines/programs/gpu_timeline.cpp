@@ -288,10 +288,11 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
 }
 
 void AddRanges(const Trace& trace, GpuTimeline& timeline) {
-  std::map<std::uint32_t, GpuRangeUse> uses;
+  std::map<std::string, GpuRangeUse> uses;
   for (const auto& range : trace.ranges) {
-    auto& use = uses[range.name];
-    use.name = trace.texts[range.name];
+    auto name = RangeName(trace.texts[range.name]);
+    auto& use = uses[name];
+    use.name = std::move(name);
     use.count += 1;
     use.seconds += Seconds(range.time.end_ns - range.time.begin_ns);
   }

@@ -18,6 +18,8 @@ dlroof.addDocumentCell = (row, cell, column, first) => {
   const element = dlroof.add(row, 'td', first ? 'name' : 'number');
   if (text === '') return;
   if (!first) element.dataset.label = dlroof.text(column);
+  // Rows of a tree are indented by spaces, which a page would not show.
+  if (first && text.startsWith(' ')) element.style.paddingLeft = `${7 + 7 * (text.length - text.trimStart().length)}px`;
   // "34.0 GFLOP/s" stays on one line.
   if (first || text.length > 20) dlroof.addBreakable(element, text);
   else element.textContent = text;

@@ -286,6 +286,11 @@ std::string KernelFunction(std::string_view name) {
 }
 
 std::string ShortKernelName(std::string_view name, int width) {
+  // The sizes of a record's name, "gemm [128, 256]", stay.
+  if (const auto sizes = name.rfind(" [");
+      sizes != std::string_view::npos && sizes > 0 && name.ends_with(']') &&
+      sizes + 2 < name.size() && std::isdigit(static_cast<unsigned char>(name[sizes + 2])))
+    return ShortKernelName(name.substr(0, sizes), width) + std::string(name.substr(sizes));
   const auto prepared = Prepared(Printable(name));
   if (!IsBalanced(prepared)) return Middle(prepared, width);
   auto parts = PartsOf(prepared);

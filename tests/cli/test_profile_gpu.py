@@ -244,6 +244,7 @@ def test_kernels_are_told_by_the_range_that_launched_them():
             says("^  features +1.00 +3.00 +290 µs +58.0 %"),
             says("^    conv1 +1.00 +1.00 +250 µs +50.0 %"),
             says("^  head +1.00 +1.00 +150 µs +30.0 %"),
+            says(r"^step \* +20 +"),
         ],
     )
     assert "doubtful" not in ran.err and "in no range" not in ran.err
@@ -254,6 +255,7 @@ def test_kernels_are_told_by_the_range_that_launched_them():
     verify(run("dlroof report ranges.json -o ranges.html"), [exits(0)])
     page = Path("ranges.html").read_text()
     assert "kernels of a step by the NVTX range that launched them" in page
+    assert '"short_name":"add_elementwise_kernel [512, 256]"' in page
     events = json.loads(Path("ranges.trace.json").read_text())["traceEvents"]
     ranges = {event["args"].get("range") for event in events if event.get("cat") == "kernel"}
     assert ranges == {None, "step 0/features/conv1"} | {f"step {i}{inner}" for i in range(20) for inner in ("", "/features", "/features/conv1", "/head")}

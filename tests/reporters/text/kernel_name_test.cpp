@@ -46,6 +46,9 @@ TEST(ShortKernelName, HasNeitherReturnTypeNorParameters) {
             "dlroof::cuda::<unnamed>::Hold");
   EXPECT_EQ(ShortKernelName("void unnamed>::Tiles<0>(unsigned int *, int)"), "<unnamed>::Tiles<0>");
   EXPECT_EQ(ShortKernelName("unsigned long a::f(int)"), "a::f");
+  EXPECT_EQ(ShortKernelName("wgrad [64, 128]"), "wgrad [64, 128]");
+  EXPECT_EQ(ShortKernelName("void a::f<int>(int) [64x2, 128, 1 of 2]"),
+            "a::f<int> [64x2, 128, 1 of 2]");
 }
 
 TEST(ShortKernelName, ShortensTemplateArgumentsBeforeItsOwnName) {
