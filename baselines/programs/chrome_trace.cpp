@@ -85,7 +85,7 @@ class ChromeWriter {
   static std::string PathOf(const Trace& trace, const RangesAround& around, std::uint32_t range) {
     std::string path = trace.texts[trace.ranges[range].name];
     for (range = around.OfRange(range); range != RangesAround::kNone; range = around.OfRange(range))
-      path = trace.texts[trace.ranges[range].name] + '/' + path;
+      path.insert(0, trace.texts[trace.ranges[range].name] + '/');
     return path;
   }
 

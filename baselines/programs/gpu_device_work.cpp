@@ -41,10 +41,32 @@ class KernelIndex {
   std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>, std::uint32_t> found_;
 };
 
+void AddCopiesAndFills(const Trace& trace, std::uint32_t device, DeviceWork& work,
+                       GpuTimeline& timeline) {
+  using Sort = DeviceTask::Sort;
+  for (std::uint32_t i = 0; i < trace.copies.size(); ++i) {
+    const auto& copy = trace.copies[i];
+    if (copy.place.device != device) continue;
+    work.all.push_back({.time = copy.time,
+                        .sort = Sort::kCopy,
+                        .index = i,
+                        .context = copy.place.context,
+                        .stream = copy.place.stream});
+    timeline.copies += 1;
+  }
+  for (const auto& fill : trace.fills) {
+    if (fill.place.device != device) continue;
+    work.all.push_back({.time = fill.time,
+                        .sort = Sort::kFill,
+                        .context = fill.place.context,
+                        .stream = fill.place.stream});
+    timeline.fills += 1;
+  }
+}
+
 }  // namespace
 
 DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timeline) {
-  using Sort = DeviceTask::Sort;
   DeviceWork work;
   KernelIndex index(trace);
   for (std::uint32_t i = 0; i < trace.launches.size(); ++i) {
@@ -68,27 +90,10 @@ DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timelin
                         .graph_node = launch.graph_node});
     timeline.launches += 1;
   }
-  for (std::uint32_t i = 0; i < trace.copies.size(); ++i) {
-    const auto& copy = trace.copies[i];
-    if (copy.place.device != device) continue;
-    work.all.push_back({.time = copy.time,
-                        .sort = Sort::kCopy,
-                        .index = i,
-                        .context = copy.place.context,
-                        .stream = copy.place.stream});
-    timeline.copies += 1;
-  }
-  for (const auto& fill : trace.fills) {
-    if (fill.place.device != device) continue;
-    work.all.push_back({.time = fill.time,
-                        .sort = Sort::kFill,
-                        .context = fill.place.context,
-                        .stream = fill.place.stream});
-    timeline.fills += 1;
-  }
+  AddCopiesAndFills(trace, device, work, timeline);
   std::ranges::stable_sort(work.all, {}, [](const DeviceTask& one) { return one.time.begin_ns; });
   for (std::size_t i = 0; i < work.all.size(); ++i) {
-    if (work.all[i].sort != Sort::kKernel) continue;
+    if (work.all[i].sort != DeviceTask::Sort::kKernel) continue;
     work.stream.push_back(work.all[i].index);
     work.launch_places.push_back(i);
   }

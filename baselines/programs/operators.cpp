@@ -278,6 +278,7 @@ void SetTracedOutsideOfSteps(const imports::Trace& trace, ProgramSummary& summar
 // it), but leaves two.
 void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   std::vector<double> walls;
+  walls.reserve(ranges.size());
   for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
   if (walls.size() < 3) return;
   const double most = kSlow * Median(walls);
@@ -291,6 +292,7 @@ void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
 std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
                                         const std::vector<TimeRange>& ranges) {
   std::vector<double> seconds;
+  seconds.reserve(ranges.size());
   for (const auto& [begin, end] : ranges) seconds.push_back(end - begin);
   for (const auto& call : trace.calls) {
     if (!IsHook(call)) continue;
@@ -369,6 +371,44 @@ ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
   if (!count) entry.work_unknown = Reason{"not counted for this operator of PyTorch"};
   entry.times = QuantilesOf(time.each);
   return entry;
+}
+
+// Appends an entry to summary.primitives for each operator, and one for all short ones. Returns the
+// operators that have their own.
+std::vector<OperatorTime> AddEntries(const imports::Trace& trace, const DividedTime& divided,
+                                     ProgramSummary& summary) {
+  std::vector<OperatorTime> taken;
+  ProgramPrimitive small;
+  small.is_operator = true;
+  small.text = {
+      .engine = "cpu", .kind = "small operators", .implementation = "PyTorch", .prop = "operator"};
+  small.work_unknown = Reason{"not counted: each takes less than 0.1 % of the time"};
+  for (const auto& time : divided.operators) {
+    if (time.seconds < kSmall * divided.seconds) {
+      small.calls += static_cast<double>(time.each.size());
+      small.seconds += time.seconds;
+      continue;
+    }
+    summary.primitives.push_back(EntryOf(trace.ops[time.op], time));
+    taken.push_back(time);
+  }
+  if (small.seconds > 0) summary.primitives.push_back(small);
+  return taken;
+}
+
+// `steps` whole ones; `number` of steps, or parts of one, in the divided time.
+TracedProgram TracedOf(const DividedTime& divided, int steps, double number) {
+  TracedProgram traced{.steps = steps,
+                       .window_seconds = divided.seconds,
+                       .hook_seconds = divided.hook_seconds / number,
+                       .onednn_share = divided.onednn_seconds / divided.seconds,
+                       .operator_share = divided.operator_seconds / divided.seconds,
+                       .modules = divided.modules};
+  traced.rest_share = std::max(1 - traced.onednn_share - traced.operator_share, 0.0);
+  if (divided.onednn_seconds > 0)
+    traced.onednn_matched = divided.onednn_in_operator_seconds / divided.onednn_seconds;
+  for (auto& module : traced.modules) module.seconds /= number;
+  return traced;
 }
 
 // [1] Returns by what the times of operators in the trace are multiplied for the mean step.
@@ -469,39 +509,14 @@ std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbos
   double number = steps ? static_cast<double>(ranges.size()) : 1;
   if (!steps && summary.steps.count > 0 && step_seconds) number = divided.seconds / *step_seconds;
   const double scale = steps || summary.steps.count > 0 ? ScaleOf(divided, number, summary) : 1;
-  std::vector<OperatorTime> taken;
-  ProgramPrimitive small;
-  small.is_operator = true;
-  small.text = {
-      .engine = "cpu", .kind = "small operators", .implementation = "PyTorch", .prop = "operator"};
-  small.work_unknown = Reason{"not counted: each takes less than 0.1 % of the time"};
-  for (const auto& time : divided.operators) {
-    if (time.seconds < kSmall * divided.seconds) {
-      small.calls += static_cast<double>(time.each.size());
-      small.seconds += time.seconds;
-      continue;
-    }
-    summary.primitives.push_back(EntryOf(trace.ops[time.op], time));
-    taken.push_back(time);
-  }
-  if (small.seconds > 0) summary.primitives.push_back(small);
+  auto taken = AddEntries(trace, divided, summary);
   if (summary.steps.count > 0)
     for (auto& primitive : summary.primitives)
       if (primitive.is_operator) {
         primitive.step_calls = primitive.calls / number;
         primitive.step_seconds = scale * primitive.seconds / number;
       }
-  TracedProgram traced{.steps = steps ? static_cast<int>(ranges.size()) : 0,
-                       .window_seconds = divided.seconds,
-                       .hook_seconds = divided.hook_seconds / number,
-                       .onednn_share = divided.onednn_seconds / divided.seconds,
-                       .operator_share = divided.operator_seconds / divided.seconds,
-                       .modules = divided.modules};
-  traced.rest_share = std::max(1 - traced.onednn_share - traced.operator_share, 0.0);
-  if (divided.onednn_seconds > 0)
-    traced.onednn_matched = divided.onednn_in_operator_seconds / divided.onednn_seconds;
-  for (auto& module : traced.modules) module.seconds /= number;
-  summary.traced = std::move(traced);
+  summary.traced = TracedOf(divided, steps ? static_cast<int>(ranges.size()) : 0, number);
   return taken;
 }
 

@@ -105,6 +105,39 @@ std::optional<TracedProgram> TracedProgramFrom(const json& object) {
   return traced;
 }
 
+namespace {
+
+void AddCost(const TracedProgram& traced, document::Document& document) {
+  if (traced.hook_seconds > 0)
+    document.Say(fmt::format("  beside that dlroof's hooks of modules took {}{}, left out here",
+                             text::WithPrefix(traced.hook_seconds, "s"),
+                             traced.steps > 0 ? " a step" : ""));
+  if (traced.cost.ratio > 0)
+    document.Say(fmt::format(
+        "  torch.profiler's own cost: {} steps with it take {:.2f} times the {} without (medians)",
+        traced.cost.inside, traced.cost.ratio, traced.cost.outside));
+  else
+    document.Say(
+        "  torch.profiler's own cost is not known: too few steps with or without it "
+        "(--verify-overhead measures it)");
+}
+
+void AddModules(const TracedProgram& traced, document::Document& document) {
+  if (traced.modules.empty()) return;
+  const double whole = traced.window_seconds / std::max(traced.steps, 1);
+  document::Table table{.columns = {fmt::format("modules{}, without those in them",
+                                                traced.steps > 0 ? ", per step" : ""),
+                                    "time", "share"}};
+  for (const auto& module : traced.modules)
+    table.rows.push_back({{module.path},
+                          {text::WithPrefix(module.seconds, "s")},
+                          {fmt::format("{:.1f} %", 100 * module.seconds / whole)}});
+  table.first = kModules;
+  document.Add(std::move(table));
+}
+
+}  // namespace
+
 void AddTraced(const TracedProgram& traced, document::Document& document) {
   if (traced.of_no_step)
     return document.Say(fmt::format(
@@ -119,34 +152,13 @@ void AddTraced(const TracedProgram& traced, document::Document& document) {
                         text::WithPrefix(traced.window_seconds, "s"))
           : text::WithPrefix(traced.window_seconds, "s"),
       100 * traced.onednn_share, 100 * traced.operator_share, 100 * traced.rest_share));
-  if (traced.hook_seconds > 0)
-    document.Say(fmt::format("  beside that dlroof's hooks of modules took {}{}, left out here",
-                             text::WithPrefix(traced.hook_seconds, "s"),
-                             traced.steps > 0 ? " a step" : ""));
-  if (traced.cost.ratio > 0)
-    document.Say(fmt::format(
-        "  torch.profiler's own cost: {} steps with it take {:.2f} times the {} without (medians)",
-        traced.cost.inside, traced.cost.ratio, traced.cost.outside));
-  else
-    document.Say(
-        "  torch.profiler's own cost is not known: too few steps with or without it "
-        "(--verify-overhead measures it)");
+  AddCost(traced, document);
   if (traced.onednn_matched < kMatched)
     document.Say(fmt::format(
         "  {:.0f} % of oneDNN's time lies outside of operators: another thread runs it, or the "
         "clocks of log and trace differ",
         100 * (1 - traced.onednn_matched)));
-  if (traced.modules.empty()) return;
-  const double whole = traced.window_seconds / std::max(traced.steps, 1);
-  document::Table table{.columns = {fmt::format("modules{}, without those in them",
-                                                traced.steps > 0 ? ", per step" : ""),
-                                    "time", "share"}};
-  for (const auto& module : traced.modules)
-    table.rows.push_back({{module.path},
-                          {text::WithPrefix(module.seconds, "s")},
-                          {fmt::format("{:.1f} %", 100 * module.seconds / whole)}});
-  table.first = kModules;
-  document.Add(std::move(table));
+  AddModules(traced, document);
 }
 
 std::optional<OutsideTimes> SplitOutside(const std::vector<CpuSample>& samples,

@@ -231,6 +231,29 @@ struct Edge {
   bool begins = false;
   std::size_t call = 0;
 };
+
+// Replaces the time of each call [s] by its share of the time in which calls run side by side.
+void ShareTimes(std::vector<Edge>& edges, std::vector<double>& own) {
+  std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
+    return a.at != b.at ? a.at < b.at : a.begins && !b.begins;
+  });
+  // `shared` is the integral over time of 1 / (number of running calls).
+  double shared = 0, before = 0;
+  std::size_t running = 0;
+  std::vector<double> at_begin(own.size());
+  for (const auto& edge : edges) {
+    if (running > 0) shared += (edge.at - before) / static_cast<double>(running);
+    before = edge.at;
+    if (edge.begins) {
+      at_begin[edge.call] = shared;
+      ++running;
+    } else if (running > 0) {
+      own[edge.call] = std::max(shared - at_begin[edge.call], 0.0);
+      --running;
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view Key(StepsFrom from) { return kFromKeys[static_cast<std::size_t>(from)]; }
@@ -326,24 +349,7 @@ Timeline TimelineOf(const verbose::VerboseLog& log) {
     const auto& one = log.creations[i];
     add(executions + i, one.seconds, of_main(one.process, one.start_seconds));
   }
-  std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
-    return a.at != b.at ? a.at < b.at : a.begins && !b.begins;
-  });
-  // `shared` is the integral over time of 1 / (number of running calls).
-  double shared = 0, before = 0;
-  std::size_t running = 0;
-  std::vector<double> at_begin(own.size());
-  for (const auto& edge : edges) {
-    if (running > 0) shared += (edge.at - before) / static_cast<double>(running);
-    before = edge.at;
-    if (edge.begins) {
-      at_begin[edge.call] = shared;
-      ++running;
-    } else if (running > 0) {
-      own[edge.call] = std::max(shared - at_begin[edge.call], 0.0);
-      --running;
-    }
-  }
+  ShareTimes(edges, own);
   timeline.executions.assign(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(executions));
   timeline.creations.assign(own.begin() + static_cast<std::ptrdiff_t>(executions), own.end());
   return timeline;

@@ -86,7 +86,7 @@ std::string NcuTable(const ProfileFlags& flags) {
   }
   std::cout << ran.out << std::flush;
   std::cerr << ran.err;
-  const auto table = ReadFileIfAny(choice.table);
+  auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
     throw BadInput("profile: " +
                    cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
@@ -192,6 +192,10 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
       .add_option("--steps", program.steps,
                   "number of equal steps of the program (default: detected)")
       ->check(CLI::PositiveNumber);
+}
+
+void AddRunOptions(CLI::App& command, ProfileFlags& flags) {
+  auto& program = flags.program;
   command
       .add_option("--verify-overhead", program.overhead_turns,
                   "run the program this many times more without oneDNN's lines, interleaved with "
@@ -245,6 +249,9 @@ void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
       .add_option("--from-trace", flags.stored_trace,
                   "with --gpu: report the trace in this folder; no program is run")
       ->type_name(command_line::kFolder);
+}
+
+void AddNcuOptions(CLI::App& command, ProfileFlags& flags) {
   command.add_option("--chip", flags.chip,
                      "with --gpu: the GPU's chip, such as GH100 (default: detected)");
   command.add_option(
@@ -278,7 +285,9 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
       "error. With --gpu: its work on GPUs, traced, and its kernels, counted by Nsight Compute "
       "(ncu)");
   AddProgramOptions(*command, *flags);
+  AddRunOptions(*command, *flags);
   AddGpuOptions(*command, *flags);
+  AddNcuOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     if (flags->replay)
       flags->program.complete =

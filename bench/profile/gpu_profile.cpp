@@ -93,15 +93,39 @@ const cupti::CuptiChip& ChipOf(const GpuProfileRequest& request,
       "lists with --chip");
 }
 
+// Runs the program under ncu. Returns ncu's table.
+std::string NcuTable(const GpuProfileRequest& request, cupti::NcuChoice choice,
+                     const std::vector<std::string>& metrics,
+                     const std::vector<std::string>& arguments) {
+  const TemporaryFolder folder;
+  choice.table = folder / "table";
+  const auto command = [&] {
+    auto words = cupti::NcuCommand(choice, metrics, arguments);
+    words.insert(words.end(), request.command.begin(), request.command.end());
+    return words;
+  };
+  auto ran = RunChild(command());
+  if (ran.exit_code != 0 && cupti::RefusesWholeNames(ran.out + ran.err)) {
+    choice.whole_names = false;
+    ran = RunChild(command());
+  }
+  auto table = ReadFileIfAny(choice.table);
+  if (!imports::LooksLikeNsightCompute(table))
+    throw BadInput(cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
+  return table;
+}
+
 // Runs the program again under ncu. Returns the counts. Throws BadInput with the reason if there
 // are none.
 std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request,
-                                                  const gpu_trace::Trace& trace,
+                                                  const gpu_trace::Trace& trace, int pid,
                                                   programs::GpuProgram& program,
                                                   std::ostream& out) {
   const auto& timeline = program.timelines.front();
   cupti::NcuChoice choice;
   choice.program = request.ncu ? *request.ncu : FindNcu();
+  // ncu slows down each process that it looks at, and a program may start many to compile.
+  choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
   const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(request, timeline));
   const auto launches = programs::LaunchesOf(trace, timeline, {request.steps});
   const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
@@ -114,23 +138,9 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
       "{} of the kernels' time, about {:.0f} s beside the program's own until then",
       selection.launches, selection.kernels, text::PercentText(selection.share),
       static_cast<double>(selection.launches) * programs::kCountSeconds);
-  const TemporaryFolder folder;
-  choice.table = folder / "table";
-  const auto command = [&] {
-    auto words = cupti::NcuCommand(choice, metrics, selection.arguments);
-    words.insert(words.end(), request.command.begin(), request.command.end());
-    return words;
-  };
   const double begin = cpu::WallSeconds();
-  auto ran = RunChild(command());
-  if (ran.exit_code != 0 && cupti::RefusesWholeNames(ran.out + ran.err)) {
-    choice.whole_names = false;
-    ran = RunChild(command());
-  }
+  const auto table = NcuTable(request, choice, metrics, selection.arguments);
   program.counting.seconds = cpu::WallSeconds() - begin;
-  const auto table = ReadFileIfAny(choice.table);
-  if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput(cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
   auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"),
                                       selection.order);
   program.counting.unassigned = counted.unassigned;
@@ -168,7 +178,7 @@ const gpu_trace::Trace& FirstTrace(const std::vector<gpu_trace::Trace>& traces,
   return found == traces.end() ? traces.front() : *found;
 }
 
-void Count(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>& traces,
+void Count(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>& traces, int pid,
            programs::GpuProgram& program, std::vector<programs::CountedKernel>& counted,
            std::ostream& out) {
   if (request.command.empty() || !(request.budget_seconds > 0)) return;
@@ -178,16 +188,18 @@ void Count(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>
     return;
   }
   try {
-    counted = CountKernels(request, FirstTrace(traces, program.timelines.front()), program, out);
+    counted =
+        CountKernels(request, FirstTrace(traces, program.timelines.front()), pid, program, out);
   } catch (const std::runtime_error& refused) {
     program.counting.reason = Reason{refused.what()};
   }
 }
 
-// Reports traces, and writes the run file if anything was traced.
+// Reports traces, and writes the run file if anything was traced. `pid` is that of the program, 0
+// if none was run.
 void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>& traces,
-                  programs::GpuProgram program, const std::optional<machine::Machine>& machine,
-                  std::ostream& out) {
+                  int pid, programs::GpuProgram program,
+                  const std::optional<machine::Machine>& machine, std::ostream& out) {
   if (const auto nothing = programs::NothingTraced(program)) {
     Say(out, "{}", nothing->text);
     for (const auto& process : program.processes)
@@ -196,7 +208,7 @@ void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace:
   }
   if (request.chrome) WriteChrome(*request.chrome, traces);
   std::vector<programs::CountedKernel> counted;
-  Count(request, traces, program, counted, out);
+  Count(request, traces, pid, program, counted, out);
   auto run = RunFileOf(request, program, counted, machine, out);
   WriteFile(request.output, JsonText(roofline::ToJson(run)) + '\n');
   const auto placed = roofline::PlaceRun(std::move(run));
@@ -207,6 +219,7 @@ void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace:
 }
 
 struct ProgramRun {
+  int pid = 0;
   ForegroundEnd end;
   std::string own;  // the program's output, if requested
 };
@@ -219,10 +232,12 @@ ProgramRun RunProgram(const GpuProfileRequest& request, const Variables& variabl
                              .no_input = !shown,
                              .most_seconds = request.duration_seconds,
                              .pipe = true,
-                             .take = [&](std::string_view bytes) {
-                               if (keep) run.own += bytes;
-                               return !shown || WriteToStdout(bytes);
-                             }});
+                             .take =
+                                 [&](std::string_view bytes) {
+                                   if (keep) run.own += bytes;
+                                   return !shown || WriteToStdout(bytes);
+                                 },
+                             .started = [&](int pid) { run.pid = pid; }});
   return run;
 }
 
@@ -279,6 +294,52 @@ void SayEnd(const GpuProfileRequest& request, const ForegroundEnd& end, std::ost
     Say(out, "{} ended with {}", request.command.front(), Describe(end.end));
 }
 
+// Reports the trace of an earlier run.
+void ReportStored(const GpuProfileRequest& request, const std::optional<machine::Machine>& machine,
+                  std::ostream& out) {
+  const auto traces = gpu_trace::ReadTraces(*request.stored_trace);
+  if (traces.empty())
+    throw BadInput("profile: {}: no trace (*.gputrace) in this folder", *request.stored_trace);
+  ReportTraces(request, traces, 0, programs::ProgramOfTraces(traces, {request.steps}), machine,
+               out);
+}
+
+// Returns the folder for trace files, which exists then.
+std::string TraceFolder(const GpuProfileRequest& request, const TemporaryFolder& temporary) {
+  if (!request.trace_folder) return temporary / "";
+  const auto folder = fs::absolute(*request.trace_folder).string();
+  std::error_code error;
+  if (!fs::create_directories(folder, error) && (error || !fs::is_empty(folder, error)))
+    throw BadInput("profile: --trace {}: expected a folder that is new or empty",
+                   *request.trace_folder);
+  return folder;
+}
+
+// Returns the variables that let PyTorch's modules be marked, if that is requested.
+Variables RangeHook(const GpuProfileRequest& request, const std::string& notes) {
+  if (!request.torch) return {};
+  fs::create_directory(notes);
+  const char* const before = std::getenv("PYTHONPATH");
+  return TorchRangeVariables(TorchHookFolder(), notes, before == nullptr ? "" : before);
+}
+
+void ReportRun(const GpuProfileRequest& request, const ProgramRun& run, const std::string& folder,
+               const std::optional<machine::Machine>& machine, std::ostream& out) {
+  const auto traces = gpu_trace::ReadTraces(folder);
+  if (request.torch && !HasModules(traces))
+    Say(out,
+        "--torch: no call of a module was marked: the program did not import torch, called its "
+        "model less than three times, or its Python ignores PYTHONPATH (-I, -E, -S)");
+  auto program = programs::ProgramOfTraces(traces, {request.steps});
+  program.command = fmt::format("{}", fmt::join(request.command, " "));
+  program.wall_seconds = run.end.wall_seconds;
+  if (run.end.out_of_time)
+    program.stopped = fmt::format("ended after {:.3g} s (--duration)", *request.duration_seconds);
+  else if (run.end.end.signal != 0)
+    program.stopped = fmt::format("ended with {}", Describe(run.end.end));
+  ReportTraces(request, traces, run.pid, std::move(program), machine, out);
+}
+
 }  // namespace
 
 std::string FindNcu() {
@@ -307,27 +368,13 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
         "profile: --chip {}: unknown chip; expected one of those that dlroof counters lists",
         *request.chip);
   if (request.stored_trace) {
-    const auto traces = gpu_trace::ReadTraces(*request.stored_trace);
-    if (traces.empty())
-      throw BadInput("profile: {}: no trace (*.gputrace) in this folder", *request.stored_trace);
-    ReportTraces(request, traces, programs::ProgramOfTraces(traces, {request.steps}), machine, out);
+    ReportStored(request, machine, out);
     return 0;
   }
   const TemporaryFolder temporary;
-  const std::string folder =
-      request.trace_folder ? fs::absolute(*request.trace_folder).string() : temporary / "";
-  std::error_code error;
-  if (request.trace_folder && !fs::create_directories(folder, error) &&
-      (error || !fs::is_empty(folder, error)))
-    throw BadInput("profile: --trace {}: expected a folder that is new or empty",
-                   *request.trace_folder);
+  const auto folder = TraceFolder(request, temporary);
   const auto notes = temporary / "torch";
-  Variables hook;
-  if (request.torch) {
-    fs::create_directory(notes);
-    const char* const before = std::getenv("PYTHONPATH");
-    hook = TorchRangeVariables(TorchHookFolder(), notes, before == nullptr ? "" : before);
-  }
+  const auto hook = RangeHook(request, notes);
   auto variables = TraceVariables(folder);
   variables.insert(hook.begin(), hook.end());
   ProgramRun run;
@@ -340,19 +387,7 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   SayEnd(request, run.end, out);
   for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", text::Printable(sentence));
   try {
-    const auto traces = gpu_trace::ReadTraces(folder);
-    if (request.torch && !HasModules(traces))
-      Say(out,
-          "--torch: no call of a module was marked: the program did not import torch, called its "
-          "model less than three times, or its Python ignores PYTHONPATH (-I, -E, -S)");
-    auto program = programs::ProgramOfTraces(traces, {request.steps});
-    program.command = fmt::format("{}", fmt::join(request.command, " "));
-    program.wall_seconds = run.end.wall_seconds;
-    if (run.end.out_of_time)
-      program.stopped = fmt::format("ended after {:.3g} s (--duration)", *request.duration_seconds);
-    else if (run.end.end.signal != 0)
-      program.stopped = fmt::format("ended with {}", Describe(run.end.end));
-    ReportTraces(request, traces, std::move(program), machine, out);
+    ReportRun(request, run, folder, machine, out);
     if (request.overhead_turns && !run.end.passed_signal) VerifyOverhead(request, hook, out);
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());

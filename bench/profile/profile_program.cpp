@@ -242,6 +242,27 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
   ReportOverhead(run, line_seconds, messages);
 }
 
+// Returns the variables that start torch.profiler in the program, if that is requested.
+Variables TorchHook(const ProfileRequest& request, const std::string& traces) {
+  if (!request.torch) return {};
+  const auto hook = TorchHookFolder();
+  std::filesystem::create_directory(traces);
+  const char* const before = std::getenv("PYTHONPATH");
+  return TorchVariables(hook, traces, before == nullptr ? "" : before);
+}
+
+void ReportRun(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
+               const std::string& traces, const std::optional<machine::Machine>& machine,
+               Messages& messages) {
+  TorchTrace torch;
+  if (request.torch) torch = ReadTorchTrace(traces);
+  for (const auto& sentence : torch.remarks) messages.Say("{}", text::Printable(sentence));
+  if (run.executed > 0 || torch.trace)
+    WriteReport(request, run, log, torch, machine, messages);
+  else
+    ReportMissingLines(run, request.command.front(), messages);
+}
+
 }  // namespace
 
 int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
@@ -252,13 +273,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   const auto log = request.log.value_or(folder / "onednn.log");
   auto [variables, remark] = VerboseModeOn(request.creations);
   const auto traces = folder / "torch";
-  if (request.torch) {
-    const auto hook = TorchHookFolder();
-    std::filesystem::create_directory(traces);
-    const char* const before = std::getenv("PYTHONPATH");
-    for (const auto& variable : TorchVariables(hook, traces, before == nullptr ? "" : before))
-      variables.insert(variable);
-  }
+  variables.merge(TorchHook(request, traces));
   const auto& program = request.command.front();
   VerboseRun run;
   try {
@@ -276,13 +291,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   }
   ReportEnd(run, program, messages);
   try {
-    TorchTrace torch;
-    if (request.torch) torch = ReadTorchTrace(traces);
-    for (const auto& sentence : torch.remarks) messages.Say("{}", text::Printable(sentence));
-    if (run.executed > 0 || torch.trace)
-      WriteReport(request, run, log, torch, machine, messages);
-    else
-      ReportMissingLines(run, program, messages);
+    ReportRun(request, run, log, traces, machine, messages);
     if (remark) messages.Say("{}", *remark);
   } catch (const BadInput& error) {
     messages.Say("profile: {}", error.what());

@@ -104,7 +104,7 @@ void NameRecords(programs::ProgramSummary& summary) {
 // Returns the data type in which the library multiplies. With an fpmath attribute, the library may
 // multiply f32 as bf16 if the CPU has the instructions.
 std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
-  const auto type = verbose::ComputeTypeOf(primitive);
+  auto type = verbose::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
   const auto has = [&](std::string_view word) {
     return text.attributes.find(word) != std::string::npos;

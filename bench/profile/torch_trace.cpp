@@ -66,6 +66,7 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   }
   const bool any = std::ranges::any_of(windows, [](const auto& one) { return one.modules > 0; });
   std::vector<std::uintmax_t> weights;
+  weights.reserve(windows.size());
   for (const auto& window : windows) weights.push_back(any ? window.modules : window.bytes);
   return weights;
 }
@@ -132,7 +133,7 @@ void AddWork(const imports::TraceOp& op, const std::string& isa, record::Record&
 
 std::filesystem::path TorchHookFolder() {
   const auto data = DataFolder();
-  const auto hook = data.value_or("") / "torch_hook";
+  auto hook = data.value_or("") / "torch_hook";
   std::error_code none;
   if (!data || !std::filesystem::exists(hook / "sitecustomize.py", none))
     throw BadInput(

@@ -294,7 +294,7 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
   };
   add("--page", "raw");
   add("--print-units", "base");
-  add("--target-processes", "all");
+  add("--target-processes", choice.only_program ? "application-only" : "all");
   add("--cache-control", "none");
   add("--clock-control", "none");
   if (choice.whole_names) add(std::string(kRenameKernels), "off");

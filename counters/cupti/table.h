@@ -109,6 +109,7 @@ struct NcuChoice {
   std::optional<int> launches;  // [1] maximum number of launches to profile
   std::string table;            // path of the output
   bool whole_names = true;      // ask for names of kernels that ncu does not simplify
+  bool only_program = false;    // not in the processes that it starts, such as compilers
 };
 
 // Returns the ncu command that profiles `command` and neither flushes caches nor locks clocks.

@@ -118,7 +118,14 @@ def test_ncu_is_told_the_kernels_and_the_launches_of_a_steady_step():
     assert after["--launch-count"] == "5" and after["--kill"] == "yes" and after["--kernel-name-base"] == "mangled"
     assert int(after["--launch-skip"]) >= 6  # the conversions before the steps match by name
     assert "_Z4gemmIfLi2EEvPT_" in after["--kernel-name"]
+    assert after["--target-processes"] == "application-only"
     assert asked[-4:] == [PROGRAM, "cupti", "cuda", "steps"] or asked[-3:] == ["cuda", "steps", "20"]
+
+
+def test_ncu_looks_at_all_processes_if_the_program_starts_the_one_that_uses_the_gpu():
+    profile("-o asked.json", "cupti fork cuda steps 20 done")
+    asked = Path("asked").read_text().splitlines()
+    assert dict(zip(asked, asked[1:]))["--target-processes"] == "all"
 
 
 def test_a_small_budget_counts_the_kernels_with_most_time():

@@ -199,6 +199,8 @@ TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
   choice = {};
   choice.whole_names = false;
   EXPECT_EQ(NcuCommand(choice, {"a.sum"}, {"./app"}).size(), 17U);
+  choice.only_program = true;
+  EXPECT_THAT(NcuCommand(choice, {"a.sum"}, {"./app"}), Contains("application-only"));
 }
 
 // Only an error about the option itself: the program must not run twice.
