@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace dlroof::programs {
@@ -30,6 +31,9 @@ constexpr std::size_t kLeastTimes = 6;  // segments that have a primitive which 
 constexpr double kAlike = 0.9;          // [1] lengths with a larger ratio are of the same steps
 // [1] Training steps are the steps if they are at most this long, of a step with evaluations.
 constexpr double kShorter = 0.75;
+// [1] Segments in other orders each time: at most this share repeats the one before. Segments in
+// order: at least this share does, and they have this share of the stream.
+constexpr double kLeastInOrder = 0.2, kMostInOrder = 0.9, kCoverInOrder = 0.8;
 // Prefers a shorter step if `unexplained` is at most kWorse times the best one's plus kWorseShare.
 constexpr double kWorse = 2, kWorseShare = 0.005;
 
@@ -67,6 +71,8 @@ class StepFinder {
     if (count == 0) std::erase_if(good, [&](const Division& one) { return LacksPrimitives(one); });
     const Division* shortest = Shortest(good);
     if (shortest == nullptr) return {};
+    if (const auto in_order = count == 0 ? InOrder(good, *shortest) : std::nullopt)
+      return Rotated(*in_order, count);
     // An evaluation now and then is no part of the training steps between.
     if (auto training = count == 0 ? TrainingSteps() : Division();
         training.accepted && training.length < kShorter * shortest->length)
@@ -95,6 +101,34 @@ class StepFinder {
     for (const auto& one : good)
       if (one.length < shortest->length && IsSeveral(*best, one)) shortest = &one;
     return shortest;
+  }
+
+  // Returns a division into at least twice as many segments that repeat call by call, if the found
+  // one's have the same primitives in other orders each time: parts of an epoch may by chance.
+  std::optional<Division> InOrder(const std::vector<Division>& good, const Division& found) const {
+    if (RepeatedShare(found) >= kLeastInOrder) return std::nullopt;
+    std::vector<Division> in_order;
+    for (const auto& one : good)
+      if (one.steady_count >= 2 * found.steady_count &&
+          one.covered >= kCoverInOrder * static_cast<double>(stream_.size()) &&
+          RepeatedShare(one) >= kMostInOrder)
+        in_order.push_back(one);
+    const auto* shortest = Shortest(in_order);
+    return shortest == nullptr ? std::nullopt : std::optional(*shortest);
+  }
+
+  // [1] Returns the share of steady segments that repeat the steady one before call by call.
+  double RepeatedShare(const Division& division) const {
+    std::size_t before = 0, seen = 0, repeated = 0;
+    for (std::size_t i = 0; i < division.cuts.size(); ++i) {
+      if (!division.steady[i]) continue;
+      const auto piece = [&](std::size_t of) {
+        return stream_.subspan(division.cuts[of], EndOf(division.cuts, of) - division.cuts[of]);
+      };
+      if (seen++ > 0 && std::ranges::equal(piece(i), piece(before))) ++repeated;
+      before = i;
+    }
+    return seen > 1 ? static_cast<double>(repeated) / static_cast<double>(seen - 1) : 0;
   }
 
   // Returns the division at the begins of forward passes that follow a backward one, or at every

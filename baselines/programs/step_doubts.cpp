@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -352,6 +353,43 @@ void CheckBatches(const CheckedLog& checked, Steps& steps) {
       steps.total, *steps.other, apart)};
 }
 
+// Returns a primitive, whatever its batch, that computes gradients of weights once in a step.
+std::optional<std::uint32_t> GradientOncePerStep(const CheckedLog& checked, const Steps& steps) {
+  const auto& range = steps.ranges[steps.ranges.size() / 2];
+  std::map<std::uint32_t, int> calls;
+  for (std::size_t i = range.begin; i < range.end; ++i)
+    if (IsOfWeights(checked, i)) ++calls[checked.stream[i]];
+  for (const auto& [one, times] : calls)
+    if (times == 1) return one;
+  return std::nullopt;
+}
+
+// Doubts training steps if each batch size comes twice, three times, ... in a row: a step may pass
+// each batch through the network several times.
+void CheckRuns(const CheckedLog& checked, Steps& steps) {
+  const auto gradient = GradientOncePerStep(checked, steps);
+  if (!gradient) return;
+  std::vector<std::uint32_t> batches;  // by call: the primitive with its batch
+  for (std::size_t i = 0; i < checked.stream.size(); ++i)
+    if (checked.stream[i] == *gradient)
+      batches.push_back(checked.log.executions[checked.main[i]].primitive);
+  std::map<std::uint32_t, int> runs;  // of each batch
+  std::size_t common = 0;
+  for (std::size_t i = 0, end = 0; i < batches.size(); i = end) {
+    while (end < batches.size() && batches[end] == batches[i]) ++end;
+    ++runs[batches[i]];
+    common = std::gcd(common, end - i);
+  }
+  if (common < 2 || runs.size() < 2 ||
+      std::ranges::any_of(runs, [](const auto& one) { return one.second < 2; }))
+    return;
+  steps.other = steps.total / static_cast<int>(common);
+  steps.doubt = Reason{fmt::format(
+      "{} or {} steps: each batch size comes {} times in a row, or a multiple: several passes of "
+      "each batch?",
+      steps.total, *steps.other, common)};
+}
+
 // Doubts steps that have one call of one layer: the program may call it several times in a step.
 void CheckSingle(const CheckedLog& checked, Steps& steps) {
   const auto& range = steps.ranges.front();
@@ -389,7 +427,7 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
 void CheckSteps(const CheckedLog& checked, Steps& steps) {
   for (const auto check :
        {CheckLayers, CheckSingle, CheckSizes, CheckPasses, CheckLacking, CheckProducts,
-        CheckLayerCounts, CheckBackward, CheckBatches, CheckOutside})
+        CheckLayerCounts, CheckBackward, CheckRuns, CheckBatches, CheckOutside})
     if (!steps.doubt) check(checked, steps);
   CheckCounts(checked.log, steps);
 }

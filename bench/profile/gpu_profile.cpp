@@ -307,7 +307,7 @@ void ReportStored(const GpuProfileRequest& request, const std::optional<machine:
 // Returns the folder for trace files, which exists then.
 std::string TraceFolder(const GpuProfileRequest& request, const TemporaryFolder& temporary) {
   if (!request.trace_folder) return temporary / "";
-  const auto folder = fs::absolute(*request.trace_folder).string();
+  auto folder = fs::absolute(*request.trace_folder).string();
   std::error_code error;
   if (!fs::create_directories(folder, error) && (error || !fs::is_empty(folder, error)))
     throw BadInput("profile: --trace {}: expected a folder that is new or empty",

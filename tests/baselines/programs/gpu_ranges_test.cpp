@@ -108,7 +108,7 @@ TEST(RangeWorkOf, StepsAreMeansAndTheirNumbersAreOneRow) {
     kernels.push_back(made.Kernel(name, 8));
   constexpr int kSteps = 12;
   for (int step = 0; step < kSteps; ++step) {
-    const std::int64_t at = 1000 * step;
+    const std::int64_t at = std::int64_t{1000} * step;
     made.Range("step " + std::to_string(step), at, 900);
     made.Range("forward", at + 10, 400);
     for (std::size_t i = 0; i < kernels.size(); ++i)
@@ -199,7 +199,7 @@ TEST(RangeWorkOf, StepsWithoutRangesDoNotCount) {
   for (const char* name : {"gemm", "add", "norm", "gelu", "copy"})
     kernels.push_back(made.Kernel(name, 8));
   for (int step = 0; step < 20; ++step) {
-    const std::int64_t at = 1000 * step;
+    const std::int64_t at = std::int64_t{1000} * step;
     if (step == 5 || step == 6) made.Range("dlroof: Net", at, 300);
     for (std::size_t i = 0; i < kernels.size(); ++i)
       made.Call(kernels[i], at + 10 + 100 * static_cast<std::int64_t>(i),

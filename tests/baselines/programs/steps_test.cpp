@@ -562,6 +562,37 @@ TEST(StepsOf, ASmallerLastBatchOfProductsIsAStep) {
   EXPECT_EQ(found.total, 28);
 }
 
+// Half of an epoch, 5 1/3 steps, has the same products as the other half with its evaluations,
+// which are in another order.
+TEST(FindSteps, PartsOfAnEpochThatHaveTheSameCallsAreNoSteps) {
+  Stream stream;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int step = 0; step < 10; ++step)
+      for (std::uint32_t one = 0; one < 12; ++one) stream.push_back(one);
+    for (int call = 0; call < 2; ++call) stream.insert(stream.end(), {0, 1, 2, 3});
+  }
+  EXPECT_EQ(FindSteps(stream, 12).total, 30);
+}
+
+TEST(StepsOf, EachBatchTwiceInARowIsADoubt) {
+  // Each batch goes through the network twice (sharpness-aware minimization).
+  const auto epochs = [](int passes) {
+    Training training;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      for (int i = 0; i < 5 * passes; ++i) training.Network({3, 8, 16, 10}, 32, 16);
+      for (int i = 0; i < passes; ++i) training.Network({3, 8, 16, 10}, 32, 8);
+      for (int i = 0; i < 2; ++i) training.Call("forward_training", 3, 8, 32, 16);
+    }
+    return training.Found();
+  };
+  const auto twice = epochs(2);
+  EXPECT_EQ(twice.total, 36);
+  EXPECT_EQ(twice.other, 18);
+  ASSERT_TRUE(twice.doubt);
+  EXPECT_NE(twice.doubt->text.find("2 times in a row"), std::string::npos) << twice.doubt->text;
+  EXPECT_FALSE(epochs(1).doubt) << epochs(1).doubt->text;
+}
+
 TEST(StepsOf, StepsThatLackAProductMayBeEvaluations) {
   // A frozen body, of whose backward pass oneDNN executes one product.
   Training training;
