@@ -171,15 +171,26 @@ class RangeTree {
     const auto facts = FactsOf(name);
     counts_[range] = true;
     if (facts.sort == Sort::kModule) return Within(parent, ModulePath(name), Sort::kModule);
-    if (facts.sort == Sort::kOther) return Within(parent, RangeName(name), Sort::kOther);
+    if (facts.sort == Sort::kOther && !IsInOperator(range))
+      return Within(parent, RangeName(name), Sort::kOther);
     if (facts.backward && facts.sequence)
       if (const auto forward = ForwardOf(*facts.sequence, trace_.ranges[range].time.begin_ns);
           forward != kNone)
         return WithinModules(forward, BackwardIn(parent));
     const bool alone = parent == kNone || nodes_[parent].sort == Sort::kOther;
     counts_[range] = alone && facts.sort == Sort::kOperator;
+    if (facts.sort == Sort::kOther) return parent;  // of a library that the operator calls
     if (facts.sort == Sort::kEngine) return BackwardIn(parent);
     return alone ? Within(parent, RangeName(name), Sort::kOperator) : parent;
+  }
+
+  // Returns whether the range is in an operator, without a module between them.
+  bool IsInOperator(std::uint32_t range) const {
+    for (auto outer = around_.OfRange(range); outer != kNone; outer = around_.OfRange(outer)) {
+      const auto sort = FactsOf(NameOf(outer)).sort;
+      if (sort != Sort::kOther) return sort != Sort::kModule;
+    }
+    return false;
   }
 
   std::uint32_t BackwardIn(std::uint32_t parent) {

@@ -56,8 +56,9 @@ struct RangeWork {
 // calls.
 //
 // Ranges of PyTorch (`profile --gpu --torch`, emit_nvtx): operators in a module, and within other
-// operators, are no rows of their own. A backward operator belongs to the module of the forward one
-// with the same number ("seq"), under a row "backward".
+// operators, are no rows of their own, and neither are libraries' ranges in operators. A backward
+// operator belongs to the module of the forward one with the same number ("seq"), under a row
+// "backward".
 RangeWork RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
                       const DeviceWork& work, const std::vector<GpuKernelUse>& kernels,
                       std::span<const LaunchRange> steps);

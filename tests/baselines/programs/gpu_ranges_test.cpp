@@ -149,6 +149,8 @@ TEST(RangeWorkOf, BackwardOperatorsBelongToTheModulesOfTheForwardOnes) {
     made.Range("dlroof: Net.layers." + std::to_string(i), at, 30);
     made.Range(fmt::format("aten::conv2d, seq = {}, op_id = {}", i, 10 * i), at + 1, 20);
     made.Range(fmt::format("aten::cudnn_convolution, op_id = {}", 10 * i + 1), at + 2, 10);
+    made.Range("cudnnBackendExecute", at + 2, 9);  // of a library
+    made.Range("engine", at + 2, 8);
     made.Call(forward, at + 3, 1000 + 10 * i, 10);
   }
   made.Range("aten::mse_loss, seq = 2, op_id = 30", 110, 10);

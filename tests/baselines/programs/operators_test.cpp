@@ -108,6 +108,7 @@ TEST(DivideTime, TheSumIsTheTimeOfTheRangesForAnyCalls) {
     std::vector<imports::TraceCall> calls;
     for (std::size_t thread = 0; thread < 2; ++thread) {
       std::vector<std::pair<double, double>> times;
+      times.reserve(8);
       for (int i = 0; i < 8; ++i) times.emplace_back(draw(50), draw(20));
       std::ranges::sort(times, [](const auto& a, const auto& b) {
         return a.first != b.first ? a.first < b.first : a.second > b.second;

@@ -39,7 +39,7 @@ class InjectedLibrary : public testing::Test {
   TemporaryFolder folder_;
 };
 
-const std::vector<std::string> kThree = {
+const std::vector<std::string> three = {
     "cupti", "cuda", "kernel", "_Z1av", "64", "128", "7", "10", "5",
     // out of order, as the records of streams are
     "kernel", "_Z1bv", "32", "256", "8", "30", "2", "kernel", "_Z1av", "64", "128", "7", "20", "4"};
@@ -51,7 +51,7 @@ std::vector<std::string> Then(std::vector<std::string> words,
 }
 
 TEST_F(InjectedLibrary, WritesEachLaunchWithItsKernelInTheOrderOfTheDevice) {
-  const auto ran = Run(Then(kThree, {"print", "hello", "exit", "5"}));
+  const auto ran = Run(Then(three, {"print", "hello", "exit", "5"}));
   EXPECT_EQ(ran.exit_code, 5);
   EXPECT_EQ(ran.out, "hello\n");
   EXPECT_EQ(ran.err, "");
@@ -139,8 +139,9 @@ TEST_F(InjectedLibrary, EachForkedProcessThatUsesCudaHasAFileOfItsOwn) {
 }
 
 TEST_F(InjectedLibrary, AProgramThatStartsAnotherIsTracedInBoth) {
-  Run({"cupti", "fork", "exec", DLROOF_TRACED "/fake_cuda_program", "cupti", "cuda", "many", "2",
-       "done", "cuda", "many", "3"});
+  const std::string program = DLROOF_TRACED "/fake_cuda_program";
+  Run({"cupti", "fork", "exec", program, "cupti", "cuda", "many", "2", "done", "cuda", "many",
+       "3"});
   EXPECT_EQ(Traces().size(), 2U);
 }
 
