@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 
 #include "reporters/verbose/primitive.h"
@@ -274,22 +275,34 @@ void CheckPasses(const CheckedLog& checked, Steps& steps) {
 // product without a direction: it may be the only call that tells training from an evaluation.
 void CheckLacking(const CheckedLog& checked, Steps& steps) {
   constexpr double kLeast = 0.2;  // [1] of a step's distinct layers
-  std::map<std::uint32_t, double> of_steps, all;
+  const auto& primitives = checked.log.primitives;
+  // A layer with other sizes in some steps occurs in them, too.
+  const auto key_of = [&](std::uint32_t one) {
+    const auto layer = LayerOf(primitives[one]);
+    return layer.empty() ? std::to_string(one) : layer;
+  };
+  std::map<std::string, double> of_steps, all;
+  std::map<std::string, bool> is_product;
   for (const auto& range : steps.ranges)
-    for (std::size_t i = range.begin; i < range.end; ++i) ++of_steps[checked.stream[i]];
-  for (const auto one : checked.stream) ++all[one];
-  double layers = 0, lacking = 0, most = 0;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const auto one = checked.stream[i];
+      if (MovesData(primitives[one])) continue;
+      const auto key = key_of(one);
+      ++of_steps[key];
+      is_product[key] = primitives[one].kind == "gemm_api" || primitives[one].kind == "matmul";
+    }
+  for (const auto one : checked.stream)
+    if (!MovesData(primitives[one])) ++all[key_of(one)];
+  double lacking = 0, most = 0;
   bool product = false;
-  for (const auto& [one, calls] : of_steps) {
-    const auto& text = checked.log.primitives[one];
-    if (MovesData(text)) continue;
-    ++layers;
-    const double enough_for = all[one] / calls * static_cast<double>(steps.ranges.size());
+  for (const auto& [key, calls] : of_steps) {
+    const double enough_for = all[key] / calls * static_cast<double>(steps.ranges.size());
     if (enough_for > steps.total - 1.5) continue;
     ++lacking;
     most = std::max(most, enough_for);
-    product = product || text.kind == "gemm_api" || text.kind == "matmul";
+    product = product || is_product[key];
   }
+  const auto layers = static_cast<double>(of_steps.size());
   if (lacking == 0 || (lacking < kLeast * layers && !product)) return;
   steps.other = static_cast<int>(std::lround(most));
   steps.doubt = Reason{
@@ -320,6 +333,48 @@ void CheckProducts(const CheckedLog& checked, Steps& steps) {
         steps.total, *steps.other, times, number)};
     return;
   }
+}
+
+// Returns the number of segments that repeat in a part of the stream if they are another loop: with
+// gradients of their own in a program that trains, else with layers that a step has not. Otherwise
+// they are evaluations, which repeat as well.
+int StepsOfOtherLoop(const CheckedLog& checked, const Steps& steps, std::size_t begin,
+                     std::size_t end) {
+  constexpr double kLeastOthers = 0.1;  // [1] of the calls
+  const auto& range = steps.ranges.front();
+  std::set<std::uint32_t> of_step;
+  bool training = false;
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    of_step.insert(checked.stream[i]);
+    training = training || IsOfWeights(checked, i);
+  }
+  double gradients = 0, others = 0, layers = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (MovesData(checked.log.primitives[checked.stream[i]])) continue;
+    ++layers;
+    gradients += IsOfWeights(checked, i) ? 1 : 0;
+    others += of_step.contains(checked.stream[i]) ? 0 : 1;
+  }
+  if (!training && others <= kLeastOthers * layers) return 0;
+  const auto found = FindSteps(std::span(checked.stream).subspan(begin, end - begin),
+                               checked.passes.size(), std::nullopt, checked.passes);
+  if (found.from == StepsFrom::kNone || (training && gradients < found.total)) return 0;
+  return found.total;
+}
+
+// Doubts steps that those of another loop follow or precede, with other layers or sizes.
+void CheckOtherLoops(const CheckedLog& checked, Steps& steps) {
+  constexpr int kLeastSteps = 3;
+  const int others =
+      std::max(StepsOfOtherLoop(checked, steps, 0, steps.ranges.front().begin),
+               StepsOfOtherLoop(checked, steps, steps.ranges.back().end, checked.stream.size()));
+  // Some may be in the number already.
+  const int counted = steps.total - static_cast<int>(steps.ranges.size());
+  if (others < kLeastSteps + counted) return;
+  steps.other = steps.total + others;
+  steps.doubt = Reason{fmt::format(
+      "{} or {} steps: {} other segments that repeat follow or precede them: another loop?",
+      steps.total, *steps.other, others)};
 }
 
 // Doubts steps every k-th of which has another batch size, if k is small: a k-th one may end an
@@ -427,7 +482,7 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
 void CheckSteps(const CheckedLog& checked, Steps& steps) {
   for (const auto check :
        {CheckLayers, CheckSingle, CheckSizes, CheckPasses, CheckLacking, CheckProducts,
-        CheckLayerCounts, CheckBackward, CheckRuns, CheckBatches, CheckOutside})
+        CheckLayerCounts, CheckBackward, CheckRuns, CheckOtherLoops, CheckBatches, CheckOutside})
     if (!steps.doubt) check(checked, steps);
   CheckCounts(checked.log, steps);
 }

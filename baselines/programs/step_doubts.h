@@ -26,6 +26,8 @@ struct CheckedLog {
 // - many layers of a step, or a product, do not occur in the log as often as there are steps,
 // - a layer occurs more often than there are steps, whatever its sizes,
 // - backward calls of at least a step are in no step (steps with other sizes?),
+// - each batch size comes twice, three times, ... in a row,
+// - segments of another loop follow or precede the steps,
 // - every second, third, ... step has another batch size, many times (parts of longer steps?),
 // - the layers of a step often occur outside of the steps,
 // - a step calls a single layer once (what if the program calls it several times?), or

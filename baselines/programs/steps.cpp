@@ -93,11 +93,12 @@ int TotalByCalls(std::span<const std::uint32_t> stream, const StepDivision& divi
   const auto most = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
   if (voters >= 2 && most->second >= kLeastAgree * voters)
     return is_possible(most->first) ? static_cast<int>(most->first) : total;
-  // Calls outside of the steps only add to the number: the smallest one is right if some agree.
-  const auto& [least, agree] = *votes.begin();
-  return agree >= std::max(2.0, kLeastOfSmallest * voters) && is_possible(least)
-             ? static_cast<int>(least)
-             : total;
+  // Calls outside of the steps only add to the number: the smallest one on which some agree is
+  // right.
+  for (const auto& [number, agree] : votes)
+    if (agree >= std::max(2.0, kLeastOfSmallest * voters))
+      return is_possible(number) ? static_cast<int>(number) : total;
+  return total;
 }
 
 // Returns the steps between the begin and end marks in the log.

@@ -508,13 +508,70 @@ TEST(StepsOf, LayersOfOtherSizesCountStepsToo) {
 }
 
 TEST(StepsOf, BackwardPassesOfOtherSizesAreADoubt) {
-  auto training = SequencesOfTwoLengths();
+  // Every fifth to eighth step has another image size.
+  Training training;
+  for (int step = 0; step < 24; ++step) {
+    const bool other = step == 5 || step == 11 || step == 18 || step == 20;
+    training.Network({3, 8, 16, 10}, other ? 48 : 32);
+  }
   for (auto& primitive : training.log.primitives)  // in a form that is not known
     primitive.problem = "?" + primitive.problem;
   const auto found = training.Found();
   EXPECT_EQ(found.total, 20);
+  EXPECT_EQ(found.other, 24);
   ASSERT_TRUE(found.doubt);
-  EXPECT_NE(found.doubt->text.find(" 24 steps"), std::string::npos) << found.doubt->text;
+  EXPECT_NE(found.doubt->text.find("of the backward calls are in no step"), std::string::npos)
+      << found.doubt->text;
+}
+
+// A step of a multi-layer perceptron, forward and backward, and its forward pass alone.
+const std::vector<std::string> perceptron = {"NxA:AxB", "NxB:BxC", "BxN:NxC", "NxC:CxB", "AxN:NxB"};
+void AddProducts(int batch, std::size_t calls, std::vector<std::string>& problems, Stream& stream) {
+  for (std::size_t i = 0; i < calls; ++i) {
+    auto problem = perceptron[i];
+    for (const auto& [letter, size] :
+         std::initializer_list<std::pair<char, int>>{{'N', batch}, {'A', 24}, {'B', 48}, {'C', 10}})
+      for (auto at = problem.find(letter); at != std::string::npos; at = problem.find(letter))
+        problem.replace(at, 1, std::to_string(size));
+    auto found = std::ranges::find(problems, problem);
+    if (found == problems.end()) found = problems.insert(problems.end(), problem);
+    stream.push_back(static_cast<std::uint32_t>(found - problems.begin()));
+  }
+}
+
+TEST(StepsOf, AnotherLoopAfterTheStepsIsADoubt) {
+  // A network is trained, then another one on top of it.
+  Training training;
+  for (int step = 0; step < 40; ++step) training.Network({3, 8, 16, 24, 32, 10}, 32);
+  for (int step = 0; step < 12; ++step) training.Network({40, 44}, 16);
+  const auto found = training.Found();
+  EXPECT_EQ(found.total, 40);
+  ASSERT_TRUE(found.doubt);
+  EXPECT_NE(found.doubt->text.find(" steps: "), std::string::npos);
+}
+
+TEST(StepsOf, ProductsOfAnotherLoopAreADoubtAndEvaluationsAreNot) {
+  const auto loops = [](bool other) {
+    std::vector<std::string> problems;
+    Stream stream;
+    for (int step = 0; step < 30; ++step) AddProducts(64, 5, problems, stream);
+    for (int i = 0; i < 8; ++i) {
+      AddProducts(100, 2, problems, stream);
+      if (!other) continue;
+      for (const char* product : {"100x10:10x7", "7x100:100x10"}) {
+        auto found = std::ranges::find(problems, product);
+        if (found == problems.end()) found = problems.insert(problems.end(), product);
+        stream.push_back(static_cast<std::uint32_t>(found - problems.begin()));
+      }
+    }
+    return StepsOf(LogOf(problems, stream, {}));
+  };
+  const auto evaluated = loops(false), trained = loops(true);
+  EXPECT_EQ(evaluated.total, 30);
+  EXPECT_FALSE(evaluated.doubt && evaluated.doubt->text.find("another loop") != std::string::npos);
+  EXPECT_EQ(trained.total, 30);
+  ASSERT_TRUE(trained.doubt);
+  EXPECT_NE(trained.doubt->text.find("another loop"), std::string::npos) << trained.doubt->text;
 }
 
 TEST(StepsOf, ALayerThatAloneIsExecutedMoreOftenIsADoubt) {
@@ -532,21 +589,6 @@ TEST(StepsOf, ALayerThatAloneIsExecutedMoreOftenIsADoubt) {
   EXPECT_EQ(found.other, 30);
   ASSERT_TRUE(found.doubt);
   EXPECT_NE(found.doubt->text.find("1 of their 6 layers"), std::string::npos) << found.doubt->text;
-}
-
-// A step of a multi-layer perceptron, forward and backward, and its forward pass alone.
-const std::vector<std::string> perceptron = {"NxA:AxB", "NxB:BxC", "BxN:NxC", "NxC:CxB", "AxN:NxB"};
-void AddProducts(int batch, std::size_t calls, std::vector<std::string>& problems, Stream& stream) {
-  for (std::size_t i = 0; i < calls; ++i) {
-    auto problem = perceptron[i];
-    for (const auto& [letter, size] :
-         std::initializer_list<std::pair<char, int>>{{'N', batch}, {'A', 24}, {'B', 48}, {'C', 10}})
-      for (auto at = problem.find(letter); at != std::string::npos; at = problem.find(letter))
-        problem.replace(at, 1, std::to_string(size));
-    auto found = std::ranges::find(problems, problem);
-    if (found == problems.end()) found = problems.insert(problems.end(), problem);
-    stream.push_back(static_cast<std::uint32_t>(found - problems.begin()));
-  }
 }
 
 TEST(StepsOf, ASmallerLastBatchOfProductsIsAStep) {
