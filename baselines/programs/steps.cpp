@@ -217,9 +217,9 @@ void CheckSmallest(const StepDivision& division, Steps& steps) {
   if (common < 2) return;
   steps.other = steps.total * common;
   steps.doubt = Reason{fmt::format(
-      "every primitive of such a step occurs {} times or a multiple in it, in different orders: "
-      "several threads with steps of their own?",
-      common)};
+      "{} or {} steps: every primitive of a step occurs {} times or a multiple in it, in different "
+      "orders: several passes of a network, or threads with steps of their own?",
+      steps.total, *steps.other, common)};
 }
 
 constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model", "graphs"};
