@@ -44,6 +44,41 @@ std::optional<ElementCounts> ElementsOf(const verbose::PrimitiveText& text) {
                        samples * sizes->Or("oc", 1) * sizes->Image('o')};
 }
 
+// Returns the layer of a primitive: its kind, pass, channels and filter, whatever the image, the
+// sequence and the batch. "" if its problem has no known form.
+std::string LayerOf(const verbose::PrimitiveText& text) {
+  if (const auto dims = verbose::ReadDimsList(text.problem); dims && dims->size() > 1)
+    return fmt::format("{} {} {}", text.kind, text.prop, fmt::join(dims->at(1), "x"));
+  const auto sizes = verbose::LetterSizes::Read(text.problem);
+  if (!sizes) return "";
+  std::string layer = text.kind + ' ' + text.prop;
+  for (const char* key : {"g", "ic", "oc", "kd", "kh", "kw", "sic", "dhc"})
+    layer += fmt::format(" {}", sizes->Or(key, 0));
+  return layer;
+}
+
+// A log with the number of each primitive's layer.
+struct Checked : CheckedLog {
+  explicit Checked(const CheckedLog& checked) : CheckedLog(checked) {
+    std::map<std::string, int> numbers;
+    const auto number_of = [&](const std::string& text) {
+      return text.empty()
+                 ? kUnknown
+                 : numbers.try_emplace(text, static_cast<int>(numbers.size())).first->second;
+    };
+    for (const auto& text : log.primitives) {
+      layer.push_back(number_of(LayerOf(text)));
+      auto any_pass = text;
+      any_pass.prop.clear();
+      layer_of_any_pass.push_back(number_of(LayerOf(any_pass)));
+    }
+  }
+
+  static constexpr int kUnknown = -1;
+  // By primitive: the same for the same layer with other sizes; kUnknown.
+  std::vector<int> layer, layer_of_any_pass;
+};
+
 // [s] idle time before each step but the first; empty if the log has no time stamps.
 std::vector<double> PausesBefore(const verbose::VerboseLog& log,
                                  const std::vector<std::size_t>& main, const Steps& steps) {
@@ -87,8 +122,8 @@ void Join(std::size_t k, Steps& steps) {
 // Decides whether segments that are the same from the first to the last may be layers of a step: if
 // nothing goes backward, and the last call's result could be the first one's input. A longer pause
 // before every k-th segment is evidence for steps of k.
-void CheckLayers(const CheckedLog& checked, Steps& steps) {
-  const auto& [log, main, passes, stream] = checked;
+void CheckLayers(const Checked& checked, Steps& steps) {
+  const auto& [log, main, passes, stream] = static_cast<const CheckedLog&>(checked);
   if (steps.irregular > 0) return;
   const auto& first_range = steps.ranges.front();
   std::optional<ElementCounts> first, last;
@@ -115,32 +150,15 @@ void CheckLayers(const CheckedLog& checked, Steps& steps) {
       found)};
 }
 
-// Returns the layer of a primitive: its kind, pass, channels and filter, whatever the image, the
-// sequence and the batch. "" if its problem has no known form.
-std::string LayerOf(const verbose::PrimitiveText& text) {
-  if (const auto dims = verbose::ReadDimsList(text.problem); dims && dims->size() > 1)
-    return fmt::format("{} {} {}", text.kind, text.prop, fmt::join(dims->at(1), "x"));
-  const auto sizes = verbose::LetterSizes::Read(text.problem);
-  if (!sizes) return "";
-  std::string layer = text.kind + ' ' + text.prop;
-  for (const char* key : {"g", "ic", "oc", "kd", "kh", "kw", "sic", "dhc"})
-    layer += fmt::format(" {}", sizes->Or(key, 0));
-  return layer;
-}
-
 // Doubts steps that contain the same layers several times, with images of other sizes.
-void CheckSizes(const CheckedLog& checked, Steps& steps) {
-  std::map<std::string, std::uint32_t> numbers;
+void CheckSizes(const Checked& checked, Steps& steps) {
   std::vector<std::uint32_t> layers;
-  const auto& primitives = checked.log.primitives;
   for (const auto one : checked.stream) {
-    if (MovesData(primitives[one])) continue;
-    const auto layer = LayerOf(primitives[one]);
-    if (layer.empty()) return;
-    layers.push_back(
-        numbers.try_emplace(layer, static_cast<std::uint32_t>(numbers.size())).first->second);
+    if (MovesData(checked.log.primitives[one])) continue;
+    if (checked.layer[one] == Checked::kUnknown) return;
+    layers.push_back(static_cast<std::uint32_t>(checked.layer[one]));
   }
-  const auto coarse = FindSteps(layers, numbers.size());
+  const auto coarse = FindSteps(layers, 2 * checked.layer.size());
   if (coarse.from == StepsFrom::kNone || coarse.total < 2 * steps.total - 1) return;
   steps.other = coarse.total;
   steps.doubt = Reason{fmt::format("{} or {} steps: the same layers follow with other sizes",
@@ -148,7 +166,7 @@ void CheckSizes(const CheckedLog& checked, Steps& steps) {
 }
 
 // Doubts steps whose layers often occur outside of them.
-void CheckOutside(const CheckedLog& checked, Steps& steps) {
+void CheckOutside(const Checked& checked, Steps& steps) {
   constexpr double kMostOutside = 0.2;  // [1] of the calls of a step's layers
   std::vector<bool> in_step(checked.log.primitives.size());
   const auto is_layer = [&](std::uint32_t one) { return !MovesData(checked.log.primitives[one]); };
@@ -168,13 +186,13 @@ void CheckOutside(const CheckedLog& checked, Steps& steps) {
 
 // Returns whether the call computes gradients of weights, or all gradients of a layer. The gradient
 // of data may also be the forward pass of a transposed convolution.
-bool IsOfWeights(const CheckedLog& checked, std::size_t i) {
+bool IsOfWeights(const Checked& checked, std::size_t i) {
   const auto& prop = checked.log.primitives[checked.stream[i]].prop;
   return prop == "backward_weights" || prop == "backward";
 }
 
 // Doubts training steps if there are backward passes in no step, as of steps with other sizes.
-void CheckBackward(const CheckedLog& checked, Steps& steps) {
+void CheckBackward(const Checked& checked, Steps& steps) {
   constexpr double kLeast = 0.75;  // [1] of a step's backward calls
   double inside = 0, all = 0;
   for (const auto& range : steps.ranges)
@@ -193,10 +211,10 @@ void CheckBackward(const CheckedLog& checked, Steps& steps) {
 // another number, and doubts it if some are: other code than oneDNN's may execute the other layers
 // of a small batch. Of training steps only the layers with gradients of weights count, since
 // evaluations have the others too, and products without a direction may be of either.
-void CheckLayerCounts(const CheckedLog& checked, Steps& steps) {
+void CheckLayerCounts(const Checked& checked, Steps& steps) {
   constexpr double kMost = 0.8;  // [1] of the layers, which are right if they agree
   const auto& primitives = checked.log.primitives;
-  std::map<std::string, double> of_steps, all;
+  std::map<int, double> of_steps, all;
   bool training = false;
   for (const auto& range : steps.ranges)
     for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -204,10 +222,12 @@ void CheckLayerCounts(const CheckedLog& checked, Steps& steps) {
       const auto& text = primitives[checked.stream[i]];
       if (!MovesData(text) && text.prop == "undef") return;
     }
-  const auto count = [&](std::size_t i, std::map<std::string, double>& calls) {
-    const auto& text = primitives[checked.stream[i]];
-    if (MovesData(text) || (training && !IsOfWeights(checked, i))) return;
-    if (const auto layer = LayerOf(text); !layer.empty()) ++calls[layer];
+  const auto count = [&](std::size_t i, std::map<int, double>& calls) {
+    const auto one = checked.stream[i];
+    if (checked.layer[one] == Checked::kUnknown || MovesData(primitives[one]) ||
+        (training && !IsOfWeights(checked, i)))
+      return;
+    ++calls[checked.layer[one]];
   };
   for (const auto& range : steps.ranges)
     for (std::size_t i = range.begin; i < range.end; ++i) count(i, of_steps);
@@ -234,7 +254,7 @@ void CheckLayerCounts(const CheckedLog& checked, Steps& steps) {
 
 // Doubts steps in which a layer goes backward, then forward and backward again with another size: a
 // step of one network has all forward calls before the backward ones.
-void CheckPasses(const CheckedLog& checked, Steps& steps) {
+void CheckPasses(const Checked& checked, Steps& steps) {
   const auto& primitives = checked.log.primitives;
   const auto primitive = [&](std::size_t i) {
     return checked.log.executions[checked.main[i]].primitive;
@@ -242,16 +262,14 @@ void CheckPasses(const CheckedLog& checked, Steps& steps) {
   double passes = 0;  // of all steps
   for (const auto& range : steps.ranges) {
     // By layer: the problems that went backward, and those that went forward after that.
-    std::map<std::string, std::set<std::string>> backward, again;
+    std::map<int, std::set<std::string>> backward, again;
     std::size_t most = 1;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const auto& text = primitives[primitive(i)];
       const bool is_backward = text.prop == "backward_weights" || text.prop == "backward";
       if (!is_backward && !text.prop.starts_with("forward")) continue;
-      auto layer = text;
-      layer.prop.clear();
-      const auto key = LayerOf(layer);
-      if (key.empty()) continue;
+      const int key = checked.layer_of_any_pass[primitive(i)];
+      if (key == Checked::kUnknown) continue;
       auto& done = backward[key];
       if (!is_backward) {
         if (!done.empty() && !done.contains(text.problem)) again[key].insert(text.problem);
@@ -273,16 +291,16 @@ void CheckPasses(const CheckedLog& checked, Steps& steps) {
 
 // Doubts steps of which many layers do not occur often enough in the log for so many steps, or a
 // product without a direction: it may be the only call that tells training from an evaluation.
-void CheckLacking(const CheckedLog& checked, Steps& steps) {
+void CheckLacking(const Checked& checked, Steps& steps) {
   constexpr double kLeast = 0.2;  // [1] of a step's distinct layers
   const auto& primitives = checked.log.primitives;
   // A layer with other sizes in some steps occurs in them, too.
   const auto key_of = [&](std::uint32_t one) {
-    const auto layer = LayerOf(primitives[one]);
-    return layer.empty() ? std::to_string(one) : layer;
+    return checked.layer[one] == Checked::kUnknown ? -2 - static_cast<int>(one)
+                                                   : checked.layer[one];
   };
-  std::map<std::string, double> of_steps, all;
-  std::map<std::string, bool> is_product;
+  std::map<int, double> of_steps, all;
+  std::map<int, bool> is_product;
   for (const auto& range : steps.ranges)
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const auto one = checked.stream[i];
@@ -312,7 +330,7 @@ void CheckLacking(const CheckedLog& checked, Steps& steps) {
 
 // Doubts steps of which some lack a product without a direction: it may be all that oneDNN executes
 // of a backward pass, and those without it evaluations.
-void CheckProducts(const CheckedLog& checked, Steps& steps) {
+void CheckProducts(const Checked& checked, Steps& steps) {
   std::map<std::uint32_t, std::size_t> with;  // steps that have a product
   for (const auto& range : steps.ranges) {
     std::set<std::uint32_t> seen;
@@ -338,7 +356,7 @@ void CheckProducts(const CheckedLog& checked, Steps& steps) {
 // Returns the number of segments that repeat in a part of the stream if they are another loop: with
 // gradients of their own in a program that trains, else with layers that a step has not. Otherwise
 // they are evaluations, which repeat as well.
-int StepsOfOtherLoop(const CheckedLog& checked, const Steps& steps, std::size_t begin,
+int StepsOfOtherLoop(const Checked& checked, const Steps& steps, std::size_t begin,
                      std::size_t end) {
   constexpr double kLeastOthers = 0.1;  // [1] of the calls
   const auto& range = steps.ranges.front();
@@ -363,7 +381,7 @@ int StepsOfOtherLoop(const CheckedLog& checked, const Steps& steps, std::size_t 
 }
 
 // Doubts steps that those of another loop follow or precede, with other layers or sizes.
-void CheckOtherLoops(const CheckedLog& checked, Steps& steps) {
+void CheckOtherLoops(const Checked& checked, Steps& steps) {
   constexpr int kLeastSteps = 3;
   const int others =
       std::max(StepsOfOtherLoop(checked, steps, 0, steps.ranges.front().begin),
@@ -379,7 +397,7 @@ void CheckOtherLoops(const CheckedLog& checked, Steps& steps) {
 
 // Doubts steps every k-th of which has another batch size, if k is small: a k-th one may end an
 // epoch, or a step of k parts.
-void CheckBatches(const CheckedLog& checked, Steps& steps) {
+void CheckBatches(const Checked& checked, Steps& steps) {
   // Calls of each of the log's primitives, which differ in the batch if they are one of the stream.
   std::vector<double> calls(checked.log.primitives.size());
   std::vector<double> most(checked.log.primitives.size());
@@ -409,7 +427,7 @@ void CheckBatches(const CheckedLog& checked, Steps& steps) {
 }
 
 // Returns a primitive, whatever its batch, that computes gradients of weights once in a step.
-std::optional<std::uint32_t> GradientOncePerStep(const CheckedLog& checked, const Steps& steps) {
+std::optional<std::uint32_t> GradientOncePerStep(const Checked& checked, const Steps& steps) {
   const auto& range = steps.ranges[steps.ranges.size() / 2];
   std::map<std::uint32_t, int> calls;
   for (std::size_t i = range.begin; i < range.end; ++i)
@@ -421,7 +439,7 @@ std::optional<std::uint32_t> GradientOncePerStep(const CheckedLog& checked, cons
 
 // Doubts training steps if each batch size comes twice, three times, ... in a row: a step may pass
 // each batch through the network several times.
-void CheckRuns(const CheckedLog& checked, Steps& steps) {
+void CheckRuns(const Checked& checked, Steps& steps) {
   const auto gradient = GradientOncePerStep(checked, steps);
   if (!gradient) return;
   std::vector<std::uint32_t> batches;  // by call: the primitive with its batch
@@ -446,7 +464,7 @@ void CheckRuns(const CheckedLog& checked, Steps& steps) {
 }
 
 // Doubts steps that have one call of one layer: the program may call it several times in a step.
-void CheckSingle(const CheckedLog& checked, Steps& steps) {
+void CheckSingle(const Checked& checked, Steps& steps) {
   const auto& range = steps.ranges.front();
   int layers = 0;
   for (std::size_t i = range.begin; i < range.end; ++i)
@@ -479,7 +497,8 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
 
 }  // namespace
 
-void CheckSteps(const CheckedLog& checked, Steps& steps) {
+void CheckSteps(const CheckedLog& log, Steps& steps) {
+  const Checked checked(log);
   for (const auto check :
        {CheckLayers, CheckSingle, CheckSizes, CheckPasses, CheckLacking, CheckProducts,
         CheckLayerCounts, CheckBackward, CheckRuns, CheckOtherLoops, CheckBatches, CheckOutside})
