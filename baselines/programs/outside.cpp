@@ -46,9 +46,11 @@ bool IsCompiled(const TracedProgram& traced) {
 
 WindowCost CostOfWindows(const std::vector<StepRange>& steps,
                          const std::vector<TimeRange>& windows) {
-  constexpr std::size_t kLeast = 3;  // [1] steps
+  constexpr std::size_t kLeast = 3;   // [1] steps
+  constexpr std::size_t kWarmUp = 3;  // [1] first steps: slow, and all in the first window
   std::vector<double> inside, outside;
-  for (const auto& step : steps) {
+  for (std::size_t i = kWarmUp; i < steps.size(); ++i) {
+    const auto& step = steps[i];
     if (!step.begin_seconds || !step.end_seconds) continue;
     const double seconds = *step.end_seconds - *step.begin_seconds;
     const bool in_one = std::ranges::any_of(windows, [&](const TimeRange& window) {

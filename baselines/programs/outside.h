@@ -25,7 +25,8 @@ struct WindowCost {
   int inside = 0, outside = 0;  // [1] steps with times
   double ratio = 0;             // [1] of their median times; 0: there are too few on one side
 };
-// Compares the steps that are whole in a window with those that are whole outside of all.
+// Compares the steps that are whole in a window with those that are whole outside of all, without
+// the first three.
 WindowCost CostOfWindows(const std::vector<StepRange>& steps,
                          const std::vector<TimeRange>& windows);
 

@@ -451,9 +451,11 @@ TEST(LargestAdvice, EveryComponentHasOne) {
 }
 
 TEST(CostOfWindows, ComparesStepsInWindowsWithThoseOutside) {
-  // Steps of 2 s in two windows, of 1 s outside, and one of 9 s at a window's begin.
+  // Steps of 2 s in two windows, of 1 s outside, and one of 9 s at a window's begin. Three first
+  // ones.
   std::vector<StepRange> steps;
   const auto add = [&](double begin, double end) { steps.push_back({0, 0, begin, end}); };
+  for (const double at : {31., 32., 33.}) add(at, at + 0.1);
   for (const double at : {10., 12., 14., 32., 34.}) add(at, at + 2);
   for (const double at : {1., 2., 3., 20., 21., 22.}) add(at, at + 1);
   add(25, 34);
