@@ -121,7 +121,12 @@ class TimeDivider {
     });
     double before = 0;
     for (const auto& bound : bounds_) {
-      if (ranges_ > 0 && bound.at > before) Count(bound.at - before);
+      if (bound.at > before) {
+        // Also outside of the ranges: a step ends with the operator that calls the next step's
+        // first primitive.
+        if (primitives_ > 0) MarkActive();
+        if (ranges_ > 0) Count(bound.at - before);
+      }
       before = bound.at;
       Pass(bound);
     }
@@ -150,6 +155,12 @@ class TimeDivider {
       std::erase(active_, bound.segment);
   }
 
+  // Notes the operators in which a primitive runs.
+  void MarkActive() {
+    for (const auto i : active_)
+      if (segments_[i].in_operator) has_primitive_[segments_[i].call] = true;
+  }
+
   void Count(double seconds) {
     std::size_t operators = 0;
     bool only_hooks = !active_.empty();
@@ -168,8 +179,6 @@ class TimeDivider {
     if (primitives_ > 0) {
       divided_.onednn_seconds += seconds;
       if (operators > 0) divided_.onednn_in_operator_seconds += seconds;
-      for (const auto i : active_)
-        if (segments_[i].in_operator) has_primitive_[segments_[i].call] = true;
       return;
     }
     if (operators == 0) return;

@@ -56,6 +56,14 @@ TEST(DivideTime, EachTimeIsCountedOnce) {
   EXPECT_DOUBLE_EQ(divided.operator_seconds, 10);
 }
 
+TEST(DivideTime, AnOperatorThatCallsThePrimitiveOfTheNextStepIsOneDnns) {
+  // The step is 0..10; its last operator begins at 9, and its primitive at 10.
+  const auto trace = TraceOf({Op(2, 1, 3), Op(1, 9, 14)});
+  const auto divided = DivideTime(trace, {{10, 13}}, {{0, 10}});
+  ASSERT_EQ(divided.operators.size(), 2U);
+  for (const auto& one : divided.operators) EXPECT_EQ(one.by_onednn, one.op == 1);
+}
+
 TEST(DivideTime, ThreadsShareATimeAndRangesCutIt) {
   // Two threads, 0..10 and 5..15; of the ranges 4..8 and 12..14 only.
   const auto trace = TraceOf({Op(0, 0, 10), Op(2, 5, 15, 1)});
