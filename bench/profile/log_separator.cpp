@@ -1,5 +1,7 @@
 #include "bench/profile/log_separator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -154,29 +156,48 @@ void LogSeparator::TakeOwn(std::string_view bytes, Output& output) {
   }
 }
 
-// Writes a count if the line has a number over the same number, and has not had it before.
-void LogSeparator::NoteCounts(Output& output) {
-  const std::string_view line = own_line_;
+namespace {
+
+// "3/12" in a line of output.
+struct Fraction {
+  std::string_view now, all;
+};
+
+// Returns the fractions of whole numbers in the line, which are no parts of paths or dates.
+std::vector<Fraction> FractionsIn(std::string_view line) {
+  std::vector<Fraction> fractions;
   for (auto slash = line.find('/'); slash != std::string_view::npos;
        slash = line.find('/', slash + 1)) {
-    const auto digits_before = [&] {
-      std::size_t begin = slash;
-      while (begin > 0 && IsDigit(line[begin - 1])) --begin;
-      const bool part = begin > 0 && (line[begin - 1] == '/' || line[begin - 1] == '.');
-      return part ? std::string_view() : line.substr(begin, slash - begin);
-    };
-    std::size_t end = slash + 1;
+    std::size_t begin = slash, end = slash + 1;
+    while (begin > 0 && IsDigit(line[begin - 1])) --begin;
     while (end < line.size() && IsDigit(line[end])) ++end;
-    const auto now = digits_before(), all = line.substr(slash + 1, end - slash - 1);
-    if (now.empty() || all.empty() || all.size() > kMostCountDigits || all == "1" || all[0] == '0')
+    const auto is_part = [](char c) { return c == '/' || c == '.'; };
+    const auto now = line.substr(begin, slash - begin),
+               all = line.substr(slash + 1, end - slash - 1);
+    if (now.empty() || all.empty() || all.size() > kMostCountDigits || all == "1" ||
+        all[0] == '0' || (begin > 0 && is_part(line[begin - 1])) ||
+        (end < line.size() && is_part(line[end])))
       continue;
-    if (end < line.size() && (line[end] == '/' || line[end] == '.')) continue;
-    if (now != all) {
-      if (counted_ == all) counted_.clear();
-    } else if (counted_ != all) {
-      counted_ = all;
-      output.log += std::string(verbose::kCountLine) + counted_ + '\n';
-    }
+    fractions.push_back({now, all});
+  }
+  return fractions;
+}
+
+}  // namespace
+
+// Writes a count if the line has a number over the same number, and has not had it before: bars are
+// written several times. A line that counts to other numbers alone begins again ("Epoch 2/3").
+void LogSeparator::NoteCounts(Output& output) {
+  const auto fractions = FractionsIn(own_line_);
+  const auto is_counted = [&](const Fraction& one) {
+    return counted_.contains(std::string(one.all));
+  };
+  if (!fractions.empty() && std::ranges::none_of(fractions, is_counted)) counted_.clear();
+  for (const auto& [now, all] : fractions) {
+    if (now != all)
+      counted_.erase(std::string(all));
+    else if (counted_.insert(std::string(all)).second)
+      output.log += fmt::format("{}{}\n", verbose::kCountLine, all);
   }
 }
 

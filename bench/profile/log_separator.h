@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <regex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,12 +60,12 @@ class LogSeparator {
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
   State state_ = State::kOwn;
-  std::string held_;              // received bytes; those from at_ on are not yet assigned
-  std::size_t at_ = 0;            // position in held_
-  std::string line_;              // the current line of oneDNN so far
-  std::string own_line_;          // the beginning of the program's current line
-  std::string counted_;           // the number to which the program's output has counted last
-  std::vector<std::string> cut_;  // first halves of interrupted lines, the newest last
+  std::string held_;               // received bytes; those from at_ on are not yet assigned
+  std::size_t at_ = 0;             // position in held_
+  std::string line_;               // the current line of oneDNN so far
+  std::string own_line_;           // the beginning of the program's current line
+  std::set<std::string> counted_;  // numbers to which the output has counted
+  std::vector<std::string> cut_;   // first halves of interrupted lines, the newest last
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 

@@ -169,5 +169,22 @@ TEST(LogSeparator, NotesToWhatTheOutputCounts) {
   EXPECT_EQ(log, "DLROOF_COUNT,12\nDLROOF_COUNT,12\n");
 }
 
+TEST(LogSeparator, EpochsThatWriteTheirEndAloneCountEachTime) {
+  LogSeparator separator;
+  std::string log;
+  for (const char* text : {"Epoch 1/3\n", "11/11 - 1s\n", "Epoch 2/3\n", "11/11 - 1s\n",
+                           "Epoch 3/3\n", "11/11 - 1s\n"})
+    log += separator.Add(text).log;
+  EXPECT_EQ(log, "DLROOF_COUNT,11\nDLROOF_COUNT,11\nDLROOF_COUNT,3\nDLROOF_COUNT,11\n");
+}
+
+TEST(LogSeparator, TwoCountsInALineThatIsWrittenAgainCountOnce) {
+  LogSeparator separator;
+  std::string log;
+  for (const char* text : {"epoch 2/2: 11/12\r", "epoch 2/2: 12/12\r", "epoch 2/2: 12/12\n"})
+    log += separator.Add(text).log;
+  EXPECT_EQ(log, "DLROOF_COUNT,2\nDLROOF_COUNT,12\n");
+}
+
 }  // namespace
 }  // namespace dlroof::profile
