@@ -28,6 +28,7 @@ constexpr double kLeastChance = 1.5;  // [1] fewer expected differences prove no
 // [1] With fewer expected differences each step must also repeat the previous one call by call.
 constexpr double kFewForCounts = 40;
 constexpr std::size_t kLeastTimes = 6;  // segments that have a primitive which others lack
+constexpr double kMostApart = 0.8;      // [1] of them that are equally far apart
 constexpr double kAlike = 0.9;          // [1] lengths with a larger ratio are of the same steps
 // [1] Training steps are the steps if they are at most this long, of a step with evaluations.
 constexpr double kShorter = 0.75;
@@ -81,13 +82,20 @@ class StepFinder {
   }
 
  private:
+  // Returns the number of primitives that a step has. A loop within a step has few, however many
+  // calls it makes.
+  static std::ptrdiff_t DistinctOf(const Division& division) {
+    return std::ranges::count_if(division.usual, [](double usual) { return usual > 0; });
+  }
+
   // Returns the shortest division among the best ones, or null if there is none.
   static const Division* Shortest(const std::vector<Division>& good) {
-    double least = 1;
-    for (const auto& one : good) least = std::min(least, one.unexplained);
+    if (good.empty()) return nullptr;
+    const auto& least = *std::ranges::min_element(good, {}, &Division::unexplained);
     const Division* best = nullptr;
     for (const auto& one : good)
-      if (one.unexplained <= kWorse * least + kWorseShare &&
+      if (one.unexplained <= kWorse * least.unexplained + kWorseShare &&
+          2 * DistinctOf(one) >= DistinctOf(least) &&
           (best == nullptr || one.length < best->length))
         best = &one;
     if (best == nullptr) return nullptr;
@@ -343,8 +351,12 @@ class StepFinder {
     if (pieces.size() < kLeastTimes) return false;
     std::vector<std::size_t> apart;
     for (std::size_t i = 1; i < pieces.size(); ++i) apart.push_back(pieces[i] - pieces[i - 1]);
-    const auto usual = apart.front();
-    if (usual < 2 || std::ranges::count(apart, usual) != std::ssize(apart)) return false;
+    std::ranges::sort(apart);
+    const auto usual = apart[apart.size() / 2];
+    // Evaluations may come between.
+    if (usual < 2 || static_cast<double>(std::ranges::count(apart, usual)) <
+                         kMostApart * static_cast<double>(apart.size()))
+      return false;
     const auto first = static_cast<std::size_t>(std::ranges::find(division.steady, true) -
                                                 division.steady.begin());
     return pieces.front() <= first + usual && pieces.back() + usual >= division.cuts.size() - 1;

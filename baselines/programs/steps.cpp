@@ -146,6 +146,40 @@ std::optional<std::array<double, 3>> ProductSizes(const verbose::PrimitiveText& 
   return std::array{dims->at(0)[0], dims->at(0)[1], dims->at(1)[1]};
 }
 
+// A stream in which an inner loop of few primitives, which has most of the calls (the products of
+// blocks of an attention's backward pass), is one call each time.
+struct Outline {
+  std::vector<std::uint32_t> stream;
+  std::vector<std::size_t> begins;  // of each call in the whole stream, and the stream's end
+};
+
+Outline OutlineOf(std::span<const std::uint32_t> stream, std::size_t distinct) {
+  constexpr double kOften = 0.1;           // [1] of all calls
+  constexpr std::size_t kLeastOthers = 8;  // [1] other primitives
+  constexpr std::size_t kShorter = 4;      // [1] times, by one call for each run
+  std::vector<double> calls(distinct);
+  for (const auto one : stream) ++calls[one];
+  const auto is_inner = [&](std::uint32_t one) {
+    return calls[one] >= kOften * static_cast<double>(stream.size());
+  };
+  Outline outline;
+  std::set<std::uint32_t> others;
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    const bool inner = is_inner(stream[i]);
+    if (!inner) others.insert(stream[i]);
+    if (inner && i > 0 && is_inner(stream[i - 1])) continue;
+    outline.stream.push_back(stream[i]);
+    outline.begins.push_back(i);
+  }
+  outline.begins.push_back(stream.size());
+  if (others.size() >= kLeastOthers && kShorter * outline.stream.size() <= stream.size())
+    return outline;
+  outline.stream.assign(stream.begin(), stream.end());
+  outline.begins.resize(stream.size() + 1);
+  std::iota(outline.begins.begin(), outline.begins.end(), 0);
+  return outline;
+}
+
 // Gives each primitive the first one that differs in the batch only.
 class BatchClasses {
  public:
@@ -308,7 +342,12 @@ Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
                                                              : Pass::kNone);
   const auto alike = BatchClasses(log.primitives).Firsts();
   for (auto& one : stream) one = alike[one];
-  auto steps = FindSteps(stream, log.primitives.size(), count, passes);
+  const auto outline = OutlineOf(stream, log.primitives.size());
+  auto steps = FindSteps(outline.stream, log.primitives.size(), count, passes);
+  for (auto& range : steps.ranges) {
+    range.begin = outline.begins[range.begin];
+    range.end = outline.begins[range.end];
+  }
   if (steps.from == StepsFrom::kFound) CheckSteps({log, main, passes, stream}, steps);
   const auto start = [&](std::size_t of_main) -> std::optional<double> {
     if (of_main >= main.size()) return std::nullopt;
