@@ -32,6 +32,8 @@ constexpr double kMostApart = 0.8;      // [1] of them that are equally far apar
 constexpr double kAlike = 0.9;          // [1] lengths with a larger ratio are of the same steps
 // [1] Training steps are the steps if they are at most this long, of a step with evaluations.
 constexpr double kShorter = 0.75;
+// [1] Least number of steps in an epoch; share of their primitives that it has exactly so often.
+constexpr double kLeastSeveral = 3, kMostExact = 0.4, kExact = 0.02;
 // [1] Segments in other orders each time: at most this share repeats the one before. Segments in
 // order: at least this share does, and they have this share of the stream.
 constexpr double kLeastInOrder = 0.2, kMostInOrder = 0.9, kCoverInOrder = 0.8;
@@ -89,7 +91,7 @@ class StepFinder {
   }
 
   // Returns the shortest division among the best ones, or null if there is none.
-  static const Division* Shortest(const std::vector<Division>& good) {
+  const Division* Shortest(const std::vector<Division>& good) const {
     if (good.empty()) return nullptr;
     const auto& least = *std::ranges::min_element(good, {}, &Division::unexplained);
     const Division* best = nullptr;
@@ -375,8 +377,30 @@ class StepFinder {
         count > 0 ? division.steady_count == count : AgreesBetterThanChance(contents, division);
   }
 
-  // Returns whether a segment of `longer` consists of several segments of `shorter`.
-  static bool IsSeveral(const Division& longer, const Division& shorter) {
+  // Returns whether a segment of `longer` consists of several segments of `shorter`, and of calls
+  // beside them (evaluations, which have some of a step's primitives).
+  bool IsSeveral(const Division& longer, const Division& shorter) const {
+    if (IsSeveralAlone(longer, shorter)) return true;
+    // Otherwise TrainingSteps tells them from evaluations.
+    if (std::ranges::count(passes_, Pass::kBackward) > 0) return false;
+    std::vector<double> ratios;
+    for (std::size_t one = 0; one < longer.usual.size(); ++one) {
+      if (!longer.regular[one] || longer.usual[one] <= 0) continue;
+      if (shorter.usual[one] <= 0) return false;  // a layer is no step
+      ratios.push_back(longer.usual[one] / shorter.usual[one]);
+    }
+    if (ratios.empty()) return false;
+    const double least = std::ranges::min(ratios), times = std::round(least);
+    const auto exact = std::ranges::count_if(
+        ratios, [&](double ratio) { return std::abs(ratio - times) <= kExact * times; });
+    return times >= kLeastSeveral && std::abs(least - times) <= kExact * times &&
+           static_cast<double>(exact) >= kMostExact * static_cast<double>(ratios.size()) &&
+           static_cast<double>(shorter.steady_count) >=
+               kLeastSeveral * static_cast<double>(longer.steady_count);
+  }
+
+  // Returns whether it consists of these alone.
+  static bool IsSeveralAlone(const Division& longer, const Division& shorter) {
     const double times = std::round(longer.length / shorter.length);
     if (times < 2 || std::abs(longer.length - times * shorter.length) > times + 1) return false;
     for (std::size_t one = 0; one < longer.usual.size(); ++one)

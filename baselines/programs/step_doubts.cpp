@@ -463,6 +463,15 @@ void CheckRuns(const Checked& checked, Steps& steps) {
       steps.total, *steps.other, common)};
 }
 
+// Doubts few steps: equal parts of a log may be epochs.
+void CheckFew(const Checked&, Steps& steps) {
+  constexpr std::size_t kFew = 3;
+  if (steps.ranges.size() > kFew) return;
+  steps.doubt = Reason{
+      fmt::format("only {} segments are equal: steps, or epochs and other parts of the program?",
+                  steps.ranges.size())};
+}
+
 // Doubts steps that have one call of one layer: the program may call it several times in a step.
 void CheckSingle(const Checked& checked, Steps& steps) {
   const auto& range = steps.ranges.front();
@@ -499,9 +508,9 @@ void CheckCounts(const verbose::VerboseLog& log, Steps& steps) {
 
 void CheckSteps(const CheckedLog& log, Steps& steps) {
   const Checked checked(log);
-  for (const auto check :
-       {CheckLayers, CheckSingle, CheckSizes, CheckPasses, CheckLacking, CheckProducts,
-        CheckLayerCounts, CheckBackward, CheckRuns, CheckOtherLoops, CheckBatches, CheckOutside})
+  for (const auto check : {CheckLayers, CheckSingle, CheckSizes, CheckPasses, CheckLacking,
+                           CheckProducts, CheckLayerCounts, CheckBackward, CheckRuns,
+                           CheckOtherLoops, CheckBatches, CheckOutside, CheckFew})
     if (!steps.doubt) check(checked, steps);
   CheckCounts(checked.log, steps);
 }

@@ -30,7 +30,8 @@ struct CheckedLog {
 // - segments of another loop follow or precede the steps,
 // - every second, third, ... step has another batch size, many times (parts of longer steps?),
 // - the layers of a step often occur outside of the steps,
-// - a step calls a single layer once (what if the program calls it several times?), or
+// - a step calls a single layer once (what if the program calls it several times?),
+// - there are only two or three, or
 // - the program's own output counts otherwise. Its equal count confirms the steps.
 void CheckSteps(const CheckedLog& checked, Steps& steps);
 

@@ -154,7 +154,7 @@ struct Outline {
 };
 
 Outline OutlineOf(std::span<const std::uint32_t> stream, std::size_t distinct) {
-  constexpr double kOften = 0.1;           // [1] of all calls
+  constexpr double kOften = 0.2;           // [1] of all calls
   constexpr std::size_t kLeastOthers = 8;  // [1] other primitives
   constexpr std::size_t kShorter = 4;      // [1] times, by one call for each run
   std::vector<double> calls(distinct);
@@ -164,11 +164,13 @@ Outline OutlineOf(std::span<const std::uint32_t> stream, std::size_t distinct) {
   };
   Outline outline;
   std::set<std::uint32_t> others;
+  std::optional<std::uint32_t> loop;  // stands for each run
   for (std::size_t i = 0; i < stream.size(); ++i) {
     const bool inner = is_inner(stream[i]);
     if (!inner) others.insert(stream[i]);
     if (inner && i > 0 && is_inner(stream[i - 1])) continue;
-    outline.stream.push_back(stream[i]);
+    if (inner && !loop) loop = stream[i];
+    outline.stream.push_back(inner ? *loop : stream[i]);
     outline.begins.push_back(i);
   }
   outline.begins.push_back(stream.size());

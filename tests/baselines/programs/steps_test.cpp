@@ -616,6 +616,62 @@ TEST(FindSteps, PartsOfAnEpochThatHaveTheSameCallsAreNoSteps) {
   EXPECT_EQ(FindSteps(stream, 12).total, 30);
 }
 
+// Epochs have the same primitives each, too, and more of those that an evaluation has; the order of
+// calls differs between steps.
+TEST(FindSteps, EpochsOfStepsInOtherOrdersAreNoSteps) {
+  std::mt19937 random(3);
+  Stream stream;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int step = 0; step < 10; ++step) {
+      Stream one(12);
+      std::iota(one.begin(), one.end(), 0U);
+      std::shuffle(one.begin() + 4, one.end(), random);
+      stream.insert(stream.end(), one.begin(), one.end());
+    }
+    for (int call = 0; call < 3; ++call) stream.insert(stream.end(), {0, 1, 2, 3});
+  }
+  EXPECT_EQ(FindSteps(stream, 12).total, 40);
+}
+
+TEST(StepsOf, AnInnerLoopWithMostOfTheCallsIsNoStep) {
+  // Four equal layers, whose backward passes have a hundred small products each in any order.
+  std::mt19937 random(11);
+  std::vector<std::string> problems;
+  for (int i = 0; i < 12; ++i)
+    problems.push_back(fmt::format("64x{}:{}x{}", 30 + i, 30 + i, 50 + i));
+  const auto inner = static_cast<std::uint32_t>(problems.size());
+  problems.insert(problems.end(), {"16x8:8x16", "8x16:16x16"});
+  Stream stream;
+  for (int step = 0; step < 30; ++step) {
+    for (int layer = 0; layer < 4; ++layer) stream.insert(stream.end(), {0, 1, 2});
+    stream.insert(stream.end(), {3, 4, 5});
+    for (int layer = 0; layer < 4; ++layer) {
+      stream.insert(stream.end(), {6, 7, 8});
+      Stream products(100, inner);
+      for (std::size_t i = 0; i < 40; ++i) products[i] = inner + 1;
+      std::shuffle(products.begin(), products.end(), random);
+      stream.insert(stream.end(), products.begin(), products.end());
+      stream.insert(stream.end(), {9, 10, 11});
+    }
+  }
+  const auto found = StepsOf(LogOf(problems, stream, {}));
+  EXPECT_EQ(found.total, 30);
+  ASSERT_FALSE(found.ranges.empty());
+  EXPECT_EQ(found.ranges[5].end - found.ranges[5].begin, stream.size() / 30);
+}
+
+TEST(StepsOf, TwoOrThreeAreADoubt) {
+  const auto steps = [](int count) {
+    Training training;
+    for (int i = 0; i < count; ++i) training.Network({3, 8, 16, 24, 32, 40, 48, 56, 10}, 32);
+    return training.Found();
+  };
+  EXPECT_EQ(steps(3).total, 3);
+  ASSERT_TRUE(steps(3).doubt);
+  EXPECT_EQ(steps(5).total, 5);
+  EXPECT_FALSE(steps(5).doubt);
+}
+
 TEST(StepsOf, EachBatchTwiceInARowIsADoubt) {
   // Each batch goes through the network twice (sharpness-aware minimization).
   const auto epochs = [](int passes) {
