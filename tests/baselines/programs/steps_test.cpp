@@ -637,6 +637,7 @@ TEST(StepsOf, AnInnerLoopWithMostOfTheCallsIsNoStep) {
   // Four equal layers, whose backward passes have a hundred small products each in any order.
   std::mt19937 random(11);
   std::vector<std::string> problems;
+  problems.reserve(14);
   for (int i = 0; i < 12; ++i)
     problems.push_back(fmt::format("64x{}:{}x{}", 30 + i, 30 + i, 50 + i));
   const auto inner = static_cast<std::uint32_t>(problems.size());
