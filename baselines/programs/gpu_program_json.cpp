@@ -69,7 +69,6 @@ void Read(const json& from, StepsFrom& kind) {
 
 // One list of members for both directions. Members with their default are left out.
 struct Writer {
-  static constexpr bool kReads = false;
   json out = json::object();
 
   template <class Value>
@@ -87,7 +86,6 @@ struct Writer {
   void List(const char* key, std::vector<Value>& values);
 };
 struct Reader {
-  static constexpr bool kReads = true;
   const json& from;
 
   const json* Find(const char* key) const {
@@ -214,7 +212,7 @@ void Members(Archive& all, GpuTimeline& timeline) {
   all.List("lanes", timeline.lanes);
   all("lane_seconds", timeline.lane_seconds);
   all.List("ranges", timeline.ranges);
-  if (!timeline.range_work.empty() || Archive::kReads) all.List("range_work", timeline.range_work);
+  all.List("range_work", timeline.range_work);
   all("range_steps", timeline.range_steps);
   all("fusible_seconds", timeline.fusible_seconds);
   all("fusible_launches", timeline.fusible_launches);

@@ -46,8 +46,9 @@ enum class Sort { kOther, kModule, kOperator, kEngine };
 
 struct RangeFacts {
   Sort sort = Sort::kOther;
-  bool backward = false;                  // an operator of a backward pass
-  std::optional<std::uint64_t> sequence;  // joins an operator with that of the backward pass
+  bool backward = false;  // an operator of a backward pass
+  // PyTorch's "seq": a forward operator and the one that computes its gradients have the same.
+  std::optional<std::uint64_t> sequence;
 };
 
 std::optional<std::uint64_t> NumberAfter(std::string_view key, const std::string& name) {
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> NumberAfter(std::string_view key, const std::string
 // "ConvolutionBackward0, seq = 2, op_id = 61" within "autograd::engine::evaluate_function: ...".
 RangeFacts FactsOf(const std::string& name) {
   if (name.starts_with(kModuleSpan)) return {.sort = Sort::kModule};
-  if (!NumberAfter(kOperatorNumber, name)) return {};
+  if (!IsOperatorRange(name)) return {};
   if (name.starts_with("autograd::engine")) return {.sort = Sort::kEngine};
   return {Sort::kOperator, name.find("Backward") != std::string::npos,
           NumberAfter(kSequenceNumber, name)};
@@ -157,7 +158,8 @@ class RangeTree {
     return kNone;
   }
 
-  // Returns the node of the range: its own, or that of a range around it.
+  // Returns the row to which the kernels of the range belong: one of its own, or the one of the
+  // module or operator that the range is a part of.
   std::uint32_t NodeOf(std::uint32_t range) {
     if (node_of_[range] == kNone) {
       const auto outer = around_.OfRange(range);
@@ -300,6 +302,10 @@ std::uint32_t RangesAround::OfLaunch(std::size_t launch) const {
       std::ranges::lower_bound(trace_.calls, number, {}, &gpu_trace::Call::correlation);
   if (call == trace_.calls.end() || call->correlation != number) return kNone;
   return of_call_[static_cast<std::size_t>(call - trace_.calls.begin())];
+}
+
+bool IsOperatorRange(const std::string& name) {
+  return NumberAfter(kOperatorNumber, name).has_value();
 }
 
 bool NamesStep(const std::string& name) {

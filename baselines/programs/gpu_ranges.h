@@ -23,6 +23,9 @@ std::string RangeName(const std::string& name);
 // Returns whether the name says that the range is a step ("step", "iter").
 bool NamesStep(const std::string& name);
 
+// Returns whether PyTorch's emit_nvtx gave the range its name: "aten::conv2d, seq = 2, op_id = 7".
+bool IsOperatorRange(const std::string& name);
+
 // The NVTX ranges around each range and each call of CUDA, on its thread.
 class RangesAround {
  public:
@@ -42,6 +45,7 @@ class RangesAround {
   std::vector<std::uint32_t> of_range_, of_call_;
 };
 
+// What RangeWorkOf returns.
 struct RangeWork {
   std::vector<GpuRangeWork> rows;
   int steps = 0;  // [1] that have ranges

@@ -109,6 +109,14 @@ struct Marks {
   std::vector<std::uint32_t> ranges;  // of Trace::ranges
   double seconds = 0;                 // [s] sum
   bool said = false;                  // the program calls them steps
+
+  void Add(const Trace& trace, std::uint32_t range) {
+    const auto& time = trace.ranges[range].time;
+    if (times.empty()) name = trace.texts[trace.ranges[range].name];
+    times.push_back(time);
+    ranges.push_back(range);
+    seconds += Seconds(time.end_ns - time.begin_ns);
+  }
 };
 
 // Returns the name without its numbers.
@@ -124,19 +132,15 @@ std::vector<Marks> MarksOf(const Trace& trace) {
   constexpr std::string_view kXlaModule = "XlaModule:";  // one execution of a compiled function
   std::map<std::string, Marks> groups;
   for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
-    const auto& range = trace.ranges[i];
-    const auto& name = trace.texts[range.name];
+    const auto& name = trace.texts[trace.ranges[i].name];
     // An operator's range may be one of a few that were marked ("Optimizer.step").
-    const bool said = NamesStep(name) &&
-                      (name.find(", op_id = ") == name.npos || name.starts_with("ProfilerStep#"));
+    const bool said =
+        NamesStep(name) && (!IsOperatorRange(name) || name.starts_with("ProfilerStep#"));
     const bool executed = name.starts_with(kXlaModule);
     if (!executed && (!said || name.starts_with("Xla"))) continue;
     auto& group = groups[executed ? name : WithoutNumbers(name)];
-    if (group.times.empty()) group.name = name;
     group.said = !executed;
-    group.times.push_back(range.time);
-    group.ranges.push_back(i);
-    group.seconds += Seconds(range.time.end_ns - range.time.begin_ns);
+    group.Add(trace, i);
   }
   std::vector<Marks> marks;
   for (auto& [name, group] : groups)
@@ -154,11 +158,7 @@ std::vector<Marks> ModulesOf(const Trace& trace) {
   for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
     const auto& name = trace.texts[trace.ranges[i].name];
     if (!name.starts_with(kModuleSpan) || name.find('.') != name.npos) continue;
-    auto& group = groups[name];
-    group.name = name;
-    group.times.push_back(trace.ranges[i].time);
-    group.ranges.push_back(i);
-    group.seconds += Seconds(trace.ranges[i].time.end_ns - trace.ranges[i].time.begin_ns);
+    groups[name].Add(trace, i);
   }
   std::vector<Marks> modules;
   for (auto& [name, group] : groups)
@@ -273,8 +273,9 @@ void CheckMarks(const Trace& trace, const RangesAround& around, const DeviceWork
                          numbers.steps, numbers.ranges, numbers.steps, first.name, numbers.ranges)};
 }
 
-// Joins segments of which each call of the model launched several. Returns whether the calls
-// decide: each launched one, or several.
+// Compares the steps with the calls of PyTorch's outermost modules. If each call launched k
+// segments of the stream, such as k equal layers, k segments become one step. Returns false if no
+// module tells how many segments a step has.
 bool DecidedByModules(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                       FoundGpuSteps& found) {
   for (const auto& one : ModulesOf(trace)) {

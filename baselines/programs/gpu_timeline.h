@@ -91,15 +91,15 @@ struct GpuRangeUse {
   double count = 0, seconds = 0;  // [1], [s] of the host
 };
 
-// The kernels that a range of the program launched, it and the ranges within it. Per step that
-// has ranges, or the sums of the whole trace if there are no steps.
+// The kernels that were launched in a range of the program, or in ranges within it. Means over the
+// steps that have any range; without steps the sums of the trace.
 struct GpuRangeWork {
   std::string name;     // RangeName; "" for what was launched in no range
   int depth = 0;        // [1] ranges around it: the rows before it with smaller depths
   double ranges = 0;    // [1] that launched kernels
   double launches = 0;  // [1] of kernels
   double seconds = 0;   // [s] sum of their durations
-  std::string kernel;   // with most of this time: its whole name
+  std::string kernel;   // whole name of the kernel that takes most of `seconds`
 };
 
 struct GpuSteps {

@@ -297,7 +297,8 @@ void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
-// Returns the time of each of the ranges (ascending, apart), without that of hooks.
+// Returns for each range how long it is without the hooks in it [s]. The ranges are in ascending
+// order and do not overlap.
 std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
                                         const std::vector<TimeRange>& ranges) {
   std::vector<double> seconds;

@@ -244,9 +244,9 @@ std::string StepsText(const ProgramSteps& steps) {
 void AddDoubt(const ProgramSteps& steps, Document& document) {
   if (!steps.doubt) return;
   document.Say(
-      fmt::format("doubtful: {}{}. Say --steps N",
+      fmt::format("doubtful: {}{}{} Say --steps N",
                   steps.other ? fmt::format("{} or {} steps: ", AllSteps(steps), *steps.other) : "",
-                  steps.doubt->text));
+                  steps.doubt->text, steps.doubt->text.ends_with('?') ? "" : "."));
 }
 
 // Returns what is known of the steps' wall time: "median of 11, 95 %: 510 ms to 545 ms".

@@ -21,6 +21,10 @@ bool MovesData(const verbose::PrimitiveText& text) {
   return text.kind == "reorder" || text.kind == "transform";
 }
 
+bool IsProduct(const verbose::PrimitiveText& text) {
+  return text.kind == "gemm_api" || text.kind == "matmul";
+}
+
 // [1] elements of the tensor that a call reads first, and of the one that it writes.
 struct ElementCounts {
   double in = 0, out = 0;
@@ -161,8 +165,7 @@ void CheckSizes(const Checked& checked, Steps& steps) {
   const auto coarse = FindSteps(layers, 2 * checked.layer.size());
   if (coarse.from == StepsFrom::kNone || coarse.total < 2 * steps.total - 1) return;
   steps.other = coarse.total;
-  steps.doubt = Reason{fmt::format("{} or {} steps: the same layers follow with other sizes",
-                                   steps.total, coarse.total)};
+  steps.doubt = Reason{"the same layers follow with other sizes"};
 }
 
 // Doubts steps whose layers often occur outside of them.
@@ -202,9 +205,9 @@ void CheckBackward(const Checked& checked, Steps& steps) {
   const double outside = all - of_step * steps.total;
   if (inside == 0 || outside < kLeast * of_step) return;
   steps.other = steps.total + static_cast<int>(std::lround(outside / of_step));
-  steps.doubt = Reason{fmt::format(
-      "{} or {} steps: {:.0f} % of the backward calls are in no step, as of steps with other sizes",
-      steps.total, *steps.other, 100 * outside / all)};
+  steps.doubt = Reason{
+      fmt::format("{:.0f} % of the backward calls are in no step, as of steps with other sizes",
+                  100 * outside / all)};
 }
 
 // Corrects the number of steps if most of their layers, whatever their sizes, are executed for
@@ -247,9 +250,9 @@ void CheckLayerCounts(const Checked& checked, Steps& steps) {
     return;
   }
   steps.other = static_cast<int>(most->first);
-  steps.doubt = Reason{fmt::format(
-      "{} or {} steps: {:.0f} of their {:.0f} layers are executed as often as {} steps have them",
-      steps.total, *steps.other, most->second, layers, *steps.other)};
+  steps.doubt = Reason{
+      fmt::format("{:.0f} of their {:.0f} layers are executed as often as {} steps have them",
+                  most->second, layers, *steps.other)};
 }
 
 // Doubts steps in which a layer goes backward, then forward and backward again with another size: a
@@ -283,10 +286,8 @@ void CheckPasses(const Checked& checked, Steps& steps) {
   const auto found = static_cast<double>(steps.ranges.size());
   if (passes < 1.5 * found) return;
   steps.other = static_cast<int>(std::lround(passes / found * steps.total));
-  steps.doubt = Reason{fmt::format(
-      "{} or {} steps: within a step layers go backward, and then forward and backward again with "
-      "other sizes",
-      steps.total, *steps.other)};
+  steps.doubt = Reason{
+      "within a step layers go backward, and then forward and backward again with other sizes"};
 }
 
 // Doubts steps of which many layers do not occur often enough in the log for so many steps, or a
@@ -307,7 +308,7 @@ void CheckLacking(const Checked& checked, Steps& steps) {
       if (MovesData(primitives[one])) continue;
       const auto key = key_of(one);
       ++of_steps[key];
-      is_product[key] = primitives[one].kind == "gemm_api" || primitives[one].kind == "matmul";
+      is_product[key] = IsProduct(primitives[one]);
     }
   for (const auto one : checked.stream)
     if (!MovesData(primitives[one])) ++all[key_of(one)];
@@ -323,9 +324,8 @@ void CheckLacking(const Checked& checked, Steps& steps) {
   const auto layers = static_cast<double>(of_steps.size());
   if (lacking == 0 || (lacking < kLeast * layers && !product)) return;
   steps.other = static_cast<int>(std::lround(most));
-  steps.doubt = Reason{
-      fmt::format("{} or {} steps: {:.0f} of a step's {:.0f} distinct layers occur in {} only",
-                  steps.total, *steps.other, lacking, layers, *steps.other)};
+  steps.doubt = Reason{fmt::format("{:.0f} of a step's {:.0f} distinct layers occur in {} only",
+                                   lacking, layers, *steps.other)};
 }
 
 // Doubts steps of which some lack a product without a direction: it may be all that oneDNN executes
@@ -336,8 +336,7 @@ void CheckProducts(const Checked& checked, Steps& steps) {
     std::set<std::uint32_t> seen;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const auto& text = checked.log.primitives[checked.stream[i]];
-      if ((text.kind == "gemm_api" || text.kind == "matmul") && text.prop == "undef")
-        seen.insert(checked.stream[i]);
+      if (IsProduct(text) && text.prop == "undef") seen.insert(checked.stream[i]);
     }
     for (const auto one : seen) ++with[one];
   }
@@ -347,8 +346,7 @@ void CheckProducts(const Checked& checked, Steps& steps) {
     const double share = static_cast<double>(times) / static_cast<double>(number);
     steps.other = static_cast<int>(std::lround(share * steps.total));
     steps.doubt = Reason{fmt::format(
-        "{} or {} steps: a product occurs in {} of {} only, as if the others were evaluations",
-        steps.total, *steps.other, times, number)};
+        "a product occurs in {} of {} only, as if the others were evaluations", times, number)};
     return;
   }
 }
@@ -390,9 +388,8 @@ void CheckOtherLoops(const Checked& checked, Steps& steps) {
   const int counted = steps.total - static_cast<int>(steps.ranges.size());
   if (others < kLeastSteps + counted) return;
   steps.other = steps.total + others;
-  steps.doubt = Reason{fmt::format(
-      "{} or {} steps: {} other segments that repeat follow or precede them: another loop?",
-      steps.total, *steps.other, others)};
+  steps.doubt = Reason{
+      fmt::format("{} other segments that repeat follow or precede them: another loop?", others)};
 }
 
 // Doubts steps every k-th of which has another batch size, if k is small: a k-th one may end an
@@ -420,10 +417,10 @@ void CheckBatches(const Checked& checked, Steps& steps) {
     if (others[i] - others[i - 1] != apart) return;
   if (apart < 2 || others.size() <= apart) return;
   steps.other = static_cast<int>(std::lround(steps.total / static_cast<double>(apart)));
-  steps.doubt = Reason{fmt::format(
-      "{} or {} steps: one of {} in turn has another batch size: the last batch of an epoch, or a "
-      "part of a step?",
-      steps.total, *steps.other, apart)};
+  steps.doubt = Reason{
+      fmt::format("one of {} in turn has another batch size: the last batch of an epoch, or a "
+                  "part of a step?",
+                  apart)};
 }
 
 // Returns a primitive, whatever its batch, that computes gradients of weights once in a step.
@@ -457,10 +454,10 @@ void CheckRuns(const Checked& checked, Steps& steps) {
       std::ranges::any_of(runs, [](const auto& one) { return one.second < 2; }))
     return;
   steps.other = steps.total / static_cast<int>(common);
-  steps.doubt = Reason{fmt::format(
-      "{} or {} steps: each batch size comes {} times in a row, or a multiple: several passes of "
-      "each batch?",
-      steps.total, *steps.other, common)};
+  steps.doubt = Reason{
+      fmt::format("each batch size comes {} times in a row, or a multiple: several passes of "
+                  "each batch?",
+                  common)};
 }
 
 // Doubts few steps: equal parts of a log may be epochs.

@@ -60,11 +60,11 @@ bool HasStepAtTheEdges(std::span<const std::uint32_t> stream, const StepDivision
   return false;
 }
 
-// Returns the number of steps of which the stream has each primitive as often as so many steps have
-// it: most agree on one number, or several on the smallest one, somewhat above `total`, if steps
-// are hidden in segments that differ (before an evaluation, at the stream's begin). Returns `total`
-// otherwise. Of training steps only
-// the primitives of backward passes count: evaluations have the others too.
+// Returns the number of steps by the calls of each of their primitives: N calls of a primitive that
+// a step has n times are N / n steps. This number is taken if most primitives agree on one above
+// `total`, or several on the smallest one: such steps are hidden in segments that differ, before an
+// evaluation or at the stream's begin. Otherwise it is `total`. Of training steps only the
+// primitives of backward passes count, because evaluations have the others too.
 int TotalByCalls(std::span<const std::uint32_t> stream, const StepDivision& division,
                  const std::vector<Pass>& passes, int total) {
   constexpr double kLeastAgree = 0.8;       // [1] of the step's primitives
@@ -252,10 +252,10 @@ void CheckSmallest(const StepDivision& division, Steps& steps) {
   for (const double usual : division.usual) common = std::gcd(common, static_cast<int>(usual));
   if (common < 2) return;
   steps.other = steps.total * common;
-  steps.doubt = Reason{fmt::format(
-      "{} or {} steps: every primitive of a step occurs {} times or a multiple in it, in different "
-      "orders: several passes of a network, or threads with steps of their own?",
-      steps.total, *steps.other, common)};
+  steps.doubt = Reason{
+      fmt::format("every primitive of a step occurs {} times or a multiple in it, in different "
+                  "orders: several passes of a network, or threads with steps of their own?",
+                  common)};
 }
 
 constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model", "graphs"};

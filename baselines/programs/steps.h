@@ -38,7 +38,8 @@ struct Steps {
   int irregular = 0;              // [1] differing segments between the first and the last step
   int total = 0;                  // [1] steady steps, and segments that contain a step and more
   std::optional<Reason> reason;   // set if there are no steps
-  // Set if the number of steps is doubtful: why. `other` is another number that is possible.
+  // Set if the number of steps is doubtful: why, without the numbers. `other` is another number
+  // that is possible.
   std::optional<Reason> doubt;
   std::optional<int> other;
   bool confirmed = false;  // the program's own output counts as many

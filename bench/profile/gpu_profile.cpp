@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -315,14 +314,6 @@ std::string TraceFolder(const GpuProfileRequest& request, const TemporaryFolder&
   return folder;
 }
 
-// Returns the variables that let PyTorch's modules be marked, if that is requested.
-Variables RangeHook(const GpuProfileRequest& request, const std::string& notes) {
-  if (!request.torch) return {};
-  fs::create_directory(notes);
-  const char* const before = std::getenv("PYTHONPATH");
-  return TorchRangeVariables(TorchHookFolder(), notes, before == nullptr ? "" : before);
-}
-
 void ReportRun(const GpuProfileRequest& request, const ProgramRun& run, const std::string& folder,
                const std::optional<machine::Machine>& machine, std::ostream& out) {
   const auto traces = gpu_trace::ReadTraces(folder);
@@ -374,7 +365,7 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const TemporaryFolder temporary;
   const auto folder = TraceFolder(request, temporary);
   const auto notes = temporary / "torch";
-  const auto hook = RangeHook(request, notes);
+  const auto hook = request.torch ? PrepareTorchHook(HookTask::kRanges, notes) : Variables{};
   auto variables = TraceVariables(folder);
   variables.insert(hook.begin(), hook.end());
   ProgramRun run;

@@ -242,15 +242,6 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
   ReportOverhead(run, line_seconds, messages);
 }
 
-// Returns the variables that start torch.profiler in the program, if that is requested.
-Variables TorchHook(const ProfileRequest& request, const std::string& traces) {
-  if (!request.torch) return {};
-  const auto hook = TorchHookFolder();
-  std::filesystem::create_directory(traces);
-  const char* const before = std::getenv("PYTHONPATH");
-  return TorchVariables(hook, traces, before == nullptr ? "" : before);
-}
-
 void ReportRun(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
                const std::string& traces, const std::optional<machine::Machine>& machine,
                Messages& messages) {
@@ -273,7 +264,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   const auto log = request.log.value_or(folder / "onednn.log");
   auto [variables, remark] = VerboseModeOn(request.creations);
   const auto traces = folder / "torch";
-  variables.merge(TorchHook(request, traces));
+  if (request.torch) variables.merge(PrepareTorchHook(HookTask::kProfile, traces));
   const auto& program = request.command.front();
   VerboseRun run;
   try {

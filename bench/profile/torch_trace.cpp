@@ -71,10 +71,6 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
   return weights;
 }
 
-Variables HookVariables(const std::filesystem::path& hook, const std::string& python_path) {
-  return {{"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)}};
-}
-
 void AddNotes(const std::string& folder, std::vector<std::string>& remarks) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
@@ -142,19 +138,21 @@ std::filesystem::path TorchHookFolder() {
   return hook;
 }
 
-Variables TorchVariables(const std::filesystem::path& hook, const std::string& traces,
-                         const std::string& python_path) {
-  auto variables = HookVariables(hook, python_path);
-  variables[kTraces] = traces;
-  if (std::getenv(kKinetoLog) == nullptr) variables[kKinetoLog] = "99";  // nothing
+Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
+                         const std::string& folder, const std::string& python_path) {
+  Variables variables = {
+      {"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)},
+      {task == HookTask::kProfile ? kTraces : kRanges, folder}};
+  if (task == HookTask::kProfile && std::getenv(kKinetoLog) == nullptr)
+    variables[kKinetoLog] = "99";  // nothing
   return variables;
 }
 
-Variables TorchRangeVariables(const std::filesystem::path& hook, const std::string& notes,
-                              const std::string& python_path) {
-  auto variables = HookVariables(hook, python_path);
-  variables[kRanges] = notes;
-  return variables;
+Variables PrepareTorchHook(HookTask task, const std::string& folder) {
+  const auto hook = TorchHookFolder();
+  std::filesystem::create_directory(folder);
+  const char* const before = std::getenv("PYTHONPATH");
+  return TorchVariables(task, hook, folder, before == nullptr ? "" : before);
 }
 
 std::vector<std::string> TorchNotes(const std::string& folder) {

@@ -18,15 +18,19 @@ namespace dlroof::profile {
 // missing.
 std::filesystem::path TorchHookFolder();
 
-// Returns the variables that start the hook in every Python of the program, with `python_path` (the
-// user's PYTHONPATH, or "") behind it. Traces are written to the folder `traces`.
-Variables TorchVariables(const std::filesystem::path& hook, const std::string& traces,
-                         const std::string& python_path);
+// What the hook does in the program.
+enum class HookTask {
+  kProfile,  // runs torch.profiler
+  kRanges,   // marks modules and operators as NVTX ranges
+};
 
-// Returns the variables that let the hook mark modules and operators as NVTX ranges. Notes are
-// written to the folder `notes`.
-Variables TorchRangeVariables(const std::filesystem::path& hook, const std::string& notes,
-                              const std::string& python_path);
+// Returns the variables that start the hook in every Python of the program, with `python_path` (the
+// user's PYTHONPATH, or "") behind it. The hook writes its traces and notes to `folder`.
+Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
+                         const std::string& folder, const std::string& python_path);
+
+// Creates the folder. Returns TorchVariables with this process's PYTHONPATH.
+Variables PrepareTorchHook(HookTask task, const std::string& folder);
 
 // Returns what the hook noted in a folder: sentences.
 std::vector<std::string> TorchNotes(const std::string& folder);

@@ -33,7 +33,8 @@ def main():
         program = steps_of(dlroof, FOLDER / f"{name}.log.gz")
         steps = program["steps"]
         found = steps.get("total", 0)
-        doubt = steps.get("doubt") or steps.get("reason")
+        numbers = f"{found} or {steps['other']} steps: " if steps.get("doubt") and steps.get("other") else ""
+        doubt = numbers + (steps.get("doubt") or steps.get("reason") or "")
         calls = sum(one["calls"] for one in program["primitives"])
         if calls != program["lines"]["used"] or program["lines"]["used"] != program["lines"]["executed"]:
             wrong.append(f"{name}: {calls} calls in rows, of {program['lines']['executed']} lines")

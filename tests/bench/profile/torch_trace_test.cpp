@@ -93,9 +93,9 @@ TEST(ReadTorchTrace, WithoutATraceThereIsASentence) {
 }
 
 TEST(TorchVariables, TheHookComesBeforeTheUsersFolders) {
-  const auto variables = TorchVariables("/hook", "/traces", "/mine:/yours");
+  const auto variables = TorchVariables(HookTask::kProfile, "/hook", "/traces", "/mine:/yours");
   EXPECT_EQ(variables.at("PYTHONPATH"), "/hook:/mine:/yours");
-  EXPECT_EQ(TorchVariables("/hook", "/traces", "").at("PYTHONPATH"), "/hook");
+  EXPECT_EQ(TorchVariables(HookTask::kProfile, "/hook", "/traces", "").at("PYTHONPATH"), "/hook");
 }
 
 TEST(OperatorRecords, HaveTheWorkOfTheirType) {
