@@ -119,6 +119,7 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
   auto uses = by_potential;
   std::ranges::stable_sort(uses, std::ranges::greater{}, &PrimitiveUse::seconds);
   std::vector<double> seconds;
+  seconds.reserve(uses.size());
   for (const auto& use : uses) seconds.push_back(use.seconds);
   std::vector<const ProgramComponent*> others;
   for (const auto& component : breakdown.components)
