@@ -163,6 +163,7 @@ int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
   if (failed || result.alerts > 0 || (time && has(statistics::Verdict::kSlower))) return 1;
   const bool timed = has(statistics::Verdict::kSame) || has(statistics::Verdict::kFaster) ||
                      has(statistics::Verdict::kSlower);
+  if (time && result.common && result.common->is_unexplained) return 3;
   const bool residuals = on.count(Quantity::kResidual) > 0 && !result.residuals.empty();
   return (time && timed) || result.fractions_judged || residuals || CountsJudged(on, result.rows)
              ? 0
@@ -404,7 +405,6 @@ class Comparing {
       const auto [found, added] =
           devices.try_emplace(record.device, static_cast<int>(devices.size()));
       candidates[i].device = found->second;
-      candidates[i].group = record.threads.value_or(0);
       if (!added) continue;
       const auto* base = record::MachineFor(base_.file, *rows_[measured_[i].row].base);
       const auto* contender = record::MachineFor(contender_.file, record);
@@ -442,7 +442,8 @@ class Comparing {
     result.noise = std::move(judged.noise);
     result.removed = judged.removed;
     result.earlier_runs = earlier_.runs();
-    if (judged.common && std::abs(judged.common->log_ratio) >= std::log1p(judged.min_effect) / 2)
+    if (judged.common && (judged.common->is_unexplained ||
+                          std::abs(judged.common->log_ratio) >= std::log1p(judged.min_effect) / 2))
       result.common = judged.common;
   }
 

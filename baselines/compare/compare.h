@@ -97,7 +97,8 @@ struct CompareResult {
   bool fractions_judged = false;             // percent of roof was requested and is known for a row
   std::map<statistics::Verdict, int> count;  // [1] rows
   int alerts = 0;                            // [1]
-  // 0: nothing got worse. 1: slower, newly failed or alerted benchmarks. 3: none could be judged.
+  // 0: nothing got worse. 1: slower, newly failed or alerted benchmarks. 3: none could be judged,
+  // or all together moved and nothing tells whether the program or the machine did.
   int exit_code = 0;
   // Results of CompareWithStored (compare_stored.h) against each stored run, without their rows,
   // the newest first.

@@ -136,13 +136,19 @@ std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& s
   return pairs;
 }
 
-// Returns the worst exit code: 1 (got worse) before 0 (same or better) before 3 (nothing judged).
+// Returns the worst exit code: 1 (got worse) before 3 (all moved, for an unknown reason) before 0
+// (same or better) before 3 (nothing judged).
 int WorstExitCode(const std::vector<CompareResult>& parts) {
   const auto any = [&](int code) {
     return std::ranges::any_of(parts,
                                [&](const CompareResult& part) { return part.exit_code == code; });
   };
-  return any(1) ? 1 : any(0) ? 0 : 3;
+  if (any(1)) return 1;
+  if (std::ranges::any_of(parts, [](const CompareResult& part) {
+        return part.exit_code == 3 && part.common && part.common->is_unexplained;
+      }))
+    return 3;
+  return any(0) ? 0 : 3;
 }
 
 // Returns the result over all stored runs. `rows` has the rows of all parts, in NEW's order.

@@ -300,8 +300,6 @@ std::string NotesOf(const compare::Comparison& row) {
   const auto add = [&](const std::string& text) {
     if (!text.empty()) notes += (notes.empty() ? "" : "; ") + text;
   };
-  if (row.judgement && row.judgement->by_mode)
-    add("runs at two speeds, judged by those that belong together");
   for (const auto& alert : row.alerts) add(fmt::format("alert on {}", compare::Key(alert.on)));
   for (const auto& alert : row.alerts)
     if (alert.on == compare::Quantity::kFraction) add(alert.text);

@@ -50,7 +50,6 @@ json ToJson(const compare::Comparison& row) {
     object["adjusted_p_value"] = row.judgement->adjusted_p;
     if (row.judgement->moved_with_run) object["moved_with_all"] = true;
     PutIfKnown(object, "removed", row.judgement->removed);
-    if (row.judgement->by_mode) object["by_mode"] = true;
     if (row.judgement->earlier_runs > 0) object["earlier_runs"] = row.judgement->earlier_runs;
   }
   PutIfKnown(object, "cliffs_delta", row.cliffs_delta);

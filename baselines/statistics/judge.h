@@ -63,6 +63,10 @@ struct CommonShift {
   int same_way = 0, benchmarks = 0;  // [1] moved in the median's direction; all
   RoofEvidence roofs = RoofEvidence::kNone;
   std::optional<double> roof_log_ratio;  // [1] median, unless `roofs` is kNone
+  double standard_error = 0;             // [1] of log_ratio
+  // No ceiling tells whether the program or the machine changed, and the shift is surely beyond the
+  // minimum effect: a comparison with it cannot end in "nothing is slower".
+  bool is_unexplained = false;
 };
 
 // Returns a line of text: how many benchmarks moved, by what factor, and whether the ceilings did.
@@ -99,7 +103,7 @@ struct Candidate {
   // processes: then it is judged by the mean of the fastest part (FastestLevel).
   ProcessPair processes = {};
   std::vector<EarlierTimes> earlier = {};  // oldest first
-  int device = 0, group = 0;  // benchmarks of a group (device and threads) share the run's factor
+  int device = 0;                          // benchmarks of a device share the run's factor
 };
 
 // How much slower the machine itself was in the second run: what its ceilings say.
@@ -145,7 +149,6 @@ struct Judgement {
   double p_value = 1, adjusted_p = 1;  // [1] of no change; adjusted over all benchmarks
   // [1] The factor of the run that `ratio` no longer contains, if one was taken out.
   std::optional<double> removed = {};
-  bool by_mode = false;  // the benchmark runs at two speeds and was judged at each
   int earlier_runs = 0;  // [1] whose times were used beside those of BASE
 };
 

@@ -19,21 +19,20 @@
 namespace dlroof::statistics {
 namespace {
 
-constexpr double kAssumedDrift = 0.02;      // [1] standard error of a factor that nothing tells
-constexpr double kLeastOfProgram = 0.02;    // [1] benchmarks and ceilings that disagree by more
-constexpr double kLeastRoofError = 0.004;   // [1]
-constexpr std::size_t kLeastForFactor = 4;  // benchmarks
-constexpr std::size_t kFewRatios = 8;
-constexpr double kDeviationOfMad = 1.4826;
-constexpr std::size_t kExactUpTo = 40;     // benchmarks: the factor is estimated without each one
-constexpr std::size_t kLeastOfGroup = 10;  // benchmarks with a factor of their own
+// [1] Standard error of a factor that nothing tells: two runs of one process each, or of several.
+constexpr double kAssumedDrift = 0.02, kAssumedDriftOfProcesses = 0.01;
+constexpr double kLeastOfProgram = 0.02;   // [1] benchmarks and ceilings that disagree by more
+constexpr double kLeastRoofError = 0.004;  // [1]
+// Fewer benchmarks cannot tell the changes of some from a factor of all.
+constexpr std::size_t kLeastForFactor = kLeastShifts;
+constexpr std::size_t kLeastForScatter = 4;  // benchmarks
+constexpr std::size_t kExactUpTo = 40;       // benchmarks: the factor is estimated without each one
 // [1] Run noise without history: the assumed one counts as much as this many benchmarks.
 constexpr double kAssumedBenchmarks = 5;
 constexpr double kRunsOfPrior = 10;  // [1] the mean of all benchmarks counts as so many runs
 // [1] Processes differ with heavier tails than a normal distribution has: one may be much slower
 // than the next for as long as it lives (baselines/stored/zen5-2c, 2026-11-22-lstm*.json).
 constexpr double kDegreesBetween = 6;
-constexpr double kOtherMix = 0.6;        // [1] change of the share of the slower of two speeds
 constexpr double kChanceOfWild = 0.005;  // [1]
 constexpr double kMemoryOfWild = 0.3, kMostMemory = 0.7;
 constexpr std::size_t kLeastForMemory = 10;  // benchmarks
@@ -62,7 +61,6 @@ struct Factor {
   Estimate benchmarks;  // of all of them
   std::optional<RoofShift> roofs;
   RemovedFactor removed;
-  bool too_large = false;  // not removed
 };
 
 class JudgingStored {
@@ -91,18 +89,10 @@ class JudgingStored {
 
  private:
   void FindLevels(int device, const std::vector<std::size_t>& members) {
-    std::vector<Estimate> ratios;
-    ratios.reserve(members.size());
-    for (const auto i : members) {
-      const double error = candidates_[i].shift.standard_error;
-      ratios.push_back({candidates_[i].shift.log_ratio, error * error});
-    }
-    // With few benchmarks a first estimate of the factor would follow those that changed.
-    const double common = members.size() < 4 ? 0 : BiweightLocation(ratios, kUsualRunNoise)->value;
     const auto factors = FactorsOfRuns(candidates_, device, settings_.fastest_share);
     ParallelFor(members.size(), [&](std::size_t at) {
       rows_[members[at]].levels =
-          LevelsOf(candidates_[members[at]], factors, common, settings_.fastest_share);
+          LevelsOf(candidates_[members[at]], factors, settings_.fastest_share);
     });
   }
 
@@ -191,13 +181,16 @@ class JudgingStored {
     const auto centre = BiweightLocation(ratios, learnt_ ? 0 : kUsualRunNoise / 2);
     const auto count = static_cast<double>(ratios.size());
     double own = 0;
-    if (ratios.size() >= 4) {
-      if (const auto central = CentralDeviation(ratios, centre->value)) {
+    if (ratios.size() >= kLeastForScatter) {
+      const auto central = CentralDeviation(ratios, centre->value);
+      if (central && *central < kMostRunNoise) {
         own = *central;
       } else {
         std::vector<Shift> shifts;
         for (const auto i : members) shifts.push_back(candidates_[i].shift);
         own = DeviationBetweenRuns(shifts).value_or(kMostRunNoise);
+        // So many changed that their spread is not noise.
+        if (own == kMostRunNoise) own = settings_.usual_noise;
       }
     }
     if (learnt_) return own;
@@ -207,27 +200,26 @@ class JudgingStored {
     return std::max(noise, kLeastNoise);
   }
 
-  // The location of the ratios; with few of them also how far a changed one may have moved it.
-  static std::optional<Estimate> LocationOf(const std::vector<Estimate>& ratios, double noise) {
-    auto location = BiweightLocation(ratios, noise);
-    if (!location || ratios.size() >= kFewRatios) return location;
-    std::vector<double> distances;
-    for (const auto& ratio : ratios) distances.push_back(std::abs(ratio.value - location->value));
-    const auto count = static_cast<double>(ratios.size());
-    const double scatter = kDeviationOfMad * Median(std::move(distances)),
-                 error = kAssumedDrift / count;
-    location->variance =
-        std::max(location->variance, std::numbers::pi / 2 * scatter * scatter / count) +
-        error * error;
+  // Returns the factor that nearly all benchmarks share, if they are enough, most of them agree and
+  // it is small enough for a machine's drift. A larger one is not removed without the ceilings.
+  static std::optional<Estimate> SharedFactor(const std::vector<Estimate>& ratios, double noise,
+                                              bool has_roofs) {
+    if (ratios.size() < kLeastForFactor) return std::nullopt;
+    const auto location = BiweightLocation(ratios, noise);
+    if (!CentralDeviation(ratios, location->value)) return std::nullopt;
+    if (!has_roofs && std::abs(location->value) > kMaxDrift) return std::nullopt;
     return location;
   }
 
   // Combines benchmarks and ceilings; sets what the two say together.
-  static Estimate Combined(const std::optional<Estimate>& benchmarks,
-                           const std::optional<RoofShift>& roofs, RemovedFactor& removed) {
+  Estimate Combined(const std::optional<Estimate>& benchmarks,
+                    const std::optional<RoofShift>& roofs, RemovedFactor& removed) const {
     if (!benchmarks && !roofs) {
       removed.assumed = true;
-      return {0, kAssumedDrift * kAssumedDrift};
+      const bool by_processes = std::ranges::all_of(
+          candidates_, [](const Candidate& one) { return !one.processes.base.empty(); });
+      const double error = by_processes ? kAssumedDriftOfProcesses : kAssumedDrift;
+      return {0, error * error};
     }
     if (!roofs) return *benchmarks;
     const double error = std::max(roofs->standard_error, kLeastRoofError);
@@ -250,56 +242,30 @@ class JudgingStored {
     Factor factor;
     const auto ratios = RatiosOf(members);
     const double noise = ExtraNoise(members, ratios);
-    const auto all = LocationOf(ratios, noise);
-    factor.benchmarks = *all;
     if (const auto found = settings_.roofs.find(device); found != settings_.roofs.end())
       factor.roofs = found->second;
-    // Few benchmarks cannot tell their own changes from the run's factor.
-    const auto shared = members.size() >= kLeastForFactor ? all : std::nullopt;
+    const auto shared = SharedFactor(ratios, noise, factor.roofs.has_value());
+    factor.benchmarks = shared.value_or(*BiweightLocation(ratios, noise));
     factor.removed.benchmarks = static_cast<int>(shared ? members.size() : 0);
-    Estimate common = Combined(shared, factor.roofs, factor.removed);
-    factor.too_large = !factor.removed.assumed && !factor.roofs &&
-                       std::abs(common.value) > kMostRemoved && members.size() >= kLeastOfGroup;
+    const Estimate common = Combined(shared, factor.roofs, factor.removed);
     factor.removed.log_ratio = common.value;
     factor.removed.standard_error = std::sqrt(common.variance);
-    std::map<int, std::vector<std::size_t>> groups;
-    for (std::size_t at = 0; at < members.size(); ++at)
-      groups[candidates_[members[at]].group].push_back(at);
-    for (const auto& [group, places] : groups) {
-      const Estimate own = FactorOfGroup(factor, common, ratios, places, noise);
-      for (const auto at : places) {
-        Row& row = rows_[members[at]];
-        row.factor = own;
-        if (members.size() <= kExactUpTo && !factor.removed.by_ceilings)
-          row.factor = WithoutOne(ratios, at, noise, factor);
-        SetError(noise, ratios[at], members.size(), row);
-      }
+    for (std::size_t at = 0; at < members.size(); ++at) {
+      Row& row = rows_[members[at]];
+      row.factor = common;
+      if (shared && members.size() <= kExactUpTo && !factor.removed.by_ceilings)
+        row.factor = WithoutOne(ratios, at, noise, factor);
+      SetError(noise, ratios[at], members.size(), row);
     }
     return factor;
   }
 
-  // A group of threads may have a factor of its own, for example if a neighbour took one core.
-  static Estimate FactorOfGroup(const Factor& factor, const Estimate& common,
-                                const std::vector<Estimate>& ratios,
-                                const std::vector<std::size_t>& places, double noise) {
-    if (factor.removed.by_ceilings || places.size() < kLeastOfGroup ||
-        places.size() == ratios.size())
-      return common;
-    std::vector<Estimate> some;
-    some.reserve(places.size());
-    for (const auto at : places) some.push_back(ratios[at]);
-    const auto own = LocationOf(some, noise);
-    const double apart = std::abs(own->value - common.value);
-    return apart > 3 * std::sqrt(own->variance + common.variance) ? *own : common;
-  }
-
-  static Estimate WithoutOne(const std::vector<Estimate>& ratios, std::size_t at, double noise,
-                             const Factor& factor) {
+  Estimate WithoutOne(const std::vector<Estimate>& ratios, std::size_t at, double noise,
+                      const Factor& factor) const {
     auto others = ratios;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(at));
     RemovedFactor unused;
-    const bool few = ratios.size() < kLeastForFactor;
-    return Combined(few ? std::nullopt : LocationOf(others, noise), factor.roofs, unused);
+    return Combined(BiweightLocation(others, noise), factor.roofs, unused);
   }
 
   void SetError(double noise, const Estimate& ratio, std::size_t benchmarks, Row& row) {
@@ -317,12 +283,16 @@ class JudgingStored {
     noises_.push_back(std::sqrt(std::max(between, 0.0) / 2));
   }
 
+  // A factor that ceilings do not explain is the program's or the machine's: it is shown.
   void DescribeCommon(const Factor& factor, const std::vector<std::size_t>& members) {
     judged_.common.reset();
-    too_large_ = factor.too_large;
-    if (!factor.too_large && !factor.removed.by_ceilings) return;
+    if (factor.roofs ? !factor.removed.by_ceilings : members.size() < kLeastForFactor) return;
     CommonShift common{.log_ratio = factor.benchmarks.value,
-                       .benchmarks = static_cast<int>(members.size())};
+                       .benchmarks = static_cast<int>(members.size()),
+                       .standard_error = std::sqrt(factor.benchmarks.variance)};
+    common.is_unexplained =
+        !factor.roofs && std::abs(common.log_ratio) - 1.96 * common.standard_error >
+                             std::log1p(settings_.min_effect.value_or(kLeastEffect));
     std::vector<double> logs;
     for (const auto i : members) {
       logs.push_back(rows_[i].levels.log_ratio);
@@ -409,7 +379,6 @@ class JudgingStored {
       judgement.p_value = 2 * halves[i];
       judgement.adjusted_p = adjusted[2 * i + (row.log_ratio > 0 ? 0 : 1)];
       judgement.removed = std::exp(row.factor.value);
-      judgement.by_mode = row.levels.by_mode;
       judgement.earlier_runs = row.levels.earlier_runs;
       DecideOne(candidates_[i], row, judgement);
     });
@@ -424,9 +393,7 @@ class JudgingStored {
     const bool sure = excludes && judgement.adjusted_p <= kFalseDiscoveryRate;
     const char* way = row.log_ratio > 0 ? "slower" : "faster";
     judgement.verdict = Verdict::kAmbiguous;
-    if (beyond && sure && row.levels.ambiguous) {
-      judgement.reason = fmt::format("{} in one of its two speeds, but not in the other", way);
-    } else if (beyond && sure && RoofExplains(candidate, row)) {
+    if (beyond && sure && RoofExplains(candidate, row)) {
       judgement.reason = fmt::format(
           "seconds and percent of roof disagree: {} by {:.3f} in seconds, while its own roof moved "
           "by {:.3f} more than the others",
@@ -434,18 +401,8 @@ class JudgingStored {
           std::exp(*candidate.roof_log_ratio - settings_.roofs.at(candidate.device).log_ratio));
     } else if (beyond && sure) {
       judgement.verdict = row.log_ratio > 0 ? Verdict::kSlower : Verdict::kFaster;
-    } else if (too_large_) {
-      judgement.moved_with_run = true;
-      judgement.reason = fmt::format("{}, but so is nearly everything else in this run",
-                                     row.levels.log_ratio > 0 ? "slower" : "faster");
     } else if (std::log(low) >= -bound && std::log(high) <= bound) {
-      if (std::abs(row.levels.more_at_slower) < kOtherMix)
-        judgement.verdict = Verdict::kSame;
-      else
-        judgement.reason = fmt::format(
-            "its two speeds are as they were, but it now runs mostly at the {}: chance, or a "
-            "change",
-            row.levels.more_at_slower > 0 ? "slower" : "faster");
+      judgement.verdict = Verdict::kSame;
     } else {
       judgement.reason = IntervalReason(beyond, !excludes, judged_.min_effect);
     }
@@ -463,7 +420,7 @@ class JudgingStored {
   const JudgeSettings& settings_;
   std::vector<Row> rows_;
   std::vector<double> noises_;
-  bool learnt_ = false, too_large_ = false;
+  bool learnt_ = false;
   Judged judged_;
 };
 

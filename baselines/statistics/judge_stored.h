@@ -14,13 +14,13 @@ namespace dlroof::statistics {
 bool IsForStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings);
 
 // Judges each candidate as Judge does (judge.h), with these differences:
-//   ratio: of the means of logarithms, mode by mode (modes.h), divided by the run's factor; BASE's
-//     level is that of all earlier runs that agree with it.
-//   factor: Tukey's biweight over the other benchmarks of the same device and threads, combined
-//     with the ceilings that both runs measured. If both are known and disagree, the program and
-//     not the machine changed, and only the ceilings' factor is removed. A factor above
-//     kMostRemoved that no ceiling confirms is not removed: benchmarks that only moved with it are
-//     `ambiguous`.
+//   ratio: of the means of logarithms (repetitions far from their run's median left out), divided
+//     by the run's factor; BASE's level is that of all earlier runs that agree with it.
+//   factor: Tukey's biweight over the other benchmarks of the same device (kLeastShifts of them or
+//     more), combined with the ceilings that both runs measured. If both are known and disagree,
+//     the program and not the machine changed, and only the ceilings' factor is removed. Without
+//     ceilings, a factor above kMaxDrift is not removed: all benchmarks are judged as they are. A
+//     smaller one is removed and reported as Judged::common: program or machine.
 //   error: variances of repetitions, moderated by those of the other benchmarks (Smyth 2004); of
 //     the noise between runs, per benchmark from earlier runs and shrunk to the mean of all
 //     benchmarks; of the factor. Student's t, Welch and Satterthwaite's degrees of freedom.
@@ -29,8 +29,9 @@ bool IsForStored(const std::vector<Candidate>& candidates, const JudgeSettings& 
 //     in the procedure of Benjamini and Hochberg at kFalseDiscoveryRate.
 Judged JudgeStored(const std::vector<Candidate>& candidates, const JudgeSettings& settings);
 
-// [1] Logarithm: larger factors of a run are removed only if its ceilings moved, too.
-inline constexpr double kMostRemoved = 0.07;
+// [1] Logarithm: a larger factor of a run is removed only if its ceilings moved, too. Runs of an
+// unchanged program on one machine drift by 0 to 6 % (baselines/studies/stored).
+inline constexpr double kMaxDrift = 0.095;  // 10 %
 // [1] A sure change counts from here on.
 inline constexpr double kLeastChange = 0.015;
 

@@ -17,11 +17,9 @@ namespace {
 constexpr std::size_t kLeastForFactor = 4;
 constexpr std::size_t kLeastForChanges = 10;  // runs, to look for changes among them
 constexpr double kOfOneLevel = 3.5;           // [standard errors] BASE and earlier runs agree
-
-const Mode& NearestOf(const Modes& modes, double log_seconds) {
-  return *std::ranges::min_element(
-      modes.modes, {}, [&](const Mode& one) { return std::abs(log_seconds - one.log_seconds); });
-}
+constexpr double kDeviationOfMad = 1.4826;
+// [deviations] Repetitions farther from their run's median are left out: of normal ones 7 in 10^6.
+constexpr double kLeftOut = 4.5;
 
 // Drops the runs before the last change of the level, `values` of them: only those since then
 // describe BASE's program. `seconds`: the level of each run.
@@ -51,72 +49,63 @@ std::vector<std::vector<double>> BaseRuns(const Candidate& candidate,
   return runs;
 }
 
-// Sums squares within runs and modes, and collects the level of each run in each of its modes.
+// Returns the distance from a run's median beyond which a repetition is left out, from all runs.
+double LimitOf(const std::vector<std::vector<double>>& runs) {
+  std::vector<double> distances;
+  for (const auto& run : runs) {
+    const double median = Median(run);
+    for (const double one : run) distances.push_back(std::abs(one - median));
+  }
+  return kLeftOut * kDeviationOfMad * Median(std::move(distances)) + 1e-12;
+}
+
+// Sums squares within runs, and collects the level of each run.
 class WithinRuns {
  public:
-  void Add(const std::vector<double>& logs, const Modes& modes, double deviation) {
-    std::map<const Mode*, std::vector<double>> by_mode;
-    for (const double one : logs) {
-      const Mode& mode = NearestOf(modes, one);
-      if (std::abs(one - mode.log_seconds) <= deviation) by_mode[&mode].push_back(one);
-    }
+  explicit WithinRuns(double limit) : limit_(limit) {}
+
+  void Add(const std::vector<double>& logs) {
+    const double median = Median(logs);
+    // A run at two speeds has a median of neither: then all count.
+    const auto near =
+        std::ranges::count_if(logs, [&](double one) { return std::abs(one - median) <= limit_; });
+    const double limit = 2 * near > std::ssize(logs) ? limit_ : HUGE_VAL;
     RunLevel level;
-    std::map<const Mode*, double> means;
-    for (const auto& [mode, values] : by_mode) {
-      double mean = 0;
-      for (const double one : values) mean += one;
-      const auto count = static_cast<double>(values.size());
-      mean /= count;
-      means[mode] = mean;
-      for (const double one : values) squares_ += (one - mean) * (one - mean);
-      degrees_ += count - 1;
-      level.log_seconds += count * (mean - mode->log_seconds);
-      level.repetitions += count;
+    for (const double one : logs) {
+      if (std::abs(one - median) > limit) continue;
+      level.log_seconds += one;
+      ++level.repetitions;
     }
-    AddProducts(logs, modes, deviation, means);
-    if (level.repetitions <= 0) return;
     level.log_seconds /= level.repetitions;
+    degrees_ += level.repetitions - 1;
+    std::optional<double> before;
+    for (const double one : logs) {
+      std::optional<double> residual;
+      if (std::abs(one - median) <= limit) residual = one - level.log_seconds;
+      if (residual) squares_ += *residual * *residual;
+      if (before && residual) products_ += *before * *residual;
+      values_ += residual ? 1 : 0;
+      before = residual;
+    }
     levels.push_back(level);
   }
   Spread Pooled() const { return {degrees_ > 0 ? squares_ / degrees_ : 0, degrees_}; }
 
-  // Returns the correlation of repetitions that follow each other, over these and those of `other`,
-  // without the bias of a sample (Marriott and Pope, Biometrika 41 (1954) 390).
-  double Memory(const WithinRuns& other) const {
-    const double squares = squares_ + other.squares_, values = values_ + other.values_;
-    if (!(squares > 0)) return 0;
-    const double own = (products_ + other.products_) / squares;
-    return own + (1 + 3 * own) * (runs_ + other.runs_) / values;
+  // Returns the correlation of repetitions that follow each other, without the bias of a sample
+  // (Marriott and Pope, Biometrika 41 (1954) 390).
+  double Memory() const {
+    if (!(squares_ > 0)) return 0;
+    const double own = products_ / squares_;
+    return own + (1 + 3 * own) * static_cast<double>(levels.size()) / values_;
   }
 
   std::vector<RunLevel> levels;
 
  private:
-  void AddProducts(const std::vector<double>& logs, const Modes& modes, double deviation,
-                   const std::map<const Mode*, double>& means) {
-    std::optional<double> before;
-    for (const double one : logs) {
-      const Mode& mode = NearestOf(modes, one);
-      std::optional<double> residual;
-      if (std::abs(one - mode.log_seconds) <= deviation) residual = one - means.at(&mode);
-      if (before && residual) products_ += *before * *residual;
-      values_ += residual ? 1 : 0;
-      before = residual;
-    }
-    ++runs_;
-  }
-
+  double limit_;
   double squares_ = 0, degrees_ = 0;
-  double products_ = 0, values_ = 0, runs_ = 0;
+  double products_ = 0, values_ = 0;
 };
-
-// Returns the largest distance of a value from its mode that ModesOf kept.
-double ReachOf(const Modes& modes) {
-  double reach = 0;
-  for (const auto& mode : modes.modes)
-    for (const double one : mode.logs) reach = std::max(reach, std::abs(one - mode.log_seconds));
-  return reach * (1 + 1e-12) + 1e-12;
-}
 
 double MeanOf(const std::vector<RunLevel>& levels) {
   double sum = 0, count = 0;
@@ -147,19 +136,6 @@ Spread Pooled(const Spread& one, const Spread& other) {
   const double degrees = one.degrees + other.degrees;
   if (!(degrees > 0)) return {0, degrees};
   return {(one.variance * one.degrees + other.variance * other.degrees) / degrees, degrees};
-}
-
-// Returns the modes of BASE's and NEW's times, of each as many.
-std::pair<Modes, Modes> ModesOfBoth(const std::vector<double>& base_logs,
-                                    const std::vector<double>& contender_logs, double common) {
-  Modes base = ModesOf(base_logs), contender = ModesOf(contender_logs);
-  if (base.modes.size() > contender.modes.size())
-    contender = ModesLike(base, contender_logs);
-  else if (contender.modes.size() > base.modes.size())
-    base = ModesLike(contender, base_logs);
-  if (base.modes.size() + contender.modes.size() < 4)
-    if (auto both = ModesTogether(base_logs, contender_logs, common)) return *std::move(both);
-  return {std::move(base), std::move(contender)};
 }
 
 // Levels of runs in several processes; a process takes the place of a repetition.
@@ -243,7 +219,7 @@ std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, in
   return factors;
 }
 
-Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors, double common,
+Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors,
                 double fastest_share) {
   if (!candidate.processes.base.empty())
     return LevelsOfProcesses(candidate, factors, fastest_share);
@@ -254,32 +230,19 @@ Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors
     levels.repetition = {0, static_cast<double>(candidate.shift.degrees)};
     return levels;
   }
-  const auto runs = BaseRuns(candidate, factors);
-  std::vector<double> pooled;
-  for (const auto& run : runs) pooled.insert(pooled.end(), run.begin(), run.end());
-  auto [base, contender] = ModesOfBoth(pooled, candidate.contender_logs, common);
-  WithinRuns within;
-  for (const auto& run : runs) within.Add(run, base, ReachOf(base));
-  WithinRuns of_contender;
-  of_contender.Add(candidate.contender_logs, contender, ReachOf(contender));
-  levels.repetition = Pooled(within.Pooled(), of_contender.Pooled());
-  levels.memory = within.Memory(of_contender);
+  auto runs = BaseRuns(candidate, factors);
+  runs.push_back(candidate.contender_logs);
+  WithinRuns within(LimitOf(runs));
+  for (const auto& run : runs) within.Add(run);
+  levels.repetition = within.Pooled();
+  levels.memory = within.Memory();
   levels.base = std::move(within.levels);
+  const RunLevel contender = levels.base.back();
+  levels.base.pop_back();
   KeepAgreeing(levels.repetition.variance, levels.base);
   levels.earlier_runs = static_cast<int>(levels.base.size()) - 1;
-  // BASE's level relative to the modes of all runs.
-  const double shift = MeanOf(levels.base);
-  for (auto& mode : base.modes) mode.log_seconds += shift;
-  const auto matched = MatchModes(base, contender, common, std::sqrt(levels.repetition.variance));
-  levels.log_ratio = matched.log_ratio;
-  levels.contender_count = matched.contender_count;
-  levels.by_mode = matched.by_mode;
-  levels.ambiguous = matched.ambiguous;
-  levels.more_at_slower = matched.more_at_slower;
-  // The levels of a run count with the repetitions of the modes that were matched.
-  double count = 0;
-  for (const auto& level : levels.base) count += level.repetitions;
-  for (auto& level : levels.base) level.repetitions *= std::min(1.0, matched.base_count / count);
+  levels.log_ratio = contender.log_seconds - MeanOf(levels.base);
+  levels.contender_count = contender.repetitions;
   return levels;
 }
 

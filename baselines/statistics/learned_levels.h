@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "baselines/statistics/judge.h"
-#include "baselines/statistics/modes.h"
 #include "baselines/statistics/robust.h"
 
 namespace dlroof::statistics {
 
-// The level of a benchmark in one run, within one of its modes.
+// The level of a benchmark in one run: the mean of the repetitions that are near their median.
 struct RunLevel {
-  double log_seconds = 0;  // [1] mean logarithm, without the run's factor, minus its mode's
+  double log_seconds = 0;  // [1] mean logarithm, without the run's factor
   double repetitions = 0;  // [1]
 };
 
@@ -25,9 +24,7 @@ struct Levels {
   double contender_count = 0;  // [1] repetitions of NEW behind log_ratio
   std::vector<RunLevel> base;  // BASE and the earlier runs that agree with it
   double within = 0;           // variance of log_ratio if only aggregates are known
-  bool by_mode = false, ambiguous = false;
-  double more_at_slower = 0;  // [1] see MatchedModes
-  int earlier_runs = 0;       // [1] in `base`
+  int earlier_runs = 0;        // [1] in `base`
 
   // Returns the variance of log_ratio; `between` is the variance of one run's level.
   double Variance(double repetition_variance, double between) const;
@@ -42,9 +39,8 @@ struct Levels {
 std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, int device,
                                     double fastest_share);
 
-// `common` is a first estimate of the logarithm of the factor between BASE and NEW, by which modes
-// are matched. `fastest_share`: of repetitions by process, the part that counts. [1]
-Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors, double common,
+// `fastest_share`: of repetitions by process, the part that counts. [1]
+Levels LevelsOf(const Candidate& candidate, const std::map<int, double>& factors,
                 double fastest_share);
 
 }  // namespace dlroof::statistics

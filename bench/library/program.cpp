@@ -105,7 +105,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
     if (const auto stop = runner::RuleFrom(flags_))
       rest.push_back(
           fmt::format("--benchmark_repetitions={}", runner::OfferedRepetitions(*stop, flags_)));
-    for (const auto& path : {flags_.html_file, flags_.out_file}) runner::CheckWritable(path);
+    runner::LeaveFileWhenListing(rest, flags_);
   }
   RememberBenchmarkFlags(program_, rest);
   interleaves_ = InterleavesRepetitions();
@@ -159,6 +159,15 @@ void Program::Begin() {
   // A program's own main function runs as many repetitions as it says.
   if (own_main_) options.stop.reset();
   runner_ = std::make_unique<runner::Runner>(settings_, options);
+}
+
+void Program::RefuseEmptySelection() {
+  List();
+  // Google Benchmark names no benchmark that the filter leaves out.
+  if (listed_.names().empty() && !flags_.filter.empty() && !flags_.lists_only)
+    throw BadInput("--benchmark_filter={}: selects no benchmark of this program", flags_.filter);
+  runner::RefuseEmptySelection(flags_, listed_.names().size(), 0);
+  for (const auto& path : {flags_.html_file, flags_.out_file}) runner::CheckWritable(path);
 }
 
 void Program::List() {

@@ -52,6 +52,9 @@ class Program {
   bool IsInitialized() const { return initialized_; }
   const runner::BenchFlags& flags() const { return flags_; }
 
+  // Lists the selected benchmarks. Throws BadInput if there are none to measure, or if a file of
+  // the flags cannot be written.
+  void RefuseEmptySelection();
   // Creates the session and the runner for the benchmarks that Google Benchmark lists. Further
   // calls do nothing. Throws BadInput.
   void Begin();

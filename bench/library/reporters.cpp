@@ -70,6 +70,7 @@ int Run(const std::vector<std::string>& args) {
     program.RunSimulated();
     throw BadInput("this program has no such benchmark");
   }
+  program.RefuseEmptySelection();
   auto& reporters = program.reporters();
   benchmark::RunSpecifiedBenchmarks(Passed(reporters.display()), Passed(reporters.file()));
   return reporters.End();

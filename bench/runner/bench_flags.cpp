@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -300,6 +301,18 @@ void RefuseBenchmarkFlags(const std::vector<std::string>& args, std::string_view
   }
 }
 
+void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all) {
+  if (flags.lists_only || selected > 0) return;
+  if (all == 0) throw BadInput("there is no benchmark to measure");
+  throw BadInput("--benchmark_filter={}: selects none of the {} benchmarks", flags.filter, all);
+}
+
+void LeaveFileWhenListing(std::vector<std::string>& args, BenchFlags& flags) {
+  if (!flags.lists_only) return;
+  args.push_back("--benchmark_out=");
+  flags.out_file.reset();
+}
+
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   flags.filter = BenchmarkFlag(args, "filter");
   const std::set<std::string> off = {"false", "no", "off", "0"};
@@ -356,8 +369,14 @@ bool KeptByFilter(const std::string& filter, const std::string& name) {
   if (filter.empty() || filter == "all") return true;
   const bool negative = filter.front() == '-';
   regex_t expression;
-  if (regcomp(&expression, filter.c_str() + (negative ? 1 : 0), REG_EXTENDED | REG_NOSUB) != 0)
-    return true;
+  const int error =
+      regcomp(&expression, filter.c_str() + (negative ? 1 : 0), REG_EXTENDED | REG_NOSUB);
+  if (error != 0) {
+    std::array<char, 128> reason{};
+    regerror(error, &expression, reason.data(), reason.size());
+    throw BadInput("--benchmark_filter={}: expected an extended regular expression: {}", filter,
+                   reason.data());
+  }
   const bool found = regexec(&expression, name.c_str(), 0, nullptr, 0) == 0;
   regfree(&expression);
   return found != negative;

@@ -97,14 +97,20 @@ int OfferedRepetitions(const timing::StoppingRule& rule, const BenchFlags& flags
 // its flags.
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
+// Throws BadInput if a run would measure nothing: Google Benchmark would empty the file of an
+// earlier run. `selected` of `all` benchmarks pass the filter. [1]
+void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all);
+// For the same reason, a run that only lists its benchmarks gets no output file.
+void LeaveFileWhenListing(std::vector<std::string>& args, BenchFlags& flags);
+
 // Parses the --dlroof_* flags. `args` are the arguments that Google Benchmark does not know. Throws
 // BadInput for all others; for an unknown flag, the message names the most similar flag.
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
 // Returns whether --benchmark_filter=`filter` selects the benchmark `name`, by Google Benchmark's
 // rules: the filter is an extended regular expression found anywhere in the name; a leading "-"
-// inverts the selection; an empty filter and "all" select every name. An invalid expression selects
-// every name, because Google Benchmark reports the error later.
+// inverts the selection; an empty filter and "all" select every name. Throws BadInput for an
+// invalid expression.
 bool KeptByFilter(const std::string& filter, const std::string& name);
 
 // Describes the flags of dlroof_bench: its own, and those of the Google Benchmark that it is built

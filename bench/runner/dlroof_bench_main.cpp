@@ -156,6 +156,7 @@ int Run(std::vector<std::string> args) {
   ReadBenchmarkFlags(args, flags);
   const auto command = CommandLine(args);
   ReadOwnFlags(OwnArguments(args), flags);
+  LeaveFileWhenListing(args, flags);
   // Google Benchmark runs the most repetitions that the rule may use; of equal flags the last
   // counts.
   if (const auto stop = RuleFrom(flags))
@@ -167,7 +168,6 @@ int Run(std::vector<std::string> args) {
   if (flags.onednn) library_files::UseLibraryFile("onednn", *flags.onednn, "--dlroof_onednn");
   if (flags.explain) ExpectRegions();
   if (ListedSuites(flags)) return 0;
-  for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   workload::RunSettings settings = Settings(flags);
   const auto devices = FindDevices(flags);
@@ -175,6 +175,10 @@ int Run(std::vector<std::string> args) {
   CheckMachineFiles(flags, devices);
   const auto suites = Suites(flags, devices);
   const auto workloads = suites::WorkloadsOf(suites);
+  const auto chosen = std::ranges::count_if(
+      workloads, [&](const auto& workload) { return Runs(workload, flags.filter); });
+  RefuseEmptySelection(flags, static_cast<std::size_t>(chosen), workloads.size());
+  for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
   if (flags.algorithm == kEveryAlgorithm)
     return TryEveryAlgorithm(workloads, settings, flags, devices);
   RefuseThreadLimit(MostThreads(workloads, settings, flags.filter));
@@ -197,8 +201,6 @@ int Run(std::vector<std::string> args) {
   live::Session session(std::move(context), [&] {
     return specified.empty() ? Machines(flags, needs, devices) : specified;
   });
-  const auto chosen = std::ranges::count_if(
-      workloads, [&](const auto& workload) { return Runs(workload, flags.filter); });
   auto options =
       Options(flags, static_cast<int>(chosen), needs.cpu, needs.gpu, devices, session, turns);
   if (quota) options.quota = &*quota;

@@ -118,7 +118,9 @@ CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now) {
     const auto known = set.overheads.try_emplace(name, seconds).first;
     known->second = std::min(known->second, seconds);
   }
-  set.best_state = cpu::Better(set.best_state, now.best_state);
+  // The last rate and not the largest: one reading that is too high would stay for ever.
+  if (now.best_state.issue_rate) set.best_state.issue_rate = now.best_state.issue_rate;
+  if (now.best_state.round_trip) set.best_state.round_trip = now.best_state.round_trip;
   if (!now.sweep.empty()) set.sweep = now.sweep;
   Replace(now.ridges, set.ridges);
   Replace(now.costs_how, set.costs_how);

@@ -51,9 +51,7 @@ std::vector<int> Missing(const machine::Machine& machine, const std::vector<int>
 machine::Machine Merged(machine::Machine machine, const machine::Machine& added) {
   for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
   for (const auto& [key, text] : added.facts) machine.facts[key] = text;
-  if (added.issue_rate)
-    machine.issue_rate =
-        std::max(machine.issue_rate.value_or(*added.issue_rate), *added.issue_rate);
+  if (added.issue_rate) machine.issue_rate = added.issue_rate;
   machine.measured_at = added.measured_at;
   return machine;
 }
@@ -214,8 +212,8 @@ machine::Machine Joined(std::optional<machine::Machine> stored, const machine::M
       known->second = machine::Learned(known->second, set);
   }
   for (const auto& [key, text] : now.facts) machine.facts[key] = text;
-  if (now.issue_rate)
-    machine.issue_rate = std::max(machine.issue_rate.value_or(*now.issue_rate), *now.issue_rate);
+  // The last measurement and not the largest: one reading that is too high would stay for ever.
+  if (now.issue_rate) machine.issue_rate = now.issue_rate;
   machine.measured_at = now.measured_at;
   cpu_ceilings::AddRoofs(machine, cores);
   return machine;

@@ -56,9 +56,9 @@ std::optional<double> MeasureCoreClock();
 
 // [1/cycle] Returns how many independent integer additions the calling thread starts per cycle,
 // measured over some 50 us. The value is the core's issue width (4 on Intel's and AMD's cores of
-// 2013 to 2023, then 5 or 6), or about half of it if the sibling hardware thread is busy. A chain
-// of multiplications as in MeasureCoreClock counts the cycles; the result is the median of five
-// measurements. Returns nullopt on CPUs other than x86.
+// 2013 to 2023, then 5 or 6), or about half of it if the sibling hardware thread is busy. The
+// shortest of five chains of multiplications, as in MeasureCoreClock, tells the clock, the median
+// of five loops of additions the rate. Returns nullopt on CPUs other than x86.
 std::optional<double> MeasureIssueRate();
 
 inline constexpr int kAdditionsPerRound = 72;

@@ -119,12 +119,19 @@ TeamState SharesOfBest::Best() const {
   for (const auto& look : looks_)
     if (look.issue_rate) rates.push_back(*look.issue_rate);
   TeamState seen{ThirdBest(rates, std::greater<>()), std::nullopt};
-  const auto full = Better(seen, {best_known_.issue_rate, std::nullopt}).issue_rate.value_or(0);
+  // A known rate that no look reaches is no reference: it was measured wrongly, or the host takes
+  // the rest all the time.
+  TeamState known = best_known_;
+  if (seen.issue_rate && known.issue_rate && std::ranges::none_of(rates, [&](double rate) {
+        return rate >= kLeastCoreShare * *known.issue_rate;
+      }))
+    known.issue_rate.reset();
+  const auto full = Better(seen, {known.issue_rate, std::nullopt}).issue_rate.value_or(0);
   for (const auto& look : looks_)
     if (look.round_trip && look.issue_rate.value_or(full) >= kLeastCoreShare * full)
       trips.push_back(*look.round_trip);
   seen.round_trip = ThirdBest(trips, std::less<>());
-  return Better(best_known_, seen);
+  return Better(known, seen);
 }
 
 TeamShares SharesOfBest::OfLower(const TeamState& before, const TeamState& after) {

@@ -79,9 +79,9 @@ class SharesOfBest {
 
   // Records the states before and after a measurement and returns the lower of their shares.
   TeamShares OfLower(const TeamState& before, const TeamState& after);
-  // Returns the better of `best_known` and the third best rate and round trip seen (the worst of
-  // fewer than three), so that one outlier does not count. Round trips count only at the full issue
-  // rate, because two siblings on one core have a short round trip.
+  // Returns the better of `best_known`, if a measurement came within kLeastCoreShare of it, and the
+  // third best rate and round trip seen (the worst of fewer), so that no outlier counts. Round trips
+  // count only at the full rate, because two siblings on one core have a short round trip.
   TeamState Best() const;
 
  private:

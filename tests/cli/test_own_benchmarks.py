@@ -32,6 +32,28 @@ def measured(pattern, arguments="", **options):
     return records()
 
 
+@pytest.mark.parametrize("bench", [OWN, f"{program('DLROOF_BENCH')} --dlroof_suite=names.txt"])
+@pytest.mark.parametrize(
+    "flags, code, message",
+    [
+        ("--benchmark_filter=BM_NoneOfThem", 2, "^.*: --benchmark_filter=BM_NoneOfThem: selects "),
+        ("--benchmark_filter='BM_('", 2, "(?i)parenthesis|selects no benchmark"),
+        ("--benchmark_list_tests", 0, None),
+        ("--benchmark_list_tests=true --benchmark_filter=BM_NoneOfThem", 0, None),
+    ],
+)
+def test_a_run_that_measures_nothing_leaves_the_stored_result(bench, flags, code, message):
+    Path("names.txt").write_text("LSTM/cpu/onednn/fwd_inference/f32/t1n1i8h8\n")
+    Path("old.json").write_text("a stored result")
+    for file in ("old.json", "new.json"):
+        ran = run(f"{bench} {QUICK} {flags} --benchmark_out={file}", timeout=120)
+        assert ran.code == code, ran
+        if message:
+            assert re.search(message, ran.err, re.M), ran
+    assert Path("old.json").read_text() == "a stored result"
+    assert not Path("new.json").exists()
+
+
 def test_work_that_is_given_is_placed():
     machine = {"name": "m", "device": "cpu", "threads": 1, "flops": {"fp32.vector": 1e15}, "bytes": {"dram": 1e15}}
     Path("machine.json").write_text(json.dumps(machine))

@@ -56,16 +56,18 @@ TEST(Runner, AColdCallSaysWhatItEvicted) {
 TEST(Runner, LooksAtTheCoreOfEachThread) {
   if (!cpu::MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
   fakes::RunLog log;
-  const RunnerOptions neighbour{.best_state = [](int) { return cpu::TeamState{1e6, {}}; }};
+  // No core issues so much: the run's own rates are the reference.
+  const RunnerOptions wrong{.best_state = [](int) { return cpu::TeamState{1e6, {}}; }};
   const auto alone = fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log),
                                      fakes::FakeIn(workload::CacheState::kCold, log)},
-                                    {}, neighbour);
+                                    {}, wrong);
   ASSERT_EQ(alone.size(), 2);
   for (const auto& record : alone) {
     ASSERT_EQ(record.repetitions.size(), 2) << record.name;
     for (const auto& repetition : record.repetitions) {
-      EXPECT_LT(repetition.core_share.value_or(1), 1e-3) << record.name;
-      EXPECT_TRUE(repetition.noisy) << record.name;
+      ASSERT_TRUE(repetition.core_share) << record.name;
+      EXPECT_GT(*repetition.core_share, 1e-2) << record.name;
+      EXPECT_LE(*repetition.core_share, 1) << record.name;
     }
   }
 }
@@ -92,7 +94,6 @@ TEST(Runner, LooksAtTheCoresOfATeam) {
     for (const auto& repetition : record.repetitions) {
       if (!repetition.core_share || !repetition.link_share) continue;
       ++looks;
-      EXPECT_LT(*repetition.core_share, 1e-3);
       EXPECT_LT(*repetition.link_share, 1e-2);
       EXPECT_TRUE(repetition.noisy);
     }
@@ -133,18 +134,27 @@ TEST(Runner, ReadsNoisyRepetitionsInPartsUnlessEveryCallCounts) {
 }
 
 TEST(Runner, KeepsNoisyRepetitionsWhenItIsTold) {
-  if (!cpu::MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
+  if (workload::AllLibraries().empty()) GTEST_SKIP() << "no team";
+  const auto cpus = cpu::ThisCpu().allowed;
+  if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
+  const workload::RunSettings settings{.threads = 2, .cpus = {cpus[0], cpus[1]}};
   fakes::RunLog log;
   for (const bool keep : {false, true}) {
-    RunnerOptions neighbour{.best_state = [](int) { return cpu::TeamState{1e6, {}}; }};
-    neighbour.keep_noisy = keep;
-    const auto record =
-        fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), {}, neighbour);
-    for (const auto& repetition : record.repetitions) {
-      EXPECT_EQ(repetition.noisy, !keep);
-      EXPECT_LT(repetition.core_share, 1e-3);
+    // The threads are a million times as far from each other as they were once.
+    RunnerOptions apart{.best_state = [](int) { return cpu::TeamState{{}, 1e-13}; }};
+    apart.keep_noisy = keep;
+    int looks = 0;
+    for (int tries = 0; tries < 20 && looks == 0; ++tries) {  // on a busy machine they rarely meet
+      const auto record =
+          fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n2", log), settings, apart);
+      for (const auto& repetition : record.repetitions) {
+        if (!repetition.link_share) continue;
+        ++looks;
+        EXPECT_LT(*repetition.link_share, 1e-2);
+        EXPECT_EQ(repetition.noisy, !keep);
+      }
     }
-    EXPECT_EQ(record::TimeOf(record.repetitions).value().noisy, !keep);
+    EXPECT_GT(looks, 0);
   }
 }
 

@@ -124,15 +124,16 @@ TEST_F(MachineCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
   EXPECT_EQ(measured_.size(), 2);
 }
 
-TEST_F(MachineCache, KeepsTheBestIssueRateOfAllMeasurements) {
-  const auto best_after = [&](std::optional<double> rate) {
+TEST_F(MachineCache, KeepsTheLastIssueRateSoThatAWrongOneDoesNotStay) {
+  const auto rate_after = [&](std::optional<double> rate) {
     source_.described.issue_rate = rate;
     source_.threads.push_back(source_.threads.back() + 1);
     return Get({}).issue_rate;
   };
-  EXPECT_EQ(best_after(4), 4);
-  EXPECT_EQ(best_after(2.5), 4);
-  EXPECT_EQ(Get({.remeasure = true}).issue_rate, 2.5);
+  EXPECT_EQ(rate_after(4), 4);
+  EXPECT_EQ(rate_after(6.83), 6.83);
+  EXPECT_EQ(rate_after(3.94), 3.94);
+  EXPECT_EQ(rate_after(std::nullopt), 3.94);
 }
 
 TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {

@@ -63,9 +63,17 @@ TEST(SharesOfBest, OfTwoLooksAreTheLower) {
 
 TEST(SharesOfBest, KnowTheBestOfAnEarlierMeasurementAndLearnABetterOne) {
   SharesOfBest shares({4, {}});
+  EXPECT_EQ(shares.OfLower({3.8, {}}, {}).core, 0.95);
   EXPECT_EQ(shares.OfLower({3, {}}, {}).core, 0.75);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(shares.OfLower({5, {}}, {}).core, 1);
   EXPECT_EQ(shares.OfLower({4, {}}, {}).core, 0.8);
+}
+
+// 6.07 was stored for a core that issues 3.94: each repetition would be noisy.
+TEST(SharesOfBest, DoNotUseARateThatTheCoreNeverReaches) {
+  SharesOfBest shares({6.07, {}});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(shares.OfLower({3.94, {}}, {3.94, {}}).core, 1);
+  EXPECT_EQ(shares.OfLower({1.97, {}}, {}).core, 0.5);  // a neighbour
 }
 
 // Threads that share a core have the shortest round trip, which does not apply to separate cores.
