@@ -80,8 +80,8 @@ class SharesOfBest {
   // Records the states before and after a measurement and returns the lower of their shares.
   TeamShares OfLower(const TeamState& before, const TeamState& after);
   // Returns the better of `best_known`, if a measurement came within kLeastCoreShare of it, and the
-  // third best rate and round trip seen (the worst of fewer), so that no outlier counts. Round trips
-  // count only at the full rate, because two siblings on one core have a short round trip.
+  // third best rate and round trip seen (the worst of fewer), so that no outlier counts. Round
+  // trips count only at the full rate, because two siblings on one core have a short round trip.
   TeamState Best() const;
 
  private:
