@@ -34,11 +34,11 @@ def commands(files):
         yield file, ["report", file, "--balance=tensor"]
         for extension in ("json", "svg", "html"):
             yield file, ["report", file, "-o", "{out}." + extension]
-        for form in ("bencher", "csv", "github-action", "openmetrics", "otava"):
+        for form in ("bencher", "csv", "github-action", "openmetrics"):
             yield file, ["export", "--format=" + form, file]
     pairs = [(a, b) for a in files for b in files if a != b and os.path.dirname(a) == os.path.dirname(b) and a.replace("-again", "")[:-5].split("-")[-1] in b]
     for base, new in pairs:
-        for form in ("table", "markdown", "json", "junit", "sarif"):
+        for form in ("table", "markdown", "json", "junit"):
             yield f"{base} {new}", ["compare", base, new, "--format=" + form]
     for base, new in pairs[:2]:
         yield f"{base} {new}", ["report", new, "--before", base, "-o", "{out}.svg"]

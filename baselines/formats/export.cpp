@@ -104,9 +104,7 @@ const std::vector<Exporter>& Exporters() {
       {"csv", "one line per benchmark and run", true, WriteCsv},
       {"github-action", "github-action-benchmark's customSmallerIsBetter, JSON", false,
        WriteGithubAction},
-      {"openmetrics", "OpenMetrics text, as Prometheus reads it", true, WriteOpenMetrics},
-      {"otava", "CSV for Apache Otava: a line per run, a column per benchmark", true, WriteOtava},
-      {"otava-config", "the otava.yaml that reads it as otava.csv", true, WriteOtavaConfig}};
+      {"openmetrics", "OpenMetrics text, as Prometheus reads it", true, WriteOpenMetrics}};
   return table;
 }
 

@@ -63,11 +63,4 @@ void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out,
               std::ostream& warnings);
 void WriteCsvHeader(std::ostream& out);
 void WriteCsvLines(const compare::NamedRun& run, std::ostream& out);
-// Apache Otava (formerly Hunter): a line per run and a column per benchmark that all runs timed;
-// and the otava.yaml that reads it as "otava.csv".
-void WriteOtava(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                std::ostream& warnings);
-void WriteOtavaConfig(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                      std::ostream& warnings);
-
 }  // namespace dlroof::formats

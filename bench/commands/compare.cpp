@@ -11,7 +11,6 @@
 
 #include "baselines/builds/builds.h"
 #include "baselines/compare/compare_stored.h"
-#include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
 #include "baselines/history/earlier_runs.h"
 #include "baselines/history/history.h"
@@ -23,7 +22,6 @@
 #include "bench/remeasure/remeasure.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/installation.h"
 #include "counters/base/process.h"
 
@@ -43,7 +41,7 @@ struct CompareFlags {
   std::optional<std::string> database;               // history with earlier runs
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> on = {"time"};
-  std::optional<std::string> map, rerun, badge;
+  std::optional<std::string> map, rerun;
   std::optional<std::string> program, builds;  // with --again now
   std::vector<std::string> arguments;          // of the program, after --
   double budget_seconds = 600;                 // with --again now
@@ -197,7 +195,7 @@ int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
     throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
   if (flags.baseline || flags.database || flags.rerun || flags.map || flags.min_effect ||
-      flags.run_noise || flags.badge || flags.on != CompareFlags().on || flags.across_machines)
+      flags.run_noise || flags.on != CompareFlags().on || flags.across_machines)
     throw BadInput(
         "--across-programs: expected only A, B and --format; the other options apply to verdicts "
         "on benchmarks");
@@ -256,7 +254,6 @@ int RunCompare(const CompareFlags& given) {
                           : compare::CompareWithStored(inputs.stored, inputs.contender, options);
   Write(result, {BaseText(result), inputs.contender.where}, flags.format);
   if (const auto few = formats::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  if (flags.badge) WriteFile(*flags.badge, formats::BadgeSvg(result));
   // Frees large files in parallel, too.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
   inputs.contender = {};
@@ -336,8 +333,6 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
           fmt::format("{} (default table; with --across-programs {})", fmt::join(formats, ", "),
                       fmt::join(FormatsOf(programs::ProgramPairWriters()), ", ")))
       ->check(CLI::IsMember(formats));
-  command->add_option("--badge", flags->badge, "also write the result as a badge, x.svg")
-      ->type_name(command_line::kFile);
   command->callback([flags, &exit_code] {
     exit_code = VerdictOf("compare", [&] { return RunCompare(*flags); });
   });

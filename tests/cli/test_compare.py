@@ -235,7 +235,7 @@ def test_refuses_and_names_the_file(first, second):
     says((second if first in ("base", "plain") and second != "base" else first) + r"\.json")(ran)
 
 
-@pytest.mark.parametrize("form", ["table", "json", "markdown", "junit", "sarif"])
+@pytest.mark.parametrize("form", ["table", "json", "markdown", "junit"])
 def test_a_full_disk_is_refused_and_named(form):
     ran = run(f"dlroof compare base.json slower.json --format={form}", stdout="/dev/full")
     bad_input(ran)
@@ -250,7 +250,7 @@ def nasty(form):
     return compare(f"nasty.json nasty_slower.json --format={form}")
 
 
-@pytest.mark.parametrize("form", ["json", "markdown", "junit", "sarif"])
+@pytest.mark.parametrize("form", ["json", "markdown", "junit"])
 def test_a_format_exits_as_the_table_does_without_a_word_on_stderr(form):
     verify(nasty(form), [exits(1), silent])
 
@@ -265,11 +265,6 @@ def test_junit_keeps_a_nasty_name_and_counts_failures():
     case = suite.findall("testcase")[0]
     assert case.get("name") == NASTY.replace("\x01", "\\u0001")
     assert case.find("failure") is not None and suite.get("failures") == "1"
-
-
-def test_sarif_keeps_a_nasty_name():
-    (result,) = json.loads(nasty("sarif").out)["runs"][0]["results"]
-    assert result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == NASTY
 
 
 def test_markdown_keeps_a_nasty_name():

@@ -9,7 +9,7 @@ import pytest
 from checks import bad_input, run
 from shells import BENCH, SHELLS, completed, needs, zsh
 
-FORMATS = "table,markdown,json,junit,sarif,csv".split(",")
+FORMATS = "table,markdown,json,junit,csv".split(",")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""dlroof history, export and dashboard. promtool, Otava and a browser check the files where they are installed."""
+"""dlroof history, export and dashboard. promtool and a browser check the files where they are installed."""
 import csv
 import filecmp
 import functools
@@ -30,7 +30,7 @@ MACHINE = {
     **ROOFS,
     "by_threads": {"2": ROOFS},
 }
-FORMATS = "bencher github-action openmetrics csv otava otava-config".split()
+FORMATS = "bencher github-action openmetrics csv".split()
 
 
 def write_days(rng):
@@ -240,7 +240,6 @@ def openmetrics_names(text):
         ("bencher", lambda text: list(json.loads(text))),
         ("github-action", lambda text: [entry["name"] for entry in json.loads(text)]),
         ("csv", lambda text: [row["name"] for row in csv.DictReader(io.StringIO(text, newline=""))]),
-        ("otava", lambda text: next(csv.reader(io.StringIO(text, newline="")))),
         ("openmetrics", openmetrics_names),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -264,9 +263,8 @@ def test_history_refuses_a_full_disk(verb):
     verify(run(f"dlroof history {verb} --db h.sqlite", stdout="/dev/full"), [bad_input])
 
 
-@pytest.mark.parametrize("command", ["openmetrics --db h.sqlite --last 5", "otava --db h.sqlite -o otava.csv", "otava-config --db h.sqlite -o otava.yaml"])
-def test_a_history_is_exported(command):
-    verify(cached(f"dlroof export --format={command}"), [exits(0)])
+def test_a_history_is_exported():
+    verify(cached("dlroof export --format=openmetrics --db h.sqlite --last 5"), [exits(0)])
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not installed")
@@ -278,13 +276,6 @@ def test_promtool_reads_a_run():
 def test_promtool_reads_many_runs():
     Path("five.openmetrics").write_text(cached("dlroof export --format=openmetrics --db h.sqlite --last 5").out)
     verify(run("promtool tsdb create-blocks-from openmetrics five.openmetrics blocks"), [exits(0)])
-
-
-@pytest.mark.skipif(not shutil.which("otava"), reason="otava is not installed")
-def test_otava_sees_the_change():
-    for command in ("otava --db h.sqlite -o otava.csv", "otava-config --db h.sqlite -o otava.yaml"):
-        cached(f"dlroof export --format={command}")
-    verify(run("otava analyze dlroof --since 2025-01-01", OTAVA_CONFIG="otava.yaml"), [exits(0), prints(r"\+(29|30|31)\.[0-9]%")])
 
 
 class TestDashboard:
