@@ -38,7 +38,7 @@ struct ProfileFlags {
   cupti::NcuChoice choice;
   bool full_names = false;
   profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
-  std::optional<std::string> trace_folder, stored_trace, chrome;
+  std::optional<std::string> trace_folder, stored_trace;
   std::optional<double> budget;  // [s]
 };
 
@@ -107,11 +107,11 @@ bool ChoosesLaunches(const ProfileFlags& flags) {
 void CountLaunches(const ProfileFlags& flags) {
   const auto& [command, output, log, machine_name, threads, steps, creations, pipe, most_seconds,
                turns, read, torch, complete] = flags.program;
-  if (steps || turns || read || flags.trace_folder || flags.stored_trace || flags.chrome ||
-      most_seconds || flags.budget)
+  if (steps || turns || read || flags.trace_folder || flags.stored_trace || most_seconds ||
+      flags.budget)
     throw BadInput(
         "profile: --kernel, --skip and --launches count launches without a trace, and "
-        "do not go with --steps, --verify-overhead, --read, --trace, --from-trace, --chrome, "
+        "do not go with --steps, --verify-overhead, --read, --trace, --from-trace, "
         "--duration and --budget");
   std::optional<machine::Machine> machine;
   if (machine_name && machine_name != "none")
@@ -160,7 +160,6 @@ int ProfileGpu(const ProfileFlags& flags) {
                                      .steps = program.steps,
                                      .trace_folder = flags.trace_folder,
                                      .stored_trace = flags.stored_trace,
-                                     .chrome = flags.chrome,
                                      .duration_seconds = program.most_seconds,
                                      .budget_seconds = flags.budget.value_or(kBudgetSeconds),
                                      .chip = flags.chip,
@@ -237,11 +236,6 @@ void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
                               kBudgetSeconds))
       ->check(CLI::NonNegativeNumber);
   command
-      .add_option("--chrome", flags.chrome,
-                  "with --gpu: also write the trace to this file as a Chrome trace, which "
-                  "Perfetto opens")
-      ->type_name(command_line::kFile);
-  command
       .add_option("--trace", flags.trace_folder,
                   "with --gpu: keep the trace's files in this new or empty folder")
       ->type_name(command_line::kFolder);
@@ -303,17 +297,16 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
       exit_code = ProfileGpu(*flags);
       return;
     }
-    for (const bool of_gpu :
-         {flags->chip.has_value(), flags->ncu.has_value(),
-          flags->choice.kernels != cupti::NcuChoice().kernels,
-          flags->choice.skip != cupti::NcuChoice().skip,
-          flags->choice.launches != cupti::NcuChoice().launches, flags->full_names,
-          flags->trace_folder.has_value(), flags->stored_trace.has_value(),
-          flags->chrome.has_value(), flags->budget.has_value()})
+    for (const bool of_gpu : {flags->chip.has_value(), flags->ncu.has_value(),
+                              flags->choice.kernels != cupti::NcuChoice().kernels,
+                              flags->choice.skip != cupti::NcuChoice().skip,
+                              flags->choice.launches != cupti::NcuChoice().launches,
+                              flags->full_names, flags->trace_folder.has_value(),
+                              flags->stored_trace.has_value(), flags->budget.has_value()})
       if (of_gpu)
         throw BadInput(
             "profile: --chip, --kernel, --skip, --launches, --ncu, --full-names, --trace, "
-            "--from-trace, --chrome and --budget apply only with --gpu");
+            "--from-trace and --budget apply only with --gpu");
     exit_code = profile::ProfileProgram(flags->program, std::cerr);
   });
 }

@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "baselines/programs/chrome_trace.h"
 #include "baselines/programs/gpu_counting.h"
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/operators.h"
@@ -164,12 +162,6 @@ record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram
   return run;
 }
 
-void WriteChrome(const std::string& path, const std::vector<gpu_trace::Trace>& traces) {
-  std::ofstream file(path);
-  programs::WriteChromeTrace(traces, file);
-  if (!file.flush()) throw BadInput("{}: cannot be written", path);
-}
-
 // The trace that the first timeline comes from.
 const gpu_trace::Trace& FirstTrace(const std::vector<gpu_trace::Trace>& traces,
                                    const programs::GpuTimeline& timeline) {
@@ -205,7 +197,6 @@ void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace:
       for (const auto& remark : process.remarks) Say(out, "{}", remark);
     return;
   }
-  if (request.chrome) WriteChrome(*request.chrome, traces);
   std::vector<programs::CountedKernel> counted;
   Count(request, traces, pid, program, counted, out);
   auto run = RunFileOf(request, program, counted, machine, out);
@@ -214,7 +205,6 @@ void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace:
   document::Write(programs::GpuProgramDocument(placed, request.full_names),
                   request.full_names ? 0 : Columns(), out);
   Say(out, "wrote {}", request.output);
-  if (request.chrome) Say(out, "wrote {}: open it in https://ui.perfetto.dev", *request.chrome);
 }
 
 struct ProgramRun {

@@ -18,7 +18,6 @@ struct GpuProfileRequest {
   std::optional<int> steps;                 // [1] equal steps of the program; absent: detected
   std::optional<std::string> trace_folder;  // where trace files stay; absent: they are removed
   std::optional<std::string> stored_trace;  // folder with trace files to report, without a program
-  std::optional<std::string> chrome;        // file for a Chrome trace
   std::optional<double> duration_seconds;   // [s] after which the program is ended
   double budget_seconds = 60;               // [s] that counting may take; 0: nothing is counted
   std::optional<std::string> chip, ncu;     // absent: detected, searched
