@@ -96,7 +96,7 @@ has() {
 }
 contents() {
   has dlroof bin/dlroof bin/dlroof_bench lib/dlroof/libdnnl.so.3 share/man/man1/dlroof.1.gz share/man/man1/dlroof-run.1.gz \
-    share/bash-completion/completions/dlroof share/fish/vendor_completions.d/dlroof.fish share/zsh/vendor-completions/_dlroof share/doc/dlroof/README.md \
+    share/bash-completion/completions/dlroof share/doc/dlroof/README.md \
     share/dlroof/suites/resnet50.txt
   has libdlroof-dev include/dlroof/benchmark.h 'lib/.*libdlroof_benchmark.a' 'lib/.*libdlroof_benchmark_main.a' \
     'lib/.*cmake/dlroof/dlroofConfig.cmake' 'lib/.*pkgconfig/dlroof.pc' share/dlroof/examples/axpy.cpp

@@ -1,4 +1,4 @@
-// Writes scripts that complete command lines in shells.
+// Writes the script that completes command lines in bash.
 #pragma once
 
 #include <string>
@@ -15,20 +15,4 @@ struct Completed {
 };
 
 std::string BashCompletion(const Completed& completed);
-std::string ZshCompletion(const Completed& completed);
-std::string FishCompletion(const Completed& completed);
-
-struct Shell {
-  const char* name;  // "bash"
-  std::string (*script)(const Completed& completed);
-  // Where packages install the script, below share. Shells that look for a file by the name of a
-  // program find one for each program.
-  const char* folder;
-  const char* prefix;  // of the file's name, before the name of a program
-  const char* suffix;
-  bool one_file;  // one file stands for all programs
-};
-
-const std::vector<Shell>& Shells();
-
 }  // namespace dlroof::command_line

@@ -11,12 +11,15 @@ endif()
 add_custom_command(OUTPUT "${dlroof_share}/documents.stamp" DEPENDS dlroof VERBATIM COMMENT "writing manual pages and completions"
   COMMAND "${CMAKE_COMMAND}" -E rm -rf "${dlroof_share}/man"   # pages of commands that are gone
   COMMAND dlroof man --output "${dlroof_share}/man/man1" ${dlroof_compress}
-  COMMAND dlroof completion all --output "${dlroof_share}"
+  COMMAND "${CMAKE_COMMAND}" -E make_directory "${dlroof_share}/bash-completion/completions"
+  COMMAND dlroof completion bash > "${dlroof_share}/bash-completion/completions/dlroof"
+  COMMAND "${CMAKE_COMMAND}" -E copy "${dlroof_share}/bash-completion/completions/dlroof" "${dlroof_share}/bash-completion/completions/dlroof_bench"
+  COMMAND "${CMAKE_COMMAND}" -E copy "${dlroof_share}/bash-completion/completions/dlroof" "${dlroof_share}/bash-completion/completions/dlroof_net"
   COMMAND "${CMAKE_COMMAND}" -E touch "${dlroof_share}/documents.stamp")
 add_custom_target(dlroof_documents ALL DEPENDS "${dlroof_share}/documents.stamp")
-foreach(folder IN ITEMS man bash-completion fish zsh)
+foreach(folder IN ITEMS man bash-completion)
   install(DIRECTORY "${dlroof_share}/${folder}" DESTINATION share COMPONENT runtime PATTERN "dlroof_net*" EXCLUDE)
-  if(DLROOF_IF_mpi AND NOT folder STREQUAL "zsh")   # where one file is for all programs
+  if(DLROOF_IF_mpi)
     install(DIRECTORY "${dlroof_share}/${folder}" DESTINATION share COMPONENT network FILES_MATCHING PATTERN "dlroof_net*")
   endif()
 endforeach()
