@@ -1,4 +1,4 @@
-// Writes the script that completes command lines in bash.
+// Writes the script that completes command lines in bash, and the table of all flags.
 #pragma once
 
 #include <string>
@@ -15,4 +15,9 @@ struct Completed {
 };
 
 std::string BashCompletion(const Completed& completed);
+
+// Returns a line for each argument of each command, with tabs between the columns: the command, the
+// names of the argument (separated by commas), what it takes (nothing, a value, values), whether it
+// is required or optional, and its choices (separated by commas) if it has any.
+std::string WriteFlagTable(const std::vector<Command>& programs);
 }  // namespace dlroof::command_line

@@ -8,14 +8,11 @@ namespace {
 
 using testing::HasSubstr;
 
-Completed Hostile() {
-  Command program{.path = {"dlroof"}, .about = "a program"};
-  program.arguments = {{.names = {"--out"}, .type = "FILE", .help = "it's [a] \\ b: c"}};
-  return {.programs = {program}, .types = {{"FILE", {.paths = Completion::Paths::kFiles}}}};
-}
-
 TEST(BashCompletion, SaysWhichValuesAreFiles) {
-  EXPECT_THAT(BashCompletion(Hostile()), HasSubstr("    'dlroof --out') echo ' file :' ;;\n"));
+  const Completed completed{
+      .programs = {{.path = {"dlroof"}, .arguments = {{.names = {"--out"}, .type = "FILE"}}}},
+      .types = {{"FILE", {.paths = Completion::Paths::kFiles}}}};
+  EXPECT_THAT(BashCompletion(completed), HasSubstr("    'dlroof --out') echo ' file :' ;;\n"));
 }
 
 }  // namespace
