@@ -59,7 +59,6 @@ def commands(files):
         ["", "import_ert.json"],
     ):
         yield arguments[1], ["import", "tests/data/" + arguments[1], "-o", "{out}.json"]
-    yield "counters", ["counters", "--chip=GH100"]
 
 
 def history_commands(files, database):

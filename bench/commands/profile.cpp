@@ -20,6 +20,7 @@
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
+#include "counters/cupti/report.h"
 #include "counters/cupti/table.h"
 #include "reporters/imports/import.h"
 #include "reporters/roofline/placed_run.h"
@@ -57,15 +58,11 @@ const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
       const auto facts = access.module->describe(access.device.number).facts;
       const auto found = facts.find("gpu.compute_capability");
       for (const auto& chip : table.chips)
-        if (found != facts.end() &&
-            found->second ==
-                fmt::format("{}.{}", chip.compute_capability / 10, chip.compute_capability % 10))
-          return chip;
+        if (found != facts.end() && found->second == cupti::CapabilityText(chip)) return chip;
       reason = "the table of counters has no chip like this GPU";
     }
   }
-  throw BadInput("profile: {}; expected --chip with one of those that dlroof counters lists",
-                 reason);
+  throw BadInput("profile: {}; expected --chip with one of {}", reason, cupti::ChipNames(table));
 }
 
 // Runs the program under ncu and returns ncu's table. The program's output appears after its end.

@@ -79,15 +79,14 @@ const cupti::CuptiChip& ChipOf(const GpuProfileRequest& request,
   const auto& table = cupti::BuiltInCuptiTable();
   if (request.chip) {
     if (const auto* chip = cupti::FindChip(table, *request.chip)) return *chip;
-    throw BadInput("--chip {}: unknown chip; expected one of those that dlroof counters lists",
-                   *request.chip);
+    throw BadInput("--chip {}: unknown chip; expected one of {}", *request.chip,
+                   cupti::ChipNames(table));
   }
   for (const auto& chip : table.chips)
     if (static_cast<std::uint32_t>(chip.compute_capability) == timeline.compute_capability)
       return chip;
-  throw BadInput(
-      "the table of counters has no chip like this GPU: name one of those that dlroof counters "
-      "lists with --chip");
+  throw BadInput("the table of counters has no chip like this GPU: name one of {} with --chip",
+                 cupti::ChipNames(table));
 }
 
 // Runs the program under ncu. Returns ncu's table.
@@ -345,9 +344,8 @@ bool CanTraceGpuPrograms() {
 int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const auto machine = MachineOf(request);
   if (request.chip && cupti::FindChip(cupti::BuiltInCuptiTable(), *request.chip) == nullptr)
-    throw BadInput(
-        "profile: --chip {}: unknown chip; expected one of those that dlroof counters lists",
-        *request.chip);
+    throw BadInput("profile: --chip {}: unknown chip; expected one of {}", *request.chip,
+                   cupti::ChipNames(cupti::BuiltInCuptiTable()));
   if (request.stored_trace) {
     ReportStored(request, machine, out);
     return 0;

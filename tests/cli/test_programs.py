@@ -229,9 +229,7 @@ TABLE = " --show table"
 
 @checks(
     ("dlroof needs a command", "dlroof", one_sentence),
-    ("counters of a foreign chip are listed", "dlroof counters --chip=GH100", exits(0)),
-    ("counters have a metric and its weight", "dlroof counters --chip=GH100", prints("32 x lts__t_sectors_srcunit_tex.sum")),
-    ("counters of no chip are refused", "dlroof counters --chip=H1", one_sentence),
+    ("the doctor names the chips whose counters are known", "dlroof doctor --quick", prints("^chip +.*GH100")),
     ("report reads a run", "dlroof report run.json", exits(0)),
     ("report shows its benchmarks", "dlroof report run.json", prints("LSTM/cpu/reference")),
     (
