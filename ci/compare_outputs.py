@@ -65,7 +65,7 @@ def history_commands(files, database):
     for file in files[:6]:
         yield "history", ["history", "add", file, "--db", database]
     yield "history", ["history", "list", "--db", database]
-    yield "history", ["history", "export", "--db", database]
+    yield "history", ["export", "--format=csv", "--db", database]
     yield "history", ["export", "--format=openmetrics", "--db", database]
 
 
