@@ -30,7 +30,7 @@ struct HistoryFlags {
   std::vector<std::string> files;
   std::string name;
   history::Origin origin;
-  std::optional<std::string> builds, limit;
+  std::optional<std::string> limit;
 };
 
 std::string Plural(int count, const char* word) {
@@ -52,8 +52,7 @@ void Add(const HistoryFlags& flags) {
 }
 
 builds::Builds BuildsOf(const HistoryFlags& flags) {
-  return builds::Builds(flags.builds ? std::filesystem::path(*flags.builds)
-                                     : builds::FolderBeside(flags.db));
+  return builds::Builds(builds::FolderBeside(flags.db));
 }
 
 void List(const HistoryFlags& flags) {
@@ -236,9 +235,6 @@ void AddKeepBuild(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags)
       ->required();
   keep->add_option("--commit", flags->origin.commit,
                    "commit that the program is of (default: that of the newest run)");
-  keep->add_option("--builds", flags->builds,
-                   "folder of stored programs (default: beside the history, perf.sqlite.builds)")
-      ->type_name(command_line::kFolder);
   keep->add_option("--limit", flags->limit,
                    "most bytes of all stored programs (default 2G); the least recently used go");
 }

@@ -34,10 +34,9 @@ constexpr double kBudgetSeconds = 60;  // [s]
 
 struct ProfileFlags {
   bool gpu = false;
-  std::optional<std::string> chip, ncu, bench;
+  std::optional<std::string> chip, bench;
   std::optional<int> replay;  // [1] number of primitives
   cupti::NcuChoice choice;
-  bool full_names = false;
   profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
   std::optional<std::string> trace_folder, stored_trace;
   std::optional<double> budget;  // [s]
@@ -70,7 +69,7 @@ std::string NcuTable(const ProfileFlags& flags) {
   const TemporaryFolder folder;
   cupti::NcuChoice choice = flags.choice;
   try {
-    choice.program = flags.ncu ? *flags.ncu : profile::FindNcu();
+    choice.program = profile::FindNcu();
   } catch (const BadInput& missing) {
     throw BadInput("profile: {}", missing.text);
   }
@@ -102,8 +101,8 @@ bool ChoosesLaunches(const ProfileFlags& flags) {
 
 // Counts the launches that the user chose, without a trace.
 void CountLaunches(const ProfileFlags& flags) {
-  const auto& [command, output, log, machine_name, threads, steps, creations, pipe, most_seconds,
-               turns, read, torch, complete] = flags.program;
+  const auto& [command, output, log, machine_name, threads, steps, pipe, most_seconds, turns, read,
+               torch, complete] = flags.program;
   if (steps || turns || read || flags.trace_folder || flags.stored_trace || most_seconds ||
       flags.budget)
     throw BadInput(
@@ -124,17 +123,15 @@ void CountLaunches(const ProfileFlags& flags) {
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
   WriteFile(output, JsonText(roofline::ToJson(run)) + '\n');
-  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout,
-                        {.full_names = flags.full_names});
+  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
 }
 
 int ProfileGpu(const ProfileFlags& flags) {
   const auto& program = flags.program;
-  if (program.log || program.threads || program.creations || program.pipe || program.complete)
-    throw BadInput(
-        "profile: --log, --threads, --creations, --pipe and --replay do not apply to --gpu");
+  if (program.log || program.threads || program.pipe || program.complete)
+    throw BadInput("profile: --log, --threads, --pipe and --replay do not apply to --gpu");
   if (program.torch && (flags.stored_trace || ChoosesLaunches(flags)))
     throw BadInput(
         "profile: --torch marks the modules of a program that is traced, and does not go with "
@@ -160,11 +157,9 @@ int ProfileGpu(const ProfileFlags& flags) {
                                      .duration_seconds = program.most_seconds,
                                      .budget_seconds = flags.budget.value_or(kBudgetSeconds),
                                      .chip = flags.chip,
-                                     .ncu = flags.ncu,
                                      .overhead_turns = program.overhead_turns,
                                      .read = program.read,
-                                     .torch = program.torch,
-                                     .full_names = flags.full_names},
+                                     .torch = program.torch},
                                     std::cerr);
 }
 
@@ -205,10 +200,6 @@ void AddRunOptions(CLI::App& command, ProfileFlags& flags) {
       .add_option("--duration", program.most_seconds,
                   "end the program after this many seconds and report what was seen until then")
       ->check(CLI::PositiveNumber);
-  command.add_flag(
-      "--creations", program.creations,
-      "let oneDNN also write a line for each primitive that it creates or finds in its "
-      "cache: up to twice as many lines");
   command.add_flag(
       "--pipe", program.pipe,
       "give the program a pipe as standard output instead of a socket, for programs that "
@@ -257,14 +248,6 @@ void AddNcuOptions(CLI::App& command, ProfileFlags& flags) {
       .add_option("--launches", flags.choice.launches,
                   "with --gpu: largest number of launches to count, without a trace")
       ->check(CLI::PositiveNumber);
-  command.add_flag(
-      "--full-names", flags.full_names,
-      "with --gpu: do not shorten the names of kernels in the tables (the run file has "
-      "whole names)");
-  command
-      .add_option("--ncu", flags.ncu,
-                  "with --gpu: path of Nsight Compute's ncu (default: searched)")
-      ->type_name(command_line::kFile);
 }
 
 void AddProfileCommand(CLI::App& program, int& exit_code) {
@@ -294,15 +277,14 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
       exit_code = ProfileGpu(*flags);
       return;
     }
-    for (const bool of_gpu : {flags->chip.has_value(), flags->ncu.has_value(),
-                              flags->choice.kernels != cupti::NcuChoice().kernels,
-                              flags->choice.skip != cupti::NcuChoice().skip,
-                              flags->choice.launches != cupti::NcuChoice().launches,
-                              flags->full_names, flags->trace_folder.has_value(),
-                              flags->stored_trace.has_value(), flags->budget.has_value()})
+    for (const bool of_gpu :
+         {flags->chip.has_value(), flags->choice.kernels != cupti::NcuChoice().kernels,
+          flags->choice.skip != cupti::NcuChoice().skip,
+          flags->choice.launches != cupti::NcuChoice().launches, flags->trace_folder.has_value(),
+          flags->stored_trace.has_value(), flags->budget.has_value()})
       if (of_gpu)
         throw BadInput(
-            "profile: --chip, --kernel, --skip, --launches, --ncu, --full-names, --trace, "
+            "profile: --chip, --kernel, --skip, --launches, --trace, "
             "--from-trace and --budget apply only with --gpu");
     exit_code = profile::ProfileProgram(flags->program, std::cerr);
   });

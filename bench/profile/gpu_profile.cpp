@@ -119,7 +119,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
                                                   std::ostream& out) {
   const auto& timeline = program.timelines.front();
   cupti::NcuChoice choice;
-  choice.program = request.ncu ? *request.ncu : FindNcu();
+  choice.program = FindNcu();
   // ncu slows down each process that it looks at, and a program may start many to compile.
   choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
   const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(request, timeline));
@@ -201,8 +201,7 @@ void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace:
   auto run = RunFileOf(request, program, counted, machine, out);
   WriteFile(request.output, JsonText(roofline::ToJson(run)) + '\n');
   const auto placed = roofline::PlaceRun(std::move(run));
-  document::Write(programs::GpuProgramDocument(placed, request.full_names),
-                  request.full_names ? 0 : Columns(), out);
+  document::Write(programs::GpuProgramDocument(placed), Columns(), out);
   Say(out, "wrote {}", request.output);
 }
 
@@ -333,7 +332,7 @@ std::string FindNcu() {
     if (fs::exists(*folder / "ncu", error)) return *folder / "ncu";
   throw BadInput(
       "there is no ncu in PATH, /usr/local/cuda/bin or /opt/nvidia/nsight-compute: install Nsight "
-      "Compute (package nsight-compute, or the CUDA toolkit), or name it with --ncu");
+      "Compute (package nsight-compute, or the CUDA toolkit), or add its folder to PATH");
 }
 
 bool CanTraceGpuPrograms() {

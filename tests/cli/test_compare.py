@@ -151,7 +151,7 @@ def compare(arguments):
 
 AGAIN = "base.json slower.json --again "
 RESIDUAL = "modelled_gpu.json modelled_gpu_more.json"
-NEWEST, PARTLY, OLDEST = (f"--baseline auto --baselines stored_{stored} " for stored in ("base_slower_machine", "base_part_machine", "base_machine"))
+NEWEST, PARTLY, OLDEST = (f"--baseline stored_{stored} " for stored in ("base_slower_machine", "base_part_machine", "base_machine"))
 
 
 @checks(
@@ -206,7 +206,7 @@ NEWEST, PARTLY, OLDEST = (f"--baseline auto --baselines stored_{stored} " for st
     ("benchmarks without a stored run are counted", PARTLY + "slower.json", plain("0 of 3 benchmarks of NEW have no stored result")),
     ("an older stored run is the baseline", OLDEST + "slower.json", exits(1)),
     ("a run without a machine has no baseline", OLDEST + "plain.json", bad_input),
-    ("a missing folder of baselines is refused", "--baseline auto --baselines none slower.json", bad_input),
+    ("a missing folder of baselines is refused", "--baseline none slower.json", bad_input),
     ("one file is refused", "base.json", bad_input),
     ("three files are refused", "base.json same.json slower.json", bad_input),
     ("an unknown quantity is refused", "base.json same.json --on=heat", bad_input),

@@ -264,8 +264,8 @@ TABLE = " --show table"
     ("ERT's results become a machine file", f"dlroof import {DATA}/import_ert.json -o v100.json", exits(0), contains("v100.json", '"fp32.vector"')),
     ("points stand on imported ceilings", f"dlroof import {DATA}/import_small.csv --machine v100.json -o import.json", exits(0)),
     (
-        "import judges by the matrix ceiling",
-        f"dlroof import {DATA}/import_small.csv --machine v100.json --balance tensor -o tensor.json",
+        "report judges by the matrix ceiling",
+        "dlroof report import.json --balance tensor -o tensor.json",
         exits(0),
         contains("tensor.json", '"balance":"tensor"'),
     ),
@@ -286,7 +286,7 @@ TABLE = " --show table"
     ("a template names its example", "dlroof machine v100 --template", prints('"name": "NVIDIA Tesla V100')),
     ("a machine by hand is shown", "dlroof machine by_hand.json", prints("fp32.vector +67.0 TFLOP/s"), exits(0)),
     ("a machine by hand is not measured again", "dlroof machine by_hand.json --remeasure", one_sentence),
-    ("import refuses an unknown balance", f"dlroof import {DATA}/import_small.csv --balance x -o x.json", one_sentence),
+    ("report refuses an unknown balance", "dlroof report import.json --balance x", one_sentence),
     (
         "import names a column that it drops",
         f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json",
