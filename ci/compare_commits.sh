@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A job for any CI system: builds two commits, runs their benchmarks interleaved, writes a comment and a badge, and fails when
+# A job for any CI system: builds two commits, runs their benchmarks interleaved, writes a comment, and fails when
 # something is slower.
 #
 #   ci/compare_commits.sh [--budget=SECONDS] [--comment=COMMAND] [-o FOLDER] BASE [NEW] [-- FLAGS OF dlroof_bench]
 #
-# BASE and NEW are commits (NEW: HEAD). FOLDER (out/compare) gets comment.md, badge.svg, junit.xml, old.json, new.json and
+# BASE and NEW are commits (NEW: HEAD). FOLDER (out/compare) gets comment.md, junit.xml, old.json, new.json and
 # both trees. COMMAND is run with the path of comment.md behind it: --comment='gh pr comment 12 --body-file'.
 # Exit code as dlroof compare's: 0 nothing is slower, 1 something is, 2 bad input or no build, 3 cannot say.
 . "$(dirname "$0")/lib.sh"
@@ -65,7 +65,7 @@ dlroof="$folder/new/build/dlroof"
 
 say "running both interleaved, at most $budget s"
 # Results of an earlier pair would be judged as this one's. Its journal would refuse this run.
-rm -f "$folder"/{old,new}.json{,.journal} "$folder"/{comment.md,badge.svg,junit.xml}
+rm -f "$folder"/{old,new}.json{,.journal} "$folder"/{comment.md,junit.xml}
 status=0
 "$dlroof" run --ab "$folder/base/build/dlroof_bench" "$folder/new/build/dlroof_bench" --budget="$budget" \
   -o "$folder/old.json" -o "$folder/new.json" -- "$@" >/dev/null || status=$? # its table comes again below
@@ -75,7 +75,7 @@ case $status in 0 | 1 | 3) ;; *) fail "the run failed (exit code $status)" ;; es
 # The runs are interleaved: what one run has beyond its repetitions' noise, the other has too.
 compare() { "$dlroof" compare "$folder/old.json" "$folder/new.json" --run-noise=0 "$@"; }
 verdict=0
-compare --format=markdown --badge "$folder/badge.svg" >"$folder/comment.md" || verdict=$?
+compare --format=markdown >"$folder/comment.md" || verdict=$?
 [ "$verdict" -eq 2 ] && exit 2
 compare --format=junit >"$folder/junit.xml" || true
 compare || true

@@ -20,6 +20,9 @@ foreach(row IN ITEMS "baselines|baselines/stored|json" "suites|bench/suites|txt"
   file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${folder}" "${dlroof_BINARY_DIR}/share/dlroof/${name}" SYMBOLIC)
 endforeach()
 
+# What ci/package.sh made by help2man.
+install(DIRECTORY "${dlroof_BINARY_DIR}/share/man" DESTINATION share COMPONENT runtime OPTIONAL)
+
 # --- Programs and libraries
 set(dlroof_installed_rpath "$ORIGIN/../${dlroof_private_libraries}")
 set_target_properties(dlroof dlroof_bench PROPERTIES INSTALL_RPATH "${dlroof_installed_rpath}")

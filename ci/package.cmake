@@ -28,10 +28,6 @@ function(dlroof_debian_documents package)
   install(FILES "${folder}/changelog.gz" "${folder}/copyright" DESTINATION "share/doc/${package}" COMPONENT debian_${package} EXCLUDE_FROM_ALL)
 endfunction()
 
-# Debian's zsh does not look into site-functions.
-install(FILES "${dlroof_BINARY_DIR}/share/zsh/site-functions/_dlroof" DESTINATION share/zsh/vendor-completions COMPONENT debian_dlroof
-        EXCLUDE_FROM_ALL)
-
 set(CPACK_GENERATOR "DEB;TGZ")
 set(CPACK_PACKAGE_NAME dlroof)
 set(CPACK_PACKAGE_VENDOR dlroof)

@@ -26,10 +26,22 @@ readonly packages=$PWD/$build/packages
 readonly root=$PWD/$build/root                   # an empty Debian 12 or Ubuntu 22.04
 readonly newest_glibc=2.35 newest_glibcxx=3.4.30 # of Ubuntu 22.04, older than Debian 12
 
+# Writes the manual page of each program and command, of what its --help prints.
+write_manual() {
+  local pages=$PWD/$build/share/man/man1 command words version
+  version=$($build/dlroof --version)
+  rm -rf "$pages" && mkdir -p "$pages"
+  while read -r command; do
+    read -ra words <<<"$command"
+    (cd $build && help2man --no-info --version-string="${version%% *}" --name="$("./${words[0]}" "${words[@]:1}" --help | head -n 1)" "./$command") \
+      >"$pages/${command// /-}.1" || fail "help2man failed: $command"
+  done < <($build/dlroof completion table | cut -f 1 | grep -v dlroof_net | sort -u)
+  gzip -9nf "$pages"/*.1
+}
 make_packages() {
   local targets
   # shellcheck disable=SC2086
-  install_packages $build_packages dpkg-dev file patchelf xz-utils
+  install_packages $build_packages dpkg-dev file help2man patchelf xz-utils
   install_requirements
   if [ "$cuda" = yes ]; then install_cuda; else build_options+=(-DDLROOF_CUDA=OFF); fi
   [ -z "$archs" ] || build_options+=("-DDLROOF_CUDA_ARCHS=$archs")
@@ -42,6 +54,7 @@ make_packages() {
   ! ninja -C $build -t query dlroof_net >/dev/null 2>&1 || targets="$targets dlroof_net"
   # shellcheck disable=SC2086
   cmake --build $build --target $targets || fail "the build failed"
+  write_manual
   say "packing"
   rm -rf "$packages"
   (cd $build && cpack >packages.log 2>&1) || { tail -n 20 $build/packages.log >&2 && fail "cpack failed"; }
@@ -96,7 +109,7 @@ has() {
 }
 contents() {
   has dlroof bin/dlroof bin/dlroof_bench lib/dlroof/libdnnl.so.3 share/man/man1/dlroof.1.gz share/man/man1/dlroof-run.1.gz \
-    share/bash-completion/completions/dlroof share/fish/vendor_completions.d/dlroof.fish share/zsh/vendor-completions/_dlroof share/doc/dlroof/README.md \
+    share/bash-completion/completions/dlroof share/doc/dlroof/README.md \
     share/dlroof/suites/resnet50.txt
   has libdlroof-dev include/dlroof/benchmark.h 'lib/.*libdlroof_benchmark.a' 'lib/.*libdlroof_benchmark_main.a' \
     'lib/.*cmake/dlroof/dlroofConfig.cmake' 'lib/.*pkgconfig/dlroof.pc' share/dlroof/examples/axpy.cpp

@@ -9,6 +9,7 @@
 
 #include "baselines/compare/compare_stored.h"
 #include "counters/base/error.h"
+#include "counters/base/json_text.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
@@ -52,18 +53,6 @@ json Latency(const ExportedTime& time) {
   return latency;
 }
 
-}  // namespace
-
-std::string NumberField(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
-void WriteCsvHeader(std::ostream& out) {
-  out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
-         "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
-         "joules,joules_low,joules_high,energy_from,fraction_of_roof_at_most,mark\n";
-}
-
 void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
   const auto date = CsvText(record::Text(run.file.context, "date"));
   const auto commit = CsvText(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
@@ -93,9 +82,21 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
   }
 }
 
+}  // namespace
+
+std::string NumberField(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
 void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
-  WriteCsvHeader(out);
+  out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
+         "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
+         "joules,joules_low,joules_high,energy_from,fraction_of_roof_at_most,mark\n";
   for (const auto& run : runs) WriteCsvLines(run, out);
+}
+
+void WriteRunFile(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
+  out << JsonText(roofline::ToJson(runs.front().file)) << '\n';
 }
 
 const std::vector<Exporter>& Exporters() {
@@ -105,8 +106,7 @@ const std::vector<Exporter>& Exporters() {
       {"github-action", "github-action-benchmark's customSmallerIsBetter, JSON", false,
        WriteGithubAction},
       {"openmetrics", "OpenMetrics text, as Prometheus reads it", true, WriteOpenMetrics},
-      {"otava", "CSV for Apache Otava: a line per run, a column per benchmark", true, WriteOtava},
-      {"otava-config", "the otava.yaml that reads it as otava.csv", true, WriteOtavaConfig}};
+      {"run", "the run file, as dlroof_bench wrote it", false, WriteRunFile}};
   return table;
 }
 

@@ -61,13 +61,7 @@ void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& 
 // CSV: a line per benchmark and run, with more facts than the other formats have.
 void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out,
               std::ostream& warnings);
-void WriteCsvHeader(std::ostream& out);
-void WriteCsvLines(const compare::NamedRun& run, std::ostream& out);
-// Apache Otava (formerly Hunter): a line per run and a column per benchmark that all runs timed;
-// and the otava.yaml that reads it as "otava.csv".
-void WriteOtava(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                std::ostream& warnings);
-void WriteOtavaConfig(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                      std::ostream& warnings);
-
+// The run file itself, such as one of a history.
+void WriteRunFile(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                  std::ostream& warnings);
 }  // namespace dlroof::formats

@@ -175,29 +175,4 @@ std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mo
       fmt::arg("second", word(left, right, value_text)));
 }
 
-std::string BadgeSvg(const compare::CompareResult& result) {
-  const auto count = [&](statistics::Verdict verdict) {
-    const auto found = result.count.find(verdict);
-    return found == result.count.end() ? 0 : found->second;
-  };
-  constexpr const char* kLabel = "performance";
-  if (result.exit_code == 3) return BadgeSvg(kLabel, "cannot say", BadgeMood::kUnknown);
-  if (result.exit_code != 0) {
-    const int slower = count(statistics::Verdict::kSlower);
-    int failed = 0;
-    for (const auto& row : result.rows) failed += row.newly_failed ? 1 : 0;
-    std::string text;
-    const auto add = [&](int number, const char* what) {
-      if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number, what);
-    };
-    add(slower, "slower");
-    add(failed, "failed");
-    add(result.alerts, result.alerts == 1 ? "alert" : "alerts");
-    return BadgeSvg(kLabel, text, BadgeMood::kBad);
-  }
-  const int faster = count(statistics::Verdict::kFaster);
-  return BadgeSvg(kLabel, faster > 0 ? fmt::format("{} faster", faster) : "no regression",
-                  BadgeMood::kGood);
-}
-
 }  // namespace dlroof::formats

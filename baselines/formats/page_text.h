@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "baselines/compare/compare.h"
-
 namespace dlroof::formats {
 
 // Escapes the text for attributes and elements. Characters that XML 1.0 (2.2) does not allow, even
@@ -38,8 +36,5 @@ enum class BadgeMood { kGood, kBad, kUnknown };
 
 // Returns a self-contained SVG whose text can be selected and is also its title.
 std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood);
-
-// Returns the badge "3 slower" (bad), "no regression", "2 faster" (good) or "cannot say" (unknown).
-std::string BadgeSvg(const compare::CompareResult& result);
 
 }  // namespace dlroof::formats

@@ -368,8 +368,7 @@ const std::vector<ComparisonWriter>& ComparisonWriters() {
                    std::ostream& out) { WriteTable(result, files, text::TerminalColumns(), out); }},
       {"markdown", WriteMarkdown},
       {"json", WriteJson},
-      {"junit", WriteJunit},
-      {"sarif", WriteSarif}};
+      {"junit", WriteJunit}};
   return table;
 }
 

@@ -45,10 +45,6 @@ void WriteJson(const compare::CompareResult& result, const ComparedFiles& files,
 void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files,
                 std::ostream& out);
 
-// Writes SARIF 2.1.0 (OASIS): a result per benchmark that got worse, with NEW's file and its name.
-void WriteSarif(const compare::CompareResult& result, const ComparedFiles& files,
-                std::ostream& out);
-
 // Returns the number of benchmarks by verdict, the worst first: "3 slower, 1 faster, 70 same".
 std::string CountsText(const compare::CompareResult& result);
 // Returns "only 1 of 40 benchmarks is in both files (75 in BASE, 40 in NEW)" if fewer than half of

@@ -6,7 +6,6 @@
 
 #include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
-#include "counters/base/version.h"
 
 namespace dlroof::formats {
 namespace {
@@ -116,44 +115,6 @@ json Header(const compare::CompareResult& result, const ComparedFiles& files) {
 std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
-// Returns a path as a URI reference (RFC 3986): escapes all but unreserved characters and slashes.
-std::string UriOf(const std::string& path) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-  std::string uri;
-  for (const char c : path)
-    uri += kPlain.find(c) != std::string_view::npos
-               ? std::string(1, c)
-               : fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-  return uri;
-}
-
-json Rules() {
-  json rules = json::array();
-  const std::pair<const char*, const char*> texts[] = {
-      {"slower", "Slower than the baseline by more than the minimum effect and the noise."},
-      {"failed", "Ran in the baseline, but fails now."},
-      {"bytes", "Moves more bytes than the baseline."},
-      {"flops", "Executes more FLOPs than the baseline."},
-      {"fraction", "Reaches a smaller fraction of its roof than the baseline."},
-      {"residual", "Is further from a model's prediction than the baseline."}};
-  for (const auto& [id, text] : texts)
-    rules.push_back({{"id", id}, {"shortDescription", {{"text", text}}}});
-  return rules;
-}
-
-json Result(const compare::Comparison& row, std::string_view rule, const std::string& text,
-            const std::string& file) {
-  const json location = {
-      {"physicalLocation",
-       {{"artifactLocation", {{"uri", UriOf(file)}}}, {"region", {{"startLine", 1}}}}},
-      {"logicalLocations", {{{"fullyQualifiedName", row.name()}, {"kind", "member"}}}}};
-  return {{"ruleId", rule},
-          {"level", "error"},
-          {"message", {{"text", row.name() + ": " + text}}},
-          {"locations", {location}},
-          {"partialFingerprints", {{"benchmark/v1", row.name()}}}};
-}
 // Returns the group of a test case for a CI server: "Conv2D.cpu.onednn.fwd".
 std::string ClassOf(const record::Record& record) {
   std::string text = record.op;
@@ -229,31 +190,6 @@ void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files
   for (const auto& remark : RemarksOf(result)) remarks += remark + '\n';
   out << fmt::format("    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
                      XmlText(remarks));
-}
-
-void WriteSarif(const compare::CompareResult& result, const ComparedFiles& files,
-                std::ostream& out) {
-  json results = json::array();
-  for (const auto& row : result.rows) {
-    if (row.verdict == statistics::Verdict::kSlower && row.judgement)
-      results.push_back(Result(row, "slower",
-                               fmt::format("slower by {}; {}", RatioText(row), NotesOf(row)),
-                               files.contender));
-    if (row.newly_failed) results.push_back(Result(row, "failed", NotesOf(row), files.contender));
-    for (const auto& alert : row.alerts)
-      results.push_back(Result(row, compare::Key(alert.on), alert.text, files.contender));
-  }
-  const json driver = {{"name", "dlroof"}, {"version", kVersion}, {"rules", Rules()}};
-  const json whole = {
-      {"$schema",
-       "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
-       "sarif-schema-2.1.0.json"},
-      {"version", "2.1.0"},
-      {"runs",
-       {{{"tool", {{"driver", driver}}},
-         {"properties", {{"summary", CountsText(result)}, {"remarks", RemarksOf(result)}}},
-         {"results", results}}}}};
-  out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace dlroof::formats

@@ -207,59 +207,39 @@ bool BenchdnnChoice::IsDefault(std::string_view option) const {
   return true;
 }
 
-std::string BenchdnnChoice::Arguments() const {
-  std::string text;
-  for (size_t i = 0; i < options_.size(); ++i)
-    if (values_[i] != options_[i].default_value)
-      text += fmt::format("--{}={} ", options_[i].name, values_[i]);
-  return text;
-}
-
 BenchdnnSettings::BenchdnnSettings(const BenchdnnDriver& driver) : driver_(&driver) {
-  for (const auto& option : driver.options) values_.push_back({std::string(option.default_value)});
+  for (const auto& option : driver.options) values_.emplace_back(option.default_value);
 }
 
-std::optional<Reason> BenchdnnChoice::Unknown() const {
-  for (const auto value : values_)
-    if (const auto found = unknown_->find(value); found != unknown_->end())
-      return Reason{found->second};
-  return std::nullopt;
-}
-
-bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {
+bool BenchdnnSettings::Set(std::string_view option, std::string_view value) {
   const auto options = driver_->options;
   const auto row = std::ranges::find_if(
       options, [&](const BenchdnnOption& one) { return IsSameOption(one.name, option); });
   if (row == options.end()) return false;
   auto& set = values_[static_cast<size_t>(row - options.begin())];
-  if (values.empty()) {
-    set = {std::string(row->default_value)};
+  set = row->default_value;
+  unknown_.erase(row->name);
+  if (value.empty()) return true;
+  const auto refuse = [&](const std::string& reason) {
+    unknown_[row->name] = fmt::format("--{}={}: {}", row->name, ShownText(value), reason);
+  };
+  if (value.find(',') != value.npos) {
+    refuse("expected one value; a list is several problems");
     return true;
   }
-  set.clear();
-  for (const auto value : verbose::SplitText(values, ',')) try {
-      set.push_back(ReadValue(*row, value));
-    } catch (const BenchdnnRefusal& refusal) {
-      // The option in front makes the value differ from known values of other options.
-      set.push_back(fmt::format("--{}={}", option, value));
-      unknown_[set.back()] = fmt::format("{}: {}", ShownText(set.back()), refusal.what());
-    }
+  try {
+    set = ReadValue(*row, value);
+  } catch (const BenchdnnRefusal& refusal) {
+    refuse(refusal.what());
+  }
   return true;
 }
 
-uint64_t BenchdnnSettings::Combinations() const {
-  uint64_t count = 1;
-  for (const auto& values : values_) count = std::min(count * values.size(), uint64_t{1} << 32);
-  return count;
-}
+BenchdnnChoice BenchdnnSettings::Choice() const { return {driver_->options, values_}; }
 
-BenchdnnChoice BenchdnnSettings::Choice(uint64_t index) const {
-  std::vector<std::string_view> choice(values_.size());
-  for (size_t i = values_.size(); i-- > 0;) {
-    choice[i] = values_[i][index % values_[i].size()];
-    index /= values_[i].size();
-  }
-  return {driver_->options, std::move(choice), unknown_};
+std::optional<Reason> BenchdnnSettings::Unknown() const {
+  if (unknown_.empty()) return std::nullopt;
+  return Reason{unknown_.begin()->second};
 }
 
 bool IsIgnoredOption(std::string_view option, std::string_view value) {

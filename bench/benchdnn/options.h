@@ -26,8 +26,7 @@ namespace dlroof::benchdnn {
 
 struct BenchdnnDriver;
 
-// An option that changes what a problem computes. benchdnn runs a problem with every combination of
-// the values of all options.
+// An option that changes what a problem computes.
 struct BenchdnnOption {
   std::string_view name;
   std::string_view default_value;
@@ -37,48 +36,42 @@ struct BenchdnnOption {
 
 inline constexpr std::string_view kBenchdnnFpmath = "strict bf16 f16 tf32 any";
 
-// One combination: a single value of each option of a driver.
+// A value of each option of a driver.
 class BenchdnnChoice {
  public:
-  // `unknown` has the reason for each value that is not known.
-  BenchdnnChoice(std::span<const BenchdnnOption> options, std::vector<std::string_view> values,
-                 const std::map<std::string, std::string, std::less<>>& unknown)
-      : options_(options), values_(std::move(values)), unknown_(&unknown) {}
+  BenchdnnChoice(std::span<const BenchdnnOption> options, std::vector<std::string> values)
+      : options_(options), values_(std::move(values)) {}
 
   // Returns an option's value in its canonical spelling: "FWD_B", "u8:s8:u8", "relu".
   std::string_view operator[](std::string_view option) const;
   // Returns the value of an integer option.
   int64_t Count(std::string_view option) const;
   bool IsDefault(std::string_view option) const;
-  // Returns the options that differ from their defaults: "--dir=FWD_I --alg=wino ".
-  std::string Arguments() const;
-  // Returns why there is no benchmark if an option has a value that is not known.
-  std::optional<Reason> Unknown() const;
 
  private:
   std::span<const BenchdnnOption> options_;
-  std::vector<std::string_view> values_;
-  const std::map<std::string, std::string, std::less<>>* unknown_;
+  std::vector<std::string> values_;
 };
 
-// The lists of values of one driver's options.
+// The values of one driver's options, as a command sets them one by one.
 class BenchdnnSettings {
  public:
   explicit BenchdnnSettings(const BenchdnnDriver& driver);
 
-  // Sets an option to `values`, which are separated by commas, or to its default if `values` is
-  // empty. Returns false if the driver has no such option. benchdnn writes names with "-" or, in
-  // older versions, "_". A value that is not known is kept with the reason
-  // (BenchdnnChoice::Unknown).
-  bool Set(std::string_view option, std::string_view values);
+  // Sets an option to `value`, or to its default if `value` is empty. Returns false if the driver
+  // has no such option. benchdnn writes names with "-" or, in older versions, "_". Stores the
+  // reason (Unknown) for a value that is not known and for a list of values, with each of which
+  // benchdnn would run.
+  bool Set(std::string_view option, std::string_view value);
   const BenchdnnDriver& Driver() const { return *driver_; }
-  uint64_t Combinations() const;  // number of combinations, at most 2^32
-  BenchdnnChoice Choice(uint64_t index) const;
+  BenchdnnChoice Choice() const;
+  // Returns why there is no benchmark if an option has a value that is not known.
+  std::optional<Reason> Unknown() const;
 
  private:
   const BenchdnnDriver* driver_;
-  std::vector<std::vector<std::string>> values_;             // values of each option
-  std::map<std::string, std::string, std::less<>> unknown_;  // reason by value
+  std::vector<std::string> values_;                  // of each option
+  std::map<std::string_view, std::string> unknown_;  // reason by option
 };
 
 // Returns whether an option of benchdnn does not change what a call computes: the option sets the
@@ -148,11 +141,8 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 // The name of dlroof's benchmark, or the reason why it has none ("3-D convolution").
 using BenchdnnName = std::variant<std::string, Reason>;
 
-struct BenchdnnProblem {
-  std::string listed;  // the problem as benchdnn lists it, without its name
-  // Returns the benchmark that times the problem with the options `choice`.
-  std::function<BenchdnnName(const BenchdnnChoice&)> name;
-};
+// Returns the benchmark that times a problem with the options.
+using BenchdnnProblem = std::function<BenchdnnName(const BenchdnnChoice&)>;
 
 // The part of a call's work that benchdnn does not report (it reports FLOPs).
 struct BenchdnnWork {
@@ -162,14 +152,12 @@ struct BenchdnnWork {
 
 struct BenchdnnDriver {
   std::string_view name;  // "conv"
-  // The driver nests its loops over the options' values in this order, the last one innermost.
   std::span<const BenchdnnOption> options;
-  bool has_match = false;  // the driver has the option --match, which filters problems
   // Returns whether the beginning of a text shows that it is a problem of this driver.
   bool (*begins_problem)(std::string_view text);
   // Parses a problem. Throws BenchdnnRefusal for an invalid one.
   BenchdnnProblem (*read)(const std::string& text);
-  // Returns the work of a benchmark of this op that BenchdnnProblem::name has returned.
+  // Returns the work of a benchmark of this op that a BenchdnnProblem has returned.
   BenchdnnWork (*work)(const workload::BenchmarkName& name);
   // The kinds of primitives in oneDNN's logs that this driver times: "convolution".
   std::span<const std::string_view> kinds;

@@ -1,4 +1,4 @@
-// Writes scripts that complete command lines in shells.
+// Writes the script that completes command lines in bash, and the table of all flags.
 #pragma once
 
 #include <string>
@@ -15,20 +15,9 @@ struct Completed {
 };
 
 std::string BashCompletion(const Completed& completed);
-std::string ZshCompletion(const Completed& completed);
-std::string FishCompletion(const Completed& completed);
 
-struct Shell {
-  const char* name;  // "bash"
-  std::string (*script)(const Completed& completed);
-  // Where packages install the script, below share. Shells that look for a file by the name of a
-  // program find one for each program.
-  const char* folder;
-  const char* prefix;  // of the file's name, before the name of a program
-  const char* suffix;
-  bool one_file;  // one file stands for all programs
-};
-
-const std::vector<Shell>& Shells();
-
+// Returns a line for each argument of each command, with tabs between the columns: the command, the
+// names of the argument (separated by commas), what it takes (nothing, a value, values), whether it
+// is required or optional, and its choices (separated by commas) if it has any.
+std::string WriteFlagTable(const std::vector<Command>& programs);
 }  // namespace dlroof::command_line

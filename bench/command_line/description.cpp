@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 namespace dlroof::command_line {
 namespace {
@@ -24,8 +23,8 @@ std::vector<std::string> ChoicesIn(std::string_view description) {
   }
 }
 
-// Adds what the option's validators say about its value.
-void AddValidators(CLI::Option& option, Argument& argument) {
+// Adds the type of the option's value, and its choices.
+void AddValue(CLI::Option& option, Argument& argument) {
   std::string all = option.get_type_name();  // the type's name and the validators', by colons
   argument.type = all.substr(0, all.find(':'));
   for (int index = 0;; ++index) {
@@ -35,56 +34,33 @@ void AddValidators(CLI::Option& option, Argument& argument) {
     } catch (const CLI::OptionNotFound&) {
       return;
     }
-    const auto text = validator->get_description();
-    if (auto choices = ChoicesIn(text); !choices.empty())
+    if (auto choices = ChoicesIn(validator->get_description()); !choices.empty())
       argument.choices = std::move(choices);
-    else
-      argument.limits = text;
   }
 }
 
-std::string NameOf(const CLI::Option& option) {
-  if (option.get_positional()) return option.get_name(true);
-  if (!option.get_lnames().empty()) return "--" + option.get_lnames().front();
-  return "-" + option.get_snames().front();
-}
-
-std::vector<std::string> SortedNames(const std::set<CLI::Option*>& options) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : options) names.push_back(NameOf(*option));
-  std::ranges::sort(names);
-  return names;
-}
-
 Argument DescribeOption(CLI::Option& option) {
-  Argument argument{.help = option.get_description(),
-                    .default_value = option.get_default_str(),
-                    .group = option.get_group(),
-                    .positional = option.get_positional(),
+  Argument argument{.positional = option.get_positional(),
                     .required = option.get_required(),
-                    .comma = option.get_delimiter() == ',',
-                    .not_with = SortedNames(option.get_excludes()),
-                    .only_with = SortedNames(option.get_needs())};
+                    .comma = option.get_delimiter() == ','};
   if (argument.positional) {
-    argument.names = {NameOf(option)};
+    argument.names = {option.get_name(true)};
   } else {
     for (const auto& name : option.get_snames()) argument.names.push_back("-" + name);
     for (const auto& name : option.get_lnames()) argument.names.push_back("--" + name);
   }
   if (option.get_items_expected_max() == 0) return argument;  // a flag without a value
   argument.many = option.get_items_expected_max() > 1;
-  AddValidators(option, argument);
+  AddValue(option, argument);
   return argument;
 }
 
 }  // namespace
 
-std::string Command::Path(std::string_view separator) const {
-  return fmt::format("{}", fmt::join(path, separator));
-}
+std::string Command::Path() const { return fmt::format("{}", fmt::join(path, " ")); }
 
 Command Describe(CLI::App& app, std::vector<std::string> path) {
-  Command command{.path = std::move(path), .about = app.get_description()};
+  Command command{.path = std::move(path)};
   for (CLI::Option* option : app.get_options())
     if (!option->get_group().empty()) command.arguments.push_back(DescribeOption(*option));
   for (CLI::App* subcommand : app.get_subcommands([](CLI::App*) { return true; })) {

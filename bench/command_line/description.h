@@ -1,11 +1,10 @@
-// Describes the command line of a program, as it was added to CLI11, in a form from which manual
-// pages, completions and the list of flags are written.
+// Describes the command line of a program, as it was added to CLI11, in a form from which the
+// completion and the list of flags are written.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -29,30 +28,20 @@ struct Argument {
   std::vector<std::string> names;  // "-o" and "--output"; of a positional argument "FILES"
   std::string type;                // of its value; empty if it takes none
   std::vector<std::string> choices;
-  std::string limits;  // of its value, as CLI11 describes them: "INT in [1 - 4096]"
-  std::string help;
-  std::string default_value;
-  std::string group;  // the heading above it in the help
   bool positional = false, required = false;
-  bool many = false;                   // takes several values, or may be repeated
-  bool comma = false;                  // one value may list several, separated by commas
-  std::vector<std::string> not_with;   // flags and arguments that exclude this one
-  std::vector<std::string> only_with;  // flags and arguments that this one needs
-
-  // Returns the longest name.
-  const std::string& Name() const { return names.back(); }
+  bool many = false;   // takes several values, or may be repeated
+  bool comma = false;  // one value may list several, separated by commas
 };
 
 struct Command {
   std::vector<std::string> path;  // {"dlroof", "cluster", "script"}
-  std::string about;
   // Whether a value follows its flag after "=" (dlroof_bench) or as a word of its own.
   bool equals_sign = false;
   std::vector<Argument> arguments;  // those that --help lists
   std::vector<Command> subcommands;
 
-  // Returns the words of the path with `separator` between them.
-  std::string Path(std::string_view separator = " ") const;
+  // Returns the words of the path with spaces between them.
+  std::string Path() const;
 };
 
 // Describes a program or a subcommand. `path` ends with its name.

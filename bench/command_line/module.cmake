@@ -1,1 +1,1 @@
-dlroof_embed(ShellFunctions shells/*)
+dlroof_embed(BashFunctions *.bash)

@@ -11,7 +11,6 @@
 
 #include "baselines/builds/builds.h"
 #include "baselines/compare/compare_stored.h"
-#include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
 #include "baselines/history/earlier_runs.h"
 #include "baselines/history/history.h"
@@ -23,7 +22,6 @@
 #include "bench/remeasure/remeasure.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/installation.h"
 #include "counters/base/process.h"
 
@@ -38,15 +36,14 @@ constexpr std::string_view kNow = "now";
 
 struct CompareFlags {
   std::vector<std::string> files;
-  std::optional<std::string> baseline;               // "auto" or a file
-  std::optional<std::string> folder;                 // where `auto` searches
+  std::optional<std::string> baseline;               // "auto", a file, or a folder to search
   std::optional<std::string> database;               // history with earlier runs
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> on = {"time"};
-  std::optional<std::string> map, rerun, badge;
-  std::optional<std::string> program, builds;  // with --again now
-  std::vector<std::string> arguments;          // of the program, after --
-  double budget_seconds = 600;                 // with --again now
+  std::optional<std::string> map, rerun;
+  std::optional<std::string> program;  // with --again now
+  std::vector<std::string> arguments;  // of the program, after --
+  double budget_seconds = 600;         // with --again now
   std::string format = "table";
   bool across_machines = false;
   bool across_programs = false;
@@ -75,10 +72,12 @@ compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
   return {path, record::ReadRunFile(path, warnings)};
 }
 
-// Returns the folder that `--baseline auto` searches: that of --baselines, or else that of the
-// working folder, if there is one, or else the one that is installed with dlroof.
-std::filesystem::path BaselinesFolder(const std::optional<std::string>& chosen) {
-  if (chosen) return *chosen;
+// Returns the folder that --baseline says to search, or nothing if it is a file. `auto` searches
+// that of the working folder, if there is one, or else the one that is installed with dlroof.
+std::optional<std::filesystem::path> BaselinesFolder(const std::optional<std::string>& baseline) {
+  std::error_code error;
+  if (baseline && std::filesystem::is_directory(*baseline, error)) return *baseline;
+  if (baseline != "auto") return std::nullopt;
   const std::filesystem::path own = "baselines/stored";
   std::error_code none;
   const auto data = DataFolder();
@@ -88,10 +87,9 @@ std::filesystem::path BaselinesFolder(const std::optional<std::string>& chosen) 
 // Reads large files in parallel.
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
-  if (flags.baseline == "auto") {
+  if (const auto folder = BaselinesFolder(flags.baseline)) {
     inputs.contender = ReadNamed(flags.files.back(), std::cerr);
-    inputs.stored =
-        compare::FindBaselines(BaselinesFolder(flags.folder), inputs.contender, names, std::cerr);
+    inputs.stored = compare::FindBaselines(*folder, inputs.contender, names, std::cerr);
     return inputs;
   }
   const auto base_path = flags.baseline.value_or(flags.files.front());
@@ -113,8 +111,7 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
 // Returns the stored program of the newest run that has one.
 std::optional<builds::StoredProgram> StoredProgram(const CompareFlags& flags,
                                                    const Inputs& inputs) {
-  const builds::Builds builds(flags.builds ? std::filesystem::path(*flags.builds)
-                                           : builds::FolderBeside("perf.sqlite"));
+  const builds::Builds builds(builds::FolderBeside(flags.database.value_or("perf.sqlite")));
   for (auto run = inputs.stored.rbegin(); run != inputs.stored.rend(); ++run)
     if (auto program = builds.Find(history::CommitOf(run->file))) return program;
   return inputs.stored.empty() ? builds.Find(history::CommitOf(inputs.base.file)) : std::nullopt;
@@ -197,7 +194,7 @@ int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
     throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
   if (flags.baseline || flags.database || flags.rerun || flags.map || flags.min_effect ||
-      flags.run_noise || flags.badge || flags.on != CompareFlags().on || flags.across_machines)
+      flags.run_noise || flags.on != CompareFlags().on || flags.across_machines)
     throw BadInput(
         "--across-programs: expected only A, B and --format; the other options apply to verdicts "
         "on benchmarks");
@@ -219,8 +216,7 @@ int RunCompare(const CompareFlags& given) {
   const auto after = std::min(WordsAfterDashes().size(), flags.files.size());
   const bool now = flags.rerun == kNow;
   if (now) flags.files.resize(flags.files.size() - after);
-  if (!now && (flags.program || flags.builds))
-    throw BadInput("--program and --builds: expected --again now");
+  if (!now && flags.program) throw BadInput("--program: expected --again now");
   if (flags.across_programs) return RunComparePrograms(flags);
   if (flags.format == kProgramsOnlyFormat)
     throw BadInput(
@@ -231,7 +227,7 @@ int RunCompare(const CompareFlags& given) {
     throw BadInput(flags.baseline
                        ? "compare: expected one run file, NEW, with --baseline"
                        : "compare: expected two run files, BASE and NEW (or --baseline auto NEW)");
-  if (flags.database && (flags.baseline == "auto" || flags.across_machines))
+  if (flags.database && (BaselinesFolder(flags.baseline) || flags.across_machines))
     throw BadInput(
         "--db: expected BASE as a file, of the machine of NEW, not --baseline auto or "
         "--across-machines");
@@ -256,7 +252,6 @@ int RunCompare(const CompareFlags& given) {
                           : compare::CompareWithStored(inputs.stored, inputs.contender, options);
   Write(result, {BaseText(result), inputs.contender.where}, flags.format);
   if (const auto few = formats::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  if (flags.badge) WriteFile(*flags.badge, formats::BadgeSvg(result));
   // Frees large files in parallel, too.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
   inputs.contender = {};
@@ -279,13 +274,11 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
   command
       ->add_option(
           "--baseline", flags->baseline,
-          "BASE: a file, or auto for the newest stored run of each benchmark on NEW's machine")
+          "BASE: a file; or a folder with stored runs, of which the newest of each benchmark on "
+          "NEW's "
+          "machine is taken; or auto: the folder baselines/stored if it exists, otherwise that "
+          "installed with dlroof")
       ->type_name(command_line::kFile);
-  command
-      ->add_option("--baselines", flags->folder,
-                   "folder that --baseline auto searches (default: baselines/stored if it exists, "
-                   "otherwise the stored runs that are installed with dlroof)")
-      ->type_name(command_line::kFolder);
   command
       ->add_option("--db", flags->database,
                    "history with earlier runs of BASE's machine: they tell the noise between runs "
@@ -302,10 +295,6 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                    "with --again now: NEW's program (default: the dlroof_bench beside this "
                    "program); its arguments follow --")
       ->type_name(command_line::kFile);
-  command
-      ->add_option("--builds", flags->builds,
-                   "with --again now: folder of stored programs (default perf.sqlite.builds)")
-      ->type_name(command_line::kFolder);
   command
       ->add_option("--budget", flags->budget_seconds,
                    "[s] with --again now: for measuring again (default 600)")
@@ -336,8 +325,6 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
           fmt::format("{} (default table; with --across-programs {})", fmt::join(formats, ", "),
                       fmt::join(FormatsOf(programs::ProgramPairWriters()), ", ")))
       ->check(CLI::IsMember(formats));
-  command->add_option("--badge", flags->badge, "also write the result as a badge, x.svg")
-      ->type_name(command_line::kFile);
   command->callback([flags, &exit_code] {
     exit_code = VerdictOf("compare", [&] { return RunCompare(*flags); });
   });

@@ -1,5 +1,4 @@
-// dlroof doctor and counters: show what can be measured on this machine, and which counters of
-// NVIDIA's chips are read.
+// dlroof doctor: shows what can be measured on this machine.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -190,6 +189,17 @@ void ReportLibraries() {
                         "install gnuplot-nox)");
 }
 
+// Names the chips of NVIDIA's whose counters are known or, if there is a GPU, what is counted on
+// it.
+void ReportChips(const std::optional<std::string>& capability) {
+  const auto& table = cupti::BuiltInCuptiTable();
+  const auto chip = std::ranges::find_if(
+      table.chips, [&](const auto& one) { return capability == cupti::CapabilityText(one); });
+  Line("chip", chip != table.chips.end()
+                   ? cupti::ChipText(table, cupti::BuiltInStoredPasses(), *chip)
+                   : "counters are known of " + cupti::ChipNames(table));
+}
+
 // Opens the CUDA module even without a driver, to report what else is missing.
 void ReportGpu() {
   const auto access = gpu_loader::AccessGpu({}, "--device");
@@ -198,8 +208,12 @@ void ReportGpu() {
       Line(fmt::format("gpu{}", device.number), device.name);
     if (const auto& reason = access.module->no_backends_reason)
       Line("", "no GPU benchmarks: " + reason->text);
+    const auto facts = access.module->describe(access.device.number).facts;
+    const auto found = facts.find("gpu.compute_capability");
+    ReportChips(found == facts.end() ? std::nullopt : std::optional(found->second));
   } else {
     Line("gpu", access.reason->text);
+    ReportChips(std::nullopt);
   }
   const auto [module, load_reason] = gpu_loader::OpenGpuModule(gpu_loader::GpuModuleFile());
   if (module == nullptr) {
@@ -270,20 +284,6 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
 
 [[maybe_unused]] const bool doctor_registered = RegisterCommand("doctor", AddDoctorCommand);
 
-void AddCountersCommand(CLI::App& program, int& /*exit_code*/) {
-  auto chip = std::make_shared<std::string>();
-  auto* command = program.add_subcommand(
-      "counters", "show which counters of NVIDIA's chips are read, and in how many runs of a call");
-  command->add_option("--chip", *chip,
-                      "show the metrics of this chip: GH100 (H100, H200), GA100, AD102, ...");
-  command->callback([chip] {
-    std::cout << cupti::CountersText(cupti::BuiltInCuptiTable(), cupti::BuiltInStoredPasses(),
-                                     *chip)
-              << std::flush;
-  });
-}
-
-[[maybe_unused]] const bool counters_registered = RegisterCommand("counters", AddCountersCommand);
 }  // namespace
 
 }  // namespace dlroof::commands

@@ -24,13 +24,15 @@
 namespace dlroof::commands {
 namespace {
 
+// [s] for each benchmark
+constexpr double kExplainSeconds = 25, kTrySeconds = 30;
+
 struct ExplainFlags {
   std::vector<std::string> what, outputs;
   std::optional<std::string> bench, machine;
   bool thorough = false;
-  double seconds = 25;  // [s] limit for each benchmark, without --thorough
+  std::optional<double> seconds;  // [s] limit for each benchmark
   bool try_proposal = false;
-  double try_seconds = 30;  // [s] limit for each benchmark
 };
 
 bool IsFigure(const std::string& path) {
@@ -48,7 +50,8 @@ std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFol
        .machine = flags.machine,
        .output = file == flags.outputs.end() ? std::nullopt : std::optional(*file),
        .arguments = {flags.thorough ? "--dlroof_instructions"
-                                    : fmt::format("--dlroof_explain_seconds={:g}", flags.seconds)}},
+                                    : fmt::format("--dlroof_explain_seconds={:g}",
+                                                  flags.seconds.value_or(kExplainSeconds))}},
       folder, std::cerr);
 }
 
@@ -119,7 +122,7 @@ void TryProposalOf(const ExplainFlags& flags, const record::Record& record,
       << (proposal ? tune::TryProposal(*proposal,
                                        {supervise::BenchProgram(flags.bench),
                                         workload::ParseBenchmarkName(record.name)},
-                                       flags.try_seconds)
+                                       flags.seconds.value_or(kTrySeconds))
                    : "nothing to try: no setting of dlroof_bench reduces the largest component")
       << "\n\n";
 }
@@ -183,19 +186,14 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
       "tensors, and instructions by single steps or callgrind (half a minute per benchmark)");
   command
       ->add_option("--seconds", flags->seconds,
-                   "[s] limit for each benchmark (default 25); what can change the advice is "
-                   "measured first")
+                   "[s] limit for each benchmark (default 25), and for its --try (default 30); "
+                   "what can change the advice is measured first")
       ->excludes(thorough)
       ->check(CLI::PositiveNumber);
-  auto* tried = command->add_flag("--try", flags->try_proposal,
-                                  "measure the setting that the largest component suggests, "
-                                  "interleaved with the default; on a GPU the other options of the "
-                                  "name: best, padded, another layout, persistent algorithms");
-  command
-      ->add_option("--budget", flags->try_seconds,
-                   "[s] limit for --try of each benchmark (default 30)")
-      ->needs(tried)
-      ->check(CLI::PositiveNumber);
+  command->add_flag("--try", flags->try_proposal,
+                    "measure the setting that the largest component suggests, "
+                    "interleaved with the default; on a GPU the other options of the "
+                    "name: best, padded, another layout, persistent algorithms");
   AddBenchOption(*command, flags->bench);
   command->callback([flags, &exit_code] { exit_code = ExplainAll(*flags); });
 }

@@ -31,13 +31,12 @@ constexpr int kInterrupted = 130;
 
 struct GateFlags {
   std::string db = "perf.sqlite", baseline = "main", output = "gate";
-  std::optional<std::string> run, commit, builds, min_effect, limit;
+  std::optional<std::string> run, commit, min_effect, limit;
   std::size_t last = 10;
   int processes = 3;
   double budget_seconds = 600;
   bool store = false;
   std::vector<std::string> on = {"time"};
-  std::string annotations = "auto";
   std::vector<std::string> command;
 };
 
@@ -91,8 +90,7 @@ class Gate {
       : flags_(flags),
         measured_(ProgramFrom(flags.command)),
         origin_{flags.commit ? *flags.commit : CurrentCommit(), flags.baseline},
-        builds_(flags.builds ? std::filesystem::path(*flags.builds)
-                             : builds::FolderBeside(flags.db)) {
+        builds_(builds::FolderBeside(flags.db)) {
     options_.min_effect = ParseShare("--min-effect", flags.min_effect);
     options_.on.clear();
     for (const auto& key : flags.on) options_.on.insert(*compare::QuantityFromKey(key));
@@ -199,10 +197,8 @@ class Gate {
     WriteFile(Path("junit.xml"), junit.str());
     std::cout << gate::SummaryOf(report);
     const char* const actions = std::getenv("GITHUB_ACTIONS");
-    const bool github =
-        flags_.annotations == "github" ||
-        (flags_.annotations == "auto" && actions != nullptr && std::string(actions) == "true");
-    if (github) std::cout << gate::AnnotationsOf(report);
+    if (actions != nullptr && std::string_view(actions) == "true")
+      std::cout << gate::AnnotationsOf(report);
     std::cout << std::flush;
   }
 
@@ -262,22 +258,13 @@ void AddGateOptions(CLI::App& command, GateFlags& flags) {
 }
 
 void AddGateOutputs(CLI::App& command, GateFlags& flags) {
-  command
-      .add_option("--builds", flags.builds,
-                  "folder of stored programs (default: beside the history, perf.sqlite.builds)")
-      ->type_name(command_line::kFolder);
   command.add_option("--limit", flags.limit,
-                     "most bytes of stored programs (default 2G); the least recently used go; 0 "
-                     "stores none");
+                     "most bytes of the programs stored beside the history (default 2G); the least "
+                     "recently used go; 0 stores none");
   command
       .add_option("-o,--output", flags.output,
                   "folder for comment.md, junit.xml and run.json (default gate)")
       ->type_name(command_line::kFolder);
-  command
-      .add_option("--annotations", flags.annotations,
-                  "write annotations for GitHub Actions to standard output: auto (where that runs, "
-                  "the default), github, none")
-      ->check(CLI::IsMember({"auto", "github", "none"}));
   command
       .add_option("COMMAND", flags.command,
                   "after --: a program that takes Google Benchmark's flags, and its arguments; or "

@@ -19,8 +19,7 @@
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "counters/base/json_text.h"
-#include "reporters/roofline/placed_run.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::commands {
@@ -30,10 +29,8 @@ struct HistoryFlags {
   std::string db = "perf.sqlite";
   std::vector<std::string> files;
   std::string name;
-  std::optional<std::string> output;
-  std::optional<std::int64_t> run;
   history::Origin origin;
-  std::optional<std::string> builds, limit;
+  std::optional<std::string> limit;
 };
 
 std::string Plural(int count, const char* word) {
@@ -55,8 +52,7 @@ void Add(const HistoryFlags& flags) {
 }
 
 builds::Builds BuildsOf(const HistoryFlags& flags) {
-  return builds::Builds(flags.builds ? std::filesystem::path(*flags.builds)
-                                     : builds::FolderBeside(flags.db));
+  return builds::Builds(builds::FolderBeside(flags.db));
 }
 
 void List(const HistoryFlags& flags) {
@@ -217,33 +213,6 @@ void Show(const HistoryFlags& flags) {
   for (const auto& series : all) SeriesTable(history, series, runs).Write(series);
 }
 
-const history::StoredRun& RunWithId(const std::vector<history::StoredRun>& runs, std::int64_t id,
-                                    const std::string& db) {
-  for (const auto& run : runs)
-    if (run.id == id) return run;
-  throw BadInput("{}: there is no run {}; dlroof history list shows the runs", db, id);
-}
-
-// Writes one run as a run file, or all runs as CSV.
-void WriteExport(const HistoryFlags& flags, std::ostream& out) {
-  const history::History history(flags.db, history::Access::kRead);
-  const auto unchanging = history.Unchanging();
-  const auto runs = history.Runs();
-  if (flags.run) {
-    const auto& run = RunWithId(runs, *flags.run, flags.db);
-    out << JsonText(roofline::ToJson(history.Read(run).file)) << '\n';
-    return;
-  }
-  formats::WriteCsvHeader(out);
-  for (const auto& run : runs) formats::WriteCsvLines(history.Read(run), out);
-}
-
-void Export(const HistoryFlags& flags) {
-  std::ostringstream out;
-  WriteExport(flags, out);
-  WriteOutput(flags.output, out.str());
-}
-
 CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, const char* name,
               const char* description, void (*run)(const HistoryFlags&)) {
   auto* command = history.add_subcommand(name, description);
@@ -266,9 +235,6 @@ void AddKeepBuild(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags)
       ->required();
   keep->add_option("--commit", flags->origin.commit,
                    "commit that the program is of (default: that of the newest run)");
-  keep->add_option("--builds", flags->builds,
-                   "folder of stored programs (default: beside the history, perf.sqlite.builds)")
-      ->type_name(command_line::kFolder);
   keep->add_option("--limit", flags->limit,
                    "most bytes of all stored programs (default 2G); the least recently used go");
 }
@@ -292,11 +258,6 @@ void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
   Sub(*history, flags, "show", "show a benchmark's times, changes and noise", Show)
       ->add_option("NAME", flags->name, "name of a benchmark, or a unique part of it")
       ->required();
-  auto* out =
-      Sub(*history, flags, "export", "write a run as a run file, or all runs as CSV", Export);
-  out->add_option("--run", flags->run, "write this run as a run file (default: all runs, as CSV)");
-  out->add_option("-o,--output", flags->output, "file to write (default: standard output)")
-      ->type_name(command_line::kFile);
 }
 
 [[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
@@ -355,18 +316,25 @@ struct ExportFlags {
   std::vector<std::string> files;
   std::optional<std::string> db, output;
   std::optional<std::size_t> last;
+  std::optional<std::int64_t> run;
   std::string format;
 };
 
 std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
   if (flags.files.empty() != flags.db.has_value())
     throw BadInput("export: expected run files, or --db with a history");
+  if (flags.run && !flags.db) throw BadInput("export: --run: expected --db with a history");
   std::vector<compare::NamedRun> runs;
   for (const auto& file : flags.files) runs.push_back({file, record::ReadRunFile(file, std::cerr)});
   if (!flags.db) return runs;
   const history::History history(*flags.db, history::Access::kRead);
   const auto unchanging = history.Unchanging();
-  const auto stored = history.Runs();
+  auto stored = history.Runs();
+  if (flags.run)
+    std::erase_if(stored, [&](const history::StoredRun& run) { return run.id != *flags.run; });
+  if (flags.run && stored.empty())
+    throw BadInput("{}: there is no run {}; dlroof history list shows the runs", *flags.db,
+                   *flags.run);
   const std::size_t count = std::min(flags.last.value_or(stored.size()), stored.size());
   for (std::size_t i = stored.size() - count; i < stored.size(); ++i)
     runs.push_back(history.Read(stored[i]));
@@ -396,6 +364,7 @@ void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
       ->type_name(command_line::kFile);
   command->add_option("--last", flags->last, "only the newest N runs of the history (default: all)")
       ->check(CLI::PositiveNumber);
+  command->add_option("--run", flags->run, "only this run of the history");
   command->add_option("--format", flags->format, formats)->required()->check(CLI::IsMember(names));
   command->add_option("-o,--output", flags->output, "file to write (default: standard output)")
       ->type_name(command_line::kFile);

@@ -28,7 +28,6 @@ namespace {
 struct ImportFlags {
   std::string file;
   std::optional<std::string> machine, output, format, set, provenance, bench;
-  std::string balance = "pipe";
   std::optional<int> steps;
   std::optional<int> replay;  // [1] number of primitives
   std::optional<std::string> pipe;
@@ -74,7 +73,6 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   if (flags.machine) command += " --machine " + *flags.machine;
   if (flags.set) command += " --set " + *flags.set;
   if (flags.provenance) command += " --provenance " + *flags.provenance;
-  if (flags.balance != "pipe") command += " --balance " + flags.balance;
   if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
   if (flags.replay) command += fmt::format(" --replay {}", *flags.replay);
   if (flags.pipe) command += " --pipe " + *flags.pipe;
@@ -99,8 +97,7 @@ void ImportProgram(const ImportFlags& flags) {
   record::RunFile run = profile::ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
   if (flags.replay) profile::Replay({*flags.replay, flags.bench, "import"}, run, std::cerr);
-  const auto placed =
-      roofline::PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
+  const auto placed = roofline::PlaceRun(std::move(run));
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (flags.output) WriteOutput(flags.output, JsonText(roofline::ToJson(placed)) + '\n');
@@ -146,9 +143,7 @@ void Import(const ImportFlags& flags) {
   record::RunFile run =
       imports::ImportedRun(std::move(imported.records), machine, options, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
-  WriteOutput(
-      flags.output,
-      JsonText(roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"})) + '\n');
+  WriteOutput(flags.output, JsonText(roofline::ToJson(run)) + '\n');
 }
 
 void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
@@ -192,7 +187,6 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
       ->add_option("--flops-per-item", flags->flops_per_item,
                    "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")
       ->check(CLI::PositiveNumber);
-  AddBalanceOption(*command, flags->balance);
   command->callback([flags] { Import(*flags); });
 }
 

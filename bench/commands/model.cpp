@@ -27,7 +27,6 @@ struct ModelFlags {
   std::vector<std::string> suites, scales, outputs;
   std::optional<int64_t> batch;  // instead of the problem's batch size
   bool nhwc = false, exact = false;
-  std::optional<int> study;  // [1] number of random layers
 };
 
 predict::LayerChoice ChoiceOf(const ModelFlags& flags) {
@@ -143,17 +142,7 @@ std::string ContentOf(const std::vector<predict::ModelReport>& reports, const st
   throw BadInput("-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path);
 }
 
-void ShowStudy(const ModelFlags& flags) {
-  const auto studies = delta::StudyRandomLayers(flags.study.value(), 1);
-  for (const auto& path : flags.outputs)
-    WriteOutput(path, JsonText(predict::ToJson(studies), 1) + "\n");
-  if (!flags.outputs.empty()) return;
-  std::cout << (flags.format == "json" ? JsonText(predict::ToJson(studies), 1) + "\n"
-                                       : predict::Table(studies));
-}
-
 void ShowModel(const ModelFlags& flags) {
-  if (flags.study) return ShowStudy(flags);
   const auto inputs = InputsOf(flags);
   std::vector<predict::ModelReport> reports;
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
@@ -205,10 +194,6 @@ void AddModelCommand(CLI::App& program, int& /*exit_code*/) {
   command->add_option("--sweep", flags->sweep,
                       "vary one resource or two, from:to:step: dram=1:4:0.5,l2=1:2:1");
   command->add_flag("--exact", flags->exact, "count bytes by exact enumeration");
-  command
-      ->add_option("--study", flags->study,
-                   "instead, compare the fast model with enumeration on this many random layers")
-      ->check(CLI::Range(1, 100000));
   command->add_option("--format", flags->format, "table (default) or json")
       ->check(CLI::IsMember({"table", "json"}));
   command

@@ -20,6 +20,7 @@
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
+#include "counters/cupti/report.h"
 #include "counters/cupti/table.h"
 #include "reporters/imports/import.h"
 #include "reporters/roofline/placed_run.h"
@@ -33,12 +34,11 @@ constexpr double kBudgetSeconds = 60;  // [s]
 
 struct ProfileFlags {
   bool gpu = false;
-  std::optional<std::string> chip, ncu, bench;
+  std::optional<std::string> chip, bench;
   std::optional<int> replay;  // [1] number of primitives
   cupti::NcuChoice choice;
-  bool full_names = false;
   profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
-  std::optional<std::string> trace_folder, stored_trace, chrome;
+  std::optional<std::string> trace_folder, stored_trace;
   std::optional<double> budget;  // [s]
 };
 
@@ -57,15 +57,11 @@ const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
       const auto facts = access.module->describe(access.device.number).facts;
       const auto found = facts.find("gpu.compute_capability");
       for (const auto& chip : table.chips)
-        if (found != facts.end() &&
-            found->second ==
-                fmt::format("{}.{}", chip.compute_capability / 10, chip.compute_capability % 10))
-          return chip;
+        if (found != facts.end() && found->second == cupti::CapabilityText(chip)) return chip;
       reason = "the table of counters has no chip like this GPU";
     }
   }
-  throw BadInput("profile: {}; expected --chip with one of those that dlroof counters lists",
-                 reason);
+  throw BadInput("profile: {}; expected --chip with one of {}", reason, cupti::ChipNames(table));
 }
 
 // Runs the program under ncu and returns ncu's table. The program's output appears after its end.
@@ -73,7 +69,7 @@ std::string NcuTable(const ProfileFlags& flags) {
   const TemporaryFolder folder;
   cupti::NcuChoice choice = flags.choice;
   try {
-    choice.program = flags.ncu ? *flags.ncu : profile::FindNcu();
+    choice.program = profile::FindNcu();
   } catch (const BadInput& missing) {
     throw BadInput("profile: {}", missing.text);
   }
@@ -105,13 +101,13 @@ bool ChoosesLaunches(const ProfileFlags& flags) {
 
 // Counts the launches that the user chose, without a trace.
 void CountLaunches(const ProfileFlags& flags) {
-  const auto& [command, output, log, machine_name, threads, steps, creations, pipe, most_seconds,
-               turns, read, torch, complete] = flags.program;
-  if (steps || turns || read || flags.trace_folder || flags.stored_trace || flags.chrome ||
-      most_seconds || flags.budget)
+  const auto& [command, output, log, machine_name, threads, steps, pipe, most_seconds, turns, read,
+               torch, complete] = flags.program;
+  if (steps || turns || read || flags.trace_folder || flags.stored_trace || most_seconds ||
+      flags.budget)
     throw BadInput(
         "profile: --kernel, --skip and --launches count launches without a trace, and "
-        "do not go with --steps, --verify-overhead, --read, --trace, --from-trace, --chrome, "
+        "do not go with --steps, --verify-overhead, --read, --trace, --from-trace, "
         "--duration and --budget");
   std::optional<machine::Machine> machine;
   if (machine_name && machine_name != "none")
@@ -127,17 +123,15 @@ void CountLaunches(const ProfileFlags& flags) {
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
   WriteFile(output, JsonText(roofline::ToJson(run)) + '\n');
-  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout,
-                        {.full_names = flags.full_names});
+  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
 }
 
 int ProfileGpu(const ProfileFlags& flags) {
   const auto& program = flags.program;
-  if (program.log || program.threads || program.creations || program.pipe || program.complete)
-    throw BadInput(
-        "profile: --log, --threads, --creations, --pipe and --replay do not apply to --gpu");
+  if (program.log || program.threads || program.pipe || program.complete)
+    throw BadInput("profile: --log, --threads, --pipe and --replay do not apply to --gpu");
   if (program.torch && (flags.stored_trace || ChoosesLaunches(flags)))
     throw BadInput(
         "profile: --torch marks the modules of a program that is traced, and does not go with "
@@ -160,15 +154,12 @@ int ProfileGpu(const ProfileFlags& flags) {
                                      .steps = program.steps,
                                      .trace_folder = flags.trace_folder,
                                      .stored_trace = flags.stored_trace,
-                                     .chrome = flags.chrome,
                                      .duration_seconds = program.most_seconds,
                                      .budget_seconds = flags.budget.value_or(kBudgetSeconds),
                                      .chip = flags.chip,
-                                     .ncu = flags.ncu,
                                      .overhead_turns = program.overhead_turns,
                                      .read = program.read,
-                                     .torch = program.torch,
-                                     .full_names = flags.full_names},
+                                     .torch = program.torch},
                                     std::cerr);
 }
 
@@ -210,10 +201,6 @@ void AddRunOptions(CLI::App& command, ProfileFlags& flags) {
                   "end the program after this many seconds and report what was seen until then")
       ->check(CLI::PositiveNumber);
   command.add_flag(
-      "--creations", program.creations,
-      "let oneDNN also write a line for each primitive that it creates or finds in its "
-      "cache: up to twice as many lines");
-  command.add_flag(
       "--pipe", program.pipe,
       "give the program a pipe as standard output instead of a socket, for programs that "
       "open /dev/stdout; its lines then do not name their process");
@@ -236,11 +223,6 @@ void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
                               "time first (default {:.0f}); 0: the trace alone",
                               kBudgetSeconds))
       ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--chrome", flags.chrome,
-                  "with --gpu: also write the trace to this file as a Chrome trace, which "
-                  "Perfetto opens")
-      ->type_name(command_line::kFile);
   command
       .add_option("--trace", flags.trace_folder,
                   "with --gpu: keep the trace's files in this new or empty folder")
@@ -266,14 +248,6 @@ void AddNcuOptions(CLI::App& command, ProfileFlags& flags) {
       .add_option("--launches", flags.choice.launches,
                   "with --gpu: largest number of launches to count, without a trace")
       ->check(CLI::PositiveNumber);
-  command.add_flag(
-      "--full-names", flags.full_names,
-      "with --gpu: do not shorten the names of kernels in the tables (the run file has "
-      "whole names)");
-  command
-      .add_option("--ncu", flags.ncu,
-                  "with --gpu: path of Nsight Compute's ncu (default: searched)")
-      ->type_name(command_line::kFile);
 }
 
 void AddProfileCommand(CLI::App& program, int& exit_code) {
@@ -304,16 +278,14 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
       return;
     }
     for (const bool of_gpu :
-         {flags->chip.has_value(), flags->ncu.has_value(),
-          flags->choice.kernels != cupti::NcuChoice().kernels,
+         {flags->chip.has_value(), flags->choice.kernels != cupti::NcuChoice().kernels,
           flags->choice.skip != cupti::NcuChoice().skip,
-          flags->choice.launches != cupti::NcuChoice().launches, flags->full_names,
-          flags->trace_folder.has_value(), flags->stored_trace.has_value(),
-          flags->chrome.has_value(), flags->budget.has_value()})
+          flags->choice.launches != cupti::NcuChoice().launches, flags->trace_folder.has_value(),
+          flags->stored_trace.has_value(), flags->budget.has_value()})
       if (of_gpu)
         throw BadInput(
-            "profile: --chip, --kernel, --skip, --launches, --ncu, --full-names, --trace, "
-            "--from-trace, --chrome and --budget apply only with --gpu");
+            "profile: --chip, --kernel, --skip, --launches, --trace, "
+            "--from-trace and --budget apply only with --gpu");
     exit_code = profile::ProfileProgram(flags->program, std::cerr);
   });
 }

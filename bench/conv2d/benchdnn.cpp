@@ -86,18 +86,6 @@ void Complete(BenchdnnConv& problem) {
   if (!has_d && !has_h) problem.h = kFlat;
 }
 
-struct ShownAxes {
-  bool d, h, w;
-};
-
-ShownAxes Shown(const BenchdnnConv& problem) {
-  if (problem.dimensions == 1) return {false, false, true};
-  const bool square = problem.h == problem.w;
-  if (problem.dimensions == 2) return {false, true, !square};
-  const bool cubic = square && problem.d == problem.h;
-  return {true, !cubic, !cubic};
-}
-
 // Returns the type in dlroof's names, or nothing if benchdnn lacks these types on the CPU.
 std::optional<std::string> ConvType(const products::ProductTypes& types) {
   auto key = products::KeyOf(types);
@@ -215,7 +203,7 @@ bool BeginsProblem(std::string_view text) {
 
 benchdnn::BenchdnnProblem ReadConv(const std::string& text) {
   const auto problem = ReadBenchdnnConv(text);
-  return {ToText(problem), [problem](const auto& choice) { return ConvName(problem, choice); }};
+  return [problem](const auto& choice) { return ConvName(problem, choice); };
 }
 
 std::string ProblemText(const Conv2dProblem& p) {
@@ -251,17 +239,14 @@ int64_t FarPadding(const BenchdnnAxis& axis) {
 
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
-  int64_t groups = -1;
   const std::array<benchdnn::BenchdnnLetter, 22> letters = {
-      {{"g", &groups},        {"mb", &p.images},    {"ic", &p.in_channels}, {"oc", &p.out_channels},
+      {{"g", &p.groups},      {"mb", &p.images},    {"ic", &p.in_channels}, {"oc", &p.out_channels},
        {"id", &p.d.input},    {"ih", &p.h.input},   {"iw", &p.w.input},     {"od", &p.d.output},
        {"oh", &p.h.output},   {"ow", &p.w.output},  {"kd", &p.d.filter},    {"kh", &p.h.filter},
        {"kw", &p.w.filter},   {"sd", &p.d.stride},  {"sh", &p.h.stride},    {"sw", &p.w.stride},
        {"pd", &p.d.padding},  {"ph", &p.h.padding}, {"pw", &p.w.padding},   {"dd", &p.d.dilation},
        {"dh", &p.h.dilation}, {"dw", &p.w.dilation}}};
   benchdnn::ReadLetters(text, letters);
-  p.has_groups = groups >= 0;
-  if (p.has_groups) p.groups = groups;
   benchdnn::RequireLetter(p.groups, "g");
   benchdnn::RequireLetter(p.in_channels, "ic");
   benchdnn::RequireLetter(p.out_channels, "oc");
@@ -273,29 +258,6 @@ BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   Deduce(p.w, 'w');
   Complete(p);
   return p;
-}
-
-std::string ToText(const BenchdnnConv& p) {
-  const ShownAxes shown = Shown(p);
-  const auto axes = [&](char letter, int64_t BenchdnnAxis::*member) {
-    std::string text;
-    if (shown.d) text += fmt::format("{}d{}", letter, p.d.*member);
-    if (shown.h) text += fmt::format("{}h{}", letter, p.h.*member);
-    if (shown.w) text += fmt::format("{}w{}", letter, p.w.*member);
-    return text;
-  };
-  std::string text;
-  if (p.has_groups) text += fmt::format("g{}", p.groups);
-  if (p.images != 2) text += fmt::format("mb{}", p.images);
-  text +=
-      fmt::format("ic{}{}oc{}{}{}", p.in_channels, axes('i', &BenchdnnAxis::input), p.out_channels,
-                  axes('o', &BenchdnnAxis::output), axes('k', &BenchdnnAxis::filter));
-  if (p.d.stride != 1 || p.h.stride != 1 || p.w.stride != 1)
-    text += axes('s', &BenchdnnAxis::stride);
-  text += axes('p', &BenchdnnAxis::padding);
-  if (p.d.dilation != 0 || p.h.dilation != 0 || p.w.dilation != 0)
-    text += axes('d', &BenchdnnAxis::dilation);
-  return text;
 }
 
 std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
@@ -315,7 +277,7 @@ std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
   return line + ProblemText(conv.problem);
 }
 
-const benchdnn::BenchdnnDriver kConvDriver = {"conv",   kOptions, true,   BeginsProblem,
-                                              ReadConv, WorkOf,   kKinds, LineOf};
+const benchdnn::BenchdnnDriver kConvDriver = {"conv", kOptions, BeginsProblem, ReadConv,
+                                              WorkOf, kKinds,   LineOf};
 
 }  // namespace dlroof::conv2d

@@ -31,9 +31,8 @@ int64_t FarPadding(const BenchdnnAxis& axis);
 
 struct BenchdnnConv {
   int64_t groups = 1, images = 2, in_channels = 0, out_channels = 0;
-  bool has_groups = false;  // the descriptor has the field g
-  int dimensions = 2;       // of the image: 1 (w), 2 (h, w) or 3 (d, h, w)
-  BenchdnnAxis d, h, w;     // all sizes are known for the dimensions of the image
+  int dimensions = 2;    // of the image: 1 (w), 2 (h, w) or 3 (d, h, w)
+  BenchdnnAxis d, h, w;  // all sizes are known for the dimensions of the image
 };
 
 // Parses a problem. The defaults are 2 images, 1 group, stride 1 and no dilation. The output size
@@ -41,9 +40,6 @@ struct BenchdnnConv {
 // both to d. Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, a missing size, or
 // sizes that lead to no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text);
-
-// Returns the problem as benchdnn lists it, without its name.
-std::string ToText(const BenchdnnConv& problem);
 
 // Returns benchdnn's arguments that time the same call, without benchdnn's defaults: "--conv
 // --mode=P --dir=FWD_I mb16ic64ih56iw56oc64oh56ow56kh3kw3ph1pw1". Returns nothing if benchdnn has

@@ -135,7 +135,7 @@ bool BeginsProblem(std::string_view text) {
 
 benchdnn::BenchdnnProblem ReadRnn(const std::string& text) {
   const auto problem = ReadBenchdnnRnn(text);
-  return {ToText(problem), [problem](const auto& choice) { return LstmName(problem, choice); }};
+  return [problem](const auto& choice) { return LstmName(problem, choice); };
 }
 
 // Returns the element type for the pipe: "int8" for every mix of integers.
@@ -194,11 +194,6 @@ BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
   return p;
 }
 
-std::string ToText(const BenchdnnRnn& p) {
-  return fmt::format("l{}t{}mb{}sic{}slc{}dhc{}dic{}", p.layers, p.steps, p.samples, p.state,
-                     p.input, p.hidden, p.output);
-}
-
 std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
   const bool one_pass = problem.passes == LstmPasses::kForward;
   if (problem.l == 1 || (one_pass && InputWidth(problem, 0) == InputWidth(problem, 1)))
@@ -232,7 +227,7 @@ std::optional<std::string> LstmBenchdnn(const LstmCase& lstm, std::string_view t
   return line;
 }
 
-const benchdnn::BenchdnnDriver kRnnDriver = {"rnn",   kOptions, false,  BeginsProblem,
-                                             ReadRnn, WorkOf,   kKinds, LineOf};
+const benchdnn::BenchdnnDriver kRnnDriver = {"rnn",  kOptions, BeginsProblem, ReadRnn,
+                                             WorkOf, kKinds,   LineOf};
 
 }  // namespace dlroof::lstm

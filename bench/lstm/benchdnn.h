@@ -28,8 +28,6 @@ struct BenchdnnRnn {
 // a missing size.
 BenchdnnRnn ReadBenchdnnRnn(std::string_view text);
 
-std::string ToText(const BenchdnnRnn& problem);
-
 // The consecutive layers [first, first + layers) that one oneDNN primitive computes.
 struct LstmStage {
   int64_t first, layers;

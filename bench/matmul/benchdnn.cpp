@@ -153,12 +153,12 @@ bool BeginsIp(std::string_view /*text*/) { return false; }
 
 benchdnn::BenchdnnProblem ReadMatmulProblem(const std::string& text) {
   const auto problem = ReadBenchdnnMatmul(text);
-  return {problem.listed, [problem](const auto& choice) { return MatmulName(problem, choice); }};
+  return [problem](const auto& choice) { return MatmulName(problem, choice); };
 }
 
 benchdnn::BenchdnnProblem ReadIpProblem(const std::string& text) {
   const auto problem = ReadBenchdnnIp(text);
-  return {ToText(problem), [problem](const auto& choice) { return IpName(problem, choice); }};
+  return [problem](const auto& choice) { return IpName(problem, choice); };
 }
 
 std::string Attributes(const MatmulCase& matmul) {
@@ -244,7 +244,7 @@ std::optional<std::string> LoggedMatmul(const verbose::Primitive& primitive) {
 BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   size_t at = 0;
   const auto matrices = ReadMatrices(text, at);
-  BenchdnnMatmul read{.listed = std::string(text.substr(0, at))};
+  BenchdnnMatmul read;
   benchdnn::ExpectName(text, at);
   const auto& a = matrices[0];
   const auto& b = matrices[1];
@@ -274,15 +274,6 @@ BenchdnnIp ReadBenchdnnIp(std::string_view text) {
   benchdnn::RequireLetter(p.in_channels, "ic");
   benchdnn::RequireLetter(p.out_channels, "oc");
   return p;
-}
-
-std::string ToText(const BenchdnnIp& p) {
-  std::string text = p.samples != 2 ? fmt::format("mb{}", p.samples) : "";
-  text += fmt::format("ic{}", p.in_channels);
-  if (p.depth != 0) text += fmt::format("id{}", p.depth);
-  if (p.height != 0) text += fmt::format("ih{}", p.height);
-  if (p.width != 0) text += fmt::format("iw{}", p.width);
-  return text + fmt::format("oc{}", p.out_channels);
 }
 
 benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
@@ -328,10 +319,9 @@ std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul) {
   return matmul.ip ? InnerProductLine(matmul) : MatmulLine(matmul);
 }
 
-const benchdnn::BenchdnnDriver kMatmulDriver = {"matmul",     kMatmulOptions,    true,
-                                                BeginsMatmul, ReadMatmulProblem, WorkOf,
-                                                kMatmulKinds, LoggedMatmul};
-const benchdnn::BenchdnnDriver kIpDriver = {"ip",          kIpOptions, true,     BeginsIp,
-                                            ReadIpProblem, WorkOf,     kIpKinds, LoggedIp};
+const benchdnn::BenchdnnDriver kMatmulDriver = {
+    "matmul", kMatmulOptions, BeginsMatmul, ReadMatmulProblem, WorkOf, kMatmulKinds, LoggedMatmul};
+const benchdnn::BenchdnnDriver kIpDriver = {"ip",   kIpOptions, BeginsIp, ReadIpProblem,
+                                            WorkOf, kIpKinds,   LoggedIp};
 
 }  // namespace dlroof::matmul

@@ -17,7 +17,6 @@ extern const benchdnn::BenchdnnDriver kMatmulDriver, kIpDriver;
 struct BenchdnnMatmul {
   MatmulProblem problem;
   std::optional<Reason> unsupported;  // why dlroof has no such problem: "4-D matmul"
-  std::string listed;                 // the text without its name
 };
 // Parses a problem. Throws BenchdnnRefusal for an invalid text, and for sizes that do not match.
 BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text);
@@ -28,7 +27,6 @@ struct BenchdnnIp {
 };
 // Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, or a missing size.
 BenchdnnIp ReadBenchdnnIp(std::string_view text);
-std::string ToText(const BenchdnnIp& problem);
 
 // Returns the name of a benchmark Matmul/cpu/onednn/fwd/... --stag and --wtag (ab or ba) determine
 // whether A and B are transposed. If all three tags are any, the name has the option `any`.

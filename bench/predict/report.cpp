@@ -14,10 +14,6 @@
 namespace dlroof::predict {
 namespace {
 
-constexpr size_t kWorst = 5;
-
-std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }
-
 std::string Header(const ModelReport& report) {
   const auto& gpu = report.base.gpu;
   const int measured = MeasuredCeilings(gpu);
@@ -146,38 +142,6 @@ nlohmann::json ToJson(const ModelReport& report) {
     for (const auto& gain : report.gains[i]) next["doubling"][gain.resource] = gain.speedup;
     next["most_useful"] = report.gains[i].front().resource;
     json["next"].push_back(std::move(next));
-  }
-  return json;
-}
-
-std::string Table(const std::vector<delta::LevelStudy>& studies) {
-  std::string table = fmt::format(
-      "fast model against exact enumeration, {} random layers\n{:<8} {:>8} {:>8} {:>8}\n",
-      studies.at(0).errors.size(), "level", "median", "95 %", "worst");
-  for (const auto& study : studies)
-    table +=
-        fmt::format("{:<8} {:>6.2f} % {:>6.2f} % {:>6.1f} %\n", study.level, 100 * study.median,
-                    100 * study.percentile95, 100 * std::abs(study.errors.at(0).relative));
-  for (const auto& study : studies) {
-    table += fmt::format("worst layers, {}\n", study.level);
-    for (size_t i = 0; i < std::min(kWorst, study.errors.size()); ++i)
-      table +=
-          fmt::format("  {:>9}  {}\n", Percent(study.errors[i].relative), study.errors[i].layer);
-  }
-  return table;
-}
-
-nlohmann::json ToJson(const std::vector<delta::LevelStudy>& studies) {
-  nlohmann::json json = {{"study", "fast model against exact enumeration"}};
-  for (const auto& study : studies) {
-    nlohmann::json level = {{"level", study.level},
-                            {"layers", study.errors.size()},
-                            {"median", study.median},
-                            {"percentile95", study.percentile95}};
-    for (size_t i = 0; i < std::min<size_t>(10, study.errors.size()); ++i)
-      level["worst"].push_back(
-          {{"relative_error", study.errors[i].relative}, {"layer", study.errors[i].layer}});
-    json["levels"].push_back(std::move(level));
   }
   return json;
 }

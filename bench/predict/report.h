@@ -50,9 +50,6 @@ std::string ModelFigure(const ModelReport& report, const std::string& extension)
 // their sources.
 std::string ModelPage(const ModelReport& report);
 
-std::string Table(const std::vector<delta::LevelStudy>& studies);
-nlohmann::json ToJson(const std::vector<delta::LevelStudy>& studies);
-
 // A column of a table that both the text output and the page show.
 struct ModelColumn {
   std::string title;

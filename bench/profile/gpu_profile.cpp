@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "baselines/programs/chrome_trace.h"
 #include "baselines/programs/gpu_counting.h"
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/operators.h"
@@ -81,15 +79,14 @@ const cupti::CuptiChip& ChipOf(const GpuProfileRequest& request,
   const auto& table = cupti::BuiltInCuptiTable();
   if (request.chip) {
     if (const auto* chip = cupti::FindChip(table, *request.chip)) return *chip;
-    throw BadInput("--chip {}: unknown chip; expected one of those that dlroof counters lists",
-                   *request.chip);
+    throw BadInput("--chip {}: unknown chip; expected one of {}", *request.chip,
+                   cupti::ChipNames(table));
   }
   for (const auto& chip : table.chips)
     if (static_cast<std::uint32_t>(chip.compute_capability) == timeline.compute_capability)
       return chip;
-  throw BadInput(
-      "the table of counters has no chip like this GPU: name one of those that dlroof counters "
-      "lists with --chip");
+  throw BadInput("the table of counters has no chip like this GPU: name one of {} with --chip",
+                 cupti::ChipNames(table));
 }
 
 // Runs the program under ncu. Returns ncu's table.
@@ -122,7 +119,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
                                                   std::ostream& out) {
   const auto& timeline = program.timelines.front();
   cupti::NcuChoice choice;
-  choice.program = request.ncu ? *request.ncu : FindNcu();
+  choice.program = FindNcu();
   // ncu slows down each process that it looks at, and a program may start many to compile.
   choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
   const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(request, timeline));
@@ -164,12 +161,6 @@ record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram
   return run;
 }
 
-void WriteChrome(const std::string& path, const std::vector<gpu_trace::Trace>& traces) {
-  std::ofstream file(path);
-  programs::WriteChromeTrace(traces, file);
-  if (!file.flush()) throw BadInput("{}: cannot be written", path);
-}
-
 // The trace that the first timeline comes from.
 const gpu_trace::Trace& FirstTrace(const std::vector<gpu_trace::Trace>& traces,
                                    const programs::GpuTimeline& timeline) {
@@ -205,16 +196,13 @@ void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace:
       for (const auto& remark : process.remarks) Say(out, "{}", remark);
     return;
   }
-  if (request.chrome) WriteChrome(*request.chrome, traces);
   std::vector<programs::CountedKernel> counted;
   Count(request, traces, pid, program, counted, out);
   auto run = RunFileOf(request, program, counted, machine, out);
   WriteFile(request.output, JsonText(roofline::ToJson(run)) + '\n');
   const auto placed = roofline::PlaceRun(std::move(run));
-  document::Write(programs::GpuProgramDocument(placed, request.full_names),
-                  request.full_names ? 0 : Columns(), out);
+  document::Write(programs::GpuProgramDocument(placed), Columns(), out);
   Say(out, "wrote {}", request.output);
-  if (request.chrome) Say(out, "wrote {}: open it in https://ui.perfetto.dev", *request.chrome);
 }
 
 struct ProgramRun {
@@ -344,7 +332,7 @@ std::string FindNcu() {
     if (fs::exists(*folder / "ncu", error)) return *folder / "ncu";
   throw BadInput(
       "there is no ncu in PATH, /usr/local/cuda/bin or /opt/nvidia/nsight-compute: install Nsight "
-      "Compute (package nsight-compute, or the CUDA toolkit), or name it with --ncu");
+      "Compute (package nsight-compute, or the CUDA toolkit), or add its folder to PATH");
 }
 
 bool CanTraceGpuPrograms() {
@@ -355,9 +343,8 @@ bool CanTraceGpuPrograms() {
 int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const auto machine = MachineOf(request);
   if (request.chip && cupti::FindChip(cupti::BuiltInCuptiTable(), *request.chip) == nullptr)
-    throw BadInput(
-        "profile: --chip {}: unknown chip; expected one of those that dlroof counters lists",
-        *request.chip);
+    throw BadInput("profile: --chip {}: unknown chip; expected one of {}", *request.chip,
+                   cupti::ChipNames(cupti::BuiltInCuptiTable()));
   if (request.stored_trace) {
     ReportStored(request, machine, out);
     return 0;

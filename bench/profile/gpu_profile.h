@@ -18,14 +18,12 @@ struct GpuProfileRequest {
   std::optional<int> steps;                 // [1] equal steps of the program; absent: detected
   std::optional<std::string> trace_folder;  // where trace files stay; absent: they are removed
   std::optional<std::string> stored_trace;  // folder with trace files to report, without a program
-  std::optional<std::string> chrome;        // file for a Chrome trace
   std::optional<double> duration_seconds;   // [s] after which the program is ended
   double budget_seconds = 60;               // [s] that counting may take; 0: nothing is counted
-  std::optional<std::string> chip, ncu;     // absent: detected, searched
+  std::optional<std::string> chip;          // absent: detected
   std::optional<int> overhead_turns;        // [1] further runs without the trace, to compare
   std::optional<std::string> read;          // pattern of the number to compare; absent: wall time
   bool torch = false;                       // PyTorch's modules and operators become NVTX ranges
-  bool full_names = false;
 };
 
 // Returns ncu in PATH, else in the folders where CUDA and Nsight Compute install it, newest first.

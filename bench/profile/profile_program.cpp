@@ -262,7 +262,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   const auto machine = MachineOf(request, out);
   const TemporaryFolder folder;
   const auto log = request.log.value_or(folder / "onednn.log");
-  auto [variables, remark] = VerboseModeOn(request.creations);
+  auto [variables, remark] = VerboseModeOn();
   const auto traces = folder / "torch";
   if (request.torch) variables.merge(PrepareTorchHook(HookTask::kProfile, traces));
   const auto& program = request.command.front();

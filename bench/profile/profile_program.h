@@ -19,7 +19,6 @@ struct ProfileRequest {
   std::optional<std::string> log;      // file for oneDNN's lines
   std::optional<std::string> machine;  // file, name or "none"; absent: this CPU's ceilings
   std::optional<int> threads, steps;   // see ProgramFacts
-  bool creations = false;              // lines for created primitives, too
   bool pipe = false;                   // see ForegroundRequest
   std::optional<double> most_seconds;  // [s] then the program is ended
   std::optional<int> overhead_turns;   // [1] further runs without verbose mode, to compare

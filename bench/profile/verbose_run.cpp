@@ -137,7 +137,7 @@ bool IsSet(const char* variable) { return std::getenv(variable) != nullptr; }
 
 }  // namespace
 
-VerboseMode VerboseModeOn(bool creations) {
+VerboseMode VerboseModeOn() {
   VerboseMode mode;
   for (const char* known : {"ONEDNN_VERBOSE", "DNNL_VERBOSE"})
     if (IsSet(known))
@@ -145,10 +145,7 @@ VerboseMode VerboseModeOn(bool creations) {
                                 known, std::getenv(known));
   // 3.2 and later read the first variable. 2.4 to 3.1 take no value of more than 11 characters and
   // then read the second one, the only one that older versions know.
-  if (!mode.remark)
-    mode.variables = {
-        {"ONEDNN_VERBOSE", creations ? "profile_exec,profile_create" : "profile_exec"},
-        {"DNNL_VERBOSE", creations ? "2" : "1"}};
+  if (!mode.remark) mode.variables = {{"ONEDNN_VERBOSE", "profile_exec"}, {"DNNL_VERBOSE", "1"}};
   if (!IsSet("ONEDNN_VERBOSE_TIMESTAMP") && !IsSet("DNNL_VERBOSE_TIMESTAMP"))
     for (const char* stamp : {"ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"})
       mode.variables[stamp] = "1";

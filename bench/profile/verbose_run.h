@@ -21,9 +21,8 @@ struct VerboseMode {
 };
 
 // Returns variables that make oneDNN (1.x by its older names, 2.x, 3.x) write a line with a time
-// stamp for each executed primitive, and with `creations` for each created one, but no others.
-// Keeps the variables that the user has set.
-VerboseMode VerboseModeOn(bool creations = false);
+// stamp for each executed primitive, and no others. Keeps the variables that the user has set.
+VerboseMode VerboseModeOn();
 
 struct VerboseRequest {
   std::vector<std::string> command;

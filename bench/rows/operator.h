@@ -66,7 +66,6 @@ constexpr benchdnn::BenchdnnDriver DriverOf(
     std::optional<std::string> (*line)(const verbose::Primitive& primitive)) {
   return {.name = name,
           .options = options,
-          .has_match = true,
           // A text that begins with sizes and x, without a driver's name, is a problem of matmul.
           .begins_problem = [](std::string_view) { return false; },
           .read = [](const std::string& text) { return ReadRowsProblem(text, kReason, kName); },

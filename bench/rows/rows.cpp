@@ -53,7 +53,7 @@ benchdnn::BenchdnnProblem ReadRowsProblem(const std::string& text, ReasonOfChoic
   benchdnn::ExpectName(text, at);
   if (sizes.size() < 2 || sizes.size() > 5)
     throw benchdnn::BenchdnnRefusal(0, "expected 2 to 5 dimensions");
-  const auto name_of = [=](const benchdnn::BenchdnnChoice& choice) -> benchdnn::BenchdnnName {
+  return [=](const benchdnn::BenchdnnChoice& choice) -> benchdnn::BenchdnnName {
     if (auto found = reason(sizes.size(), choice)) return *std::move(found);
     Rows rows{.n = sizes.back()};
     constexpr int64_t kTooMany = int64_t{1} << 31;
@@ -68,7 +68,6 @@ benchdnn::BenchdnnProblem ReadRowsProblem(const std::string& text, ReasonOfChoic
     }
     return workload::ToText(name(rows, choice));
   };
-  return {text.substr(0, at), name_of};
 }
 
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {

@@ -396,9 +396,7 @@ command_line::Command DescribeProgram() {
     if (HasFlag(kGoogleBenchmarkVersion, flag))
       program.arguments.push_back({.names = {std::string(flag.name)},
                                    .type = std::string(flag.type),
-                                   .choices = {flag.choices.begin(), flag.choices.end()},
-                                   .help = std::string(flag.help),
-                                   .group = "Flags of Google Benchmark"});
+                                   .choices = {flag.choices.begin(), flag.choices.end()}});
   return program;
 }
 

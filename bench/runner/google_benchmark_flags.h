@@ -10,7 +10,6 @@ struct GoogleBenchmarkFlag {
   std::string_view name;   // "--benchmark_filter"
   std::string_view type;   // of its value
   std::string_view since;  // the version of Google Benchmark; empty: in every one that dlroof uses
-  std::string_view help;
   std::vector<std::string_view> choices = {};
 };
 

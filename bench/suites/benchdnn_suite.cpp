@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <regex.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -36,44 +35,6 @@ constexpr size_t kMostTokens = 10'000'000;  // in a file and all files that it i
 
 // Returns whether a word is the path of benchdnn ("./benchdnn"), with which a command begins.
 bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
-
-void CheckCount(uint64_t benchmarks) {
-  if (benchmarks > kMostBenchmarks)
-    throw BadInput("the file has more than {} benchmarks", kMostBenchmarks);
-}
-
-// A POSIX basic regular expression, as benchdnn uses for --match.
-class Pattern {
- public:
-  explicit Pattern(const std::string& text) {
-    if (text.size() > kMostCharacters || MayTakeForever(text) ||
-        regcomp(&compiled_, text.c_str(), REG_NOSUB) != 0)
-      throw benchdnn::BenchdnnRefusal(
-          0, fmt::format("expected a basic regular expression of {} characters at most, without "
-                         "repeat counts and back-references",
-                         kMostCharacters));
-  }
-  Pattern(const Pattern&) = delete;
-  Pattern& operator=(const Pattern&) = delete;
-  ~Pattern() { regfree(&compiled_); }
-
-  bool IsIn(const std::string& text) const {
-    return regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
-  }
-
- private:
-  static constexpr size_t kMostCharacters = 200;
-
-  static bool MayTakeForever(const std::string& text) {
-    for (size_t at = 1; at < text.size(); ++at)
-      if (text[at - 1] == '\\' &&
-          std::string_view("{123456789").find(text[at]) != std::string_view::npos)
-        return true;
-    return false;
-  }
-
-  regex_t compiled_{};
-};
 
 std::string WholeFile(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -181,19 +142,15 @@ class Reader {
   // option.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
   void ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
-  void AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignProblem& benchmark);
-  // Returns why an option of the command that is not known, or that ReadGlobal has parsed, prevents
-  // a benchmark.
-  std::optional<Reason> GlobalReason() const;
+  // Returns why an option of the command prevents a benchmark.
+  std::optional<Reason> CommandReason() const;
 
   BenchdnnFiles files_;
   benchdnn::BenchdnnSettings settings_;
-  std::unique_ptr<Pattern> match_;
   std::string engine_ = "cpu", isa_hints_ = "none";
   int global_line_ = 0;                         // line of the last such option
   std::string unknown_driver_;                  // reason; lasts until the next known driver
   std::map<std::string, std::string> unknown_;  // reasons by option; last until --reset
-  uint64_t start_ = 0, problems_ = 0;
   std::vector<const BenchdnnFile*> including_;
   size_t tokens_ = 0;
   std::vector<ForeignProblem> benchmarks_;
@@ -232,7 +189,6 @@ const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
     if (driver != nullptr) BeginCommand(*driver, line);
   } else if (text == "--reset") {
     settings_ = benchdnn::BenchdnnSettings(settings_.Driver());
-    match_.reset();
     unknown_.clear();
   } else if (text.starts_with(kBatch)) {
     return Batch(file, text.substr(kBatch.size()));
@@ -262,7 +218,6 @@ const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view nam
 // Options before the driver on the same line belong to the driver's command.
 void Reader::BeginCommand(const benchdnn::BenchdnnDriver& driver, int line) {
   settings_ = benchdnn::BenchdnnSettings(driver);
-  match_.reset();
   unknown_driver_.clear();
   unknown_.clear();
   if (global_line_ == line) return;
@@ -292,10 +247,6 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
   } else if (option == "cpu-isa-hints") {
     isa_hints_ = value.empty() ? "none" : benchdnn::OneOf("none no_hints prefer_ymm", value);
     global_line_ = line;
-  } else if (option == "start") {
-    start_ = value.empty() ? 0 : std::stoull(benchdnn::ReadCount(value));
-  } else if (option == "match" && settings_.Driver().has_match) {
-    match_ = std::make_unique<Pattern>(std::string(value));
   } else {
     return false;
   }
@@ -306,50 +257,32 @@ void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFil
   constexpr size_t kMostCharacters = 1000;  // limited because each benchmark has a copy
   if (token.text.size() > kMostCharacters)
     throw BadInput("the problem is longer than {} characters", kMostCharacters);
-  const ForeignProblem benchmark{{file.path, token.At(0).line, token.text, ""}, std::nullopt};
+  if (benchmarks_.size() == kMostBenchmarks)
+    throw BadInput("the file has more than {} benchmarks", kMostBenchmarks);
+  auto& made = benchmarks_.emplace_back(
+      ForeignProblem{{file.path, token.At(0).line, token.text, ""}, std::nullopt});
+  const auto of_command = CommandReason();
   try {
-    AddProblem(settings_.Driver().read(token.text), benchmark);
-  } catch (const benchdnn::BenchdnnRefusal& refusal) {
-    CheckCount(++problems_);
-    auto& made = benchmarks_.emplace_back(benchmark);
-    const auto other = GlobalReason();
-    made.reason = other ? other->text
-                        : fmt::format("'{}': {}", benchdnn::ShownText(token.text), refusal.what());
-  }
-}
-
-void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignProblem& benchmark) {
-  const uint64_t combinations = settings_.Combinations();
-  CheckCount(combinations);
-  const auto global_reason = GlobalReason();
-  // The first n begins the name, because no key of a descriptor contains an n.
-  const auto name_begin = std::min(benchmark.text.find('n'), benchmark.text.size());
-  const auto listed = match_ == nullptr ? "" : problem.listed + benchmark.text.substr(name_begin);
-  for (uint64_t i = 0; i < combinations; ++i) {
-    const auto choice = settings_.Choice(i);
-    if (match_ != nullptr && !match_->IsIn(fmt::format("--{} {}{}", settings_.Driver().name,
-                                                       choice.Arguments(), listed)))
-      return;
-    CheckCount(++problems_);
-    if (problems_ <= start_) continue;
-    auto reason_of_command = global_reason ? global_reason : choice.Unknown();
-    auto name =
-        reason_of_command ? benchdnn::BenchdnnName(*reason_of_command) : problem.name(choice);
-    const auto* const reason = std::get_if<Reason>(&name);
-    auto& made = benchmarks_.emplace_back(benchmark);
-    if (reason == nullptr)
-      made.name = std::get<std::string>(name);
-    else
+    const auto problem = settings_.Driver().read(token.text);
+    const auto name =
+        of_command ? benchdnn::BenchdnnName(*of_command) : problem(settings_.Choice());
+    if (const auto* reason = std::get_if<Reason>(&name))
       made.reason = reason->text;
+    else
+      made.name = std::get<std::string>(name);
+  } catch (const benchdnn::BenchdnnRefusal& refusal) {
+    made.reason = of_command
+                      ? of_command->text
+                      : fmt::format("'{}': {}", benchdnn::ShownText(token.text), refusal.what());
   }
 }
 
-std::optional<Reason> Reader::GlobalReason() const {
+std::optional<Reason> Reader::CommandReason() const {
   if (!unknown_driver_.empty()) return Reason{unknown_driver_};
   if (!unknown_.empty()) return Reason{unknown_.begin()->second};
   if (engine_ != "cpu") return Reason{"engine " + engine_};
   if (isa_hints_ == "prefer_ymm") return Reason{"cpu-isa-hints prefer_ymm"};
-  return std::nullopt;
+  return settings_.Unknown();
 }
 
 constexpr std::string_view kTemplate = "Output template: ";

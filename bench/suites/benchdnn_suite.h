@@ -16,19 +16,18 @@ namespace dlroof::suites {
 bool LooksLikeBenchdnn(std::string_view text);
 
 // Returns the problems in `text`, the content of `file`, in their order, for all drivers that
-// dlroof has. Each problem occurs with every combination of the values of the preceding options, of
-// which the driver's first option varies slowest. --batch=FILE is searched in the folder of the
-// file that contains the option, in that folder's conv, rnn, ..., and then likewise from `file`.
+// dlroof has. A problem has the values of the preceding options. --batch=FILE is searched in the
+// folder of the file that contains the option, in that folder's conv, rnn, ..., and then likewise
+// from `file`.
 //
 // The first problem determines the driver, until an option --DRIVER changes it. --DRIVER also
 // begins a new command, as in the lines that benchdnn prints, and resets all options to their
 // defaults. Options that do not change a call (duration, output, --skip-impl) are checked and
-// ignored. --match and --start skip the same problems as in benchdnn (after the first combination
-// that does not match, the rest of the problem is skipped). The default --dir=FWD_B is a training
-// call with bias.
+// ignored. The default --dir=FWD_B is a training call with bias.
 //
-// An option that the driver lacks, a value that is not known, and a problem of another form are the
-// reason why their problems have no benchmark: newer versions of benchdnn may know them.
+// An option that the driver lacks (--match and --start, which choose problems, are such), a value
+// that is not known, a list of values, and a problem of another form are the reason why their
+// problems have no benchmark.
 //
 // Throws BadInput, "FILE:LINE: column N: ...", for a batch file that cannot be read or includes
 // itself, and for more than 500,000 benchmarks.

@@ -2,7 +2,6 @@
 set(dlroof_version_cpp "${dlroof_BINARY_DIR}/generated/counters/base/version.cpp")
 add_custom_target(dlroof_version BYPRODUCTS ${dlroof_version_cpp}
   COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${dlroof_SOURCE_DIR} -DOUTPUT=${dlroof_version_cpp} -DPROJECT_VERSION=${PROJECT_VERSION}
-          -DDLROOF_RELEASE_DATE=${DLROOF_RELEASE_DATE}
           -DCMAKE_CXX_COMPILER_ID=${CMAKE_CXX_COMPILER_ID} -DCMAKE_CXX_COMPILER_VERSION=${CMAKE_CXX_COMPILER_VERSION}
           -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE} -Dbenchmark_VERSION=${benchmark_VERSION}
           "-DCOMPILE_OPTIONS=${CMAKE_CXX_FLAGS} ${DLROOF_SANITIZE}" -P ${dlroof_SOURCE_DIR}/counters/base/version.cmake)

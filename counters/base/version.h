@@ -10,7 +10,6 @@ namespace dlroof {
 // NOLINTBEGIN(readability-identifier-naming): constants, whose values version.cpp has
 extern const unsigned long long kBuildId;
 extern const char* const kVersion;
-extern const char* const kReleaseDate;  // of this version
 extern const char* const kCommit;
 extern const char* const kCompiler;
 extern const char* const kBuildType;

@@ -247,117 +247,6 @@ const StoredPlan* PlanOf(const StoredPasses& passes, const CuptiChip& chip,
   return plan == plans->second.end() ? nullptr : &plan->second;
 }
 
-void EndLine(std::string& text) {
-  text.erase(text.find_last_not_of(' ') + 1);
-  text += '\n';
-}
-
-std::string ChipsText(const CuptiTable& table, const StoredPasses& passes) {
-  std::string text = fmt::format(
-      "Passes needed to count a call, by its type (CUPTI {}, without a device; in brackets: sets "
-      "that do not fit into three passes)\n\n{:<8}{:>5}",
-      passes.cupti, "chips", "sm");
-  for (const auto& type : table.types) text += fmt::format("  {:<11}", type.name);
-  EndLine(text);
-  for (const auto* chip : Representatives(table)) {
-    text += fmt::format("{:<8}{:>5}", chip->family, chip->compute_capability);
-    for (const auto& type : table.types) {
-      std::string entry = "-";
-      if (const auto* plan = PlanOf(passes, *chip, type))
-        entry = fmt::format(
-            "{}{}", plan->passes,
-            plan->left_out.empty() ? "" : fmt::format(" ({})", fmt::join(plan->left_out, " ")));
-      text += fmt::format("  {:<11}", entry);
-    }
-    EndLine(text);
-  }
-  return text + "\nchips:";
-}
-
-// Returns the pipes and levels whose work a plan counts, in the table's order.
-std::vector<std::string> CountedQuantities(const CuptiTable& table, const CuptiChip& chip,
-                                           const StoredPlan& plan) {
-  std::vector<std::string> quantities;
-  for (const auto& set : table.sets) {
-    if (set.free || std::ranges::count(plan.counted, set.name) == 0) continue;
-    if (set.name == "l1") quantities.emplace_back(set.name);
-    for (const auto* metric : MetricsOf(table, set, chip)) {
-      const auto& name =
-          metric->quantity == "half.vector" ? "fp16 or bf16.vector" : metric->quantity;
-      const bool work = IsPipeKey(name) || LevelFromKey(name) || name != metric->quantity;
-      if (work && std::ranges::count(quantities, name) == 0) quantities.push_back(name);
-    }
-  }
-  return quantities;
-}
-
-// The tensor pipes of a chip that a plan does not read.
-struct UnreadPipes {
-  std::vector<std::string> checked;  // known to be 0 if none of their instructions is executed
-  std::vector<std::string> unknown;
-};
-UnreadPipes UnreadPipesOf(const CuptiTable& table, const CuptiChip& chip, const CuptiCallType& type,
-                          const StoredPlan& plan) {
-  UnreadPipes pipes;
-  for (const auto& pipe : MatrixPipes(table, chip)) {
-    const auto tensor = pipe.substr(0, pipe.find('.'));
-    if (std::ranges::count(plan.counted, "tensor." + tensor) > 0) continue;
-    const auto& family = FamilyOf(pipe);
-    // The instructions of the call's own type are of the same family.
-    const bool own = !type.check && &family == &FamilyOf(type.tensor + ".matrix");
-    const bool counted = std::ranges::count(plan.counted, family.quantity) > 0;
-    (counted && !own ? pipes.checked : pipes.unknown).push_back(pipe);
-  }
-  return pipes;
-}
-
-std::string TypesText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip) {
-  // Chips of a family have the same counters. The stored passes have the first of each.
-  const CuptiChip* stored = &chip;
-  for (const auto* first : Representatives(table))
-    if (first->family == chip.family) stored = first;
-  std::string text = fmt::format(
-      "\nPasses needed to count a call, by its type (CUPTI {}, without a device)\n", passes.cupti);
-  const auto line = [&](const char* label, const std::vector<std::string>& names) {
-    if (!names.empty()) text += fmt::format("    {}: {}\n", label, fmt::join(names, ", "));
-  };
-  for (const auto& type : table.types) {
-    const auto* plan = PlanOf(passes, *stored, type);
-    if (plan == nullptr) continue;
-    text +=
-        fmt::format("  {}: {} pass{}\n", type.name, plan->passes, plan->passes == 1 ? "" : "es");
-    line("counted", CountedQuantities(table, chip, *plan));
-    const auto unread = UnreadPipesOf(table, chip, type, *plan);
-    line("0 if none of its instructions is executed", unread.checked);
-    line("unknown", unread.unknown);
-    line("does not fit into three passes", plan->left_out);
-  }
-  return text +
-         "--dlroof_counters=cupti:all counts all types and PCIe, in as many passes as needed\n";
-}
-
-std::string FamilyText(const CuptiTable& table) {
-  std::string text;
-  for (const auto& chip : table.chips) text += (text.empty() ? " " : ", ") + chip.name;
-  return text + "\n--chip=GH100 lists the metrics of a chip.\n";
-}
-
-std::string MetricsText(const CuptiTable& table, const CuptiChip& chip) {
-  std::string text;
-  for (const auto& set : table.sets) {
-    const auto metrics = MetricsOf(table, set, chip);
-    text += fmt::format("\n{} - {}{}\n", set.name, set.counts,
-                        set.alone  ? " (only with --dlroof_counters=cupti:all)"
-                        : set.free ? " (only if it needs no additional pass)"
-                                   : "");
-    if (metrics.empty()) text += "  none on this chip\n";
-    for (const auto* metric : metrics)
-      text +=
-          fmt::format("  {:<20} += {:>5g} x {}\n", metric->quantity, metric->weight, metric->name);
-  }
-  return text;
-}
-
 // From the CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability".
 struct SmLimits {
   int capability, threads, blocks;
@@ -454,18 +343,30 @@ std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& tra
   return kernels;
 }
 
-std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
-                         const std::string& chip) {
-  if (chip.empty()) return ChipsText(table, passes) + FamilyText(table);
-  const auto* found = FindChip(table, chip);
-  if (found == nullptr) {
-    std::vector<std::string> names;
-    for (const auto& one : table.chips) names.push_back(one.name);
-    throw BadInput("--chip={}: unknown chip; the table has {}", chip, fmt::join(names, ", "));
+std::string ChipNames(const CuptiTable& table) {
+  std::vector<std::string> names;
+  for (const auto& chip : table.chips) names.push_back(chip.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string ChipText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip) {
+  // Chips of a family have the same counters. The stored passes have the first of each.
+  const CuptiChip* stored = &chip;
+  for (const auto* first : Representatives(table))
+    if (first->family == chip.family) stored = first;
+  std::vector<std::string> runs, left_out;
+  for (const auto& type : table.types) {
+    const auto* plan = PlanOf(passes, *stored, type);
+    if (plan == nullptr) continue;
+    runs.push_back(fmt::format("{} {}", type.name, plan->passes));
+    for (const auto& set : plan->left_out)
+      if (std::ranges::count(left_out, set) == 0) left_out.push_back(set);
   }
-  return fmt::format("{}: compute capability {}.{}\n", found->name, found->compute_capability / 10,
-                     found->compute_capability % 10) +
-         TypesText(table, passes, *found) + MetricsText(table, *found);
+  auto text =
+      fmt::format("{}: passes to count a call, by its type: {}", chip.name, fmt::join(runs, ", "));
+  if (!left_out.empty())
+    text += fmt::format("; of some types without {}", fmt::join(left_out, ", "));
+  return text;
 }
 
 }  // namespace dlroof::cupti

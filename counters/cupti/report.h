@@ -1,5 +1,5 @@
 // Converts the values of NVIDIA's counters to FLOPs by pipe and bytes by level. Describes for the
-// user how a call was counted, its kernels, and the table of counters. Pure.
+// user how a call was counted, its kernels, and what can be counted on a chip. Pure.
 #pragma once
 
 #include <map>
@@ -83,10 +83,10 @@ std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& tra
 // Returns a kernel's demangled name without its parameters.
 std::string KernelName(const std::string& symbol);
 
-// Returns a table for the user: all chips with the passes of each type of call if `chip` is empty,
-// otherwise that chip's passes and pipes of each type, and its metrics. Throws BadInput with the
-// list of chips if `chip` is unknown.
-std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
-                         const std::string& chip);
+// Returns the names of all chips, separated by commas.
+std::string ChipNames(const CuptiTable& table);
+// Returns in how many runs a call of each type is counted on the chip, by the stored passes, and
+// which sets of counters do not fit into them.
+std::string ChipText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip);
 
 }  // namespace dlroof::cupti

@@ -251,7 +251,7 @@ CuptiDevice OpenCuptiDevice(CuptiApi& api, const CuptiTable& table, int number) 
   const auto* chip = FindChip(table, name);
   if (chip == nullptr)
     throw std::runtime_error(fmt::format(
-        "the chip {} is not in the table of counters, which dlroof counters lists", name));
+        "the chip {} is not in the table of counters (dlroof doctor names them)", name));
   device.chip = *chip;
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });

@@ -178,6 +178,10 @@ std::vector<std::string> MatrixPipes(const CuptiTable& table, const CuptiChip& c
   return pipes;
 }
 
+std::string CapabilityText(const CuptiChip& chip) {
+  return fmt::format("{}.{}", chip.compute_capability / 10, chip.compute_capability % 10);
+}
+
 std::vector<const CuptiChip*> Representatives(const CuptiTable& table) {
   std::vector<const CuptiChip*> chips;
   for (const auto& chip : table.chips)
@@ -242,8 +246,8 @@ constexpr Refusal kRefusals[] = {
      "ncu could not load its library into the program, as in a sandbox (gVisor): use a machine "
      "without one"},
     {"Failed to find metric",
-     "ncu does not know a metric of this chip: give the GPU's chip with --chip (dlroof counters "
-     "lists them), or install a newer Nsight Compute"},
+     "ncu does not know a metric of this chip: give the GPU's chip with --chip (dlroof doctor "
+     "names them), or install a newer Nsight Compute"},
     {"Cuda driver is not compatible",
      "ncu is not compatible with the driver: update the driver, or install the Nsight Compute of "
      "its CUDA release"},

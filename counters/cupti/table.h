@@ -75,6 +75,8 @@ const CuptiCallType* FindCallType(const CuptiTable& table, std::string_view type
 std::vector<std::string> MatrixPipes(const CuptiTable& table, const CuptiChip& chip);
 // Returns the first chip of each family, in the table's order.
 std::vector<const CuptiChip*> Representatives(const CuptiTable& table);
+// Returns the chip's compute capability as "9.0".
+std::string CapabilityText(const CuptiChip& chip);
 // Returns the operand types ("fp64", "tf32", ...) whose tensor operations any chip counts.
 std::vector<std::string> TensorTypes(const CuptiTable& table);
 

@@ -130,21 +130,4 @@ std::string HowModelled(const ConvPrediction& prediction, const GpuSpec& gpu);
 // at least four times as fast as f32, otherwise "fp16.vector". Throws BadInput for an unknown type.
 std::string PipeOf(const std::string& type, const GpuSpec& gpu);
 
-struct LayerError {
-  double relative = 0;  // [1] model divided by exact count, minus 1
-  std::string layer;    // shape, direction, layout, element size, tile
-};
-
-struct LevelStudy {
-  std::string level;               // "L1", "L2 step", "L2 tile", "DRAM"
-  double median = 0;               // [1] of the absolute relative errors
-  double percentile95 = 0;         // [1] of the absolute relative errors
-  std::vector<LayerError> errors;  // of all layers, the largest first
-};
-
-// Compares the fast model with the exact count on `count` (at least 1) random layers: all
-// directions and layouts, groups, dilations, strides, paddings, element sizes 1 to 8, tiles and
-// caches. The same seed selects the same layers on every platform.
-std::vector<LevelStudy> StudyRandomLayers(int count, unsigned seed);
-
 }  // namespace dlroof::delta

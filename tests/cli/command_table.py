@@ -1,4 +1,4 @@
-"""The flags of all commands, as `dlroof man --table` lists them, and the command lines that pages show."""
+"""The flags of all commands, as `dlroof completion table` lists them, and the command lines that pages show."""
 import re
 import shlex
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ def parse(text):
 
 
 def read_table():
-    ran = run("dlroof man --table")
+    ran = run("dlroof completion table")
     assert ran.code == 0 and ran.err == "", ran
     return parse(ran.out)
 

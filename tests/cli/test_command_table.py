@@ -1,8 +1,6 @@
-"""The command line is one table: what --help, the manual pages and the documents say agrees with it, and no release of a major version
-takes something out of it."""
+"""The command line is one table: what --help and the documents say agrees with it, and no release of a major version takes something out
+of it."""
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,24 +22,6 @@ def table():
     return read_table()
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """{name: text} of the manual pages."""
-    folder = tmp_path_factory.mktemp("man")
-    ran = run(f"dlroof man -o {folder}")
-    assert ran.code == 0, ran
-    return {path.name: path.read_text() for path in folder.iterdir()}
-
-
-def page_of(command, pages):
-    return pages[command.replace(" ", "-") + ".1"]
-
-
-def plain(roff):
-    """Roff text without its escapes."""
-    return re.sub(r"\\f[BIR]|\\&", "", roff).replace("\\-", "-").replace("\\(aq", "'")
-
-
 def test_the_table_has_every_program_and_command(table):
     listed = re.findall(r"^  (\w+)", run("dlroof --help").out.partition("Subcommands:")[2], re.M)
     assert {command.split()[1] for command in table if " " in command} == set(listed)
@@ -60,50 +40,6 @@ def test_help_and_the_table_have_the_same_flags(table):
         # Google Benchmark's own help leaves out what it was built without.
         expected = {flag for flag in flags_of(table, command) if flag.startswith("--")} - {"--benchmark_perf_counters"}
         assert listed - {"--benchmark_perf_counters"} == expected - ({"--help"} if program == "dlroof_bench" else set()), command
-
-
-def test_each_command_has_a_manual_page_with_its_flags(table, pages):
-    assert len(pages) == len(table)
-    for command, arguments in table.items():
-        options = plain(page_of(command, pages).partition(".SH OPTIONS\n")[2])
-        for name in flags_of(table, command):
-            assert re.search(rf"^(?:-\S+, )*{re.escape(name)}(?![\w-])", options, re.M), f"{command}: {name}"
-        if positional := [argument.names[0] for argument in arguments if not argument.is_flag]:
-            named = plain(page_of(command, pages).partition(".SH ARGUMENTS\n")[2].partition(".SH OPTIONS")[0])
-            assert all(re.search(rf"^{name}\b", named, re.M) for name in positional), command
-
-
-def test_pages_have_the_sections_of_a_manual(pages):
-    for name, page in pages.items():
-        titles = re.findall(r"^\.SH (.+)", page, re.M)
-        assert titles[:3] == ["NAME", "SYNOPSIS", "DESCRIPTION"] and titles[-1] == "SEE ALSO", name
-        assert {"OPTIONS", "EXIT STATUS", "FILES", "EXAMPLES"} <= set(titles), name
-        for other in re.findall(r"^\\fB(\S+)\\fR\(1\)", page.partition(".SH SEE ALSO")[2], re.M):
-            assert other.replace("\\-", "-") + ".1" in pages, f"{name} refers to {other}"
-
-
-def test_examples_of_the_manual_use_flags_that_exist(table, pages):
-    for name, page in pages.items():
-        examples = plain(page.partition(".SH EXAMPLES\n")[2].partition(".SH ")[0])
-        code = "\n".join(f"`{line}`" for line in re.findall(r"^\.TP\n(.*)", examples, re.M))
-        assert code and not list(wrong_in_page(code, table)), name
-
-
-@pytest.mark.parametrize(
-    "command",
-    [["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z"], ["groff", "-ww", "-man", "-Tutf8", "-K", "utf8", "-z"], ["mandoc", "-Tlint", "-W", "warning"]],
-    ids=lambda command: command[0],
-)
-def test_the_pages_are_valid_roff(command, pages, tmp_path):
-    if not shutil.which(command[0]):
-        pytest.skip(f"needs {command[0]} (Debian: {'man-db' if command[0] == 'man' else command[0]})")
-    for name, text in pages.items():
-        (tmp_path / name).write_text(text)
-    for name in pages:
-        done = subprocess.run(
-            [*command, tmp_path / name], capture_output=True, text=True, timeout=60, env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "MAN_KEEP_STDERR": "1"}
-        )
-        assert done.returncode == 0 and done.stderr == "" and (command[0] != "mandoc" or done.stdout == ""), (name, done)
 
 
 def test_pages_name_flags_that_exist(table):
@@ -161,8 +97,3 @@ def test_lost_flags_are_found():
         (old + "x\t--key\tvalue\trequired\n", "x --key: is new and required"),
     ):
         assert changes(parse(old), parse(new)) == [found]
-
-
-def test_an_unknown_page_is_refused():
-    ran = run("dlroof man comapre")
-    assert ran.code == 2 and "did you mean 'compare'" in ran.err, ran

@@ -66,7 +66,6 @@ class TestASlowerCommit:
                 "exits 1": exits(1),
                 "is printed": prints("3 slower"),
                 "is in the comment": contains("comments/comment.md", "slower"),
-                "is in the badge": contains("out/compare/badge.svg", "3 slower"),
                 "keeps the old run": exists("out/compare/old.json"),
                 "keeps the new run": exists("out/compare/new.json"),
             }.items()

@@ -113,7 +113,7 @@ def test_each_benchmark_has_a_waterfall_and_one_sentence(explained):
 
 def test_it_measures_and_tries_what_the_largest_part_proposes():
     """A file is explained again without measuring, with the same words."""
-    tried = run(f"dlroof explain {NAME} --try --budget 8 --machine=roofs.json -o tried.json", timeout=300)
+    tried = run(f"dlroof explain {NAME} --try --seconds 8 --machine=roofs.json -o tried.json", timeout=300)
     again = run("dlroof explain tried.json")
     assert tried.code == 0 and again.code == 0 and tried.out.startswith(again.out.rstrip("\n")), (tried, again)
     assert re.search(r"^  (tried on 1 thread|nothing to try)", tried.out, re.M), tried

@@ -1,4 +1,4 @@
-"""dlroof history, export and dashboard. promtool, Otava and a browser check the files where they are installed."""
+"""dlroof history, export and dashboard. promtool and a browser check the files where they are installed."""
 import csv
 import filecmp
 import functools
@@ -30,7 +30,7 @@ MACHINE = {
     **ROOFS,
     "by_threads": {"2": ROOFS},
 }
-FORMATS = "bencher github-action openmetrics csv otava otava-config".split()
+FORMATS = "bencher github-action openmetrics csv run".split()
 
 
 def write_days(rng):
@@ -70,7 +70,7 @@ def history(folder):
     writers = [start(f"dlroof history add --db h.sqlite runs/{day}.json") for day in range(20, 40)]
     twenty = [finish(writer) for writer in writers]
     two = run("dlroof history add --db one.sqlite runs/00.json runs/01.json")
-    three = run("dlroof history export --db h.sqlite --run 3 -o three.json")
+    three = run("dlroof export --format=run --db h.sqlite --run 3 -o three.json")
     twice = json.loads(Path("runs/00.json").read_text())
     twice["records"] *= 2
     Path("twice.json").write_text(json.dumps(twice))
@@ -123,8 +123,8 @@ SHOW_B = "dlroof history show --db h.sqlite Conv2D/cpu/onednn/fwd/f32/b"
     ("show refuses a missing history", "dlroof history show --db none.sqlite x", bad_input),
     ("show refuses a file that is no history", "dlroof history show --db runs/00.json x", bad_input),
     ("show refuses an unknown benchmark", "dlroof history show --db h.sqlite nothing", bad_input),
-    ("export refuses an unknown run", "dlroof history export --db h.sqlite --run 99", bad_input),
-    ("export refuses a missing folder", "dlroof history export --db h.sqlite -o no/x.csv", bad_input),
+    ("export refuses an unknown run", "dlroof export --format=run --db h.sqlite --run 99", bad_input),
+    ("export refuses a missing folder", "dlroof export --format=csv --db h.sqlite -o no/x.csv", bad_input),
     ("history needs a verb", "dlroof history", bad_input),
     ("an unknown format is refused", "dlroof export --format=xml runs/00.json", bad_input),
     ("an export needs a run", "dlroof export --format=csv", bad_input),
@@ -145,7 +145,7 @@ def test_show_has_one_change():
 
 
 def test_export_writes_a_line_per_run_and_benchmark():
-    ran = run("dlroof history export --db h.sqlite")
+    ran = run("dlroof export --format=csv --db h.sqlite")
     assert len(list(csv.reader(io.StringIO(ran.out, newline="")))) == 121
 
 
@@ -240,7 +240,6 @@ def openmetrics_names(text):
         ("bencher", lambda text: list(json.loads(text))),
         ("github-action", lambda text: [entry["name"] for entry in json.loads(text)]),
         ("csv", lambda text: [row["name"] for row in csv.DictReader(io.StringIO(text, newline=""))]),
-        ("otava", lambda text: next(csv.reader(io.StringIO(text, newline="")))),
         ("openmetrics", openmetrics_names),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -259,14 +258,13 @@ def test_export_refuses_a_full_disk(form):
     verify(run(f"dlroof export --format={form} runs/00.json", stdout="/dev/full"), [exits(2), says("standard output: not all could be written")])
 
 
-@pytest.mark.parametrize("verb", ["list", "show f32/a", "export", "export --run 1"])
+@pytest.mark.parametrize("verb", ["list", "show f32/a"])
 def test_history_refuses_a_full_disk(verb):
     verify(run(f"dlroof history {verb} --db h.sqlite", stdout="/dev/full"), [bad_input])
 
 
-@pytest.mark.parametrize("command", ["openmetrics --db h.sqlite --last 5", "otava --db h.sqlite -o otava.csv", "otava-config --db h.sqlite -o otava.yaml"])
-def test_a_history_is_exported(command):
-    verify(cached(f"dlroof export --format={command}"), [exits(0)])
+def test_a_history_is_exported():
+    verify(cached("dlroof export --format=openmetrics --db h.sqlite --last 5"), [exits(0)])
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not installed")
@@ -278,13 +276,6 @@ def test_promtool_reads_a_run():
 def test_promtool_reads_many_runs():
     Path("five.openmetrics").write_text(cached("dlroof export --format=openmetrics --db h.sqlite --last 5").out)
     verify(run("promtool tsdb create-blocks-from openmetrics five.openmetrics blocks"), [exits(0)])
-
-
-@pytest.mark.skipif(not shutil.which("otava"), reason="otava is not installed")
-def test_otava_sees_the_change():
-    for command in ("otava --db h.sqlite -o otava.csv", "otava-config --db h.sqlite -o otava.yaml"):
-        cached(f"dlroof export --format={command}")
-    verify(run("otava analyze dlroof --since 2025-01-01", OTAVA_CONFIG="otava.yaml"), [exits(0), prints(r"\+(29|30|31)\.[0-9]%")])
 
 
 class TestDashboard:

@@ -229,9 +229,7 @@ TABLE = " --show table"
 
 @checks(
     ("dlroof needs a command", "dlroof", one_sentence),
-    ("counters of a foreign chip are listed", "dlroof counters --chip=GH100", exits(0)),
-    ("counters have a metric and its weight", "dlroof counters --chip=GH100", prints("32 x lts__t_sectors_srcunit_tex.sum")),
-    ("counters of no chip are refused", "dlroof counters --chip=H1", one_sentence),
+    ("the doctor names the chips whose counters are known", "dlroof doctor --quick", prints("^chip +.*GH100")),
     ("report reads a run", "dlroof report run.json", exits(0)),
     ("report shows its benchmarks", "dlroof report run.json", prints("LSTM/cpu/reference")),
     (
@@ -266,8 +264,8 @@ TABLE = " --show table"
     ("ERT's results become a machine file", f"dlroof import {DATA}/import_ert.json -o v100.json", exits(0), contains("v100.json", '"fp32.vector"')),
     ("points stand on imported ceilings", f"dlroof import {DATA}/import_small.csv --machine v100.json -o import.json", exits(0)),
     (
-        "import judges by the matrix ceiling",
-        f"dlroof import {DATA}/import_small.csv --machine v100.json --balance tensor -o tensor.json",
+        "report judges by the matrix ceiling",
+        "dlroof report import.json --balance tensor -o tensor.json",
         exits(0),
         contains("tensor.json", '"balance":"tensor"'),
     ),
@@ -288,7 +286,7 @@ TABLE = " --show table"
     ("a template names its example", "dlroof machine v100 --template", prints('"name": "NVIDIA Tesla V100')),
     ("a machine by hand is shown", "dlroof machine by_hand.json", prints("fp32.vector +67.0 TFLOP/s"), exits(0)),
     ("a machine by hand is not measured again", "dlroof machine by_hand.json --remeasure", one_sentence),
-    ("import refuses an unknown balance", f"dlroof import {DATA}/import_small.csv --balance x -o x.json", one_sentence),
+    ("report refuses an unknown balance", "dlroof report import.json --balance x", one_sentence),
     (
         "import names a column that it drops",
         f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json",

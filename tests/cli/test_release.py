@@ -16,20 +16,15 @@ def version():
     return re.match(r"\d+\.\d+\.\d+", run("dlroof --version").out)[0]
 
 
-def release_date():
-    return re.search(r"^set\(DLROOF_RELEASE_DATE (\S+)\)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
-
-
 def test_programs_have_the_version_of_the_build():
     assert version() == re.search(r"^project\(dlroof VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
 
 
 def test_documents_have_the_version_and_its_date():
     newest = re.search(r"^## \[(\d\S*)\] - (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
-    assert newest.groups() == (version(), release_date())
     citation = (ROOT / "CITATION.cff").read_text()
-    assert f"\nversion: {version()}\n" in citation and f"\ndate-released: {release_date()}\n" in citation
-    assert re.match(rf'\.TH DLROOF 1 {release_date()} "dlroof {version()}"', run("dlroof man").out)
+    assert newest[1] == version()
+    assert f"\nversion: {version()}\n" in citation and f"\ndate-released: {newest[2]}\n" in citation
 
 
 def schema(path):

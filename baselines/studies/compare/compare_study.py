@@ -118,7 +118,7 @@ def stored_pools(dlroof, runs, count, again, folder):
         for path in stored[i - count : i]:
             os.symlink(path, os.path.join(machine, os.path.basename(path)))
         held = [f"--again={runs[i + 1]['path']}"] if again else []
-        comparisons.append((runs[i - 1], runs[i], ["--baseline=auto", f"--baselines={pool}", runs[i]["path"], *held]))
+        comparisons.append((runs[i - 1], runs[i], [f"--baseline={pool}", runs[i]["path"], *held]))
     return comparisons
 
 

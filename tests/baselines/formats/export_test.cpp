@@ -170,20 +170,6 @@ TEST(Export, TheLimitUnderARoofThatIsNotValidatedHasNamesOfItsOwn) {
   EXPECT_EQ(metrics.find("\ndlroof_roof_ratio{"), std::string::npos);
 }
 
-TEST(Export, OtavaHasOnlyWhatAllRunsTimed) {
-  compare::NamedRun second = OddRun(2, 3);
-  second.file.records.erase(second.file.records.begin() + 1);
-  std::ostringstream out, warnings;
-  Export("otava", {second, OddRun(1, 2)}, out, warnings);
-  const auto rows = CsvTexts(out.str());
-  ASSERT_EQ(rows.size(), 3U);
-  EXPECT_EQ(rows[0], (std::vector<std::string>{"time", "commit", "estimates", kOdd}));
-  EXPECT_EQ(rows[1], (std::vector<std::string>{"2026-01-01T00:00:00+00:00", "abc", "none", "2"}));
-  EXPECT_EQ(rows[2][3], "3");
-  EXPECT_THAT(warnings.str(), testing::HasSubstr("left out: 1 of 2"));
-  EXPECT_THAT(Exported("otava-config", {OddRun()}), testing::HasSubstr("\\U0001F600"));
-}
-
 // A run of one thread of a two-core machine on which other programs ran: 54 of its 79 times are
 // estimates.
 compare::NamedRun BusyRun() {
@@ -225,10 +211,6 @@ TEST(Export, EveryFormatHasATimeOfEachBenchmarkOfABusyRunAndMarksEstimates) {
   const auto metrics = Exported("openmetrics", {run});
   EXPECT_EQ(Count("\ndlroof_median_seconds{", metrics), timed);
   EXPECT_EQ(Count("\ndlroof_estimate_ratio{", metrics), estimates);
-  const auto otava = CsvTexts(Exported("otava", {run}));
-  EXPECT_EQ(otava.at(0).size(), 3 + timed);
-  EXPECT_EQ(Count("Conv2D/", otava.at(1).at(2)), estimates);
-  EXPECT_THAT(Exported("otava-config", {run}), testing::HasSubstr("[commit, estimates]"));
 }
 
 std::string ErrorOf(const std::string& format, const std::vector<compare::NamedRun>& runs) {
@@ -253,15 +235,7 @@ TEST(Export, EveryFormatRefusesANameThatOccursTwice) {
               "1.json: the name 'Conv2D/cpu/onednn/fwd/f32/n2' occurs twice; names must be unique");
 }
 
-TEST(Badge, SaysTheVerdictAndEscapes) {
-  compare::CompareResult result;
-  result.count[statistics::Verdict::kSlower] = 3;
-  result.exit_code = 1;
-  EXPECT_THAT(BadgeSvg(result), testing::HasSubstr("performance: 3 slower"));
-  result = {};
-  result.exit_code = 3;
-  EXPECT_THAT(BadgeSvg(result), testing::HasSubstr("cannot say"));
-  EXPECT_THAT(BadgeSvg(compare::CompareResult()), testing::HasSubstr("no regression"));
+TEST(Badge, EscapesItsTexts) {
   EXPECT_THAT(BadgeSvg("<a>&", "\"", BadgeMood::kGood),
               testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }

@@ -165,24 +165,6 @@ TEST(WriteJunit, WhatHasNoTimeIsWrittenWithoutOne) {
     EXPECT_THAT(xml, HasSubstr(fmt::format("name=\"{}\"><", name)));
 }
 
-TEST(WriteSarif, HasAResultForEachThatGotWorse) {
-  Compared compared(1.2);
-  const auto sarif = json::parse(compared.Written(WriteSarif));
-  EXPECT_EQ(sarif["version"], "2.1.0");
-  const auto& run = sarif["runs"][0];
-  ASSERT_EQ(run["results"].size(), 3);
-  std::vector<std::string> rules, known;
-  for (const auto& result : run["results"]) rules.push_back(result["ruleId"]);
-  for (const auto& rule : run["tool"]["driver"]["rules"]) known.push_back(rule["id"]);
-  EXPECT_THAT(rules, testing::ElementsAre("slower", "flops", "failed"));
-  EXPECT_THAT(known, testing::IsSupersetOf(rules));
-  EXPECT_THAT(run["results"][0]["message"]["text"].get<std::string>(),
-              HasSubstr("), effect +1.00; "));
-  const auto& location = run["results"][0]["locations"][0];
-  EXPECT_EQ(location["physicalLocation"]["artifactLocation"]["uri"], "new%20dir/n.json");
-  EXPECT_EQ(location["logicalLocations"][0]["fullyQualifiedName"], kNasty);
-}
-
 TEST(WriteMarkdown, NamesAreTextAndRowsStayRows) {
   Compared compared(1.2);
   const auto markdown = compared.Written(WriteMarkdown);

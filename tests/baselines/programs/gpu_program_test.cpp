@@ -8,7 +8,6 @@
 #include <random>
 #include <sstream>
 
-#include "baselines/programs/chrome_trace.h"
 #include "baselines/programs/gpu_counting.h"
 #include "counters/base/files.h"
 #include "tests/fakes/gpu_trace_builder.h"
@@ -319,28 +318,6 @@ TEST(GpuProgramJson, IgnoresMembersOfAnotherType) {
     document::Write(GpuProgramDocument(run), 100, out);
   }
   EXPECT_GT(read, 100);
-}
-
-TEST(ChromeTrace, HasAnEventOfEachLaunchCopyAndRange) {
-  auto made = Steps();
-  made.trace.texts.push_back("a \"quoted\" range\n");
-  made.trace.ranges.push_back(
-      {Builder::Us(0, 5), static_cast<std::uint32_t>(made.trace.texts.size() - 1), 9, 0});
-  std::ostringstream out;
-  WriteChromeTrace({made.trace}, out);
-  const auto json = nlohmann::json::parse(out.str());
-  std::map<std::string, int> events;
-  for (const auto& event : json.at("traceEvents")) {
-    if (event.at("ph") != "X") continue;
-    ++events[event.at("cat").get<std::string>()];
-    EXPECT_GE(event.at("ts").get<double>(), 0);
-  }
-  EXPECT_EQ(events, (std::map<std::string, int>{{"kernel", 53}, {"copy", 12}, {"range", 1}}));
-  const auto& gemm = json.at("traceEvents").at(6);
-  EXPECT_EQ(gemm.at("name"), "gemm");
-  EXPECT_EQ(gemm.at("ts"), 2000);
-  EXPECT_EQ(gemm.at("dur"), 400);
-  EXPECT_EQ(gemm.at("args").at("grid").dump(), "[64,1,1]");
 }
 
 }  // namespace

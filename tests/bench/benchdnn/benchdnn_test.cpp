@@ -98,18 +98,18 @@ TEST(BenchdnnWords, ThatAreNotKnownAreReasonsOfTheirProblems) {
       {"\n  --foo=1", "unknown option --foo of benchdnn's driver conv"},
       {"--prop=FWD_I ic1ih1oc1kh1", "unknown option --prop of benchdnn's driver conv"},
       {"--dir=FWD_I sic4", "unknown option --dir of benchdnn's driver rnn"},
-      {"--rnn --match=x", "unknown option --match of benchdnn's driver rnn"},
+      {"--match=x", "unknown option --match of benchdnn's driver conv"},
       {"--no_driver", "unknown option '--no_driver'"},
       {"--dir FWD_I", "unknown option '--dir'"},
       {"-dir=FWD_I", "unknown option '-dir=FWD_I'"},
-      {"--dir=FWD_I,FWD_X", "expected one of FWD_B FWD_D FWD_I"},
-      {"--dir=FWD_I,", "expected a value of --dir"},
+      {"--dir=FWD_X", "expected one of FWD_B FWD_D FWD_I"},
+      {"--dir=FWD_I,", "expected one value"},
       {"--dt=u8:s8", "expected one type, or those of source, weights and"},
-      {"--dt=f32,u8:s8:x8", "expected one of f32 bf16"},
+      {"--dt=u8:s8:x8", "expected one of f32 bf16"},
       {"--cfg=u8", "expected one of f32 f32_wino"},
       {"--stag=anny", "expected a layout"},
       {"--alg=fft", "expected one of direct wino auto"},
-      {"--attr-post-ops=relu,relux", "expected a post-op"},
+      {"--attr-post-ops=relux", "expected a post-op"},
       {"--attr-post-ops=sum+relu:a", "expected a number"},
       {"--attr-post-ops=add:f32:all", "expected one of common per_oc"},
       {"--attr-post-ops=prelu:per_oc:1", "expected 1 arguments of prelu at most"},
@@ -117,19 +117,16 @@ TEST(BenchdnnWords, ThatAreNotKnownAreReasonsOfTheirProblems) {
       {"--attr-scales=src", "expected ARGUMENT:POLICY"},
       {"--attr-fpmath=f32", "expected one of strict bf16"},
       {"--ctx-exe=auto:x", "expected auto or an integer"},
-      {"--mb=1,-2", "expected an integer from 0"},
+      {"--mb=-2", "expected an integer from 0"},
       {"--mb=99999999999", "expected an integer from 0"},
       {"--mode=Q", "expected one of C P"},
-      {"--match=\\(", "expected a basic regular expression"},
-      {"--match=a\\{9\\}", "expected a basic regular expression"},
-      {R"(--match=\(a\)\1)", "expected a basic regular expression"},
       {"--engine=tpu", "expected one of cpu gpu"},
       {"--rnn --flags=X sic8", "expected O or nothing"},
       {"--rnn --with-peephole=yes sic8", "expected one of true false"},
       {"ic4ih8oc4kh3\n mb1ic4oc4kx3", "expected one of g mb ic"},
       {"ic4ih8oc4kh3 t4sic4", "expected one of g mb ic"},
       {"hello", "expected one of g mb ic"},
-      {"--attr-post-ops=relu, \\\n   sum:x mb1", "expected a number"},
+      {"--attr-post-ops=relu+ \\\n   sum:x mb1", "expected a number"},
   };
   for (const auto& [text, message] : cases) {
     const auto read = suites::ReadBenchdnn(text + "\n" + kProblem, "my.txt");
@@ -140,9 +137,9 @@ TEST(BenchdnnWords, ThatAreNotKnownAreReasonsOfTheirProblems) {
   }
 }
 
-TEST(BenchdnnWords, KnownValuesOfTheSameOptionRun) {
-  EXPECT_THAT(Read("--dir=FWD_I --dt=f32,f8_e9m9 mb1ic4ih8oc6kh1"),
-              ElementsAre(ConvName("fwd", "f32"), StartsWith("[--dt=f8_e9m9: expected one of")));
+TEST(BenchdnnWords, AKnownValueOfTheSameOptionRuns) {
+  EXPECT_THAT(Read("--dir=FWD_I --dt=f8_e9m9 mb1ic4ih8oc6kh1 --dt=f32 mb1ic4ih8oc6kh1"),
+              ElementsAre(StartsWith("[--dt=f8_e9m9: expected one of"), ConvName("fwd", "f32")));
   EXPECT_THAT(
       Read("--dir=FWD_I --new=1 mb1ic4ih8oc6kh1 --reset --dir=FWD_I mb1ic4ih8oc6kh1"),
       ElementsAre("[unknown option --new of benchdnn's driver conv]", ConvName("fwd", "f32")));
@@ -162,17 +159,6 @@ TEST(BenchdnnRefusals, NameFileLineAndColumn) {
   };
   for (const auto& [text, message] : cases)
     EXPECT_THAT(Refusal(text), testing::AllOf(StartsWith("my.txt:"), HasSubstr(message))) << text;
-}
-
-TEST(BenchdnnRefusals, CombinationsHaveALimit) {
-  std::string many = "--mb=0";
-  for (int i = 0; i < 200; ++i) many += ",0";
-  std::string automatic = "--ctx-init=auto";
-  for (int i = 0; i < 100; ++i) automatic += ",auto";
-  std::string again = "--ctx-exe=auto";
-  for (int i = 0; i < 100; ++i) again += ",auto";
-  EXPECT_THAT(Refusal(many + " " + automatic + " " + again + kProblem),
-              HasSubstr("the file has more than 500000 benchmarks"));
 }
 
 class BatchFolder : public testing::Test {
@@ -256,7 +242,7 @@ TEST(BenchdnnSmallList, IsReadWhole) {
   EXPECT_EQ(reasons["weights layout xba"], 1);
   EXPECT_EQ(reasons["direction right2left"], 2);
   EXPECT_EQ(reasons["engine gpu"], 1);
-  EXPECT_GT(names, 60);
+  EXPECT_GT(names, 50);
 }
 
 TEST(BenchdnnSmallList, MutatedLinesAreCountedWithTheirReasons) {

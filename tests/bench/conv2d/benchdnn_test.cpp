@@ -107,16 +107,6 @@ TEST(ReadBenchdnnConv, RefusesWhatIsNoProblemAndSaysWhere) {
   }
 }
 
-TEST(BenchdnnConvText, IsAsBenchdnnListsIt) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"mb2ic3ih224oc64kh7sh2ph3", "ic3ih224oc64oh112kh7sh2ph3"},
-      {"g1mb1ic4ih8iw6oc4kh3kw1", "g1mb1ic4ih8iw6oc4oh6ow6kh3kw1ph0pw0"},
-      {"ic4id5oc6kd2", "ic4id5oc6od4kd2pd0"},
-      {"ic4id5ih6iw6oc6kd2kh1kw1", "ic4id5ih6iw6oc6od4oh6ow6kd2kh1kw1pd0ph0pw0"},
-      {"ic4iw9oc6kw2dw1", "ic4iw9oc6ow7kw2pw0dw1"}};
-  for (const auto& [text, listed] : cases) EXPECT_EQ(ToText(ReadBenchdnnConv(text)), listed);
-}
-
 constexpr auto kForward = ProductDirection::kForward;
 constexpr auto kBackwardData = ProductDirection::kBackwardData;
 constexpr auto kBackwardWeights = ProductDirection::kBackwardWeights;

@@ -100,9 +100,13 @@ TEST(LstmStages, OnePrimitiveWhereTheLibrarysStackIsTheSame) {
 }
 
 TEST(ReadBenchdnnRnn, LeftOutIsBenchdnnsDefault) {
-  EXPECT_EQ(ToText(ReadBenchdnnRnn("sic16")), "l1t1mb2sic16slc16dhc16dic16");
-  EXPECT_EQ(ToText(ReadBenchdnnRnn("l2t3_mb4_sic8slc5dhc7n\"x\"")), "l2t3mb4sic8slc5dhc7dic7");
-  EXPECT_EQ(ToText(ReadBenchdnnRnn("sic8dhc7dic6")), "l1t1mb2sic8slc8dhc7dic6");
+  const auto sizes = [](const char* text) {
+    const auto p = ReadBenchdnnRnn(text);
+    return std::vector{p.layers, p.steps, p.samples, p.state, p.input, p.hidden, p.output};
+  };
+  EXPECT_THAT(sizes("sic16"), ElementsAre(1, 1, 2, 16, 16, 16, 16));
+  EXPECT_THAT(sizes("l2t3_mb4_sic8slc5dhc7n\"x\""), ElementsAre(2, 3, 4, 8, 5, 7, 7));
+  EXPECT_THAT(sizes("sic8dhc7dic6"), ElementsAre(1, 1, 2, 8, 8, 7, 6));
   EXPECT_THROW(ReadBenchdnnRnn("t3mb4"), benchdnn::BenchdnnRefusal);
   EXPECT_THROW(ReadBenchdnnRnn("t3ih4"), benchdnn::BenchdnnRefusal);
 }

@@ -211,35 +211,17 @@ TEST(StoredPasses, FileIsReadAsItIsWritten) {
   EXPECT_EQ(ToJson(StoredPassesFromJson(json, "p")), json);
 }
 
-TEST(CountersText, ListsChipsAndOneChipsMetrics) {
-  const auto chips = CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "");
-  EXPECT_THAT(chips, HasSubstr("chips      sm  f64          f32          tf32         f16"));
-  EXPECT_THAT(chips, HasSubstr("GH100      90  2            3            3            3"));
-  EXPECT_THAT(chips, HasSubstr("TU11x      75  -            3            -            -"));
-  EXPECT_THAT(chips, HasSubstr("(l1)"));
-  const auto metrics = CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GA102");
-  EXPECT_THAT(metrics, HasSubstr("GA102: compute capability 8.6"));
-  EXPECT_THAT(metrics, HasSubstr("dram                 +=     1 x dram__bytes.sum"));
-  EXPECT_THAT(metrics, HasSubstr("none on this chip"));
-  EXPECT_THAT(
-      fakes::RefusalOf([] { CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GX1"); }),
-      HasSubstr("--chip=GX1: unknown chip; the table has TU102"));
-}
-
-TEST(CountersText, NamesThePassesPipesAndLevelsOfEachTypeOfAChip) {
-  const auto text = CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GH100");
-  EXPECT_THAT(text, HasSubstr("  f16: 3 passes\n"
-                              "    counted: dram, l2, fp16.matrix, fp64.vector, fp32.vector, fp16 "
-                              "or bf16.vector, l1\n"
-                              "    0 if none of its instructions is executed: int8.matrix\n"
-                              "    unknown: fp64.matrix, tf32.matrix, bf16.matrix, fp8.matrix\n"));
-  EXPECT_THAT(text, HasSubstr("  f32: 3 passes\n    counted: dram, l2, tf32.matrix, fp64.vector"));
-  EXPECT_THAT(text, HasSubstr("    0 if none of its instructions is executed: fp64.matrix, "
-                              "fp16.matrix, bf16.matrix, int8.matrix, fp8.matrix\n"));
-  EXPECT_THAT(text, HasSubstr("  fp8: 2 passes\n"));
+TEST(ChipText, HasThePassesOfEachTypeAndWhatDoesNotFit) {
+  const auto& table = BuiltInCuptiTable();
+  const auto text = [&](const char* name) {
+    return ChipText(table, BuiltInStoredPasses(), *FindChip(table, name));
+  };
+  EXPECT_EQ(text("GH100"),
+            "GH100: passes to count a call, by its type: f64 2, f32 3, tf32 3, f16 3, bf16 3, int8 "
+            "3, fp8 2");
   // Siblings have the passes of their family's first chip.
-  EXPECT_THAT(CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GB102"),
-              HasSubstr("    does not fit into three passes: l1\n"));
+  EXPECT_THAT(text("GB102"), testing::EndsWith("; of some types without l1"));
+  EXPECT_THAT(ChipNames(table), testing::StartsWith("TU102, "));
 }
 
 TEST(KernelName, IsWhatItsAuthorWrote) {

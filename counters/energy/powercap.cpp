@@ -1,6 +1,5 @@
-// The energy sources in sysfs: the kernel's hardware monitors (hwmon) and its powercap tree.
+// The energy source powercap, a tree of sysfs.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <map>
@@ -16,86 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// --- hwmon: SYSFS/class/hwmon/hwmon*/energyN_input contains microjoules. The driver amd_energy
-// labels the counters of packages "Esocket0" and those of cores "Ecore000". They have 64 bits and
-// do not wrap around. https://www.kernel.org/doc/html/latest/hwmon/sysfs-interface.html ---
-
-constexpr char kHwmonCure[] =
-    "only root may read it; to let all users read it, add the udev rule SUBSYSTEM==\"hwmon\", "
-    "ACTION==\"add\", RUN+=\"/bin/chmod -R a+r /sys%p\"";
-
-// Returns the text of a sensor's file, or an empty text if it cannot be read.
-std::string TextOfSensor(const fs::path& path) {
-  int error = 0;
-  return ReadKernelFile(path, error);
-}
-
-// Energy and power sensors of the CPU packages, from all monitors.
-struct HwmonSensors {
-  std::map<int, fs::path> counters;     // files of energy counters, by package
-  std::vector<std::string> watts_only;  // titles of sensors with power only: "Grace Power Socket 0"
-};
-
-// Adds the sensor with the file `path` ("energy1_input", "power1_average") of the driver `driver`.
-void AddSensor(const fs::path& path, const std::string& driver, HwmonSensors& sensors) {
-  const auto name = path.filename().string();
-  const auto sensor = (path.parent_path() / name.substr(0, name.find('_'))).string();
-  const auto label = TextOfSensor(sensor + "_label");
-  if (name.starts_with("energy") && name.ends_with("_input")) {
-    if (const auto package = NumberBehind("Esocket", label)) sensors.counters[*package] = path;
-  } else if (name.starts_with("power") && name.ends_with("_average")) {
-    // The title of ACPI's power meters is in the OEM text. Sensors of GPUs are skipped.
-    const auto oem_text = TextOfSensor(sensor + "_oem_info");
-    const auto& title = oem_text.empty() ? label : oem_text;
-    if (driver == "power_meter" || title.find("Socket") != std::string::npos)
-      sensors.watts_only.push_back(title.empty() ? name : title);
-  }
-}
-
-HwmonSensors ReadSensors(const fs::path& sysfs) {
-  HwmonSensors sensors;
-  std::error_code none;
-  std::map<fs::path, std::string> drivers;  // driver by file of the sensor
-  for (const auto& monitor : fs::directory_iterator(sysfs / "class/hwmon", none)) {
-    const auto driver = TextOfSensor(monitor.path() / "name");
-    for (const auto& file : fs::directory_iterator(monitor.path(), none))
-      drivers[file.path()] = driver;
-  }
-  for (const auto& [path, driver] : drivers) AddSensor(path, driver, sensors);
-  return sensors;
-}
-
-std::string NoCountersText(const HwmonSensors& sensors, const fs::path& sysfs) {
-  if (sensors.watts_only.empty())
-    return fmt::format("{} has no energy counter of a package (driver amd_energy)",
-                       (sysfs / "class/hwmon").string());
-  return fmt::format(
-      "this machine reports power ({}) but no energy: to get the energy, run with "
-      "--dlroof_meter_seconds, log these watts and read the log with dlroof cluster gather --meter",
-      fmt::join(sensors.watts_only, ", "));
-}
-
-EnergyCounters OpenHwmon(const EnergyPlace& place) {
-  const auto sensors = ReadSensors(place.sysfs);
-  if (sensors.counters.empty()) throw BadInput(NoCountersText(sensors, place.sysfs));
-  const auto packages = CpusOfPackages(place.sysfs);
-  EnergyCounters opened{.covers = "packages; no DRAM, fans, NIC, power supply"};
-  for (const auto& [package, file] : sensors.counters)
-    if (OwnsPackage(packages, package, place))
-      opened.domains.push_back(
-          MicrojouleDomain(fmt::format("package-{}", package), true, file, kHwmonCure));
-  if (opened.domains.empty())
-    throw BadInput("this process may use no CPU of the packages that have counters");
-  return opened;
-}
-
-[[maybe_unused]] const bool hwmon_registered = RegisterEnergySource({"hwmon", 3, OpenHwmon});
-
-// --- powercap: Intel's RAPL counters, and AMD's under the same names. The zone
+// Intel's RAPL counters, and AMD's under the same names. The zone
 // SYSFS/class/powercap/intel-rapl:A is a package ("package-0", "package-0-die-1") or the platform
 // ("psys"); intel-rapl:A:B is a subzone of package A ("core", "uncore", "dram"). DRAM is the only
 // subzone that the package's count does not include.
-// https://www.kernel.org/doc/html/latest/power/powercap/powercap.html ---
+// https://www.kernel.org/doc/html/latest/power/powercap/powercap.html
 
 constexpr std::string_view kZonePrefix =
     "intel-rapl:";  // not intel-rapl-mmio:, whose counters are the same

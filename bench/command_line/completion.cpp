@@ -1,12 +1,13 @@
+#include "bench/command_line/completion.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bench/command_line/completion.h"
 #include "counters/base/files.h"
 
 namespace dlroof::command_line {
 
-const std::vector<EmbeddedFile>& ShellFunctions();  // the files of shells, embedded
+const std::vector<EmbeddedFile>& BashFunctions();  // bash_functions.bash, embedded
 
 namespace {
 
@@ -73,18 +74,25 @@ std::string BashCompletion(const Completed& completed) {
   std::string text =
       "# Completion of dlroof's programs in bash. Made by `dlroof completion bash`.\n";
   text += Function("_dlroof_words", words) + Function("_dlroof_value", values);
-  text += TextOf(ShellFunctions(), "bash");
+  text += TextOf(BashFunctions(), "bash_functions");
   text += "complete -o default -F _dlroof_complete";
   for (const auto& program : completed.programs) text += ' ' + program.path.back();
   return text + '\n';
 }
 
-const std::vector<Shell>& Shells() {
-  static const std::vector<Shell> shells = {
-      {"bash", BashCompletion, "bash-completion/completions", "", "", false},
-      {"zsh", ZshCompletion, "zsh/site-functions", "_", "", true},
-      {"fish", FishCompletion, "fish/vendor_completions.d", "", ".fish", false}};
-  return shells;
+std::string WriteFlagTable(const std::vector<Command>& programs) {
+  std::string text;
+  for (const auto& program : programs)
+    for (const Command* command : WithSubcommands(program))
+      for (const auto& argument : command->arguments) {
+        const char* takes = argument.type.empty() ? "nothing" : argument.many ? "values" : "value";
+        text += fmt::format("{}\t{}\t{}\t{}", command->Path(), fmt::join(argument.names, ","),
+                            takes, argument.required ? "required" : "optional");
+        if (!argument.choices.empty())
+          text += fmt::format("\t{}", fmt::join(argument.choices, ","));
+        text += '\n';
+      }
+  return text;
 }
 
 }  // namespace dlroof::command_line
