@@ -60,7 +60,9 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   }
   if (reader.Has("ceilings")) {
     const auto ceilings = reader.Object("ceilings");
-    for (const auto& key : ceilings.Keys()) node.ceilings[key] = ceilings.Positive(key);
+    for (const auto& key : ceilings.Keys())
+      if (!key.starts_with("link."))  // of version 1, which measured a network
+        node.ceilings[key] = ceilings.Positive(key);
   }
   if (reader.Has("without")) node.untimed = reader.TextsByKey("without");
   if (reader.Has("interference")) {

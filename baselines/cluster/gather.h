@@ -15,7 +15,6 @@
 #include "baselines/cluster/barriers.h"
 #include "baselines/cluster/interference.h"
 #include "baselines/cluster/metered_nodes.h"
-#include "baselines/cluster/network.h"
 #include "baselines/cluster/outliers.h"
 #include "reporters/record/run_file.h"
 
@@ -132,8 +131,6 @@ struct Cluster {
   std::vector<std::string> remarks;
   std::vector<Finding> findings;            // slow and suspect nodes, set by AddFindings
   std::optional<ClusterBarriers> barriers;  // set if nodes waited for each other
-  // The network that dlroof_net measured, if the user specified its file.
-  std::optional<MeasuredNetwork> network;
 };
 
 // Nodes' times and how many of them are estimates.
@@ -146,7 +143,7 @@ EstimateCount EstimatesOf(const Cluster& cluster);
 // Returns the counts in the context of a cluster file; nothing for other run files.
 std::optional<EstimateCount> EstimatesIn(const nlohmann::json& context);
 
-// Returns the host name of the node, which the network, meters and schedulers use.
+// Returns the host name of the node, which meters and schedulers use.
 const std::string& HostOf(const ClusterNode& node);
 // Returns the largest number of one-GPU processes on a host, if any host has such processes.
 std::optional<int> GpusOfHosts(const Cluster& cluster);

@@ -34,7 +34,7 @@ using VisitTimes = std::vector<std::vector<std::optional<double>>>;
 
 // Benchmarks or roofs (rows of VisitTimes) that are judged together, by their median.
 struct RowGroup {
-  std::string name;               // "all", "compute", "ceilings", "cpu.dram", "link.send"
+  std::string name;               // "all", "compute", "ceilings", "cpu.dram"
   std::vector<std::size_t> rows;  // indices into VisitTimes, at least one
   bool lone = false;              // one row: judged by OutlierRules::lone_effect
 };

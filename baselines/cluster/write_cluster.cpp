@@ -6,7 +6,6 @@
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
-#include "baselines/cluster/network.h"
 #include "baselines/formats/export.h"
 #include "baselines/formats/page_text.h"
 #include "counters/base/numbers.h"
@@ -15,9 +14,8 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMostRows = 20;       // in a table without --verbose
-constexpr double kLeastSteal = 0.005;       // [1] shown
-constexpr std::size_t kMostLinkRanks = 16;  // in the table of links
+constexpr std::size_t kMostRows = 20;  // in a table without --verbose
+constexpr double kLeastSteal = 0.005;  // [1] shown
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -123,22 +121,6 @@ formats::Cells FindingCells(const Cluster& cluster) {
   return cells;
 }
 
-// Returns the table of rates of the largest message: a row per sender, a column per receiver.
-formats::Cells LinkCells(const Cluster& cluster) {
-  formats::Cells cells = {{"sends to"}};
-  if (!cluster.network || cluster.network->ranks.size() > kMostLinkRanks) return cells;
-  const auto& network = *cluster.network;
-  for (const auto& name : network.ranks) {
-    cells.front().push_back(name);
-    cells.push_back({name});
-    cells.back().resize(network.ranks.size() + 1);
-  }
-  for (const auto& pair : network.pairs)
-    if (const auto rate = RateOf(pair))
-      cells[pair.from + 1][pair.to + 1] = text::WithPrefix(*rate, "B/s");
-  return cells;
-}
-
 formats::Cells OrderCells(const NodeEffects& effects, std::size_t most) {
   formats::Cells cells = {{"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
   for (const auto& one : effects.order) {
@@ -159,14 +141,6 @@ std::string OrderNote(const NodeEffects& effects) {
       Percent(Median(ratios)),
       interval ? fmt::format(" ({} to {})", Percent(interval->first), Percent(interval->second))
                : "");
-}
-
-void AddNetworkNotes(const Cluster& cluster, std::vector<std::string>& notes) {
-  if (!cluster.network) return;
-  for (const auto& note : NetworkNotes(*cluster.network)) notes.push_back("network: " + note);
-  for (const auto& rank : cluster.network->ranks)
-    if (std::ranges::find(cluster.nodes, rank, HostOf) == cluster.nodes.end())
-      notes.push_back(fmt::format("network: {} is not one of the measured nodes", rank));
 }
 
 // Returns a sentence on what the findings mean, or why there are none.
@@ -232,7 +206,6 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
     for (const auto& note : BarrierNotes(*cluster.barriers)) notes.push_back(note);
   if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
-  AddNetworkNotes(cluster, notes);
   return notes;
 }
 
@@ -240,13 +213,10 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
 // measuring order (at once, one by one) are cut to `most` rows.
 std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
                                    std::size_t most) {
-  std::vector<formats::Cells> tables = {RoofCells(cluster, effects),
-                                        BenchmarkCells(cluster, effects, most),
-                                        NodeCells(cluster, effects, most),
-                                        OrderCells(effects, most),
-                                        InterferenceCells(cluster, most),
-                                        FindingCells(cluster),
-                                        LinkCells(cluster)};
+  std::vector<formats::Cells> tables = {
+      RoofCells(cluster, effects),       BenchmarkCells(cluster, effects, most),
+      NodeCells(cluster, effects, most), OrderCells(effects, most),
+      InterferenceCells(cluster, most),  FindingCells(cluster)};
   std::erase_if(tables, [](const formats::Cells& cells) { return cells.size() == 1; });
   return tables;
 }
@@ -308,8 +278,6 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
     formats::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
   if (const auto cells = InterferenceCells(cluster, std::size_t(-1)); cells.size() > 1)
     formats::WritePageTable("Interference on nodes", cells, out);
-  if (const auto links = LinkCells(cluster); links.size() > 1)
-    formats::WritePageTable("Links, by the largest message", links, out);
   formats::WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
   formats::WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)),
                           out);

@@ -87,19 +87,6 @@ std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   return summaries;
 }
 
-// Adds the measured rates in network.json, if the file exists, to the nodes. Returns the reason if
-// the file cannot be used.
-std::optional<Reason> AddLinks(const NodeFolder& folder,
-                               std::vector<cluster::NodeSummary>& summaries) {
-  if (!std::filesystem::exists(folder.Network())) return std::nullopt;
-  try {
-    cluster::AddLinkRates(cluster::ReadMeasuredNetwork(folder.Network().string()), summaries);
-    return std::nullopt;
-  } catch (const BadInput& refusal) {
-    return Reason{refusal.what()};
-  }
-}
-
 // Reads the re-measurements of suspect nodes in DIR/visits/. Skips invalid files with a message.
 std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem::path& path) {
   std::vector<std::vector<cluster::NodeSummary>> visits;
@@ -114,8 +101,6 @@ std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem:
         std::cerr << fmt::format("visit {}: skipped: {}\n", number,
                                  text::Printable(summary.reason));
     }
-    if (const auto reason = AddLinks(folder, visit))
-      std::cerr << fmt::format("visit {}: no links: {}\n", number, text::Printable(reason->text));
   }
   return visits;
 }
@@ -150,7 +135,6 @@ int RunGather(const GatherFlags& flags) {
   auto summaries = ReadAll(folder);
   auto asked = folder.Asked();
   LeaveOut(flags, summaries, asked);
-  const auto no_links = AddLinks(folder, summaries);
   auto cluster =
       cluster::Gather(std::move(summaries), asked, ReadNodeRun,
                       {.meters = meters ? &*meters : nullptr, .mix_unlike = flags.mix_unlike});
@@ -160,9 +144,6 @@ int RunGather(const GatherFlags& flags) {
   if (flags.mix_unlike)
     cluster.remarks.emplace_back(
         "unlike nodes are in one median (--mix-unlike): software and settings were not compared");
-  if (const auto reason = folder.NetworkFailure())
-    cluster.remarks.push_back("the network was not measured: " + reason->text);
-  if (no_links) cluster.remarks.push_back("links were not compared: " + no_links->text);
   cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};

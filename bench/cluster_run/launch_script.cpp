@@ -65,14 +65,6 @@ std::optional<std::string> ScriptNamed(const std::string& name) {
   return std::nullopt;
 }
 
-// Returns the part of the script that measures the network, or "" without --net.
-std::string NetworkPart(const LaunchRequest& request) {
-  if (!request.net) return "";
-  if (auto part = ScriptNamed(request.engine + "-net")) return *part;
-  throw BadInput("--net: --engine={} cannot start an MPI job; expected slurm or mpirun",
-                 request.engine);
-}
-
 // Returns the arguments of dlroof_bench. Processes that share a node's CPUs measure only their GPU.
 std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
   constexpr std::string_view kDevice = "--dlroof_device=";
@@ -131,7 +123,6 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
       {"all_tasks", std::to_string(tasks * request.nodes)},
       {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
       {"visits", std::to_string(request.visits)},
-      {"network", NetworkPart(request)},
       {"order", request.order},
       {"meet_seconds", fmt::format("{:g}", request.meet_seconds)},
       {"out_text", runner::CommandLine({request.out})},
@@ -214,9 +205,6 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   std::set<std::string> hosts;
   for (const auto node : revisit.nodes) hosts.insert(cluster::HostOf(cluster.nodes[node]));
   request.engine = "slurm-revisit";
-  for (const auto node : revisit.nodes)
-    for (const auto& [roof, value] : cluster.nodes[node].ceilings)
-      request.net = request.net || cluster::IsLink(roof);
   request.nodes = static_cast<int>(hosts.size());
   request.gpus = cluster::GpusOfHosts(cluster);
   request.visits = revisit.visits;
@@ -302,8 +290,6 @@ void AddClusterScript(CLI::App& cluster) {
   AddProcessFlags(*command, request);
   command->add_option("--time", request.time,
                       "limit of the job's time as sbatch writes it, such as 2:00:00 (Slurm)");
-  command->add_flag("--net", request.net,
-                    "also measure the network with the dlroof_net beside --dlroof");
   command
       ->add_option("--revisit", flags->revisit,
                    "cluster file whose suspects are visited again together with ordinary nodes, "

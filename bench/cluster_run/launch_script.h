@@ -12,8 +12,7 @@ namespace dlroof::cluster_run {
 // Returns the script templates, whose {{keys}} LaunchScript replaces. Names without '-' are
 // engines: "slurm", "pbs", "lsf", "flux", "kubernetes", "mpirun", "reframe". "slurm-revisit"
 // measures some nodes again, several times. The others are sections: "job-steps" (how schedulers'
-// scripts measure nodes), "slurm-job" and so on (what job-steps needs of each scheduler),
-// "slurm-net", "slurm-revisit-net" and "mpirun-net" (which measure the network).
+// scripts measure nodes), "slurm-job" and so on (what job-steps needs of each scheduler).
 const std::vector<EmbeddedFile>& LaunchScripts();
 
 struct LaunchRequest {
@@ -30,7 +29,6 @@ struct LaunchRequest {
   std::optional<int> gpus;             // [1] processes per node, with one GPU each; absent:
                                        // one process per node with all its GPUs
   std::optional<std::string> time;     // limit of the job's time as sbatch writes it
-  bool net = false;                    // also measure the network by dlroof_net
 };
 
 // Returns the script, in which all texts of the request are quoted. With `gpus`, its processes

@@ -185,12 +185,6 @@ std::vector<int> NodeFolder::Visits() const {
   return visits;
 }
 
-std::optional<Reason> NodeFolder::NetworkFailure() const {
-  if (fs::exists(Network())) return std::nullopt;
-  const auto line = LastLineOf(folder_ / "network.log");
-  return line ? std::optional(Reason{*line}) : std::nullopt;
-}
-
 void NodeFolder::Make() const {
   for (const auto& path :
        {folder_ / "nodes", folder_ / "runs", folder_ / "logs", folder_ / "cache"}) {

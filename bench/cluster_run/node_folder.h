@@ -7,7 +7,6 @@
 //   DIR/cache/NAME/          its ceilings; equal nodes would share a file in $HOME
 //   DIR/logs/NAME.log        its messages
 //   DIR/visits/N/            nodes, runs and logs of the N-th re-measurement of suspect nodes
-//   DIR/network.json         the file of dlroof_net; network.log: its launcher's messages
 //   DIR/asked.txt            names of the requested nodes, one per line, from the launch script
 #pragma once
 
@@ -59,8 +58,6 @@ class NodeFolder {
   std::filesystem::path BarrierPlace() const { return folder_ / "meetings"; }
   // Each re-measurement of suspect nodes has its own cache, and so measures the ceilings again.
   std::filesystem::path Cache(const std::string& name) const { return In("cache", name); }
-  // The file that dlroof_net writes.
-  std::filesystem::path Network() const { return folder_ / "network.json"; }
   std::filesystem::path Log(const std::string& name) const { return In("logs", name + ".log"); }
 
   // Creates the folders. Throws BadInput if that fails.
@@ -72,9 +69,6 @@ class NodeFolder {
   std::vector<std::filesystem::path> NodeFiles() const;
   // Returns the names of nodes that have begun but have no file in nodes/.
   std::vector<std::string> Unfinished() const;
-  // Returns why the network could not be measured: the last line of network.log. Returns nothing if
-  // network.json exists or no measurement of the network was requested.
-  std::optional<Reason> NetworkFailure() const;
   // Returns the numbers N of the folders DIR/visits/N/ in ascending order.
   std::vector<int> Visits() const;
 

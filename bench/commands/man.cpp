@@ -120,8 +120,7 @@ void AddManCommand(CLI::App& program, int& /*exit_code*/) {
   auto* command =
       program.add_subcommand("man", "write a manual page: dlroof man compare | man -l -");
   auto flags = std::make_shared<ManFlags>();
-  command->add_option("COMMAND", flags->words,
-                      "command, or dlroof_bench or dlroof_net (default: dlroof itself)");
+  command->add_option("COMMAND", flags->words, "command, or dlroof_bench (default: dlroof itself)");
   auto* output =
       command
           ->add_option("-o,--output", flags->folder,

@@ -15,8 +15,5 @@ add_custom_command(OUTPUT "${dlroof_share}/documents.stamp" DEPENDS dlroof VERBA
   COMMAND "${CMAKE_COMMAND}" -E touch "${dlroof_share}/documents.stamp")
 add_custom_target(dlroof_documents ALL DEPENDS "${dlroof_share}/documents.stamp")
 foreach(folder IN ITEMS man bash-completion fish zsh)
-  install(DIRECTORY "${dlroof_share}/${folder}" DESTINATION share COMPONENT runtime PATTERN "dlroof_net*" EXCLUDE)
-  if(DLROOF_IF_mpi AND NOT folder STREQUAL "zsh")   # where one file is for all programs
-    install(DIRECTORY "${dlroof_share}/${folder}" DESTINATION share COMPONENT network FILES_MATCHING PATTERN "dlroof_net*")
-  endif()
+  install(DIRECTORY "${dlroof_share}/${folder}" DESTINATION share COMPONENT runtime)
 endforeach()

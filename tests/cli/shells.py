@@ -11,7 +11,6 @@ import pytest
 from checks import DLROOF, program
 
 BENCH = program("DLROOF_BENCH")
-NET = os.path.join(os.path.dirname(BENCH), "dlroof_net")
 
 # Calls the function as readline does, with the line up to the cursor. What compopt is asked for comes after the completions.
 BASH = """
@@ -50,7 +49,7 @@ def needs(shell):
 
 
 def first_word(line):
-    return {"dlroof": DLROOF, "dlroof_bench": BENCH, "dlroof_net": NET}[line.split()[0]]
+    return {"dlroof": DLROOF, "dlroof_bench": BENCH}[line.split()[0]]
 
 
 def bash(line):

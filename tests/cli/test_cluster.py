@@ -98,29 +98,6 @@ class TestWholeNodes:
 
     def test_a_run_file_is_no_cluster_file(self, measured):
         verify(run("dlroof cluster report out/nodes/n1.json"), [bad_input, says("has no 'cluster', expected a file of `dlroof cluster gather`")])
-        points = [{"bytes": 2**i, "seconds": 1e-5 + 2**i / 1e8, "repetitions": 9} for i in range(3, 23)]
-        slow = [{**point, "seconds": 1e-5 + point["bytes"] / 2e7} for point in points]
-        pairs = [{"from": a, "to": b, "points": slow if b == 2 else points} for a in range(4) for b in range(4) if a != b]
-        Path("net.json").write_text(
-            json.dumps(
-                {"dlroof_net": 1, "mpi": "m", "started_at": "", "pairs_at_once": False, "ranks": ["n1", "n2", "n10", "x"], "pairs": pairs, "allreduce": []}
-            )
-        )
-        verify(
-            run("dlroof cluster report cluster.json --network net.json -o l.html -o l.md"),
-            [
-                exits(0),
-                prints("^n1 .* 100 MB/s +20.0 MB/s +100 MB/s"),
-                plain("network: slow node: n10 receives at most 20.0 MB/s, 20 % of the median node's"),
-                plain("network: x is not one of the measured nodes"),
-                contains("l.html", "Links, by the largest message"),
-                contains("l.md", "slow node: n10 receives"),
-            ],
-        )
-        verify(
-            run("dlroof cluster report cluster.json --network cluster.json"),
-            [bad_input, says("cluster.json: has no 'dlroof_net', expected a file of dlroof_net")],
-        )
         verify(run("dlroof cluster report cluster.json -o c.txt"), [bad_input, says("-o c.txt: unknown extension")])
 
     def test_nodes_measured_one_by_one_show_what_they_take_from_each_other(self, measured):

@@ -11,7 +11,6 @@ from checks import DLROOF, FAKE_BENCH, TESTS
 
 pytestmark = pytest.mark.scripts
 NODES = [f"n{i}" for i in range(1, 5)]
-NET = Path(DLROOF).parent / "dlroof_net"
 
 
 def why_not():
@@ -133,23 +132,6 @@ done
         assert all(facts[f"{host}-gpu{j}"]["arguments"] == ["--dlroof_device=gpu"] for j in (0, 1)), facts
 
 
-@pytest.mark.skipif(not NET.exists() or not shutil.which("mpirun"), reason="dlroof_net is not built, or Open MPI is not installed")
-def test_the_script_measures_the_network_too(slurm):
-    shutil.copy(NET, "bin/dlroof_net")
-    out = slurm(
-        "net",
-        SUBMIT.replace("--engine=slurm", "--engine=slurm --net") % "0"
-        + """
-export OMPI_MCA_mpi_yield_when_idle=1
-submit job.sh job.out
-cat job.out
-"$dlroof" cluster report out/cluster.json --network out/network.json
-""",
-    )
-    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "network: 4 ranks, 12 directions of pairs, Open MPI" in out, out
-    assert json.loads(Path("net/out/network.json").read_text())["ranks"] == NODES
-
-
 REFRAME = """
 site_configuration = {
     'systems': [{'name': 'test', 'hostnames': ['.*'], 'partitions': [
@@ -200,7 +182,6 @@ def test_the_script_is_clean():
                 "script",
                 f"--engine={engine}",
                 *more,
-                "--net",
                 "-N",
                 "3",
                 "--out",

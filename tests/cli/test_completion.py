@@ -55,7 +55,6 @@ def files(tmp_path, monkeypatch):
         ("dlroof_bench --benchmark_filter=x --dlroof_se", ["--dlroof_seed"]),
         ("dlroof_bench --benchmark_fi", ["--benchmark_filter"]),
         ("dlroof_bench --benchmark_out_format=c", ["console", "csv"]),
-        ("dlroof_net --dead", ["--deadline"]),
     ],
 )
 def test_completes(shell, line, words):
@@ -100,13 +99,13 @@ def test_every_suite_is_offered():
 # The files of packages are found by the names of the programs.
 def test_writes_the_files_of_packages():
     assert run("dlroof completion all -o share").code == 0
-    programs = ["dlroof", "dlroof_bench", "dlroof_net"]
+    programs = ["dlroof", "dlroof_bench"]
     expected = {f"bash-completion/completions/{name}" for name in programs} | {f"fish/vendor_completions.d/{name}.fish" for name in programs}
     assert {str(path.relative_to("share")) for path in Path("share").rglob("*") if path.is_file()} == expected | {"zsh/site-functions/_dlroof"}
-    assert Path("share/zsh/site-functions/_dlroof").read_text().startswith("#compdef dlroof dlroof_bench dlroof_net\n")
+    assert Path("share/zsh/site-functions/_dlroof").read_text().startswith("#compdef dlroof dlroof_bench\n")
 
 
-# An installed script is one file for three programs, which zsh reads at the first completion of one of them.
+# An installed script is one file for both programs, which zsh reads at the first completion of one of them.
 @pytest.mark.parametrize("line, words", [("dlroof comp", ["compare", "completion"]), ("dlroof_bench --dlroof_se", ["--dlroof_seed"])])
 def test_zsh_finds_the_installed_script(line, words):
     assert run("dlroof completion zsh -o share").code == 0

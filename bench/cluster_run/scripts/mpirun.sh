@@ -42,4 +42,4 @@ else
   mpirun -np {{all_tasks}} --map-by ppr:{{tasks}}:node --bind-to none ${options[@]+"${options[@]}"} "${measure[@]}"
 fi
 
-{{network}}exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"
+exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"

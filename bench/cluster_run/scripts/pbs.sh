@@ -4,4 +4,4 @@
 #PBS -l place=scatter:excl
 #PBS -r n
 {{options}}# Submit it with qsub. Submitted again it measures what is missing, and nothing twice.
-{{settings}}{{job}}{{steps}}{{measure}}{{network}}"$dlroof" cluster gather "$out" -o "$out/cluster.json"
+{{settings}}{{job}}{{steps}}{{measure}}"$dlroof" cluster gather "$out" -o "$out/cluster.json"

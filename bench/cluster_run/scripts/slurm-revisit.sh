@@ -16,6 +16,6 @@
   done
   [ "${#up[@]}" -gt 0 ] || break
   measure_all "${up[@]}"
-{{network}}done
+done
 
 "$dlroof" cluster gather "$out" -o "$out/cluster.json"

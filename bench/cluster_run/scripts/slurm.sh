@@ -6,4 +6,4 @@
 #SBATCH --no-kill
 #SBATCH --no-requeue
 {{options}}# Submit it with sbatch. Submitted again it measures what is missing, and nothing twice.
-{{settings}}{{job}}{{steps}}{{measure}}{{network}}"$dlroof" cluster gather "$out" -o "$out/cluster.json"
+{{settings}}{{job}}{{steps}}{{measure}}"$dlroof" cluster gather "$out" -o "$out/cluster.json"

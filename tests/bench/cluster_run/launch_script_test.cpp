@@ -65,23 +65,6 @@ TEST(LaunchScript, TheOrderReachesTheNodes) {
               HasSubstr("--order=one-by-one: expected at-once, because ReFrame"));
 }
 
-TEST(LaunchScript, TheNetworkIsMeasuredWhereItIsAskedFor) {
-  for (const char* engine : {"slurm", "mpirun"}) {
-    auto request = Request(engine);
-    EXPECT_THAT(LaunchScript(request), Not(HasSubstr("dlroof_net")));
-    request.net = true;
-    EXPECT_THAT(
-        LaunchScript(request),
-        AllOf(HasSubstr("deadline=600\n"),
-              HasSubstr("/dlroof_net\" -o \"$out/network.json\" --deadline \"$deadline\"")));
-    EXPECT_THAT(LaunchScript(request), Not(HasSubstr("{{")));
-  }
-  auto request = Request("reframe");
-  request.net = true;
-  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }),
-              HasSubstr("--net: --engine=reframe"));
-}
-
 TEST(LaunchScript, NodesAtOnceMeet) {
   for (const char* engine : {"slurm", "mpirun"}) {
     auto request = Request(engine);
