@@ -77,7 +77,6 @@ struct Merged {
   std::vector<record::Repetition> repetitions;
   std::vector<bool> estimates;           // by repetition
   std::vector<energy::Energy> energies;  // of nodes that measured energy
-  std::vector<NodeWindow> windows;       // of nodes with a metered window
   std::vector<std::size_t> nodes;
 };
 
@@ -100,7 +99,6 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
           {.seconds = time.seconds, .iterations = time.iterations, .gpu = time.gpu});
       found->second.estimates.push_back(time.estimate);
       if (time.energy) found->second.energies.push_back(*time.energy);
-      if (time.window) found->second.windows.push_back({i, *time.window});
       found->second.nodes.push_back(i);
     }
   return merged;
@@ -120,8 +118,7 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
       throw BadInput("{}: changed while it was read", summaries[one.donor].file);
     record::Record record = *found;
     record.repetitions = std::move(one.repetitions);
-    record.parallel.reset();        // of one node
-    record.metered_window.reset();  // of one node
+    record.parallel.reset();  // of one node
     record.energy = MergedEnergy(one.energies);
     cluster.run.records.push_back(std::move(record));
     cluster.nodes_of.push_back(std::move(one.nodes));
@@ -195,12 +192,6 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
   }
 }
 
-std::vector<std::vector<NodeWindow>> WindowsOf(const MergedTimes& merged) {
-  std::vector<std::vector<NodeWindow>> windows;
-  for (const auto& name : merged.names) windows.push_back(merged.by_name.at(name).windows);
-  return windows;
-}
-
 using nlohmann::json;
 
 constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
@@ -261,7 +252,6 @@ void AddTime(const record::Record& record, NodeSummary& summary) {
   for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
   time.gpu = SampleOf(record);
   if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
-  time.window = record.metered_window;
   summary.times.push_back(std::move(time));
 }
 
@@ -353,9 +343,7 @@ Cluster Gather(std::vector<NodeSummary> summaries,
         "no node has a benchmark with a time{}{}", summaries.empty() ? "" : "; the first one: ",
         summaries.empty() ? "" : summaries.front().facts.name + ": " + summaries.front().reason);
   const auto& kind = cluster.kinds.front();
-  auto merged = MergeTimes(summaries, kind);
-  const auto windows = WindowsOf(merged);
-  SetRecords(summaries, std::move(merged), reread, cluster);
+  SetRecords(summaries, MergeTimes(summaries, kind), reread, cluster);
   std::vector<const NodeSummary*> members;
   for (const auto i : kind.nodes) members.push_back(&summaries[i]);
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
@@ -363,7 +351,6 @@ Cluster Gather(std::vector<NodeSummary> summaries,
     cluster.run.context["dlroof"]["devices_per_node"] = *gpus;
   SetBarriers(summaries, cluster);
   AddRemarks(cluster);
-  if (rules.meters != nullptr) AddMeteredEnergy(*rules.meters, windows, cluster);
   return cluster;
 }
 

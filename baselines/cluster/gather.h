@@ -14,7 +14,6 @@
 
 #include "baselines/cluster/barriers.h"
 #include "baselines/cluster/interference.h"
-#include "baselines/cluster/metered_nodes.h"
 #include "baselines/cluster/outliers.h"
 #include "reporters/record/run_file.h"
 
@@ -56,7 +55,6 @@ struct NodeTime {
   // The node's GPU measurements of the call, medians of its clean repetitions; null on CPUs.
   std::shared_ptr<const record::GpuSample> gpu = {};
   std::shared_ptr<const energy::Energy> energy = {};  // set in runs with --dlroof_energy
-  std::optional<energy::MeteredWindow> window = {};   // set in runs with --dlroof_meter_seconds
 };
 
 // One ceiling of a node: a rate, or the cost of a launch.
@@ -143,7 +141,7 @@ EstimateCount EstimatesOf(const Cluster& cluster);
 // Returns the counts in the context of a cluster file; nothing for other run files.
 std::optional<EstimateCount> EstimatesIn(const nlohmann::json& context);
 
-// Returns the host name of the node, which meters and schedulers use.
+// Returns the host name of the node, which schedulers use.
 const std::string& HostOf(const ClusterNode& node);
 // Returns the largest number of one-GPU processes on a host, if any host has such processes.
 std::optional<int> GpusOfHosts(const Cluster& cluster);
@@ -159,8 +157,7 @@ std::string NamedNodes(const std::vector<std::string>& names);
 std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts);
 
 struct GatherRules {
-  const MeterLog* meters = nullptr;  // power samples of the nodes, or null
-  bool mix_unlike = false;           // nodes of equal machines are one kind whatever their traits
+  bool mix_unlike = false;  // nodes of equal machines are one kind whatever their traits
 };
 
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. A node

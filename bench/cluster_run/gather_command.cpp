@@ -28,7 +28,6 @@ constexpr std::size_t kMostListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
-  std::vector<std::string> meters;   // files
   std::vector<std::string> without;  // nodes to leave out
   bool mix_unlike = false;
   std::optional<std::string> drain_list;  // file
@@ -60,16 +59,6 @@ void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summa
   });
   if (asked)
     std::erase_if(*asked, [&](const std::string& name) { return IsLeftOut(flags, name, ""); });
-}
-
-// Reads the logs of the nodes' meters, if there are any.
-std::optional<cluster::MeterLog> ReadMeters(const std::vector<std::string>& paths) {
-  if (paths.empty()) return std::nullopt;
-  std::vector<std::pair<std::string, std::string>> files;
-  files.reserve(paths.size());
-  for (const auto& path : paths)
-    files.emplace_back(path, ReadFile(path, "the log of a node's meter"));
-  return cluster::ParseMeterLogs(files);
 }
 
 std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
@@ -131,13 +120,11 @@ int RunGather(const GatherFlags& flags) {
   if (!std::filesystem::is_directory(folder.path() / "nodes"))
     throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
                    flags.folder);
-  const auto meters = ReadMeters(flags.meters);
   auto summaries = ReadAll(folder);
   auto asked = folder.Asked();
   LeaveOut(flags, summaries, asked);
   auto cluster =
-      cluster::Gather(std::move(summaries), asked, ReadNodeRun,
-                      {.meters = meters ? &*meters : nullptr, .mix_unlike = flags.mix_unlike});
+      cluster::Gather(std::move(summaries), asked, ReadNodeRun, {.mix_unlike = flags.mix_unlike});
   if (!flags.without.empty())
     cluster.remarks.push_back(
         fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
@@ -147,7 +134,6 @@ int RunGather(const GatherFlags& flags) {
   cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
-  for (const auto& path : flags.meters) command.insert(command.end(), {"--meter", path});
   for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
   if (flags.mix_unlike) command.emplace_back("--mix-unlike");
   WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
@@ -177,12 +163,6 @@ void AddClusterGather(CLI::App& cluster, int& exit_code) {
       ->required();
   command->add_option("-o,--output", flags->output, "cluster file to write (default cluster.json)")
       ->type_name(command_line::kFile);
-  command
-      ->add_option("--meter", flags->meters,
-                   "log of nodes' meters: CSV with the columns node, time (2026-11-23T10:00:01.5Z, "
-                   "or seconds since 1970) and watts; for runs with --dlroof_meter_seconds")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
   command
       ->add_option("--without", flags->without,
                    "leave out these nodes, such as n3,n5; may be repeated")

@@ -69,10 +69,8 @@ std::string NoCountersText(const HwmonSensors& sensors, const fs::path& sysfs) {
   if (sensors.watts_only.empty())
     return fmt::format("{} has no energy counter of a package (driver amd_energy)",
                        (sysfs / "class/hwmon").string());
-  return fmt::format(
-      "this machine reports power ({}) but no energy: to get the energy, run with "
-      "--dlroof_meter_seconds, log these watts and read the log with dlroof cluster gather --meter",
-      fmt::join(sensors.watts_only, ", "));
+  return fmt::format("this machine reports power ({}) but no energy",
+                     fmt::join(sensors.watts_only, ", "));
 }
 
 EnergyCounters OpenHwmon(const EnergyPlace& place) {
