@@ -30,13 +30,12 @@ struct Engine {
   const char* local;    // variable with the task's number on its node; may be null
   const char* several;  // variable with the number of a node's tasks; may be null
 };
-constexpr std::array<Engine, 6> kEngines = {{
+constexpr std::array<Engine, 5> kEngines = {{
     {"slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
     {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"pmix", "PMIX_RANK", nullptr, nullptr},
     {"pmi", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
     {"flux", "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", nullptr},
-    {"kubernetes", "JOB_COMPLETION_INDEX", nullptr, nullptr},
 }};
 
 bool CanBeAFile(const std::string& name) {
@@ -104,7 +103,7 @@ cluster::NodeFacts IdentifyNode(const Environment& environment, const std::strin
     facts.host = std::exchange(facts.name, facts.name + "-task" + local);
     break;
   }
-  // A script or a pod tells the scheduler's name of the node, which may not be the host's.
+  // A user may tell the scheduler's name of the node, which may not be the host's.
   if (const auto node = environment("DLROOF_NODE"); facts.engine != "slurm" && !node.empty()) {
     facts.name = node;
     facts.known_by = "DLROOF_NODE";

@@ -418,7 +418,7 @@ class TestGpusOfANode:
                 contains("again.sh", "^tasks=2$"),
             ],
         )
-        verify(run("dlroof cluster script --revisit c.json --per-gpu 2"), [bad_input, says("without -N, --per-gpu and arguments")])
+        verify(run("dlroof cluster script --revisit c.json --per-gpu 2"), [bad_input, says("expected no -N, --per-gpu and arguments")])
 
     def test_too_few_gpus_and_no_launcher_are_refused(self, gpus):
         command = NODE.replace("--out out", "--out bad --per-gpu")
@@ -440,44 +440,9 @@ def test_medians_over_nodes_equal_an_independent_script():
     assert done.returncode == 0 and "all medians equal, any order of files gives the same file" in done.stdout, done
 
 
-def test_scripts_are_syntactically_right():
-    for engine, check in (("slurm", ["bash", "-n"]), ("mpirun", ["bash", "-n"]), ("reframe", [sys.executable, "-m", "py_compile"])):
-        for more in ("", "--per-gpu 8 "):
-            verify(
-                run(f"dlroof cluster script --engine={engine} {more}-N 3 --out out -o job.{engine} -- --dlroof_suite=resnet50"),
-                [exits(0), contains(f"job.{engine}", "--dlroof_suite=resnet50")],
-            )
-            assert subprocess.run([*check, f"job.{engine}"]).returncode == 0
-    verify(run("dlroof cluster script --engine=cron -N 3 --out out"), [exits(2), says("engine")])
-
-
-@pytest.mark.skipif(not shutil.which("mpirun"), reason="mpirun is not installed (apt-get install openmpi-bin)")
-def test_the_script_of_mpirun_measures_this_host(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("bin").mkdir()
-    shutil.copy(DLROOF, "bin/dlroof")
-    shutil.copy(FAKE_BENCH, "bin/dlroof_bench")
-    options = "--option=--allow-run-as-root" if os.geteuid() == 0 else ""
-    verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --out out {options} -o job.sh -- --dlroof_batch=1"), [exits(0)])
-    for _ in range(2):
-        done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none"}, timeout=180)
-        assert done.returncode == 0 and "1 of 1 nodes are whole; 3 benchmarks" in done.stderr, done
-    assert "nothing is left to do" in done.stderr, done
-    facts = json.loads(Path("out/cluster.json").read_text())["cluster"]["nodes"][0]["facts"]
-    assert facts["engine"] == "openmpi" and facts["cpus_given"] == len(os.sched_getaffinity(0)), facts
-
-
-@pytest.mark.skipif(not shutil.which("mpirun"), reason="mpirun is not installed (apt-get install openmpi-bin)")
-def test_the_script_of_mpirun_starts_a_process_for_each_gpu(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("bin").mkdir()
-    shutil.copy(DLROOF, "bin/dlroof")
-    shutil.copy(FAKE_BENCH, "bin/dlroof_bench")
-    options = "--option=--oversubscribe" + (" --option=--allow-run-as-root" if os.geteuid() == 0 else "")
-    verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --per-gpu 3 --meet-seconds 20 --out out {options} -o job.sh"), [exits(0)])
-    done = subprocess.run(
-        ["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none", "CUDA_VISIBLE_DEVICES": ""}, timeout=180
-    )
-    assert done.returncode == 0 and "3 of 3 nodes are whole; 3 benchmarks" in done.stderr and "3 nodes started 3 benchmarks together" in done.stderr, done
-    facts = [node["facts"] for node in json.loads(Path("out/cluster.json").read_text())["cluster"]["nodes"]]
-    assert [one["gpu"] for one in facts] == ["0", "1", "2"] and len({one["host"] for one in facts}) == 1, facts
+def test_the_script_is_syntactically_right():
+    for more in ("", "--per-gpu 8 "):
+        verify(
+            run(f"dlroof cluster script {more}-N 3 --out out -o job.sh -- --dlroof_suite=resnet50"), [exits(0), contains("job.sh", "--dlroof_suite=resnet50")]
+        )
+        assert subprocess.run(["bash", "-n", "job.sh"]).returncode == 0

@@ -29,7 +29,12 @@ class TestRevisit:
         verify(run("dlroof cluster report out/cluster.json"), [exits(0), prints(r"^n6 +all +suspect +\+20.0 % +1$"), plain("which may be chance")])
         verify(
             run("dlroof cluster script --revisit out/cluster.json -o again.sh"),
-            [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 12"), contains("again.sh", "--dlroof_x=1")],
+            [
+                exits(0),
+                contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"),
+                contains("again.sh", "^visits=12 "),
+                contains("again.sh", "--dlroof_x=1"),
+            ],
         )
         assert subprocess.run(["bash", "-n", "again.sh"]).returncode == 0
         for visit in range(1, 9):
@@ -96,5 +101,5 @@ class TestRevisit:
         Path("even/asked.txt").unlink()
         verify(run("dlroof cluster gather even -o even/cluster.json"), [exits(0)])
         verify(run("dlroof cluster script --revisit even/cluster.json"), [bad_input, says("no node is a suspect")])
-        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected --engine=slurm without -N, --per-gpu and arguments")])
-        verify(run("dlroof cluster script --engine=slurm"), [bad_input, says("expected -N and --out, or --revisit")])
+        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected no -N, --per-gpu and arguments")])
+        verify(run("dlroof cluster script"), [bad_input, says("expected -N and --out, or --revisit")])

@@ -27,7 +27,7 @@ export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4' FAKE_SECONDS=1
 nodes=NODES
 while read -r number node moment; do
   out=out-$number
-  bin/dlroof cluster script --engine=slurm -N "$nodes" --meet-seconds=MEET --out $out -- ARGUMENTS > job.sh
+  bin/dlroof cluster script -N "$nodes" --meet-seconds=MEET --out $out -- ARGUMENTS > job.sh
   job=$(sbatch --parsable -o $out.log job.sh)
   sleep "$moment"
   squeue -h -j "$job" -o %T > $out-state.txt

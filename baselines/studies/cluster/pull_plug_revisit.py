@@ -27,7 +27,7 @@ export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3' FAKE_SECONDS=0
 now() { date +%s.%N; }
 live() { [ -n "$(squeue -h -j "$1" -t pending,running -o %T)" ]; }
 
-bin/dlroof cluster script --engine=slurm -N NODES --meet-seconds=MEET --out out > job.sh
+bin/dlroof cluster script -N NODES --meet-seconds=MEET --out out > job.sh
 submit job.sh job.out > /dev/null
 python3 slower.py out/nodes/n5.json
 bin/dlroof cluster gather out -o out/cluster.json 2> /dev/null || true
