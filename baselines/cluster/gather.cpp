@@ -132,13 +132,6 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
   cluster.run.machines = std::move(donors.at(first).machines);
 }
 
-void SetBarriers(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
-  std::vector<std::pair<std::string, std::vector<Barrier>>> by_node;
-  by_node.reserve(summaries.size());
-  for (const auto& summary : summaries) by_node.emplace_back(summary.facts.name, summary.barriers);
-  cluster.barriers = ClusterBarriersOf(by_node);
-}
-
 void AddRemarks(Cluster& cluster) {
   std::vector<std::string> fewer, other;
   for (const auto& node : cluster.nodes) {
@@ -349,7 +342,6 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
   if (const auto gpus = GpusOfHosts(cluster))
     cluster.run.context["dlroof"]["devices_per_node"] = *gpus;
-  SetBarriers(summaries, cluster);
   AddRemarks(cluster);
   return cluster;
 }
@@ -458,9 +450,6 @@ NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
   }
   if (!wall_over_clean.empty())
     summary.interference.wall_over_clean = Median(std::move(wall_over_clean));
-  if (const auto& met = record::Member(record::Member(run.context, "dlroof"), "meetings");
-      !met.is_null())
-    summary.barriers = BarriersFromJson(met, file + ": context.dlroof.meetings");
   return summary;
 }
 

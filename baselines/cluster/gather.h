@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/barriers.h"
 #include "baselines/cluster/interference.h"
 #include "baselines/cluster/outliers.h"
 #include "reporters/record/run_file.h"
@@ -78,7 +77,6 @@ struct NodeSummary {
   std::vector<NodeTime> times;                  // in the file's order
   std::map<std::string, std::string> untimed;   // benchmark -> reason why it has no time here
   std::map<CeilingRow, NodeCeiling> ceilings;
-  std::vector<Barrier> barriers;  // at which it waited for other nodes
   // What else must be equal on the nodes of one median (TraitsOf), for people: "kernel" -> "6.1.0".
   std::map<std::string, std::string> traits;
   std::map<std::string, std::string> algorithms;  // benchmark -> the library's algorithm
@@ -127,8 +125,7 @@ struct Cluster {
   std::vector<ClusterKind> kinds;  // the kind with the most nodes first
   bool asked_known = false;        // the list of requested nodes was recorded
   std::vector<std::string> remarks;
-  std::vector<Finding> findings;            // slow and suspect nodes, set by AddFindings
-  std::optional<ClusterBarriers> barriers;  // set if nodes waited for each other
+  std::vector<Finding> findings;  // slow and suspect nodes, set by AddFindings
 };
 
 // Nodes' times and how many of them are estimates.

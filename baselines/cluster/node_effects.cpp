@@ -195,7 +195,6 @@ Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules) {
   const auto groups = GroupsOf(cluster);
   const auto first = FirstVisit(cluster);
   Revisit revisit{.suspects = SuspectsOf(first, groups, FirstKind(cluster), rules), .nodes = {}};
-  revisit.visits = VisitsNeeded(revisit.suspects.size(), rules);
   if (revisit.suspects.empty()) return revisit;
   const auto controls =
       ControlsFor(first, groups.front(), FirstKind(cluster), revisit.suspects, rules);

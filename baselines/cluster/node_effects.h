@@ -17,11 +17,10 @@ namespace dlroof::cluster {
 // memory level, "launch") and "ceilings", if at least three rows; and each roof by itself.
 std::vector<RowGroup> GroupsOf(const Cluster& cluster);
 
-// The nodes to measure again, and how often.
+// The nodes to measure again.
 struct Revisit {
   std::vector<Suspect> suspects;
   std::vector<std::size_t> nodes;  // indices of suspects and ordinary nodes, each once
-  int visits = 0;                  // [1]
 };
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 

@@ -110,14 +110,10 @@ formats::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
 }
 
 formats::Cells FindingCells(const Cluster& cluster) {
-  formats::Cells cells = {{"node", "slow at", "verdict", "slower by", "95 %", "visits", "p"}};
+  formats::Cells cells = {{"node", "slow at", "verdict", "slower by", "visits"}};
   for (const auto& one : cluster.findings)
-    cells.push_back(
-        {cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)), Percent(one.ratio),
-         one.ci95 ? fmt::format("{} to {}", Percent(one.ci95->first), Percent(one.ci95->second))
-                  : "",
-         one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1",
-         one.p ? fmt::format("{:.2g}", *one.p) : ""});
+    cells.push_back({cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)),
+                     Percent(one.ratio), one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1"});
   return cells;
 }
 
@@ -157,9 +153,9 @@ std::string FindingsText(const Cluster& cluster) {
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
     return "a suspect was slow in one visit, which may be chance: `dlroof cluster script --revisit "
            "FILE` visits suspects again";
-  return "slow: its median visit is slow beyond chance (exact sign test, Holm); not confirmed: it "
-         "may "
-         "have been chance";
+  return fmt::format(
+      "slow: by more than {:g} % in the median of its further visits; not confirmed: it is not",
+      100 * OutlierRules().effect);
 }
 
 // Returns "64 nodes" or "16 GPUs of 2 nodes".
@@ -202,8 +198,6 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
         "estimates: {:.0f} % of the nodes' times (too few clean repetitions); the median over "
         "nodes is over all of them",
         100.0 * static_cast<double>(estimates) / static_cast<double>(times)));
-  if (cluster.barriers)
-    for (const auto& note : BarrierNotes(*cluster.barriers)) notes.push_back(note);
   if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
   return notes;

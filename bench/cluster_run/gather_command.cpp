@@ -140,9 +140,6 @@ int RunGather(const GatherFlags& flags) {
             OnDisk::kNow);
   const auto absent = PrintNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
-  if (cluster.barriers)
-    for (const auto& note : cluster::BarrierNotes(*cluster.barriers))
-      std::cerr << text::Printable(note) << '\n';
   PrintVerdicts(cluster, flags.drain_list, std::cerr);
   std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),

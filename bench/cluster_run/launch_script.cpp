@@ -87,8 +87,7 @@ std::string LaunchScript(const LaunchRequest& request) {
               {"gpus", std::to_string(request.gpus.value_or(0))},
               {"tasks", std::to_string(request.gpus.value_or(1))},
               {"visits", std::to_string(request.visits)},
-              {"order", request.order},
-              {"meet_seconds", fmt::format("{:g}", request.meet_seconds)}},
+              {"order", request.order}},
              script);
   return script.str();
 }
@@ -138,7 +137,7 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   for (const auto node : revisit.nodes) hosts.insert(cluster::HostOf(cluster.nodes[node]));
   request.nodes = static_cast<int>(hosts.size());
   request.gpus = cluster::GpusOfHosts(cluster);
-  request.visits = revisit.visits;
+  request.visits = cluster::OutlierRules().visits;
   request.arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
   request.names.assign(hosts.begin(), hosts.end());
   std::ranges::sort(request.names, cluster::NodeNameLess);
@@ -179,12 +178,6 @@ void AddProcessFlags(CLI::App& command, LaunchRequest& request) {
                   "number of GPUs of a node: start one process for each GPU, which sees only this "
                   "GPU (default: one process for each node, which sees all GPUs)")
       ->check(CLI::Range(1, 64));
-  command
-      .add_option("--meet-seconds", request.meet_seconds,
-                  "[s] with at-once: before each benchmark nodes wait for each other for at most "
-                  "this time; later nodes are not awaited again")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
 }
 
 }  // namespace
@@ -213,7 +206,7 @@ void AddClusterScript(CLI::App& cluster) {
   command
       ->add_option("--revisit", flags->revisit,
                    "cluster file whose suspects are visited again together with ordinary nodes, "
-                   "as often as a verdict needs")
+                   "five times")
       ->type_name(command_line::kFile);
   command
       ->add_option("-o,--output", flags->output,

@@ -21,7 +21,6 @@ struct LaunchRequest {
   std::vector<std::string> names;      // nodes to measure again; empty: any
   int visits = 0;                      // [1] how often `names` are measured again
   std::string order = "at-once";       // or "one-by-one": one node after the other
-  double meet_seconds = 300;           // [s] deadline of the barrier before each benchmark
   std::optional<int> gpus;             // [1] processes per node, with one GPU each; absent:
                                        // one process per node with all its GPUs
   std::optional<std::string> time;     // limit of the job's time as sbatch writes it

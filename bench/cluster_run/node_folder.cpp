@@ -228,23 +228,6 @@ std::vector<std::string> NamesIn(const fs::path& path) {
   return {names.begin(), names.end()};
 }
 
-nlohmann::json ReadBarriers(const fs::path& path) {
-  std::istringstream lines(ReadFileIfAny(path));
-  auto list = nlohmann::json::array();
-  for (std::string line; std::getline(lines, line);) {
-    auto barrier = nlohmann::json::parse(line, nullptr, false);
-    if (!barrier.is_object() || !barrier.contains("benchmark")) continue;
-    const auto before = std::ranges::find_if(list, [&](const nlohmann::json& other) {
-      return other.at("benchmark") == barrier.at("benchmark");
-    });
-    if (before != list.end())
-      *before = std::move(barrier);
-    else
-      list.push_back(std::move(barrier));
-  }
-  return list;
-}
-
 cluster::NodeSummary ReadNodeFile(const fs::path& path) {
   const auto stem = path.stem().string();
   try {
@@ -283,11 +266,8 @@ record::RunFile ReadNodeRun(const std::string& path) {
          {supervise::PartFrom(entry.benchmark.contender, entry.outcomes.front(), std::nullopt)}});
   if (done.empty()) throw BadInput("{}: no benchmark was finished", path);
   auto run = supervise::MergedRun(done, journal.machines, nlohmann::json::object()).run.file;
-  const auto stem = path.substr(0, path.size() - kJournal.size());
-  const auto facts = stem + ".node";
+  const auto facts = path.substr(0, path.size() - kJournal.size()) + ".node";
   run.context["dlroof"]["node"] = ParsedJson(ReadFile(facts, "a node's facts"), facts);
-  if (auto barriers = ReadBarriers(stem + ".meetings"); !barriers.empty())
-    run.context["dlroof"]["meetings"] = std::move(barriers);
   return run;
 }
 

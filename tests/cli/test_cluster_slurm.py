@@ -52,7 +52,7 @@ def statuses(path):
 
 SUBMIT = """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4' FAKE_SECONDS=%s
-"$dlroof" cluster script -N 4 --meet-seconds=10 --out out -- --dlroof_suite='a b' > job.sh
+"$dlroof" cluster script -N 4 --out out -- --dlroof_suite='a b' > job.sh
 bash -n job.sh
 """
 
@@ -67,7 +67,7 @@ cat job.out
 "$dlroof" cluster report out/cluster.json
 """,
     )
-    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "4 nodes started 4 benchmarks together" in out, out
+    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
     cluster = json.loads(Path("whole/out/cluster.json").read_text())
     assert statuses("whole/out/cluster.json") == {name: "whole" for name in NODES}
     for node in cluster["cluster"]["nodes"]:
@@ -100,12 +100,6 @@ cat again.out
     assert sorted(set(counts)) in ([3, 4], [4]) and max(counts) == 4, counts
     assert "job 0" in out and "unchanged" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
     assert "n3: whole" in out and "on the others 1 benchmarks are done, 3 left" in out, out
-    assert [one["node"] for one in first["cluster"]["meetings"]["late"]] == ["n3"] and first["cluster"]["meetings"]["late"][0]["by"] == 3, first["cluster"][
-        "meetings"
-    ]
-    # Measured later, n3 waits for nobody.
-    again = json.loads(Path("pulled/out/nodes/n3.json").read_text())["context"]["dlroof"]["meetings"]
-    assert again[-1]["with"] == 0 and again[-1]["ahead"] == 3 and again[-1]["waited_seconds"] < 5, again
 
 
 def test_each_gpu_of_a_node_has_a_process_that_sees_it_alone(slurm):
@@ -113,7 +107,7 @@ def test_each_gpu_of_a_node_has_a_process_that_sees_it_alone(slurm):
         "gpus",
         """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2' FAKE_SECONDS=0
-"$dlroof" cluster script -N 3 --per-gpu 2 --meet-seconds=9 --out out > job.sh
+"$dlroof" cluster script -N 3 --per-gpu 2 --out out > job.sh
 for time in first again; do
   submit job.sh "$time.out"
   cat "$time.out"
@@ -121,7 +115,7 @@ for time in first again; do
 done
 """,
     )
-    assert "job 0" in out and "6 of 6 nodes are whole; 2 benchmarks" in out and "6 nodes started 2 benchmarks together" in out, out
+    assert "job 0" in out and "6 of 6 nodes are whole; 2 benchmarks" in out, out
     assert out.count("n2-gpu1: whole") == 2 and "n2-gpu0: whole, nothing is left to do" in out, out
     cluster = json.loads(Path("gpus/out/cluster.json").read_text())
     facts = {name: node["facts"] for node in cluster["cluster"]["nodes"] if (name := node["name"])}

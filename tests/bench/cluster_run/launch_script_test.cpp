@@ -43,14 +43,6 @@ TEST(LaunchScript, TheOrderReachesTheNodes) {
               AllOf(HasSubstr("order=\"one-by-one\"\n"), HasSubstr("--order \"$order\"")));
 }
 
-TEST(LaunchScript, NodesAtOnceMeet) {
-  auto request = Request();
-  request.meet_seconds = 7.5;
-  EXPECT_THAT(LaunchScript(request),
-              AllOf(HasSubstr("\nmeet_seconds=7.5\n"), HasSubstr("\"$order\" = at-once ]"),
-                    HasSubstr("/meetings\"\n")));
-}
-
 TEST(LaunchScript, VisitsNamedNodesAgain) {
   auto request = Request();
   EXPECT_THAT(LaunchScript(request), AllOf(HasSubstr("\nvisits=0 "), Not(HasSubstr("nodelist="))));
