@@ -26,7 +26,6 @@ VENDORS = {
     "cuda": r"(cuda|cublas|cudnn|cupti|nvperf)",
     "hwloc": r"hwloc",
     "json": r"nlohmann/json\.hpp",
-    "mpi": r"mpi",
     "nettle": r"nettle/",
     "onednn": r"(oneapi/)?dnnl",
     "simdjson": r"simdjson",

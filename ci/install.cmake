@@ -5,7 +5,7 @@
 #   share/dlroof     stored runs; the hook of `dlroof profile --torch`; copies of what the programs contain: suites, GPU data, knobs of
 #                    `dlroof tune`
 #   share/doc/dlroof the pages and licenses
-# Components: runtime, network (dlroof_net), development (the library's headers and CMake files), and two of packages only, which
+# Components: runtime, development (the library's headers and CMake files), and two of packages only, which
 # `cmake --install` leaves out: debian (copyright and changelog) and bundled (all other libraries, for the archive).
 set(dlroof_private_libraries lib/dlroof)
 
@@ -27,10 +27,6 @@ install(DIRECTORY "${dlroof_BINARY_DIR}/share/man" DESTINATION share COMPONENT r
 set(dlroof_installed_rpath "$ORIGIN/../${dlroof_private_libraries}")
 set_target_properties(dlroof dlroof_bench PROPERTIES INSTALL_RPATH "${dlroof_installed_rpath}")
 install(TARGETS dlroof dlroof_bench RUNTIME DESTINATION bin COMPONENT runtime)
-if(TARGET dlroof_net)
-  set_target_properties(dlroof_net PROPERTIES INSTALL_RPATH "${dlroof_installed_rpath}")
-  install(TARGETS dlroof_net RUNTIME DESTINATION bin COMPONENT network OPTIONAL)   # if it was built
-endif()
 
 # oneDNN comes along unless the dynamic linker finds it: Debian's is too old, and PyPI's is in a folder of the build.
 if(DLROOF_IF_onednn)

@@ -1,6 +1,6 @@
 # Makes the targets that ci/modules.txt describes: for each module an OBJECT library of its *.cpp, named as its folder with "_"
 # for "/". A module.cmake in a module's folder is included once its target is there, with `module` (the folder) and `target`.
-# Sets dlroof_modules (the folders that are built), dlroof_targets (those of every module but those of MPI and CUDA) and
+# Sets dlroof_modules (the folders that are built), dlroof_targets (those of every module but those of CUDA) and
 # dlroof_cuda_modules (the folders of libdlroof_cuda.so).
 
 # For a module.cmake: defines `const std::vector<EmbeddedFile>& FUNCTION()` (counters/base/files.h) in the module's namespace. It
@@ -106,7 +106,7 @@ foreach(module IN LISTS dlroof_folders)
   endif()
   if(line_if MATCHES "^cu")
     list(APPEND dlroof_cuda_modules ${module})
-  elseif(NOT line_if STREQUAL "mpi")
+  else()
     list(APPEND dlroof_targets ${target})
   endif()
   include("${module}/module.cmake" OPTIONAL)

@@ -47,9 +47,9 @@ set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_SOURCE dlroof)
-# Where dpkg-shlibdeps finds libraries of no Debian package: CUDA's, and oneDNN for dlroof_net.
+# Where dpkg-shlibdeps finds libraries of no Debian package: CUDA's.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "")
-foreach(library IN ITEMS "${DLROOF_CUBLASLT_LIBRARY}" "${DLROOF_CUPTI_LIBRARY}" "${DLROOF_CUDNN_LIBRARY}" "${dlroof_dnnl_lib}/libdnnl.so")
+foreach(library IN ITEMS "${DLROOF_CUBLASLT_LIBRARY}" "${DLROOF_CUPTI_LIBRARY}" "${DLROOF_CUDNN_LIBRARY}")
   if(library)
     cmake_path(GET library PARENT_PATH folder)
     list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${folder}")
@@ -59,7 +59,6 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 # Each group is a package: its name, the components, and the control file's fields.
 set(dlroof_debian_dlroof runtime)
-set(dlroof_debian_dlroof-mpi network)
 set(dlroof_debian_libdlroof-dev development)
 set(CPACK_DEBIAN_DLROOF_PACKAGE_NAME dlroof)
 set(CPACK_DEBIAN_DLROOF_PACKAGE_SECTION science)
@@ -71,12 +70,6 @@ oneDNN on CPUs, and of cuDNN and cuBLASLt on NVIDIA GPUs, with the ceilings
 of the machine, and shows which of them bounds each call.
 
 It compares runs, breaks down times, and profiles programs such as PyTorch.")
-set(CPACK_DEBIAN_DLROOF-MPI_PACKAGE_NAME dlroof-mpi)
-set(CPACK_DEBIAN_DLROOF-MPI_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_DLROOF-MPI_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_DLROOF-MPI_PACKAGE_DEPENDS "dlroof (= ${PROJECT_VERSION})")   # oneDNN
-set(CPACK_DEBIAN_DLROOF-MPI_DESCRIPTION "dlroof_net measures the roofs of a cluster's network by MPI, for
-dlroof cluster.")
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_NAME libdlroof-dev)
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBDLROOF-DEV_PACKAGE_DEPENDS "dlroof (= ${PROJECT_VERSION}), libbenchmark-dev, libfmt-dev, libhwloc-dev, libsimdjson-dev, \
@@ -85,9 +78,6 @@ set(CPACK_DEBIAN_LIBDLROOF-DEV_DESCRIPTION "The library dlroof::benchmark puts b
 Google Benchmark on the rooflines of the machine: a header, a static
 library and its CMake and pkg-config files.")
 set(dlroof_packages dlroof libdlroof-dev)
-if(TARGET dlroof_net)
-  list(APPEND dlroof_packages dlroof-mpi)
-endif()
 foreach(package IN LISTS dlroof_packages)
   dlroof_debian_documents(${package})
 endforeach()

@@ -6,8 +6,8 @@
 #
 # --make only makes them, --test only tests those of build-package/packages. --packages leaves out a project that builds these
 # sources by FetchContent, with g++ and clang 14. --archs: the GPUs that the CUDA module is compiled for
-# (90-real; default: all). Writes dlroof_VERSION_amd64.deb, libdlroof-dev_VERSION_amd64.deb, dlroof-mpi_VERSION_amd64.deb where MPI
-# is, and dlroof-VERSION-linux-x86_64.tar.gz. The tests need root: they use debootstrap and chroot. Exit code: 0 all is well.
+# (90-real; default: all). Writes dlroof_VERSION_amd64.deb, libdlroof-dev_VERSION_amd64.deb and
+# dlroof-VERSION-linux-x86_64.tar.gz. The tests need root: they use debootstrap and chroot. Exit code: 0 all is well.
 . "$(dirname "$0")/lib.sh"
 make=yes test=yes sources=yes cuda=yes archs=""
 while [ $# -gt 0 ]; do
@@ -51,7 +51,6 @@ make_packages() {
   rm -f $build.log
   # Without the tests, which no package contains.
   targets="dlroof dlroof_bench dlroof_benchmark dlroof_benchmark_main dlroof_documents"
-  ! ninja -C $build -t query dlroof_net >/dev/null 2>&1 || targets="$targets dlroof_net"
   # shellcheck disable=SC2086
   cmake --build $build --target $targets || fail "the build failed"
   write_manual
@@ -265,7 +264,7 @@ test_library() {
   check "dpkg --purge" inside_root dpkg --purge libdlroof-dev dlroof
 }
 
-# A project that contains these sources, with each compiler and without a warning; without oneDNN, CUDA and MPI. ccache makes a
+# A project that contains these sources, with each compiler and without a warning; without oneDNN and CUDA. ccache makes a
 # second time short.
 test_sources() {
   local compiler folder=$PWD/$build/consumer
@@ -285,7 +284,7 @@ END
   for compiler in g++ clang++-14; do
     command -v $compiler >/dev/null || { say "without $compiler" && continue; }
     check "$compiler: configured" cmake -S "$folder" -B "$folder/$compiler" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$compiler \
-      -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DDLROOF_WERROR=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -Wno-dev --log-level=WARNING
+      -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DDLROOF_WERROR=ON -Wno-dev --log-level=WARNING
     check "$compiler: built" cmake --build "$folder/$compiler" --target mine dlroof dlroof_bench
     check "$compiler: runs" "$folder/$compiler/mine" --benchmark_repetitions=3 --dlroof_machine=none
   done

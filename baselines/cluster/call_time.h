@@ -1,5 +1,4 @@
-// Which time of a call `cluster versus` and `cluster scale` compare: the same kind for GPUs and
-// CPUs. Pure.
+// Which time of a call `cluster versus` compares: the same kind for GPUs and CPUs. Pure.
 #pragma once
 
 #include <string>

@@ -60,7 +60,9 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   }
   if (reader.Has("ceilings")) {
     const auto ceilings = reader.Object("ceilings");
-    for (const auto& key : ceilings.Keys()) node.ceilings[key] = ceilings.Positive(key);
+    for (const auto& key : ceilings.Keys())
+      if (!key.starts_with("link."))  // of version 1, which measured a network
+        node.ceilings[key] = ceilings.Positive(key);
   }
   if (reader.Has("without")) node.untimed = reader.TextsByKey("without");
   if (reader.Has("interference")) {
@@ -76,8 +78,6 @@ json FindingJson(const Finding& finding) {
                  {"ratio", finding.ratio},
                  {"visits", finding.visits},
                  {"verdict", Key(finding.verdict)}};
-  if (finding.ci95) object["ci95"] = {finding.ci95->first, finding.ci95->second};
-  if (finding.p) object["p"] = *finding.p;
   return object;
 }
 
@@ -85,10 +85,8 @@ Finding FindingFrom(const JsonReader& reader, std::size_t nodes) {
   Finding finding{.node = static_cast<std::size_t>(reader.NotNegative("node")),
                   .what = reader.NonEmptyText("what"),
                   .ratio = reader.Positive("ratio"),
-                  .visits = static_cast<int>(reader.NotNegative("visits")),
-                  .p = reader.OptionalNumber("p")};
+                  .visits = static_cast<int>(reader.NotNegative("visits"))};
   if (finding.node >= nodes) reader.Refuse("node", "an index into cluster.nodes");
-  if (reader.Has("ci95")) finding.ci95 = reader.PositivePair("ci95");
   const auto verdict = NodeVerdictFromKey(reader.Text("verdict"));
   if (!verdict) reader.Refuse("verdict", "suspect, slow, not confirmed, limited or disturbed");
   finding.verdict = *verdict;
@@ -106,7 +104,6 @@ json ClusterJson(const Cluster& cluster) {
                                {"nodes", kind.nodes}});
   for (const auto& node : cluster.nodes) object["nodes"].push_back(NodeJson(node));
   for (const auto& finding : cluster.findings) object["findings"].push_back(FindingJson(finding));
-  if (cluster.barriers) object["meetings"] = ToJson(*cluster.barriers);
   return object;
 }
 
@@ -173,9 +170,6 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
   cluster.remarks = reader.Texts("remarks");
   for (std::size_t i = 0; i < reader.Array("findings").size(); ++i)
     cluster.findings.push_back(FindingFrom(reader.Item("findings", i), cluster.nodes.size()));
-  if (!reader.Has("meetings")) return;
-  const auto barriers = reader.Object("meetings");
-  cluster.barriers = ClusterBarriersFromJson(barriers.json(), barriers.where());
 }
 
 struct Values {

@@ -77,7 +77,6 @@ struct Merged {
   std::vector<record::Repetition> repetitions;
   std::vector<bool> estimates;           // by repetition
   std::vector<energy::Energy> energies;  // of nodes that measured energy
-  std::vector<NodeWindow> windows;       // of nodes with a metered window
   std::vector<std::size_t> nodes;
 };
 
@@ -100,7 +99,6 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
           {.seconds = time.seconds, .iterations = time.iterations, .gpu = time.gpu});
       found->second.estimates.push_back(time.estimate);
       if (time.energy) found->second.energies.push_back(*time.energy);
-      if (time.window) found->second.windows.push_back({i, *time.window});
       found->second.nodes.push_back(i);
     }
   return merged;
@@ -120,8 +118,7 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
       throw BadInput("{}: changed while it was read", summaries[one.donor].file);
     record::Record record = *found;
     record.repetitions = std::move(one.repetitions);
-    record.parallel.reset();        // of one node
-    record.metered_window.reset();  // of one node
+    record.parallel.reset();  // of one node
     record.energy = MergedEnergy(one.energies);
     cluster.run.records.push_back(std::move(record));
     cluster.nodes_of.push_back(std::move(one.nodes));
@@ -133,13 +130,6 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
   if (auto& ours = cluster.run.context["dlroof"]; ours.is_object())
     for (const char* of_one_node : {"energy", "meetings"}) ours.erase(of_one_node);
   cluster.run.machines = std::move(donors.at(first).machines);
-}
-
-void SetBarriers(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
-  std::vector<std::pair<std::string, std::vector<Barrier>>> by_node;
-  by_node.reserve(summaries.size());
-  for (const auto& summary : summaries) by_node.emplace_back(summary.facts.name, summary.barriers);
-  cluster.barriers = ClusterBarriersOf(by_node);
 }
 
 void AddRemarks(Cluster& cluster) {
@@ -193,12 +183,6 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
     if (per_gpu) missing.facts.host = name.substr(0, name.rfind("-gpu"));
     summaries.push_back(std::move(missing));
   }
-}
-
-std::vector<std::vector<NodeWindow>> WindowsOf(const MergedTimes& merged) {
-  std::vector<std::vector<NodeWindow>> windows;
-  for (const auto& name : merged.names) windows.push_back(merged.by_name.at(name).windows);
-  return windows;
 }
 
 using nlohmann::json;
@@ -261,7 +245,6 @@ void AddTime(const record::Record& record, NodeSummary& summary) {
   for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
   time.gpu = SampleOf(record);
   if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
-  time.window = record.metered_window;
   summary.times.push_back(std::move(time));
 }
 
@@ -353,17 +336,13 @@ Cluster Gather(std::vector<NodeSummary> summaries,
         "no node has a benchmark with a time{}{}", summaries.empty() ? "" : "; the first one: ",
         summaries.empty() ? "" : summaries.front().facts.name + ": " + summaries.front().reason);
   const auto& kind = cluster.kinds.front();
-  auto merged = MergeTimes(summaries, kind);
-  const auto windows = WindowsOf(merged);
-  SetRecords(summaries, std::move(merged), reread, cluster);
+  SetRecords(summaries, MergeTimes(summaries, kind), reread, cluster);
   std::vector<const NodeSummary*> members;
   for (const auto i : kind.nodes) members.push_back(&summaries[i]);
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
   if (const auto gpus = GpusOfHosts(cluster))
     cluster.run.context["dlroof"]["devices_per_node"] = *gpus;
-  SetBarriers(summaries, cluster);
   AddRemarks(cluster);
-  if (rules.meters != nullptr) AddMeteredEnergy(*rules.meters, windows, cluster);
   return cluster;
 }
 
@@ -471,9 +450,6 @@ NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
   }
   if (!wall_over_clean.empty())
     summary.interference.wall_over_clean = Median(std::move(wall_over_clean));
-  if (const auto& met = record::Member(record::Member(run.context, "dlroof"), "meetings");
-      !met.is_null())
-    summary.barriers = BarriersFromJson(met, file + ": context.dlroof.meetings");
   return summary;
 }
 

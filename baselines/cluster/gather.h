@@ -12,10 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/barriers.h"
 #include "baselines/cluster/interference.h"
-#include "baselines/cluster/metered_nodes.h"
-#include "baselines/cluster/network.h"
 #include "baselines/cluster/outliers.h"
 #include "reporters/record/run_file.h"
 
@@ -57,7 +54,6 @@ struct NodeTime {
   // The node's GPU measurements of the call, medians of its clean repetitions; null on CPUs.
   std::shared_ptr<const record::GpuSample> gpu = {};
   std::shared_ptr<const energy::Energy> energy = {};  // set in runs with --dlroof_energy
-  std::optional<energy::MeteredWindow> window = {};   // set in runs with --dlroof_meter_seconds
 };
 
 // One ceiling of a node: a rate, or the cost of a launch.
@@ -81,7 +77,6 @@ struct NodeSummary {
   std::vector<NodeTime> times;                  // in the file's order
   std::map<std::string, std::string> untimed;   // benchmark -> reason why it has no time here
   std::map<CeilingRow, NodeCeiling> ceilings;
-  std::vector<Barrier> barriers;  // at which it waited for other nodes
   // What else must be equal on the nodes of one median (TraitsOf), for people: "kernel" -> "6.1.0".
   std::map<std::string, std::string> traits;
   std::map<std::string, std::string> algorithms;  // benchmark -> the library's algorithm
@@ -130,10 +125,7 @@ struct Cluster {
   std::vector<ClusterKind> kinds;  // the kind with the most nodes first
   bool asked_known = false;        // the list of requested nodes was recorded
   std::vector<std::string> remarks;
-  std::vector<Finding> findings;            // slow and suspect nodes, set by AddFindings
-  std::optional<ClusterBarriers> barriers;  // set if nodes waited for each other
-  // The network that dlroof_net measured, if the user specified its file.
-  std::optional<MeasuredNetwork> network;
+  std::vector<Finding> findings;  // slow and suspect nodes, set by AddFindings
 };
 
 // Nodes' times and how many of them are estimates.
@@ -146,7 +138,7 @@ EstimateCount EstimatesOf(const Cluster& cluster);
 // Returns the counts in the context of a cluster file; nothing for other run files.
 std::optional<EstimateCount> EstimatesIn(const nlohmann::json& context);
 
-// Returns the host name of the node, which the network, meters and schedulers use.
+// Returns the host name of the node, which schedulers use.
 const std::string& HostOf(const ClusterNode& node);
 // Returns the largest number of one-GPU processes on a host, if any host has such processes.
 std::optional<int> GpusOfHosts(const Cluster& cluster);
@@ -162,8 +154,7 @@ std::string NamedNodes(const std::vector<std::string>& names);
 std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts);
 
 struct GatherRules {
-  const MeterLog* meters = nullptr;  // power samples of the nodes, or null
-  bool mix_unlike = false;           // nodes of equal machines are one kind whatever their traits
+  bool mix_unlike = false;  // nodes of equal machines are one kind whatever their traits
 };
 
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. A node

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "baselines/cluster/network.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
@@ -14,7 +13,6 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr const char* kLinkDevice = "link";
 constexpr std::size_t kLeastRows = 3;  // rows in a group that is judged by its median
 
 std::string_view GroupOf(roofline::Bound bound) {
@@ -46,8 +44,7 @@ void AddRoofGroups(const Cluster& cluster, std::vector<RowGroup>& groups) {
   const auto roofs = RoofRows(cluster);
   const std::size_t records = cluster.run.records.size();
   RowGroup ceilings{"ceilings", {}};
-  for (std::size_t i = 0; i < roofs.size(); ++i)
-    if (!IsLink(roofs[i])) ceilings.rows.push_back(records + i);
+  for (std::size_t i = 0; i < roofs.size(); ++i) ceilings.rows.push_back(records + i);
   if (ceilings.rows.size() >= kLeastRows) groups.push_back(std::move(ceilings));
   for (std::size_t i = 0; i < roofs.size(); ++i)
     groups.push_back({RoofText(roofs[i]), {records + i}, true});
@@ -173,26 +170,6 @@ std::optional<OrderEffect> EffectOf(const std::string& node,
 
 }  // namespace
 
-void AddLinkRates(const MeasuredNetwork& measured, std::vector<NodeSummary>& summaries) {
-  if (measured.ranks.size() < kLeastLinkRanks) return;
-  const auto sends = BestOf(measured, &PairTimes::from),
-             receives = BestOf(measured, &PairTimes::to);
-  std::map<std::string, std::size_t> rank_of;
-  for (std::size_t rank = 0; rank < measured.ranks.size(); ++rank)
-    rank_of[measured.ranks[rank]] = rank;
-  for (auto& summary : summaries) {
-    const auto& facts = summary.facts;
-    const auto rank = rank_of.find(facts.host.empty() ? facts.name : facts.host);
-    if (rank == rank_of.end()) continue;
-    for (const auto& [key, rates] : {std::pair("bytes.send", &sends), {"bytes.receive", &receives}})
-      if (const auto& rate = (*rates)[rank->second])
-        summary.ceilings[{kLinkDevice, 1, key}] = {*rate, true};
-    rank_of.erase(rank);
-  }
-}
-
-bool IsLink(const std::string& row) { return row.starts_with(std::string(kLinkDevice) + "."); }
-
 std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
   const auto placed = roofline::PlaceRun(cluster.run);
   RowGroup all{"all", std::vector<std::size_t>(placed.places.size())};
@@ -218,7 +195,6 @@ Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules) {
   const auto groups = GroupsOf(cluster);
   const auto first = FirstVisit(cluster);
   Revisit revisit{.suspects = SuspectsOf(first, groups, FirstKind(cluster), rules), .nodes = {}};
-  revisit.visits = VisitsNeeded(revisit.suspects.size(), rules);
   if (revisit.suspects.empty()) return revisit;
   const auto controls =
       ControlsFor(first, groups.front(), FirstKind(cluster), revisit.suspects, rules);

@@ -13,24 +13,14 @@
 
 namespace dlroof::cluster {
 
-// Adds the ceilings "link.bytes.send" and "link.bytes.receive" [byte/s] to the first node of each
-// host of `measured`: the best rate of the host's pairs at the largest message size. Does nothing
-// for fewer than kLeastLinkRanks ranks, where a slow node would slow the rates of all.
-void AddLinkRates(const MeasuredNetwork& measured, std::vector<NodeSummary>& summaries);
-
-// Returns whether a roof's name is one that AddLinkRates adds.
-bool IsLink(const std::string& row);
-
 // Returns the groups of rows to judge: "all" benchmarks; the benchmarks of each bound (compute, a
-// memory level, "launch") and "ceilings", if at least three rows; and each roof and each direction
-// of a node's link by itself.
+// memory level, "launch") and "ceilings", if at least three rows; and each roof by itself.
 std::vector<RowGroup> GroupsOf(const Cluster& cluster);
 
-// The nodes to measure again, and how often.
+// The nodes to measure again.
 struct Revisit {
   std::vector<Suspect> suspects;
   std::vector<std::size_t> nodes;  // indices of suspects and ordinary nodes, each once
-  int visits = 0;                  // [1]
 };
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 

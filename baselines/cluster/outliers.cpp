@@ -26,10 +26,6 @@ std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
   return known.empty() ? std::nullopt : std::optional(Median(std::move(known)));
 }
 
-double LeastEffect(const RowGroup& group, const OutlierRules& rules) {
-  return group.lone ? rules.lone_effect : rules.effect;
-}
-
 // The quantile of 90 % of a normal distribution, in standard deviations.
 constexpr double kNinthDecile = 1.2816;
 // A distribution whose upper half is wider than this times what its middle half tells is skewed.
@@ -67,19 +63,6 @@ double SuspectEffect(const RowGroup& group, bool first_group, const Width& width
   const double skew = width.upper > kSkewed * width.middle ? width.upper - width.middle : 0;
   return std::max(rules.effect,
                   std::min(rules.most_effect, rules.deviations * wide) + kShareOfSkew * skew);
-}
-
-// Adjusts the p-values of all findings for the number of tests (Holm 1979).
-void AdjustAsHolm(std::vector<Finding>& findings) {
-  std::vector<Finding*> tested;
-  for (auto& finding : findings)
-    if (finding.p) tested.push_back(&finding);
-  std::ranges::stable_sort(tested, {}, [](const Finding* one) { return *one->p; });
-  double highest = 0;
-  for (std::size_t i = 0; i < tested.size(); ++i) {
-    highest = std::max(highest, *tested[i]->p * static_cast<double>(tested.size() - i));
-    tested[i]->p = std::min(1.0, highest);
-  }
 }
 
 }  // namespace
@@ -124,12 +107,6 @@ std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGr
   return suspects;
 }
 
-int VisitsNeeded(std::size_t suspects, const OutlierRules& rules) {
-  if (suspects == 0) return 0;
-  const double least = std::log2(static_cast<double>(suspects) / rules.error) + 1;
-  return std::max(rules.least_visits, static_cast<int>(std::ceil(least)));
-}
-
 std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& all,
                                      const std::vector<std::size_t>& nodes,
                                      const std::vector<Suspect>& suspects,
@@ -145,15 +122,6 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
   if (controls.size() > rules.controls) controls.resize(rules.controls);
   std::ranges::sort(controls);
   return controls;
-}
-
-double SignTest(int above, int visits) {
-  double probability = 0, term = std::pow(0.5, visits);  // the probability of `visits` heads
-  for (int heads = visits; heads >= above; --heads) {
-    probability += term;
-    term *= static_cast<double>(heads) / (visits - heads + 1);
-  }
-  return probability;
 }
 
 std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
@@ -175,21 +143,13 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
     std::vector<double> seen;
     for (const auto& visit : effects)
       if (const auto& effect = visit[suspect.group][suspect.node]) seen.push_back(*effect);
-    if (!seen.empty()) {
-      finding.visits = static_cast<int>(seen.size());
-      finding.ratio = std::exp(Median(seen));
-      if (const auto ci95 = MedianInterval95(seen))
-        finding.ci95 = std::pair(std::exp(ci95->first), std::exp(ci95->second));
-      const double least = LeastEffect(groups[suspect.group], rules);
-      const auto above = std::ranges::count_if(seen, [&](double effect) { return effect > least; });
-      finding.p = SignTest(static_cast<int>(above), finding.visits);
-    }
+    if (!seen.empty()) finding.ratio = std::exp(Median(seen));
+    finding.visits = static_cast<int>(seen.size());
+    if (finding.visits >= rules.visits)
+      finding.verdict =
+          std::log(finding.ratio) > rules.effect ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed;
     findings.push_back(std::move(finding));
   }
-  AdjustAsHolm(findings);
-  for (auto& finding : findings)
-    if (finding.p)
-      finding.verdict = *finding.p <= rules.error ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed;
   return findings;
 }
 

@@ -1,6 +1,6 @@
 // Finds slow nodes. A visit is one measurement of a node. The first visit of all nodes finds
-// suspects; further visits measure suspects and ordinary nodes (controls) again, and confirm
-// suspects by an exact sign test, which only assumes that the noise has median 0. Pure.
+// suspects; five further visits measure suspects and ordinary nodes (controls) again: a suspect
+// that is slow by more than 3 % in the median of these visits is slow. Pure.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,7 @@ struct OutlierRules {
   // [1] Over all benchmarks together an effect of this size is always enough, unless the effects'
   // distribution is skewed.
   double most_effect = 0.055;
-  double error = 0.05;  // [1] probability that any ordinary node is called slow
-  int least_visits =
-      12;  // [1] re-measurements of a suspect; a slow node may look ordinary in two of them
+  int visits = 5;               // [1] re-measurements of a suspect; with fewer it stays a suspect
   std::size_t controls = 16;    // [1] ordinary nodes that are measured again together with suspects
   std::size_t least_nodes = 5;  // [1] with fewer nodes no node is judged
 };
@@ -34,7 +32,7 @@ using VisitTimes = std::vector<std::vector<std::optional<double>>>;
 
 // Benchmarks or roofs (rows of VisitTimes) that are judged together, by their median.
 struct RowGroup {
-  std::string name;               // "all", "compute", "ceilings", "cpu.dram", "link.send"
+  std::string name;               // "all", "compute", "ceilings", "cpu.dram"
   std::vector<std::size_t> rows;  // indices into VisitTimes, at least one
   bool lone = false;              // one row: judged by OutlierRules::lone_effect
 };
@@ -57,9 +55,6 @@ struct Suspect {
 std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGroup>& groups,
                                 const std::vector<std::size_t>& nodes, const OutlierRules& rules);
 
-// Returns how many re-measurements can confirm a suspect when `suspects` are tested together.
-int VisitsNeeded(std::size_t suspects, const OutlierRules& rules);
-
 // Returns ordinary nodes to measure again: non-suspects nearest to the median over all benchmarks.
 std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& all,
                                      const std::vector<std::size_t>& nodes,
@@ -69,7 +64,7 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
 enum class NodeVerdict {
   kSuspect,       // slow in the first measurement
   kSlow,          // by re-measurements
-  kNotConfirmed,  // re-measured, and not slow beyond chance
+  kNotConfirmed,  // re-measured, and not slow
   kLimited,       // under a quota of CPU time (interference.h)
   kDisturbed      // other programs or the host took its CPUs (interference.h)
 };
@@ -80,22 +75,16 @@ struct Finding {
   std::size_t node = 0;
   std::string what;  // the group's name
   double ratio = 1;  // [1] of times: median over re-measurements, or else of the first measurement
-  std::optional<std::pair<double, double>> ci95;  // [1] set from 6 re-measurements on
-  int visits = 0;                                 // [1] re-measurements that have an effect
-  std::optional<double> p;  // [1] of the sign test, adjusted (Holm); set if re-measured
+  int visits = 0;    // [1] re-measurements that have an effect
   NodeVerdict verdict = NodeVerdict::kSuspect;
 };
 
-// Judges each suspect by its re-measurements (`further`): it is slow if their median effect exceeds
-// the effect of `rules` by an exact sign test. All tests together have the error rules.error.
-// Suspects that were not measured again stay suspects.
+// Judges each suspect by its re-measurements (`further`): it is slow if the median of their effects
+// exceeds rules.effect. Suspects with fewer than rules.visits re-measurements stay suspects.
 std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
                                 const std::vector<RowGroup>& groups,
                                 const std::vector<VisitTimes>& further,
                                 const std::vector<std::size_t>& controls,
                                 const OutlierRules& rules);
-
-// Returns the probability of at least `above` heads in `visits` throws of a fair coin.
-double SignTest(int above, int visits);
 
 }  // namespace dlroof::cluster

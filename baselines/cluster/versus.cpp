@@ -21,40 +21,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kHoursOfYear = 8760;  // [h] 365 days
-
-// Sets per_node_hour and its derivation from the JSON object of a kind.
-void ReadPrice(const machine_file::LocatedObject& kind, const std::string& currency,
-               PriceKind& price) {
-  if (kind.Has("per_node_hour") == kind.Has("capital"))
-    throw BadInput("{}: expected one of 'per_node_hour' and 'capital'", kind.Where());
-  if (kind.Has("watts")) price.watts = kind.Number("watts");
-  if (kind.Has("per_node_hour")) {
-    for (const char* key : {"years", "utilisation", "pue", "per_kwh"})
-      if (kind.Has(key))
-        throw BadInput("{}: '{}' belongs to 'capital', not to 'per_node_hour'", kind.Where(key),
-                       key);
-    price.per_node_hour = kind.Number("per_node_hour");
-    price.how = fmt::format("{:g} {} per node and hour", price.per_node_hour, currency);
-    return;
-  }
-  const double capital = kind.Number("capital"), years = kind.Number("years"),
-               utilisation = kind.Number("utilisation", 0, 1);
-  price.per_node_hour = capital / (years * kHoursOfYear * utilisation);
-  price.how = fmt::format("{:g} {} over {:g} years at {:g} % use", capital, currency, years,
-                          100 * utilisation);
-  if (!kind.Has("watts") && !kind.Has("pue") && !kind.Has("per_kwh")) return;
-  const double watts = kind.Number("watts"), pue = kind.Number("pue", 1),
-               per_kwh = kind.Number("per_kwh");
-  price.per_node_hour += watts / 1000 * pue * per_kwh;
-  price.how += fmt::format(" and {:g} W x {:g} at {:g} {}/kWh", watts, pue, per_kwh, currency);
-}
-
 PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
-                   const machine_file::LocatedJson::Path& path, const std::string& currency) {
+                   const machine_file::LocatedJson::Path& path) {
   const machine_file::LocatedObject kind(file, object, path,
-                                         {"match", "devices", "per_node_hour", "capital", "years",
-                                          "utilisation", "watts", "pue", "per_kwh"});
+                                         {"match", "devices", "per_node_hour", "watts"});
   const machine_file::LocatedObject match(file, kind.Needed("match"), kind.PathOf("match"),
                                           {"name", "fingerprint"});
   PriceKind price;
@@ -68,7 +38,8 @@ PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
       throw BadInput("{}: 'devices': expected a whole number", kind.Where("devices"));
     price.devices = static_cast<int>(devices);
   }
-  ReadPrice(kind, currency, price);
+  price.per_node_hour = kind.Number("per_node_hour");
+  if (kind.Has("watts")) price.watts = kind.Number("watts");
   return price;
 }
 
@@ -255,7 +226,9 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
   std::vector<std::string> texts;
   for (const auto& machine : cluster.run.file.machines) {
     const auto* price = PriceOf(prices, machine);
-    auto text = price != nullptr ? price->how : fmt::format("no price for '{}'", machine.name);
+    auto text = price != nullptr ? fmt::format("{:g} {} per node and hour", price->per_node_hour,
+                                               prices.currency)
+                                 : fmt::format("no price for '{}'", machine.name);
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
   return texts.empty() ? "no price: the run has no machine"
@@ -275,8 +248,7 @@ Prices ParsePrices(const std::string& text, const std::string& where) {
   if (!kinds.is_array() || kinds.empty())
     throw BadInput("{}: 'kinds': expected an array with at least one object", whole.Where("kinds"));
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    prices.kinds.push_back(
-        ReadKind(file, kinds[i], {"kinds", fmt::format("[{}]", i)}, prices.currency));
+    prices.kinds.push_back(ReadKind(file, kinds[i], {"kinds", fmt::format("[{}]", i)}));
   return prices;
 }
 
@@ -336,7 +308,6 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
 
 std::string_view Key(EnergyClass energy_class) {
   constexpr KeyRow<EnergyClass> kKeys[] = {{EnergyClass::kMeasured, "measured"},
-                                           {EnergyClass::kMetered, "metered"},
                                            {EnergyClass::kAssumed, "assumed"}};
   return KeyIn(kKeys, energy_class);
 }
@@ -347,8 +318,6 @@ Energies EnergiesOf(const record::RunFile& run, const record::Record& record,
   if (const auto& energy = record.energy)
     energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95,
                                         energy::HasOthersEnergy(*energy)};
-  if (const auto& metered = record.metered)
-    energies[EnergyClass::kMetered] = {metered->joules, metered->ci95};
   const auto* machine = prices == nullptr ? nullptr : record::MachineFor(run, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
   if (price == nullptr || !price->watts) return energies;

@@ -26,7 +26,6 @@ struct PriceKind {
   double per_node_hour = 0;     // [currency/h] of a node with all its devices, > 0
   std::optional<int> devices;   // [1] per node; set if the file has it
   std::optional<double> watts;  // [W] of a node under load; set if the file has it
-  std::string how;              // derivation of `per_node_hour`: "1.2 USD per node and hour"
 };
 
 struct Prices {
@@ -35,11 +34,8 @@ struct Prices {
 };
 
 // Reads the user's {"currency": "USD", "kinds": [KIND, ...]}. No price has a default. A kind has
-// "match" ("name", "fingerprint" or both), optionally "devices", and one of two prices:
-//   "per_node_hour" and, if known, "watts" (of a node under load)
-//   "capital", "years", "utilisation" (above 0, at most 1) and, all three or none, "watts", "pue"
-//   (at least 1), "per_kwh"
-// Throws BadInput with FILE:LINE:COLUMN for anything else.
+// "match" ("name", "fingerprint" or both), "per_node_hour" and optionally "devices" and "watts" (of
+// a node under load). Throws BadInput with FILE:LINE:COLUMN for anything else.
 Prices ReadPrices(const std::string& path);
 Prices ParsePrices(const std::string& text, const std::string& where);
 
@@ -48,12 +44,10 @@ const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine);
 
 enum class EnergyClass {
   kMeasured,  // by energy counters of the devices, read before and after the calls
-  kMetered,   // measured by the node's power meter while calls ran
   kAssumed    // watts of a node under load, from the file of prices, times the call's seconds
 };
 std::string_view Key(EnergyClass energy_class);
-inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClass::kMetered,
-                                              EnergyClass::kAssumed};
+inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClass::kAssumed};
 
 struct Joules {
   double joules = 0;                              // [J] of a call, or of all calls of a model

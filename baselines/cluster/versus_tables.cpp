@@ -87,29 +87,12 @@ std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
   return covers.empty() ? "not measured" : fmt::format("{}", fmt::join(covers, " or "));
 }
 
-// Returns the names of the logs of a cluster's power meters: "watts.csv".
-std::string MetersText(const VersusReport& report, const VersusCluster& cluster,
-                       const VersusSide VersusRow::*side) {
-  std::set<std::string> logs;
-  for (const auto& row : report.versus.rows)
-    if (const auto& metered = cluster.run.file.records[(row.*side).record].metered)
-      logs.insert(metered->from);
-  return logs.empty() ? "not metered" : fmt::format("{}", fmt::join(logs, " or "));
-}
-
 void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes) {
   const auto classes = ClassesOf(report);
   if (std::ranges::count(classes, EnergyClass::kMeasured) > 0)
     notes.push_back(fmt::format("energy: of one call, by counters. A: {}. B: {}",
                                 CoversText(report, *report.a, &VersusRow::a),
                                 CoversText(report, *report.b, &VersusRow::b)));
-  if (std::ranges::count(classes, EnergyClass::kMetered) > 0)
-    notes.push_back(fmt::format(
-        "energy (metered): of one call, by node meters: all power of the node there, idle parts "
-        "too. "
-        "Both sides' meters may cover different things (power supply, fans). A: {}. B: {}",
-        MetersText(report, *report.a, &VersusRow::a),
-        MetersText(report, *report.b, &VersusRow::b)));
   if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
     notes.emplace_back(
         "energy (assumed): the watts of a node under load in the file of prices, times the call's "

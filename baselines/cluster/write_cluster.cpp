@@ -6,7 +6,6 @@
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
-#include "baselines/cluster/network.h"
 #include "baselines/formats/export.h"
 #include "baselines/formats/page_text.h"
 #include "counters/base/numbers.h"
@@ -15,9 +14,8 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMostRows = 20;       // in a table without --verbose
-constexpr double kLeastSteal = 0.005;       // [1] shown
-constexpr std::size_t kMostLinkRanks = 16;  // in the table of links
+constexpr std::size_t kMostRows = 20;  // in a table without --verbose
+constexpr double kLeastSteal = 0.005;  // [1] shown
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -112,30 +110,10 @@ formats::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
 }
 
 formats::Cells FindingCells(const Cluster& cluster) {
-  formats::Cells cells = {{"node", "slow at", "verdict", "slower by", "95 %", "visits", "p"}};
+  formats::Cells cells = {{"node", "slow at", "verdict", "slower by", "visits"}};
   for (const auto& one : cluster.findings)
-    cells.push_back(
-        {cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)), Percent(one.ratio),
-         one.ci95 ? fmt::format("{} to {}", Percent(one.ci95->first), Percent(one.ci95->second))
-                  : "",
-         one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1",
-         one.p ? fmt::format("{:.2g}", *one.p) : ""});
-  return cells;
-}
-
-// Returns the table of rates of the largest message: a row per sender, a column per receiver.
-formats::Cells LinkCells(const Cluster& cluster) {
-  formats::Cells cells = {{"sends to"}};
-  if (!cluster.network || cluster.network->ranks.size() > kMostLinkRanks) return cells;
-  const auto& network = *cluster.network;
-  for (const auto& name : network.ranks) {
-    cells.front().push_back(name);
-    cells.push_back({name});
-    cells.back().resize(network.ranks.size() + 1);
-  }
-  for (const auto& pair : network.pairs)
-    if (const auto rate = RateOf(pair))
-      cells[pair.from + 1][pair.to + 1] = text::WithPrefix(*rate, "B/s");
+    cells.push_back({cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)),
+                     Percent(one.ratio), one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1"});
   return cells;
 }
 
@@ -161,14 +139,6 @@ std::string OrderNote(const NodeEffects& effects) {
                : "");
 }
 
-void AddNetworkNotes(const Cluster& cluster, std::vector<std::string>& notes) {
-  if (!cluster.network) return;
-  for (const auto& note : NetworkNotes(*cluster.network)) notes.push_back("network: " + note);
-  for (const auto& rank : cluster.network->ranks)
-    if (std::ranges::find(cluster.nodes, rank, HostOf) == cluster.nodes.end())
-      notes.push_back(fmt::format("network: {} is not one of the measured nodes", rank));
-}
-
 // Returns a sentence on what the findings mean, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
   const auto is_of_times = [](const Finding& finding) {
@@ -183,9 +153,9 @@ std::string FindingsText(const Cluster& cluster) {
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
     return "a suspect was slow in one visit, which may be chance: `dlroof cluster script --revisit "
            "FILE` visits suspects again";
-  return "slow: its median visit is slow beyond chance (exact sign test, Holm); not confirmed: it "
-         "may "
-         "have been chance";
+  return fmt::format(
+      "slow: by more than {:g} % in the median of its further visits; not confirmed: it is not",
+      100 * OutlierRules().effect);
 }
 
 // Returns "64 nodes" or "16 GPUs of 2 nodes".
@@ -228,11 +198,8 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
         "estimates: {:.0f} % of the nodes' times (too few clean repetitions); the median over "
         "nodes is over all of them",
         100.0 * static_cast<double>(estimates) / static_cast<double>(times)));
-  if (cluster.barriers)
-    for (const auto& note : BarrierNotes(*cluster.barriers)) notes.push_back(note);
   if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
-  AddNetworkNotes(cluster, notes);
   return notes;
 }
 
@@ -240,13 +207,10 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
 // measuring order (at once, one by one) are cut to `most` rows.
 std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
                                    std::size_t most) {
-  std::vector<formats::Cells> tables = {RoofCells(cluster, effects),
-                                        BenchmarkCells(cluster, effects, most),
-                                        NodeCells(cluster, effects, most),
-                                        OrderCells(effects, most),
-                                        InterferenceCells(cluster, most),
-                                        FindingCells(cluster),
-                                        LinkCells(cluster)};
+  std::vector<formats::Cells> tables = {
+      RoofCells(cluster, effects),       BenchmarkCells(cluster, effects, most),
+      NodeCells(cluster, effects, most), OrderCells(effects, most),
+      InterferenceCells(cluster, most),  FindingCells(cluster)};
   std::erase_if(tables, [](const formats::Cells& cells) { return cells.size() == 1; });
   return tables;
 }
@@ -308,8 +272,6 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
     formats::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
   if (const auto cells = InterferenceCells(cluster, std::size_t(-1)); cells.size() > 1)
     formats::WritePageTable("Interference on nodes", cells, out);
-  if (const auto links = LinkCells(cluster); links.size() > 1)
-    formats::WritePageTable("Links, by the largest message", links, out);
   formats::WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
   formats::WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)),
                           out);

@@ -83,10 +83,6 @@ nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   if (side.cost) written["cost_per_1e15_flop"] = *side.cost;
   if (!side.energies.empty()) written["energy"] = EnergiesJson(side.energies);
   if (record.energy) written["energy"]["measured"]["covers"] = record.energy->covers;
-  if (record.metered) {
-    written["energy"]["metered"]["covers"] = record.metered->covers;
-    written["energy"]["metered"]["from"] = record.metered->from;
-  }
   return written;
 }
 

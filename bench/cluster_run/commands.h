@@ -12,6 +12,5 @@ void AddClusterNode(CLI::App& cluster, int& exit_code);
 void AddClusterGather(CLI::App& cluster, int& exit_code);
 void AddClusterReport(CLI::App& cluster, int& exit_code);
 void AddClusterVersus(CLI::App& cluster);
-void AddClusterScale(CLI::App& cluster);
 
 }  // namespace dlroof::cluster_run

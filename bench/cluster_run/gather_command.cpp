@@ -28,7 +28,6 @@ constexpr std::size_t kMostListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
-  std::vector<std::string> meters;   // files
   std::vector<std::string> without;  // nodes to leave out
   bool mix_unlike = false;
   std::optional<std::string> drain_list;  // file
@@ -62,16 +61,6 @@ void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summa
     std::erase_if(*asked, [&](const std::string& name) { return IsLeftOut(flags, name, ""); });
 }
 
-// Reads the logs of the nodes' meters, if there are any.
-std::optional<cluster::MeterLog> ReadMeters(const std::vector<std::string>& paths) {
-  if (paths.empty()) return std::nullopt;
-  std::vector<std::pair<std::string, std::string>> files;
-  files.reserve(paths.size());
-  for (const auto& path : paths)
-    files.emplace_back(path, ReadFile(path, "the log of a node's meter"));
-  return cluster::ParseMeterLogs(files);
-}
-
 std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   const auto files = folder.NodeFiles();
   std::vector<cluster::NodeSummary> summaries(files.size());
@@ -85,19 +74,6 @@ std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   for (auto& reader : readers) reader.get();
   for (const auto& name : folder.Unfinished()) summaries.push_back(ReadUnfinished(folder, name));
   return summaries;
-}
-
-// Adds the measured rates in network.json, if the file exists, to the nodes. Returns the reason if
-// the file cannot be used.
-std::optional<Reason> AddLinks(const NodeFolder& folder,
-                               std::vector<cluster::NodeSummary>& summaries) {
-  if (!std::filesystem::exists(folder.Network())) return std::nullopt;
-  try {
-    cluster::AddLinkRates(cluster::ReadMeasuredNetwork(folder.Network().string()), summaries);
-    return std::nullopt;
-  } catch (const BadInput& refusal) {
-    return Reason{refusal.what()};
-  }
 }
 
 // Reads the re-measurements of suspect nodes in DIR/visits/. Skips invalid files with a message.
@@ -114,8 +90,6 @@ std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem:
         std::cerr << fmt::format("visit {}: skipped: {}\n", number,
                                  text::Printable(summary.reason));
     }
-    if (const auto reason = AddLinks(folder, visit))
-      std::cerr << fmt::format("visit {}: no links: {}\n", number, text::Printable(reason->text));
   }
   return visits;
 }
@@ -146,36 +120,26 @@ int RunGather(const GatherFlags& flags) {
   if (!std::filesystem::is_directory(folder.path() / "nodes"))
     throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
                    flags.folder);
-  const auto meters = ReadMeters(flags.meters);
   auto summaries = ReadAll(folder);
   auto asked = folder.Asked();
   LeaveOut(flags, summaries, asked);
-  const auto no_links = AddLinks(folder, summaries);
   auto cluster =
-      cluster::Gather(std::move(summaries), asked, ReadNodeRun,
-                      {.meters = meters ? &*meters : nullptr, .mix_unlike = flags.mix_unlike});
+      cluster::Gather(std::move(summaries), asked, ReadNodeRun, {.mix_unlike = flags.mix_unlike});
   if (!flags.without.empty())
     cluster.remarks.push_back(
         fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
   if (flags.mix_unlike)
     cluster.remarks.emplace_back(
         "unlike nodes are in one median (--mix-unlike): software and settings were not compared");
-  if (const auto reason = folder.NetworkFailure())
-    cluster.remarks.push_back("the network was not measured: " + reason->text);
-  if (no_links) cluster.remarks.push_back("links were not compared: " + no_links->text);
   cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
-  for (const auto& path : flags.meters) command.insert(command.end(), {"--meter", path});
   for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
   if (flags.mix_unlike) command.emplace_back("--mix-unlike");
   WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
             OnDisk::kNow);
   const auto absent = PrintNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
-  if (cluster.barriers)
-    for (const auto& note : cluster::BarrierNotes(*cluster.barriers))
-      std::cerr << text::Printable(note) << '\n';
   PrintVerdicts(cluster, flags.drain_list, std::cerr);
   std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),
@@ -196,12 +160,6 @@ void AddClusterGather(CLI::App& cluster, int& exit_code) {
       ->required();
   command->add_option("-o,--output", flags->output, "cluster file to write (default cluster.json)")
       ->type_name(command_line::kFile);
-  command
-      ->add_option("--meter", flags->meters,
-                   "log of nodes' meters: CSV with the columns node, time (2026-11-23T10:00:01.5Z, "
-                   "or seconds since 1970) and watts; for runs with --dlroof_meter_seconds")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
   command
       ->add_option("--without", flags->without,
                    "leave out these nodes, such as n3,n5; may be repeated")

@@ -1,4 +1,4 @@
-// The scripts that start `dlroof cluster node` on every node of a job.
+// The Slurm job that starts `dlroof cluster node` on every node.
 #pragma once
 
 #include <optional>
@@ -9,33 +9,26 @@
 
 namespace dlroof::cluster_run {
 
-// Returns the script templates, whose {{keys}} LaunchScript replaces. Names without '-' are
-// engines: "slurm", "pbs", "lsf", "flux", "kubernetes", "mpirun", "reframe". "slurm-revisit"
-// measures some nodes again, several times. The others are sections: "job-steps" (how schedulers'
-// scripts measure nodes), "slurm-job" and so on (what job-steps needs of each scheduler),
-// "slurm-net", "slurm-revisit-net" and "mpirun-net" (which measure the network).
+// Returns slurm.sh.in, whose {{keys}} LaunchScript replaces.
 const std::vector<EmbeddedFile>& LaunchScripts();
 
 struct LaunchRequest {
-  std::string engine;
-  int nodes = 1;
+  int nodes = 0;
   std::string out;                     // the folder that all nodes share, absolute
   std::string dlroof;                  // this program, absolute
   std::vector<std::string> arguments;  // of dlroof_bench
-  std::vector<std::string> options;    // for sbatch, mpirun or ReFrame's job
-  std::vector<std::string> names;      // nodes to measure again ("slurm-revisit")
-  int visits = 0;                      // [1] how often they are measured again
+  std::vector<std::string> options;    // for sbatch
+  std::vector<std::string> names;      // nodes to measure again; empty: any
+  int visits = 0;                      // [1] how often `names` are measured again
   std::string order = "at-once";       // or "one-by-one": one node after the other
-  double meet_seconds = 300;           // [s] deadline of the barrier before each benchmark
   std::optional<int> gpus;             // [1] processes per node, with one GPU each; absent:
                                        // one process per node with all its GPUs
   std::optional<std::string> time;     // limit of the job's time as sbatch writes it
-  bool net = false;                    // also measure the network by dlroof_net
 };
 
 // Returns the script, in which all texts of the request are quoted. With `gpus`, its processes
-// measure --dlroof_device=gpu. Throws BadInput for an unknown engine, for text with control
-// characters, and if `gpus` is set and the arguments choose another device.
+// measure --dlroof_device=gpu. Throws BadInput for text with control characters, and if `gpus` is
+// set and the arguments choose another device.
 std::string LaunchScript(const LaunchRequest& request);
 
 }  // namespace dlroof::cluster_run

@@ -1,1 +1,1 @@
-dlroof_embed(LaunchScripts scripts/*)
+dlroof_embed(LaunchScripts slurm.sh.in)

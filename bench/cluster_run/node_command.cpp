@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "bench/cluster_run/commands.h"
-#include "bench/cluster_run/file_barrier.h"
 #include "bench/cluster_run/node_folder.h"
 #include "bench/cluster_run/node_system.h"
 #include "bench/command_line/description.h"
@@ -33,10 +32,8 @@ struct NodeFlags {
   std::optional<std::string> bench;
   std::vector<std::string> arguments;
   int visit = 0;
-  double timeout_seconds = 600;     // [s] see RunRequest
-  std::optional<std::string> meet;  // file with the names of nodes to wait for
-  bool per_gpu = false;             // this process has one of the node's GPUs
-  double meet_seconds = 300;        // [s] deadline of the barrier before each benchmark
+  double timeout_seconds = 600;  // [s] see RunRequest
+  bool per_gpu = false;          // this process has one of the node's GPUs
 };
 
 // Redirects standard output to a file during its lifetime.
@@ -86,46 +83,9 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   auto file = ParsedJson(ReadFile(run, "a run file"), run.string());
   file.erase("benchmarks");  // the records have all results
   file["context"]["dlroof"]["node"] = cluster::ToJson(facts);
-  if (auto barriers = ReadBarriers(folder.Barriers(facts.name)); !barriers.empty())
-    file["context"]["dlroof"]["meetings"] = std::move(barriers);
   WriteFile(folder.Node(facts.name), JsonText(file) + '\n', OnDisk::kNow);
   fs::remove(run);
   fs::remove(folder.Facts(facts.name));
-  fs::remove(folder.Barriers(facts.name));
-}
-
-// Returns the barrier of this node with the other nodes of the list, or null if there are no
-// others. Nodes that are finished are not awaited.
-std::unique_ptr<FileBarrier> MakeFileBarrier(const NodeFlags& flags, const NodeFolder& folder,
-                                             const std::string& name) {
-  if (!flags.meet) return nullptr;
-  auto others = NamesIn(*flags.meet);
-  std::erase(others, name);
-  if (others.empty()) return nullptr;
-  const auto finished =
-      std::erase_if(others, [&](const auto& other) { return fs::exists(folder.Node(other)); });
-  return std::make_unique<FileBarrier>(folder.BarrierPlace(), name, others, finished,
-                                       flags.meet_seconds, SystemBarrierClock());
-}
-
-// Returns the seed of the benchmarks' order. Nodes with the same arguments have the same order, and
-// so wait for each other before the same benchmarks.
-std::uint64_t CommonSeed(const std::vector<std::string>& arguments) {
-  return std::stoull(Sha256(fmt::format("{}", fmt::join(arguments, "\n"))).substr(0, 16), nullptr,
-                     16);
-}
-
-// Makes each benchmark wait for the other nodes, and writes a line for each barrier to `file`.
-void MeetBefore(FileBarrier& point, const fs::path& file, std::ostream& log,
-                supervise::RunRequest& request) {
-  request.seed = CommonSeed(request.arguments);
-  request.before = [&point, &log, file](std::size_t turn, const std::string& listed) {
-    const auto barrier = point.Meet(turn, listed);
-    std::ofstream(file, std::ios::app) << JsonText(cluster::ToJson(barrier)) << '\n';
-    if (!barrier.late.empty())
-      log << fmt::format("before {}: too late and not awaited again: {}\n", listed,
-                         fmt::join(barrier.late, ", "));
-  };
 }
 
 // Measures the remaining benchmarks. Returns whether all are finished.
@@ -148,23 +108,15 @@ supervise::RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder
   return request;
 }
 
-// Measures at the same time as the other nodes, with all messages in the node's log. Returns
-// whether all benchmarks are finished.
-bool MeasureBesideOthers(const NodeFlags& flags, const NodeFolder& folder,
-                         const std::string& name) {
-  auto request = RequestOf(flags, folder, name);
+// Measures with all messages in the node's log. Returns whether all benchmarks are finished.
+bool MeasureWithLog(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
   std::ofstream log(folder.Log(name), std::ios::app);
   log << std::unitbuf;  // a node that is lost has told what it did last
-  const auto point = MakeFileBarrier(flags, folder, name);
-  if (point) MeetBefore(*point, folder.Barriers(name), log, request);
   try {
     const RedirectedOutput redirected(log);
-    const bool whole = Measure(request, log);
-    if (point) point->Leave();
-    return whole;
+    return Measure(RequestOf(flags, folder, name), log);
   } catch (const std::exception& error) {
     log << error.what() << '\n' << std::flush;
-    if (point) point->Leave();
     throw;
   }
 }
@@ -187,8 +139,6 @@ class SignOfLife {
 };
 
 int RunNode(const NodeFlags& flags) {
-  if (flags.meet && flags.order != "at-once")
-    throw BadInput("--meet={}: expected --order=at-once", *flags.meet);
   const NodeFolder folder(fs::absolute(flags.out), flags.visit);
   auto facts = ThisNode(flags.per_gpu);
   facts.arguments = flags.arguments;
@@ -212,7 +162,7 @@ int RunNode(const NodeFlags& flags) {
   bool whole = false;
   {
     const SignOfLife lives(folder.Facts(facts.name));
-    whole = MeasureBesideOthers(flags, folder, facts.name);
+    whole = MeasureWithLog(flags, folder, facts.name);
   }
   facts.load = load.Load();
   if (whole) Finish(folder, facts);
@@ -240,16 +190,6 @@ void AddClusterNode(CLI::App& cluster, int& exit_code) {
       ->add_option("--order", flags->order,
                    "the order in which the caller starts the nodes, to store it in the file")
       ->check(CLI::IsMember({"at-once", "one-by-one"}));
-  command
-      ->add_option("--meet", flags->meet,
-                   "file with the names of nodes, one per line, to wait for before each "
-                   "benchmark")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--meet-seconds", flags->meet_seconds,
-                   "[s] wait for at most this time; later nodes are not awaited again")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
   command->add_flag("--per-gpu", flags->per_gpu,
                     "this process is one of several on a node, each of which sees only one GPU");
   command

@@ -30,13 +30,12 @@ struct Engine {
   const char* local;    // variable with the task's number on its node; may be null
   const char* several;  // variable with the number of a node's tasks; may be null
 };
-constexpr std::array<Engine, 6> kEngines = {{
+constexpr std::array<Engine, 5> kEngines = {{
     {"slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
     {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"pmix", "PMIX_RANK", nullptr, nullptr},
     {"pmi", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
     {"flux", "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", nullptr},
-    {"kubernetes", "JOB_COMPLETION_INDEX", nullptr, nullptr},
 }};
 
 bool CanBeAFile(const std::string& name) {
@@ -104,7 +103,7 @@ cluster::NodeFacts IdentifyNode(const Environment& environment, const std::strin
     facts.host = std::exchange(facts.name, facts.name + "-task" + local);
     break;
   }
-  // A script or a pod tells the scheduler's name of the node, which may not be the host's.
+  // A user may tell the scheduler's name of the node, which may not be the host's.
   if (const auto node = environment("DLROOF_NODE"); facts.engine != "slurm" && !node.empty()) {
     facts.name = node;
     facts.known_by = "DLROOF_NODE";
@@ -185,12 +184,6 @@ std::vector<int> NodeFolder::Visits() const {
   return visits;
 }
 
-std::optional<Reason> NodeFolder::NetworkFailure() const {
-  if (fs::exists(Network())) return std::nullopt;
-  const auto line = LastLineOf(folder_ / "network.log");
-  return line ? std::optional(Reason{*line}) : std::nullopt;
-}
-
 void NodeFolder::Make() const {
   for (const auto& path :
        {folder_ / "nodes", folder_ / "runs", folder_ / "logs", folder_ / "cache"}) {
@@ -235,23 +228,6 @@ std::vector<std::string> NamesIn(const fs::path& path) {
   return {names.begin(), names.end()};
 }
 
-nlohmann::json ReadBarriers(const fs::path& path) {
-  std::istringstream lines(ReadFileIfAny(path));
-  auto list = nlohmann::json::array();
-  for (std::string line; std::getline(lines, line);) {
-    auto barrier = nlohmann::json::parse(line, nullptr, false);
-    if (!barrier.is_object() || !barrier.contains("benchmark")) continue;
-    const auto before = std::ranges::find_if(list, [&](const nlohmann::json& other) {
-      return other.at("benchmark") == barrier.at("benchmark");
-    });
-    if (before != list.end())
-      *before = std::move(barrier);
-    else
-      list.push_back(std::move(barrier));
-  }
-  return list;
-}
-
 cluster::NodeSummary ReadNodeFile(const fs::path& path) {
   const auto stem = path.stem().string();
   try {
@@ -290,11 +266,8 @@ record::RunFile ReadNodeRun(const std::string& path) {
          {supervise::PartFrom(entry.benchmark.contender, entry.outcomes.front(), std::nullopt)}});
   if (done.empty()) throw BadInput("{}: no benchmark was finished", path);
   auto run = supervise::MergedRun(done, journal.machines, nlohmann::json::object()).run.file;
-  const auto stem = path.substr(0, path.size() - kJournal.size());
-  const auto facts = stem + ".node";
+  const auto facts = path.substr(0, path.size() - kJournal.size()) + ".node";
   run.context["dlroof"]["node"] = ParsedJson(ReadFile(facts, "a node's facts"), facts);
-  if (auto barriers = ReadBarriers(stem + ".meetings"); !barriers.empty())
-    run.context["dlroof"]["meetings"] = std::move(barriers);
   return run;
 }
 

@@ -2,12 +2,9 @@
 // folder DIR of a cluster's run. A node writes only files of its own name:
 //   DIR/nodes/NAME.json      its complete run file
 //   DIR/runs/NAME.json       its unfinished run, with a journal; NAME.node: the node's facts
-//   DIR/runs/NAME.meetings   its barriers with other nodes, one JSON line each
-//   DIR/meetings/            the progress of each node (file_barrier.h)
 //   DIR/cache/NAME/          its ceilings; equal nodes would share a file in $HOME
 //   DIR/logs/NAME.log        its messages
 //   DIR/visits/N/            nodes, runs and logs of the N-th re-measurement of suspect nodes
-//   DIR/network.json         the file of dlroof_net; network.log: its launcher's messages
 //   DIR/asked.txt            names of the requested nodes, one per line, from the launch script
 #pragma once
 
@@ -53,14 +50,8 @@ class NodeFolder {
   std::filesystem::path Node(const std::string& name) const { return In("nodes", name + ".json"); }
   std::filesystem::path Run(const std::string& name) const { return In("runs", name + ".json"); }
   std::filesystem::path Facts(const std::string& name) const { return In("runs", name + ".node"); }
-  std::filesystem::path Barriers(const std::string& name) const {
-    return In("runs", name + ".meetings");
-  }
-  std::filesystem::path BarrierPlace() const { return folder_ / "meetings"; }
   // Each re-measurement of suspect nodes has its own cache, and so measures the ceilings again.
   std::filesystem::path Cache(const std::string& name) const { return In("cache", name); }
-  // The file that dlroof_net writes.
-  std::filesystem::path Network() const { return folder_ / "network.json"; }
   std::filesystem::path Log(const std::string& name) const { return In("logs", name + ".log"); }
 
   // Creates the folders. Throws BadInput if that fails.
@@ -72,9 +63,6 @@ class NodeFolder {
   std::vector<std::filesystem::path> NodeFiles() const;
   // Returns the names of nodes that have begun but have no file in nodes/.
   std::vector<std::string> Unfinished() const;
-  // Returns why the network could not be measured: the last line of network.log. Returns nothing if
-  // network.json exists or no measurement of the network was requested.
-  std::optional<Reason> NetworkFailure() const;
   // Returns the numbers N of the folders DIR/visits/N/ in ascending order.
   std::vector<int> Visits() const;
 
@@ -89,10 +77,6 @@ class NodeFolder {
 // Returns the names of nodes in a file, one per line, without duplicates. Throws BadInput for an
 // invalid name.
 std::vector<std::string> NamesIn(const std::filesystem::path& path);
-
-// Returns the lines of a node's .meetings file as an array, of each benchmark only the last line.
-// Ignores incomplete lines. Returns an empty array if there is no file.
-nlohmann::json ReadBarriers(const std::filesystem::path& path);
 
 // Reads a file of nodes/. If the file is invalid (incomplete, of another version, without a node,
 // or with another node's name), returns a failed node with the reason.

@@ -15,9 +15,10 @@
 #include "baselines/cluster/versus_models.h"
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/progress.h"
-#include "bench/cluster_run/scale_report.h"
 #include "bench/cluster_run/verdict.h"
 #include "bench/command_line/description.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
@@ -33,7 +34,7 @@ constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", 
 
 struct ClusterReportFlags {
   std::string file;
-  std::optional<std::string> network, alone;
+  std::optional<std::string> alone;
   std::vector<std::string> outputs;
   bool verbose = false;
   std::optional<std::string> requirements, drain_list;  // files
@@ -96,7 +97,6 @@ int ReportCluster(const ClusterReportFlags& flags) {
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kClusterOutputs, ", "));
   auto cluster = cluster::ReadClusterFile(flags.file);
-  if (flags.network) cluster.network = cluster::ReadMeasuredNetwork(*flags.network);
   auto effects = cluster::MakeNodeEffects(cluster);
   if (flags.alone) effects.order = EffectsBeside(flags, cluster);
   cluster::WriteClusterTable(cluster, effects, text::TerminalColumns(), flags.verbose, std::cout);
@@ -126,10 +126,6 @@ void AddClusterReport(CLI::App& cluster, int& exit_code) {
                    "(map of nodes and benchmarks)")
       ->type_name(command_line::kFile)
       ->allow_extra_args(false);
-  command
-      ->add_option("--network", flags->network,
-                   "file of dlroof_net, for the rates of the links and the slow ones")
-      ->type_name(command_line::kFile);
   command
       ->add_option("--alone", flags->alone,
                    "cluster file of the same nodes measured one by one, to show how much they "
@@ -172,6 +168,41 @@ struct VersusFlags {
     return latency ? cluster::CallTime::kLatency : cluster::CallTime::kThroughput;
   }
 };
+
+// Returns whether an option in a benchmark's name selects how a library works (its layout,
+// algorithm or threads) and not what it computes.
+bool IsMannerOption(std::string_view option) {
+  if (option == "best" || option.starts_with("engine") || option.starts_with("threads"))
+    return true;
+  return std::ranges::any_of(workload::AllOps(), [&](const workload::Op* op) {
+    return std::ranges::any_of(op->variants, [&](const workload::OpVariants& variants) {
+      return std::ranges::find(variants.options, option) != variants.options.end();
+    });
+  });
+}
+
+// Returns the models of the suites or, if `suites` is empty, the models that both runs name. Throws
+// BadInput as SelectSuites does.
+std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
+                                           const cluster::VersusCluster& a,
+                                           const cluster::VersusCluster& b) {
+  if (suites.empty()) return cluster::ModelsIn(a, b, IsMannerOption);
+  std::vector<cluster::Model> models;
+  for (const auto& suite : suites::SelectSuites(suites, {.cpu = true, .gpu = true}, "--suite")) {
+    std::vector<std::pair<std::string, double>> names;
+    for (const auto& layer : suite.layers)
+      names.emplace_back(layer.name, static_cast<double>(layer.count));
+    models.push_back(cluster::ModelFromNames(suite.name, names, IsMannerOption));
+  }
+  return models;
+}
+
+// Returns the number of devices per node, if the run file states it.
+std::optional<int> DevicesPerNode(const record::RunFile& file) {
+  const auto& count = record::Member(record::Member(file.context, "dlroof"), "devices_per_node");
+  if (count.is_number_integer() && count.get<int>() >= 1) return count.get<int>();
+  return std::nullopt;
+}
 
 // `devices` is the number of devices of a node that the user specifies.
 cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> devices,

@@ -14,7 +14,6 @@ void AddClusterCommand(CLI::App& program, int& exit_code) {
   cluster_run::AddClusterGather(*command, exit_code);
   cluster_run::AddClusterReport(*command, exit_code);
   cluster_run::AddClusterVersus(*command);
-  cluster_run::AddClusterScale(*command);
 }
 
 [[maybe_unused]] const bool cluster_registered = RegisterCommand("cluster", AddClusterCommand);

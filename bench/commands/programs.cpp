@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "bench/network/net_flags.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/suites/suite.h"
 #include "bench/tune/knob_file.h"
@@ -38,18 +37,10 @@ command_line::TypeCompletions Types() {
           {"DEVICE", {.words = {"auto", "cpu", "gpu"}}}};
 }
 
-command_line::Command DescribeNet() {
-  CLI::App app(network::kAboutNet);
-  network::NetFlags flags;
-  network::AddNetFlags(app, flags);
-  return command_line::Describe(app, {"dlroof_net"});
-}
-
 }  // namespace
 
 command_line::Completed DescribePrograms(CLI::App& dlroof) {
-  return {.programs = {command_line::Describe(dlroof, {"dlroof"}), runner::DescribeProgram(),
-                       DescribeNet()},
+  return {.programs = {command_line::Describe(dlroof, {"dlroof"}), runner::DescribeProgram()},
           .types = Types()};
 }
 

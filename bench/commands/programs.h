@@ -1,4 +1,4 @@
-// The command lines of dlroof, dlroof_bench and dlroof_net, and how shells complete them.
+// The command lines of dlroof and dlroof_bench, and how shells complete them.
 #pragma once
 
 #include "bench/command_line/completion.h"

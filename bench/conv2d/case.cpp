@@ -219,12 +219,6 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   return ToText(ParseConv2d(ToText(problem)));
 }
 
-workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
-  const auto problem = ParseConv2d(name.problem);
-  const bool bias = workload::HasOption(name, "bias");
-  return {problem.n, WeightsCount(problem) + (bias ? problem.k : 0)};
-}
-
 std::optional<double> UnpaddedFlopsOf(const std::string& problem) {
   try {
     return UnpaddedFlops(ParseConv2d(problem));
@@ -255,7 +249,6 @@ std::optional<double> UnpaddedFlopsOf(const std::string& problem) {
      .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv2D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
-     .trained = Trained,
      .variants = {{"layout", {"nchw", "nhwc"}, "source and destination in this layout"},
                   {"algorithm",
                    {"auto", "winograd", "best"},

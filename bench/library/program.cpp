@@ -211,7 +211,7 @@ live::Passes Program::Passes() {
       Begin();
       return runner_->MeasureIdle();
     };
-  if (flags_.energy || flags_.meter_seconds)
+  if (flags_.energy)
     passes.energy = [this] {
       RunAgain(Mode::kEnergy);
       return std::move(passes_.energy);

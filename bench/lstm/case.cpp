@@ -466,13 +466,6 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   return ToText(ParseLstmProblem(ToText(problem)));
 }
 
-workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
-  auto problem = ParseLstmProblem(name.problem);
-  problem.peephole = workload::HasOption(name, "peephole");
-  const auto elements = Elements(problem);
-  return {problem.n, elements.weights + elements.bias + elements.peephole};
-}
-
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "LSTM",
      .words =
@@ -484,7 +477,6 @@ workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
      .directions = {"fwd_inference", "fwd_training", "bwd"},
      .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
-     .trained = Trained,
      .variants = {{"layout", {"ldigo"}, "plain weights"},
                   {"algorithm",
                    {"persist-static", "persist-small-h", "persist-dynamic"},

@@ -153,13 +153,6 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   return ToText(ParseMatmul(ToText(problem)));
 }
 
-workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
-  if (!workload::HasOption(name, "ip"))
-    throw Unsupported("a matrix product does not say which of its matrices is trained (ip does)");
-  const auto problem = ParseMatmul(name.problem);
-  return {problem.m, CountB(problem) + (workload::HasOption(name, "bias") ? problem.n : 0)};
-}
-
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "Matmul",
      .words = {"matrix product", {{"pairs", "b"}, {"rows", "m"}, {"columns", "n"}, {"depth", "k"}}},
@@ -170,7 +163,6 @@ workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
      .templates = "Matmul/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Matmul/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
-     .trained = Trained,
      .variants = {{"layout", {"any"}, "the library packs its matrices outside of the call"}}});
 
 workload::Workload Read(const workload::BenchmarkName& name) {

@@ -174,12 +174,6 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_flag("--dlroof_energy", flags.energy,
                "after all benchmarks, measure the energy of each call if the machine has energy "
                "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU");
-  app.add_option("--dlroof_meter_seconds", flags.meter_seconds,
-                 "[s] after all benchmarks, repeat each call for this time and store when it "
-                 "began and ended, for the log of a node's power meter (dlroof cluster gather "
-                 "--meter)")
-      ->check(CLI::Range(1.0, 3600.0))
-      ->type_name("SECONDS");
   app.add_option(
          "--dlroof_device", flags.device,
          "devices to measure: auto (default: the CPU, and the first GPU if it can be used), cpu, "
@@ -359,10 +353,6 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
     throw BadInput(
         "--dlroof_energy: two interleaved programs share the energy counters: measure the energy "
         "of each in a run of its own");
-  if (flags.meter_seconds && flags.turn_pipes)
-    throw BadInput(
-        "--dlroof_meter_seconds: two interleaved programs share the node's meter: measure each in "
-        "a run of its own");
 }
 
 bool KeptByFilter(const std::string& filter, const std::string& name) {

@@ -49,7 +49,6 @@ struct BenchFlags {
   std::optional<double> explain_seconds;  // [s] for each benchmark; see ExplainOptions
   std::optional<int> progress_pipe;       // descriptor for WriteProgress
   bool energy = false;
-  std::optional<double> meter_seconds;  // [s] time to repeat each call for the node's power meter
   std::optional<std::string> html_file;
   bool verbose = false;                 // list each unsupported benchmark
   std::optional<TurnPipes> turn_pipes;  // set by the supervisor of an interleaved comparison

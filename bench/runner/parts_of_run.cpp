@@ -77,7 +77,7 @@ cpu::TeamState BestState(const live::Session& session, int threads) {
 
 // Opens the CPU's energy counters if the flags request energy.
 EnergyPass EnergyPassOf(const BenchFlags& flags, bool cpu_runs, bool gpu_runs) {
-  EnergyPass pass{.cpu = {}, .meter_seconds = flags.meter_seconds};
+  EnergyPass pass;
   if (!flags.energy) return pass;
   pass.gpu_runs = gpu_runs;
   pass.cpu.emplace();

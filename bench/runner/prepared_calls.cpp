@@ -186,7 +186,7 @@ energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joul
 }
 
 bool EnergyPass::Measures(const std::string& device) const {
-  return meter_seconds || (cpu && (device == "gpu" || !cpu->from.empty()));
+  return cpu && (device == "gpu" || !cpu->from.empty());
 }
 
 energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu) {
@@ -210,25 +210,13 @@ energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
                                   const workload::PreparedCall& call, const timing::Timer& timer,
                                   const EnergyPass& pass) {
   const bool gpu = workload.name.device == "gpu";
-  const bool counted = pass.cpu && (gpu || !pass.cpu->from.empty());
-  energy::EnergyResult found;
-  if (timer.BeforeCall()) {
-    const Reason reason{"the energy would include the flushing of caches before each call"};
-    if (counted) found.reason = reason;
-    if (pass.meter_seconds) found.window_reason = reason;
-    return found;
-  }
+  if (!pass.Measures(workload.name.device)) return {};
+  if (timer.BeforeCall())
+    return {.reason = Reason{"the energy would include the flushing of caches before each call"}};
   call.run();  // does the library's first-time work
-  if (counted)
-    found = energy::MeasureEnergy(gpu ? GpuEnergy(timer.EnergyCounter()) : *pass.cpu, call.run,
-                                  {gpu ? kGpuWindowSeconds : kCpuWindowSeconds, cpu::WallSeconds,
-                                   StoppedByInterrupt, energy::CpuSecondsOfOthers});
-  if (!pass.meter_seconds) return found;
-  auto metered = energy::RepeatForMeter(
-      call.run, {*pass.meter_seconds, cpu::WallSeconds, energy::UtcSeconds, StoppedByInterrupt});
-  found.window = metered.window;
-  found.window_reason = std::move(metered.reason);
-  return found;
+  return energy::MeasureEnergy(gpu ? GpuEnergy(timer.EnergyCounter()) : *pass.cpu, call.run,
+                               {gpu ? kGpuWindowSeconds : kCpuWindowSeconds, cpu::WallSeconds,
+                                StoppedByInterrupt, energy::CpuSecondsOfOthers});
 }
 
 timing::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {

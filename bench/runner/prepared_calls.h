@@ -58,8 +58,7 @@ struct EnergyPass {
   // The CPU's energy meter, which may have no counters. Set only in --dlroof_energy runs, which
   // also measure the energy of GPUs.
   std::optional<energy::EnergyMeter> cpu;
-  std::optional<double> meter_seconds;  // [s] time to repeat each call for the node's power meter
-  bool gpu_runs = false;                // the run has GPU benchmarks
+  bool gpu_runs = false;  // the run has GPU benchmarks
 
   // Returns whether the pass measures calls of `device`, which it has to prepare again.
   bool Measures(const std::string& device) const;
@@ -70,8 +69,8 @@ struct EnergyPass {
 energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu);
 
 // Measures the energy of one call in three windows of back-to-back calls, each of at least 0.5 s on
-// a CPU and 2 s on a GPU. With `meter_seconds`, also repeats the call for the node's power meter.
-// If the caches have to be prepared before each call, the result has only a reason.
+// a CPU and 2 s on a GPU. If the caches have to be prepared before each call, the result has only a
+// reason.
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
                                   const workload::PreparedCall& call, const timing::Timer& timer,
                                   const EnergyPass& pass);

@@ -583,8 +583,7 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
   live::Passes passes{.count = [runner] { return runner->CountAll(); }};
   if (options.explain) passes.parallel = [runner] { return runner->ExplainAll(); };
   if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
-  if (options.energy.cpu || options.energy.meter_seconds)
-    passes.energy = [runner] { return runner->MeasureEnergyOfAll(); };
+  if (options.energy.cpu) passes.energy = [runner] { return runner->MeasureEnergyOfAll(); };
   return passes;
 }
 

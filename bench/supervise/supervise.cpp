@@ -69,11 +69,9 @@ class SupervisedRun {
     std::iota(order.begin(), order.end(), 0);
     if (run_.request().random_order)
       order = ShuffledOrder(order.size(), run_.header().seed + static_cast<std::uint64_t>(process));
-    for (std::size_t position = 0; position < order.size(); ++position) {
-      const auto& benchmark = benchmarks[order[position]];
+    for (const auto position : order) {
+      const auto& benchmark = benchmarks[position];
       if (!IsLeft(benchmark.contender, process)) continue;
-      if (!run_.Over() && run_.request().before)
-        run_.request().before(position, benchmark.contender);
       if (run_.Over() || !MeasureAndAdd(benchmark, process)) return false;
     }
     return true;

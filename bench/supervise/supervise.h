@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -33,9 +32,6 @@ struct RunRequest {
   // For tables of the results, if another command asks for the run, which it does not resume. Null:
   // standard output.
   std::ostream* tables = nullptr;
-  // Called before each benchmark in runs of one program. `position` counts from 0 in the order of
-  // execution, `listed` is the benchmark's name as the program lists it. May be empty.
-  std::function<void(std::size_t position, const std::string& listed)> before;
 };
 
 // Returns the exit code: 0, 1 if a benchmark failed, 130 after an interrupt. Writes progress to

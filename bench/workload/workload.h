@@ -254,12 +254,6 @@ struct OpVariants {
   std::string reason;                // why one of the options may be faster than another
 };
 
-// The sizes of one layer's training step on one device.
-struct TrainedLayer {
-  int64_t batch = 1;       // [1] samples in one call
-  int64_t parameters = 0;  // [1] weights and biases; each has a gradient
-};
-
 // An operator, as other modules see it. Members with a default are optional: an empty function
 // means that the operator lacks the feature.
 struct Op {
@@ -273,8 +267,6 @@ struct Op {
   // Returns the name's problem with batch size `batch`. Throws BadInput if the new problem is
   // invalid, and Unsupported if the problem does not define which of its sizes is the batch.
   std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
-  // Returns a training step's sizes. Empty if no parameters are trained. Throws as with_batch.
-  std::function<TrainedLayer(const BenchmarkName& name)> trained = {};
   std::vector<OpVariants> variants = {};  // options among which `dlroof tune` chooses
   // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model.
   // `algorithm` is PreparedCall::algorithm, followed by the names of the call's kernels where they

@@ -1,5 +1,4 @@
-// The energy of one call: from energy counters of the machine (RAPL, NVML), or from the log of a
-// power meter of the whole node (BMC, PDU, wall).
+// The energy of one call, from energy counters of the machine (RAPL, NVML).
 #pragma once
 
 #include <map>
@@ -10,31 +9,6 @@
 #include "counters/base/error.h"
 
 namespace dlroof::energy {
-
-// A time span filled with calls of one benchmark, to find these calls later in a power meter's log.
-struct MeteredWindow {
-  double begin_seconds = 0;  // [s] since 1970, UTC
-  double end_seconds = 0;    // [s] since 1970, UTC
-  double calls = 0;          // [1] in the window
-
-  bool operator==(const MeteredWindow&) const = default;
-};
-
-struct MeteredEnergy {
-  double joules = 0;  // [J] of one call: the median over nodes
-  // [J] 95 % interval, for one node from the spread of its samples, for six nodes or more from the
-  // spread of the nodes, otherwise unset.
-  std::optional<std::pair<double, double>> ci95;
-  double seconds = 0;         // [s] of one call, median; power is joules / seconds
-  double window_seconds = 0;  // [s] of the shortest window
-  double period_seconds = 0;  // [s] between two samples of the slowest meter
-  double samples = 0;         // [1] of the meter in the window, the smallest of all nodes
-  double nodes = 0;           // [1] number of nodes
-  std::string from;           // name of the log: "watts.csv"
-  std::string covers;         // "all power of the node at its meter, idle parts too"
-
-  bool operator==(const MeteredEnergy&) const = default;
-};
 
 struct Energy {
   double joules = 0;  // [J] of one call, mean of three windows
@@ -56,12 +30,10 @@ struct Energy {
 // that they may have caused some of the energy.
 bool HasOthersEnergy(const Energy& energy);
 
-// Energy and window of one benchmark. Those that were not requested are unset, without a reason.
+// The energy of one benchmark. Unset without a reason if it was not requested.
 struct EnergyResult {
   std::optional<Energy> energy;
   std::optional<Reason> reason;  // why the requested `energy` is missing
-  std::optional<MeteredWindow> window;
-  std::optional<Reason> window_reason;  // why the requested `window` is missing
 };
 
 // Power of the idle machine.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -252,37 +251,6 @@ std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
   } catch (const std::exception&) {
     return std::nullopt;
   }
-}
-
-namespace {
-
-// The clock was set if it differs by more than NTP's adjustment, at most 500 ppm.
-constexpr double kMostSlewed = 1e-3;      // [1]
-constexpr double kMostJumpSeconds = 0.1;  // [s] small compared with the meters' periods
-
-}  // namespace
-
-WindowResult RepeatForMeter(const std::function<void()>& run, const WindowClocks& clocks) {
-  MeteredWindow window;
-  const double begin = clocks.now();
-  window.begin_seconds = clocks.utc();
-  double seconds = 0;
-  do {
-    if (clocks.stopped && clocks.stopped()) return {.reason = Reason{"interrupted"}};
-    run();
-    ++window.calls;
-    seconds = clocks.now() - begin;
-  } while (seconds < clocks.least_seconds);
-  window.end_seconds = clocks.utc();
-  const double set = window.end_seconds - window.begin_seconds - seconds;
-  if (std::abs(set) > kMostJumpSeconds + kMostSlewed * seconds)
-    return {.reason = Reason{
-                fmt::format("the system's clock was set by {:+.1f} s during the window", set)}};
-  return {.window = window};
-}
-
-double UtcSeconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace dlroof::energy

@@ -1,5 +1,4 @@
-// Measures the energy of calls with the counters of one source, and repeats calls for external
-// power meters that sample once a second or less often.
+// Measures the energy of calls with the counters of one source.
 #pragma once
 
 #include <functional>
@@ -46,24 +45,5 @@ EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>
 std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
                                           const std::function<void()>& wait,
                                           const std::function<double()>& now);
-
-struct WindowClocks {
-  double least_seconds = 60;      // [s] minimum duration of the window
-  std::function<double()> now;    // returns [s] of a steady clock
-  std::function<double()> utc;    // returns [s] since 1970, comparable with the meter's clock
-  std::function<bool()> stopped;  // returns whether to stop early; may be empty
-};
-
-struct WindowResult {
-  std::optional<MeteredWindow> window;
-  std::optional<Reason> reason;  // set only without `window`
-};
-
-// Repeats `run`, which is one call, for at least `clocks.least_seconds`. The result has a reason if
-// the run was stopped, or if the system's clock was set during the window.
-WindowResult RepeatForMeter(const std::function<void()>& run, const WindowClocks& clocks);
-
-// Returns the system's time, [s] since 1970.
-double UtcSeconds();
 
 }  // namespace dlroof::energy

@@ -1,6 +1,5 @@
-// gnuplot scripts for clusters: break-even number of nodes of two clusters, cost against time,
-// scaling of a training step, two clusters on one roofline, and a map of nodes and benchmarks. Text
-// from files is inserted into scripts only by GnuplotText().
+// gnuplot scripts for clusters: two clusters on one roofline, and a map of nodes and benchmarks.
+// Text from files is inserted into scripts only by GnuplotText().
 #pragma once
 
 #include <optional>
@@ -12,81 +11,6 @@
 #include "reporters/figure/figure.h"
 
 namespace dlroof::figure {
-
-struct BreakEvenPoint {
-  int nodes = 1;
-  double low = 0, middle = 0, high = 0;  // band from low to high; middle: bucketed overlap
-};
-
-// One chart over the number of nodes: samples per second [1/s] or the time of a step [s].
-struct BreakEvenPanel {
-  std::string title;
-  std::vector<BreakEvenPoint> ours, theirs;  // by rising nodes; may be empty
-  double goal = 0;                           // value of the other cluster with bucketed overlap
-  std::optional<int> nodes;                  // least number of our nodes that reaches `goal`
-  std::optional<Reason> reason;              // why `nodes` is not set: "never: ..."
-  std::optional<double> floor;               // [s] minimum time of an allreduce
-};
-
-// Two charts side by side, for one model, data type and library.
-struct BreakEvenRow {
-  std::string ours, theirs, goal;  // names of the lines
-  BreakEvenPanel rate, time;
-};
-
-struct BreakEvenFigure {
-  std::vector<BreakEvenRow> rows;  // the first three are drawn
-  std::string caption;
-};
-
-// Throws BadInput if `figure` has no row.
-std::string BreakEvenScript(const BreakEvenFigure& figure, const std::string& extension);
-
-struct CostFigurePoint {
-  int nodes = 1;
-  double seconds = 0;  // [s] time of CostFigure::work, > 0
-  double cost = 0;     // [CostFigure::currency] of the work, > 0
-  bool best = false;   // Pareto-optimal in seconds and cost
-};
-
-struct CostFigureLine {
-  std::string title;
-  std::vector<CostFigurePoint> points;  // by rising nodes
-};
-
-struct CostFigure {
-  std::vector<CostFigureLine> lines;
-  std::string work;      // "a million samples"
-  std::string currency;  // "USD"
-  std::string caption;   // lists the prices
-};
-
-// Throws BadInput if `figure` has no point.
-std::string CostFigureScript(const CostFigure& figure, const std::string& extension);
-
-struct ScaleFigurePoint {
-  int nodes = 1;
-  double none = 0, bucketed = 0, full = 0;  // [1/s] samples of all nodes, by kind of overlap
-};
-
-struct ScaleFigureBand {
-  std::string title;
-  std::vector<ScaleFigurePoint> points;  // by rising nodes, at least one
-};
-
-struct ScaleFigureMark {
-  std::string label;
-  std::vector<std::pair<int, double>> points;  // number of nodes, samples of all of them [1/s]
-};
-
-struct ScaleFigure {
-  std::vector<ScaleFigureBand> bands;
-  std::vector<ScaleFigureMark> measured;
-  std::string caption;
-};
-
-// Throws BadInput if `figure` has no band.
-std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension);
 
 struct VersusPoint {
   double intensity = 0;         // [flop/byte] > 0

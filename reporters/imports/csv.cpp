@@ -136,7 +136,7 @@ bool LooksLikeOwnCsv(std::string_view text) {
 
 Imported ImportOwnCsv(const std::string& text, const std::string& where) {
   const auto rows =
-      text::ReadCsv(WithoutComments(text), where, 1, text::SeparatorAfter(HeaderOf(text)));
+      text::ReadCsv(WithoutComments(text), where, text::SeparatorAfter(HeaderOf(text)));
   if (rows.empty()) throw BadInput(where + ":1: expected a header with 'name' and 'seconds'");
   const text::CsvRow& header = rows.front();
   CheckHeader(header, where);

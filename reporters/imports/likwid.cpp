@@ -278,7 +278,7 @@ Imported ImportLikwid(const std::string& text, const std::string& where) {
   std::set<std::string> unknown;
   const auto first = std::min(LineWith(text, "TABLE"), text.size());
   auto tables =
-      Tables(text::ReadCsv(text, where, 1, text::SeparatorAfter(text, first)), where, unknown);
+      Tables(text::ReadCsv(text, where, text::SeparatorAfter(text, first)), where, unknown);
   if (tables.empty())
     throw BadInput(where + ":1: expected a table 'TABLE,...,Group N Metric,...' of likwid-perfctr");
   std::vector<Region> regions;

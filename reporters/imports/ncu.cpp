@@ -88,7 +88,7 @@ std::optional<std::array<std::uint32_t, 3>> SizeIn(std::string_view text) {
 class NsightTable {
  public:
   NsightTable(const std::string& text, const std::string& where)
-      : rows_(text::ReadCsv(TableOnly(text), where, 1, text::SeparatorAfter(text, HeaderAt(text)))),
+      : rows_(text::ReadCsv(TableOnly(text), where, text::SeparatorAfter(text, HeaderAt(text)))),
         where_(where) {
     if (rows_.empty())
       throw BadInput(where_ + ":1: expected the header of a table of Nsight Compute, \"ID\",...");

@@ -44,13 +44,9 @@ void Session::AddEnergy(const std::map<std::string, energy::EnergyResult>& energ
   for (auto& record : file_.records) {
     const auto found = energies.find(record.name);
     if (found == energies.end() || record.status != record::Status::kOk) continue;
-    const auto& [energy, reason, window, window_reason] = found->second;
+    const auto& [energy, reason] = found->second;
     record.energy = energy;
-    record.metered_window = window;
     if (reason) record.counting.push_back({"energy", {}, "not measured: " + reason->text});
-    if (window_reason)
-      record.counting.push_back(
-          {"energy", {}, "has no window for a meter: " + window_reason->text});
   }
 }
 

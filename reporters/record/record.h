@@ -148,8 +148,6 @@ struct Record {
   std::optional<ParallelTime> parallel;    // parallel regions of a call, in --dlroof_explain runs
   std::optional<Reason> unwatched_reason;  // why an --dlroof_explain run has no `parallel`
   std::optional<energy::Energy> energy;
-  std::optional<energy::MeteredWindow> metered_window;  // set only in runs with a power meter
-  std::optional<energy::MeteredEnergy> metered;         // set once the meter's log was read
 };
 
 // Returns the standard error [1] of an aggregate, relative to it: the deviation divided by the root

@@ -39,8 +39,7 @@ void ReadJoulesByDomain(const JsonMember& member, energy::Energy& energy) {
         JsonMember{domains, name, value}.NumberIn(kLeastJoules, kMostJoules, "joules above 0");
 }
 
-template <class Out>
-void ReadEnergyInterval(const JsonMember& member, Out& energy) {
+void ReadEnergyInterval(const JsonMember& member, energy::Energy& energy) {
   std::vector<double> ends;
   member.Each([&](simdjson::dom::element element, const JsonPlace&) {
     if (double number = 0; element.get(number) == simdjson::SUCCESS) ends.push_back(number);
@@ -53,7 +52,7 @@ void ReadEnergyInterval(const JsonMember& member, Out& energy) {
 constexpr JsonReading<energy::Energy> kEnergy[] = {
     {"beside", ReadJoulesByDomain<&energy::Energy::beside>},
     {"calls", ReadPositive<&energy::Energy::calls>},
-    {"ci95", ReadEnergyInterval<energy::Energy>},
+    {"ci95", ReadEnergyInterval},
     {"covers", ReadText<&energy::Energy::covers>},
     {"domains", ReadJoulesByDomain<&energy::Energy::domains>},
     {"from", ReadText<&energy::Energy::from>},
@@ -61,22 +60,6 @@ constexpr JsonReading<energy::Energy> kEnergy[] = {
     {"others_cpus", ReadNumber<&energy::Energy::others_cpus>},
     {"seconds", ReadPositive<&energy::Energy::seconds>},
     {"window_seconds", ReadPositive<&energy::Energy::window_seconds>}};
-
-constexpr JsonReading<energy::MeteredWindow> kMeteredWindow[] = {
-    {"begin_seconds", ReadPositive<&energy::MeteredWindow::begin_seconds>},
-    {"calls", ReadPositive<&energy::MeteredWindow::calls>},
-    {"end_seconds", ReadPositive<&energy::MeteredWindow::end_seconds>}};
-
-constexpr JsonReading<energy::MeteredEnergy> kMetered[] = {
-    {"ci95", ReadEnergyInterval<energy::MeteredEnergy>},
-    {"covers", ReadText<&energy::MeteredEnergy::covers>},
-    {"from", ReadText<&energy::MeteredEnergy::from>},
-    {"joules", ReadPositive<&energy::MeteredEnergy::joules>},
-    {"nodes", ReadPositive<&energy::MeteredEnergy::nodes>},
-    {"period_seconds", ReadPositive<&energy::MeteredEnergy::period_seconds>},
-    {"samples", ReadPositive<&energy::MeteredEnergy::samples>},
-    {"seconds", ReadPositive<&energy::MeteredEnergy::seconds>},
-    {"window_seconds", ReadPositive<&energy::MeteredEnergy::window_seconds>}};
 
 nlohmann::json ToJson(const RegionPass& pass) {
   nlohmann::json object = {{"seconds", pass.seconds},
@@ -331,14 +314,6 @@ void ReadEnergy(const JsonMember& member, Record& record) {
   record.energy = EnergyFromJson(member.Object());
 }
 
-void ReadMeteredWindow(const JsonMember& member, Record& record) {
-  record.metered_window = MeteredWindowFromJson(member.Object());
-}
-
-void ReadMetered(const JsonMember& member, Record& record) {
-  record.metered = MeteredEnergyFromJson(member.Object());
-}
-
 constexpr JsonReading<WrongEngine> kWrongEngine[] = {
     {"algorithm", ReadText<&WrongEngine::algorithm>}, {"reason", ReadText<&WrongEngine::reason>}};
 
@@ -358,8 +333,6 @@ constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::a
                                                {"energy", ReadEnergy},
                                                {"isa", ReadText<&Record::isa>},
                                                {"kernels", ReadKernels},
-                                               {"metered", ReadMetered},
-                                               {"metered_window", ReadMeteredWindow},
                                                {"parallel", ReadParallel},
                                                {"repro", ReadKnownText<&Record::repro>},
                                                {"unwatched", ReadUnwatchedReason},
@@ -458,44 +431,6 @@ energy::Energy EnergyFromJson(const JsonObject& at) {
   energy::Energy energy;
   at.Read(kEnergy, energy);
   for (const char* needed : {"joules", "seconds", "window_seconds", "calls"}) at.Number(needed);
-  for (const char* needed : {"from", "covers"}) at.Text(needed);
-  return energy;
-}
-
-nlohmann::json ToJson(const energy::MeteredWindow& window) {
-  return {{"begin_seconds", window.begin_seconds},
-          {"end_seconds", window.end_seconds},
-          {"calls", window.calls}};
-}
-
-energy::MeteredWindow MeteredWindowFromJson(const JsonObject& at) {
-  energy::MeteredWindow window;
-  at.Read(kMeteredWindow, window);
-  for (const char* needed : {"begin_seconds", "end_seconds", "calls"}) at.Number(needed);
-  if (window.end_seconds <= window.begin_seconds)
-    at.Refuse("end_seconds", "a time after 'begin_seconds'");
-  return window;
-}
-
-nlohmann::json ToJson(const energy::MeteredEnergy& energy) {
-  nlohmann::json object = {{"joules", energy.joules},
-                           {"seconds", energy.seconds},
-                           {"window_seconds", energy.window_seconds},
-                           {"period_seconds", energy.period_seconds},
-                           {"samples", energy.samples},
-                           {"nodes", energy.nodes},
-                           {"from", energy.from},
-                           {"covers", energy.covers}};
-  if (energy.ci95) object["ci95"] = {energy.ci95->first, energy.ci95->second};
-  return object;
-}
-
-energy::MeteredEnergy MeteredEnergyFromJson(const JsonObject& at) {
-  energy::MeteredEnergy energy;
-  at.Read(kMetered, energy);
-  for (const char* needed :
-       {"joules", "seconds", "window_seconds", "period_seconds", "samples", "nodes"})
-    at.Number(needed);
   for (const char* needed : {"from", "covers"}) at.Text(needed);
   return energy;
 }

@@ -20,15 +20,6 @@ namespace dlroof::record {
 nlohmann::json ToJson(const energy::Energy& energy);
 energy::Energy EnergyFromJson(const JsonObject& at);
 
-// {"begin_seconds", "end_seconds", "calls"}
-nlohmann::json ToJson(const energy::MeteredWindow& window);
-energy::MeteredWindow MeteredWindowFromJson(const JsonObject& at);
-
-// {"joules", "ci95": [LOW, HIGH], "seconds", "window_seconds", "period_seconds", "samples",
-// "nodes", "from", "covers"}
-nlohmann::json ToJson(const energy::MeteredEnergy& energy);
-energy::MeteredEnergy MeteredEnergyFromJson(const JsonObject& at);
-
 // {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"}
 nlohmann::json ToJson(const energy::IdlePower& idle);
 // The CPU's idle power, with the GPU's in the member "gpu". An empty object if neither is known.

@@ -121,8 +121,6 @@ nlohmann::json LabelFacts(const Record& record) {
   for (const auto& kernel : record.kernels) facts["kernels"].push_back(KernelToJson(kernel));
   if (record.parallel) facts["parallel"] = ToJson(*record.parallel);
   if (record.energy) facts["energy"] = ToJson(*record.energy);
-  if (record.metered_window) facts["metered_window"] = ToJson(*record.metered_window);
-  if (record.metered) facts["metered"] = ToJson(*record.metered);
   return facts;
 }
 

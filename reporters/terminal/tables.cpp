@@ -292,36 +292,6 @@ void WriteCounted(const std::vector<record::Record>& records, int width, std::os
   for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
 }
 
-// Writes the table of energies from node power meters.
-void WriteMetered(const std::vector<record::Record>& records, int width, std::ostream& out) {
-  std::vector<std::vector<std::string>> rows = {
-      {"metered energy of a call", "energy", "±", "FLOP/J", "power", "nodes"}};
-  std::set<std::string> sources;
-  for (const auto& record : records) {
-    if (!record.metered) continue;
-    const auto& metered = *record.metered;
-    const auto rate = FlopsPer(metered.joules, record);
-    rows.push_back({text::Printable(record.name), text::WithPrefix(metered.joules, "J"),
-                    EnergySpreadText(metered.ci95, metered.joules),
-                    rate ? text::WithPrefix(*rate, "FLOP/J") : "",
-                    text::WithPrefix(metered.joules / metered.seconds, "W"),
-                    fmt::format("{:g}", metered.nodes)});
-    sources.insert(fmt::format("node meter {}: {}", metered.from, metered.covers));
-  }
-  if (rows.size() == 1) return;
-  text::WriteAligned(rows, width, out);
-  for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
-}
-
-void WriteWindows(const std::vector<record::Record>& records, std::ostream& out) {
-  if (const auto count = std::ranges::count_if(
-          records, [](const record::Record& record) { return record.metered_window.has_value(); }))
-    out << fmt::format(
-        "  windows for a node's meter: {} (dlroof cluster gather --meter reads the meter's log and "
-        "adds their energy)\n",
-        count);
-}
-
 }  // namespace
 
 void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out) {
@@ -412,14 +382,11 @@ void WriteEnergy(const std::vector<record::Record>& records, int width, std::ost
   for (const auto& record : records)
     for (const auto& note : record.counting)
       if (note.source == "energy") missing[note.text].push_back(&record);
-  const bool any = std::ranges::any_of(records, [](const record::Record& record) {
-    return record.energy || record.metered || record.metered_window;
-  });
+  const bool any = std::ranges::any_of(
+      records, [](const record::Record& record) { return record.energy.has_value(); });
   if (!any && missing.empty()) return;
   out << '\n';
   WriteCounted(records, width, out);
-  WriteMetered(records, width, out);
-  WriteWindows(records, out);
   for (const auto& [reason, records_without] : missing) {
     out << "  energy of " << text::Printable(records_without.front()->name);
     if (records_without.size() > 1) out << " and " << records_without.size() - 1 << " more";

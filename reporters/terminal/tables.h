@@ -67,9 +67,9 @@ void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out, bool 
 // Returns FLOPs of one call (most trusted count) / joules [flop/J], or nullopt if one is unknown.
 std::optional<double> FlopsPerJoule(const record::Record& record);
 
-// Writes a row for each record with energy from counters, then for each with energy from node power
-// meters: joules of a call, FLOP/J, mean power, domains or nodes. Then it says what the joules
-// include, and the reasons of records without energy. Writes nothing if no energy was requested.
+// Writes a row for each record with energy from counters: joules of a call, FLOP/J, mean power,
+// domains. Then it says what the joules include, and the reasons of records without energy. Writes
+// nothing if no energy was requested.
 void WriteEnergy(const std::vector<record::Record>& records, int width, std::ostream& out);
 
 // Writes a table per machine and number of threads, most threads first: plain pipes, highest first,

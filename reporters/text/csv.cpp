@@ -1,7 +1,6 @@
 #include "reporters/text/csv.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,8 +14,8 @@ namespace {
 // Cursor over the text that counts lines and columns [characters of UTF-8].
 class CsvText {
  public:
-  CsvText(std::string_view text, const std::string& where, int line, char separator)
-      : text_(text), where_(where), line_(line), separator_(separator) {
+  CsvText(std::string_view text, const std::string& where, char separator)
+      : text_(text), where_(where), separator_(separator) {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
   }
 
@@ -45,7 +44,7 @@ class CsvText {
   std::string_view text_;
   const std::string& where_;
   std::size_t at_ = 0;
-  int line_, column_ = 1;
+  int line_ = 1, column_ = 1;
   char separator_;
 };
 
@@ -79,8 +78,8 @@ CsvRow ReadRow(CsvText& at) {
   }
 }
 
-void CheckUtf8(std::string_view text, const std::string& where, int line) {
-  for (; !text.empty(); ++line) {
+void CheckUtf8(std::string_view text, const std::string& where) {
+  for (int line = 1; !text.empty(); ++line) {
     const auto end = text.find('\n');
     const auto one = text.substr(0, end);
     if (!IsUtf8(one) || one.find('\0') != std::string_view::npos)
@@ -91,11 +90,10 @@ void CheckUtf8(std::string_view text, const std::string& where, int line) {
 
 }  // namespace
 
-std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line,
-                            char separator) {
-  CheckUtf8(text, where, line);
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, char separator) {
+  CheckUtf8(text, where);
   std::vector<CsvRow> rows;
-  CsvText at(text, where, line, separator);
+  CsvText at(text, where, separator);
   for (at.SkipLineEnd(); !at.AtEnd(); at.SkipLineEnd()) rows.push_back(ReadRow(at));
   return rows;
 }
@@ -132,30 +130,6 @@ std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string
   if (value && *value < 0)
     throw BadInput("{}: expected at least 0, got {}", PlaceOf(field, where), field.text);
   return value;
-}
-
-std::vector<std::optional<std::size_t>> CsvColumns(const CsvRow& header,
-                                                   std::span<const std::string_view> names,
-                                                   std::size_t needed, const std::string& where) {
-  const auto listed = [](std::span<const std::string_view> of) {
-    const auto first = of.first(of.size() - 1);
-    return fmt::format("{} and {}", fmt::join(first.begin(), first.end(), ", "), of.back());
-  };
-  std::vector<std::optional<std::size_t>> columns(names.size());
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    const auto name = std::ranges::find(names, std::string_view(header[i].text));
-    auto* column =
-        name == names.end() ? nullptr : &columns[static_cast<std::size_t>(name - names.begin())];
-    if (column == nullptr || *column)
-      throw BadInput("{}: '{}': expected the columns {}, each once", PlaceOf(header[i], where),
-                     Printable(header[i].text.substr(0, 40)), listed(names));
-    *column = i;
-  }
-  for (std::size_t i = 0; i < needed; ++i)
-    if (!columns[i])
-      throw BadInput("{}: expected the columns {}", PlaceOf(header.front(), where),
-                     listed(names.first(needed)));
-  return columns;
 }
 
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where) {

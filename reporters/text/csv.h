@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +20,8 @@ using CsvRow = std::vector<CsvField>;  // at least one field
 
 // Returns the rows of `text` without empty lines. A quoted field may contain commas and line ends,
 // and has "" for a quote. Throws BadInput ("WHERE:LINE: column N: ...") if a quote is not closed,
-// if text follows a closed quote, or if the text is not UTF-8. `line` is the number of the first
-// line, for a caller that reads a long file in pieces; `separator` may stand for the comma.
-std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line = 1,
-                            char separator = ',');
+// if text follows a closed quote, or if the text is not UTF-8. `separator` may stand for the comma.
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, char separator = ',');
 
 // Returns the separator of the line that begins at `at`: the one of comma, semicolon (which
 // spreadsheets write where the comma is the decimal mark) and tab that is most frequent outside of
@@ -42,13 +39,6 @@ std::optional<double> CsvNumber(const CsvField& field, const std::string& where,
 // Like CsvNumber, but also throws BadInput for a negative number.
 std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
                                         std::optional<DecimalMark> mark = {});
-
-// Returns for each of `names` the index of its column, or nullopt if the header has no such column.
-// Throws BadInput if the header has a column that is not in `names`, repeats a column, or lacks one
-// of the first `needed` names.
-std::vector<std::optional<std::size_t>> CsvColumns(const CsvRow& header,
-                                                   std::span<const std::string_view> names,
-                                                   std::size_t needed, const std::string& where);
 
 // Throws BadInput unless the row has as many fields as the header.
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where);

@@ -5,7 +5,6 @@ import subprocess
 from checks import DLROOF, program
 
 BENCH = program("DLROOF_BENCH")
-NET = os.path.join(os.path.dirname(BENCH), "dlroof_net")
 
 # Calls the function as readline does, with the line up to the cursor. What compopt is asked for comes after the completions.
 BASH = """
@@ -19,7 +18,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def first_word(line):
-    return {"dlroof": DLROOF, "dlroof_bench": BENCH, "dlroof_net": NET}[line.split()[0]]
+    return {"dlroof": DLROOF, "dlroof_bench": BENCH}[line.split()[0]]
 
 
 def bash(line):

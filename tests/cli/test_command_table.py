@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from checks import DATA, DLROOF, ROOT, run
 from command_table import changes, flags_of, parse, read_table, wrong_in_page
-from shells import BENCH, NET
+from shells import BENCH
 
 PAGES = sorted(path for layer in ("", "bench", "reporters", "baselines", "ceilings", "counters") for path in (ROOT / layer).glob("*.md"))
 PAGES += sorted((ROOT / "bench").glob("*/README.md"))
@@ -25,15 +25,13 @@ def table():
 def test_the_table_has_every_program_and_command(table):
     listed = re.findall(r"^  (\w+)", run("dlroof --help").out.partition("Subcommands:")[2], re.M)
     assert {command.split()[1] for command in table if " " in command} == set(listed)
-    assert {command.split()[0] for command in table} == {"dlroof", "dlroof_bench", "dlroof_net"}
+    assert {command.split()[0] for command in table} == {"dlroof", "dlroof_bench"}
 
 
 def test_help_and_the_table_have_the_same_flags(table):
     for command in table:
         program, *words = command.split()
-        path = {"dlroof": DLROOF, "dlroof_bench": BENCH, "dlroof_net": NET}[program]
-        if not Path(path).exists():
-            continue  # dlroof_net is built only with MPI
+        path = {"dlroof": DLROOF, "dlroof_bench": BENCH}[program]
         helped = run([path, *words, "--help"]).out
         listed = set(re.findall(r"^ +(?:\w+, *)?(?:-\w,)?(--[\w-]+)", helped, re.M)) | set(re.findall(r"\[(--(?:benchmark_\w+|v))=", helped))
         listed |= set(re.findall(r"^  (?:--[\w-]+,)(--[\w-]+)", helped, re.M))

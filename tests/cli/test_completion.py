@@ -54,7 +54,6 @@ def files(tmp_path, monkeypatch):
         ("dlroof_bench --benchmark_filter=x --dlroof_se", ["--dlroof_seed"]),
         ("dlroof_bench --benchmark_fi", ["--benchmark_filter"]),
         ("dlroof_bench --benchmark_out_format=c", ["console", "csv"]),
-        ("dlroof_net --dead", ["--deadline"]),
     ],
 )
 def test_completes(line, words):

@@ -234,21 +234,8 @@ def test_a_counter_that_stands_still_is_a_reason_and_no_energy(tmp_path):
 
 def test_two_programs_by_turns_measure_no_energy():
     verify(run(f"{BENCH} --dlroof_energy --dlroof_turns=3,4"), [bad_input, says("--dlroof_energy: two interleaved programs")])
-    verify(run(f"{BENCH} --dlroof_meter_seconds=9 --dlroof_turns=3,4"), [bad_input, says("--dlroof_meter_seconds: two interleaved programs")])
 
 
-def test_a_window_for_a_meter_has_its_begin_end_and_calls(tmp_path):
-    before = time.time()
-    ran = run(f"{BENCH} {LSTM} {QUICK} --dlroof_meter_seconds=1 --benchmark_out=window.json", timeout=200, DLROOF_SYSFS=str(tmp_path))
-    verify(ran, [exits(0), plain("windows for a node's meter: ")])
-    records = [record for record in json.loads(Path("window.json").read_text())["records"] if record["status"] == "ok"]
-    assert records
-    for record in records:
-        window = record["metered_window"]
-        assert before <= window["begin_seconds"] < window["end_seconds"] <= time.time() and window["calls"] >= 1
-        assert window["end_seconds"] - window["begin_seconds"] > 0.9 and "energy" not in record
-    for wrong in ("0", "4000", "soon"):
-        verify(run(f"{BENCH} --dlroof_meter_seconds={wrong}"), [bad_input, says("--dlroof_meter_seconds")])
 
 
 def test_the_doctor_says_which_counters_there_are_and_why_others_are_not(tmp_path):

@@ -27,7 +27,7 @@ export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4' FAKE_SECONDS=1
 nodes=NODES
 while read -r number node moment; do
   out=out-$number
-  bin/dlroof cluster script --engine=slurm -N "$nodes" --meet-seconds=MEET --out $out -- ARGUMENTS > job.sh
+  bin/dlroof cluster script -N "$nodes" --out $out -- ARGUMENTS > job.sh
   job=$(sbatch --parsable -o $out.log job.sh)
   sleep "$moment"
   squeue -h -j "$job" -o %T > $out-state.txt
@@ -111,12 +111,7 @@ def main():
             shutil.copy(ROOT / "tests/cli/fake_bench.sh", folder / "bin/dlroof_bench")
         (folder / "moments.txt").write_text("".join(f"{number} {node} {moment}\n" for number, node, moment in times))
         script = Path(temporary) / "script.sh"
-        script.write_text(
-            SCRIPT.replace("NODES", str(nodes))
-            .replace("LOOKS", str(looks))
-            .replace("MEET", "60" if arguments.ceilings else "10")
-            .replace("ARGUMENTS", ARGUMENTS if arguments.ceilings else "")
-        )
+        script.write_text(SCRIPT.replace("NODES", str(nodes)).replace("LOOKS", str(looks)).replace("ARGUMENTS", ARGUMENTS if arguments.ceilings else ""))
         done = subprocess.run([ROOT / "tests/cli/nodes/slurm_nodes.sh", folder, str(nodes), "2", script], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{done.stdout}\n{done.stderr}")

@@ -4,7 +4,7 @@
     baselines/studies/cluster/pull_plug_revisit.py --dlroof build/dlroof --times 20 -o FILE.json
 
 Needs root, slurm-wlm, munge and iproute2; a minute for each time. Nodes measure with tests/cli/fake_bench.sh: three benchmarks of 1 s in each of three
-visits. One undisturbed job comes first: its seconds and how long a lost node may be awaited (at a barrier, then by the script) are the limit. The moments are
+visits. One undisturbed job comes first: its seconds and how long the script waits for a lost node are the limit. The moments are
 random, one in each 20th of those seconds, the nodes take turns; the job has --time=2 minutes. When the node is back, the same script is submitted again. Exit code 1 where a job ended
 more than a minute after its limit, another node's visit is not whole, a further visit was not made although the script's own node lived, nothing was
 gathered, or the second job changed a complete file or left one out.
@@ -20,18 +20,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 NODES, BENCHMARKS, VISITS = 5, 3, 3
-MEET_SECONDS, TIME_MINUTES, MINUTE = 5, 2, 60
+TIME_MINUTES, MINUTE = 2, 60
 
 SCRIPT = """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3' FAKE_SECONDS=0
 now() { date +%s.%N; }
 live() { [ -n "$(squeue -h -j "$1" -t pending,running -o %T)" ]; }
 
-bin/dlroof cluster script --engine=slurm -N NODES --meet-seconds=MEET --out out > job.sh
+bin/dlroof cluster script -N NODES --out out > job.sh
 submit job.sh job.out > /dev/null
 python3 slower.py out/nodes/n5.json
 bin/dlroof cluster gather out -o out/cluster.json 2> /dev/null || true
-bin/dlroof cluster script --revisit out/cluster.json --meet-seconds=MEET | sed 's/in $(seq [0-9]*)/in $(seq VISITS)/' > again.sh
+bin/dlroof cluster script --revisit out/cluster.json | sed 's/^visits=[0-9]*/visits=VISITS/' > again.sh
 cp -r out begun
 export FAKE_SECONDS=1 DLROOF_LOST_SECONDS=LOST
 
@@ -143,19 +143,18 @@ def main():
         (folder / "slower.py").write_text(SLOWER)
         (folder / "plan.txt").write_text("".join(f"{number} {node} {share}\n" for number, node, share in plan))
         script = Path(temporary) / "script.sh"
-        text = SCRIPT.replace("NODES", str(NODES)).replace("MEET", str(MEET_SECONDS)).replace("VISITS", str(VISITS)).replace("MINUTES", str(TIME_MINUTES))
+        text = SCRIPT.replace("NODES", str(NODES)).replace("VISITS", str(VISITS)).replace("MINUTES", str(TIME_MINUTES))
         # FAKE_NAMES and DLROOF_LOST_SECONDS hold none of these words.
         script.write_text(text.replace("=LOST\n", f"={arguments.lost_seconds}\n"))
         done = subprocess.run([ROOT / "tests/cli/nodes/slurm_nodes.sh", folder, str(NODES), "2", script], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{done.stdout}\n{done.stderr}")
         whole = float((folder / "whole-seconds.txt").read_text())
-        limit = whole + MEET_SECONDS + arguments.lost_seconds
+        limit = whole + arguments.lost_seconds
         seen = [look(folder, number, node, limit) for number, node, _ in plan]
     result = {
         "command": "pull_plug_revisit.py " + " ".join(sys.argv[1:]),
         "undisturbed_seconds": round(whole, 1),
-        "meet_seconds": MEET_SECONDS,
         "lost_seconds": arguments.lost_seconds,
         "limit_seconds": round(limit, 1),
         "times": seen,

@@ -35,21 +35,6 @@ VisitTimes LastIsSlower(double ratio) {
   return times;
 }
 
-// 1 of 8 outcomes has 3 heads, 3 have 2: 4 of 8.
-TEST(SignTest, CountsTheOutcomesOfAFairCoin) {
-  EXPECT_DOUBLE_EQ(SignTest(3, 3), 0.125);
-  EXPECT_DOUBLE_EQ(SignTest(2, 3), 0.5);
-  EXPECT_DOUBLE_EQ(SignTest(0, 3), 1);
-  EXPECT_DOUBLE_EQ(SignTest(8, 8), 1.0 / 256);
-}
-
-// log2(1 / 0.05) + 1 is 5.3, below 12; log2(109 / 0.05) + 1 is 12.09.
-TEST(VisitsNeeded, GrowWithTheLogarithmOfTheSuspects) {
-  EXPECT_EQ(VisitsNeeded(0, {}), 0);
-  EXPECT_EQ(VisitsNeeded(1, {}), 12);
-  EXPECT_EQ(VisitsNeeded(109, {}), 13);
-}
-
 TEST(EffectsOf, IsTheMedianOverBenchmarksBesideTheReference) {
   auto times = LastIsSlower(1.1);
   times[0][4] = 5;  // a single outlier has no effect
@@ -75,9 +60,6 @@ TEST(SuspectsOf, OneRowByItselfHasAWiderEffect) {
   const RowGroup lone{"cpu.dram", {1}, true};
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {kAll}, kFive, {}), SizeIs(1));
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {lone}, kFive, {}), IsEmpty());
-  const std::vector<VisitTimes> visits(8, LastIsSlower(1.06));
-  const auto finding = JudgeNodes({{4, 0, 0.2}}, {lone}, visits, {0, 1, 2, 3}, {}).at(0);
-  EXPECT_EQ(finding.verdict, NodeVerdict::kNotConfirmed);
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.2), {lone}, kFive, {}), SizeIs(1));
 }
 
@@ -88,35 +70,33 @@ TEST(ControlsFor, AreTheOrdinaryNodes) {
   EXPECT_THAT(ControlsFor(times, kAll, kFive, suspects, {.controls = 3}), ElementsAre(0, 2, 3));
 }
 
-TEST(JudgeNodes, ASlowNodeIsConfirmedByEightVisits) {
-  const std::vector<Suspect> suspects = {{4, 0, 0.1}};
-  const std::vector<VisitTimes> visits(8, LastIsSlower(1.1));
-  const auto finding = JudgeNodes(suspects, {kAll}, visits, {0, 1, 2, 3}, {}).at(0);
+// Returns how the last node is judged by visits in which it takes these multiples of its time.
+Finding Judged(const std::vector<double>& ratios) {
+  std::vector<VisitTimes> visits;
+  for (const double ratio : ratios) visits.push_back(LastIsSlower(ratio));
+  return JudgeNodes({{4, 0, std::log(1.2)}}, {kAll}, visits, {0, 1, 2, 3}, {}).at(0);
+}
+
+TEST(JudgeNodes, ANodeSlowerByMoreThanThreePercentInTheMedianOfFiveVisitsIsSlow) {
+  const auto finding = Judged({1.0, 1.0, 1.04, 1.05, 1.3});
   EXPECT_EQ(finding.verdict, NodeVerdict::kSlow);
-  EXPECT_NEAR(finding.ratio, 1.1, 1e-12);
-  EXPECT_DOUBLE_EQ(*finding.p, 1.0 / 256);
-  EXPECT_EQ(finding.visits, 8);
-  const auto ordinary = JudgeNodes(suspects, {kAll}, std::vector<VisitTimes>(8, LastIsSlower(1.02)),
-                                   {0, 1, 2, 3}, {});
-  EXPECT_EQ(ordinary.at(0).verdict, NodeVerdict::kNotConfirmed);
+  EXPECT_NEAR(finding.ratio, 1.04, 1e-12);
+  EXPECT_EQ(finding.visits, 5);
+  const auto ordinary = Judged({1.0, 1.0, 1.02, 1.3, 1.3});
+  EXPECT_EQ(ordinary.verdict, NodeVerdict::kNotConfirmed);
+  EXPECT_NEAR(ordinary.ratio, 1.02, 1e-12);
 }
 
-TEST(JudgeNodes, WithoutVisitsASuspectStaysOne) {
-  const auto finding = JudgeNodes({{4, 0, std::log(1.1)}}, {kAll}, {}, {}, {}).at(0);
-  EXPECT_EQ(finding.verdict, NodeVerdict::kSuspect);
-  EXPECT_FALSE(finding.p);
-  EXPECT_NEAR(finding.ratio, 1.1, 1e-12);
+TEST(JudgeNodes, MoreVisitsCountToo) {
+  EXPECT_EQ(Judged({1.1, 1.1, 1.1, 1.1, 1.0, 1.0, 1.0}).verdict, NodeVerdict::kSlow);
+  EXPECT_EQ(Judged({1.1, 1.1, 1.1, 1.0, 1.0, 1.0, 1.0}).verdict, NodeVerdict::kNotConfirmed);
 }
 
-// Two tests: 4 of 4 visits (1/16) counts twice, then 3 of 4 (5/16), not below the first.
-TEST(JudgeNodes, AllTestsShareOneError) {
-  std::vector<VisitTimes> visits(4, LastIsSlower(1.1));
-  for (auto& visit : visits)
-    for (auto& row : visit) *row[3] *= 1.1;
-  for (auto& row : visits[0]) *row[3] = *row[0];
-  const auto findings = JudgeNodes({{4, 0, 0.1}, {3, 0, 0.1}}, {kAll}, visits, {0, 1, 2}, {});
-  EXPECT_DOUBLE_EQ(*findings[0].p, 2.0 / 16);
-  EXPECT_DOUBLE_EQ(*findings[1].p, 5.0 / 16);
+TEST(JudgeNodes, WithFewerThanFiveVisitsASuspectStaysOne) {
+  EXPECT_EQ(Judged({}).verdict, NodeVerdict::kSuspect);
+  EXPECT_NEAR(Judged({}).ratio, 1.2, 1e-12);
+  EXPECT_EQ(Judged({1.1, 1.1, 1.1, 1.1}).verdict, NodeVerdict::kSuspect);
+  EXPECT_NEAR(Judged({1.1, 1.1, 1.1, 1.1}).ratio, 1.1, 1e-12);
 }
 
 // --- Simulated clusters: seeded, and more of them with DLROOF_SIMULATED_CLUSTERS=760 ---
@@ -227,7 +207,7 @@ std::vector<SimulatedNoise> SimulatedNoises() {
   return noises;
 }
 
-// Visits all nodes once, suspects and controls as often as needed, and judges.
+// Visits all nodes once, suspects and controls five times more, and judges.
 SimulatedResult VisitSimulated(const SimulatedRequest& request) {
   const OutlierRules rules;
   SimulatedNodes cluster(request);
@@ -240,8 +220,7 @@ SimulatedResult VisitSimulated(const SimulatedRequest& request) {
   auto visited = controls;
   for (const auto& suspect : suspects) visited.push_back(suspect.node);
   std::vector<VisitTimes> further;
-  for (int i = 0; i < VisitsNeeded(suspects.size(), rules); ++i)
-    further.push_back(cluster.Visit(visited));
+  for (int i = 0; i < rules.visits; ++i) further.push_back(cluster.Visit(visited));
   SimulatedResult result{.fixed_rule = FixedRule(first)};
   std::set<std::size_t> ordinary;
   for (const auto& suspect : suspects)
@@ -271,7 +250,7 @@ void PrintSimulated(const SimulatedNoise& noise, int with_false, int fixed, int 
                              fixed, of, with_false, of, found, slow, 100 * suspects);
 }
 
-TEST(SimulatedClusters, NoOrdinaryNodeIsCalledSlowAndSlowOnesAreFound) {
+TEST(SimulatedClusters, FewOrdinaryNodesAreCalledSlowAndSlowOnesAreFound) {
   const int clusters = SimulatedClusters();
   double suspects = 0, ordinary = 0;
   for (const auto& noise : SimulatedNoises()) {
@@ -295,7 +274,8 @@ TEST(SimulatedClusters, NoOrdinaryNodeIsCalledSlowAndSlowOnesAreFound) {
     suspects += suspects_here;
     ordinary += ordinary_here;
     PrintSimulated(noise, with_false, fixed, of, found, slow, suspects_here / ordinary_here);
-    EXPECT_LE(with_false, 0.05 * of) << noise.name;
+    // Visits that differ by 2 % lie beyond 3 % in the median of five more often.
+    EXPECT_LE(with_false, (noise.visit > 0.01 ? 0.15 : 0.05) * of) << noise.name;
     EXPECT_GE(found, 0.8 * slow) << noise.name;
   }
   // Before any of them is visited again; the few clusters of the short run scatter.

@@ -15,8 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr auto kMeasured = EnergyClass::kMeasured, kMetered = EnergyClass::kMetered,
-               kAssumed = EnergyClass::kAssumed;
+constexpr auto kMeasured = EnergyClass::kMeasured, kAssumed = EnergyClass::kAssumed;
 
 energy::Energy Counted(double joules, double others = 0) {
   return {.joules = joules,
@@ -43,19 +42,6 @@ VersusCluster Side(const std::string& name, double seconds, std::optional<energy
   run.file.machines[0].name = machine;
   run.file.machines[0].device = record.device;
   return {.where = machine, .run = roofline::PlaceRun(std::move(run.file))};
-}
-
-// A side whose call takes `joules` by the meter of its node.
-VersusCluster MeteredSide(const std::string& name, double seconds,
-                          std::optional<energy::Energy> energy, const std::string& machine,
-                          double joules) {
-  auto side = Side(name, seconds, std::move(energy), machine);
-  side.run.file.records[0].metered = energy::MeteredEnergy{.joules = joules,
-                                                           .ci95 = {{0.8 * joules, 1.25 * joules}},
-                                                           .seconds = seconds,
-                                                           .from = machine + ".csv",
-                                                           .covers = "all"};
-  return side;
 }
 
 constexpr char kOnCpu[] = "Conv2D/cpu/onednn/fwd/f32/n1", kOnGpu[] = "Conv2D/gpu/cudnn/fwd/f32/n1";
@@ -100,32 +86,6 @@ TEST(VersusEnergy, ClassesAreNeverMixedInOneRatio) {
   const auto both = MakeVersus(a, b, {.prices = &gpu_alone}).rows.at(0);
   EXPECT_EQ(both.energy_ratios.size(), 1u);
   EXPECT_EQ(both.energy_ratios.at(kAssumed).a_over_b, 1.5);
-}
-
-TEST(VersusEnergy, ThreeClassesHaveThreeRatios) {
-  const auto a = MeteredSide(kOnCpu, 6, Counted(600), "Epyc", 2400),
-             b = MeteredSide(kOnGpu, 2, Counted(150), "H200", 800);
-  const auto prices = Watts(500, 8000);
-  const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
-  ASSERT_EQ(row.energy_ratios.size(), 3u);
-  EXPECT_EQ(row.energy_ratios.at(kMeasured).a_over_b, 4);
-  EXPECT_EQ(row.energy_ratios.at(kMetered).a_over_b, 3);
-  EXPECT_EQ(row.energy_ratios.at(kAssumed).a_over_b, 1.5);
-  // Both sides' distances are log 1.25.
-  EXPECT_NEAR(row.energy_ratios.at(kMetered).ci95->second, 3 * std::exp(M_SQRT2 * std::log(1.25)),
-              1e-9);
-}
-
-TEST(VersusEnergy, AMeteredEnergyIsOnlyComparedWithAMeteredOne) {
-  const auto a = MeteredSide(kOnCpu, 6, {}, "Epyc", 2400),
-             b = Side(kOnGpu, 2, Counted(150), "H200");
-  const auto prices = Watts(500, 8000);
-  const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
-  EXPECT_EQ(row.a.energies.at(kMetered).joules, 2400);
-  EXPECT_FALSE(row.a.energies.contains(kMeasured));
-  EXPECT_FALSE(row.b.energies.contains(kMetered));
-  ASSERT_EQ(row.energy_ratios.size(), 1u);
-  EXPECT_TRUE(row.energy_ratios.contains(kAssumed));
 }
 
 TEST(VersusEnergy, OtherProgramsLeaveTheirMark) {
@@ -173,40 +133,11 @@ TEST(WriteVersus, ShowsEnergiesByTheirClass) {
                                  HasSubstr("A: powercap: packages. B: powercap: packages")));
   WriteVersusCsv(report, csv);
   EXPECT_THAT(csv.str(), AllOf(HasSubstr("differences,a_measured_joules,b_measured_joules"),
-                               HasSubstr(",600,150,4,,,,3000,2000,1.5,,\n")));
+                               HasSubstr(",600,150,4,3000,2000,1.5,,\n")));
   const auto row = VersusJson(report)["rows"][0];
   EXPECT_EQ(row["a"]["energy"]["measured"]["joules"], 600);
   EXPECT_EQ(row["a"]["energy"]["measured"]["covers"], "packages");
   EXPECT_EQ(row["energy_ratio"]["assumed"]["a_over_b"], 1.5);
-}
-
-TEST(WriteVersus, ShowsMeteredEnergiesInColumnsOfTheirOwn) {
-  const auto a = MeteredSide(kOnCpu, 6, {}, "Epyc", 2400),
-             b = MeteredSide(kOnGpu, 2, Counted(150), "H200", 800);
-  const auto is_implementation_option = [](std::string_view) { return false; };
-  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
-  report.models =
-      MakeVersusModels(a, b, {ModelFromNames("net", {{kOnCpu, 3}}, is_implementation_option)},
-                       is_implementation_option);
-  EXPECT_EQ(report.models.at(0).energy_ratios.at(kMetered).a_over_b, 3);
-  std::ostringstream table, csv, page;
-  WriteVersusTable(report, 0, table);
-  EXPECT_THAT(table.str(),
-              AllOf(HasSubstr("A/B energy  A energy (metered)  B energy (metered)"),
-                    HasSubstr("2.40 kJ"), HasSubstr("7.20 kJ"), HasSubstr("idle parts too"),
-                    HasSubstr("A: Epyc.csv. B: H200.csv"),
-                    HasSubstr("A: not measured. B: powercap"), Not(HasSubstr("(assumed)"))));
-  WriteVersusCsv(report, csv);
-  EXPECT_THAT(csv.str(),
-              AllOf(HasSubstr(",a_metered_joules,b_metered_joules,metered_joules_a_over"),
-                    HasSubstr(",,150,,2400,800,3,,,,,\n")));
-  WriteVersusPage(report, "", "", page);
-  EXPECT_THAT(page.str(), AllOf(HasSubstr("A/B energy (metered)"), HasSubstr("2.40 kJ")));
-  const auto row = VersusJson(report)["rows"][0];
-  EXPECT_EQ(row["a"]["energy"]["metered"]["joules"], 2400);
-  EXPECT_EQ(row["a"]["energy"]["metered"]["from"], "Epyc.csv");
-  EXPECT_EQ(row["energy_ratio"]["metered"]["a_over_b"], 3);
-  EXPECT_FALSE(row["energy_ratio"].contains("measured"));
 }
 
 TEST(WriteVersus, WithoutEnergyHasNoColumnOfIt) {

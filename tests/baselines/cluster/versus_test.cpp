@@ -32,25 +32,11 @@ TEST(ParsePrices, PerNodeHourIsTakenAsItIs) {
   EXPECT_EQ(prices.kinds.at(0).devices, 8);
 }
 
-// 87600 / (5 x 8760 h x 0.5) = 4 an hour; 2000 W x 1.5 = 3 kW, at 0.2 a kWh 0.6 an hour.
-TEST(ParsePrices, CapitalIsSpreadOverHoursOfUseAndEnergyIsAdded) {
-  const std::string capital =
-      R"("match": {"fingerprint": "ab"}, "capital": 87600, "years": 5, "utilisation": 0.5)";
-  EXPECT_DOUBLE_EQ(OneKind("{" + capital + "}").kinds.at(0).per_node_hour, 4);
-  const auto prices = OneKind("{" + capital + R"(, "watts": 2000, "pue": 1.5, "per_kwh": 0.2})");
-  EXPECT_DOUBLE_EQ(prices.kinds.at(0).per_node_hour, 4.6);
-}
-
-TEST(ParsePrices, WattsAreReadWithEitherPrice) {
+TEST(ParsePrices, WattsAreOptional) {
   const std::string rent = R"("match": {"name": "x"}, "per_node_hour": 2)";
   EXPECT_FALSE(OneKind("{" + rent + "}").kinds.at(0).watts);
   EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).watts, 700);
   EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).per_node_hour, 2);
-  EXPECT_EQ(OneKind(R"({"match": {"name": "x"}, "capital": 1, "years": 5, "utilisation": 1,
-                        "watts": 900, "pue": 1, "per_kwh": 1})")
-                .kinds.at(0)
-                .watts,
-            900);
   EXPECT_THAT(Refusal(R"({"currency": "USD", "kinds": [{"match": {"name": "x"},
                           "per_node_hour": 2, "watts": -1}]})"),
               HasSubstr("'watts': expected a number above 0"));
@@ -73,16 +59,11 @@ TEST(ParsePrices, EveryFaultNamesItsPlaceInTheList) {
               StartsWith("p.json:3:26: 'per_node_hour': expected a number above 0"));
   EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_hour": 1})"),
               StartsWith("p.json:3:26: unknown key 'per_hour'"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}})"),
-              HasSubstr("expected one of 'per_node_hour' and 'capital'"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}})"), HasSubstr("expected 'per_node_hour'"));
   EXPECT_THAT(second(R"({"match": {}, "per_node_hour": 1})"),
               HasSubstr("expected 'name' or 'fingerprint'"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}, "capital": 5, "years": 3})"),
-              HasSubstr("expected 'utilisation'"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}, "capital": 5, "years": 3, "utilisation": 1.5})"),
-              HasSubstr("'utilisation': expected a number above 0, at most 1"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "pue": 3})"),
-              HasSubstr("'pue' belongs to 'capital'"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "capital": 5})"),
+              HasSubstr("unknown key 'capital'"));
   EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "devices": 1.5})"),
               HasSubstr("'devices': expected a whole number"));
   EXPECT_THAT(second("7"), HasSubstr("expected an object"));

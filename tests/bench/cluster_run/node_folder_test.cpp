@@ -54,7 +54,7 @@ TEST(IdentifyNode, OpenMpiSetsPmixToo) {
 }
 
 // A process with a GPU of its own has that in its name, also where a node has one alone. Slurm
-// gives it the GPU, which alone it sees; mpirun gives none.
+// gives it the GPU, which alone it sees; Open MPI gives none.
 TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
   using Variables = std::map<std::string, std::string>;
   const auto slurm = [](const char* tasks, const char* local, const char* visible) {

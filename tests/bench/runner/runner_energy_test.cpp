@@ -79,47 +79,6 @@ TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
   EXPECT_EQ(record.energy->from, "nvml");
 }
 
-TEST(RunnerMeterWindow, NeedsNoCounters) {
-  fakes::RunLog log;
-  const auto before = energy::UtcSeconds();
-  const auto record = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), {},
-                                      {.energy = {.cpu = {}, .meter_seconds = 0.2}});
-  EXPECT_FALSE(record.energy);
-  ASSERT_TRUE(record.metered_window);
-  const auto& [begin, end, calls] = *record.metered_window;
-  EXPECT_GE(begin, before - 1);
-  EXPECT_GE(end - begin, 0.19);
-  EXPECT_GE(calls, 1);
-  for (const auto& note : record.counting) EXPECT_NE(note.source, "energy");
-}
-
-TEST(RunnerMeterWindow, IsBesideTheEnergyByCounters) {
-  fakes::RunLog log;
-  for (const auto& cpu : {FiftyWatts(), energy::EnergyMeter{}}) {
-    const auto record = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), {},
-                                        {.energy = {.cpu = cpu, .meter_seconds = 0.1}});
-    EXPECT_TRUE(record.metered_window);
-    EXPECT_EQ(record.energy.has_value(), !cpu.from.empty());
-  }
-}
-
-TEST(RunnerMeterWindow, AColdCallHasNoneWithItsReason) {
-  fakes::RunLog log;
-  const auto record = fakes::RecordOf(fakes::FakeIn(workload::CacheState::kCold, log), {},
-                                      {.energy = {.cpu = {}, .meter_seconds = 0.1}});
-  EXPECT_FALSE(record.metered_window);
-  ASSERT_FALSE(record.counting.empty());
-  EXPECT_THAT(record.counting.back().text,
-              AllOf(HasSubstr("no window for a meter"), HasSubstr("flushing of caches")));
-}
-
-TEST(RunnerMeterWindow, AGpusCallHasOne) {
-  const auto record =
-      fakes::RecordOf(fakes::FakeWorkload(workload::ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")),
-                      {}, {.open_gpu = fakes::FakeClock, .energy = {.meter_seconds = 0.1}});
-  EXPECT_TRUE(record.metered_window);
-}
-
 TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
   timing::GpuTimer gpu(fakes::OpenWith(TakesWatts<70>), {});
   const auto idle = IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, gpu);

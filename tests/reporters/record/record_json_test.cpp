@@ -73,50 +73,6 @@ TEST(EnergyJson, ReportsThePlaceOfWrongMembers) {
   EXPECT_THAT(fakes::RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
 }
 
-TEST(MeteredJson, WindowRoundTripsInARecord) {
-  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
-  SplitName(record);
-  record.metered_window = energy::MeteredWindow{1795428000.125, 1795428060.625, 1234567};
-  const auto json = roofline::FactsToJson(record);
-  const auto read = RecordFromJson(json.dump(), "x");
-  EXPECT_EQ(read.metered_window, record.metered_window);  // to the last digit
-  EXPECT_EQ(roofline::FactsToJson(read), json);
-  EXPECT_FALSE(json.contains("metered"));
-  EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").metered_window);
-}
-
-TEST(MeteredJson, EnergyRoundTripsInARecord) {
-  Record record{.name = "x"};
-  record.metered = energy::MeteredEnergy{.joules = 4,
-                                         .ci95 = {{3, 5}},
-                                         .seconds = 0.5,
-                                         .window_seconds = 60,
-                                         .period_seconds = 1,
-                                         .samples = 59,
-                                         .nodes = 7,
-                                         .from = "watts.csv",
-                                         .covers = "all"};
-  EXPECT_EQ(RecordFromJson(roofline::FactsToJson(record).dump(), "x").metered, record.metered);
-  record.metered->ci95.reset();
-  EXPECT_EQ(RecordFromJson(roofline::FactsToJson(record).dump(), "x").metered, record.metered);
-}
-
-TEST(MeteredJson, ReportsThePlaceOfWrongMembers) {
-  const auto refused = [](const char* member, const nlohmann::json& value) {
-    return fakes::RefusalOf([&] {
-      RecordFromJson(nlohmann::json{{"name", "x"}, {member, value}}.dump(), "run.json");
-    });
-  };
-  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 2}, {"end_seconds", 1}, {"calls", 3}}),
-              HasSubstr("metered_window: 'end_seconds': expected a time after 'begin_seconds'"));
-  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 1}, {"end_seconds", 2}, {"calls", 0}}),
-              HasSubstr("'calls': expected a number above 0"));
-  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 1}, {"end_seconds", 2}}),
-              HasSubstr("'calls'"));
-  EXPECT_THAT(refused("metered", {{"joules", 1}}), HasSubstr("metered: "));
-  EXPECT_THAT(refused("metered", {{"joules", -1}}), HasSubstr("'joules': expected a number above"));
-}
-
 TEST(EnergyJson, IdlePowerOfAGpuIsBesideThatOfTheCpu) {
   const energy::IdlePower cpu{12, {{"package-0", 12}}, 1, "powercap", "packages"},
       gpu{70, {{"gpu", 70}}, 2, "nvml", "the GPU's board"};

@@ -180,31 +180,6 @@ TEST(WriteEnergy, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
                     HasSubstr("energy of cold one not measured: it stood still")));
 }
 
-// 4e9 FLOP / 2 J; 2 J / 10 ms; half of 0.2 J over 2 J.
-TEST(WriteEnergy, MeteredEnergyHasATableOfItsOwn) {
-  record::Record record = WithEnergy();
-  record.metered = energy::MeteredEnergy{.joules = 2,
-                                         .ci95 = {{1.9, 2.1}},
-                                         .seconds = 0.01,
-                                         .nodes = 7,
-                                         .from = "watts.csv",
-                                         .covers = "all that a node draws"};
-  EXPECT_THAT(
-      Written({record}),
-      AllOf(HasSubstr("\nmetered energy of a call"), HasSubstr("2.00 J"), HasSubstr("5.00 %"),
-            HasSubstr("2.00 GFLOP/J"), HasSubstr("200 W"), HasSubstr("  7\n"),
-            HasSubstr("by node meter watts.csv: all that a node draws"), HasSubstr("500 mJ")));
-  record.energy.reset();
-  EXPECT_THAT(Written({record}), Not(HasSubstr("\nenergy of a call")));
-}
-
-TEST(WriteEnergy, WindowsWithoutALogNameTheCommandThatReadsIt) {
-  record::Record record{.name = "x"};
-  record.metered_window = energy::MeteredWindow{1.8e9, 1.8e9 + 60, 100};
-  EXPECT_THAT(Written({record, record}),
-              HasSubstr("windows for a node's meter: 2 (dlroof cluster gather"));
-}
-
 TEST(WriteEnergy, IsSilentIfNoRecordAskedForEnergy) {
   record::Record record{.name = "x"};
   record.counting = {{"perf", {}, "2 groups"}};
