@@ -21,7 +21,7 @@ STUDIES = "baselines/studies"
 
 def run_files():
     files = sorted(glob.glob(f"{ROOT}/baselines/stored/*/*.json"))
-    files += [f"{ROOT}/{STUDIES}/v100_published/{name}.json" for name in ("conv2d", "lstm", "deepcam", "deepcam-census")]
+    files += [f"{ROOT}/{STUDIES}/v100_published/{name}" for name in ("conv2d.json", "lstm.json.gz", "deepcam.json.gz", "deepcam-census.json.gz")]
     files += [f"{ROOT}/tests/data/{name}.json" for name in ("run_small", "run_ceilings", "v100_gpu_run")]
     return [os.path.relpath(file, ROOT) for file in files]
 

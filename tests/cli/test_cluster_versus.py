@@ -67,7 +67,7 @@ def test_every_row_of_the_study_is_as_its_script_computes_it(folder):
     ("one number of devices", f"{VERSUS} --devices=8", bad_input, says("--devices: expected two numbers")),
     ("unknown suite", f"{VERSUS} --suite resnet51", bad_input, says("--suite.*resnet51")),
     ("no such file", f"dlroof cluster versus {CPU} gone.json", bad_input, says("gone.json")),
-    ("nothing in common", f"dlroof cluster versus {CPU} {ROOT}/baselines/studies/v100_published/lstm.json", bad_input, says("have no operator in common")),
+    ("nothing in common", f"dlroof cluster versus {CPU} {ROOT}/baselines/studies/v100_published/lstm.json.gz", bad_input, says("have no operator in common")),
 )
 def test_versus(command, expected):
     verify(run(command), expected)
