@@ -4,10 +4,10 @@
 // of ranks: the statistic of an interval is the largest standardized Mann-Whitney statistic between
 // the values before and after a moment, ties corrected; of the intervals above the threshold the
 // narrowest decides (Baranowski, Chen and Fryzlewicz, J. R. Stat. Soc. B 81 (2019) 649). With ranks
-// the threshold is the same for all distributions of the noise, so that it was simulated once
-// (dlroof_change_points_study), and single outliers have no effect. Autocorrelated noise raises the
-// threshold by sqrt((1 + r) / (1 - r)), where r is the lag-1 correlation estimated from differences
-// of neighbours, which steps do not bias.
+// the threshold is the same for all distributions of the noise, so that it was simulated once, and
+// single outliers have no effect. Autocorrelated noise raises the threshold by
+// sqrt((1 + r) / (1 - r)), where r is the lag-1 correlation estimated from differences of
+// neighbours, which steps do not bias.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +34,8 @@ struct ChangePoint {
 std::vector<ChangePoint> FindChangePoints(const std::vector<double>& values,
                                           const ChangePointSettings& settings = {});
 
-// Returns the largest test statistic over all intervals; dlroof_change_points_study tabulates it.
-double LargestScore(const std::vector<double>& values, std::size_t least_segment);
-// Returns the value that LargestScore exceeds in 1 % of unchanged series of `count` values.
+// Returns the value that the largest test statistic over all intervals exceeds in 1 % of unchanged
+// series of `count` values.
 double ScoreThreshold(std::size_t count);
 // Returns the lag-1 correlation [1] of the noise around the levels that begin at the indices 0 and
 // `at`, from 0 to 0.8; 0 for fewer than 10 values. The lower of two estimates, which chance may

@@ -1,29 +1,27 @@
 #!/usr/bin/env python3
-"""How often `dlroof run --ab` raises a false alarm and what it finds, compared with other tools.
+"""How often does `dlroof run --ab` raise a false alarm, and what does it find, compared with the rules of other tools?
 
-    baselines/studies/ab/ab_study.py --rounds 50 --folder runs -o study.json     # measures, about a minute a round
-    baselines/studies/ab/ab_study.py --rounds 0 --folder runs -o study.json      # only the tables, from existing runs
+    ab_study.py FILE --folder runs --rounds 25     # measures, about a minute a round, judges all runs of the folder, writes FILE
+    ab_study.py FILE                               # the table again
 
-Each round is one interleaved comparison of one program with itself. Some of its benchmarks are
-themselves on both sides: nothing changed, and each `slower` or `faster` is false. The others are
-paired by a map with the same problem that is 5 % longer (20 images or time steps against 21), real
-work instead of scaled numbers; the truth is the median of the ratios over all rounds. The windows that
-were measured are also judged by the rules of other tools (baselines/studies/compare/study_tables.py says which, and what the columns
-mean).
+Each round is one interleaved comparison of one program with itself. Some of its benchmarks are themselves on both sides, so that each
+`slower` or `faster` is false. The others are paired by a map with the same problem that is 5 % longer (20 images or time steps against
+21): real work instead of scaled numbers. The windows that were measured are also judged by the rules of other tools:
+
+  U test       Google Benchmark's compare.py: two-sided Mann-Whitney at 0.05
+  ratio R      ratio of medians beyond R either way; 2 is what github-action-benchmark calls 200 %
+  IQR fence    the median lies outside BASE's quartiles by more than 1.5 times their distance
+  nvbench      nvbench_compare.py: the means differ by more than the smaller of the relative standard deviations
 """
-import argparse
 import collections
-import json
-import os
-import shlex
+import math
 import statistics
-import subprocess
 import sys
 import time
+from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "compare"))
-from compare_study import read_run, run_dlroof
-from study_tables import CALLS, Tally, show_tables, tables
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import lib
 
 UNCHANGED = (
     "Conv2D/cpu/onednn/fwd/f32/n16c16h14w14k32r3s3_p1/threads1",
@@ -36,155 +34,114 @@ UNCHANGED = (
     "LSTM/cpu/onednn/bwd/f32/t4n8i16h16/threads1",
 )
 LONGER = (
-    ("Conv2D/cpu/onednn/fwd/f32/n{}c16h14w14k16r3s3_p1/threads1", 20, 21),
-    ("Conv2D/cpu/onednn/fwd/f32/n{}c32h7w7k32r1s1/threads1", 20, 21),
-    ("Conv2D/cpu/onednn/bwd_data/f32/n{}c8h28w28k8r3s3_p1/threads1", 20, 21),
-    ("LSTM/cpu/onednn/fwd_inference/f32/t{}n8i32h32/threads1", 20, 21),
+    "Conv2D/cpu/onednn/fwd/f32/n{}c16h14w14k16r3s3_p1/threads1",
+    "Conv2D/cpu/onednn/fwd/f32/n{}c32h7w7k32r1s1/threads1",
+    "Conv2D/cpu/onednn/bwd_data/f32/n{}c8h28w28k8r3s3_p1/threads1",
+    "LSTM/cpu/onednn/fwd_inference/f32/t{}n8i32h32/threads1",
 )
-PAIRS = [(name.format(base), name.format(new)) for name, base, new in LONGER]
+PAIRS = [(name.format(20), name.format(21)) for name in LONGER]
+NAMES = [*UNCHANGED, *(name for pair in PAIRS for name in pair)]
 
 
-def measure(arguments, suite, names):
-    begin = time.monotonic()
+def u_test(base, new):
+    """Returns the two-sided p-value: the normal approximation, corrected for ties and continuity."""
+    n, m = len(base), len(new)
+    u = sum((b > x) + 0.5 * (b == x) for x in new for b in base)
+    ties = sum(c**3 - c for c in collections.Counter(base + new).values()) / ((n + m) * (n + m - 1))
+    deviation = math.sqrt(n * m / 12 * (n + m + 1 - ties))
+    return math.erfc((n * m / 2 - min(u, n * m - u) - 0.5) / deviation / math.sqrt(2)) if deviation else 1
+
+
+def medians_ratio(base, new):
+    return statistics.median(new) / statistics.median(base)
+
+
+def beyond_fence(base, new):
+    low, _, high = statistics.quantiles(base, n=4, method="inclusive")
+    return max(low - statistics.median(new), statistics.median(new) - high) > 1.5 * (high - low)
+
+
+def beyond_noise(base, new):
+    means = [statistics.fmean(side) for side in (base, new)]
+    return abs(means[1] - means[0]) / means[0] > min(statistics.stdev(side) / mean for side, mean in zip((base, new), means))
+
+
+RULES = {
+    "U test, 0.05": lambda base, new: u_test(base, new) < 0.05,
+    "ratio 1.1": lambda base, new: abs(math.log(medians_ratio(base, new))) > math.log(1.1),
+    "ratio 2": lambda base, new: abs(math.log(medians_ratio(base, new))) > math.log(2),
+    "IQR fence": beyond_fence,
+    "nvbench": beyond_noise,
+}
+
+
+def measure(arguments, folder, map_file):
+    suite = folder / "suite.txt"
+    suite.write_text("".join(name + "\n" for name in NAMES))
     for i in range(arguments.rounds):
-        stem = os.path.join(arguments.folder, f"{int(time.time())}-{i:03}")
-        files = [f"{stem}.{side}.json" for side in ("old", "new")]
-        unfinished = [file + ".tmp" for file in files]
-        done = subprocess.run(
-            [
-                arguments.dlroof,
-                "run",
-                "--ab",
-                arguments.bench,
-                arguments.bench,
-                "--map",
-                names,
-                "-o",
-                unfinished[0],
-                "-o",
-                unfinished[1],
-                *shlex.split(arguments.run_flags),
-                "--",
-                f"--dlroof_suite={suite}",
-                "--dlroof_live_check=false",
-                "--benchmark_filter=" + "|".join(f"^{n}/" for n in all_names()),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode not in (0, 1, 3):
-            sys.exit(f"{arguments.dlroof} run: exit {done.returncode}: {done.stderr.strip()}")
-        for path, file in zip(unfinished, files):
-            with open(path, encoding="utf-8") as run_file:
-                run = json.load(run_file)
-            run.pop("benchmarks", None)  # the records hold every repetition
-            with open(file, "w", encoding="utf-8") as run_file:
-                json.dump(run, run_file)
-            os.remove(path)
-        counts = next(line for line in done.stdout.splitlines() if " -> " in line and ".json.tmp: " in line)
-        print(f"[{i + 1}/{arguments.rounds}] {time.monotonic() - begin:.0f} s: {counts.split('.json.tmp: ')[-1]}", flush=True)
+        stem = folder / f"{int(time.time())}-{i:03}"
+        command = [arguments.dlroof, "run", "--ab", arguments.bench, arguments.bench, "--map", map_file, "-o", f"{stem}.old.json", "-o", f"{stem}.new.json"]
+        flags = [f"--dlroof_suite={suite}", "--dlroof_live_check=false", "--benchmark_filter=" + "|".join(f"^{name}/" for name in NAMES)]
+        lib.run(*command, "--", *flags, codes=lib.VERDICTS)
+        print(f"{i + 1} of {arguments.rounds} rounds", flush=True)
 
 
-def all_names():
-    return [*UNCHANGED, *(name for pair in PAIRS for name in pair)]
+def judge(arguments, folder, map_file):
+    """Returns what dlroof and each rule say of every comparison of the folder."""
+    comparisons = collections.defaultdict(list)
+    for new_file in sorted(folder.glob("*.new.json")):
+        files = [str(new_file).replace(".new.json", ".old.json"), new_file]
+        _, rows = lib.compare(arguments.dlroof, *files, "--map", map_file)
+        runs = [lib.measured(lib.read(file)) for file in files]
+        for pair in [*((name, name) for name in UNCHANGED), *PAIRS]:
+            base, new = ([repetition["seconds"] for repetition in run[name]["repetitions"]] for run, name in zip(runs, pair))
+            way = "slower" if medians_ratio(base, new) > 1 else "faster"
+            said = {rule: way if moved(base, new) else "same" for rule, moved in RULES.items()}
+            kept = {key: rows[pair[1]][key] for key in ("ratio", "ci95") if key in rows[pair[1]]}
+            comparisons[" -> ".join(dict.fromkeys(pair))].append({"said": {"dlroof compare": rows[pair[1]]["verdict"], **said}, "windows": len(base), **kept})
+    return {"command": lib.command(), "comparisons": comparisons, "rules": rates(comparisons)}
 
 
-def judge(arguments, stem, names):
-    files = [os.path.join(arguments.folder, f"{stem}.{side}.json") for side in ("old", "new")]
-    said_of = run_dlroof(arguments.dlroof, "compare", *files, "--map", names, "--format=json", may_exit=(0, 1, 3))
-    rows = {row["name"]: row for row in json.loads(said_of)["benchmarks"]}
-    return read_run(files[0]), read_run(files[1]), rows
+def rates(comparisons):
+    def share(rule, said, of):
+        return sum(comparison["said"][rule] in said for comparison in of) / len(of)
+
+    unchanged = [comparison for pair, of in comparisons.items() if " -> " not in pair for comparison in of]
+    longer = [comparison for pair, of in comparisons.items() if " -> " in pair for comparison in of]
+    return [
+        {
+            "rule": rule,
+            "false": share(rule, ("slower", "faster"), unchanged),
+            "power": share(rule, ("slower",), longer),
+            "wrong_way": share(rule, ("faster",), longer),
+        }
+        for rule in ("dlroof compare", *RULES)
+    ]
 
 
-def said(row, base):
-    """What is kept of one comparison."""
-    kept = {"verdict": row["verdict"], "windows": len(base)}
-    for key in ("ratio", "ci95", "p_value"):
-        if key in row:
-            value = row[key]
-            kept[key] = [float(f"{v:.5g}") for v in value] if isinstance(value, list) else float(f"{value:.5g}")
-    return kept
-
-
-def study(arguments, names):
-    stems = sorted({name.split(".")[0] for name in os.listdir(arguments.folder) if name.endswith(".new.json")})
-    if not stems:
-        sys.exit(f"{arguments.folder}: holds no comparison")
-    unchanged, alarms = Tally(), 0
-    slower = {pair: Tally() for pair in PAIRS}
-    every = collections.defaultdict(list)
-    for stem in stems:
-        base, new, rows = judge(arguments, stem, names)
-        for pair in [(name, name) for name in UNCHANGED] + PAIRS:
-            if pair[0] not in base["times"] or pair[1] not in new["times"]:
-                continue
-            row, times = rows[pair[1]], (base["times"][pair[0]], new["times"][pair[1]])
-            tally = unchanged if pair[0] == pair[1] else slower[pair]
-            tally.add(row["verdict"], *times)
-            every[" -> ".join(dict.fromkeys(pair))].append(said(row, times[0]))
-        alarms += any(rows[name]["verdict"] in CALLS for name in UNCHANGED if name in rows)
-    return new, stems, unchanged, alarms, slower, every
-
-
-def median_ratio(said_of):
-    ratios = [one["ratio"] for one in said_of if "ratio" in one]
-    return {"ratio": statistics.median(ratios)} if ratios else {}
-
-
-def summarize(arguments, names):
-    new, stems, unchanged, alarms, slower, every = study(arguments, names)
-    context = new["context"].get("dlroof", {})
-    found = tables(unchanged, slower)
-    for row in found["slowdowns"]:
-        row |= median_ratio(every[f"{row['base']} -> {row['new']}"])
-    return {
-        "command": shlex.join(sys.argv),
-        "rounds": len(stems),
-        "commit": context.get("commit"),
-        "libraries": context.get("libraries"),
-        "date": new["context"].get("date"),
-        "machine": [m["name"] for m in new["machines"]],
-        "measured_with": context.get("command"),
-        "unchanged": {"comparisons": unchanged.total(), "rounds_with_an_alarm": alarms, "judged": unchanged.judged(), "verdicts": unchanged.verdicts()},
-        **found,
-        "comparisons": every,
-    }
-
-
-def show(summary):
-    show_tables(summary)
-    unchanged = summary["unchanged"]
-    print(
-        f"\n{unchanged['comparisons']} comparisons of what did not change: "
-        f"{unchanged['verdicts']}; in {unchanged['rounds_with_an_alarm']} of "
-        f"{summary['rounds']} rounds an alarm"
-    )
+def show(study):
+    of_pair = study["comparisons"].items()
+    verdict = [collections.Counter(comparison.get("verdict") or comparison["said"]["dlroof compare"] for comparison in of) for _, of in of_pair]
+    for title, changed in (("without a change", False), ("with one of 5 %", True)):
+        counts = sum((count for (pair, _), count in zip(of_pair, verdict) if (" -> " in pair) == changed), collections.Counter())
+        print(f"{sum(counts.values())} comparisons {title}: {dict(counts)}")
+    rows = [[row["rule"], *(lib.percent(row[key]) for key in ("false", "power", "wrong_way"))] for row in study["rules"]]
+    print("\n" + lib.table(("rule", "false alarms", "slowdowns found", "called faster"), rows), end="")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", required=True, help="of the run files")
-    parser.add_argument("--rounds", type=int, default=50, help="comparisons to measure first")
-    parser.add_argument("--bench", default="build/dlroof_bench")
-    parser.add_argument("--dlroof", default="build/dlroof")
-    parser.add_argument("--run-flags", default="", help="more flags for dlroof run")
-    parser.add_argument("-o", "--output", help="the summary")
+    parser = lib.parser(__doc__)
+    parser.add_argument("file", help="of the study")
+    parser.add_argument("--folder", type=Path, help="of the run files")
+    parser.add_argument("--rounds", type=int, default=0, help="comparisons to measure first")
     arguments = parser.parse_args()
-
-    os.makedirs(arguments.folder, exist_ok=True)
-    suite, names = (os.path.join(arguments.folder, name) for name in ("suite.txt", "map.txt"))
-    with open(suite, "w", encoding="utf-8") as file:
-        file.writelines(name + "\n" for name in all_names())
-    with open(names, "w", encoding="utf-8") as file:
-        file.writelines(f"{base} {new}\n" for base, new in PAIRS)
-    measure(arguments, suite, names)
-    summary = summarize(arguments, names)
-    show(summary)
-    if arguments.output:
-        with open(arguments.output, "w", encoding="utf-8") as file:
-            json.dump(summary, file, indent=None, separators=(",", ":"))
-            file.write("\n")
+    if arguments.folder:
+        arguments.folder.mkdir(parents=True, exist_ok=True)
+        map_file = arguments.folder / "map.txt"
+        map_file.write_text("".join(f"{base} {new}\n" for base, new in PAIRS))
+        measure(arguments, arguments.folder, map_file)
+        lib.write(arguments.file, judge(arguments, arguments.folder, map_file), None)
+    show(lib.read(arguments.file))
 
 
 if __name__ == "__main__":

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 """Pulls the plug of one of five nodes of a real Slurm at moments spread over a script of visits, and looks at when it ends and what is lost.
 
-    baselines/studies/cluster/pull_plug_revisit.py --dlroof build/dlroof --times 20 -o FILE.json
+    baselines/studies/cluster/pull_plug_revisit.py FILE.json --times 20     # measures
+    baselines/studies/cluster/pull_plug_revisit.py FILE.json                # what was seen
 
-Needs root, slurm-wlm, munge and iproute2; a minute for each time. Nodes measure with tests/cli/fake_bench.sh: three benchmarks of 1 s in each of three
-visits. One undisturbed job comes first: its seconds and how long the script waits for a lost node are the limit. The moments are
-random, one in each 20th of those seconds, the nodes take turns; the job has --time=2 minutes. When the node is back, the same script is submitted again. Exit code 1 where a job ended
-more than a minute after its limit, another node's visit is not whole, a further visit was not made although the script's own node lived, nothing was
-gathered, or the second job changed a complete file or left one out.
+Needs root, slurm-wlm, munge and iproute2; a minute for each time. Nodes measure with tests/cli/fake_bench.sh: three benchmarks of 1 s in
+each of three visits. One undisturbed job comes first: its seconds and how long the script waits for a lost node are the limit. The moments
+are random, one in each 20th of those seconds, the nodes take turns; the job has --time=2 minutes. When the node is back, the same script
+is submitted again. Exit code 1 where a job ended more than a minute after its limit, another node's visit is not whole, a further visit
+was not made although the script's own node lived, nothing was gathered, or the second job changed a complete file or left one out.
 """
-import argparse
-import json
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent.parent
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import lib
+
 NODES, BENCHMARKS, VISITS = 5, 3, 3
 TIME_MINUTES, MINUTE = 2, 60
 
@@ -80,89 +80,75 @@ json.dump(node, open(sys.argv[1], "w"))
 """
 
 
-def records_in(path):
-    return sum(record["status"] == "ok" for record in json.loads(path.read_text())["records"])
-
-
 def whole_nodes(folder):
-    """For each visit that began, the nodes whose file is complete with all benchmarks."""
-    visits = {}
-    for visit in sorted(folder.glob("visits/*"), key=lambda path: int(path.name)):
-        visits[visit.name] = sorted(path.stem for path in visit.glob("nodes/*.json") if records_in(path) == BENCHMARKS)
-    return visits
+    """Returns for each visit that began the nodes whose file is complete with all benchmarks."""
+    visits = sorted(folder.glob("visits/*"), key=lambda path: int(path.name))
+    return {visit.name: sorted(path.stem for path in visit.glob("nodes/*.json") if len(lib.measured(lib.read(path))) == BENCHMARKS) for visit in visits}
 
 
 def look(folder, number, node, limit):
     """Returns what was seen of one time."""
-    pulled, ended, *state = (folder / f"one-{number}.times").read_text().split()
     at = folder / f"one-{number}"
+    pulled, ended, *state = at.with_suffix(".times").read_text().split()
+    gathered, began, visits = list(at.glob("gathered.*")), any(at.glob("visits/*/runs/*")), whole_nodes(at)
     seen = {"node": f"n{node}", "job": state[0] if state else "ended", "pulled_seconds": round(float(pulled), 1), "ended_seconds": round(float(ended), 1)}
-    began = any(at.glob("visits/*/runs/*"))
     # A first node that is lost before the script has started another one leaves the job to --time.
-    if node == 1 and not began and seen["job"] == "RUNNING" and not list(at.glob("gathered.*")):
+    if node == 1 and not began and seen["job"] == "RUNNING" and not gathered:
         seen["ended_by"], limit = "--time", 60 * TIME_MINUTES
-    seen["over_limit_seconds"] = round(float(ended) - limit, 1)
-    seen["visits"] = whole_nodes(at)
-    seen["wrong"] = wrong = []
-    if seen["over_limit_seconds"] > MINUTE:
-        wrong.append(f"ended {seen['over_limit_seconds']} s after its limit")
+    seen["over_limit_seconds"], seen["visits"] = round(float(ended) - limit, 1), visits
     others = {f"n{i}" for i in range(1, NODES + 1) if i != node}
-    unmeasured = {visit: sorted(others - set(names)) for visit, names in seen["visits"].items() if others - set(names)}
+    unmeasured = {visit: sorted(others - set(names)) for visit, names in visits.items() if others - set(names)}
+    log = at.with_suffix(".log")
+    by_script = log.exists() and "nodes are whole" in log.read_text()
+    seen["gathered_by"] = "another node" if gathered else "the script" if by_script else "nobody"
+    before, after = (set(at.with_suffix(f".{when}").read_text().splitlines()) for when in ("before", "after"))
     # The script runs on n1: what had begun when that was lost is finished by the others, and no visit follows.
-    if unmeasured and (began or node != 1):
-        wrong.append(f"other nodes' visits: {unmeasured}")
-    if node != 1 and len(seen["visits"]) != VISITS:
-        wrong.append(f"{len(seen['visits'])} visits")
-    log = (folder / f"one-{number}.log").read_text() if (folder / f"one-{number}.log").exists() else ""
-    gathered = list(at.glob("gathered.*"))
-    seen["gathered_by"] = "another node" if gathered else "the script" if "nodes are whole" in log else "nobody"
-    if seen["gathered_by"] == "nobody" and began:
-        wrong.append("nothing was gathered")
-    before, after = (set((folder / f"one-{number}.{when}").read_text().splitlines()) for when in ("before", "after"))
-    if not before <= after or len(after) != NODES * VISITS:
-        wrong.append(f"the second job changed a complete file, or left one out: {len(after)} of {NODES * VISITS}")
-    return seen
+    wrong = {
+        f"ended {seen['over_limit_seconds']} s after its limit": seen["over_limit_seconds"] > MINUTE,
+        f"other nodes' visits: {unmeasured}": unmeasured and (began or node != 1),
+        f"{len(visits)} visits": node != 1 and len(visits) != VISITS,
+        "nothing was gathered": seen["gathered_by"] == "nobody" and began,
+        f"the second job changed a complete file, or left one out: {len(after)} of {NODES * VISITS}": not before <= after or len(after) != NODES * VISITS,
+    }
+    return {**seen, "wrong": [sentence for sentence, holds in wrong.items() if holds]}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dlroof", required=True)
-    parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--lost-seconds", type=int, default=8, help="DLROOF_LOST_SECONDS; its default is 60")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", help="a new folder that keeps everything")
-    parser.add_argument("-o", "--output", required=True)
-    arguments = parser.parse_args()
+def measure(arguments):
     source = random.Random(arguments.seed)
     plan = [(number, number % NODES + 1, round((number + source.random()) / arguments.times, 3)) for number in range(arguments.times)]
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(arguments.keep or temporary) / "slurm"
+        folder, script = Path(temporary) / "slurm", Path(temporary) / "script.sh"
         (folder / "bin").mkdir(parents=True)
         shutil.copy(arguments.dlroof, folder / "bin/dlroof")
-        shutil.copy(ROOT / "tests/cli/fake_bench.sh", folder / "bin/dlroof_bench")
+        shutil.copy(lib.ROOT / "tests/cli/fake_bench.sh", folder / "bin/dlroof_bench")
         (folder / "slower.py").write_text(SLOWER)
         (folder / "plan.txt").write_text("".join(f"{number} {node} {share}\n" for number, node, share in plan))
-        script = Path(temporary) / "script.sh"
         text = SCRIPT.replace("NODES", str(NODES)).replace("VISITS", str(VISITS)).replace("MINUTES", str(TIME_MINUTES))
         # FAKE_NAMES and DLROOF_LOST_SECONDS hold none of these words.
         script.write_text(text.replace("=LOST\n", f"={arguments.lost_seconds}\n"))
-        done = subprocess.run([ROOT / "tests/cli/nodes/slurm_nodes.sh", folder, str(NODES), "2", script], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{done.stdout}\n{done.stderr}")
+        lib.run(lib.ROOT / "tests/cli/nodes/slurm_nodes.sh", folder, NODES, 2, script)
         whole = float((folder / "whole-seconds.txt").read_text())
         limit = whole + arguments.lost_seconds
         seen = [look(folder, number, node, limit) for number, node, _ in plan]
-    result = {
-        "command": "pull_plug_revisit.py " + " ".join(sys.argv[1:]),
-        "undisturbed_seconds": round(whole, 1),
-        "lost_seconds": arguments.lost_seconds,
-        "limit_seconds": round(limit, 1),
-        "times": seen,
-    }
-    Path(arguments.output).write_text(json.dumps(result, indent=1) + "\n")
-    wrong = [f"{one['node']} after {one['pulled_seconds']} s: {'; '.join(one['wrong'])}" for one in seen if one["wrong"]]
-    late = max(one["over_limit_seconds"] for one in seen)
-    print("\n".join(wrong) or f"{len(seen)} times: the latest ended {late} s after its limit of {limit:.1f} s; no other node's visit lost anything")
+    times = {"undisturbed_seconds": round(whole, 1), "lost_seconds": arguments.lost_seconds, "limit_seconds": round(limit, 1)}
+    return {"command": lib.command(), **times, "times": seen}
+
+
+def main():
+    parser = lib.parser(__doc__)
+    parser.add_argument("file")
+    parser.add_argument("--times", type=int, default=0)
+    parser.add_argument("--lost-seconds", type=int, default=8, help="DLROOF_LOST_SECONDS; its default is 60")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if arguments.times:
+        lib.write(arguments.file, measure(arguments))
+    study = lib.read(arguments.file)
+    times = study["times"]
+    wrong = [f"{seen['node']} after {seen['pulled_seconds']} s: {'; '.join(seen['wrong'])}" for seen in times if seen["wrong"]]
+    late = max(seen["over_limit_seconds"] for seen in times)
+    well = f"{len(times)} times: the latest ended {late} s after its limit ({study['limit_seconds']} s, or --time); no other node's visit lost anything"
+    print("\n".join(wrong) or well)
     return 1 if wrong else 0
 
 

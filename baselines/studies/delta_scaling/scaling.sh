@@ -8,4 +8,4 @@ build/dlroof model --gpu v100 --suite alexnet,vgg16,googlenet,resnet152 --batch 
   --scale mac=2 --scale mac=4 --scale mac=4,shared=4,l1=4 --scale mac=4,shared=4,l1=4,l2=4,dram=4 \
   --scale mac=4,shared=4,l1=2,l2=2,dram=2 --scale mac=4,shared=4,l1=2,l2=2,dram=2,reg=2,tile=256x128 \
   --scale mac=4,shared=4,l1=2,l2=2,dram=2,reg=4,smem=2,tile=256x256 \
-  -o "$out.txt" -o "$out.json" -o "$out.svg"
+  -o "$out.txt"

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 """Do estimates hold that were made while other programs ran?
 
-    estimates_study.py measure build/dlroof_bench STUDY.json --nice -20   # beside each kind of burner, before and after quiet
-    estimates_study.py table STUDY.json
+    estimates_study.py STUDY.json --measure [--nice -20]     # beside each kind of burner, before and after quiet
+    estimates_study.py STUDY.json                            # the table again
 
-`measure` runs a suite of warm and cold calls on one and on all threads in turn without and with programs of its own that take
-CPU time (BURNERS), and stores each benchmark's time of each run. A virtual machine's speed changes with what its host runs
-beside it: a time is judged only if the quiet times before and after it agree within STEADY. --nice gives the programs and the burners a priority
-before everything else that runs on the machine, which needs root where it is negative.
+Runs a suite of warm and cold calls on one and on all threads in turn without and with programs of its own that take CPU time (BURNERS),
+and stores each benchmark's time of each run. A virtual machine's speed changes with what its host runs beside it: a time is judged only
+if the quiet times before and after it agree within STEADY. --nice gives the programs and the burners a priority before everything else
+that runs on the machine, which needs root where it is negative.
 """
-import argparse
-import json
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import lib
 
 CPUS = sorted(os.sched_getaffinity(0))
 LOOP = "while True: pass"
@@ -46,68 +47,49 @@ PROBLEMS = (
     "Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k64r3s3_p1",
     "Matmul/cpu/onednn/fwd/f32/m1024n768k768",
 )
+NAMES = [f"{problem}/threads{count}{cache}" for problem in PROBLEMS for count in sorted({1, len(CPUS)}) for cache in ("", "/cold")]
 
 
-def names():
-    """Returns the benchmarks: each problem on one and on all threads, warm and cold."""
-    threads = sorted({1, len(CPUS)})
-    return [f"{problem}/threads{count}{cache}" for problem in PROBLEMS for count in threads for cache in ("", "/cold")]
-
-
-def start(burners, nice):
-    def place(cpu):
-        os.sched_setaffinity(0, {cpu})
-        os.nice(nice)
-
-    return [subprocess.Popen([sys.executable, "-c", text], preexec_fn=lambda cpu=cpu: place(cpu)) for text, cpu in burners]
-
-
-def times(program, nice, folder):
+def times(arguments, folder):
     """Runs the suite. Returns by name the time, its interval, and the fastest repetition."""
-    suite, out = folder / "suite.txt", folder / "run.json"
-    suite.write_text("\n".join(names()) + "\n")
-    command = [program, f"--dlroof_suite={suite}", "--dlroof_machine=none", f"--benchmark_out={out}"]
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: os.nice(nice), check=False)
+    suite, out = Path(folder, "suite.txt"), Path(folder, "run.json")
+    suite.write_text("\n".join(NAMES) + "\n")
+    command = [arguments.bench, f"--dlroof_suite={suite}", "--dlroof_machine=none", f"--benchmark_out={out}"]
+    lib.run(*command, codes=None, preexec_fn=lambda: os.nice(arguments.nice))
     found = {}
-    for record in json.loads(out.read_text())["records"]:
-        if record["status"] != "ok":
-            continue
-        repetitions = record["repetitions"]
-        found[record["name"]] = {**record["seconds"], "fastest": min(one["seconds"] for one in repetitions), "made": len(repetitions)}
+    for name, record in lib.measured(lib.read(out)).items():
+        seconds = [repetition["seconds"] for repetition in record["repetitions"]]
+        found[name] = {**record["seconds"], "fastest": min(seconds), "made": len(seconds)}
     return found
 
 
 def measure(arguments):
-    study = {"command": " ".join(sys.argv), "cpus": len(CPUS), "nice": arguments.nice, "runs": []}
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+    study = {"command": lib.command(), "cpus": len(CPUS), "nice": arguments.nice, "runs": []}
 
-        def add(kind):
-            study["runs"].append({"beside": kind, "times": times(arguments.program, arguments.nice, folder)})
-            pathlib.Path(arguments.study).write_text(json.dumps(study, indent=0) + "\n")
+    def place(cpu):
+        os.sched_setaffinity(0, {cpu})
+        os.nice(arguments.nice)
 
-        add(None)
-        for kind, burners in BURNERS.items():
-            running = start(burners, arguments.nice)
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in (step for kind in BURNERS for step in (None, kind)):
+            burners = [subprocess.Popen([sys.executable, "-c", text], preexec_fn=lambda cpu=cpu: place(cpu)) for text, cpu in BURNERS.get(kind, ())]
             try:
-                add(kind)
+                study["runs"].append({"beside": kind, "times": times(arguments, folder)})
             finally:
-                for one in running:
-                    one.kill()
-                    one.wait()
-            add(None)
-    return table(arguments)
+                for burner in burners:
+                    burner.kill()
+                    burner.wait()
+            lib.write(arguments.study, study, 0)
+        study["runs"].append({"beside": None, "times": times(arguments, folder)})
+    lib.write(arguments.study, study, 0)
 
 
 def judged(study):
     """Returns (beside, name, time, lower and upper quiet time) of each time that can be judged, and how many cannot."""
-    rows, unsteady = [], 0
-    runs = study["runs"]
+    rows, unsteady, runs = [], 0, study["runs"]
     for before, run, after in zip(runs, runs[1:], runs[2:]):
-        if run["beside"] is None:
-            continue
-        for name, seen in run["times"].items():
-            quiet = sorted(one["times"][name]["median"] for one in (before, after) if name in one["times"])
+        for name, seen in run["times"].items() if run["beside"] else ():
+            quiet = sorted(side["times"][name]["median"] for side in (before, after) if name in side["times"])
             if len(quiet) == 2 and quiet[1] <= (1 + STEADY) * quiet[0]:
                 rows.append((run["beside"], name, seen, quiet))
             else:
@@ -115,54 +97,44 @@ def judged(study):
     return rows, unsteady
 
 
-def table(arguments):
-    study = json.loads(pathlib.Path(arguments.study).read_text())
-    rows, unsteady = judged(study)
-    print("| beside | times | estimates | intervals hold the quiet time | below 0.9 of it | below every repetition, and not said | time over quiet |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for kind in BURNERS:
-        print(row_text(kind, [row for row in rows if row[0] == kind]))
-    print(row_text("all", rows))
-    for words in ("threads1", f"threads{study['cpus']}", "/cold"):
-        print(row_text(words, [row for row in rows if words in row[1]]))
-    print(f"not judged: {unsteady} times, before and after which the quiet times differ by more than {STEADY:.0%}")
-    for _, name, seen, quiet in rows:
-        if not holds(seen, quiet):
-            print(f"outside: {name}: quiet {quiet[0]:.4g} to {quiet[1]:.4g} s, {seen['median']:.4g} s {seen.get('ci95')}")
-    return 0
-
-
 def holds(seen, quiet):
     return "ci95" in seen and seen["ci95"][0] <= quiet[1] and seen["ci95"][1] >= quiet[0]
 
 
-def row_text(kind, rows):
+def cells(kind, rows):
     if not rows:
-        return f"| {kind} | 0 | | | | | |"
+        return [kind, 0, "", "", "", "", ""]
     estimates = sum(bool(seen.get("disturbed")) for _, _, seen, _ in rows)
     held = sum(holds(seen, quiet) for _, _, seen, quiet in rows)
     low = sum(seen["median"] < 0.9 * quiet[0] for _, _, seen, quiet in rows)
     unsaid = sum(seen["median"] < seen["fastest"] * (1 - 1e-4) and "fastest_measured" not in seen for _, _, seen, _ in rows)
     ratios = sorted(seen["median"] / quiet[0] for _, _, seen, quiet in rows)
-    return (
-        f"| {kind} | {len(rows)} | {estimates} | {held} ({100 * held / len(rows):.0f} %) | {low} | {unsaid} | "
-        f"{ratios[0]:.2f} to {ratios[-1]:.2f}, median {ratios[len(ratios) // 2]:.2f} |"
-    )
+    spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}, median {ratios[len(ratios) // 2]:.2f}"
+    return [kind, len(rows), estimates, f"{held} ({lib.percent(held, len(rows), 0)})", low, unsaid, spread]
+
+
+def show(study):
+    rows, unsteady = judged(study)
+    lines = [cells(kind, [row for row in rows if row[0] == kind]) for kind in BURNERS] + [cells("all", rows)]
+    lines += [cells(words, [row for row in rows if words in row[1]]) for words in ("threads1", f"threads{study['cpus']}", "/cold")]
+    head = ("beside", "times", "estimates", "intervals hold the quiet time", "below 0.9 of it")
+    print(lib.table((*head, "below every repetition, and not said", "time over quiet"), lines), end="")
+    print(f"not judged: {unsteady} times, before and after which the quiet times differ by more than {STEADY:.0%}")
+    for _, name, seen, quiet in rows:
+        if not holds(seen, quiet):
+            print(f"outside: {name}: quiet {quiet[0]:.4g} to {quiet[1]:.4g} s, {seen['median']:.4g} s {seen.get('ci95')}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("measure")
-    one.add_argument("program")
-    one.add_argument("study")
-    one.add_argument("--nice", type=int, default=0)
-    one.set_defaults(run=measure)
-    other = commands.add_parser("table")
-    other.add_argument("study")
-    other.set_defaults(run=table)
+    parser = lib.parser(__doc__)
+    parser.add_argument("study")
+    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--nice", type=int, default=0)
     arguments = parser.parse_args()
-    sys.exit(arguments.run(arguments))
+    if arguments.measure:
+        measure(arguments)
+    show(lib.read(arguments.study))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,76 +1,70 @@
 """The time of a BERT outside of oneDNN: dlroof profile --torch beside torch.profiler's own table.
 
-    study.py DLROOF OUTPUT.json      with a python3 in PATH that imports torch
+    study.py OUTPUT.json --measure      with a python3 that imports torch; without --measure the table of a stored file
 
-Runs bert.py under dlroof profile --torch, and profiler.py, interleaved. Stores shares of a step.
+Runs bert.py under dlroof profile --torch, and under torch.profiler, interleaved. Stores shares of a step.
 """
+import collections
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import lib
+
 TURNS = 4
-STEPS = {"f32": 300, "bf16": 600}
-PROFILER_STEPS = {"f32": 200, "bf16": 400}
+STEPS = {"f32": (300, 200), "bf16": (600, 400)}  # under dlroof, under torch.profiler
+BERT = [sys.executable, Path(__file__).resolve().parent / "bert.py"]
 
 
-def dlroof(program, kind):
+def by_dlroof(dlroof, kind):
     with tempfile.TemporaryDirectory() as folder:
-        output = os.path.join(folder, "run.json")
-        command = [program, "profile", "--machine", "none", "--torch", "-o", output]
-        done = subprocess.run(command + ["--", "python3", str(FOLDER / "bert.py"), kind, str(STEPS[kind])], capture_output=True, text=True)
-        report = done.stderr
-        if done.returncode != 0:
-            sys.exit(report)
-        summary = json.loads(Path(output).read_text())["context"]["dlroof"]["program"]
-    steps = summary["steps"]
-    wall = steps["wall_seconds"]
-    of_onednn = sum(one.get("step_seconds", 0) for one in summary["primitives"] if not one.get("operator"))
-    outside = 1 - (of_onednn + steps.get("creation_seconds", 0)) / wall
-    operators = {}
-    for one in summary["primitives"]:
-        if one.get("operator"):
-            operators[one["kind"]] = operators.get(one["kind"], 0) + one["step_seconds"] / wall
-    traced = summary["traced"]
-    return {"outside": outside, "operators": operators, "traced": traced, "step_seconds": wall, "rest": outside - sum(operators.values())}, report
+        output = Path(folder, "run.json")
+        lib.run(dlroof, "profile", "--machine", "none", "--torch", "-o", output, "--", *BERT, kind, STEPS[kind][0])
+        summary = lib.read(output)["context"]["dlroof"]["program"]
+    wall = summary["steps"]["wall_seconds"]
+    operators, of_onednn = collections.defaultdict(float), summary["steps"].get("creation_seconds", 0)
+    for use in summary["primitives"]:
+        if use.get("operator"):
+            operators[use["kind"]] += use["step_seconds"] / wall
+        else:
+            of_onednn += use.get("step_seconds", 0)
+    outside = 1 - of_onednn / wall
+    return {"outside": outside, "operators": operators, "traced": summary["traced"], "step_seconds": wall, "rest": outside - sum(operators.values())}
 
 
-def independent(kind):
-    done = subprocess.run(["python3", str(FOLDER / "profiler.py"), kind, str(PROFILER_STEPS[kind])], capture_output=True, text=True, check=True, cwd=FOLDER)
-    return json.loads(done.stdout)
+def by_profiler(kind):
+    return json.loads(lib.run(*BERT, kind, STEPS[kind][1], "--profiler").stdout)
 
 
-def median(rows, key):
-    return statistics.median(row[key] for row in rows)
+def show(results):
+    for kind, rows in results.items():
 
+        def text(side, share):
+            return f"{100 * statistics.median(map(share, rows[side])):.1f}" if side in rows else ""
 
-def operator(rows, key):
-    return statistics.median(row["operators"].get(key, 0) for row in rows)
+        names = sorted(rows["profiler"][0]["operators"], key=lambda name: -statistics.median(row["operators"].get(name, 0) for row in rows["profiler"]))
+        cells = [["outside oneDNN", text("torch", lambda row: row["outside"]), ""]]
+        cells += [["in no operator", *(text(side, lambda row: row["rest"]) for side in ("torch", "profiler"))]]
+        cells += [[f"`{name}`", *(text(side, lambda row: row["operators"].get(name, 0)) for side in ("torch", "profiler"))] for name in names[:8]]
+        print(lib.table((f"share of a step, {kind} [%]", "dlroof", "profiler"), cells))
 
 
 def main():
-    program, output = sys.argv[1:]
-    results = {}
-    for kind in STEPS:
-        rows = {"torch": [], "profiler": []}
-        for _ in range(TURNS):
-            row, report = dlroof(program, kind)
-            rows["torch"].append(row)
-            rows["profiler"].append(independent(kind))
-        results[kind] = rows
-        Path(output).with_suffix(f".{kind}.txt").write_text(report)
-        print(
-            f"{kind}: outside oneDNN {100 * median(rows['torch'], 'outside'):.1f} %; in no operator "
-            f"{100 * median(rows['torch'], 'rest'):.1f} % by dlroof, {100 * median(rows['profiler'], 'rest'):.1f} % by torch.profiler"
-        )
-        names = sorted(rows["profiler"][0]["operators"], key=lambda name: -operator(rows["profiler"], name))[:8]
-        for name in names:
-            print(f"  {name:55} {100 * operator(rows['torch'], name):6.1f} % {100 * operator(rows['profiler'], name):6.1f} %")
-    Path(output).write_text(json.dumps(results, indent=1) + "\n")
+    parser = lib.parser(__doc__)
+    parser.add_argument("output")
+    parser.add_argument("--measure", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.measure:
+        results = {kind: {"torch": [], "profiler": []} for kind in STEPS}
+        for kind, rows in results.items():
+            for _ in range(TURNS):
+                rows["torch"].append(by_dlroof(arguments.dlroof, kind))
+                rows["profiler"].append(by_profiler(kind))
+        lib.write(arguments.output, results)
+    show(lib.read(arguments.output))
 
 
 if __name__ == "__main__":
