@@ -35,7 +35,7 @@ write_manual() {
     read -ra words <<<"$command"
     (cd $build && help2man --no-info --version-string="${version%% *}" --name="$("./${words[0]}" "${words[@]:1}" --help | head -n 1)" "./$command") \
       >"$pages/${command// /-}.1" || fail "help2man failed: $command"
-  done < <($build/dlroof completion table | cut -f 1 | grep -v dlroof_net | sort -u)
+  done < <($build/dlroof completion table | cut -f 1 | sort -u)
   gzip -9nf "$pages"/*.1
 }
 make_packages() {
