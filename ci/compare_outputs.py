@@ -22,12 +22,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
-sys.path.insert(0, f"{ROOT}/tests/fakes/gpu_trace")
+sys.path += [f"{ROOT}/tests/fakes/gpu_trace", f"{ROOT}/baselines/studies/stored"]
 import make_trace
+import real_runs
 
 LIMIT_SECONDS = 180
 DATA, STUDIES, V100 = "tests/data", "baselines/studies", "baselines/studies/v100_published"
@@ -84,16 +84,15 @@ def make_inputs(folder):
         save(f"{cluster}/nodes/n{node}.json", run)
         save(f"{cluster}/asked.txt", "n1\nn2\nn3\nn4\nn5\n" + ("n6\n" if "h200" in kind else ""))
     # The study of tunings has no blocks; the tunings of programs are shown as if they were of a benchmark.
-    for path in found(f"{STUDIES}/tuning/*.json", f"{STUDIES}/frameworks/tunings/*.json"):
+    for path in found(f"{STUDIES}/tuning/*.json", f"{DATA}/tuning_*.json"):
         tunings = [
             one | ({"blocks": []} if "/cpu/" in one["subject"] else {"subject": "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h64"})
             for one in load(path)["tunings"]
         ]
         save(f"{made}/tune/{os.path.basename(path)}", {"dlroof_tunings": 1, "about": {"command": "dlroof tune"}, "tunings": tunings})
-    for archive in found(f"{STUDIES}/stored/*.tar.xz"):
-        with tarfile.open(f"{ROOT}/{archive}") as tar:
-            for member in [member for member in tar.getmembers() if member.isfile()][:9]:
-                save(f"{made}/history/{re.search('zen.-2c', archive)[0]}/{os.path.basename(member.name)}", tar.extractfile(member).read().decode())
+    for path in found(f"{STUDIES}/stored/*-runs.json.gz"):
+        for number, run in enumerate(real_runs.unpack(load(path))[:9]):
+            save(f"{made}/history/{re.search('zen.-2c', path)[0]}/run-{number:02}.json", run)
     with gzip.open(f"{ROOT}/{DATA}/gpu_trace_h100_lstm.gputrace.gz") as packed:
         stored, ranges = packed.read(), make_trace.TraceWriter()
     for step, layer in itertools.product(range(30), range(7)):

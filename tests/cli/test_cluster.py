@@ -6,6 +6,7 @@ import random
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -306,11 +307,47 @@ class TestGpusOfANode:
         )
 
 
-def test_medians_over_nodes_equal_an_independent_script():
-    done = subprocess.run(
-        [sys.executable, ROOT / "baselines/studies/scale/cluster_scale.py", "--dlroof", DLROOF, "--nodes", "24"], capture_output=True, text=True
-    )
-    assert done.returncode == 0 and "all medians equal, any order of files gives the same file" in done.stdout, done
+def write_scattered_nodes(count):
+    """Writes d/nodes/n1.json, ... of a stored run, each with its own factor and noise. Returns what is measured on all nodes: clean medians by benchmark,
+    validated rates by row."""
+    source, times, rates = random.Random(1), {}, {}
+    Path("d/nodes").mkdir(parents=True)
+    for number in range(1, count + 1):
+        content, factor = json.loads((ROOT / "baselines/stored/zen5-2c/2026-11-22-conv2d.json").read_text()), source.lognormvariate(0, 0.01)
+        content["context"]["dlroof"]["node"] = {"name": f"n{number}", "known_by": "SLURMD_NODENAME", "arguments": [], "cpus_given": 2, "cpus": 2}
+        for threads, rows in content["machines"][0]["by_threads"].items():
+            for kind, name, row in ((kind, name, row) for kind in ("flops", "bytes") for name, row in rows[kind].items()):
+                row["per_second"] /= factor
+                if row["proved"]:
+                    rates.setdefault((threads, kind, name), []).append(row["per_second"])
+        for record in content["records"]:
+            for repetition in record["repetitions"]:
+                repetition["seconds"] *= factor * source.lognormvariate(0, 0.005)
+            clean = [repetition["seconds"] for repetition in record["repetitions"] if not repetition.get("disturbed")]
+            if len(clean) >= 3:
+                times.setdefault(record["name"], []).append(statistics.median(clean))
+        Path(f"d/nodes/n{number}.json").write_text(json.dumps(content))
+    Path("d/asked.txt").write_text("".join(f"n{number}\n" for number in range(count, 0, -1)))
+    return times, rates
+
+
+def test_medians_over_nodes_are_those_computed_here_in_any_order_of_the_files():
+    times, rates = write_scattered_nodes(24)
+    verify(run("dlroof cluster gather d -o cluster.json"), [exits(0)])
+    cluster = json.loads(Path("cluster.json").read_text())
+    medians = {record["name"]: record["seconds"]["median"] for record in cluster["records"] if record["status"] == "ok"}
+    everywhere = {name: statistics.median(values) for name, values in times.items() if len(values) == 24}
+    assert len(everywhere) > 40 and {name: medians[name] for name in everywhere} == pytest.approx(everywhere, rel=1e-12)
+    roofs = cluster["machines"][0]["by_threads"]
+    for (threads, kind, name), values in rates.items():
+        assert roofs[threads][kind][name]["per_second"] == pytest.approx(statistics.median(values), rel=1e-7)  # written with eight digits
+    first = Path("cluster.json").read_bytes()
+    Path("d/nodes").rename("before")
+    Path("d/nodes").mkdir()
+    for path in sorted(Path("before").iterdir(), reverse=True):
+        path.rename(f"d/nodes/{path.name}")
+    verify(run("dlroof cluster gather d -o cluster.json"), [exits(0)])
+    assert Path("cluster.json").read_bytes() == first
 
 
 def test_the_script_is_syntactically_right():
