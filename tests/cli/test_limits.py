@@ -236,8 +236,6 @@ def test_two_programs_by_turns_measure_no_energy():
     verify(run(f"{BENCH} --dlroof_energy --dlroof_turns=3,4"), [bad_input, says("--dlroof_energy: two interleaved programs")])
 
 
-
-
 def test_the_doctor_says_which_counters_there_are_and_why_others_are_not(tmp_path):
     def doctor():
         environment = {**os.environ, "DLROOF_SYSFS": str(tmp_path)}
