@@ -26,6 +26,7 @@
 #include "counters/base/process.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
+#include "counters/cupti/report.h"
 #include "counters/gpu_trace/read.h"
 #include "reporters/imports/import.h"
 #include "reporters/record/kernels.h"
