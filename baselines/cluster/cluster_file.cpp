@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 json NodeJson(const ClusterNode& node) {
-  json object = {{"name", node.name}, {"status", Key(node.status)}};
+  json object = {{"name", node.name()}, {"status", Key(node.status)}};
   for (const auto& [key, text] : {std::pair("reason", &node.reason),
                                   {"file", &node.file},
                                   {"sha256", &node.sha256},
@@ -31,7 +31,7 @@ json NodeJson(const ClusterNode& node) {
   else if (!node.facts.host.empty())
     object["host"] = node.facts.host;  // without a file `facts` is missing
   if (node.kind) object["kind"] = *node.kind;
-  if (!node.ceilings.empty()) object["ceilings"] = node.ceilings;
+  if (!node.roofs.empty()) object["ceilings"] = node.roofs;
   if (!node.untimed.empty()) object["without"] = node.untimed;
   if (node.interference.repetitions > 0) object["interference"] = ToJson(node.interference);
   return object;
@@ -39,7 +39,6 @@ json NodeJson(const ClusterNode& node) {
 
 ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   ClusterNode node;
-  node.name = reader.NonEmptyText("name");
   node.reason = reader.TextOr("reason", "");
   node.file = reader.TextOr("file", "");
   node.sha256 = reader.TextOr("sha256", "");
@@ -52,7 +51,7 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
     const auto facts = reader.Object("facts");
     node.facts = NodeFactsFromJson(facts.json(), facts.where());
   }
-  node.facts.name = node.name;
+  node.facts.name = reader.NonEmptyText("name");
   if (reader.Has("kind")) {
     const double kind = reader.NotNegative("kind");
     if (kind >= static_cast<double>(kinds)) reader.Refuse("kind", "an index into the kinds");
@@ -62,7 +61,7 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
     const auto ceilings = reader.Object("ceilings");
     for (const auto& key : ceilings.Keys())
       if (!key.starts_with("link."))  // of version 1, which measured a network
-        node.ceilings[key] = ceilings.Positive(key);
+        node.roofs[key] = ceilings.Positive(key);
   }
   if (reader.Has("without")) node.untimed = reader.TextsByKey("without");
   if (reader.Has("interference")) {

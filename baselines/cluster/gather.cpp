@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
+#include <cstring>
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
-#include "baselines/cluster/unlike_nodes.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
@@ -43,93 +42,59 @@ void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
   }
 }
 
-bool Counts(const NodeSummary& summary) {
-  return summary.status == NodeStatus::kComplete || summary.status == NodeStatus::kPartial;
-}
-
-ClusterNode NodeOf(const NodeSummary& summary) {
-  return {.name = summary.facts.name,
-          .status = summary.status,
-          .reason = summary.reason,
-          .file = summary.file,
-          .sha256 = summary.sha256,
-          .started_at = summary.started_at,
-          .facts = summary.facts,
-          .kind = std::nullopt,
-          .ceilings = RoofsOf(summary),
-          .untimed = summary.untimed,
-          .interference = summary.interference};
-}
-
 // Sets the kinds of nodes, the one with the most nodes first.
 void SetKinds(const std::vector<NodeSummary>& summaries, bool mix_unlike, Cluster& cluster) {
   std::vector<bool> counts;
-  for (const auto& summary : summaries) counts.push_back(Counts(summary) && !summary.times.empty());
-  auto kinds = KindsOf(summaries, counts, mix_unlike);
-  for (std::size_t k = 0; k < kinds.size(); ++k)
-    for (const auto i : kinds[k].nodes) cluster.nodes[i].kind = k;
-  cluster.kinds = std::move(kinds);
+  for (const auto& summary : summaries)
+    counts.push_back(!summary.times.empty() && (summary.status == NodeStatus::kComplete ||
+                                                summary.status == NodeStatus::kPartial));
+  cluster.kinds = KindsOf(summaries, counts, mix_unlike);
+  for (std::size_t k = 0; k < cluster.kinds.size(); ++k)
+    for (const auto i : cluster.kinds[k].nodes) cluster.nodes[i].kind = k;
 }
 
-// The results of a benchmark on all nodes of one kind.
-struct Merged {
-  std::size_t donor = 0;  // the first node with a time; provides the facts other than numbers
-  std::vector<record::Repetition> repetitions;
-  std::vector<bool> estimates;           // by repetition
-  std::vector<energy::Energy> energies;  // of nodes that measured energy
-  std::vector<std::size_t> nodes;
-};
-
-// All benchmarks, in the order of the nodes' files.
-struct MergedTimes {
-  std::vector<std::string> names;
-  std::map<std::string, Merged> by_name;
-};
-
-MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterKind& kind) {
-  MergedTimes merged;
-  for (const auto i : kind.nodes)
-    for (const auto& time : summaries[i].times) {
-      const auto [found, added] = merged.by_name.try_emplace(time.name);
-      if (added) {
-        merged.names.push_back(time.name);
-        found->second.donor = i;
-      }
-      found->second.repetitions.push_back(
-          {.seconds = time.seconds, .iterations = time.iterations, .gpu = time.gpu});
-      found->second.estimates.push_back(time.estimate);
-      if (time.energy) found->second.energies.push_back(*time.energy);
-      found->second.nodes.push_back(i);
-    }
-  return merged;
-}
-
-// Adds the merged records. Facts other than numbers are from the donors' files, each read once.
-void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
+// Adds the records of a kind's nodes, in the order of the nodes' files. Facts other than numbers
+// are from the first node with a time of the benchmark; each file is read once.
+void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& kind,
                 const std::function<record::RunFile(const std::string&)>& reread,
                 Cluster& cluster) {
   std::map<std::size_t, record::RunFile> donors;
-  for (const auto& name : merged.names) {
-    auto& one = merged.by_name.at(name);
-    const auto [donor, added] = donors.try_emplace(one.donor);
-    if (added) donor->second = reread(summaries[one.donor].file);
-    const auto found = std::ranges::find(donor->second.records, name, &record::Record::name);
-    if (found == donor->second.records.end())
-      throw BadInput("{}: changed while it was read", summaries[one.donor].file);
-    record::Record record = *found;
-    record.repetitions = std::move(one.repetitions);
-    record.parallel.reset();  // of one node
-    record.energy = MergedEnergy(one.energies);
-    cluster.run.records.push_back(std::move(record));
-    cluster.nodes_of.push_back(std::move(one.nodes));
-    cluster.estimates.push_back(std::move(one.estimates));
-  }
-  const auto first = cluster.kinds.front().nodes.front();
-  if (!donors.contains(first)) donors[first] = reread(summaries[first].file);
-  cluster.run.context = donors.at(first).context;
+  const auto donor = [&](std::size_t node) -> const record::RunFile& {
+    const auto [found, added] = donors.try_emplace(node);
+    if (added) found->second = reread(summaries[node].file);
+    return found->second;
+  };
+  std::map<std::string, std::size_t> index_of;
+  std::vector<std::vector<energy::Energy>> energies;  // by record, of nodes that measured energy
+  for (const auto node : kind.nodes)
+    for (const auto& time : summaries[node].times) {
+      const auto [found, added] = index_of.try_emplace(time.name, cluster.run.records.size());
+      const auto i = found->second;
+      if (added) {
+        const auto& records = donor(node).records;
+        const auto record = std::ranges::find(records, time.name, &record::Record::name);
+        if (record == records.end())
+          throw BadInput("{}: changed while it was read", summaries[node].file);
+        cluster.run.records.push_back(*record);
+        cluster.run.records.back().repetitions.clear();
+        cluster.run.records.back().parallel.reset();  // of one node
+        cluster.nodes_of.emplace_back();
+        cluster.estimates.emplace_back();
+        energies.emplace_back();
+      }
+      cluster.run.records[i].repetitions.push_back(
+          {.seconds = time.seconds, .iterations = time.iterations, .gpu = time.gpu});
+      cluster.estimates[i].push_back(time.estimate);
+      cluster.nodes_of[i].push_back(node);
+      if (time.energy) energies[i].push_back(*time.energy);
+    }
+  for (std::size_t i = 0; i < energies.size(); ++i)
+    cluster.run.records[i].energy = MergedEnergy(energies[i]);
+  const auto& first = donor(kind.nodes.front());
+  cluster.run.context = first.context;
   if (auto& ours = cluster.run.context["dlroof"]; ours.is_object())
     for (const char* of_one_node : {"energy", "meetings"}) ours.erase(of_one_node);
-  cluster.run.machines = std::move(donors.at(first).machines);
+  cluster.run.machines = first.machines;
 }
 
 void AddRemarks(Cluster& cluster) {
@@ -138,10 +103,10 @@ void AddRemarks(Cluster& cluster) {
     if (node.facts.cpus_specified && node.facts.cpus &&
         *node.facts.cpus_specified < *node.facts.cpus)
       fewer.push_back(
-          fmt::format("{} ({} of {})", node.name, *node.facts.cpus_specified, *node.facts.cpus));
+          fmt::format("{} ({} of {})", node.name(), *node.facts.cpus_specified, *node.facts.cpus));
     if (node.kind && *node.kind > 0 &&
         cluster.kinds[*node.kind].fingerprints != cluster.kinds.front().fingerprints)
-      other.push_back(node.name);
+      other.push_back(node.name());
   }
   if (!fewer.empty())
     cluster.remarks.push_back(
@@ -153,7 +118,7 @@ void AddRemarks(Cluster& cluster) {
     if (&kind == &cluster.kinds.front() || kind.fingerprints != cluster.kinds.front().fingerprints)
       continue;
     std::vector<std::string> names;
-    for (const auto node : kind.nodes) names.push_back(cluster.nodes[node].name);
+    for (const auto node : kind.nodes) names.push_back(cluster.nodes[node].name());
     cluster.remarks.push_back(
         fmt::format("unlike most nodes, not in the medians: {} ({})", NamedNodes(names),
                     fmt::join(DifferencesOf(kind, cluster.kinds.front()), "; ")));
@@ -192,6 +157,12 @@ constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
                                             {NodeStatus::kMissing, "missing"},
                                             {NodeStatus::kFailed, "failed"}};
 
+// Texts of a node's facts that may be empty.
+constexpr std::pair<const char*, std::string NodeFacts::*> kFactTexts[] = {
+    {"engine", &NodeFacts::engine}, {"rank", &NodeFacts::rank},   {"job", &NodeFacts::job},
+    {"place", &NodeFacts::place},   {"order", &NodeFacts::order}, {"host", &NodeFacts::host},
+    {"gpu", &NodeFacts::gpu}};
+
 void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
     for (const auto& [pipe, row] : set.flops)
@@ -203,21 +174,6 @@ void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeili
     if (set.launch_seconds)
       ceilings[{machine.device, threads, "launch"}] = {*set.launch_seconds, true};
   }
-}
-
-// Adds the counts of a record's repetitions, and its mean time over that without interference.
-void AddInterference(const record::Record& record, Interference& interference,
-                     std::vector<double>& wall_over_clean) {
-  const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
-                                                           : std::optional<record::Timing>();
-  if (!timing) return;
-  double sum = 0;
-  for (const auto& repetition : record.repetitions) {
-    ++interference.repetitions;
-    interference.noisy += repetition.noisy ? 1 : 0;
-    sum += repetition.seconds;
-  }
-  wall_over_clean.push_back(sum / static_cast<double>(record.repetitions.size()) / timing->median);
 }
 
 // Returns the medians of the GPU's samples over the clean repetitions, or over all if none is
@@ -234,7 +190,10 @@ std::shared_ptr<const record::GpuSample> SampleOf(const record::Record& record) 
       record::SummarizeSamples(clean.empty() ? all : clean));
 }
 
-void AddTime(const record::Record& record, NodeSummary& summary) {
+// Adds the record's time and the counts of its repetitions, and to `wall_over_clean` its mean time
+// over that without interference.
+void AddTime(const record::Record& record, NodeSummary& summary,
+             std::vector<double>& wall_over_clean) {
   const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
                                                            : std::optional<record::Timing>();
   if (!timing) {
@@ -242,10 +201,43 @@ void AddTime(const record::Record& record, NodeSummary& summary) {
     return;
   }
   NodeTime time{.name = record.name, .seconds = timing->median, .estimate = timing->noisy};
-  for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
+  double sum = 0;
+  for (const auto& repetition : record.repetitions) {
+    time.iterations += repetition.iterations;
+    ++summary.interference.repetitions;
+    summary.interference.noisy += repetition.noisy ? 1 : 0;
+    sum += repetition.seconds;
+  }
+  wall_over_clean.push_back(sum / static_cast<double>(record.repetitions.size()) / timing->median);
   time.gpu = SampleOf(record);
   if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
   summary.times.push_back(std::move(time));
+}
+
+// Returns what distinguishes the software and settings of a node: version and commit of dlroof,
+// libraries with the instruction sets that they may use, threads, CPUs, memory, kernel, microcode,
+// governor, clock limits, drivers, variables of the environment.
+std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts) {
+  std::map<std::string, std::string> traits;
+  const auto add = [&](const std::string& key, const std::string& text) {
+    if (!text.empty()) traits[key] = text;
+  };
+  const auto& ours = record::Member(run.context, "dlroof");
+  for (const char* key : {"version", "commit"}) add(key, record::Text(ours, key));
+  if (const auto& threads = record::Member(ours, "threads"); threads.is_number_integer())
+    add("threads", threads.dump());
+  for (const auto& [what, key] :
+       {std::pair("library ", "libraries"), std::pair("variable ", "environment")})
+    if (const auto& texts = record::Member(ours, key); texts.is_object())
+      for (const auto& [name, text] : texts.items())
+        if (text.is_string()) add(what + name, text.get<std::string>());
+  for (const auto& machine : run.machines)
+    for (const char* key : {"memory", "kernel", "microcode", "driver", "clock.default"})
+      if (const auto found = machine.facts.find(key); found != machine.facts.end())
+        add(machine.device == "cpu" ? key : machine.device + " " + key, found->second);
+  for (const auto& [key, text] : facts.system) add(key, text);
+  if (facts.cpus_specified) add("CPUs", std::to_string(*facts.cpus_specified));
+  return traits;
 }
 
 }  // namespace
@@ -274,7 +266,7 @@ std::optional<EstimateCount> EstimatesIn(const json& context) {
 }
 
 const std::string& HostOf(const ClusterNode& node) {
-  return node.facts.host.empty() ? node.name : node.facts.host;
+  return node.facts.host.empty() ? node.name() : node.facts.host;
 }
 
 std::optional<int> GpusOfHosts(const Cluster& cluster) {
@@ -294,33 +286,13 @@ std::string NamedNodes(const std::vector<std::string>& names) {
 }
 
 bool NodeNameLess(const std::string& a, const std::string& b) {
-  std::size_t i = 0, j = 0;
-  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  while (i < a.size() && j < b.size()) {
-    if (!digit(a[i]) || !digit(b[j])) {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i;
-      ++j;
-      continue;
-    }
-    const auto number = [&](const std::string& text, std::size_t& at) {
-      while (at + 1 < text.size() && text[at] == '0' && digit(text[at + 1])) ++at;
-      const auto begin = at;
-      while (at < text.size() && digit(text[at])) ++at;
-      return text.substr(begin, at - begin);
-    };
-    const auto x = number(a, i), y = number(b, j);
-    if (x.size() != y.size()) return x.size() < y.size();
-    if (x != y) return x < y;
-  }
-  if ((i < a.size()) != (j < b.size())) return j < b.size();
-  return a < b;  // "n01" and "n1"
+  return strverscmp(a.c_str(), b.c_str()) < 0;
 }
 
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
                const std::function<record::RunFile(const std::string& file)>& reread,
-               const GatherRules& rules) {
+               bool mix_unlike) {
   if (asked) AddMissing(*asked, summaries);
   std::ranges::stable_sort(summaries, [](const NodeSummary& a, const NodeSummary& b) {
     return a.facts.name != b.facts.name ? NodeNameLess(a.facts.name, b.facts.name)
@@ -329,14 +301,15 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   RefuseOtherArguments(summaries);
   Cluster cluster;
   cluster.asked_known = asked.has_value();
-  for (const auto& summary : summaries) cluster.nodes.push_back(NodeOf(summary));
-  SetKinds(summaries, rules.mix_unlike, cluster);
+  for (const auto& summary : summaries)
+    cluster.nodes.emplace_back(summary).roofs = RoofsOf(summary);
+  SetKinds(summaries, mix_unlike, cluster);
   if (cluster.kinds.empty())
     throw BadInput(
         "no node has a benchmark with a time{}{}", summaries.empty() ? "" : "; the first one: ",
         summaries.empty() ? "" : summaries.front().facts.name + ": " + summaries.front().reason);
   const auto& kind = cluster.kinds.front();
-  SetRecords(summaries, MergeTimes(summaries, kind), reread, cluster);
+  SetRecords(summaries, kind, reread, cluster);
   std::vector<const NodeSummary*> members;
   for (const auto i : kind.nodes) members.push_back(&summaries[i]);
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
@@ -368,14 +341,8 @@ std::map<std::string, double> RoofsOf(const NodeSummary& summary) {
 json ToJson(const NodeFacts& facts) {
   json object = {
       {"name", facts.name}, {"known_by", facts.known_by}, {"arguments", facts.arguments}};
-  for (const auto& [key, text] : {std::pair("engine", &facts.engine),
-                                  {"rank", &facts.rank},
-                                  {"job", &facts.job},
-                                  {"place", &facts.place},
-                                  {"order", &facts.order},
-                                  {"host", &facts.host},
-                                  {"gpu", &facts.gpu}})
-    if (!text->empty()) object[key] = *text;
+  for (const auto& [key, text] : kFactTexts)
+    if (!(facts.*text).empty()) object[key] = facts.*text;
   if (facts.cpus_specified) object["cpus_given"] = *facts.cpus_specified;
   if (facts.cpus) object["cpus"] = *facts.cpus;
   if (!facts.system.empty()) object["system"] = facts.system;
@@ -386,15 +353,9 @@ json ToJson(const NodeFacts& facts) {
 NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
   const JsonReader reader(object, where);
   NodeFacts facts{.name = reader.NonEmptyText("name"),
-                  .host = reader.TextOr("host", ""),
                   .known_by = reader.Text("known_by"),
-                  .engine = reader.TextOr("engine", ""),
-                  .rank = reader.TextOr("rank", ""),
-                  .job = reader.TextOr("job", ""),
-                  .place = reader.TextOr("place", ""),
-                  .order = reader.TextOr("order", ""),
-                  .gpu = reader.TextOr("gpu", ""),
                   .arguments = reader.Texts("arguments")};
+  for (const auto& [key, text] : kFactTexts) facts.*text = reader.TextOr(key, "");
   if (reader.Has("cpus_given")) facts.cpus_specified = reader.AtLeastOne("cpus_given");
   if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");
   if (reader.Has("system")) facts.system = reader.TextsByKey("system");
@@ -403,29 +364,6 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
     facts.load = NodeLoadFromJson(load.json(), load.where());
   }
   return facts;
-}
-
-std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts) {
-  std::map<std::string, std::string> traits;
-  const auto add = [&](const std::string& key, const std::string& text) {
-    if (!text.empty()) traits[key] = text;
-  };
-  const auto& ours = record::Member(run.context, "dlroof");
-  for (const char* key : {"version", "commit"}) add(key, record::Text(ours, key));
-  if (const auto& threads = record::Member(ours, "threads"); threads.is_number_integer())
-    add("threads", threads.dump());
-  for (const auto& [what, key] :
-       {std::pair("library ", "libraries"), std::pair("variable ", "environment")})
-    if (const auto& texts = record::Member(ours, key); texts.is_object())
-      for (const auto& [name, text] : texts.items())
-        if (text.is_string()) add(what + name, text.get<std::string>());
-  for (const auto& machine : run.machines)
-    for (const char* key : {"memory", "kernel", "microcode", "driver", "clock.default"})
-      if (const auto found = machine.facts.find(key); found != machine.facts.end())
-        add(machine.device == "cpu" ? key : machine.device + " " + key, found->second);
-  for (const auto& [key, text] : facts.system) add(key, text);
-  if (facts.cpus_specified) add("CPUs", std::to_string(*facts.cpus_specified));
-  return traits;
 }
 
 NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
@@ -444,8 +382,7 @@ NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
   summary.traits = TraitsOf(run, summary.facts);
   std::vector<double> wall_over_clean;
   for (const auto& record : run.records) {
-    AddTime(record, summary);
-    AddInterference(record, summary.interference, wall_over_clean);
+    AddTime(record, summary, wall_over_clean);
     if (!record.algorithm.empty()) summary.algorithms[record.name] = record::AlgorithmText(record);
   }
   if (!wall_over_clean.empty())

@@ -64,23 +64,30 @@ struct NodeCeiling {
 // Device, threads and row: {"cpu", 2, "flops.fp32.vector"}; other rows are "bytes.dram", "launch".
 using CeilingRow = std::tuple<std::string, int, std::string>;
 
-// The facts of one node's run that Gather needs.
-struct NodeSummary {
-  NodeFacts facts;
+struct ClusterNode {
+  NodeFacts facts;  // of a missing node only `name` and perhaps `host`
   NodeStatus status = NodeStatus::kComplete;
   std::string reason;  // reason why `status` is not kComplete
   std::string file;
-  std::string sha256;                           // of the file's bytes; may be empty
-  std::string started_at;                       // ISO 8601; may be empty
+  std::string sha256;                          // of the file's bytes; may be empty
+  std::string started_at;                      // ISO 8601; may be empty
+  std::map<std::string, std::string> untimed;  // benchmark -> reason why it has no time here
+  Interference interference;
+  std::optional<std::size_t> kind;      // index into Cluster::kinds; set if its ceilings are known
+  std::map<std::string, double> roofs;  // by RoofsOf
+
+  const std::string& name() const { return facts.name; }
+};
+
+// The facts of one node's run that Gather needs.
+struct NodeSummary : ClusterNode {
   std::map<std::string, std::string> machines;  // fingerprints by device
   std::string machine_name;                     // for people
   std::vector<NodeTime> times;                  // in the file's order
-  std::map<std::string, std::string> untimed;   // benchmark -> reason why it has no time here
   std::map<CeilingRow, NodeCeiling> ceilings;
   // What else must be equal on the nodes of one median (TraitsOf), for people: "kernel" -> "6.1.0".
   std::map<std::string, std::string> traits;
   std::map<std::string, std::string> algorithms;  // benchmark -> the library's algorithm
-  Interference interference;
 };
 
 // Returns the summary of a node's run file. Throws BadInput if `run` is not the run of a node.
@@ -90,17 +97,6 @@ NodeSummary SummaryOf(const record::RunFile& run, const std::string& file);
 // at the device's largest number of threads. Leaves out finer rows ("fp32.vector.avx2").
 std::map<std::string, double> RoofsOf(const NodeSummary& summary);
 
-struct ClusterNode {
-  std::string name;
-  NodeStatus status = NodeStatus::kMissing;
-  std::string reason, file, sha256, started_at;
-  NodeFacts facts;
-  std::optional<std::size_t> kind;  // index into Cluster::kinds; set if its ceilings are known
-  std::map<std::string, double> ceilings;      // by RoofsOf
-  std::map<std::string, std::string> untimed;  // benchmark -> reason
-  Interference interference;
-};
-
 // A group of like nodes: equal machines (the same fingerprints) and equal traits.
 struct ClusterKind {
   std::string name;
@@ -108,6 +104,13 @@ struct ClusterKind {
   std::map<std::string, std::string> traits;        // NodeSummary::traits; "algorithms" if unusual
   std::vector<std::size_t> nodes;
 };
+
+// Returns the groups of the nodes with a time (`counts`), the largest first; indices are those of
+// `summaries`. With `mix_unlike` only the machines' fingerprints count. Sizes of memory within 3 %
+// of each other are equal. Nodes that used another algorithm for a benchmark than most nodes of
+// their group are groups of their own, with a trait "algorithms".
+std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
+                                 const std::vector<bool>& counts, bool mix_unlike);
 
 // Returns how a kind differs from the most common one: "kernel: 5.10.0, most nodes: 6.1.0".
 std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKind& most_common);
@@ -148,22 +151,14 @@ bool NodeNameLess(const std::string& a, const std::string& b);
 // Returns "n1, n2, n3 and 4 more".
 std::string NamedNodes(const std::vector<std::string>& names);
 
-// Returns what distinguishes the software and settings of a node: version and commit of dlroof,
-// libraries with the instruction sets that they may use, threads, CPUs, memory, kernel, microcode,
-// governor, clock limits, drivers, variables of the environment.
-std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts);
-
-struct GatherRules {
-  bool mix_unlike = false;  // nodes of equal machines are one kind whatever their traits
-};
-
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. A node
 // whose arguments differ from those of most nodes has failed. `reread(file)` reads a node's run
-// file again, for facts other than numbers; it is called for a few nodes. The order of `summaries`
-// does not matter. Throws BadInput if no node has a benchmark with a time.
+// file again, for facts other than numbers; it is called for a few nodes. `mix_unlike` as in
+// KindsOf. The order of `summaries` does not matter. Throws BadInput if no node has a benchmark
+// with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
                const std::function<record::RunFile(const std::string& file)>& reread,
-               const GatherRules& rules = {});
+               bool mix_unlike = false);
 
 }  // namespace dlroof::cluster

@@ -1,14 +1,18 @@
 #include "baselines/cluster/node_effects.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::cluster {
 namespace {
@@ -29,7 +33,7 @@ const std::vector<std::size_t>& FirstKind(const Cluster& cluster) {
 std::vector<std::string> RoofRows(const Cluster& cluster) {
   std::set<std::string> rows;
   for (const auto node : FirstKind(cluster))
-    for (const auto& [row, value] : cluster.nodes[node].ceilings) rows.insert(row);
+    for (const auto& [row, value] : cluster.nodes[node].roofs) rows.insert(row);
   return {rows.begin(), rows.end()};
 }
 
@@ -60,8 +64,7 @@ VisitTimes FirstVisit(const Cluster& cluster) {
   }
   for (const auto& roof : RoofRows(cluster)) {
     auto& row = times.emplace_back(cluster.nodes.size());
-    for (const auto node : FirstKind(cluster))
-      row[node] = TimeAt(roof, cluster.nodes[node].ceilings);
+    for (const auto node : FirstKind(cluster)) row[node] = TimeAt(roof, cluster.nodes[node].roofs);
   }
   return times;
 }
@@ -72,7 +75,7 @@ VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit
   const auto roofs = RoofRows(cluster);
   std::map<std::string, std::size_t> record_of, node_of;
   for (std::size_t i = 0; i < records; ++i) record_of[cluster.run.records[i].name] = i;
-  for (const auto i : FirstKind(cluster)) node_of[cluster.nodes[i].name] = i;
+  for (const auto i : FirstKind(cluster)) node_of[cluster.nodes[i].name()] = i;
   VisitTimes times(records + roofs.size(),
                    std::vector<std::optional<double>>(cluster.nodes.size()));
   for (const auto& summary : visit) {
@@ -110,62 +113,52 @@ std::vector<Spread> RoofSpreads(const Cluster& cluster) {
   std::map<std::string, std::vector<NodeValue>> rows;
   for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
     if (cluster.nodes[i].kind == 0)
-      for (const auto& [row, value] : cluster.nodes[i].ceilings) rows[row].emplace_back(i, value);
+      for (const auto& [row, value] : cluster.nodes[i].roofs) rows[row].emplace_back(i, value);
   std::vector<Spread> spreads;
   spreads.reserve(rows.size());
   for (const auto& [row, values] : rows) spreads.push_back(SpreadOf(row, values));
   return spreads;
 }
 
-// Returns a node's slowdown over all benchmarks, or nothing if it has no ratio.
-std::optional<NodeEffect> EffectOf(const NodeEffects& effects, std::size_t node) {
-  NodeEffect effect{.node = node};
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
-    const auto& ratio = effects.ratios[i][node];
-    if (!ratio) continue;
-    if (ratios.empty() || *ratio > effect.worst_ratio) {
-      effect.worst = i;
-      effect.worst_ratio = *ratio;
-    }
-    ratios.push_back(*ratio);
-  }
+// A benchmark and a node's time for it over another time.
+using BenchmarkRatio = std::pair<std::string, double>;
+
+// Returns a node's effect over all benchmarks, or nothing without a ratio.
+std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<BenchmarkRatio>& ratios) {
   if (ratios.empty()) return std::nullopt;
-  effect.benchmarks = ratios.size();
-  effect.ratio = Median(std::move(ratios));
+  const auto worst = std::ranges::max_element(ratios, {}, &BenchmarkRatio::second);
+  std::vector<double> all;
+  for (const auto& [name, ratio] : ratios) all.push_back(ratio);
+  NodeEffect effect{.node = node,
+                    .ci95 = MedianInterval95(all),
+                    .benchmarks = ratios.size(),
+                    .worst = worst->first,
+                    .worst_ratio = worst->second};
+  effect.ratio = Median(std::move(all));
   return effect;
 }
 
-// Returns node -> benchmark -> time [s].
-std::map<std::string, std::map<std::string, double>> SecondsOf(const Cluster& cluster) {
-  std::map<std::string, std::map<std::string, double>> seconds;
-  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
-    const auto& record = cluster.run.records[i];
-    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
-      seconds[cluster.nodes[cluster.nodes_of[i][j]].name][record.name] =
-          record.repetitions[j].seconds;
-  }
-  return seconds;
+// Returns the effects of nodes, by their ratios; the largest first.
+std::vector<NodeEffect> EffectsOf(const std::vector<std::vector<BenchmarkRatio>>& ratios) {
+  std::vector<NodeEffect> effects;
+  for (std::size_t node = 0; node < ratios.size(); ++node)
+    if (auto effect = EffectOf(node, ratios[node])) effects.push_back(std::move(*effect));
+  std::ranges::stable_sort(effects, std::ranges::greater{}, &NodeEffect::ratio);
+  return effects;
 }
 
-std::optional<OrderEffect> EffectOf(const std::string& node,
-                                    const std::map<std::string, double>& at_once,
-                                    const std::map<std::string, double>& one_by_one) {
-  OrderEffect effect{.node = node, .ci95 = {}, .worst = ""};
-  std::vector<double> ratios;
-  for (const auto& [name, seconds] : at_once) {
-    const auto other = one_by_one.find(name);
-    if (other == one_by_one.end()) continue;
-    ratios.push_back(seconds / other->second);
-    if (ratios.size() > 1 && ratios.back() <= effect.worst_ratio) continue;
-    effect.worst = name;
-    effect.worst_ratio = ratios.back();
-  }
-  if (ratios.empty()) return std::nullopt;
-  effect.benchmarks = ratios.size();
-  effect.ci95 = MedianInterval95(ratios);
-  effect.ratio = Median(std::move(ratios));
-  return effect;
+std::map<std::string, double> LimitsIn(const machine_file::LocatedJson& file,
+                                       const machine_file::LocatedObject& whole, const char* key) {
+  std::map<std::string, double> limits;
+  if (!whole.Has(key)) return limits;
+  const auto& object = whole.Needed(key);
+  if (!object.is_object())
+    throw BadInput("{}: '{}': expected an object of names and numbers", whole.Where(key), key);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  const machine_file::LocatedObject named(file, object, whole.PathOf(key), names);
+  for (const auto& name : names) limits[name] = named.Number(name);
+  return limits;
 }
 
 }  // namespace
@@ -235,6 +228,7 @@ std::string RoofText(const std::string& row) {
 
 NodeEffects MakeNodeEffects(const Cluster& cluster) {
   NodeEffects effects;
+  std::vector<std::vector<BenchmarkRatio>> of_node(cluster.nodes.size());
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     const auto& record = cluster.run.records[i];
     auto& ratios = effects.ratios.emplace_back(cluster.nodes.size());
@@ -246,25 +240,85 @@ NodeEffects MakeNodeEffects(const Cluster& cluster) {
       continue;
     }
     effects.benchmarks.push_back(SpreadOf(record.name, values));
-    for (const auto& [node, seconds] : values)
+    for (const auto& [node, seconds] : values) {
       ratios[node] = seconds / effects.benchmarks.back().median;
+      of_node[node].emplace_back(record.name, *ratios[node]);
+    }
   }
   effects.roofs = RoofSpreads(cluster);
-  for (std::size_t node = 0; node < cluster.nodes.size(); ++node)
-    if (auto effect = EffectOf(effects, node)) effects.nodes.push_back(*effect);
-  std::ranges::stable_sort(effects.nodes, std::ranges::greater{}, &NodeEffect::ratio);
+  effects.nodes = EffectsOf(of_node);
   return effects;
 }
 
-std::vector<OrderEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one) {
-  const auto others = SecondsOf(one_by_one);
-  std::vector<OrderEffect> effects;
-  for (const auto& [node, seconds] : SecondsOf(at_once))
-    if (const auto other = others.find(node); other != others.end())
-      if (const auto effect = EffectOf(node, seconds, other->second)) effects.push_back(*effect);
+std::vector<NodeEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one) {
+  std::map<std::pair<std::string, std::string>, double> alone;  // node and benchmark -> time [s]
+  for (std::size_t i = 0; i < one_by_one.run.records.size(); ++i)
+    for (std::size_t j = 0; j < one_by_one.nodes_of[i].size(); ++j)
+      alone[{one_by_one.nodes[one_by_one.nodes_of[i][j]].name(), one_by_one.run.records[i].name}] =
+          one_by_one.run.records[i].repetitions[j].seconds;
+  std::vector<std::vector<BenchmarkRatio>> ratios(at_once.nodes.size());
+  for (std::size_t i = 0; i < at_once.run.records.size(); ++i)
+    for (std::size_t j = 0; j < at_once.nodes_of[i].size(); ++j) {
+      const auto& record = at_once.run.records[i];
+      const auto node = at_once.nodes_of[i][j];
+      if (const auto other = alone.find({at_once.nodes[node].name(), record.name});
+          other != alone.end())
+        ratios[node].emplace_back(record.name, record.repetitions[j].seconds / other->second);
+    }
+  auto effects = EffectsOf(ratios);
   if (effects.empty()) throw BadInput("no node has a time of the same benchmark in both files");
-  std::ranges::stable_sort(effects, std::ranges::greater{}, &OrderEffect::ratio);
   return effects;
+}
+
+Requirements ParseRequirements(const std::string& text, const std::string& where) {
+  const machine_file::LocatedJson file(text, where);
+  if (!file.value().is_object())
+    throw BadInput(BadInput::Place{where, 1}, "expected an object with 'roofs' or 'times'");
+  const machine_file::LocatedObject whole(file, file.value(), {}, {"roofs", "times"});
+  Requirements requirements{LimitsIn(file, whole, "roofs"), LimitsIn(file, whole, "times")};
+  if (requirements.least_roofs.empty() && requirements.most_times.empty())
+    throw BadInput(BadInput::Place{where, 1}, "expected a limit in 'roofs' or 'times'");
+  return requirements;
+}
+
+std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requirements) {
+  std::vector<std::map<std::string, double>> roofs(cluster.nodes.size()),
+      times(cluster.nodes.size());
+  for (std::size_t node = 0; node < cluster.nodes.size(); ++node)
+    for (const auto& [row, value] : cluster.nodes[node].roofs) roofs[node][RoofText(row)] = value;
+  for (std::size_t i = 0; i < cluster.run.records.size(); ++i)
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
+      times[cluster.nodes_of[i][j]][cluster.run.records[i].name] =
+          cluster.run.records[i].repetitions[j].seconds;
+  std::vector<Unmet> unmet;
+  const auto check = [&](std::size_t node, const std::map<std::string, double>& values,
+                         const std::map<std::string, double>& limits, bool is_time) {
+    for (const auto& [name, limit] : limits) {
+      const auto found = values.find(name);
+      Unmet one{.node = node, .what = name, .is_time = is_time, .limit = limit, .value = {}};
+      if (found != values.end()) one.value = found->second;
+      if (!one.value || (is_time ? *one.value > limit : *one.value < limit))
+        unmet.push_back(std::move(one));
+    }
+  };
+  for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
+    const auto status = cluster.nodes[node].status;
+    if (status != NodeStatus::kComplete && status != NodeStatus::kPartial) continue;
+    check(node, roofs[node], requirements.least_roofs, false);
+    check(node, times[node], requirements.most_times, true);
+  }
+  return unmet;
+}
+
+std::string TextOf(const Unmet& unmet, const Cluster& cluster) {
+  const auto value = [&](double number) {
+    if (unmet.is_time) return text::WithPrefix(number, "s");
+    const bool flops = unmet.what.ends_with("vector") || unmet.what.ends_with("matrix");
+    return text::WithPrefix(number, flops ? "FLOP/s" : "B/s");
+  };
+  return fmt::format("{}: {} {}, at {} {} required", cluster.nodes[unmet.node].name(), unmet.what,
+                     unmet.value ? "is " + value(*unmet.value) : "was not measured",
+                     unmet.is_time ? "most" : "least", value(unmet.limit));
 }
 
 }  // namespace dlroof::cluster

@@ -1,8 +1,9 @@
 // Differences between the nodes of a cluster: each benchmark and each roof over the nodes, the
 // slowdown of nodes that are measured at the same time, and the search for slow nodes by repeated
-// measurements (outliers.h). Pure.
+// measurements (outliers.h), and limits that nodes must meet. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,20 +30,6 @@ Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
                  Cluster& cluster);
 
-// The slowdown of one node when all nodes measure at the same time.
-struct OrderEffect {
-  std::string node;
-  // [1] its time at the same time as others / its time by itself; median over benchmarks
-  double ratio = 1;
-  std::optional<std::pair<double, double>> ci95;  // of the median; set from six benchmarks on
-  std::size_t benchmarks = 0;                     // [1] benchmarks with both times
-  std::string worst;                              // the benchmark with the largest ratio
-  double worst_ratio = 1;                         // [1]
-};
-
-// Returns the effects, the largest ratio first. Throws BadInput if no node has a benchmark in both.
-std::vector<OrderEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one);
-
 // The spread of a benchmark's time or of a roof over nodes (indices into Cluster::nodes).
 struct Spread {
   std::string name;                         // of a benchmark or a roof's row
@@ -52,28 +39,58 @@ struct Spread {
   std::size_t nodes = 0;                    // [1] nodes with a value
 };
 
-// The slowdown of one node over all benchmarks.
+// The effect on one node over its benchmarks.
 struct NodeEffect {
   std::size_t node = 0;
-  // [1] the node's time / the median node's time, the median over benchmarks; above 1 is slower
-  double ratio = 1;
-  std::size_t benchmarks = 0;  // [1] benchmarks with a time on this node
-  std::size_t worst = 0;       // index of the record with the largest ratio
-  double worst_ratio = 1;      // [1]
+  double ratio = 1;  // [1] its time / another time, the median over benchmarks
+  std::optional<std::pair<double, double>> ci95;  // [1] of the median; set from six benchmarks on
+  std::size_t benchmarks = 0;                     // [1] benchmarks with both times
+  std::string worst;                              // the benchmark with the largest ratio
+  double worst_ratio = 1;                         // [1]
 };
+
+// Returns the slowdown of nodes that measure at the same time, over their times by themselves; the
+// largest first. Throws BadInput if no node has a benchmark in both.
+std::vector<NodeEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one);
 
 struct NodeEffects {
   // [1] by record and node: the node's time divided by the median over nodes
   std::vector<std::vector<std::optional<double>>> ratios;
   std::vector<Spread> benchmarks;  // by record
   std::vector<Spread> roofs;       // over the nodes of the most common kind, by row
-  std::vector<NodeEffect> nodes;   // nodes with a time, the slowest first
-  std::vector<OrderEffect> order;  // by OrderEffects, if the user specifies a second file
+  std::vector<NodeEffect> nodes;   // nodes with a time over the median node's, the slowest first
+  std::vector<NodeEffect> order;   // by OrderEffects, if the user specifies a second file
 };
 
 // Returns a roof's name without "flops" or "bytes": "cpu.fp32.vector", "cpu.dram".
 std::string RoofText(const std::string& row);
 
 NodeEffects MakeNodeEffects(const Cluster& cluster);
+
+// Absolute limits for acceptance tests: the least roofs and the most times that a node must reach.
+struct Requirements {
+  // [flop/s], [byte/s] by a roof's name as in reports: "cpu.fp32.vector", "cpu.dram"
+  std::map<std::string, double> least_roofs;
+  std::map<std::string, double> most_times;  // [s] by benchmark
+};
+
+// Reads {"roofs": {"cpu.dram": 4e10}, "times": {"LSTM/...": 6e-5}}; at least one limit. Throws
+// BadInput with FILE:LINE:COLUMN for anything else.
+Requirements ParseRequirements(const std::string& text, const std::string& where);
+
+// A requirement that a node does not meet: its value is worse than the limit, or was not measured.
+struct Unmet {
+  std::size_t node = 0;
+  std::string what;  // the roof or the benchmark
+  bool is_time = false;
+  double limit = 0;             // [s], [flop/s] or [byte/s]
+  std::optional<double> value;  // in the same unit; not set: not measured
+};
+
+// Returns the limits that complete and partial nodes miss, by node.
+std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requirements);
+
+// Returns "n3: cpu.dram is 35.1 GB/s, at least 40.0 GB/s are required".
+std::string TextOf(const Unmet& unmet, const Cluster& cluster);
 
 }  // namespace dlroof::cluster

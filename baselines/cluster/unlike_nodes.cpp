@@ -1,11 +1,11 @@
-#include "baselines/cluster/unlike_nodes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <set>
+
+#include "baselines/cluster/gather.h"
 
 namespace dlroof::cluster {
 namespace {
@@ -106,11 +106,8 @@ std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
   std::vector<ClusterKind> by_traits, kinds;
   for (std::size_t i = 0; i < summaries.size(); ++i)
     if (counts[i]) AddNode(summaries[i], traits[i], i, by_traits);
-  if (mix_unlike) {
-    LargestFirst(by_traits);
-    return by_traits;
-  }
   LargestFirst(by_traits);
+  if (mix_unlike) return by_traits;
   for (const auto& kind : by_traits) {
     const auto usual = UsualAlgorithms(summaries, kind.nodes);
     for (const auto node : kind.nodes) {

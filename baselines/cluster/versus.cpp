@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -20,6 +21,30 @@ namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
+
+using Field = std::optional<double> record::GpuSample::*;
+
+// Replaces the seconds by a sample's field. Returns false, and changes nothing, if a repetition
+// lacks it.
+bool Replace(Field field, const char* timed, bool is_node, record::Record& record) {
+  const auto has = [&](const record::Repetition& one) { return one.gpu && (*one.gpu).*field; };
+  if (record.repetitions.empty() || !std::ranges::all_of(record.repetitions, has)) return false;
+  record.timed = timed;
+  for (auto& repetition : record.repetitions) repetition.seconds = *((*repetition.gpu).*field);
+  if (is_node) return true;
+  if (timed != record::timed::kCall) {  // the host is not in the device's time
+    for (auto& repetition : record.repetitions)
+      repetition.noisy = record::IsThrottled(*repetition.gpu);
+    return true;
+  }
+  for (auto& repetition : record.repetitions) {
+    auto sample = *repetition.gpu;
+    sample.call_seconds.reset();  // MarkNoisy judges repetitions without it as calls
+    repetition.gpu = std::make_shared<const record::GpuSample>(sample);
+  }
+  record::MarkNoisy(record.repetitions);
+  return true;
+}
 
 PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
                    const machine_file::LocatedJson::Path& path) {
@@ -43,6 +68,12 @@ PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
   return price;
 }
 
+Quantity Times(double factor, Quantity one) {
+  one.value *= factor;
+  if (one.ci95) one.ci95 = {factor * one.ci95->first, factor * one.ci95->second};
+  return one;
+}
+
 // [1] If A's and B's FLOPs of a problem differ by more, they were counted by different rules.
 constexpr double kSameFlops = 0.01;
 
@@ -58,8 +89,8 @@ std::string KeyOfType(const record::Record& record, const std::string& type,
                       const IsImplementationOption& is_implementation_option) {
   if (record.problem.empty()) return "";
   auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, type, record.problem);
-  for (const auto& option : record.options)
-    if (!is_implementation_option || !is_implementation_option(option)) key += '/' + option;
+  for (const auto& option : WithoutImplementationOptions(record.options, is_implementation_option))
+    key += '/' + option;
   return key;
 }
 
@@ -107,11 +138,10 @@ std::optional<double> BestFlops(const record::Record& record) {
 
 VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   const auto& placed = cluster.run.places[index];
-  VersusSide side{.record = index, .timing = *placed.timing, .bound = ""};
-  side.calls_per_second = 1 / side.timing.median;
-  side.node_calls_per_second = cluster.devices * side.calls_per_second;
+  VersusSide side{.record = index, .seconds = QuantityOf(*placed.timing), .bound = ""};
+  side.node_calls_per_second = cluster.devices * (1 / side.seconds.value);
   side.counted_flops = BestFlops(cluster.run.file.records[index]);
-  side.energies = EnergiesOf(cluster.run.file, cluster.run.file.records[index], side.timing,
+  side.energies = EnergiesOf(cluster.run.file, cluster.run.file.records[index], side.seconds,
                              cluster.devices, prices);
   auto time = placed.placement.time;
   if (!time) return side;
@@ -151,7 +181,7 @@ void SetCost(const Prices& prices, const VersusCluster& cluster,
   if (price == nullptr || !flops || *flops <= 0) return;
   const double device_second =
       price->per_node_hour / 3600 / price->devices.value_or(cluster.devices);
-  side.cost = device_second * side.timing.median / *flops * 1e15;
+  side.cost = device_second * side.seconds.value / *flops * 1e15;
 }
 
 // Adds "WHAT: A | B" to `differences` if the texts differ and neither is empty (unknown).
@@ -204,15 +234,8 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
                 .b = SideOf(b, in_b, options.prices)};
   row.energy_ratios = EnergyRatios(row.a.energies, row.b.energies);
   row.flops = SharedFlops(record_a, record_b);
-  row.nodes_of_a = row.b.node_calls_per_second / row.a.node_calls_per_second;
-  const double devices = static_cast<double>(b.devices) / a.devices;
-  row.nodes_ci95 =
-      RatioInterval(row.a.timing.median, row.a.timing.ci95, row.b.timing.median, row.b.timing.ci95);
-  if (row.nodes_ci95) {
-    row.nodes_ci95->first *= devices;
-    row.nodes_ci95->second *= devices;
-  }
-  row.noisy = row.a.timing.noisy || row.b.timing.noisy;
+  row.nodes_of_a = NodesOfA(a, row.a.seconds, b, row.b.seconds);
+  row.nodes_of_a.value = row.b.node_calls_per_second / row.a.node_calls_per_second;
   if (options.prices != nullptr) {
     SetCost(*options.prices, a, row.flops, row.a);
     SetCost(*options.prices, b, row.flops, row.b);
@@ -236,6 +259,33 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
 }
 
 }  // namespace
+
+void UseTimes(CallTime wanted, record::RunFile& run) {
+  const bool nodes = record::Member(record::Member(run.context, "dlroof"), "cluster").is_number();
+  for (auto& record : run.records) {
+    if (IsTimed(wanted, record)) continue;
+    if (wanted == CallTime::kLatency)
+      Replace(&record::GpuSample::call_seconds, record::timed::kCall, nodes, record);
+    else
+      Replace(&record::GpuSample::throughput_seconds, record::timed::kThroughput, nodes, record);
+  }
+}
+
+bool IsTimed(CallTime wanted, const record::Record& record) {
+  if (record.device != "gpu") return true;
+  if (wanted == CallTime::kLatency) return record.timed == record::timed::kCall;
+  return record.timed == record::timed::kDevice || record.timed == record::timed::kThroughput;
+}
+
+std::string TimedText(const record::Record& record) {
+  if (record.device != "gpu") return "";
+  if (record.timed == record::timed::kDevice) return "queued calls";
+  if (record.timed == record::timed::kThroughput) return "calls back to back";
+  if (record.timed == record::timed::kKernels) return "sum of kernels";
+  if (record.timed == record::timed::kCall) return "a call with its launch";
+  return "kind of time unknown";
+}
+
 Prices ParsePrices(const std::string& text, const std::string& where) {
   const machine_file::LocatedJson file(text, where);
   if (!file.value().is_object())
@@ -280,6 +330,15 @@ std::optional<double> CountedFlops(const record::Record& record, Provenance from
   return found == record.work.end() ? std::nullopt : TotalFlops(found->second);
 }
 
+std::vector<std::string> WithoutImplementationOptions(
+    const std::vector<std::string>& options,
+    const IsImplementationOption& is_implementation_option) {
+  std::vector<std::string> others;
+  for (const auto& option : options)
+    if (!is_implementation_option || !is_implementation_option(option)) others.push_back(option);
+  return others;
+}
+
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
   compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
   const auto in_a = RecordsByKey(a.run, options);
@@ -313,55 +372,56 @@ std::string_view Key(EnergyClass energy_class) {
 }
 
 Energies EnergiesOf(const record::RunFile& run, const record::Record& record,
-                    const record::Timing& timing, int devices, const Prices* prices) {
+                    const Quantity& seconds, int devices, const Prices* prices) {
   Energies energies;
   if (const auto& energy = record.energy)
     energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95,
                                         energy::HasOthersEnergy(*energy)};
   const auto* machine = prices == nullptr ? nullptr : record::MachineFor(run, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
-  if (price == nullptr || !price->watts) return energies;
-  const double watts = *price->watts / price->devices.value_or(devices);
-  Joules assumed{watts * timing.median, {}, timing.noisy};
-  if (timing.ci95) assumed.ci95 = {watts * timing.ci95->first, watts * timing.ci95->second};
-  energies[EnergyClass::kAssumed] = assumed;
+  if (price != nullptr && price->watts)
+    energies[EnergyClass::kAssumed] =
+        Times(*price->watts / price->devices.value_or(devices), seconds);
   return energies;
 }
 
-std::map<EnergyClass, EnergyRatio> EnergyRatios(const Energies& a, const Energies& b) {
-  std::map<EnergyClass, EnergyRatio> ratios;
-  for (const auto& [kind, of_a] : a) {
-    const auto of_b = b.find(kind);
-    if (of_b == b.end()) continue;
-    ratios[kind] = {of_a.joules / of_b->second.joules,
-                    RatioInterval(of_a.joules, of_a.ci95, of_b->second.joules, of_b->second.ci95),
-                    of_a.noisy || of_b->second.noisy};
-  }
+std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b) {
+  std::map<EnergyClass, Quantity> ratios;
+  for (const auto& [kind, of_a] : a)
+    if (const auto of_b = b.find(kind); of_b != b.end()) ratios[kind] = RatioOf(of_a, of_b->second);
   return ratios;
 }
 
-void EnergySum::Add(const Energies& of_one_call, double count) {
-  ++calls_;
-  for (const auto& [kind, one] : of_one_call) {
-    Sum& sum = sums_[kind];
-    ++sum.calls;
-    sum.joules.joules += count * one.joules;
-    sum.joules.noisy = sum.joules.noisy || one.noisy;
-    sum.interval = sum.interval && one.ci95;
-    if (!one.ci95) continue;
-    sum.below = std::hypot(sum.below, count * (one.joules - one.ci95->first));
-    sum.above = std::hypot(sum.above, count * (one.ci95->second - one.joules));
-  }
+Quantity QuantityOf(const record::Timing& timing) {
+  return {timing.median, timing.ci95, timing.noisy};
 }
 
-Energies EnergySum::Total() const {
-  Energies total;
-  for (const auto& [kind, sum] : sums_) {
-    if (sum.calls != calls_) continue;
-    auto& joules = total[kind] = sum.joules;
-    if (sum.interval && sum.below < joules.joules)
-      joules.ci95 = {joules.joules - sum.below, joules.joules + sum.above};
-  }
+Quantity RatioOf(const Quantity& x, const Quantity& y) {
+  return {x.value / y.value, RatioInterval(x.value, x.ci95, y.value, y.ci95), x.noisy || y.noisy};
+}
+
+Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const VersusCluster& b,
+                  const Quantity& b_seconds) {
+  const double devices = static_cast<double>(b.devices) / a.devices;
+  auto nodes = Times(devices, RatioOf(a_seconds, b_seconds));
+  nodes.value = devices * a_seconds.value / b_seconds.value;
+  return nodes;
+}
+
+void QuantitySum::Add(const Quantity& one, double count) {
+  ++added_;
+  sum_.value += count * one.value;
+  sum_.noisy = sum_.noisy || one.noisy;
+  interval_ = interval_ && one.ci95;
+  if (!one.ci95) return;
+  below_ = std::hypot(below_, count * (one.value - one.ci95->first));
+  above_ = std::hypot(above_, count * (one.ci95->second - one.value));
+}
+
+std::optional<Quantity> QuantitySum::Total() const {
+  if (added_ == 0) return std::nullopt;
+  auto total = sum_;
+  if (interval_ && below_ < total.value) total.ci95 = {total.value - below_, total.value + above_};
   return total;
 }
 

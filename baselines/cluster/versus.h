@@ -11,13 +11,58 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/call_time.h"
 #include "baselines/cluster/gather.h"
 #include "ceilings/machine/machine.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof::cluster {
+
+// Which time of a call is compared: the same kind for GPUs and CPUs.
+enum class CallTime {
+  // Calls follow each other: on a CPU back to back, on a GPU queued (the device's own time).
+  kThroughput,
+  // One call by itself: on a GPU on an idle device, with its launch; on a CPU the same time as
+  // above, which includes the call.
+  kLatency
+};
+
+// Sets the seconds and `timed` of GPU records. kThroughput: the device's time of a queued call, or
+// of calls back to back in records that only have times with their launch. kLatency: the time of a
+// call on an idle GPU. A record without samples of this kind keeps its times. Decides anew which
+// repetitions are noisy, but for cluster files, whose repetitions are nodes.
+void UseTimes(CallTime wanted, record::RunFile& run);
+
+// Returns what the record's times are, for people: "queued calls", or an empty text on a CPU.
+std::string TimedText(const record::Record& record);
+
+// Returns whether the record's times are of this kind; true for CPUs.
+bool IsTimed(CallTime wanted, const record::Record& record);
+
+// A quantity, or a ratio of two.
+struct Quantity {
+  double value = 0;
+  std::optional<std::pair<double, double>> ci95;  // set if each part of it has an interval
+  bool noisy = false;  // from an estimated time, or with energy of other programs
+};
+
+Quantity QuantityOf(const record::Timing& timing);  // [s]
+// Returns x / y.
+Quantity RatioOf(const Quantity& x, const Quantity& y);
+
+// The sum of quantities, whose intervals' half-widths are added in quadrature (MOVER).
+class QuantitySum {
+ public:
+  void Add(const Quantity& one, double count);
+  std::optional<Quantity> Total() const;  // nothing if nothing was added
+  int added() const { return added_; }
+
+ private:
+  Quantity sum_;
+  double below_ = 0, above_ = 0;
+  bool interval_ = true;
+  int added_ = 0;
+};
 
 // The price of the nodes whose machine matches `name` and `fingerprint`.
 struct PriceKind {
@@ -49,49 +94,24 @@ enum class EnergyClass {
 std::string_view Key(EnergyClass energy_class);
 inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClass::kAssumed};
 
-struct Joules {
-  double joules = 0;                              // [J] of a call, or of all calls of a model
-  std::optional<std::pair<double, double>> ci95;  // [J]; set if each summand has an interval
-  bool noisy = false;  // includes energy of other programs, or its time is an estimate
-};
-// Class -> energy, for the classes whose energy is known.
-using Energies = std::map<EnergyClass, Joules>;
-
-struct EnergyRatio {
-  double a_over_b = 0;                            // [1]
-  std::optional<std::pair<double, double>> ci95;  // [1]; set if both clusters have an interval
-  bool noisy = false;
-};
+// Class -> energy [J] of a call or of all calls of a model, for the classes that are known.
+using Energies = std::map<EnergyClass, Quantity>;
 
 // Returns the energies of one call of `record`, on a node all of whose `devices` make such calls at
 // the same time. `prices` may be null.
 Energies EnergiesOf(const record::RunFile& run, const record::Record& record,
-                    const record::Timing& timing, int devices, const Prices* prices);
+                    const Quantity& seconds, int devices, const Prices* prices);
 
 // Returns A's energy divided by B's, for each class that both have.
-std::map<EnergyClass, EnergyRatio> EnergyRatios(const Energies& a, const Energies& b);
-
-// The sum of the energies of calls, for the classes that every call has. The half-widths of the
-// intervals are added in quadrature (MOVER).
-class EnergySum {
- public:
-  void Add(const Energies& of_one_call, double count);
-  Energies Total() const;
-
- private:
-  struct Sum {
-    Joules joules;
-    double below = 0, above = 0;  // [J]
-    bool interval = true;
-    int calls = 0;
-  };
-  std::map<EnergyClass, Sum> sums_;
-  int calls_ = 0;
-};
+std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b);
 
 // Returns whether an option in a benchmark's name chooses an implementation ("nchw") and does not
 // change the result.
 using IsImplementationOption = std::function<bool(std::string_view option)>;
+// Returns the options without those that choose an implementation.
+std::vector<std::string> WithoutImplementationOptions(
+    const std::vector<std::string>& options,
+    const IsImplementationOption& is_implementation_option);
 
 struct VersusCluster {
   std::string where;  // the files' names
@@ -113,11 +133,10 @@ struct VersusOptions {
 // The facts of one cluster in a VersusRow.
 struct VersusSide {
   std::size_t record = 0;  // index into the cluster's records
-  record::Timing timing;   // [s] of one call on one device
-  // [1/s] of a device: 1 / timing.median, with calls that follow each other unless the latency is
+  Quantity seconds;        // [s] of one call on one device
+  // [1/s] of a node, all its devices, with calls that follow each other unless the latency is
   // compared
-  double calls_per_second = 0;
-  double node_calls_per_second = 0;          // [1/s] of a node, all its devices
+  double node_calls_per_second = 0;
   std::optional<roofline::RoofShare> share;  // of the binding roof
   bool specified = false;                    // the binding roof is specified, not measured
   std::string bound;                         // "DRAM", "compute", "overhead"; may be empty
@@ -128,6 +147,11 @@ struct VersusSide {
   Energies energies;           // [J] of one call
 };
 
+// Returns how many of A's nodes are as fast as one of B's, where one of their devices takes these
+// times for the same work.
+Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const VersusCluster& b,
+                  const Quantity& b_seconds);
+
 struct VersusRow {
   // op/direction/type/problem[/option...], without implementation options; the type is "bf16|f16"
   // if A's and B's differ.
@@ -136,11 +160,9 @@ struct VersusRow {
   // [flop] of one call on both clusters: modelled by A or B, else counted equally by both. Not set
   // if they are unknown or differ; each cluster's cost then uses its own counted_flops.
   std::optional<double> flops;
-  double nodes_of_a = 0;  // [1] number of A's nodes with the calls per second of one node of B
-  std::optional<std::pair<double, double>> nodes_ci95;  // [1]; set if both times have one
-  bool noisy = false;                                   // A's or B's time is an estimate
-  std::map<EnergyClass, EnergyRatio> energy_ratios;     // of classes that both sides have
-  std::vector<std::string> differences;                 // "library: onednn | cudnn", A's first
+  Quantity nodes_of_a;  // [1] number of A's nodes with the calls per second of one node of B
+  std::map<EnergyClass, Quantity> energy_ratios;  // of classes that both sides have
+  std::vector<std::string> differences;           // "library: onednn | cudnn", A's first
 };
 
 struct Versus {

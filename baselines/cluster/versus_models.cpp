@@ -20,25 +20,28 @@ constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
 
 // One call of a layer.
 struct LayerCall {
-  record::Timing timing;
+  Quantity seconds;
   Energies energies;
 };
 
 // The fastest timed record of each operator, for one type and library.
 class TimesOf {
  public:
-  TimesOf(const VersusCluster& cluster, std::string type, std::string library,
-          const IsImplementationOption& is_implementation_option, const Prices* prices) {
+  TimesOf(const VersusCluster& cluster, const std::string& type, const std::string& library,
+          const VersusOptions& options) {
     for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i) {
       const auto& record = cluster.run.file.records[i];
       const auto& timing = cluster.run.places[i].timing;
       if (record.status != record::Status::kOk || !timing || record.type != type ||
           record.library != library)
         continue;
-      auto& best = times_[{record.op, record.problem, record.direction,
-                           WithoutImplementationOptions(record.options, is_implementation_option)}];
-      if (!best || timing->median < best->timing.median)
-        best = {*timing, EnergiesOf(cluster.run.file, record, *timing, cluster.devices, prices)};
+      auto& best =
+          times_[{record.op, record.problem, record.direction,
+                  WithoutImplementationOptions(record.options, options.is_implementation_option)}];
+      const auto seconds = QuantityOf(*timing);
+      if (!best || seconds.value < best->seconds.value)
+        best = {seconds,
+                EnergiesOf(cluster.run.file, record, seconds, cluster.devices, options.prices)};
     }
   }
 
@@ -52,35 +55,21 @@ class TimesOf {
   std::map<Key, std::optional<LayerCall>> times_;
 };
 
-// A sum of times; the half-widths of their intervals are added in quadrature (MOVER).
-class TimeSum {
- public:
-  EnergySum energies;
+// The sum over the calls of a pass. Its energies are of the classes that every call has.
+struct PassSum {
+  QuantitySum seconds;
+  std::map<EnergyClass, QuantitySum> joules;
 
   void Add(const LayerCall& call, double count) {
-    const auto& timing = call.timing;
-    energies.Add(call.energies, count);
-    sum_.median += count * timing.median;
-    sum_.noisy = sum_.noisy || timing.noisy;
-    sum_.clean = any_ ? std::min(sum_.clean, timing.clean) : timing.clean;
-    any_ = true;
-    known_ = known_ && timing.ci95.has_value();
-    if (!timing.ci95) return;
-    below_ = std::hypot(below_, count * (timing.median - timing.ci95->first));
-    above_ = std::hypot(above_, count * (timing.ci95->second - timing.median));
+    seconds.Add(call.seconds, count);
+    for (const auto& [kind, one] : call.energies) joules[kind].Add(one, count);
   }
-  std::optional<record::Timing> Total() const {
-    if (!any_) return std::nullopt;
-    record::Timing total = sum_;
-    if (known_ && below_ < total.median)
-      total.ci95 = {total.median - below_, total.median + above_};
+  Energies TotalEnergies() const {
+    Energies total;
+    for (const auto& [kind, sum] : joules)
+      if (sum.added() == seconds.added()) total[kind] = *sum.Total();
     return total;
   }
-
- private:
-  record::Timing sum_;
-  bool any_ = false, known_ = true;
-  double below_ = 0, above_ = 0;  // [s]
 };
 
 // Returns the layer's calls in a pass ("inference", "training"), if all of them were timed. The two
@@ -110,7 +99,7 @@ VersusModel CompareModel(const Model& model, std::string_view pass, const TimesO
                          const TimesOf& in_b) {
   VersusModel row{
       .model = model.name, .pass = std::string(pass), .type = "", .library_a = "", .library_b = ""};
-  TimeSum sum_a, sum_b;
+  PassSum sum_a, sum_b;
   for (const auto& layer : model.layers) {
     row.layers += layer.count;
     const auto a = PassCalls(in_a, layer, pass), b = PassCalls(in_b, layer, pass);
@@ -124,22 +113,12 @@ VersusModel CompareModel(const Model& model, std::string_view pass, const TimesO
     for (const auto& call : *a) sum_a.Add(call, layer.count);
     for (const auto& call : *b) sum_b.Add(call, layer.count);
   }
-  row.a = sum_a.Total();
-  row.b = sum_b.Total();
-  row.energies_a = sum_a.energies.Total();
-  row.energies_b = sum_b.energies.Total();
+  row.a = sum_a.seconds.Total();
+  row.b = sum_b.seconds.Total();
+  row.energies_a = sum_a.TotalEnergies();
+  row.energies_b = sum_b.TotalEnergies();
   row.energy_ratios = EnergyRatios(row.energies_a, row.energies_b);
   return row;
-}
-
-void SetNodes(const VersusCluster& a, const VersusCluster& b, VersusModel& row) {
-  if (!row.a || !row.b) return;
-  const double devices = static_cast<double>(b.devices) / a.devices;
-  row.nodes_of_a = devices * row.a->median / row.b->median;
-  row.nodes_ci95 = RatioInterval(row.a->median, row.a->ci95, row.b->median, row.b->ci95);
-  if (!row.nodes_ci95) return;
-  row.nodes_ci95->first *= devices;
-  row.nodes_ci95->second *= devices;
 }
 
 std::set<std::string> Libraries(const VersusCluster& cluster, const std::string& type) {
@@ -168,17 +147,16 @@ bool HasPass(const Model& model, std::string_view pass) {
 
 // Adds the rows of one model and data type.
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
-             const std::string& type, const IsImplementationOption& is_implementation_option,
-             const Prices* prices, std::vector<VersusModel>& rows) {
+             const std::string& type, const VersusOptions& options,
+             std::vector<VersusModel>& rows) {
   for (const auto& library_a : Libraries(a, type))
     for (const auto& library_b : Libraries(b, type)) {
-      const TimesOf in_a(a, type, library_a, is_implementation_option, prices);
-      const TimesOf in_b(b, type, library_b, is_implementation_option, prices);
+      const TimesOf in_a(a, type, library_a, options), in_b(b, type, library_b, options);
       for (const auto pass : kPasses) {
         auto row = CompareModel(model, pass, in_a, in_b);
         if (row.in_both == 0 || !HasPass(model, pass)) continue;
         std::tie(row.type, row.library_a, row.library_b) = std::tie(type, library_a, library_b);
-        SetNodes(a, b, row);
+        row.nodes_of_a = NodesOfA(a, *row.a, b, *row.b);
         rows.push_back(std::move(row));
       }
     }
@@ -196,15 +174,6 @@ std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& sui
 }
 
 }  // namespace
-
-std::vector<std::string> WithoutImplementationOptions(
-    const std::vector<std::string>& options,
-    const IsImplementationOption& is_implementation_option) {
-  std::vector<std::string> others;
-  for (const auto& option : options)
-    if (!is_implementation_option || !is_implementation_option(option)) others.push_back(option);
-  return others;
-}
 
 Model ModelFromNames(const std::string& suite,
                      const std::vector<std::pair<std::string, double>>& names,
@@ -252,15 +221,14 @@ std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
 
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
-                                          const IsImplementationOption& is_implementation_option,
-                                          const Prices* prices) {
+                                          const VersusOptions& options) {
   std::vector<VersusModel> rows;
   const auto types_b = Types(b);
   for (const auto& model : models) {
     const auto before = rows.size();
     for (const auto& type : Types(a))
       if (std::ranges::find(types_b, type) != types_b.end())
-        AddRows(a, b, model, type, is_implementation_option, prices, rows);
+        AddRows(a, b, model, type, options, rows);
     if (rows.size() > before) continue;
     VersusModel none{.model = model.name, .pass = "", .type = "", .library_a = "", .library_b = ""};
     for (const auto& layer : model.layers) none.layers += layer.count;

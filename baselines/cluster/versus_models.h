@@ -12,14 +12,8 @@
 #include <vector>
 
 #include "baselines/cluster/versus.h"
-#include "baselines/formats/page_text.h"
 
 namespace dlroof::cluster {
-
-// Returns the options without those that choose an implementation.
-std::vector<std::string> WithoutImplementationOptions(
-    const std::vector<std::string>& options,
-    const IsImplementationOption& is_implementation_option);
 
 // One layer of a model: an op, its problem, and the directions in which the model runs it.
 struct VersusLayer {
@@ -50,20 +44,18 @@ struct VersusModel {
   double layers = 0;          // [1] of the model, counting each occurrence
   double in_a = 0, in_b = 0;  // [1] of these, layers whose times are all known on the cluster
   double in_both = 0;         // [1] of these, layers in A and B; all sums below are over them
-  std::optional<record::Timing> a, b;  // [s] sums; set if `in_both` is above 0
-  std::optional<double> nodes_of_a;    // [1] number of A's nodes as fast as one node of B
-  std::optional<std::pair<double, double>> nodes_ci95;  // [1]; set if A's and B's times have one
-  Energies energies_a, energies_b;                      // [J] sums over the layers in A and B
-  std::map<EnergyClass, EnergyRatio> energy_ratios;     // of classes that A and B have
-  std::vector<std::string> missing;                     // problems that A or B lacks, each once
+  // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `in_both` is above 0
+  std::optional<Quantity> a, b, nodes_of_a;
+  Energies energies_a, energies_b;                // [J] sums over the layers in A and B
+  std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
+  std::vector<std::string> missing;               // problems that A or B lacks, each once
 };
 
 // Returns a row for each model, pass, type and pair of libraries with a layer on both clusters, and
-// a row with 0 layers for a model that has no layer on both clusters. `prices` may be null.
+// a row with 0 layers for a model that has no layer on both clusters.
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
-                                          const IsImplementationOption& is_implementation_option,
-                                          const Prices* prices = nullptr);
+                                          const VersusOptions& options);
 
 // Two clusters and their comparison. The clusters must outlive it.
 struct VersusReport {
@@ -85,13 +77,6 @@ void WriteVersusPage(const VersusReport& report, const std::string& figure,
 // Returns an object with "a", "b", "rows", "models"; unknown quantities have no key.
 nlohmann::json VersusJson(const VersusReport& report);
 
-formats::Cells OperatorCells(const VersusReport& report);
-formats::Cells ModelCells(const VersusReport& report);
-// Returns sentences: A, B, what a node is, prices, coverage, marks, rows bound by overhead.
-std::vector<std::string> VersusNotes(const VersusReport& report);
-// Returns all different VersusRow::differences, in order: "library: onednn | cudnn". The last cell
-// of a table's row has their numbers, from 1.
-std::vector<std::string> DifferenceKinds(const Versus& versus);
 // Returns the machines of a cluster: "AMD EPYC (2 threads)".
 std::string MachinesText(const VersusCluster& cluster);
 

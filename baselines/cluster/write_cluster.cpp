@@ -29,8 +29,8 @@ formats::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
   for (const auto& roof : effects.roofs)
     cells.push_back({RoofText(roof.name), std::to_string(roof.nodes),
                      ValueText(roof.name, roof.median), Percent(roof.low / roof.median),
-                     cluster.nodes[roof.low_node].name, Percent(roof.high / roof.median),
-                     cluster.nodes[roof.high_node].name});
+                     cluster.nodes[roof.low_node].name(), Percent(roof.high / roof.median),
+                     cluster.nodes[roof.high_node].name()});
   return cells;
 }
 
@@ -57,8 +57,8 @@ formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects
   for (const auto& [number, one] : spreads) {
     cells.push_back({std::to_string(number), one->name, std::to_string(one->nodes),
                      text::WithPrefix(one->median, "s"), Percent(one->low / one->median),
-                     cluster.nodes[one->low_node].name, Percent(one->high / one->median),
-                     cluster.nodes[one->high_node].name});
+                     cluster.nodes[one->low_node].name(), Percent(one->high / one->median),
+                     cluster.nodes[one->high_node].name()});
     const auto record = static_cast<std::size_t>(one - effects.benchmarks.data());
     if (estimates) cells.back().push_back(EstimatesText(EstimatesOf(cluster, record)));
   }
@@ -71,12 +71,12 @@ formats::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std
     const auto& effect = effects.nodes[i];
     const auto& node = cluster.nodes[effect.node];
     const auto& facts = node.facts;
-    cells.push_back({node.name, std::string(Key(node.status)),
+    cells.push_back({node.name(), std::string(Key(node.status)),
                      facts.cpus_specified && facts.cpus
                          ? fmt::format("{} of {}", *facts.cpus_specified, *facts.cpus)
                          : "",
-                     std::to_string(effect.benchmarks), Percent(effect.ratio),
-                     cluster.run.records[effect.worst].name, Percent(effect.worst_ratio)});
+                     std::to_string(effect.benchmarks), Percent(effect.ratio), effect.worst,
+                     Percent(effect.worst_ratio)});
   }
   return cells;
 }
@@ -97,7 +97,7 @@ formats::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
     if (cells.size() > most) break;
     const auto& load = node->facts.load;
     const auto& seen = node->interference;
-    cells.push_back({node->name,
+    cells.push_back({node->name(),
                      seen.repetitions > 0 ? fmt::format("{:.0f} %", 100 * seen.NoisyShare()) : "",
                      seen.wall_over_clean ? fmt::format("{:.2f}", *seen.wall_over_clean) : "",
                      load.steal_share ? fmt::format("{:.1f} %", 100 * *load.steal_share) : "",
@@ -112,16 +112,16 @@ formats::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
 formats::Cells FindingCells(const Cluster& cluster) {
   formats::Cells cells = {{"node", "slow at", "verdict", "slower by", "visits"}};
   for (const auto& one : cluster.findings)
-    cells.push_back({cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)),
+    cells.push_back({cluster.nodes[one.node].name(), one.what, std::string(Key(one.verdict)),
                      Percent(one.ratio), one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1"});
   return cells;
 }
 
-formats::Cells OrderCells(const NodeEffects& effects, std::size_t most) {
+formats::Cells OrderCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
   formats::Cells cells = {{"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
   for (const auto& one : effects.order) {
     if (cells.size() > most) break;
-    cells.push_back({one.node, Percent(one.ratio),
+    cells.push_back({cluster.nodes[one.node].name(), Percent(one.ratio),
                      one.ci95 ? Percent(one.ci95->first) + " to " + Percent(one.ci95->second) : "",
                      std::to_string(one.benchmarks), Percent(one.worst_ratio), one.worst});
   }
@@ -183,10 +183,10 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
         i == 0 ? ": medians and ratios are over these" : ""));
   for (const auto& node : cluster.nodes)
     if (node.status != NodeStatus::kComplete)
-      notes.push_back(fmt::format("{}: {}: {}", node.name, Key(node.status), node.reason));
+      notes.push_back(fmt::format("{}: {}: {}", node.name(), Key(node.status), node.reason));
   for (const auto& node : cluster.nodes)
     if (!node.untimed.empty())
-      notes.push_back(fmt::format("{}: {} benchmark{} without a time, such as {}: {}", node.name,
+      notes.push_back(fmt::format("{}: {} benchmark{} without a time, such as {}: {}", node.name(),
                                   node.untimed.size(), node.untimed.size() == 1 ? "" : "s",
                                   node.untimed.begin()->first, node.untimed.begin()->second));
   notes.insert(notes.end(), cluster.remarks.begin(), cluster.remarks.end());
@@ -209,7 +209,7 @@ std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& ef
                                    std::size_t most) {
   std::vector<formats::Cells> tables = {
       RoofCells(cluster, effects),       BenchmarkCells(cluster, effects, most),
-      NodeCells(cluster, effects, most), OrderCells(effects, most),
+      NodeCells(cluster, effects, most), OrderCells(cluster, effects, most),
       InterferenceCells(cluster, most),  FindingCells(cluster)};
   std::erase_if(tables, [](const formats::Cells& cells) { return cells.size() == 1; });
   return tables;
@@ -253,8 +253,8 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
       const auto index = cluster.nodes_of[i][j];
       const auto& node = cluster.nodes[index];
       const auto& repetition = record.repetitions[j];
-      out << fmt::format("{},{},{},{},{},{}\n", formats::CsvText(node.name), Key(node.status), name,
-                         repetition.seconds, cluster.estimates[i][j] ? 1 : 0,
+      out << fmt::format("{},{},{},{},{},{}\n", formats::CsvText(node.name()), Key(node.status),
+                         name, repetition.seconds, cluster.estimates[i][j] ? 1 : 0,
                          *effects.ratios[i][index]);
     }
   }
@@ -267,7 +267,7 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
   formats::WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
   if (!effects.order.empty())
     formats::WritePageTable("Slowdown of nodes that are measured at once",
-                            OrderCells(effects, std::size_t(-1)), out);
+                            OrderCells(cluster, effects, std::size_t(-1)), out);
   if (!cluster.findings.empty())
     formats::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
   if (const auto cells = InterferenceCells(cluster, std::size_t(-1)); cells.size() > 1)
@@ -285,7 +285,7 @@ figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
   std::vector<std::size_t> nodes;
   for (const auto& effect : effects.nodes) nodes.push_back(effect.node);
   std::ranges::sort(nodes);  // by name
-  for (const auto node : nodes) map.nodes.push_back(cluster.nodes[node].name);
+  for (const auto node : nodes) map.nodes.push_back(cluster.nodes[node].name());
   for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
     if (effects.benchmarks[i].nodes == 0) continue;
     map.benchmarks.push_back(effects.benchmarks[i].name);
@@ -298,8 +298,8 @@ figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
   for (const auto& roof : effects.roofs) {
     auto& [name, values] = map.roofs.emplace_back(RoofText(roof.name), std::vector<double>());
     for (const auto node : nodes)
-      if (const auto found = cluster.nodes[node].ceilings.find(roof.name);
-          found != cluster.nodes[node].ceilings.end())
+      if (const auto found = cluster.nodes[node].roofs.find(roof.name);
+          found != cluster.nodes[node].roofs.end())
         values.push_back(100 * (found->second / roof.median - 1));
   }
   map.caption = Title(cluster);

@@ -1,6 +1,10 @@
+// Writes `cluster versus`: the terminal, Markdown and the page have the same tables and notes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ostream>
+#include <set>
 #include <tuple>
 
 #include "baselines/cluster/versus_models.h"
@@ -9,20 +13,299 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
+
+std::string MachinesText(const VersusCluster& cluster) {
+  std::vector<std::string> texts;
+  for (const auto& machine : cluster.run.file.machines) {
+    auto text = machine.name;
+    if (machine.device == "cpu" && !machine.by_threads.empty())
+      text += fmt::format(" ({} threads)", machine.by_threads.rbegin()->first);
+    const auto nodes = machine.facts.find("cluster.nodes");
+    if (nodes != machine.facts.end())
+      text += fmt::format(", median of {} node{}", nodes->second, nodes->second == "1" ? "" : "s");
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return texts.empty() ? "unknown machine" : fmt::format("{}", fmt::join(texts, " + "));
+}
+
 namespace {
+
+// Returns all different VersusRow::differences, in order: "library: onednn | cudnn". The last cell
+// of a table's row has their numbers, from 1.
+std::vector<std::string> DifferenceKinds(const Versus& versus) {
+  std::vector<std::string> kinds;
+  for (const auto& row : versus.rows)
+    for (const auto& difference : row.differences)
+      if (std::ranges::find(kinds, difference) == kinds.end()) kinds.push_back(difference);
+  return kinds;
+}
+
+// Returns "~1.23 ms", or of a ratio (without a unit) "~1.23".
+std::string QuantityText(const Quantity& one, const char* unit) {
+  const std::string number =
+      *unit == '\0' ? text::ThreeDigits(one.value) : text::WithPrefix(one.value, unit);
+  return fmt::format("{}{}", roofline::MarkOf(one.noisy), number);
+}
+
+std::string ShareText(const VersusSide& side) {
+  if (!side.share) return side.bound_by_overhead ? "overhead" : "no roof";
+  const auto& [share, at_most] = *side.share;
+  return fmt::format("{}{}{:.{}f}{}", roofline::AtMostMark(at_most),
+                     roofline::MarkOf(side.seconds.noisy), 100 * share, share < 0.0995 ? 2 : 1,
+                     side.specified ? " (specified)" : "");
+}
+
+std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
+  return ci95 ? fmt::format("{} to {}", text::ThreeDigits(ci95->first),
+                            text::ThreeDigits(ci95->second))
+              : "";
+}
+
+std::string CostText(const std::optional<double>& cost) {
+  return cost ? text::ThreeDigits(*cost) : "";
+}
+
+std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyClass kind,
+                        const char* unit) {
+  const auto found = values.find(kind);
+  return found == values.end() ? "" : QuantityText(found->second, unit);
+}
+
+// Returns the energy classes that occur in at least one row.
+std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
+  std::vector<EnergyClass> classes;
+  for (const auto kind : kEnergyClasses)
+    if (std::ranges::any_of(report.versus.rows, [&](const VersusRow& row) {
+          return row.a.energies.contains(kind) || row.b.energies.contains(kind);
+        }))
+      classes.push_back(kind);
+  return classes;
+}
+
+void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
+  for (const auto kind : ClassesOf(report)) {
+    const auto mark = kind == EnergyClass::kMeasured ? "" : fmt::format(" ({})", Key(kind));
+    head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
+                             fmt::format("A/B energy{}", mark)});
+  }
+}
+
+void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
+                    const std::map<EnergyClass, Quantity>& ratios, std::vector<std::string>& line) {
+  for (const auto kind : ClassesOf(report))
+    line.insert(line.end(), {TextOfClass(a, kind, "J"), TextOfClass(b, kind, "J"),
+                             TextOfClass(ratios, kind, "")});
+}
+
+// Returns what `text` says of each row's record of A or of B, each text once: "x or y".
+template <class Text>
+std::string EachOnce(const VersusReport& report, bool of_a, const Text& text) {
+  std::set<std::string> texts;
+  for (const auto& row : report.versus.rows)
+    if (auto one = of_a ? text(report.a->run.file.records[row.a.record])
+                        : text(report.b->run.file.records[row.b.record]);
+        !one.empty())
+      texts.insert(std::move(one));
+  return fmt::format("{}", fmt::join(texts, " or "));
+}
+
+// Returns what a side's energies include: "powercap: packages and DRAM; no fans".
+std::string CoversText(const VersusReport& report, bool of_a) {
+  const auto covers = EachOnce(report, of_a, [](const record::Record& record) {
+    return record.energy ? fmt::format("{}: {}", record.energy->from, record.energy->covers) : "";
+  });
+  return covers.empty() ? "not measured" : covers;
+}
+
+void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  const auto classes = ClassesOf(report);
+  if (std::ranges::count(classes, EnergyClass::kMeasured) > 0)
+    notes.push_back(fmt::format("energy: of one call, by counters. A: {}. B: {}",
+                                CoversText(report, true), CoversText(report, false)));
+  if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
+    notes.emplace_back(
+        "energy (assumed): the watts of a node under load in the file of prices, times the call's "
+        "seconds; not measured, and never compared with a measurement");
+}
+
+bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
+
+bool HasSeveralDevices(const VersusReport& report) {
+  return report.a->devices > 1 || report.b->devices > 1;
+}
+
+std::string DeviceText(const VersusCluster& cluster) {
+  return fmt::format("{} {}{}", cluster.devices, cluster.devices == 1 ? "device" : "devices",
+                     cluster.devices > 1     ? " (its rate is that many times one device's)"
+                     : cluster.devices_known ? ""
+                                             : " (number assumed)");
+}
+
+void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  const auto& versus = report.versus;
+  if (versus.currency.empty()) {
+    notes.emplace_back("no prices were specified (--prices): no costs");
+    return;
+  }
+  notes.push_back(fmt::format("cost: {} for 1e15 FLOP of this operator. A: {}. B: {}",
+                              versus.currency, versus.price_a, versus.price_b));
+}
+
+// Returns the positions of `some` in `kinds`, from 1.
+std::string NumbersText(const std::vector<std::string>& some,
+                        const std::vector<std::string>& kinds) {
+  std::vector<std::ptrdiff_t> numbers;
+  for (const auto& one : some)
+    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, one)));
+  std::ranges::sort(numbers);
+  return fmt::format("{}", fmt::join(numbers, ","));
+}
+
+void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  for (const auto& [name, side] : {std::pair("A", &VersusRow::a), {"B", &VersusRow::b}}) {
+    const auto count = std::ranges::count_if(
+        report.versus.rows, [&](const VersusRow& row) { return (row.*side).bound_by_overhead; });
+    if (count > 0)
+      notes.push_back(fmt::format(
+          "{} rows of {} are bound by overhead: their times are those of launching calls, and say "
+          "little about the device",
+          count, name));
+  }
+}
+
+std::string LibrariesText(const VersusReport& report, const VersusRow& row) {
+  return fmt::format("{} | {}", report.a->run.file.records[row.a.record].library,
+                     report.b->run.file.records[row.b.record].library);
+}
+
+// Returns the libraries of A and B if they are the same in every row.
+std::optional<std::string> LibrariesOf(const VersusReport& report) {
+  const auto& rows = report.versus.rows;
+  if (rows.empty()) return std::nullopt;
+  const auto first = LibrariesText(report, rows.front());
+  const bool same = std::ranges::all_of(
+      rows, [&](const VersusRow& row) { return LibrariesText(report, row) == first; });
+  return same ? std::optional(first) : std::nullopt;
+}
+
+std::string TimesText(const record::Record& record) {
+  const auto text = TimedText(record);
+  if (text.empty()) return "calls back to back on the CPU";
+  return text == "queued calls" ? "queued calls by the GPU's clock" : text + " on the GPU";
+}
+
+void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  notes.push_back(fmt::format(
+      "times{}: A: {}. B: {}", report.versus.times == CallTime::kLatency ? " (latency)" : "",
+      EachOnce(report, true, TimesText), EachOnce(report, false, TimesText)));
+  for (const auto& [name, cluster] : {std::pair("A", report.a), {"B", report.b}})
+    if (const auto& count = cluster->node_times)
+      notes.push_back(fmt::format(
+          "{}: each time is the median over nodes; {} of {} times of nodes are estimates", name,
+          count->estimates, count->times));
+  if (const auto libraries = LibrariesOf(report))
+    notes.push_back(fmt::format("libraries (A | B): {}", *libraries));
+}
+
+formats::Cells OperatorCells(const VersusReport& report) {
+  const bool several = HasSeveralDevices(report), costs = HasCosts(report);
+  std::vector<std::string> head = {"operator", "A", "B"};
+  if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
+  head.insert(head.end(),
+              {"A % roof", "B % roof", "A bound", "B bound", "nodes of A for one of B", "95 %"});
+  if (costs) head.insert(head.end(), {"A cost", "B cost"});
+  AddEnergyHead(report, head);
+  const bool libraries = !LibrariesOf(report);
+  if (libraries) head.emplace_back("libraries");
+  head.emplace_back("differs");
+  const auto kinds = DifferenceKinds(report.versus);
+  formats::Cells cells = {head};
+  for (const auto& row : report.versus.rows) {
+    std::vector<std::string> line = {row.key, QuantityText(row.a.seconds, "s"),
+                                     QuantityText(row.b.seconds, "s")};
+    if (several)
+      line.insert(line.end(), {text::ThreeDigits(row.a.node_calls_per_second),
+                               text::ThreeDigits(row.b.node_calls_per_second)});
+    line.insert(line.end(), {ShareText(row.a), ShareText(row.b), row.a.bound, row.b.bound,
+                             QuantityText(row.nodes_of_a, ""), IntervalText(row.nodes_of_a.ci95)});
+    if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
+    AddEnergyCells(report, row.a.energies, row.b.energies, row.energy_ratios, line);
+    if (libraries) line.push_back(LibrariesText(report, row));
+    line.push_back(NumbersText(row.differences, kinds));
+    cells.push_back(std::move(line));
+  }
+  return cells;
+}
+
+formats::Cells ModelCells(const VersusReport& report) {
+  std::vector<std::string> head = {
+      "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %", "libraries"};
+  AddEnergyHead(report, head);
+  formats::Cells cells = {head};
+  for (const auto& model : report.models) {
+    const auto cell = [](const std::optional<Quantity>& one, const char* unit) {
+      return one ? QuantityText(*one, unit) : "";
+    };
+    cells.push_back({model.model, model.pass, model.type,
+                     fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
+                     cell(model.a, "s"), cell(model.b, "s"), cell(model.nodes_of_a, ""),
+                     IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt),
+                     model.a ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
+    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios, cells.back());
+  }
+  return cells;
+}
+
+// Returns sentences: A, B, what a node is, prices, coverage, marks, rows bound by overhead.
+std::vector<std::string> VersusNotes(const VersusReport& report) {
+  const auto& versus = report.versus;
+  std::vector<std::string> notes = {
+      fmt::format("A: {} ({}), a node has {}", MachinesText(*report.a), report.a->where,
+                  DeviceText(*report.a)),
+      fmt::format("B: {} ({}), a node has {}", MachinesText(*report.b), report.b->where,
+                  DeviceText(*report.b)),
+      fmt::format("{} operators are on both sides; {} with a time are only on A's, {} only on B's",
+                  versus.operators, versus.only_a, versus.only_b)};
+  AddTimesNotes(report, notes);
+  AddPriceNotes(report, notes);
+  AddEnergyNotes(report, notes);
+  AddOverheadNotes(report, notes);
+  const bool specified = std::ranges::any_of(
+      versus.rows, [](const VersusRow& row) { return row.a.specified || row.b.specified; });
+  if (specified)
+    notes.emplace_back("(specified): the roof is from a data sheet or a paper, not measured");
+  const auto lacks_share = [](const VersusRow& row) { return !row.a.share || !row.b.share; };
+  if (std::ranges::any_of(versus.rows, lacks_share))
+    notes.emplace_back(
+        "in place of a % of roof: overhead: the time is that of launching calls; no roof: the run "
+        "has no FLOPs and bytes of the call, or no roof for its type");
+  const bool noisy =
+      std::ranges::any_of(versus.rows, [](const VersusRow& row) { return row.nodes_of_a.noisy; });
+  if (noisy) notes.emplace_back(roofline::kNoisyMeaning);
+  const bool absent =
+      std::ranges::any_of(versus.rows, [](const VersusRow& row) { return !row.nodes_of_a.ci95; });
+  if (absent)
+    notes.emplace_back("without 95 %: one of the two times has no interval (too few repetitions)");
+  for (const auto& model : report.models)
+    if (!model.missing.empty())
+      notes.push_back(fmt::format("{} {}: {} problem{} of the model not on both sides, such as {}",
+                                  model.model, model.pass, model.missing.size(),
+                                  model.missing.size() == 1 ? "" : "s", model.missing.front()));
+  return notes;
+}
 
 // Returns one cluster's CSV fields of a row, from name to cost.
 std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
-  const auto& ci95 = side.timing.ci95;
+  const auto& ci95 = side.seconds.ci95;
   const bool at_most = side.share && side.share->at_most;
   const auto share = side.share ? formats::NumberField(side.share->value) : "";
   return {record.name,
           record.library,
-          formats::NumberField(side.timing.median),
+          formats::NumberField(side.seconds.value),
           ci95 ? formats::NumberField(ci95->first) : "",
           ci95 ? formats::NumberField(ci95->second) : "",
-          formats::NumberField(side.calls_per_second),
+          formats::NumberField(1 / side.seconds.value),
           formats::NumberField(side.node_calls_per_second),
           at_most ? "" : share,
           at_most          ? "not validated"
@@ -35,53 +318,49 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
 
 // Returns the CSV fields of one energy class: ",A,B,A / B" [J], [J], [1].
 std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
-  const auto joules = [&](const Energies& energies) {
-    const auto found = energies.find(kind);
-    return found == energies.end() ? "" : fmt::format("{}", found->second.joules);
-  };
-  const auto ratio = row.energy_ratios.find(kind);
-  return fmt::format(
-      ",{},{},{}", joules(row.a.energies), joules(row.b.energies),
-      ratio == row.energy_ratios.end() ? "" : fmt::format("{}", ratio->second.a_over_b));
-}
-
-// Returns an object: energy class -> the Joules or EnergyRatio, whose `number` has the key `name`.
-template <class Value>
-nlohmann::json ByClassJson(const std::map<EnergyClass, Value>& values, const char* name,
-                           double Value::*number) {
-  nlohmann::json written;
-  for (const auto& [kind, value] : values) {
-    auto& object = written[std::string(Key(kind))] = {{name, value.*number}};
-    if (value.ci95) object["ci95"] = {value.ci95->first, value.ci95->second};
-    if (value.noisy) object["disturbed"] = true;
+  std::string fields;
+  for (const auto* values : {&row.a.energies, &row.b.energies, &row.energy_ratios}) {
+    const auto found = values->find(kind);
+    fields += ',' + (found == values->end() ? "" : fmt::format("{}", found->second.value));
   }
-  return written;
+  return fields;
 }
 
-nlohmann::json EnergiesJson(const Energies& energies) {
-  return ByClassJson(energies, "joules", &Joules::joules);
+// Returns {NAME: value, "ci95", "disturbed"}.
+nlohmann::json QuantityJson(const Quantity& one, const char* name) {
+  nlohmann::json object = {{name, one.value}};
+  if (one.ci95) object["ci95"] = {one.ci95->first, one.ci95->second};
+  if (one.noisy) object["disturbed"] = true;
+  return object;
 }
 
-nlohmann::json RatiosJson(const std::map<EnergyClass, EnergyRatio>& ratios) {
-  return ByClassJson(ratios, "a_over_b", &EnergyRatio::a_over_b);
+// Returns an object: energy class -> its quantity.
+nlohmann::json ByClassJson(const std::map<EnergyClass, Quantity>& values, const char* name) {
+  nlohmann::json object;
+  for (const auto& [kind, value] : values)
+    object[std::string(Key(kind))] = QuantityJson(value, name);
+  return object;
+}
+
+void AddNodes(const Quantity& nodes_of_a, nlohmann::json& object) {
+  object["nodes_of_a"] = nodes_of_a.value;
+  if (const auto& ci95 = nodes_of_a.ci95) object["nodes_ci95"] = {ci95->first, ci95->second};
 }
 
 nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
-  nlohmann::json written = {{"name", record.name},
-                            {"seconds", side.timing.median},
-                            {"calls_per_second", side.calls_per_second},
-                            {"node_calls_per_second", side.node_calls_per_second}};
+  auto written = QuantityJson(side.seconds, "seconds");
+  written["name"] = record.name;
+  written["calls_per_second"] = 1 / side.seconds.value;
+  written["node_calls_per_second"] = side.node_calls_per_second;
   if (record.timed) written["timed"] = *record.timed;
-  if (side.timing.ci95) written["ci95"] = {side.timing.ci95->first, side.timing.ci95->second};
-  if (side.timing.noisy) written["disturbed"] = true;
   if (side.share)
     written[side.share->at_most ? "fraction_at_most" : "fraction"] = side.share->value;
   if (side.specified) written["given"] = true;
   if (!side.bound.empty()) written["bound"] = side.bound;
   if (side.counted_flops) written["counted_flops"] = *side.counted_flops;
   if (side.cost) written["cost_per_1e15_flop"] = *side.cost;
-  if (!side.energies.empty()) written["energy"] = EnergiesJson(side.energies);
+  if (!side.energies.empty()) written["energy"] = ByClassJson(side.energies, "joules");
   if (record.energy) written["energy"]["measured"]["covers"] = record.energy->covers;
   return written;
 }
@@ -90,11 +369,11 @@ nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
   nlohmann::json written = {{"operator", row.key},
                             {"a", SideJson(*report.a, row.a)},
                             {"b", SideJson(*report.b, row.b)},
-                            {"nodes_of_a", row.nodes_of_a},
                             {"differences", row.differences}};
   if (row.flops) written["flops"] = *row.flops;
-  if (row.nodes_ci95) written["nodes_ci95"] = {row.nodes_ci95->first, row.nodes_ci95->second};
-  if (!row.energy_ratios.empty()) written["energy_ratio"] = RatiosJson(row.energy_ratios);
+  AddNodes(row.nodes_of_a, written);
+  if (!row.energy_ratios.empty())
+    written["energy_ratio"] = ByClassJson(row.energy_ratios, "a_over_b");
   return written;
 }
 
@@ -106,18 +385,17 @@ nlohmann::json ModelJson(const VersusModel& model) {
                             {"layers_of_both", model.in_both}};
   if (!model.pass.empty()) written["pass"] = model.pass;
   if (!model.type.empty()) written["type"] = model.type;
-  for (const auto& [key, library, timing] :
-       {std::tuple("a", &model.library_a, &model.a), {"b", &model.library_b, &model.b}}) {
-    if (!*timing) continue;
-    written[key] = {{"library", *library}, {"seconds", (*timing)->median}};
-    if ((*timing)->ci95) written[key]["ci95"] = {(*timing)->ci95->first, (*timing)->ci95->second};
-    if ((*timing)->noisy) written[key]["disturbed"] = true;
+  for (const auto& [key, library, seconds, energies] :
+       {std::tuple("a", &model.library_a, &model.a, &model.energies_a),
+        {"b", &model.library_b, &model.b, &model.energies_b}}) {
+    if (!*seconds) continue;
+    written[key] = QuantityJson(**seconds, "seconds");
+    written[key]["library"] = *library;
+    if (!energies->empty()) written[key]["energy"] = ByClassJson(*energies, "joules");
   }
-  if (model.nodes_of_a) written["nodes_of_a"] = *model.nodes_of_a;
-  if (model.nodes_ci95) written["nodes_ci95"] = {model.nodes_ci95->first, model.nodes_ci95->second};
-  for (const auto& [key, energies] : {std::pair("a", &model.energies_a), {"b", &model.energies_b}})
-    if (!energies->empty()) written[key]["energy"] = EnergiesJson(*energies);
-  if (!model.energy_ratios.empty()) written["energy_ratio"] = RatiosJson(model.energy_ratios);
+  if (model.nodes_of_a) AddNodes(*model.nodes_of_a, written);
+  if (!model.energy_ratios.empty())
+    written["energy_ratio"] = ByClassJson(model.energy_ratios, "a_over_b");
   if (!model.missing.empty()) written["missing"] = model.missing;
   return written;
 }
@@ -178,10 +456,11 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << formats::CsvText(field);
     std::string differences;
     for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
+    const auto& ci95 = row.nodes_of_a.ci95;
     out << fmt::format(",{},{},{},{},{},{}", formats::NumberField(row.flops),
-                       formats::NumberField(row.nodes_of_a),
-                       row.nodes_ci95 ? formats::NumberField(row.nodes_ci95->first) : "",
-                       row.nodes_ci95 ? formats::NumberField(row.nodes_ci95->second) : "",
+                       formats::NumberField(row.nodes_of_a.value),
+                       ci95 ? formats::NumberField(ci95->first) : "",
+                       ci95 ? formats::NumberField(ci95->second) : "",
                        formats::CsvText(report.versus.currency), formats::CsvText(differences));
     for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
     for (const auto* record :

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace dlroof::cluster_run {
 
@@ -12,5 +15,24 @@ void AddClusterNode(CLI::App& cluster, int& exit_code);
 void AddClusterGather(CLI::App& cluster, int& exit_code);
 void AddClusterReport(CLI::App& cluster, int& exit_code);
 void AddClusterVersus(CLI::App& cluster);
+
+struct LaunchRequest {
+  int nodes = 0;
+  std::string out;                     // the folder that all nodes share, absolute
+  std::string dlroof;                  // this program, absolute
+  std::vector<std::string> arguments;  // of dlroof_bench
+  std::vector<std::string> options;    // for sbatch
+  std::vector<std::string> names;      // nodes to measure again; empty: any
+  int visits = 0;                      // [1] how often `names` are measured again
+  std::string order = "at-once";       // or "one-by-one": one node after the other
+  std::optional<int> gpus;             // [1] processes per node, with one GPU each; absent:
+                                       // one process per node with all its GPUs
+  std::optional<std::string> time;     // limit of the job's time as sbatch writes it
+};
+
+// Returns the script, in which all texts of the request are quoted. With `gpus`, its processes
+// measure --dlroof_device=gpu. Throws BadInput for text with control characters, and if `gpus` is
+// set and the arguments choose another device.
+std::string LaunchScript(const LaunchRequest& request);
 
 }  // namespace dlroof::cluster_run

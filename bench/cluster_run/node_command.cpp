@@ -12,7 +12,7 @@
 
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/node_folder.h"
-#include "bench/cluster_run/node_system.h"
+#include "bench/cluster_run/this_node.h"
 #include "bench/command_line/description.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
@@ -34,25 +34,6 @@ struct NodeFlags {
   int visit = 0;
   double timeout_seconds = 600;  // [s] see RunRequest
   bool per_gpu = false;          // this process has one of the node's GPUs
-};
-
-// Redirects standard output to a file during its lifetime.
-class RedirectedOutput {
- public:
-  explicit RedirectedOutput(std::ostream& to)
-      : before_(std::cout.rdbuf(to.rdbuf())), flags_(std::cout.flags()) {
-    std::cout << std::unitbuf;
-  }
-  ~RedirectedOutput() {
-    std::cout.flags(flags_);
-    std::cout.rdbuf(before_);
-  }
-  RedirectedOutput(const RedirectedOutput&) = delete;
-  RedirectedOutput& operator=(const RedirectedOutput&) = delete;
-
- private:
-  std::streambuf* before_;
-  std::ios::fmtflags flags_;
 };
 
 std::string OrderText(const cluster::NodeFacts& facts) {
@@ -88,15 +69,11 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   fs::remove(folder.Facts(facts.name));
 }
 
-// Measures the remaining benchmarks. Returns whether all are finished.
-bool Measure(const supervise::RunRequest& request, std::ostream& log) {
-  if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
-  if (supervise::Supervise(request, log) == 130) return false;
-  return supervise::IsFinished(request);
-}
-
-supervise::RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder,
-                                const std::string& name) {
+// Measures the remaining benchmarks with all messages in the node's log. Returns whether all are
+// finished.
+bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
+  std::ofstream log(folder.Log(name), std::ios::app);
+  log << std::unitbuf;  // a node that is lost has told what it did last
   supervise::RunRequest request;
   request.programs = {flags.bench ? fs::absolute(*flags.bench).string()
                                   : supervise::BenchProgram()};
@@ -104,17 +81,10 @@ supervise::RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder
   request.arguments = flags.arguments;
   request.timeout_seconds = flags.timeout_seconds;
   request.resume = true;
-  request.random_order = true;
-  return request;
-}
-
-// Measures with all messages in the node's log. Returns whether all benchmarks are finished.
-bool MeasureWithLog(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
-  std::ofstream log(folder.Log(name), std::ios::app);
-  log << std::unitbuf;  // a node that is lost has told what it did last
+  request.tables = &log;
   try {
-    const RedirectedOutput redirected(log);
-    return Measure(RequestOf(flags, folder, name), log);
+    if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
+    return supervise::Supervise(request, log) != 130 && supervise::IsFinished(request);
   } catch (const std::exception& error) {
     log << error.what() << '\n' << std::flush;
     throw;
@@ -162,7 +132,7 @@ int RunNode(const NodeFlags& flags) {
   bool whole = false;
   {
     const SignOfLife lives(folder.Facts(facts.name));
-    whole = MeasureWithLog(flags, folder, facts.name);
+    whole = Measure(flags, folder, facts.name);
   }
   facts.load = load.Load();
   if (whole) Finish(folder, facts);

@@ -1,15 +1,15 @@
 #include "bench/cluster_run/node_folder.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nettle/sha2.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
-#include <climits>
-#include <cstdlib>
+#include <chrono>
+#include <ctime>
+#include <iostream>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -19,119 +19,10 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
-#include "counters/cpu/cpu.h"
+#include "counters/base/process.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::cluster_run {
-namespace {
-
-struct Engine {
-  const char* name;
-  const char* rank;     // variable that only this engine sets
-  const char* local;    // variable with the task's number on its node; may be null
-  const char* several;  // variable with the number of a node's tasks; may be null
-};
-constexpr std::array<Engine, 5> kEngines = {{
-    {"slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
-    {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"pmix", "PMIX_RANK", nullptr, nullptr},
-    {"pmi", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    {"flux", "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", nullptr},
-}};
-
-bool CanBeAFile(const std::string& name) {
-  return !name.empty() && name.front() != '.' && std::ranges::all_of(name, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
-  });
-}
-
-// Returns whether a node has several tasks: "2", or Slurm's "2(x4)".
-bool IsSeveral(const std::string& tasks) { return std::atoi(tasks.c_str()) > 1; }
-
-std::string HostName() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "";
-  return name.data();
-}
-
-void NameByGpu(const Environment& environment, const std::string& local,
-               cluster::NodeFacts& facts) {
-  if (local.empty() || local.find_first_not_of("0123456789") != std::string::npos)
-    throw BadInput(
-        "--per-gpu: the launcher does not number the processes of a node; expected SLURM_LOCALID, "
-        "OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or FLUX_TASK_LOCAL_ID");
-  facts.gpu = GpuOfTask(environment("CUDA_VISIBLE_DEVICES"), local);
-  facts.host = std::exchange(facts.name, facts.name + "-gpu" + local);
-}
-
-}  // namespace
-
-std::string GpuOfTask(const std::string& visible, const std::string& local) {
-  if (visible.empty()) return local;
-  std::vector<std::string> entries;
-  std::istringstream list(visible);
-  for (std::string entry; std::getline(list, entry, ',');) entries.push_back(entry);
-  if (entries.size() == 1) return entries.front();
-  const auto number = static_cast<std::size_t>(std::atoi(local.c_str()));
-  if (number < entries.size()) return entries[number];
-  throw BadInput(
-      "--per-gpu: process {} of the node, and CUDA_VISIBLE_DEVICES={} has {} GPUs: start one "
-      "process for each",
-      local, visible, entries.size());
-}
-
-cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
-                                bool per_gpu) {
-  cluster::NodeFacts facts;
-  facts.name = host;
-  facts.known_by = "hostname";
-  std::string local;
-  for (const auto& engine : kEngines) {
-    const bool slurm = &engine == &kEngines.front();
-    const auto node = slurm ? environment("SLURMD_NODENAME") : std::string();
-    const auto rank = environment(engine.rank);
-    if (slurm ? node.empty() : rank.empty()) continue;
-    facts.engine = engine.name;
-    facts.rank = rank;
-    if (slurm) {
-      facts.name = node;
-      facts.known_by = "SLURMD_NODENAME";
-    }
-    if (engine.local != nullptr) local = environment(engine.local);
-    if (per_gpu || engine.local == nullptr || engine.several == nullptr ||
-        !IsSeveral(environment(engine.several)))
-      break;
-    facts.host = std::exchange(facts.name, facts.name + "-task" + local);
-    break;
-  }
-  // A user may tell the scheduler's name of the node, which may not be the host's.
-  if (const auto node = environment("DLROOF_NODE"); facts.engine != "slurm" && !node.empty()) {
-    facts.name = node;
-    facts.known_by = "DLROOF_NODE";
-  }
-  if (per_gpu) NameByGpu(environment, local, facts);
-  for (const char* job : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"})
-    if (facts.job.empty()) facts.job = environment(job);
-  facts.place = environment("SLURM_TOPOLOGY_ADDR");
-  if (!CanBeAFile(facts.name))
-    throw BadInput(
-        "cluster node: the node's name '{}' ({}) cannot name a file: expected letters, "
-        "digits, '-', '_' and '.'",
-        facts.name, facts.known_by);
-  return facts;
-}
-
-cluster::NodeFacts ThisNode(bool per_gpu) {
-  const auto environment = [](const std::string& name) {
-    const char* value = std::getenv(name.c_str());
-    return std::string(value == nullptr ? "" : value);
-  };
-  auto facts = IdentifyNode(environment, HostName(), per_gpu);
-  facts.cpus_specified = static_cast<int>(cpu::ThisCpu().allowed.size());
-  if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0)
-    facts.cpus = static_cast<int>(online);
-  return facts;
-}
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -302,6 +193,109 @@ std::string Sha256(std::string_view bytes) {
   std::string text;
   for (const auto byte : digest) text += fmt::format("{:02x}", byte);
   return text;
+}
+
+namespace {
+
+enum class NodeState { kWhole, kMeasuring, kNotBegun };
+
+struct NodeProgress {
+  std::string name;
+  NodeState state = NodeState::kNotBegun;
+  std::optional<std::size_t> done, all;  // [1] benchmarks; set if its journal tells
+};
+
+NodeProgress ProgressOfNode(const NodeFolder& folder, const std::string& name) {
+  if (fs::exists(folder.Node(name))) return {.name = name, .state = NodeState::kWhole};
+  if (!fs::exists(folder.Facts(name))) return {.name = name};
+  NodeProgress progress{.name = name, .state = NodeState::kMeasuring};
+  const auto journal = folder.Run(name).string() + ".journal";
+  const auto text = ReadFileIfAny(journal);
+  if (text.empty()) return progress;
+  try {
+    const auto parsed = supervise::ParseJournal(text, journal);
+    progress.done = parsed.entries.size();
+    if (parsed.header) progress.all = parsed.header->benchmarks.size();
+  } catch (const BadInput&) {  // the journal is being written
+  }
+  return progress;
+}
+
+// Returns the progress of the requested nodes, and of those with files where no list is recorded,
+// sorted by name.
+std::vector<NodeProgress> ProgressOf(const NodeFolder& folder) {
+  std::set<std::string> names;
+  if (const auto asked = folder.Asked()) names.insert(asked->begin(), asked->end());
+  for (const auto& file : folder.NodeFiles()) names.insert(file.stem().string());
+  for (const auto& name : folder.Unfinished()) names.insert(name);
+  std::vector<NodeProgress> progress;
+  for (const auto& name : names) progress.push_back(ProgressOfNode(folder, name));
+  std::ranges::sort(progress, cluster::NodeNameLess, &NodeProgress::name);
+  return progress;
+}
+
+// Returns lines: how many nodes are whole, how many benchmarks are done and left, and each node
+// that is not whole with its numbers. `title` begins the first line, such as a time.
+std::string ProgressText(const std::string& title, const std::vector<NodeProgress>& progress) {
+  std::size_t whole = 0, done = 0, left = 0;
+  std::string nodes;
+  for (const auto& node : progress) {
+    if (node.state == NodeState::kWhole) {
+      ++whole;
+      continue;
+    }
+    if (node.done) done += *node.done;
+    if (node.done && node.all) left += *node.all - std::min(*node.all, *node.done);
+    nodes += fmt::format("  {}: {}\n", text::Printable(node.name),
+                         node.state == NodeState::kNotBegun ? std::string("not begun")
+                         : !node.done                       ? std::string("measuring")
+                         : node.all ? fmt::format("{} done, {} left", *node.done,
+                                                  *node.all - std::min(*node.all, *node.done))
+                                    : fmt::format("{} done", *node.done));
+  }
+  auto text = fmt::format("{}: {} of {} nodes are whole", title, whole, progress.size());
+  if (whole < progress.size())
+    text += fmt::format("; on the others {} benchmarks are done, {} left", done, left);
+  return text + '\n' + nodes;
+}
+
+// Returns the folder of the last re-measurement, or DIR itself.
+NodeFolder LastVisit(const std::string& path) {
+  const NodeFolder first(path);
+  const auto visits = first.Visits();
+  return visits.empty() ? first : NodeFolder(path, visits.back());
+}
+
+std::string NowText() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(now));
+}
+
+}  // namespace
+
+void FollowProgress(const std::string& path, double every_seconds) {
+  if (!fs::is_directory(path))
+    throw BadInput("{}: expected the folder of `dlroof cluster node --out`", path);
+  StopOnInterrupt();
+  while (true) {
+    const auto folder = LastVisit(path);
+    const auto progress = ProgressOf(folder);
+    const auto visit = folder.path() == fs::path(path)
+                           ? std::string()
+                           : ", visit " + folder.path().filename().string();
+    const auto text = ProgressText(NowText() + visit, progress);
+    WriteFile((fs::path(path) / "progress.txt").string(), text);
+    std::cout << text << std::flush;
+    const bool over =
+        !progress.empty() &&
+        std::ranges::all_of(
+            progress, [](const NodeProgress& node) { return node.state == NodeState::kWhole; }) &&
+        visit.empty();
+    if (every_seconds == 0 || over) return;
+    for (double waited = 0; waited < every_seconds && !StoppedByInterrupt(); waited += 0.2)
+      SleepSeconds(0.2);
+    if (StoppedByInterrupt()) return;
+  }
 }
 
 }  // namespace dlroof::cluster_run

@@ -1,5 +1,4 @@
-// Identifies the node of a process by its launcher's environment variables, and manages the shared
-// folder DIR of a cluster's run. A node writes only files of its own name:
+// The shared folder DIR of a cluster's run. A node writes only files of its own name:
 //   DIR/nodes/NAME.json      its complete run file
 //   DIR/runs/NAME.json       its unfinished run, with a journal; NAME.node: the node's facts
 //   DIR/cache/NAME/          its ceilings; equal nodes would share a file in $HOME
@@ -20,26 +19,6 @@
 #include "counters/base/error.h"
 
 namespace dlroof::cluster_run {
-
-// Returns an environment variable's value, or "" if it is not set.
-using Environment = std::function<std::string(const std::string& name)>;
-
-// Returns the node's name, known_by, engine, rank, job and place. The first of these variables that
-// is set determines the engine: SLURMD_NODENAME (with SLURM_PROCID), OMPI_COMM_WORLD_RANK,
-// PMIX_RANK, PMI_RANK, FLUX_TASK_RANK. The name is Slurm's node name or `host`, with "-taskN" if a
-// node has several tasks. With `per_gpu`, one process per GPU, the name ends in "-gpuN", where N is
-// the process's number on the node, and `gpu` is set by GpuOfTask. Throws BadInput if the name
-// cannot be a file name, and with `per_gpu` if the launcher does not number a node's processes.
-cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
-                                bool per_gpu = false);
-
-// Returns the value of CUDA_VISIBLE_DEVICES for the node's process number `local`: the only GPU in
-// `visible` (the launcher's value), entry number `local` of a longer list, or `local` if there is
-// no list. Throws BadInput for a list that is too short.
-std::string GpuOfTask(const std::string& visible, const std::string& local);
-
-// Returns IdentifyNode of this process, with the CPUs that it may use and those that are online.
-cluster::NodeFacts ThisNode(bool per_gpu = false);
 
 class NodeFolder {
  public:
@@ -93,5 +72,9 @@ record::RunFile ReadNodeRun(const std::string& path);
 
 // Returns the SHA-256 (FIPS 180-4) of the bytes as 64 hexadecimal digits.
 std::string Sha256(std::string_view bytes);
+
+// Writes DIR/progress.txt and prints it every `every_seconds` [s], until every node is whole or an
+// interrupt; once if it is 0. Shows the last re-measurement in DIR/visits, if there is one.
+void FollowProgress(const std::string& folder, double every_seconds);
 
 }  // namespace dlroof::cluster_run

@@ -1,34 +1,206 @@
-// dlroof cluster report and versus: show a cluster file, and compare two clusters.
+// dlroof cluster gather and report: join the files of all nodes to one cluster file, and show it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <sstream>
+#include <thread>
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
-#include "baselines/cluster/requirements.h"
-#include "baselines/cluster/versus.h"
-#include "baselines/cluster/versus_models.h"
 #include "bench/cluster_run/commands.h"
-#include "bench/cluster_run/progress.h"
-#include "bench/cluster_run/verdict.h"
+#include "bench/cluster_run/node_folder.h"
 #include "bench/command_line/description.h"
-#include "bench/suites/suite_selection.h"
-#include "bench/workload/workload.h"
+#include "bench/runner/run_context.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "reporters/figure/cluster_figures.h"
 #include "reporters/figure/figure.h"
-#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster_run {
 namespace {
+
+constexpr int kSlowNode = 1, kNotAllWhole = 3;  // exit codes
+constexpr int kBadFile = 2;
+constexpr std::size_t kMostListed = 20;
+
+struct GatherFlags {
+  std::string folder, output = "cluster.json";
+  std::vector<std::string> without;  // nodes to leave out
+  bool mix_unlike = false;
+  std::optional<std::string> drain_list;  // file
+};
+
+// Removes the nodes of --without. Throws BadInput for a name that is none of a node.
+void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summaries,
+              std::optional<std::vector<std::string>>& asked) {
+  for (const auto& node : flags.without) {
+    const auto is_meant = [&](const std::string& name, const std::string& host) {
+      return node == name || node == host || name.starts_with(node + "-gpu");
+    };
+    auto removed = std::erase_if(summaries, [&](const cluster::NodeSummary& summary) {
+      return is_meant(summary.facts.name, summary.facts.host);
+    });
+    if (asked)
+      removed += std::erase_if(*asked, [&](const std::string& name) { return is_meant(name, ""); });
+    if (removed == 0)
+      throw BadInput("--without={}: no node of {} has this name", node, flags.folder);
+  }
+}
+
+std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
+  const auto files = folder.NodeFiles();
+  std::vector<cluster::NodeSummary> summaries(files.size());
+  const std::size_t parts = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::future<void>> readers;
+  for (std::size_t part = 0; part < parts; ++part)
+    readers.push_back(std::async(std::launch::async, [&, part] {
+      for (std::size_t i = part; i < files.size(); i += parts)
+        summaries[i] = ReadNodeFile(files[i]);
+    }));
+  for (auto& reader : readers) reader.get();
+  for (const auto& name : folder.Unfinished()) summaries.push_back(ReadUnfinished(folder, name));
+  return summaries;
+}
+
+// Reads the re-measurements of suspect nodes in DIR/visits/. Skips invalid files with a message.
+std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem::path& path) {
+  std::vector<std::vector<cluster::NodeSummary>> visits;
+  for (const int number : NodeFolder(path).Visits()) {
+    auto& visit = visits.emplace_back();
+    const NodeFolder folder(path, number);
+    for (const auto& file : folder.NodeFiles()) {
+      auto summary = ReadNodeFile(file);
+      if (summary.status == cluster::NodeStatus::kComplete)
+        visit.push_back(std::move(summary));
+      else
+        std::cerr << fmt::format("visit {}: skipped: {}\n", number,
+                                 text::Printable(summary.reason));
+    }
+  }
+  return visits;
+}
+
+struct NotWhole {
+  std::size_t count = 0;
+  bool bad_file = false;  // the file of a node is invalid or incomplete
+};
+
+// Prints which nodes are incomplete, and why.
+NotWhole PrintNotWhole(const cluster::Cluster& cluster) {
+  NotWhole absent;
+  for (const auto& node : cluster.nodes) {
+    if (node.status == cluster::NodeStatus::kComplete) continue;
+    absent.bad_file = absent.bad_file || node.status == cluster::NodeStatus::kFailed ||
+                      (node.status == cluster::NodeStatus::kPartial && !IsJournal(node.file));
+    if (++absent.count <= kMostListed)
+      std::cerr << fmt::format("{}: {}: {}\n", text::Printable(node.name()),
+                               cluster::Key(node.status), text::Printable(node.reason));
+  }
+  if (absent.count > kMostListed)
+    std::cerr << fmt::format("and {} more nodes\n", absent.count - kMostListed);
+  return absent;
+}
+
+std::string SentenceOf(const cluster::Cluster& cluster, const cluster::Finding& finding) {
+  const auto& node = cluster.nodes[finding.node];
+  const auto name = text::Printable(node.name());
+  if (finding.verdict == cluster::NodeVerdict::kSlow)
+    return fmt::format("{}: slow, by {:.1f} % ({})", name, 100 * (finding.ratio - 1), finding.what);
+  if (finding.verdict == cluster::NodeVerdict::kLimited) {
+    const auto& load = node.facts.load;
+    auto text = fmt::format("{}: limited by a quota", name);
+    if (load.quota_cpus && node.facts.cpus_specified)
+      text += fmt::format(" of {:g} of {} CPUs", *load.quota_cpus, *node.facts.cpus_specified);
+    if (load.throttled && load.periods)
+      text += fmt::format(", stopped in {:.0f} of {:.0f} periods", *load.throttled, *load.periods);
+    return text;
+  }
+  return fmt::format(
+      "{}: disturbed by {}: {:.0f} % of its repetitions are noisy, they took {:.2f} "
+      "times the time of clean ones",
+      name, finding.what, 100 * node.interference.NoisyShare(), finding.ratio);
+}
+
+bool IsTold(const cluster::Finding& finding) {
+  return finding.verdict != cluster::NodeVerdict::kSuspect &&
+         finding.verdict != cluster::NodeVerdict::kNotConfirmed;
+}
+
+// Returns the hosts of the slow nodes, sorted, each once.
+std::vector<std::string> HostsToDrain(const cluster::Cluster& cluster) {
+  std::set<std::string> hosts;
+  for (const auto& finding : cluster.findings)
+    if (finding.verdict == cluster::NodeVerdict::kSlow)
+      hosts.insert(cluster::HostOf(cluster.nodes[finding.node]));
+  std::vector<std::string> sorted(hosts.begin(), hosts.end());
+  std::ranges::sort(sorted, cluster::NodeNameLess);
+  return sorted;
+}
+
+// Prints a sentence for each finding that is more than a suspicion, and Slurm's command that drains
+// the slow nodes. Writes their hosts to the file `drain_list`, one a line, if it is set.
+void PrintVerdicts(const cluster::Cluster& cluster, const std::optional<std::string>& drain_list,
+                   std::ostream& out) {
+  for (const auto& finding : cluster.findings)
+    if (IsTold(finding)) out << SentenceOf(cluster, finding) << '\n';
+  const auto hosts = HostsToDrain(cluster);
+  if (!hosts.empty())
+    out << fmt::format(
+        "to drain: scontrol update NodeName={} State=DRAIN Reason='slow by dlroof cluster'\n",
+        fmt::join(hosts, ","));
+  if (!drain_list) return;
+  std::string lines;
+  for (const auto& host : hosts) lines += host + '\n';
+  WriteFile(*drain_list, lines);
+}
+
+// Returns kSlowNode if a node is slow, else kNotAllWhole if a node is not complete, else 0.
+int ExitCodeOf(const cluster::Cluster& cluster) {
+  if (!HostsToDrain(cluster).empty()) return kSlowNode;
+  const bool whole = std::ranges::all_of(cluster.nodes, [](const cluster::ClusterNode& node) {
+    return node.status == cluster::NodeStatus::kComplete;
+  });
+  return whole ? 0 : kNotAllWhole;
+}
+
+int RunGather(const GatherFlags& flags) {
+  const NodeFolder folder(flags.folder);
+  if (!std::filesystem::is_directory(folder.path() / "nodes"))
+    throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
+                   flags.folder);
+  auto summaries = ReadAll(folder);
+  auto asked = folder.Asked();
+  LeaveOut(flags, summaries, asked);
+  auto cluster = cluster::Gather(std::move(summaries), asked, ReadNodeRun, flags.mix_unlike);
+  if (!flags.without.empty())
+    cluster.remarks.push_back(
+        fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
+  if (flags.mix_unlike)
+    cluster.remarks.emplace_back(
+        "unlike nodes are in one median (--mix-unlike): software and settings were not compared");
+  cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
+  std::vector<std::string> command = {"dlroof",     "cluster", "gather",
+                                      flags.folder, "-o",      flags.output};
+  for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
+  if (flags.mix_unlike) command.emplace_back("--mix-unlike");
+  WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
+            OnDisk::kNow);
+  const auto absent = PrintNotWhole(cluster);
+  for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
+  PrintVerdicts(cluster, flags.drain_list, std::cerr);
+  std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
+                           cluster.nodes.size() - absent.count, cluster.nodes.size(),
+                           cluster.run.records.size(), flags.output);
+  return absent.bad_file ? kBadFile : ExitCodeOf(cluster);
+}
 
 constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", ".png"};
 
@@ -65,8 +237,8 @@ void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffe
   std::cerr << "wrote " << path << '\n';
 }
 
-std::vector<cluster::OrderEffect> EffectsBeside(const ClusterReportFlags& flags,
-                                                const cluster::Cluster& together) {
+std::vector<cluster::NodeEffect> EffectsBeside(const ClusterReportFlags& flags,
+                                               const cluster::Cluster& together) {
   try {
     return cluster::OrderEffects(together, cluster::ReadClusterFile(flags.alone.value()));
   } catch (const BadInput& refusal) {
@@ -109,6 +281,32 @@ int ReportCluster(const ClusterReportFlags& flags) {
 
 }  // namespace
 
+void AddClusterGather(CLI::App& cluster, int& exit_code) {
+  auto flags = std::make_shared<GatherFlags>();
+  auto* command = cluster.add_subcommand(
+      "gather",
+      "join the files of all nodes to one cluster file; exit code 1: a node is slow, 3: some nodes "
+      "are incomplete, 2: a node's file is invalid");
+  command->add_option("DIR", flags->folder, "the nodes' shared folder")
+      ->type_name(command_line::kFolder)
+      ->required();
+  command->add_option("-o,--output", flags->output, "cluster file to write (default cluster.json)")
+      ->type_name(command_line::kFile);
+  command
+      ->add_option("--without", flags->without,
+                   "leave out these nodes, such as n3,n5; may be repeated")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_flag("--mix-unlike", flags->mix_unlike,
+                    "take nodes of equal machines into one median although their software or "
+                    "settings differ");
+  command
+      ->add_option("--drain-list", flags->drain_list,
+                   "file to write with the names of the slow nodes, one per line")
+      ->type_name(command_line::kFile);
+  command->callback([flags, &exit_code] { exit_code = RunGather(*flags); });
+}
+
 void AddClusterReport(CLI::App& cluster, int& exit_code) {
   auto flags = std::make_shared<ClusterReportFlags>();
   auto* command = cluster.add_subcommand("report",
@@ -149,198 +347,6 @@ void AddClusterReport(CLI::App& cluster, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   command->callback([flags, &exit_code] { exit_code = ReportCluster(*flags); });
-}
-
-namespace {
-
-constexpr std::array kVersusOutputs = {".html", ".md", ".csv", ".json", ".svg", ".pdf", ".png"};
-
-struct VersusFlags {
-  std::string a, b;  // run files separated by commas
-  std::optional<std::string> prices;
-  std::vector<std::string> suites;
-  std::vector<int> devices;  // per node, of A and of B
-  std::vector<std::string> outputs;
-  std::string types = "same";
-  bool latency = false;
-
-  cluster::CallTime times() const {
-    return latency ? cluster::CallTime::kLatency : cluster::CallTime::kThroughput;
-  }
-};
-
-// Returns whether an option in a benchmark's name selects how a library works (its layout,
-// algorithm or threads) and not what it computes.
-bool IsMannerOption(std::string_view option) {
-  if (option == "best" || option.starts_with("engine") || option.starts_with("threads"))
-    return true;
-  return std::ranges::any_of(workload::AllOps(), [&](const workload::Op* op) {
-    return std::ranges::any_of(op->variants, [&](const workload::OpVariants& variants) {
-      return std::ranges::find(variants.options, option) != variants.options.end();
-    });
-  });
-}
-
-// Returns the models of the suites or, if `suites` is empty, the models that both runs name. Throws
-// BadInput as SelectSuites does.
-std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
-                                           const cluster::VersusCluster& a,
-                                           const cluster::VersusCluster& b) {
-  if (suites.empty()) return cluster::ModelsIn(a, b, IsMannerOption);
-  std::vector<cluster::Model> models;
-  for (const auto& suite : suites::SelectSuites(suites, {.cpu = true, .gpu = true}, "--suite")) {
-    std::vector<std::pair<std::string, double>> names;
-    for (const auto& layer : suite.layers)
-      names.emplace_back(layer.name, static_cast<double>(layer.count));
-    models.push_back(cluster::ModelFromNames(suite.name, names, IsMannerOption));
-  }
-  return models;
-}
-
-// Returns the number of devices per node, if the run file states it.
-std::optional<int> DevicesPerNode(const record::RunFile& file) {
-  const auto& count = record::Member(record::Member(file.context, "dlroof"), "devices_per_node");
-  if (count.is_number_integer() && count.get<int>() >= 1) return count.get<int>();
-  return std::nullopt;
-}
-
-// `devices` is the number of devices of a node that the user specifies.
-cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> devices,
-                                   const cluster::Prices* prices, cluster::CallTime times) {
-  std::vector<std::pair<std::string, record::RunFile>> files;
-  std::istringstream list(paths);
-  for (std::string path; std::getline(list, path, ',');)
-    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
-  if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
-  auto joined =
-      files.size() == 1 ? std::move(files.front().second) : record::JoinedRun(std::move(files));
-  cluster::UseTimes(times, joined);
-  auto known = devices ? devices : DevicesPerNode(joined);
-  const auto node_times = cluster::EstimatesIn(joined.context);
-  if (!known && prices != nullptr && !joined.machines.empty())
-    if (const auto* price = cluster::PriceOf(*prices, joined.machines.front()))
-      known = price->devices;
-  return {.where = paths,
-          .run = roofline::PlaceRun(std::move(joined)),
-          .devices = known.value_or(1),
-          .devices_known = known.has_value(),
-          .node_times = node_times};
-}
-
-figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
-  auto figure = figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
-  figure.name_a = cluster::MachinesText(*report.a);  // with the numbers of nodes
-  figure.name_b = cluster::MachinesText(*report.b);
-  return figure;
-}
-
-std::string PageOf(const cluster::VersusReport& report) {
-  const auto [figure, reason] =
-      figure::DrawForPage([&] { return figure::VersusScript(FigureOf(report), "svg"); });
-  std::ostringstream page;
-  cluster::WriteVersusPage(report, figure, reason.value_or(Reason{}).text, page);
-  return page.str();
-}
-
-void WriteVersusOutput(const cluster::VersusReport& report, const std::string& path) {
-  const auto write = [&](const auto& writer) {
-    std::ostringstream out;
-    writer(report, out);
-    WriteFile(path, out.str());
-  };
-  if (path.ends_with(".html"))
-    WriteFile(path, PageOf(report));
-  else if (path.ends_with(".md"))
-    write(cluster::WriteVersusMarkdown);
-  else if (path.ends_with(".csv"))
-    write(cluster::WriteVersusCsv);
-  else if (path.ends_with(".json"))
-    WriteFile(path, JsonText(cluster::VersusJson(report), 1) + '\n');
-  else
-    figure::WriteVersusFigure(FigureOf(report), path);
-  std::cerr << "wrote " << path << '\n';
-}
-
-void CheckVersusFlags(const VersusFlags& flags) {
-  for (const auto& path : flags.outputs)
-    if (!std::ranges::any_of(kVersusOutputs, [&](const char* end) { return path.ends_with(end); }))
-      throw BadInput("-o {}: unknown extension, expected one of {}", path,
-                     fmt::join(kVersusOutputs, ", "));
-  if (flags.devices.size() == 1)
-    throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
-}
-
-void RunVersus(const VersusFlags& flags) {
-  CheckVersusFlags(flags);
-  std::optional<cluster::Prices> prices;
-  if (flags.prices) prices = cluster::ReadPrices(*flags.prices);
-  const auto* specified = prices ? &*prices : nullptr;
-  const auto devices = [&](std::size_t side) {
-    return flags.devices.empty() ? std::nullopt : std::optional(flags.devices[side]);
-  };
-  const auto a = ReadCluster(flags.a, devices(0), specified, flags.times());
-  const auto b = ReadCluster(flags.b, devices(1), specified, flags.times());
-  cluster::VersusReport report{.a = &a, .b = &b};
-  report.versus = cluster::MakeVersus(a, b,
-                                      {.prices = specified,
-                                       .is_implementation_option = IsMannerOption,
-                                       .best_type = flags.types == "best",
-                                       .times = flags.times()});
-  report.models = cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b),
-                                            IsMannerOption, specified);
-  cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);
-  std::cout << std::flush;
-  for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
-}
-
-}  // namespace
-
-void AddClusterVersus(CLI::App& cluster) {
-  auto flags = std::make_shared<VersusFlags>();
-  auto* command = cluster.add_subcommand(
-      "versus",
-      "compare the same operators on two clusters: times, % of roof, the number of nodes of A that "
-      "equal one of B, costs");
-  command->add_option("A", flags->a, "run file, or several of one machine separated by commas")
-      ->type_name(command_line::kFile)
-      ->required();
-  command->add_option("B", flags->b, "run file, or several of one machine separated by commas")
-      ->type_name(command_line::kFile)
-      ->required();
-  command
-      ->add_option("--prices", flags->prices,
-                   "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": "
-                   "\"AMD EPYC\"}, \"per_node_hour\": 1.2}]} (no default)")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--suite", flags->suites,
-                   "also sum up the layers of this model (default: the models that the runs name)")
-      ->type_name(command_line::kSuite)
-      ->allow_extra_args(false);
-  command
-      ->add_option("--devices", flags->devices,
-                   "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)")
-      ->delimiter(',')
-      ->expected(1, 2)
-      ->allow_extra_args(false)
-      ->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--types", flags->types,
-                   "same (default): pair records of the same data type; best: pair the fastest "
-                   "records of an operator, of any type")
-      ->check(CLI::IsMember({"same", "best"}));
-  command->add_flag("--latency", flags->latency,
-                    "compare single calls: on a GPU that is idle, with their launch (default: "
-                    "calls that follow each other, on a GPU by the device's time of queued calls)");
-  command
-      ->add_option("-o,--output", flags->outputs,
-                   "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
-                   "rooflines)")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
-  command->callback([flags] { RunVersus(*flags); });
 }
 
 }  // namespace dlroof::cluster_run

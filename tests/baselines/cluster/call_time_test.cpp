@@ -1,8 +1,8 @@
-#include "baselines/cluster/call_time.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
+
+#include "baselines/cluster/versus.h"
 
 namespace dlroof::cluster {
 namespace {

@@ -32,14 +32,15 @@ NodeSummary Failed(const std::string& name, const std::string& reason) {
 
 std::vector<std::string> Names(const Cluster& cluster) {
   std::vector<std::string> names;
-  for (const auto& node : cluster.nodes) names.push_back(node.name);
+  for (const auto& node : cluster.nodes) names.push_back(node.name());
   return names;
 }
 
 TEST(NodeNameLess, NumbersCountAsNumbers) {
-  std::vector<std::string> names = {"n10", "n2", "n1", "n02", "m3", "n", "n2-task1", "n1b"};
+  std::vector<std::string> names = {"n10",      "n2",  "n1",   "m3",  "n",
+                                    "n2-task1", "n1b", "r010", "r009"};
   std::ranges::sort(names, NodeNameLess);
-  EXPECT_THAT(names, ElementsAre("m3", "n", "n1", "n1b", "n02", "n2", "n2-task1", "n10"));
+  EXPECT_THAT(names, ElementsAre("m3", "n", "n1", "n1b", "n2", "n2-task1", "n10", "r009", "r010"));
 }
 
 TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
@@ -57,7 +58,7 @@ TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
   EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 20);
   EXPECT_TRUE(set.bytes.at(Level::kDram).IsValidated());
   EXPECT_FALSE(set.bytes.at(Level::kDram).ci95);  // three nodes are too few for an interval
-  EXPECT_EQ(cluster.nodes[2].ceilings.at("cpu.bytes.dram"), 40);
+  EXPECT_EQ(cluster.nodes[2].roofs.at("cpu.bytes.dram"), 40);
 }
 
 // Of nodes with 2, 4 and 8 s the two faster ones are noisy: their times are estimates, the fastest

@@ -68,7 +68,7 @@ TEST(GroupsOf, EachRoofIsOneByItself) {
 
 TEST(GroupsOf, ThreeRoofsAreAGroup) {
   auto cluster = Gathered(LastHasLowerRoofs(1));
-  for (auto& node : cluster.nodes) node.ceilings["cpu.launch"] = 1;
+  for (auto& node : cluster.nodes) node.roofs["cpu.launch"] = 1;
   const auto groups = GroupsOf(cluster);
   EXPECT_THAT(NamesOf(groups),
               ElementsAre("all", "ceilings", "cpu.dram", "cpu.fp32.vector", "cpu.launch"));
@@ -103,7 +103,7 @@ using testing::HasSubstr;
 Cluster ClusterOf(const std::vector<std::vector<double>>& seconds) {
   Cluster cluster;
   for (std::size_t node = 0; node < seconds.size(); ++node)
-    cluster.nodes.push_back({.name = std::string(1, static_cast<char>('a' + node))});
+    cluster.nodes.push_back({.facts = {.name = std::string(1, static_cast<char>('a' + node))}});
   for (std::size_t i = 0; i < seconds.front().size(); ++i) {
     record::Record record;
     record.name = "n" + std::to_string(i);
@@ -121,7 +121,7 @@ TEST(OrderEffects, AreTheMedianRatiosTheLargestFirst) {
   const auto effects =
       OrderEffects(ClusterOf({{1, 2, 3}, {1.5, 2.2, 9}}), ClusterOf({{1, 2, 3}, {1, 2, 3}}));
   ASSERT_EQ(effects.size(), 2U);
-  EXPECT_EQ(effects[0].node, "b");
+  EXPECT_EQ(effects[0].node, 1);
   EXPECT_DOUBLE_EQ(effects[0].ratio, 1.5);
   EXPECT_EQ(effects[0].benchmarks, 3U);
   EXPECT_EQ(effects[0].worst, "n2");
@@ -143,7 +143,7 @@ TEST(OrderEffects, LeaveOutWhatOneFileLacks) {
   ASSERT_EQ(effects.size(), 1U);
   EXPECT_EQ(effects[0].benchmarks, 1U);
   auto other = ClusterOf({{1}});
-  other.nodes[0].name = "z";
+  other.nodes[0].facts.name = "z";
   EXPECT_THAT(fakes::RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
               HasSubstr("no node has a time of the same benchmark in both files"));
 }

@@ -1,8 +1,7 @@
-#include "baselines/cluster/requirements.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "baselines/cluster/node_effects.h"
 #include "counters/base/error.h"
 #include "tests/baselines/cluster/fake_nodes.h"
 

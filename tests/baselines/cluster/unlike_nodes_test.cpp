@@ -1,8 +1,7 @@
-#include "baselines/cluster/unlike_nodes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "baselines/cluster/gather.h"
 #include "tests/baselines/cluster/fake_nodes.h"
 
 namespace dlroof::cluster {
@@ -74,8 +73,7 @@ TEST(Gather, UnlikeNodesAreInNoMedianUnlessAsked) {
   EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
   EXPECT_THAT(cluster.remarks, Contains(HasSubstr("unlike most nodes, not in the medians: n3 "
                                                   "(kernel: 5.10, most nodes: unknown)")));
-  EXPECT_EQ(Gather(summaries, {}, reread, {.mix_unlike = true}).run.records[0].repetitions.size(),
-            3);
+  EXPECT_EQ(Gather(summaries, {}, reread, true).run.records[0].repetitions.size(), 3);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ Prices Watts(double cpu, std::optional<double> gpu) {
 TEST(VersusEnergy, AMeasuredEnergyIsOnlyComparedWithAMeasuredOne) {
   const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
   const auto row = MakeVersus(a, b, {}).rows.at(0);
-  EXPECT_EQ(row.energy_ratios.at(kMeasured).a_over_b, 4);
+  EXPECT_EQ(row.energy_ratios.at(kMeasured).value, 4);
   const double distance = std::hypot(std::log(600 / 540.0), std::log(165 / 150.0));
   EXPECT_NEAR(row.energy_ratios.at(kMeasured).ci95->first, 4 * std::exp(-distance), 1e-9);
   EXPECT_FALSE(row.energy_ratios.contains(kAssumed));
@@ -67,9 +67,9 @@ TEST(VersusEnergy, AnAssumedOneIsTheWattsOfTheFileOfPricesByItsShareOfTheNode) {
   const auto a = Side(kOnCpu, 6, {}, "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
   const auto prices = Watts(500, 8000);
   const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
-  EXPECT_EQ(row.a.energies.at(kAssumed).joules, 3000);
-  EXPECT_EQ(row.b.energies.at(kAssumed).joules, 2000);
-  EXPECT_EQ(row.energy_ratios.at(kAssumed).a_over_b, 1.5);
+  EXPECT_EQ(row.a.energies.at(kAssumed).value, 3000);
+  EXPECT_EQ(row.b.energies.at(kAssumed).value, 2000);
+  EXPECT_EQ(row.energy_ratios.at(kAssumed).value, 1.5);
   EXPECT_FALSE(row.a.energies.contains(kMeasured));
 }
 
@@ -85,7 +85,7 @@ TEST(VersusEnergy, ClassesAreNeverMixedInOneRatio) {
   // With watts on both sides there is an assumed ratio, but no measured one.
   const auto both = MakeVersus(a, b, {.prices = &gpu_alone}).rows.at(0);
   EXPECT_EQ(both.energy_ratios.size(), 1u);
-  EXPECT_EQ(both.energy_ratios.at(kAssumed).a_over_b, 1.5);
+  EXPECT_EQ(both.energy_ratios.at(kAssumed).value, 1.5);
 }
 
 TEST(VersusEnergy, OtherProgramsLeaveTheirMark) {
@@ -94,31 +94,46 @@ TEST(VersusEnergy, OtherProgramsLeaveTheirMark) {
   EXPECT_TRUE(MakeVersus(a, b, {}).rows.at(0).energy_ratios.at(kMeasured).noisy);
 }
 
-TEST(EnergySum, HasAClassOnlyIfEveryCallHas) {
-  EnergySum sum;
-  sum.Add({{kMeasured, {10, {{7, 13}}}}, {kAssumed, {5}}}, 2);
-  sum.Add({{kMeasured, {20, {{16, 24}}}}}, 1);
-  const auto total = sum.Total();
-  EXPECT_FALSE(total.contains(kAssumed));
-  EXPECT_EQ(total.at(kMeasured).joules, 40);
+TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
+  QuantitySum sum;
+  EXPECT_FALSE(sum.Total());
+  sum.Add({10, {{7, 13}}}, 2);
+  sum.Add({20, {{16, 24}}}, 1);
+  EXPECT_EQ(sum.Total()->value, 40);
   // Distances 2 x 3 and 4: the root of 52.
-  EXPECT_NEAR(total.at(kMeasured).ci95->first, 40 - std::sqrt(52.0), 1e-12);
-  EXPECT_NEAR(total.at(kMeasured).ci95->second, 40 + std::sqrt(52.0), 1e-12);
-  sum.Add({{kMeasured, {1, {}}}}, 1);
-  EXPECT_FALSE(sum.Total().at(kMeasured).ci95);
+  EXPECT_NEAR(sum.Total()->ci95->first, 40 - std::sqrt(52.0), 1e-12);
+  EXPECT_NEAR(sum.Total()->ci95->second, 40 + std::sqrt(52.0), 1e-12);
+  EXPECT_FALSE(sum.Total()->noisy);
+  sum.Add({1, {}, true}, 1);
+  EXPECT_FALSE(sum.Total()->ci95);
+  EXPECT_TRUE(sum.Total()->noisy);
+}
+
+TEST(VersusModels, HaveAClassOnlyIfEveryLayerHas) {
+  auto a = Side(kOnCpu, 6, Counted(600), "Epyc");
+  auto file = a.run.file;
+  file.records.push_back(file.records[0]);
+  file.records[1].name = "Conv2D/cpu/onednn/fwd/f32/n2";
+  record::SplitName(file.records[1]);
+  file.records[1].energy.reset();
+  a.run = roofline::PlaceRun(std::move(file));
+  const auto prices = Watts(500, {});
+  const auto model = ModelFromNames("net", {{kOnCpu, 1}, {"Conv2D/cpu/onednn/fwd/f32/n2", 1}}, {});
+  const auto rows = MakeVersusModels(a, a, {model}, {.prices = &prices});
+  EXPECT_FALSE(rows.at(0).energies_a.contains(kMeasured));
+  EXPECT_EQ(rows[0].energies_a.at(kAssumed).value, 6000);
 }
 
 TEST(VersusModels, AddEnergiesOfLayersInBoth) {
   const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
-  const auto is_implementation_option = [](std::string_view) { return false; };
-  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, is_implementation_option);
+  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, {});
   const auto prices = Watts(500, {});
-  const auto rows = MakeVersusModels(a, b, {model}, is_implementation_option, &prices);
+  const auto rows = MakeVersusModels(a, b, {model}, {.prices = &prices});
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].energies_a.at(kMeasured).joules, 1800);
-  EXPECT_EQ(rows[0].energies_b.at(kMeasured).joules, 450);
-  EXPECT_EQ(rows[0].energy_ratios.at(kMeasured).a_over_b, 4);
-  EXPECT_EQ(rows[0].energies_a.at(kAssumed).joules, 9000);
+  EXPECT_EQ(rows[0].energies_a.at(kMeasured).value, 1800);
+  EXPECT_EQ(rows[0].energies_b.at(kMeasured).value, 450);
+  EXPECT_EQ(rows[0].energy_ratios.at(kMeasured).value, 4);
+  EXPECT_EQ(rows[0].energies_a.at(kAssumed).value, 9000);
   EXPECT_FALSE(rows[0].energy_ratios.contains(kAssumed));
 }
 

@@ -135,8 +135,8 @@ TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
   ASSERT_EQ(versus.rows.size(), 1);
   const auto& row = versus.rows[0];
   EXPECT_EQ(row.key, "Conv2D/fwd/f32/n1");
-  EXPECT_EQ(row.nodes_of_a, 3);  // 6 s on A, 2 s on B
-  EXPECT_TRUE(row.nodes_ci95);
+  EXPECT_EQ(row.nodes_of_a.value, 3);  // 6 s on A, 2 s on B
+  EXPECT_TRUE(row.nodes_of_a.ci95);
   EXPECT_THAT(row.differences, ElementsAre("library: onednn | cudnn",
                                            "times: calls back to back | kind of time unknown"));
   EXPECT_EQ(versus.only_a, 1);
@@ -154,17 +154,16 @@ TEST(MakeVersus, ANodeHasAllItsDevices) {
   cpu.devices = 2;
   gpu.devices = 8;
   const auto row = MakeVersus(cpu, gpu, {}).rows.at(0);
-  EXPECT_EQ(row.nodes_of_a, 12);
-  EXPECT_EQ(row.b.calls_per_second, 0.5);
+  EXPECT_EQ(row.nodes_of_a.value, 12);
   EXPECT_EQ(row.b.node_calls_per_second, 4);
-  EXPECT_NEAR(row.nodes_ci95->first, 12, 1e-9);
+  EXPECT_NEAR(row.nodes_of_a.ci95->first, 12, 1e-9);
 }
 
 TEST(MakeVersus, WithoutAnIntervalOnOneSideThereIsNone) {
   const auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
   const auto gpu = ClusterOf("gpu", {Of("Conv2D/gpu/tf/fwd/f32/n1", 2, 1)});
-  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).rows.at(0).nodes_ci95);
-  EXPECT_FALSE(MakeVersus(gpu, cpu, {}).rows.at(0).nodes_ci95);
+  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).rows.at(0).nodes_of_a.ci95);
+  EXPECT_FALSE(MakeVersus(gpu, cpu, {}).rows.at(0).nodes_of_a.ci95);
 }
 
 TEST(MakeVersus, EveryLibraryOfASideMakesARow) {
@@ -174,8 +173,8 @@ TEST(MakeVersus, EveryLibraryOfASideMakesARow) {
   const auto versus = MakeVersus(cpu, gpu, {});
   ASSERT_EQ(versus.rows.size(), 2);
   EXPECT_EQ(versus.operators, 1);
-  EXPECT_EQ(versus.rows[0].nodes_of_a, 3);
-  EXPECT_EQ(versus.rows[1].nodes_of_a, 2);
+  EXPECT_EQ(versus.rows[0].nodes_of_a.value, 3);
+  EXPECT_EQ(versus.rows[1].nodes_of_a.value, 2);
 }
 
 TEST(MakeVersus, ImplementationOptionsPairWithEqualOnesOrElseWithAny) {
@@ -188,7 +187,7 @@ TEST(MakeVersus, ImplementationOptionsPairWithEqualOnesOrElseWithAny) {
       "gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 4)});
   const auto versus = MakeVersus(cpu, both, {.is_implementation_option = IsLayout});
   ASSERT_EQ(versus.rows.size(), 1);
-  EXPECT_EQ(versus.rows[0].b.timing.median, 4);
+  EXPECT_EQ(versus.rows[0].b.seconds.value, 4);
 }
 
 TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes) {
@@ -202,10 +201,10 @@ TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes
       MakeVersus(cpu, gpu, {.is_implementation_option = IsLayout, .best_type = true});
   ASSERT_EQ(versus.rows.size(), 2);
   EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/bf16|f16/n1");
-  EXPECT_EQ(versus.rows[0].nodes_of_a, 3);
+  EXPECT_EQ(versus.rows[0].nodes_of_a.value, 3);
   EXPECT_THAT(versus.rows[0].differences, Contains("type: bf16 | f16"));
   EXPECT_EQ(versus.rows[1].key, "Conv2D/fwd/f32/n2");
-  EXPECT_EQ(versus.rows[1].nodes_of_a, 4);
+  EXPECT_EQ(versus.rows[1].nodes_of_a.value, 4);
   EXPECT_EQ(std::tuple(versus.operators, versus.only_a, versus.only_b), std::tuple(2, 0, 1));
 }
 
@@ -275,16 +274,17 @@ TEST(MakeVersusModels, TrainingIsForwardAndBothGradientsAsOftenAsALayerOccurs) {
   const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "bwd_weights/f32/n1", 2),
                                      Of(kCpu + "fwd/f32/n2", 4), Of(kCpu + "bwd_data/f32/n2", 5),
                                      Of(kCpu + "bwd_weights/f32/n2", 6)});
-  const auto rows = MakeVersusModels(cpu, cpu, {TwoLayers()}, IsLayout);
+  const auto rows =
+      MakeVersusModels(cpu, cpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
   ASSERT_EQ(rows.size(), 2);
   EXPECT_EQ(rows[0].pass, "inference");
-  EXPECT_EQ(rows[0].a->median, 1 + 3 * 4);
+  EXPECT_EQ(rows[0].a->value, 1 + 3 * 4);
   EXPECT_EQ(rows[1].pass, "training");
-  EXPECT_EQ(rows[1].a->median, 1 + 2 + 3 * (4 + 5 + 6));
+  EXPECT_EQ(rows[1].a->value, 1 + 2 + 3 * (4 + 5 + 6));
   EXPECT_EQ(rows[1].layers, 4);
   EXPECT_EQ(rows[1].in_both, 4);
-  EXPECT_EQ(rows[1].nodes_of_a, 1);
-  EXPECT_TRUE(rows[1].nodes_ci95);
+  EXPECT_EQ(rows[1].nodes_of_a->value, 1);
+  EXPECT_TRUE(rows[1].nodes_of_a->ci95);
 }
 
 TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
@@ -292,10 +292,11 @@ TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
                                      Of(kCpu + "bwd_weights/f32/n2", 6)});
   const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 1), Of(kGpu + "bwd/f32/n2", 2),
                                      Of(kGpu + "fwd/f32/n1", 1), Of(kGpu + "bwd/f32/n1", 2)});
-  const auto rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, IsLayout);
+  const auto rows =
+      MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
   ASSERT_EQ(rows.size(), 2);
-  EXPECT_EQ(rows[1].b->median, 3 * (1 + 2));
-  EXPECT_EQ(rows[1].nodes_of_a, 5);
+  EXPECT_EQ(rows[1].b->value, 3 * (1 + 2));
+  EXPECT_EQ(rows[1].nodes_of_a->value, 5);
   EXPECT_EQ(rows[1].library_b, "tf");
   // The first layer has only the gradient of its weights, and B's call computes both.
   EXPECT_EQ(rows[1].in_b, 3);
@@ -304,18 +305,20 @@ TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
 TEST(MakeVersusModels, CoverageIsReportedAndTimesAreOfSharedLayersOnly) {
   const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "fwd/f32/n2", 4)});
   const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 2)});
-  const auto rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, IsLayout);
+  const auto rows =
+      MakeVersusModels(cpu, gpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].layers, 4);
   EXPECT_EQ(rows[0].in_a, 4);
   EXPECT_EQ(rows[0].in_both, 3);
-  EXPECT_EQ(rows[0].a->median, 12);
+  EXPECT_EQ(rows[0].a->value, 12);
   EXPECT_THAT(rows[0].missing, ElementsAre("n1"));
 }
 
 TEST(MakeVersusModels, AModelWithoutASharedLayerHasARowThatSaysSo) {
   const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n9", 1)});
-  const auto rows = MakeVersusModels(cpu, cpu, {TwoLayers()}, IsLayout);
+  const auto rows =
+      MakeVersusModels(cpu, cpu, {TwoLayers()}, {.is_implementation_option = IsLayout});
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].in_both, 0);
   EXPECT_EQ(rows[0].layers, 4);

@@ -1,5 +1,4 @@
-#include "bench/cluster_run/launch_script.h"
-
+// dlroof cluster script: the Slurm job that starts `dlroof cluster node` on every node.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,6 +20,10 @@
 #include "reporters/page/page.h"
 
 namespace dlroof::cluster_run {
+
+// Returns slurm.sh.in, whose {{keys}} LaunchScript replaces.
+const std::vector<EmbeddedFile>& LaunchScripts();
+
 namespace {
 
 void RefuseControls(const std::string& text) {
@@ -91,8 +94,6 @@ std::string LaunchScript(const LaunchRequest& request) {
              script);
   return script.str();
 }
-
-// dlroof cluster script: writes the script that starts `dlroof cluster node` on every node.
 
 namespace {
 

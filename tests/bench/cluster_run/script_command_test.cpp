@@ -1,8 +1,7 @@
-#include "bench/cluster_run/launch_script.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/cluster_run/commands.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::cluster_run {

@@ -1,0 +1,217 @@
+// dlroof cluster versus: compares two clusters.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/cluster/versus.h"
+#include "baselines/cluster/versus_models.h"
+#include "bench/cluster_run/commands.h"
+#include "bench/command_line/description.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/json_text.h"
+#include "reporters/figure/cluster_figures.h"
+#include "reporters/figure/figure.h"
+#include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::cluster_run {
+namespace {
+
+constexpr std::array kVersusOutputs = {".html", ".md", ".csv", ".json", ".svg", ".pdf", ".png"};
+
+struct VersusFlags {
+  std::string a, b;  // run files separated by commas
+  std::optional<std::string> prices;
+  std::vector<std::string> suites;
+  std::vector<int> devices;  // per node, of A and of B
+  std::vector<std::string> outputs;
+  std::string types = "same";
+  bool latency = false;
+
+  cluster::CallTime times() const {
+    return latency ? cluster::CallTime::kLatency : cluster::CallTime::kThroughput;
+  }
+};
+
+// Returns whether an option in a benchmark's name selects how a library works (its layout,
+// algorithm or threads) and not what it computes.
+bool IsMannerOption(std::string_view option) {
+  if (option == "best" || option.starts_with("engine") || option.starts_with("threads"))
+    return true;
+  return std::ranges::any_of(workload::AllOps(), [&](const workload::Op* op) {
+    return std::ranges::any_of(op->variants, [&](const workload::OpVariants& variants) {
+      return std::ranges::find(variants.options, option) != variants.options.end();
+    });
+  });
+}
+
+// Returns the models of the suites or, if `suites` is empty, the models that both runs name. Throws
+// BadInput as SelectSuites does.
+std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
+                                           const cluster::VersusCluster& a,
+                                           const cluster::VersusCluster& b) {
+  if (suites.empty()) return cluster::ModelsIn(a, b, IsMannerOption);
+  std::vector<cluster::Model> models;
+  for (const auto& suite : suites::SelectSuites(suites, {.cpu = true, .gpu = true}, "--suite")) {
+    std::vector<std::pair<std::string, double>> names;
+    for (const auto& layer : suite.layers)
+      names.emplace_back(layer.name, static_cast<double>(layer.count));
+    models.push_back(cluster::ModelFromNames(suite.name, names, IsMannerOption));
+  }
+  return models;
+}
+
+// Returns the number of devices per node, if the run file states it.
+std::optional<int> DevicesPerNode(const record::RunFile& file) {
+  const auto& count = record::Member(record::Member(file.context, "dlroof"), "devices_per_node");
+  if (count.is_number_integer() && count.get<int>() >= 1) return count.get<int>();
+  return std::nullopt;
+}
+
+// `devices` is the number of devices of a node that the user specifies.
+cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> devices,
+                                   const cluster::Prices* prices, cluster::CallTime times) {
+  std::vector<std::pair<std::string, record::RunFile>> files;
+  std::istringstream list(paths);
+  for (std::string path; std::getline(list, path, ',');)
+    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
+  if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
+  auto joined =
+      files.size() == 1 ? std::move(files.front().second) : record::JoinedRun(std::move(files));
+  cluster::UseTimes(times, joined);
+  auto known = devices ? devices : DevicesPerNode(joined);
+  const auto node_times = cluster::EstimatesIn(joined.context);
+  if (!known && prices != nullptr && !joined.machines.empty())
+    if (const auto* price = cluster::PriceOf(*prices, joined.machines.front()))
+      known = price->devices;
+  return {.where = paths,
+          .run = roofline::PlaceRun(std::move(joined)),
+          .devices = known.value_or(1),
+          .devices_known = known.has_value(),
+          .node_times = node_times};
+}
+
+figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
+  auto figure = figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
+  figure.name_a = cluster::MachinesText(*report.a);  // with the numbers of nodes
+  figure.name_b = cluster::MachinesText(*report.b);
+  return figure;
+}
+
+std::string PageOf(const cluster::VersusReport& report) {
+  const auto [figure, reason] =
+      figure::DrawForPage([&] { return figure::VersusScript(FigureOf(report), "svg"); });
+  std::ostringstream page;
+  cluster::WriteVersusPage(report, figure, reason.value_or(Reason{}).text, page);
+  return page.str();
+}
+
+void WriteVersusOutput(const cluster::VersusReport& report, const std::string& path) {
+  const auto write = [&](const auto& writer) {
+    std::ostringstream out;
+    writer(report, out);
+    WriteFile(path, out.str());
+  };
+  if (path.ends_with(".html"))
+    WriteFile(path, PageOf(report));
+  else if (path.ends_with(".md"))
+    write(cluster::WriteVersusMarkdown);
+  else if (path.ends_with(".csv"))
+    write(cluster::WriteVersusCsv);
+  else if (path.ends_with(".json"))
+    WriteFile(path, JsonText(cluster::VersusJson(report), 1) + '\n');
+  else
+    figure::WriteVersusFigure(FigureOf(report), path);
+  std::cerr << "wrote " << path << '\n';
+}
+
+void CheckVersusFlags(const VersusFlags& flags) {
+  for (const auto& path : flags.outputs)
+    if (!std::ranges::any_of(kVersusOutputs, [&](const char* end) { return path.ends_with(end); }))
+      throw BadInput("-o {}: unknown extension, expected one of {}", path,
+                     fmt::join(kVersusOutputs, ", "));
+  if (flags.devices.size() == 1)
+    throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
+}
+
+void RunVersus(const VersusFlags& flags) {
+  CheckVersusFlags(flags);
+  std::optional<cluster::Prices> prices;
+  if (flags.prices) prices = cluster::ReadPrices(*flags.prices);
+  const auto* specified = prices ? &*prices : nullptr;
+  const auto devices = [&](std::size_t side) {
+    return flags.devices.empty() ? std::nullopt : std::optional(flags.devices[side]);
+  };
+  const auto a = ReadCluster(flags.a, devices(0), specified, flags.times());
+  const auto b = ReadCluster(flags.b, devices(1), specified, flags.times());
+  const cluster::VersusOptions options{.prices = specified,
+                                       .is_implementation_option = IsMannerOption,
+                                       .best_type = flags.types == "best",
+                                       .times = flags.times()};
+  const cluster::VersusReport report{
+      &a, &b, cluster::MakeVersus(a, b, options),
+      cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), options)};
+  cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);
+  std::cout << std::flush;
+  for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
+}
+
+}  // namespace
+
+void AddClusterVersus(CLI::App& cluster) {
+  auto flags = std::make_shared<VersusFlags>();
+  auto* command = cluster.add_subcommand(
+      "versus",
+      "compare the same operators on two clusters: times, % of roof, the number of nodes of A that "
+      "equal one of B, costs");
+  command->add_option("A", flags->a, "run file, or several of one machine separated by commas")
+      ->type_name(command_line::kFile)
+      ->required();
+  command->add_option("B", flags->b, "run file, or several of one machine separated by commas")
+      ->type_name(command_line::kFile)
+      ->required();
+  command
+      ->add_option("--prices", flags->prices,
+                   "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": "
+                   "\"AMD EPYC\"}, \"per_node_hour\": 1.2}]} (no default)")
+      ->type_name(command_line::kFile);
+  command
+      ->add_option("--suite", flags->suites,
+                   "also sum up the layers of this model (default: the models that the runs name)")
+      ->type_name(command_line::kSuite)
+      ->allow_extra_args(false);
+  command
+      ->add_option("--devices", flags->devices,
+                   "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--types", flags->types,
+                   "same (default): pair records of the same data type; best: pair the fastest "
+                   "records of an operator, of any type")
+      ->check(CLI::IsMember({"same", "best"}));
+  command->add_flag("--latency", flags->latency,
+                    "compare single calls: on a GPU that is idle, with their launch (default: "
+                    "calls that follow each other, on a GPU by the device's time of queued calls)");
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
+                   "rooflines)")
+      ->type_name(command_line::kFile)
+      ->allow_extra_args(false);
+  command->callback([flags] { RunVersus(*flags); });
+}
+
+}  // namespace dlroof::cluster_run

@@ -1,0 +1,176 @@
+#include "bench/cluster_run/this_node.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "counters/base/files.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::cluster_run {
+namespace {
+
+using testing::HasSubstr;
+
+cluster::NodeFacts Identified(std::map<std::string, std::string> variables, bool per_gpu = false) {
+  return IdentifyNode([&](const std::string& name) { return variables[name]; }, "host7", per_gpu);
+}
+
+TEST(IdentifyNode, SlurmsNameComesBeforeTheHosts) {
+  const auto facts = Identified({{"SLURMD_NODENAME", "n3"},
+                                 {"SLURM_PROCID", "2"},
+                                 {"SLURM_JOB_ID", "41"},
+                                 {"SLURM_TOPOLOGY_ADDR", "s0.n3"},
+                                 {"PMIX_RANK", "9"},
+                                 {"SLURM_STEP_TASKS_PER_NODE", "1(x4)"},
+                                 {"SLURM_LOCALID", "0"}});
+  EXPECT_EQ(facts.name, "n3");
+  EXPECT_EQ(facts.known_by, "SLURMD_NODENAME");
+  EXPECT_EQ(facts.engine, "slurm");
+  EXPECT_EQ(facts.rank, "2");
+  EXPECT_EQ(facts.job, "41");
+  EXPECT_EQ(facts.place, "s0.n3");
+}
+
+TEST(IdentifyNode, TheOthersHaveTheHostsName) {
+  for (const auto& [variable, engine] :
+       std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "openmpi"},
+                                          {"PMIX_RANK", "pmix"},
+                                          {"PMI_RANK", "pmi"},
+                                          {"FLUX_TASK_RANK", "flux"}}) {
+    const auto facts = Identified({{variable, "5"}});
+    EXPECT_EQ(facts.name, "host7");
+    EXPECT_EQ(facts.engine, engine);
+    EXPECT_EQ(facts.rank, "5");
+  }
+  const auto alone = Identified({});
+  EXPECT_EQ(alone.name, "host7");
+  EXPECT_EQ(alone.known_by, "hostname");
+  EXPECT_EQ(alone.engine, "");
+}
+
+TEST(IdentifyNode, OpenMpiSetsPmixToo) {
+  EXPECT_EQ(Identified({{"OMPI_COMM_WORLD_RANK", "1"}, {"PMIX_RANK", "1"}}).engine, "openmpi");
+}
+
+// A process with a GPU of its own has that in its name, also where a node has one alone. Slurm
+// gives it the GPU, which alone it sees; Open MPI gives none.
+TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
+  using Variables = std::map<std::string, std::string>;
+  const auto slurm = [](const char* tasks, const char* local, const char* visible) {
+    return Variables{{"SLURMD_NODENAME", "n3"},
+                     {"SLURM_PROCID", "13"},
+                     {"SLURM_STEP_TASKS_PER_NODE", tasks},
+                     {"SLURM_LOCALID", local},
+                     {"SLURM_TOPOLOGY_ADDR", "s0.n3"},
+                     {"CUDA_VISIBLE_DEVICES", visible}};
+  };
+  const Variables openmpi = {{"OMPI_COMM_WORLD_RANK", "3"},
+                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}};
+  struct Row {
+    Variables variables;
+    bool per_gpu;
+    std::string name, host, gpu;
+  };
+  for (const auto& [variables, per_gpu, name, host, gpu] :
+       {Row{slurm("8(x4)", "5", ""), false, "n3-task5", "n3", ""},
+        Row{slurm("8", "5", "0,1"), false, "n3-task5", "n3", ""},
+        Row{openmpi, false, "host7-task1", "host7", ""},
+        Row{{{"SLURMD_NODENAME", "n3"}}, false, "n3", "", ""},
+        Row{slurm("8(x2)", "5", "0"), true, "n3-gpu5", "n3", "0"},
+        Row{openmpi, true, "host7-gpu1", "host7", "1"},
+        Row{slurm("1", "0", ""), true, "n3-gpu0", "n3", "0"}}) {
+    const auto facts = Identified(variables, per_gpu);
+    EXPECT_EQ(facts.name, name);
+    EXPECT_EQ(facts.host, host) << name;
+    EXPECT_EQ(facts.gpu, gpu) << name;
+    EXPECT_EQ(facts.place, variables.contains("SLURM_TOPOLOGY_ADDR") ? "s0.n3" : "") << name;
+  }
+}
+
+TEST(IdentifyNode, AProcessOfAGpuThatNobodyNumbersIsRefused) {
+  for (const char* variable : {"PMIX_RANK", "HOME"})
+    EXPECT_THAT(fakes::RefusalOf([&] {
+                  Identified({{variable, "3"}}, true);
+                }),
+                HasSubstr("--per-gpu: the launcher does not number the processes"))
+        << variable;
+}
+
+TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
+  EXPECT_EQ(GpuOfTask("", "3"), "3");
+  EXPECT_EQ(GpuOfTask("7", "3"), "7");
+  EXPECT_EQ(GpuOfTask("GPU-1a2b", "0"), "GPU-1a2b");
+  EXPECT_EQ(GpuOfTask("4,5,6,7", "3"), "7");
+  EXPECT_EQ(GpuOfTask("GPU-aa,GPU-bb", "1"), "GPU-bb");
+  EXPECT_THAT(fakes::RefusalOf([] { GpuOfTask("4,5", "2"); }),
+              HasSubstr("process 2 of the node, and CUDA_VISIBLE_DEVICES=4,5 has 2 GPUs"));
+}
+
+TEST(IdentifyNode, ANameThatIsNoFilesIsRefused) {
+  for (const char* name : {"../n3", "a b", ".n"})
+    EXPECT_THAT(fakes::RefusalOf([&] {
+                  Identified({{"SLURMD_NODENAME", name}});
+                }),
+                HasSubstr("cannot name a file"))
+        << name;
+}
+
+TEST(ThisNode, SaysHowManyCpusItWasSpecified) {
+  const auto facts = ThisNode();
+  EXPECT_GE(facts.cpus_specified, 1);
+  EXPECT_GE(facts.cpus, facts.cpus_specified);
+}
+
+// Between the two 10 + 0 + 10 + 70 + 0 + 0 + 0 + 10 units passed, 10 of them stolen; guests' times,
+// the last two, are part of user and nice.
+TEST(StealShare, IsOfAllCpusTime) {
+  EXPECT_DOUBLE_EQ(*StealShare("cpu  100 0 50 800 0 0 0 5 0 0\ncpu0 1\n",
+                               "cpu  110 0 60 870 0 0 0 15 9 0\ncpu0 1\n"),
+                   0.1);
+  EXPECT_FALSE(StealShare("cpu  1 2 3 4\n", "cpu  1 2 3 9\n"));  // an old kernel
+  EXPECT_FALSE(StealShare("", ""));
+  EXPECT_FALSE(StealShare("cpu  1 0 0 0 0 0 0 0\n", "cpu  1 0 0 0 0 0 0 0\n"));
+}
+
+TEST(SystemOf, ReadsGovernorAndClockLimits) {
+  const TemporaryFolder folder;
+  const std::filesystem::path cpus = std::filesystem::path(folder / "devices/system/cpu");
+  std::filesystem::create_directories(cpus / "cpu0/cpufreq");
+  std::filesystem::create_directories(cpus / "cpufreq");
+  EXPECT_FALSE(SystemOf(folder / "").contains("governor"));
+  std::ofstream(cpus / "cpu0/cpufreq/scaling_governor") << "powersave\n";
+  std::ofstream(cpus / "cpu0/cpufreq/scaling_min_freq") << "800000\n";
+  std::ofstream(cpus / "cpu0/cpufreq/scaling_max_freq") << "3600000\n";
+  std::ofstream(cpus / "cpufreq/boost") << "0\n";
+  const auto system = SystemOf(folder / "");
+  EXPECT_EQ(system.at("governor"), "powersave");
+  EXPECT_EQ(system.at("clock limits"), "800 to 3600 MHz, boost off");
+  EXPECT_FALSE(system.at("kernel").empty());
+}
+
+// A quota of half a CPU; 3 of 8 periods pass while it is watched.
+TEST(LoadWatch, CountsFromItsBegin) {
+  std::string stat = "nr_periods 100\nnr_throttled 50\nthrottled_time 7\n";
+  cpu::LimitFacts facts;
+  facts.read = [&stat](const std::filesystem::path& path) -> std::string {
+    if (path == "/proc/self/cgroup") return "0::/job\n";
+    if (path == "/sys/fs/cgroup/job/cpu.max") return "50000 100000\n";
+    if (path == "/sys/fs/cgroup/job/cpu.stat") return stat;
+    return "";
+  };
+  const LoadWatch watch(facts);
+  stat = "nr_periods 108\nnr_throttled 53\nthrottled_usec 9\n";
+  const auto load = watch.Load();
+  EXPECT_EQ(load.quota_cpus, 0.5);
+  EXPECT_EQ(load.periods, 8);
+  EXPECT_EQ(load.throttled, 3);
+  EXPECT_FALSE(load.steal_share);
+}
+
+}  // namespace
+}  // namespace dlroof::cluster_run
