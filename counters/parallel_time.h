@@ -76,8 +76,6 @@ struct ParallelTime {
   std::optional<double> near_seconds, far_seconds;
   // [1] Multiply-adds that the vector lanes execute divided by the needed ones, from a model.
   std::optional<double> executed_over_useful;
-  // Vector loads and stores of one call [1], and the size of a vector [byte], from the same model.
-  std::optional<double> vector_loads, vector_bytes;
   std::optional<InstructionCount> instructions;
   std::optional<Reason> instructions_reason;  // set if counting instructions failed
   std::string source;  // "libgomp's entry points", "OMPT of libomp.so.5 (...)"

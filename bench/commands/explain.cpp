@@ -66,16 +66,6 @@ Reason MissingBreakdownReason(const record::Record& record) {
   return {"its parallel regions were not profiled (measure it with --dlroof_explain)"};
 }
 
-// Returns the model's note about a CPU call whose bytes at the caches are not known, usually the
-// reason why its loops are not modelled.
-std::optional<std::string> MissingCacheModel(const record::Record& record) {
-  const auto known = [](const auto& work) { return work.second.bytes.contains(Level::kL2); };
-  if (record.device != "cpu" || std::ranges::any_of(record.work, known)) return std::nullopt;
-  const auto note =
-      std::ranges::find(record.counting, Provenance::kModelled, &CountingNote::provenance);
-  return note == record.counting.end() ? std::nullopt : std::optional(note->text);
-}
-
 void Explain(const record::Record& record, const roofline::Placed& placed, std::ostream& out) {
   out << text::Printable(record.name) << '\n';
   if (record.status != record::Status::kOk)
@@ -96,8 +86,6 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
       out << "  " << *sentence << '\n';
   for (const auto& remark : placed.placement.above_roof_remarks)
     out << "  " << text::Printable(remark) << '\n';
-  if (const auto note = MissingCacheModel(record))
-    out << "  caches: " << text::Printable(*note) << '\n';
   if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
   out << '\n';
 }

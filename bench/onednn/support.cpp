@@ -208,12 +208,6 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation) {
   return dlroof::library_rules::MatrixPipe(type, implementation, EffectiveIsa());
 }
 
-caches::LevelModel OfThisVersion(caches::LevelModel model) {
-  auto reason = LoadedNotModelledReason();
-  if (!reason) return model;
-  return {.reason = std::move(reason)};
-}
-
 void SetThreads(int threads) {
   RequireThreads(threads);
   omp_set_num_threads(threads);

@@ -50,10 +50,6 @@ std::string EffectiveIsa();
 // Returns the pipe of matrix work of `type` on this CPU (library_rules::MatrixPipe).
 std::string MatrixPipe(std::string_view type, std::string_view implementation);
 
-// Returns `model` if the loaded library has the version whose blocking the models reproduce;
-// otherwise a model without loops, with a reason.
-caches::LevelModel OfThisVersion(caches::LevelModel model);
-
 // Sets the number of threads of primitives that are created from now on. Throws Unsupported if the
 // loaded library has its own number of threads, and that is another one (library.h).
 void SetThreads(int threads);

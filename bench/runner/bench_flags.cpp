@@ -75,9 +75,10 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option(
          "--dlroof_counters", flags.counters,
          "source of FLOPs and bytes: auto (default: hardware counters if available, else "
-         "a model of the loops), model, perf, simulate (one call under valgrind's cache "
-         "simulator; seconds to minutes per benchmark), cupti (on a GPU, in at most 3 passes), "
-         "cupti:all (every pipe and PCIe, in more passes), off (closed forms only)")
+         "models), model (closed forms; on a GPU also a model of its traffic), perf, simulate (one "
+         "call under valgrind's cache simulator; seconds to minutes per benchmark), cupti (on a "
+         "GPU, in at most 3 passes), cupti:all (every pipe and PCIe, in more passes), off (closed "
+         "forms only)")
       ->check(CLI::IsMember(CounterChoices(AllCounterSources())))
       ->type_name("SOURCE")
       ->default_str("");

@@ -74,8 +74,8 @@ void ExplainWithinLimit(const workload::Workload& workload, const workload::Prep
 
 // Both measurements divide the time of the kernel that no measured component explains.
 bool NearAndFarDecide(ComponentKind largest) {
-  return largest == ComponentKind::kLanes || largest == ComponentKind::kLoads ||
-         largest == ComponentKind::kLevels || largest == ComponentKind::kUnexplained;
+  return largest == ComponentKind::kLanes || largest == ComponentKind::kLevels ||
+         largest == ComponentKind::kUnexplained;
 }
 
 bool InstructionsDecide(ComponentKind largest) {

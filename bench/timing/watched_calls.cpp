@@ -186,10 +186,6 @@ void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int
   passes_.push_back(pass);
   algorithm_ = call.algorithm;
   executed_over_useful_ = call.explain.executed_over_useful;
-  if (call.levels.core_loads > 0) {
-    vector_loads_ = call.levels.core_loads;
-    vector_bytes_ = call.levels.vector_bytes;
-  }
 }
 
 void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call,
@@ -271,8 +267,6 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   if (time.passes.empty()) return std::nullopt;
   time.mean = MeanOf(time.passes);
   time.executed_over_useful = executed_over_useful_;
-  time.vector_loads = vector_loads_;
-  time.vector_bytes = vector_bytes_;
   if (IsComparable()) {
     if (time.threads > 1) time.single_thread_seconds = single_thread_seconds_;
     time.parts = parts_;

@@ -65,8 +65,8 @@ class WatchedCalls {
 
   std::vector<Pass> passes_;
   PartSeconds parts_;
-  std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, single_thread_seconds_,
-      smallest_seconds_, smallest_instructions_, near_seconds_, far_seconds_;
+  std::optional<double> executed_over_useful_, single_thread_seconds_, smallest_seconds_,
+      smallest_instructions_, near_seconds_, far_seconds_;
   std::optional<InstructionCount> instructions_;
   std::optional<Reason> instructions_reason_;
   std::string algorithm_, single_thread_algorithm_;

@@ -11,7 +11,6 @@
 
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
-#include "counters/caches/level_model.h"
 #include "counters/counter_manager.h"
 #include "counters/gpu/clock.h"
 #include "counters/parallel_time.h"
@@ -88,7 +87,6 @@ struct PreparedCall {
   std::string algorithm;                 // the library's implementation: "brgconv:avx512_core"
   std::string isa;                       // highest ISA that the library may use: "avx512_core_vnni"
   Work modelled;                         // FLOPs, bytes and launches of one call, by formula
-  caches::LevelModel levels;             // modelled bytes of the call at each cache level
   std::vector<MemoryRegion> memory;      // every tensor that `run` reads or writes
   std::optional<int> threads;            // of this call, if fewer than settings.threads
   // [1] Time of the algorithm that the library's heuristic chooses, divided by the time of the

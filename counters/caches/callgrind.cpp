@@ -306,14 +306,12 @@ Counted CountSimulated(const CountRequest& request) {
   for (const Level level : {Level::kL2, Level::kL3, Level::kDram})
     counted.work.bytes[level] = found.at(std::string(Key(level))).get<double>();
   counted.passes = stored ? 0 : 2;
-  const auto& program = found.at("program");
-  const auto loops = program.value("loops", "");
   counted.how = fmt::format(
-      "callgrind on {}{} (at most AVX2, as valgrind does not support AVX-512; the library blocks "
+      "callgrind on {} (at most AVX2, as valgrind does not support AVX-512; the library blocks "
       "its loops for the caches of the CPU that valgrind emulates); L1 {}, L2 {}, L3 {}; fetched "
       "lines, without write-backs and prefetches",
-      program.value("algorithm", "?"), loops.empty() ? "" : ", " + loops, Text(caches.l1),
-      Text(caches.l2), Text(caches.l3));
+      found.at("program").value("algorithm", "?"), Text(caches.l1), Text(caches.l2),
+      Text(caches.l3));
   if (caches.l3.bytes != caches.real_l3.bytes)
     counted.caveats.push_back(
         fmt::format("the L3 of {} is simulated as {}", Text(caches.real_l3), Text(caches.l3)));

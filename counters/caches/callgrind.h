@@ -61,7 +61,7 @@ Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, 
 
 struct SimulatedRun {
   std::string counts;     // the text of callgrind's output file
-  nlohmann::json report;  // the program's output: algorithm, isa, loops
+  nlohmann::json report;  // the program's output: algorithm, isa
 };
 
 // Returns the command that runs `program` under callgrind and writes the counts to `file`.

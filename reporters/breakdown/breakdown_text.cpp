@@ -40,9 +40,6 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
     {ComponentKind::kLanes,
      "{0:.0f} % of the time goes to vector lanes that the shape leaves idle: pad channels to a "
      "multiple of the vector's lanes, or choose such a size"},
-    {ComponentKind::kLoads,
-     "loads that feed the multiply-adds cost {0:.0f} % of the time: another algorithm or layout "
-     "(nhwc, direct) may keep more of them in registers"},
     {ComponentKind::kInstructions,
      "instructions that are not the roof's cost at least {0:.0f} % of the time: another algorithm "
      "or layout may need fewer, larger sizes make more of them arithmetic"},

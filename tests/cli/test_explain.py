@@ -155,17 +155,6 @@ def changed(name, change):
     return run(f"dlroof explain {name}")
 
 
-def test_a_kernel_on_amx_tiles_has_no_modelled_caches():
-    reason = "the kernel uses AMX tiles (brgemm:avx512_core_amx); its L1, L2 and L3 traffic is not modelled"
-
-    def on_tiles(record):
-        record["counting"] = [{"source": "model", "provenance": "modelled", "text": reason}]
-        for work in record["work"].values():
-            work["bytes"] = {level: count for level, count in work.get("bytes", {}).items() if level == "dram"}
-
-    verify(changed("tiles.json", on_tiles), [exits(0), prints(re.escape(reason))])
-
-
 def test_a_level_above_its_roof_is_not_needed_and_the_wrong_number_is_named():
     """Counted bytes that take ten times the slowest call at DRAM's roof: it is arithmetic that needs its time."""
 

@@ -10,7 +10,6 @@
 #include <unordered_set>
 
 #include "bench/lstm/check.h"
-#include "bench/lstm/models.h"
 #include "bench/onednn/support.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
@@ -105,7 +104,7 @@ PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std
     parts.functions = cost->seconds;
     parts.function_instructions = cost->instructions;
   }
-  if (onednn::LoadedNotModelledReason()) return parts;
+  if (!onednn::IsVersion32()) return parts;
   if (type != "f32" && (type != "bf16" || by_gemm)) return parts;
   if (const auto cost = onednn::ProductCost(
           products, type, by_gemm ? onednn::ProductBy::kGemm : onednn::ProductBy::kMatmul, steps)) {
@@ -140,8 +139,6 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
       ModelledWork(lstm.problem, lstm.direction, bytes,
                    LstmMatrixPipe(type, lstm.fpmath, prepared.algorithm, prepared.isa),
                    "fp32.vector", static_cast<double>(call->Launches()));
-  prepared.levels = onednn::OfThisVersion(
-      LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
   prepared.explain.parts = [lstm, type = std::string(type.source),
                             algorithm = prepared.algorithm](double step_seconds) {
     return Parts(lstm.problem, lstm.direction, type, algorithm,

@@ -99,7 +99,7 @@ TEST_F(ExplainCallTest, LeavesOutWhatCannotChangeTheAdvice) {
 
 TEST_F(ExplainCallTest, MeasuresNearAndFarTensorsAndThenAsksAgain) {
   if (!cpu::CoreCaches().contains(Level::kL2)) GTEST_SKIP() << "the size of L2 is unknown";
-  const auto seen = Explained(kLimited, {ComponentKind::kLoads, ComponentKind::kDistance});
+  const auto seen = Explained(kLimited, {ComponentKind::kLevels, ComponentKind::kDistance});
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
   ASSERT_EQ(seen.folded.size(), 2);
   EXPECT_EQ(std::ranges::max(seen.folded), std::numeric_limits<double>::infinity());

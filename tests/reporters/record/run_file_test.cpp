@@ -71,8 +71,6 @@ Record Sample() {
                                  .near_seconds = 1.5,
                                  .far_seconds = 2.5,
                                  .executed_over_useful = 1.0625,
-                                 .vector_loads = 1e6,
-                                 .vector_bytes = 64,
                                  .instructions = counted,
                                  .source = "a test"};
   record.unwatched_reason = Reason{"no runtime"};  // not beside `parallel` in a real run
