@@ -49,8 +49,9 @@ std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFol
        .bench = flags.bench,
        .machine = flags.machine,
        .output = file == flags.outputs.end() ? std::nullopt : std::optional(*file),
-       .arguments = {flags.thorough ? "--dlroof_instructions"
-                                    : fmt::format("--dlroof_explain_seconds={:g}",
+       .arguments = flags.thorough
+                        ? std::vector<std::string>()
+                        : std::vector{fmt::format("--dlroof_explain_seconds={:g}",
                                                   flags.seconds.value_or(kExplainSeconds))}},
       folder, std::cerr);
 }
@@ -116,13 +117,13 @@ void TryProposalOf(const ExplainFlags& flags, const record::Record& record,
 }
 
 constexpr std::string_view kLeftOut =
-    "Near and far tensors and single-stepped instructions were measured only where they can change "
-    "the advice within the limit; --thorough measures them for every benchmark.\n";
+    "Near and far tensors were measured only where they can change the advice within the limit; "
+    "--thorough measures them for every benchmark.\n";
 
-// Returns whether a profiled call has no times with near and far tensors, or no instructions.
+// Returns whether a profiled call has no times with near and far tensors.
 bool LacksParts(const record::RunFile& file) {
   return std::ranges::any_of(file.records, [](const record::Record& record) {
-    return record.parallel && (!record.parallel->near_seconds || !record.parallel->instructions);
+    return record.parallel && !record.parallel->near_seconds;
   });
 }
 
@@ -171,7 +172,7 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
   auto* thorough = command->add_flag(
       "--thorough", flags->thorough,
       "measure also what cannot change the advice, without a limit: times with near and far "
-      "tensors, and instructions by single steps or callgrind (half a minute per benchmark)");
+      "tensors of every benchmark");
   command
       ->add_option("--seconds", flags->seconds,
                    "[s] limit for each benchmark (default 25), and for its --try (default 30); "

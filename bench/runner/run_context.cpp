@@ -193,7 +193,7 @@ void CountSimulatedCall(const workload::Workload& workload, const workload::Prep
   ForgetCounts();
   call.run();
   WriteCounts();
-  std::cout << JsonText(nlohmann::json{{"algorithm", call.algorithm}, {"isa", call.isa}}) << '\n';
+  std::cout << JsonText(nlohmann::json{{"algorithm", call.algorithm}}) << '\n';
 }
 
 int RunSimulatedCall(const SimulationRequest& request) {

@@ -47,8 +47,8 @@ struct PreparedCall;
 // not offer that analysis for this call.
 struct ExplainCapabilities {
   // Measures components of the call's time (such as its GEMMs) with the library's own primitives on
-  // one thread, and counts their instructions by single-stepping at most `step_seconds` each.
-  std::function<PartSeconds(double step_seconds)> parts;
+  // one thread.
+  std::function<PartSeconds()> parts;
   // Prepares a call with as many parallel regions as this call, with every other size set to 1.
   std::function<PreparedCall()> smallest;
   // Prepares the same call on tensors in FoldedMemory with at most `distinct_bytes` of distinct

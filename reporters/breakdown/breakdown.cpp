@@ -256,9 +256,9 @@ std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) 
   list.Add(ComponentKind::kLanes, kernel.lanes, Provenance::kModelled,
            fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
   if (const auto& counted = parallel.instructions)
-    list.Add(
-        ComponentKind::kInstructions, kernel.instructions, counted->from,
-        fmt::format("at least: {}, less those above, at the core's issue rate", Text(*counted)));
+    list.Add(ComponentKind::kInstructions, kernel.instructions, counted->from,
+             fmt::format("at least: {}, less those above, at the core's issue rate",
+                         text::WithPrefix(counted->all, " instructions")));
   list.Add(ComponentKind::kKernel, kernel.rest, Provenance::kMeasured,
            "the same call on tensors whose pages repeat, so that L2 holds them");
   if (parallel.far_seconds)

@@ -93,9 +93,7 @@ void ReadFrom(const JsonMember& member, InstructionCount& count) {
 
 constexpr JsonReading<InstructionCount> kInstructions[] = {
     {"all", ReadNumber<&InstructionCount::all>},
-    {"arithmetic", ReadNumber<&InstructionCount::arithmetic>},
     {"from", ReadFrom},
-    {"generated", ReadNumber<&InstructionCount::generated>},
     {"how", ReadText<&InstructionCount::how>},
     {"per_second", ReadNumber<&InstructionCount::per_second>},
     {"smallest", ReadNumber<&InstructionCount::smallest>}};
@@ -146,11 +144,7 @@ void AddKnown(const std::vector<std::pair<const char*, std::optional<double>>>& 
 
 nlohmann::json ToJson(const InstructionCount& count) {
   nlohmann::json object = {{"all", count.all}, {"from", Key(count.from)}, {"how", count.how}};
-  AddKnown({{"arithmetic", count.arithmetic},
-            {"generated", count.generated},
-            {"smallest", count.smallest},
-            {"per_second", count.per_second}},
-           object);
+  AddKnown({{"smallest", count.smallest}, {"per_second", count.per_second}}, object);
   return object;
 }
 
