@@ -65,6 +65,17 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
   Merge(counted.work, counting.work[source.provenance]);
 }
 
+// The source of models, which need no hardware (CountRequest::model).
+Counted Model(const CountRequest& request) {
+  Counted counted;
+  if (request.model) counted.work = request.model(counted.how);
+  return counted;
+}
+
+[[maybe_unused]] const bool model_source_registered =
+    RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model}) &&
+    RegisterCounterSource({"model", "gpu", Provenance::kModelled, {}, Model});
+
 }  // namespace
 
 std::string_view SourceName(std::string_view choice) {

@@ -27,7 +27,7 @@ struct CountRequest {
   unsigned seed = 1;               // of the random numbers in the call's tensors
   bool blocks_wait = false;        // GPU blocks wait for each other: all must be resident
   bool everything = false;         // also what a call of this type should not use, in more runs
-  // Returns the bytes from a model of the call's loops and describes it in `how`; may be empty.
+  // Returns the bytes by a model of the call and describes it in `how`; may be empty.
   std::function<Work(std::string& how)> model;
 };
 

@@ -40,23 +40,16 @@ struct PartSeconds {
   bool operator==(const PartSeconds&) const = default;
 };
 
-// Instruction counts of one call on one thread.
+// Instructions of one call on one thread, by a hardware counter. Files of versions before 2.0 also
+// have counts of callgrind (simulated) and of single steps.
 struct InstructionCount {
   double all = 0;                         // [1]
-  std::optional<double> arithmetic = {};  // [1] floating-point and integer multiply-add
-  std::optional<double> generated = {};   // [1] in code that was generated at run time (JIT)
   std::optional<double> smallest = {};    // [1] of the same call with all sizes 1
   std::optional<double> per_second = {};  // [1/s] peak rate of the core, measured with it
   Provenance from = Provenance::kMeasured;
-  std::string how = {};  // "single steps"
+  std::string how = {};  // "hardware counter, user space"
 
   bool operator==(const InstructionCount&) const = default;
-};
-
-// An InstructionCount, or the reason why it is missing.
-struct CountedInstructions {
-  std::optional<InstructionCount> count;
-  std::optional<Reason> reason;  // set only without `count`
 };
 
 // Parallel-region profile of one call.
@@ -76,10 +69,8 @@ struct ParallelTime {
   std::optional<double> near_seconds, far_seconds;
   // [1] Multiply-adds that the vector lanes execute divided by the needed ones, from a model.
   std::optional<double> executed_over_useful;
-  // Vector loads and stores of one call [1], and the size of a vector [byte], from the same model.
-  std::optional<double> vector_loads, vector_bytes;
   std::optional<InstructionCount> instructions;
-  std::optional<Reason> instructions_reason;  // set if counting instructions failed
+  std::optional<Reason> instructions_reason;  // set if the instructions were not counted
   std::string source;  // "libgomp's entry points", "OMPT of libomp.so.5 (...)"
 
   bool operator==(const ParallelTime&) const = default;

@@ -146,8 +146,7 @@ Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std
   const auto& record = places.run().file.records[*index];
   const auto& placed = places.run().places[*index];
   if (!placed.timing) return row;
-  const auto rate =
-      roofline::WorkRateOf(record, *placed.timing, placed.placement, places.run().view);
+  const auto rate = roofline::WorkRateOf(record, *placed.timing, places.run().view);
   if (rate) row[7].text = text::WithPrefix(rate->flops_per_second, "FLOP/s");
   if (rate && rate->intensity)
     row[8].text = fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),

@@ -49,8 +49,9 @@ std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFol
        .bench = flags.bench,
        .machine = flags.machine,
        .output = file == flags.outputs.end() ? std::nullopt : std::optional(*file),
-       .arguments = {flags.thorough ? "--dlroof_instructions"
-                                    : fmt::format("--dlroof_explain_seconds={:g}",
+       .arguments = flags.thorough
+                        ? std::vector<std::string>()
+                        : std::vector{fmt::format("--dlroof_explain_seconds={:g}",
                                                   flags.seconds.value_or(kExplainSeconds))}},
       folder, std::cerr);
 }
@@ -64,16 +65,6 @@ Reason MissingBreakdownReason(const record::Record& record) {
   if (record.unwatched_reason)
     return {"its parallel regions were not profiled: " + record.unwatched_reason->text};
   return {"its parallel regions were not profiled (measure it with --dlroof_explain)"};
-}
-
-// Returns the model's note about a CPU call whose bytes at the caches are not known, usually the
-// reason why its loops are not modelled.
-std::optional<std::string> MissingCacheModel(const record::Record& record) {
-  const auto known = [](const auto& work) { return work.second.bytes.contains(Level::kL2); };
-  if (record.device != "cpu" || std::ranges::any_of(record.work, known)) return std::nullopt;
-  const auto note =
-      std::ranges::find(record.counting, Provenance::kModelled, &CountingNote::provenance);
-  return note == record.counting.end() ? std::nullopt : std::optional(note->text);
 }
 
 void Explain(const record::Record& record, const roofline::Placed& placed, std::ostream& out) {
@@ -96,8 +87,6 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
       out << "  " << *sentence << '\n';
   for (const auto& remark : placed.placement.above_roof_remarks)
     out << "  " << text::Printable(remark) << '\n';
-  if (const auto note = MissingCacheModel(record))
-    out << "  caches: " << text::Printable(*note) << '\n';
   if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
   out << '\n';
 }
@@ -128,13 +117,13 @@ void TryProposalOf(const ExplainFlags& flags, const record::Record& record,
 }
 
 constexpr std::string_view kLeftOut =
-    "Near and far tensors and single-stepped instructions were measured only where they can change "
-    "the advice within the limit; --thorough measures them for every benchmark.\n";
+    "Near and far tensors were measured only where they can change the advice within the limit; "
+    "--thorough measures them for every benchmark.\n";
 
-// Returns whether a profiled call has no times with near and far tensors, or no instructions.
+// Returns whether a profiled call has no times with near and far tensors.
 bool LacksParts(const record::RunFile& file) {
   return std::ranges::any_of(file.records, [](const record::Record& record) {
-    return record.parallel && (!record.parallel->near_seconds || !record.parallel->instructions);
+    return record.parallel && !record.parallel->near_seconds;
   });
 }
 
@@ -183,7 +172,7 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
   auto* thorough = command->add_flag(
       "--thorough", flags->thorough,
       "measure also what cannot change the advice, without a limit: times with near and far "
-      "tensors, and instructions by single steps or callgrind (half a minute per benchmark)");
+      "tensors of every benchmark");
   command
       ->add_option("--seconds", flags->seconds,
                    "[s] limit for each benchmark (default 25), and for its --try (default 30); "

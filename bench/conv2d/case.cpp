@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "bench/conv2d/benchdnn.h"
-#include "bench/conv2d/models.h"
+#include "bench/conv2d/gpu_traffic.h"
+#include "bench/library_rules/library_rules.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -156,6 +157,31 @@ int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
   const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
   const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;
   return (p.k / p.groups) * rows * columns;
+}
+
+namespace {
+
+// [1] Returns the elements of the vectors that contain `size` elements, divided by `size`.
+double Padding(int64_t size, int64_t lanes) {
+  const int64_t padded = (size + lanes - 1) / lanes * lanes;
+  return static_cast<double>(padded) / static_cast<double>(size);
+}
+
+}  // namespace
+
+std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_view implementation,
+                                         std::string_view isa) {
+  const bool jit = implementation.starts_with("jit");
+  const bool tiles = implementation.find("amx") != std::string_view::npos;
+  if (tiles || (!jit && !implementation.starts_with("br"))) return std::nullopt;
+  const auto& problem = conv.problem;
+  const int64_t lanes = library_rules::VectorLanes(implementation, isa);
+  const int64_t filters = problem.k / problem.groups, channels = problem.c / problem.groups;
+  if (problem.groups > 1 && filters == 1 && channels == 1) return Padding(problem.groups, lanes);
+  const bool of_data = conv.direction == ProductDirection::kBackwardData;
+  const int64_t made = of_data ? channels : filters, summed = of_data ? filters : channels;
+  const bool pads_sum = jit && summed >= lanes;
+  return Padding(made, lanes) * (pads_sum ? Padding(summed, lanes) : 1);
 }
 
 namespace {

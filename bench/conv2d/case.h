@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,6 +51,18 @@ struct Conv2dCase : products::ProductCase {
 
   bool operator==(const Conv2dCase&) const = default;
 };
+
+// Returns the multiply-adds that oneDNN's kernel executes, including idle vector lanes, divided by
+// the multiply-adds of the problem ([1], at least 1). `implementation` is the library's name of its
+// implementation ("brgconv:avx512_core"), `isa` the ISA that the library may use. Returns nothing
+// for implementations other than jit, brgconv and their relatives, and for AMX tiles.
+//
+// A vector contains channels of the result (the destination, or the source for bwd_data), and the
+// last vector computes all its lanes. In depthwise kernels a vector contains groups. jit kernels
+// also sum over whole vectors of the channels that they read, unless there are fewer channels than
+// lanes.
+std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_view implementation,
+                                         std::string_view isa);
 
 // Returns the sizes of the case. Each filter is a channel of the destination.
 products::ProductSizes SizesOf(const Conv2dCase& conv);

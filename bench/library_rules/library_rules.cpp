@@ -83,6 +83,12 @@ void RequireTf32(std::string_view type, const char* override_value) {
     throw Unsupported("{}={} may turn f32 into tf32 in cuDNN: unset it", kTf32Override, value);
 }
 
+std::int64_t VectorLanes(std::string_view implementation, std::string_view isa) {
+  const auto text = Has(implementation, ":") ? implementation : isa;
+  if (Has(text, "avx512") || Has(text, "avx10")) return 16;
+  return Has(text, "avx") ? 8 : 4;
+}
+
 std::string MatrixPipe(std::string_view type, std::string_view implementation,
                        std::string_view effective_isa) {
   const auto isa = IsaIn(implementation).value_or(effective_isa);

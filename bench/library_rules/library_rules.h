@@ -1,9 +1,10 @@
 // Rules about libraries that need none of their headers: the meaning of cuDNN's statuses and
-// version numbers, the variable that changes what NVIDIA's libraries compute, and the pipe that
-// executes an implementation's matrix work, derived from the implementation's name.
+// version numbers, the variable that changes what NVIDIA's libraries compute, and the vector lanes
+// and the pipe of an implementation's matrix work, derived from the implementation's name.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,10 @@ inline constexpr const char* kTf32Override = "NVIDIA_TF32_OVERRIDE";
 // Throws Unsupported for "tf32" if the variable's value (null if not set) makes libraries compute
 // in f32, and for "f32" if it may make them compute in TF32.
 void RequireTf32(std::string_view type, const char* override_value);
+
+// Returns the 32-bit lanes of a vector of the ISA that `implementation` names
+// ("brgconv:avx512_core"), or else of `isa`. [1]
+std::int64_t VectorLanes(std::string_view implementation, std::string_view isa);
 
 // Returns the pipe that executes matrix work of `type`: "f64 f32 f16 bf16 int8" or the types of
 // source, weights and destination ("s8s8f32"). `implementation` is the library's name of the

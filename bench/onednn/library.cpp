@@ -5,7 +5,6 @@
 #include <array>
 
 #include "bench/library_files/library_file.h"
-#include "bench/library_rules/onednn_blocking.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::onednn {
@@ -93,9 +92,9 @@ void RequireThreads(int threads) {
     throw Unsupported(reason->text);
 }
 
-std::optional<Reason> LoadedNotModelledReason() {
+bool IsVersion32() {
   const auto* version = dnnl::version();
-  return library_rules::NotModelledReason(version->major, version->minor);
+  return version->major == 3 && version->minor == 2;
 }
 
 std::string Version() {

@@ -29,9 +29,9 @@ Threading LoadedThreading();
 // Throws Unsupported if the library that this process uses cannot use `threads` threads.
 void RequireThreads(int threads);
 
-// Returns why what this program assumes about the loops of 3.2 is not assumed of the loaded
-// version; nothing for 3.2.
-std::optional<Reason> LoadedNotModelledReason();
+// Returns whether the loaded version is 3.2. Some of the breakdown of an LSTM's time assumes how
+// that version divides the work.
+bool IsVersion32();
 
 // Returns the loaded library's version: "3.2.0 (commit ...)".
 std::string Version();

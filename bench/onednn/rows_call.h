@@ -36,7 +36,7 @@ workload::PreparedCall PrepareRows(const workload::BenchmarkName& name,
                                    const workload::RunSettings& settings) {
   const auto one = ReadCase(name);
   rows::RequireMemory(one);
-  auto prepared = PrepareCall(
+  return PrepareCall(
       settings, fmt::format("{} {} {}", name.op, name.direction, name.type),
       SeededTensors(one, settings.seed),
       [&](const Call&) { return workload::WorkOfLogged(Logged(one)); },
@@ -44,9 +44,6 @@ workload::PreparedCall PrepareRows(const workload::BenchmarkName& name,
       [one, seed = settings.seed](const rows::Tensors<float>& in, const Call& call) {
         return rows::Check(one, in, call.Values(DNNL_ARG_DST), seed);
       });
-  prepared.levels.reason =
-      Reason{fmt::format("the loops of {} by {} are not modelled", name.op, prepared.algorithm)};
-  return prepared;
 }
 
 }  // namespace dlroof::onednn

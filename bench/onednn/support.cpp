@@ -22,8 +22,9 @@
 
 #include "bench/library_rules/library_rules.h"
 #include "bench/onednn/library.h"
+#include "counters/cpu/budget.h"
 #include "counters/cpu/clocks.h"
-#include "counters/instructions/instruction_count.h"
+#include "counters/perf/perf_events.h"
 
 namespace dlroof::onednn {
 namespace {
@@ -208,12 +209,6 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation) {
   return dlroof::library_rules::MatrixPipe(type, implementation, EffectiveIsa());
 }
 
-caches::LevelModel OfThisVersion(caches::LevelModel model) {
-  auto reason = LoadedNotModelledReason();
-  if (!reason) return model;
-  return {.reason = std::move(reason)};
-}
-
 void SetThreads(int threads) {
   RequireThreads(threads);
   omp_set_num_threads(threads);
@@ -327,37 +322,15 @@ double FastestSeconds(const std::function<void()>& run) {
   return fastest;
 }
 
-PartCost CostOf(const std::function<void()>& run, const cpu::Budget& steps) {
-  PartCost cost{FastestSeconds(run), std::nullopt};
-  if (const auto counted =
-          instructions::CountInstructions(run, steps.CpuLeft(), steps.WallLeft()).count)
-    cost.instructions = counted->all;
-  return cost;
+PartCost CostOf(const std::function<void()>& run) {
+  return {FastestSeconds(run), perf::CountInstructions(run)};
 }
 
 PartCost CostOf(const dnnl::primitive& primitive,
-                const std::unordered_map<int, dnnl::memory>& arguments, const cpu::Budget& steps) {
+                const std::unordered_map<int, dnnl::memory>& arguments) {
   const auto listed = ListedArguments(arguments);
-  return CostOf([&] { Execute(primitive, listed); }, steps);
+  return CostOf([&] { Execute(primitive, listed); });
 }
-
-// The measured cost of a component. Its time is measured first, its instructions only on request.
-struct KnownCost {
-  std::optional<PartCost> cost;  // absent if the library lacks the primitive
-  bool is_measured = false, is_stepped = false;
-
-  // Measures what `steps` allows and is not known yet. `measure` returns the cost.
-  template <class Measure>
-  void Complete(const cpu::Budget& steps, Measure measure) {
-    const bool step = !steps.IsSpent() && !is_stepped && !(cost && cost->instructions);
-    if (is_measured && (!cost || !step)) return;
-    auto measured = measure(steps);
-    if (measured && cost) measured->seconds = cost->seconds;  // keeps the first measured time
-    cost = measured;
-    is_measured = true;
-    is_stepped = is_stepped || step;
-  }
-};
 
 // Adds `count` times `cost` to `sum`. Drops the sum's instructions if one of the two lacks them.
 void Add(double count, const PartCost& cost, PartCost& sum) {
@@ -368,7 +341,7 @@ void Add(double count, const PartCost& cost, PartCost& sum) {
     sum.instructions.reset();
 }
 
-PartCost CostOfElement(dnnl::algorithm function, const cpu::Budget& steps) {
+PartCost CostOfElement(dnnl::algorithm function) {
   const Dims shape = {16384};
   const auto desc = PlainDesc(shape, Type::f32);
   Tensors tensors;
@@ -376,26 +349,23 @@ PartCost CostOfElement(dnnl::algorithm function, const cpu::Budget& steps) {
       CpuEngine(), dnnl::prop_kind::forward_inference, function, desc, desc, 0.0F, 0.0F));
   PartCost cost{0, 0};
   Add(1 / static_cast<double>(shape[0]),
-      CostOf(primitive,
-             {{DNNL_ARG_SRC, tensors.Filled(desc, Numbers(shape))},
-              {DNNL_ARG_DST, tensors.Empty(desc)}},
-             steps),
+      CostOf(primitive, {{DNNL_ARG_SRC, tensors.Filled(desc, Numbers(shape))},
+                         {DNNL_ARG_DST, tensors.Empty(desc)}}),
       cost);
   return cost;
 }
 
 // Returns the cost per element, or nothing if the library lacks the primitive.
-std::optional<PartCost> MeasureElement(dnnl::algorithm function, const cpu::Budget& steps) {
+std::optional<PartCost> MeasureElement(dnnl::algorithm function) {
   const OneThread one;
   try {
-    return CostOfElement(function, steps);
+    return CostOfElement(function);
   } catch (const dnnl::error&) {
     return std::nullopt;
   }
 }
 
-PartCost CostOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type,
-                       const cpu::Budget& steps) {
+PartCost CostOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type) {
   const auto any = [](const Dims& dims, Type of) {
     return dnnl::memory::desc(dims, of, dnnl::memory::format_tag::any);
   };
@@ -405,20 +375,17 @@ PartCost CostOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type
   return CostOf(dnnl::matmul(chosen),
                 {{DNNL_ARG_SRC, tensors.Filled(chosen.src_desc(), Numbers({m, k}))},
                  {DNNL_ARG_WEIGHTS, tensors.Filled(chosen.weights_desc(), Numbers({k, n}))},
-                 {DNNL_ARG_DST, tensors.Empty(chosen.dst_desc())}},
-                steps);
+                 {DNNL_ARG_DST, tensors.Empty(chosen.dst_desc())}});
 }
 
-PartCost CostOfGemm(std::int64_t m, std::int64_t n, std::int64_t k, const cpu::Budget& steps) {
+PartCost CostOfGemm(std::int64_t m, std::int64_t n, std::int64_t k) {
   const auto a = Numbers({m, k}), b = Numbers({k, n});
   auto c = Numbers({m, n});
-  return CostOf(
-      [&] {
-        const auto status =
-            dnnl_sgemm('N', 'N', m, n, k, 1.0F, a.data(), k, b.data(), n, 0.0F, c.data(), n);
-        if (status != dnnl_success) throw dnnl::error(status, "sgemm");
-      },
-      steps);
+  return CostOf([&] {
+    const auto status =
+        dnnl_sgemm('N', 'N', m, n, k, 1.0F, a.data(), k, b.data(), n, 0.0F, c.data(), n);
+    if (status != dnnl_success) throw dnnl::error(status, "sgemm");
+  });
 }
 
 struct MeasuredProduct {
@@ -429,16 +396,16 @@ struct MeasuredProduct {
   auto operator<=>(const MeasuredProduct&) const = default;
 };
 
-PartCost CostOf(const MeasuredProduct& product, const cpu::Budget& steps) {
+PartCost CostOf(const MeasuredProduct& product) {
   const auto& [m, n, k, type, by] = product;
-  return by == ProductBy::kGemm ? CostOfGemm(m, n, k, steps) : CostOfProduct(m, n, k, type, steps);
+  return by == ProductBy::kGemm ? CostOfGemm(m, n, k) : CostOfProduct(m, n, k, type);
 }
 
-std::optional<PartCost> Measure(const MeasuredProduct& product, const cpu::Budget& steps) {
+std::optional<PartCost> Measure(const MeasuredProduct& product) {
   const OneThread one;
   try {
-    auto cost = CostOf(product, steps);
-    Add(-1, CostOf({8, 8, 8, product.type, product.by}, steps), cost);
+    auto cost = CostOf(product);
+    Add(-1, CostOf({8, 8, 8, product.type, product.by}), cost);
     cost.seconds = std::max(0.0, cost.seconds);
     if (cost.instructions) cost.instructions = std::max(0.0, *cost.instructions);
     return cost;
@@ -449,30 +416,26 @@ std::optional<PartCost> Measure(const MeasuredProduct& product, const cpu::Budge
 
 }  // namespace
 
-std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, const cpu::Budget& steps) {
-  static KnownCost sigmoid, tanh;
-  const auto complete = [&](dnnl::algorithm function, KnownCost& known) {
-    known.Complete(steps, [&](const cpu::Budget& left) { return MeasureElement(function, left); });
-  };
-  complete(dnnl::algorithm::eltwise_logistic, sigmoid);
-  complete(dnnl::algorithm::eltwise_tanh, tanh);
-  if (!sigmoid.cost || !tanh.cost) return std::nullopt;
+std::optional<PartCost> FunctionCost(double sigmoids, double tanhs) {
+  static const auto sigmoid = MeasureElement(dnnl::algorithm::eltwise_logistic),
+                    tanh = MeasureElement(dnnl::algorithm::eltwise_tanh);
+  if (!sigmoid || !tanh) return std::nullopt;
   PartCost cost{0, 0};
-  Add(sigmoids, *sigmoid.cost, cost);
-  Add(tanhs, *tanh.cost, cost);
+  Add(sigmoids, *sigmoid, cost);
+  Add(tanhs, *tanh, cost);
   return cost;
 }
 
 std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
-                                    ProductBy by, const cpu::Budget& steps) {
-  static std::map<MeasuredProduct, KnownCost> measured;
+                                    ProductBy by) {
+  static std::map<MeasuredProduct, std::optional<PartCost>> measured;
   PartCost sum{0, 0};
   for (const auto& [m, n, k, count] : products) {
     const MeasuredProduct product{m, n, k, DataType(type), by};
-    auto& known = measured[product];
-    known.Complete(steps, [&](const cpu::Budget& left) { return Measure(product, left); });
-    if (!known.cost) return std::nullopt;
-    Add(count, *known.cost, sum);
+    auto known = measured.find(product);
+    if (known == measured.end()) known = measured.emplace(product, Measure(product)).first;
+    if (!known->second) return std::nullopt;
+    Add(count, *known->second, sum);
   }
   return sum;
 }

@@ -15,7 +15,6 @@
 #include "bench/onednn/library.h"
 #include "bench/workload/eltwise.h"
 #include "bench/workload/workload.h"
-#include "counters/cpu/budget.h"
 
 namespace dlroof::onednn {
 
@@ -49,10 +48,6 @@ std::string EffectiveIsa();
 
 // Returns the pipe of matrix work of `type` on this CPU (library_rules::MatrixPipe).
 std::string MatrixPipe(std::string_view type, std::string_view implementation);
-
-// Returns `model` if the loaded library has the version whose blocking the models reproduce;
-// otherwise a model without loops, with a reason.
-caches::LevelModel OfThisVersion(caches::LevelModel model);
 
 // Sets the number of threads of primitives that are created from now on. Throws Unsupported if the
 // loaded library has its own number of threads, and that is another one (library.h).
@@ -106,14 +101,13 @@ auto Translated(std::string_view what, Make make) -> decltype(make()) {
 // Cost of a component of a call (its sigmoids, its GEMMs) on one thread.
 struct PartCost {
   double seconds = 0;                  // [s]
-  std::optional<double> instructions;  // [1] absent if they were not counted (instruction_count.h)
+  std::optional<double> instructions;  // [1] absent without a hardware counter
 };
 
 // Returns the cost of applying sigmoid to `sigmoids` and tanh to `tanhs` f32 elements, measured
 // with the library's primitives on 64 kB at a time, because the library's LSTM applies them to data
-// in near caches. Returns nothing if the library lacks the primitives. Measures the times once per
-// process. Counts the instructions by single steps, once per process, if `steps` is not spent.
-std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, const cpu::Budget& steps);
+// in near caches. Returns nothing if the library lacks the primitives. Measures once per process.
+std::optional<PartCost> FunctionCost(double sigmoids, double tanhs);
 
 // `count` GEMMs, each of an m x k and a k x n matrix.
 struct Product {
@@ -123,9 +117,8 @@ struct Product {
 enum class ProductBy { kMatmul, kGemm };  // the matmul primitive, or dnnl_sgemm (f32 only)
 // Returns the cost of the GEMMs with all matrices in the nearest caches that can contain them,
 // minus the cost of an 8 x 8 x 8 GEMM. `type` is the type of both factors; results are f32. Returns
-// nothing if the library has no GEMM of this type. Measures each size once per process, and counts
-// its instructions as FunctionCost does.
+// nothing if the library has no GEMM of this type. Measures each size once per process.
 std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
-                                    ProductBy by, const cpu::Budget& steps);
+                                    ProductBy by);
 
 }  // namespace dlroof::onednn

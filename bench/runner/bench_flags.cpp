@@ -75,9 +75,10 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option(
          "--dlroof_counters", flags.counters,
          "source of FLOPs and bytes: auto (default: hardware counters if available, else "
-         "a model of the loops), model, perf, simulate (one call under valgrind's cache "
-         "simulator; seconds to minutes per benchmark), cupti (on a GPU, in at most 3 passes), "
-         "cupti:all (every pipe and PCIe, in more passes), off (closed forms only)")
+         "models), model (closed forms; on a GPU also a model of its traffic), perf, simulate (one "
+         "call under valgrind's cache simulator; seconds to minutes per benchmark), cupti (on a "
+         "GPU, in at most 3 passes), cupti:all (every pipe and PCIe, in more passes), off (closed "
+         "forms only)")
       ->check(CLI::IsMember(CounterChoices(AllCounterSources())))
       ->type_name("SOURCE")
       ->default_str("");
@@ -163,12 +164,9 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_flag("--dlroof_explain", flags.explain,
                "profile the parallel regions of each CPU call in separate passes; the run file "
                "stores where the time goes, and dlroof explain FILE shows it");
-  app.add_flag("--dlroof_instructions", flags.instructions,
-               "with --dlroof_explain: if the hardware cannot count a call's instructions, count "
-               "them by single steps or callgrind (some 10 s of CPU time per benchmark)");
   app.add_option("--dlroof_explain_seconds", flags.explain_seconds,
                  "[s] with --dlroof_explain: limit for each benchmark; the times of near and far "
-                 "tensors and the instructions are measured only if they can change the advice")
+                 "tensors are measured only if they can change the advice")
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");
   app.add_flag("--dlroof_energy", flags.energy,

@@ -45,7 +45,7 @@ struct BenchFlags {
   bool live_check = true;     // check the stored ceilings before they are used
   timing::StoppingRule stop;  // `repetitions` is set by --benchmark_repetitions
   bool keep_noisy = false;
-  bool explain = false, instructions = false;
+  bool explain = false;
   std::optional<double> explain_seconds;  // [s] for each benchmark; see ExplainOptions
   std::optional<int> progress_pipe;       // descriptor for WriteProgress
   bool energy = false;

@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "counters/caches/callgrind.h"
-
 namespace dlroof::runner {
 namespace {
 
@@ -16,8 +14,6 @@ using breakdown::ComponentKind;
 // on a quiet machine, and within it if other programs take half of the CPUs' time.
 constexpr double kCpuShare = 0.4;
 
-constexpr std::string_view kHowToMeasureAll = "dlroof explain --thorough measures them";
-
 std::optional<ComponentKind> Largest(const workload::Workload& workload,
                                      const ExplainOptions& options,
                                      const timing::WatchedCalls& watched) {
@@ -26,60 +22,11 @@ std::optional<ComponentKind> Largest(const workload::Workload& workload,
   return options.largest(workload::NameOf(workload), *profile);
 }
 
-void AddLimitReason(const ExplainOptions& options, timing::WatchedCalls& watched) {
-  watched.AddInstructionsReason(fmt::format("the limit of {:g} s for this benchmark was over ({})",
-                                            options.limit_seconds.value(), kHowToMeasureAll));
-}
-
-// Counts by callgrind what single steps could not count.
-void Simulate(const workload::Workload& workload, const workload::RunSettings& settings,
-              const workload::PreparedCall& call, timing::WatchedCalls& watched) {
-  const auto counted = caches::SimulateInstructions(workload::NameOf(workload), settings.seed,
-                                                    call.algorithm, call.isa);
-  if (counted.count)
-    watched.SetInstructions(*counted.count);
-  else
-    watched.AddInstructionsReason(counted.reason->text);
-}
-
-// Measures what the limit allows of what can still change the advice.
-void ExplainWithinLimit(const workload::Workload& workload, const workload::PreparedCall& call,
-                        const ExplainOptions& options, const cpu::Budget& budget,
-                        const std::function<void(ExplainPart)>& begin,
-                        timing::WatchedCalls& watched) {
-  if (budget.IsSpent()) return AddLimitReason(options, watched);
-  auto largest = Largest(workload, options, watched);
-  if (largest && NearAndFarDecide(*largest) && call.explain.folded) {
-    begin(ExplainPart::kNearAndFar);
-    watched.AddNearAndFar(call, budget);
-    largest = Largest(workload, options, watched);
-  }
-  if (watched.HasInstructions()) return;
-  if (!largest)
-    return watched.AddInstructionsReason(
-        fmt::format("without roofs there is no breakdown to divide ({})", kHowToMeasureAll));
-  if (!InstructionsDecide(*largest))
-    return watched.AddInstructionsReason(
-        fmt::format("they would not change the advice ({})", kHowToMeasureAll));
-  if (budget.IsSpent()) return AddLimitReason(options, watched);
-  begin(ExplainPart::kInstructions);
-  watched.AddInstructions(call, budget);
-  if (watched.HasInstructions())
-    watched.AddPartInstructions(call, budget);
-  else
-    watched.AddInstructionsReason(std::string(kHowToMeasureAll));
-}
-
 }  // namespace
 
-// Both measurements divide the time of the kernel that no measured component explains.
+// The times divide the time of the kernel that no measured component explains.
 bool NearAndFarDecide(ComponentKind largest) {
-  return largest == ComponentKind::kLanes || largest == ComponentKind::kLoads ||
-         largest == ComponentKind::kLevels || largest == ComponentKind::kUnexplained;
-}
-
-bool InstructionsDecide(ComponentKind largest) {
-  return largest == ComponentKind::kKernel || largest == ComponentKind::kLevels ||
+  return largest == ComponentKind::kLanes || largest == ComponentKind::kLevels ||
          largest == ComponentKind::kUnexplained;
 }
 
@@ -96,31 +43,32 @@ cpu::Budget ExplainBudget(const ExplainOptions& options, double spent_seconds,
 }
 
 std::string_view Words(ExplainPart part) {
-  constexpr std::string_view kWords[kExplainParts] = {"on one thread", "with near and far tensors",
-                                                      "instructions"};
+  constexpr std::string_view kWords[kExplainParts] = {"on one thread", "with near and far tensors"};
   return kWords[static_cast<int>(part)];
 }
 
 void ExplainCall(const workload::Workload& workload, workload::RunSettings settings,
                  const ExplainOptions& options, const cpu::Budget& budget,
                  const std::function<void(ExplainPart)>& begin, timing::WatchedCalls& watched) {
-  if (budget.IsSpent()) return AddLimitReason(options, watched);
+  if (budget.IsSpent())
+    return watched.SetInstructionsReason(
+        Reason{fmt::format("the limit of {:g} s for this benchmark was over (dlroof explain "
+                           "--thorough has none)",
+                           options.limit_seconds.value())});
   begin(ExplainPart::kSingleThreaded);
   settings.threads = 1;
   const auto call = workload.prepare(settings);
   watched.AddSingleThreaded(call, budget);
   if (!watched.IsComparable())
-    return watched.AddInstructionsReason(
-        fmt::format("on one thread the library uses another algorithm ({})", call.algorithm));
-  if (options.limit_seconds)
-    return ExplainWithinLimit(workload, call, options, budget, begin, watched);
+    return watched.SetInstructionsReason(Reason{
+        fmt::format("on one thread the library uses another algorithm ({})", call.algorithm)});
+  if (options.limit_seconds) {
+    if (budget.IsSpent() || !call.explain.folded) return;
+    const auto largest = Largest(workload, options, watched);
+    if (!largest || !NearAndFarDecide(*largest)) return;
+  }
   begin(ExplainPart::kNearAndFar);
   watched.AddNearAndFar(call, budget);
-  if (watched.HasInstructions() || !options.instructions) return;
-  begin(ExplainPart::kInstructions);
-  watched.AddInstructions(call, budget);
-  if (!watched.HasInstructions()) Simulate(workload, settings, call, watched);
-  if (watched.HasInstructions()) watched.AddPartInstructions(call, budget);
 }
 
 ExplainProgress::ExplainProgress(const std::optional<ExplainOptions>& options, int benchmarks,

@@ -1,5 +1,5 @@
 // Measures what the time breakdown of a CPU call needs beyond the profile of its parallel regions,
-// after all benchmarks were timed: calls on one thread, tensors in near caches, instructions.
+// after all benchmarks were timed: calls on one thread, tensors in near caches.
 // Within a limit, what can decide the breakdown's advice comes first, and what cannot is left out.
 #pragma once
 
@@ -18,12 +18,10 @@ namespace dlroof::runner {
 
 using ProgressFunction = std::function<void(const machine::MeasureProgress&)>;
 
-// What --dlroof_explain measures. Without `limit_seconds`, everything but single steps.
+// What --dlroof_explain measures. Without `limit_seconds`, everything.
 struct ExplainOptions {
   // [s] Wall time for each benchmark, with its timed repetitions. Absent: no limit.
   std::optional<double> limit_seconds;
-  // Count instructions by single steps and callgrind, however long that takes.
-  bool instructions = false;
   // Returns the largest component of the breakdown of the benchmark `name` with this profile,
   // except the roof's time; nothing without a breakdown. Needed only with a limit.
   std::function<std::optional<breakdown::ComponentKind>(const std::string& name,
@@ -36,8 +34,6 @@ struct ExplainOptions {
 // Returns whether the times of the call with near and with far tensors can change the advice, if
 // `largest` is the largest component without them.
 bool NearAndFarDecide(breakdown::ComponentKind largest);
-// The same for the count of the call's instructions.
-bool InstructionsDecide(breakdown::ComponentKind largest);
 
 // Returns whether the timed repetitions have to end, after `spent_seconds` of wall time, to leave
 // time for the pass. On a very busy machine a single call can take a second.
@@ -49,8 +45,8 @@ cpu::Budget ExplainBudget(const ExplainOptions& options, double spent_seconds,
                           cpu::BudgetClocks clocks = cpu::CallersClocks());
 
 // The measurements of the pass, in their order.
-enum class ExplainPart { kSingleThreaded, kNearAndFar, kInstructions };
-inline constexpr int kExplainParts = 3;
+enum class ExplainPart { kSingleThreaded, kNearAndFar };
+inline constexpr int kExplainParts = 2;
 std::string_view Words(ExplainPart part);  // "on one thread"
 
 // Adds the pass's measurements of one benchmark to `watched`. `settings` are those of the run.

@@ -110,7 +110,6 @@ std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags,
                                                const live::Session& session) {
   if (!flags.explain) return std::nullopt;
   return ExplainOptions{.limit_seconds = flags.explain_seconds,
-                        .instructions = flags.instructions,
                         .largest =
                             [&session](const std::string& name, const ParallelTime& profile) {
                               return LargestComponent(session, name, profile);

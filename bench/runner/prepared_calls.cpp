@@ -22,15 +22,6 @@ constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 
 // [byte] Most memory for the tensors of stored GPU calls.
 constexpr double kMostStoredBytes = 4e9;
 
-// Returns the CPUs of `threads` threads: the first of `cpus`, to which threads are pinned, or of
-// all allowed CPUs if `cpus` is empty.
-std::vector<int> CpusOf(const std::vector<int>& cpus, int threads) {
-  static const cpu::Cpu cpu = cpu::ThisCpu();
-  std::vector<int> used = cpus.empty() ? cpu.allowed : cpus;
-  used.resize(std::min(used.size(), static_cast<size_t>(threads)));
-  return used;
-}
-
 // Returns the algorithm and the names of its kernels, from which a traffic model reads the tiles.
 std::string AlgorithmAndKernels(const workload::PreparedCall& call) {
   std::string text = call.algorithm;
@@ -66,16 +57,7 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
     const workload::Op* const op = workload::FindOp(workload.name.op);
     if (op != nullptr && op->gpu_traffic)
       request.model = op->gpu_traffic(workload.name, AlgorithmAndKernels(call), settings.gpu);
-    return request;
   }
-  request.model = [&call, state = workload.cache, threads = request.threads,
-                   cpus = settings.cpus](std::string& how) {
-    Work work;
-    work.bytes = ModelledLevels(call, state, threads, cpus);
-    how = call.levels.how;
-    if (work.bytes.empty()) how = call.levels.reason ? call.levels.reason->text : "";
-    return work;
-  };
   return request;
 }
 
@@ -100,17 +82,6 @@ double Bytes(const workload::PreparedCall& call) {
 }
 
 }  // namespace
-
-std::map<Level, double> ModelledLevels(const workload::PreparedCall& call,
-                                       workload::CacheState state, int threads,
-                                       const std::vector<int>& cpus) {
-  if (call.levels.nests.empty()) return {};
-  static const cpu::Topology topology = cpu::ThisCpu().topology;
-  const caches::StartOfCall start = {state == workload::CacheState::kWarm,
-                                     state != workload::CacheState::kCold};
-  return caches::LevelBytes(call.levels, caches::SharesPerThread(topology, CpusOf(cpus, threads)),
-                            threads, start);
-}
 
 Counting CountPrepared(const workload::Workload& workload, const workload::PreparedCall& call,
                        const workload::RunSettings& settings, const std::function<void()>& ready) {

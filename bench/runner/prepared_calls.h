@@ -24,12 +24,6 @@ namespace dlroof::runner {
 Counting CountPrepared(const workload::Workload& workload, const workload::PreparedCall& call,
                        const workload::RunSettings& settings, const std::function<void()>& ready);
 
-// Returns the bytes per memory level [byte] that the model of the call's loop nests predicts for
-// `threads` threads on `cpus`. Returns an empty map if the call has no such model.
-std::map<Level, double> ModelledLevels(const workload::PreparedCall& call,
-                                       workload::CacheState state, int threads,
-                                       const std::vector<int>& cpus);
-
 // Returns whether --dlroof_counters=`choice` may read hardware counters of a GPU.
 bool MeansGpuCounters(const std::string& choice);
 

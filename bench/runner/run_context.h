@@ -33,8 +33,7 @@ struct SimulationRequest {
 std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>& args);
 
 // Prepares the benchmark with one thread, brings the simulated caches into the cache state in its
-// name, counts one call, and prints the JSON object {"algorithm", "isa", "loops": the model's loop
-// nests, "tensor_bytes": with padding, "modelled": {"l2": bytes, ...}}. Before the counted call,
+// name, counts one call, and prints the JSON object {"algorithm"}. Before the counted call,
 //   warm           the same call runs
 //   cold           a call on a second set of tensors runs
 //   cold-weights   as cold, then every tensor except the weights is read

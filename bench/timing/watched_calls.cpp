@@ -14,7 +14,7 @@
 #include "counters/base/numbers.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/core_caches.h"
-#include "counters/instructions/instruction_count.h"
+#include "counters/perf/perf_events.h"
 
 namespace dlroof::timing {
 namespace {
@@ -27,10 +27,6 @@ constexpr double kCallSeconds = 2, kSmallestSeconds = 1;
 // unless its whole budget is spent.
 constexpr double kInterleavedSeconds = 4;
 constexpr std::size_t kFewestInterleaved = 3;
-// [s] CPU time of single steps through a call and through each group of its parts.
-constexpr double kStepSeconds = 8;
-// [1] On a busy machine, single steps of a call's parts end after this multiple of their CPU time.
-constexpr double kStepWallPerCpu = 3;
 
 // Returns the indices of the clean repetitions or, if all are noisy, of the quarter with the least
 // run delay.
@@ -159,13 +155,6 @@ NearAndFar NearAndFarSeconds(const workload::PreparedCall& call, const cpu::Budg
 
 }  // namespace
 
-// Stepping through a call takes at least 2 us per instruction, and the slowest calls (that wait for
-// DRAM) execute some 0.3 instructions per cycle of 3 GHz or more.
-bool TakesLongerToStep(double call_seconds, double step_seconds) {
-  constexpr double kSecondsPerStep = 2e-6, kInstructionsPerSecond = 1e9;
-  return call_seconds * kInstructionsPerSecond * kSecondsPerStep > step_seconds;
-}
-
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
   for (const auto& library : workload::AllLibraries())
     library.on_threads([](int) {});  // starts the threading runtimes
@@ -186,10 +175,6 @@ void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int
   passes_.push_back(pass);
   algorithm_ = call.algorithm;
   executed_over_useful_ = call.explain.executed_over_useful;
-  if (call.levels.core_loads > 0) {
-    vector_loads_ = call.levels.core_loads;
-    vector_bytes_ = call.levels.vector_bytes;
-  }
 }
 
 void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call,
@@ -197,64 +182,29 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call,
   if (passes_.empty()) return;
   single_thread_algorithm_ = call.algorithm;
   single_thread_seconds_ = SecondsOf(call, budget.Part(kCallSeconds));
-  if (const auto counted = instructions::CountInstructions(call.run, 0); counted.count)
-    SetInstructions(*counted.count);
+  CountInstructions(call);
   if (budget.IsSpent()) return;
-  if (call.explain.parts) parts_ = call.explain.parts(0);
+  if (call.explain.parts) parts_ = call.explain.parts();
   if (!call.explain.smallest || budget.IsSpent()) return;
   const auto smallest = call.explain.smallest();
   if (smallest.algorithm != call.algorithm) return;
   smallest_seconds_ = SecondsOf(smallest, budget.Part(kSmallestSeconds));
-  CountSmallest(smallest, 0, 0);
+  if (instructions_) instructions_->smallest = perf::CountInstructions(smallest.run);
 }
 
-void WatchedCalls::CountSmallest(const workload::PreparedCall& smallest, double step_seconds,
-                                 double wall_seconds) {
-  if (const auto counted =
-          instructions::CountInstructions(smallest.run, step_seconds, wall_seconds).count)
-    smallest_instructions_ = counted->all;
+void WatchedCalls::CountInstructions(const workload::PreparedCall& call) {
+  const auto counted = perf::CountInstructions(call.run);
+  if (counted)
+    instructions_ = InstructionCount{.all = *counted,
+                                     .per_second = cpu::MeasureInstructionRate(),
+                                     .how = "hardware counter, user space"};
+  else
+    instructions_reason_ = Reason{"there is no hardware counter for them"};
 }
 
 void WatchedCalls::AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget) {
   if (passes_.empty() || budget.IsSpent()) return;
   std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call, budget);
-}
-
-void WatchedCalls::AddInstructions(const workload::PreparedCall& call, const cpu::Budget& budget) {
-  if (passes_.empty() || instructions_) return;
-  const auto steps = budget.Part(kStepSeconds);
-  if (TakesLongerToStep(single_thread_seconds_.value(), steps.CpuLeft())) {
-    instructions_reason_ = Reason{
-        fmt::format("a call of {:.3g} ms has more of them than single steps count in {:.2g} s",
-                    1e3 * *single_thread_seconds_, steps.CpuLeft())};
-    return;
-  }
-  const auto counted = instructions::CountInstructions(call.run, steps.CpuLeft(), steps.WallLeft());
-  if (!counted.count) {
-    instructions_reason_ = counted.reason;
-    return;
-  }
-  SetInstructions(*counted.count);
-}
-
-void WatchedCalls::AddPartInstructions(const workload::PreparedCall& call,
-                                       const cpu::Budget& budget) {
-  if (call.explain.parts && !budget.IsSpent())
-    parts_ = call.explain.parts(
-        std::min(budget.Part(kStepSeconds).CpuLeft(), budget.WallLeft() / kStepWallPerCpu));
-  if (!smallest_seconds_ || budget.IsSpent()) return;
-  const auto left = budget.Part(kStepSeconds);
-  CountSmallest(call.explain.smallest(), left.CpuLeft(), left.WallLeft());
-}
-
-void WatchedCalls::AddInstructionsReason(const std::string& reason) {
-  instructions_reason_ =
-      Reason{instructions_reason_ ? instructions_reason_->text + "; " + reason : reason};
-}
-
-void WatchedCalls::SetInstructions(const InstructionCount& count) {
-  instructions_ = count;
-  instructions_->per_second = instructions::MeasureInstructionRate();
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
@@ -271,8 +221,6 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   if (time.passes.empty()) return std::nullopt;
   time.mean = MeanOf(time.passes);
   time.executed_over_useful = executed_over_useful_;
-  time.vector_loads = vector_loads_;
-  time.vector_bytes = vector_bytes_;
   if (IsComparable()) {
     if (time.threads > 1) time.single_thread_seconds = single_thread_seconds_;
     time.parts = parts_;
@@ -280,7 +228,6 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
     time.near_seconds = near_seconds_;
     time.far_seconds = far_seconds_;
     time.instructions = instructions_;
-    if (time.instructions) time.instructions->smallest = smallest_instructions_;
   }
   if (!time.instructions) time.instructions_reason = instructions_reason_;
   return time;

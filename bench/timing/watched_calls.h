@@ -14,10 +14,6 @@
 
 namespace dlroof::timing {
 
-// Returns whether stepping through a call that takes `call_seconds` takes longer than
-// `step_seconds`, even if each step is fast and the call executes few instructions per second.
-bool TakesLongerToStep(double call_seconds, double step_seconds);
-
 class WatchedCalls {
  public:
   // Runs and profiles one pass: `calls` calls on `threads` threads. If no source can profile them,
@@ -26,27 +22,18 @@ class WatchedCalls {
   // The following functions measure `call`, the same workload prepared for one thread. They end
   // soon after `budget` is spent: each tries at least once.
 
-  // Measures the time of the call, of its parts and of its smallest problem. Counts instructions if
-  // the hardware can.
+  // Measures the time of the call, of its parts and of its smallest problem, and their instructions
+  // where there is a hardware counter.
   void AddSingleThreaded(const workload::PreparedCall& call, const cpu::Budget& budget);
   // Measures the times of copies of the call, with cache-resident and with distinct tensors.
   void AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget);
-  // Counts the call's instructions by single steps. Requires AddSingleThreaded. Does not begin if
-  // the call takes so long that stepping through it would exceed the budget.
-  void AddInstructions(const workload::PreparedCall& call, const cpu::Budget& budget);
-  // The same of the call's parts and of its smallest problem. Where it is not done, the time of
-  // their instructions is taken to be their whole time.
-  void AddPartInstructions(const workload::PreparedCall& call, const cpu::Budget& budget);
 
   // Returns whether the call on one thread has the same algorithm as the profiled call. If not,
   // the profile has none of its times. Requires AddSingleThreaded.
   bool IsComparable() const { return algorithm_ == single_thread_algorithm_; }
 
-  bool HasInstructions() const { return instructions_.has_value(); }
-  // Sets the instruction count of the single-threaded call.
-  void SetInstructions(const InstructionCount& count);
-  // Adds a reason why the instructions of the single-threaded call are not counted.
-  void AddInstructionsReason(const std::string& reason);
+  // Sets why the instructions of the single-threaded call are not counted.
+  void SetInstructionsReason(const Reason& reason) { instructions_reason_ = reason; }
   // Returns the profile per call: the mean over the clean passes or, if all passes are noisy, over
   // the quarter with the least run delay. Returns nothing if there is no pass.
   std::optional<ParallelTime> Mean() const;
@@ -60,13 +47,12 @@ class WatchedCalls {
     int threads = 1;
     std::string source;
   };
-  void CountSmallest(const workload::PreparedCall& smallest, double step_seconds,
-                     double wall_seconds);
+  void CountInstructions(const workload::PreparedCall& call);
 
   std::vector<Pass> passes_;
   PartSeconds parts_;
-  std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, single_thread_seconds_,
-      smallest_seconds_, smallest_instructions_, near_seconds_, far_seconds_;
+  std::optional<double> executed_over_useful_, single_thread_seconds_, smallest_seconds_,
+      near_seconds_, far_seconds_;
   std::optional<InstructionCount> instructions_;
   std::optional<Reason> instructions_reason_;
   std::string algorithm_, single_thread_algorithm_;

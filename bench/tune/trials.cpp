@@ -406,10 +406,9 @@ void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
                           breakdown::ComponentKind::kSharing});
   const double busy = ShareOf(
       breakdown, {breakdown::ComponentKind::kFunctions, breakdown::ComponentKind::kProducts,
-                  breakdown::ComponentKind::kLanes, breakdown::ComponentKind::kLoads,
-                  breakdown::ComponentKind::kInstructions, breakdown::ComponentKind::kKernel,
-                  breakdown::ComponentKind::kDistance, breakdown::ComponentKind::kLevels,
-                  breakdown::ComponentKind::kUnexplained});
+                  breakdown::ComponentKind::kLanes, breakdown::ComponentKind::kInstructions,
+                  breakdown::ComponentKind::kKernel, breakdown::ComponentKind::kDistance,
+                  breakdown::ComponentKind::kLevels, breakdown::ComponentKind::kUnexplained});
   std::map<std::string, double> score;
   for (auto& coordinate : coordinates) {
     const bool likely = ActsOnMemory(coordinate.name) == memory_bound;

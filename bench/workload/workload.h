@@ -11,7 +11,6 @@
 
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
-#include "counters/caches/level_model.h"
 #include "counters/counter_manager.h"
 #include "counters/gpu/clock.h"
 #include "counters/parallel_time.h"
@@ -48,8 +47,8 @@ struct PreparedCall;
 // not offer that analysis for this call.
 struct ExplainCapabilities {
   // Measures components of the call's time (such as its GEMMs) with the library's own primitives on
-  // one thread, and counts their instructions by single-stepping at most `step_seconds` each.
-  std::function<PartSeconds(double step_seconds)> parts;
+  // one thread.
+  std::function<PartSeconds()> parts;
   // Prepares a call with as many parallel regions as this call, with every other size set to 1.
   std::function<PreparedCall()> smallest;
   // Prepares the same call on tensors in FoldedMemory with at most `distinct_bytes` of distinct
@@ -88,7 +87,6 @@ struct PreparedCall {
   std::string algorithm;                 // the library's implementation: "brgconv:avx512_core"
   std::string isa;                       // highest ISA that the library may use: "avx512_core_vnni"
   Work modelled;                         // FLOPs, bytes and launches of one call, by formula
-  caches::LevelModel levels;             // modelled bytes of the call at each cache level
   std::vector<MemoryRegion> memory;      // every tensor that `run` reads or writes
   std::optional<int> threads;            // of this call, if fewer than settings.threads
   // [1] Time of the algorithm that the library's heuristic chooses, divided by the time of the

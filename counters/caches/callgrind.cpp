@@ -125,18 +125,14 @@ std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const Cach
   const auto cache = [](const CacheGeometry& of) {
     return fmt::format("{:.0f},{},{}", of.bytes, of.ways, of.line);
   };
-  auto command = CallgrindWithoutCaches(out_file, {});
-  for (const auto& option : {std::string("--cache-sim=yes"), std::string("--I1=32768,8,64"),
-                             "--D1=" + cache(first), "--LL=" + cache(last)})
-    command.push_back(option);
-  command.insert(command.end(), program.begin(), program.end());
-  return command;
-}
-
-std::vector<std::string> CallgrindWithoutCaches(const std::string& out_file,
-                                                const std::vector<std::string>& program) {
-  std::vector<std::string> command = {"valgrind", "--tool=callgrind", "--instr-atstart=no",
-                                      "--callgrind-out-file=" + out_file};
+  std::vector<std::string> command = {"valgrind",
+                                      "--tool=callgrind",
+                                      "--instr-atstart=no",
+                                      "--callgrind-out-file=" + out_file,
+                                      "--cache-sim=yes",
+                                      "--I1=32768,8,64",
+                                      "--D1=" + cache(first),
+                                      "--LL=" + cache(last)};
   command.insert(command.end(), program.begin(), program.end());
   return command;
 }
@@ -145,12 +141,6 @@ CallgrindCounts ParseCallgrind(std::string_view text) {
   const auto counts = CountsIn(text);
   return {Count(counts, "Dr") + Count(counts, "Dw"), Count(counts, "D1mr") + Count(counts, "D1mw"),
           Count(counts, "DLmr") + Count(counts, "DLmw")};
-}
-
-double CallgrindInstructions(std::string_view text) {
-  const double instructions = Count(CountsIn(text), "Ir");
-  if (!(instructions > 0)) throw std::runtime_error("callgrind counted no instruction");
-  return instructions;
 }
 
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line) {
@@ -162,42 +152,6 @@ Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, 
 }
 
 void SimulateCallsOf(const std::string& program) { ChosenProgram() = program; }
-
-SimulatedRun RunSimulated(const std::string& name, unsigned seed,
-                          const SimulationCommand& command) {
-  const TemporaryFolder folder;
-  const auto file = folder / "counts";
-  const auto ran = RunChild(command(file, {BenchProgram(), "--dlroof_simulated_call=" + name,
-                                           fmt::format("--dlroof_seed={}", seed)}),
-                            {{"OMP_NUM_THREADS", "1"}});
-  if (ran.exit_code != 0)
-    throw std::runtime_error(fmt::format("the program under valgrind ended with exit code {}: {}",
-                                         ran.exit_code, LastLine(ran.err)));
-  auto report = nlohmann::json::parse(LastLine(ran.out), nullptr, false);
-  if (!report.is_object())
-    throw std::runtime_error("the program under valgrind printed no report but: " + ran.out);
-  // The file ".1" has the counts between the marks, the next file those of the rest.
-  return {ReadFileIfAny(file + ".1"), std::move(report)};
-}
-
-CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
-                                         const std::string& algorithm, const std::string& isa) {
-  if (!IsInPath("valgrind")) return {.reason = Reason{"valgrind is not installed"}};
-  try {
-    const auto run = RunSimulated(name, seed, CallgrindWithoutCaches);
-    const std::string its_algorithm = run.report.value("algorithm", ""),
-                      its_isa = run.report.value("isa", "");
-    if (its_algorithm != algorithm || its_isa != isa)
-      return {.reason =
-                  Reason{fmt::format("under valgrind the library chooses {} ({}), not {} ({})",
-                                     its_algorithm, its_isa, algorithm, isa)}};
-    return {.count = InstructionCount{.all = CallgrindInstructions(run.counts),
-                                      .from = Provenance::kSimulated,
-                                      .how = "callgrind"}};
-  } catch (const std::exception& error) {  // interrupted, or valgrind cannot run the program
-    return {.reason = Reason{fmt::format("valgrind: {}", error.what())}};
-  }
-}
 
 // --- The counter source "simulate": simulates this machine's caches and stores the counts ---
 
@@ -240,13 +194,25 @@ struct Simulated {
   nlohmann::json report;
 };
 
+// Runs the benchmark on one thread under callgrind. Throws std::runtime_error with the last line of
+// its output if the run fails.
 Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
                    const CacheGeometry& last) {
-  auto run = RunSimulated(request.name, request.seed,
-                          [&](const std::string& file, const std::vector<std::string>& program) {
-                            return CallgrindCommand(first, last, file, program);
-                          });
-  return {ParseCallgrind(run.counts), std::move(run.report)};
+  const TemporaryFolder folder;
+  const auto file = folder / "counts";
+  const auto ran =
+      RunChild(CallgrindCommand(first, last, file,
+                                {BenchProgram(), "--dlroof_simulated_call=" + request.name,
+                                 fmt::format("--dlroof_seed={}", request.seed)}),
+               {{"OMP_NUM_THREADS", "1"}});
+  if (ran.exit_code != 0)
+    throw std::runtime_error(fmt::format("the program under valgrind ended with exit code {}: {}",
+                                         ran.exit_code, LastLine(ran.err)));
+  auto report = nlohmann::json::parse(LastLine(ran.out), nullptr, false);
+  if (!report.is_object())
+    throw std::runtime_error("the program under valgrind printed no report but: " + ran.out);
+  // The file ".1" has the counts between the marks, the next file those of the rest.
+  return {ParseCallgrind(ReadFileIfAny(file + ".1")), std::move(report)};
 }
 
 // Returns the key of the stored counts: a text with everything that determines them.
@@ -306,14 +272,12 @@ Counted CountSimulated(const CountRequest& request) {
   for (const Level level : {Level::kL2, Level::kL3, Level::kDram})
     counted.work.bytes[level] = found.at(std::string(Key(level))).get<double>();
   counted.passes = stored ? 0 : 2;
-  const auto& program = found.at("program");
-  const auto loops = program.value("loops", "");
   counted.how = fmt::format(
-      "callgrind on {}{} (at most AVX2, as valgrind does not support AVX-512; the library blocks "
+      "callgrind on {} (at most AVX2, as valgrind does not support AVX-512; the library blocks "
       "its loops for the caches of the CPU that valgrind emulates); L1 {}, L2 {}, L3 {}; fetched "
       "lines, without write-backs and prefetches",
-      program.value("algorithm", "?"), loops.empty() ? "" : ", " + loops, Text(caches.l1),
-      Text(caches.l2), Text(caches.l3));
+      found.at("program").value("algorithm", "?"), Text(caches.l1), Text(caches.l2),
+      Text(caches.l3));
   if (caches.l3.bytes != caches.real_l3.bytes)
     counted.caveats.push_back(
         fmt::format("the L3 of {} is simulated as {}", Text(caches.real_l3), Text(caches.l3)));

@@ -6,14 +6,10 @@
 // chapters 5.3 (cache simulation) and 6 (callgrind, client requests, output format).
 #pragma once
 
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "counters/parallel_time.h"
 #include "counters/work.h"
 
 namespace dlroof::caches {
@@ -39,10 +35,6 @@ std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const Cach
                                           const std::string& out_file,
                                           const std::vector<std::string>& program);
 
-// Returns the command that counts only instructions, without cache simulation.
-std::vector<std::string> CallgrindWithoutCaches(const std::string& out_file,
-                                                const std::vector<std::string>& program);
-
 // Counts of data accesses; instruction fetches are not included.
 struct CallgrindCounts {
   double accesses = 0;      // [1] loads and stores
@@ -52,35 +44,13 @@ struct CallgrindCounts {
 
 // Parses callgrind's output file. Throws std::runtime_error that names the missing line or event.
 CallgrindCounts ParseCallgrind(std::string_view text);
-// [1] Returns the instructions in callgrind's output file (> 0). Throws as ParseCallgrind does.
-double CallgrindInstructions(std::string_view text);
 
 // Returns the bytes by level from two runs with the L2 and the L3 as last level. `line` [byte] is
 // the size of a cache line.
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);
 
-struct SimulatedRun {
-  std::string counts;     // the text of callgrind's output file
-  nlohmann::json report;  // the program's output: algorithm, isa, loops
-};
-
-// Returns the command that runs `program` under callgrind and writes the counts to `file`.
-using SimulationCommand = std::function<std::vector<std::string>(
-    const std::string& file, const std::vector<std::string>& program)>;
-
-// Chooses the program that RunSimulated runs, in place of the dlroof_bench beside this program.
+// Chooses the program whose benchmarks are simulated, in place of the dlroof_bench beside this
+// program. It runs with --dlroof_simulated_call=NAME and prints its report in its last line.
 void SimulateCallsOf(const std::string& program);
-
-// Runs the benchmark `name` on one thread in the dlroof_bench beside this program, or in that of
-// SimulateCallsOf. It prints its report in its last line. Throws
-// std::runtime_error with the last line of its output if the run fails.
-SimulatedRun RunSimulated(const std::string& name, unsigned seed, const SimulationCommand& command);
-
-// Counts the instructions of one call of the benchmark on one thread with callgrind. Takes some
-// seconds plus fifty times the call's time. The result has a reason if valgrind is missing or
-// fails, or if the library does not choose `algorithm` and `isa` under valgrind (which lacks
-// AVX-512).
-CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
-                                         const std::string& algorithm, const std::string& isa);
 
 }  // namespace dlroof::caches

@@ -1,7 +1,5 @@
 #include "counters/cpu/budget.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <ctime>
 #include <utility>
@@ -11,22 +9,15 @@
 namespace dlroof::cpu {
 namespace {
 
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-double ThreadAndChildrenSeconds() {
-  timespec thread{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &thread);
-  rusage children{};
-  getrusage(RUSAGE_CHILDREN, &children);
-  return static_cast<double>(thread.tv_sec) + 1e-9 * static_cast<double>(thread.tv_nsec) +
-         Seconds(children.ru_utime) + Seconds(children.ru_stime);
+double ThreadSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 }  // namespace
 
-BudgetClocks CallersClocks() { return {WallSeconds, ThreadAndChildrenSeconds}; }
+BudgetClocks CallersClocks() { return {WallSeconds, ThreadSeconds}; }
 
 Budget::Budget(double cpu_seconds, double wall_seconds, BudgetClocks clocks)
     : clocks_(std::move(clocks)),

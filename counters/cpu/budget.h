@@ -12,8 +12,8 @@ struct BudgetClocks {
   std::function<double()> cpu;   // [s] CPU time of what the budget limits
 };
 
-// Returns clocks of which `cpu` is the CPU time of the calling thread and of this process's
-// children that have ended. Threads that only wait for work do not count.
+// Returns clocks of which `cpu` is the CPU time of the calling thread. Threads that only wait for
+// work do not count.
 BudgetClocks CallersClocks();
 
 // The time that is left from the construction on.

@@ -231,6 +231,24 @@ double Difference(const PerfReading& reading) {
   return static_cast<double>(reading.end - reading.begin);  // modulo 2^64
 }
 
+std::optional<double> CountInstructions(const std::function<void()>& call) {
+  // Event 0xC0 without a unit mask is INST_RETIRED.ANY_P on Intel (SDM volume 3, "Architectural
+  // Performance Events") and PMCx0C0 on AMD (Processor Programming References).
+  static const PmuEvent retired = {.name = "instructions retired", .config = 0xC0};
+  if (AskPerf().error != 0) return std::nullopt;
+  try {
+    double count = 0;
+    const auto readings = CountInKernel({retired}, call);
+    for (const PerfReading& reading : readings.at(0)) {
+      if (reading.running < reading.enabled) return std::nullopt;
+      count += Difference(reading);
+    }
+    if (count > 0) return count;
+  } catch (const PerfRefused&) {
+  }
+  return std::nullopt;
+}
+
 Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
                       const PerfBackend& backend) {
   Counted counted;

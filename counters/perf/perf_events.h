@@ -51,6 +51,10 @@ using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
 // around at 48 bits (Intel and AMD cores, memory controllers) or at 64.
 double Difference(const PerfReading& reading);
 
+// [1] Returns the instructions of the calling thread while `call` runs, in user space. Returns
+// nothing if the system has no hardware counter for them.
+std::optional<double> CountInstructions(const std::function<void()>& call);
+
 // Counts those quantities of the table that apply to the call: bytes, and FLOPs of the call's
 // pipes (if the request names none: of all pipes with events of their own). Each event's count is
 // the median of three calls. Events of one PMU are counted in groups of `table.slots` events, or

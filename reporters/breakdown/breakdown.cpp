@@ -15,17 +15,25 @@
 namespace dlroof::breakdown {
 namespace {
 
-constexpr KeyRow<ComponentKind> kKeys[] = {
-    {ComponentKind::kRoof, "roof"},           {ComponentKind::kFunctions, "functions"},
-    {ComponentKind::kProducts, "products"},   {ComponentKind::kFixed, "fixed"},
-    {ComponentKind::kSharing, "sharing"},     {ComponentKind::kLanes, "lanes"},
-    {ComponentKind::kLoads, "loads"},         {ComponentKind::kInstructions, "instructions"},
-    {ComponentKind::kKernel, "kernel"},       {ComponentKind::kDistance, "distance"},
-    {ComponentKind::kLevels, "levels"},       {ComponentKind::kUnexplained, "unexplained"},
-    {ComponentKind::kImbalance, "imbalance"}, {ComponentKind::kForkJoin, "fork_join"},
-    {ComponentKind::kSerial, "serial"},       {ComponentKind::kCall, "call"},
-    {ComponentKind::kStolen, "stolen"},       {ComponentKind::kTail, "tail"},
-    {ComponentKind::kLaunch, "launch"},       {ComponentKind::kIdle, "idle"}};
+constexpr KeyRow<ComponentKind> kKeys[] = {{ComponentKind::kRoof, "roof"},
+                                           {ComponentKind::kFunctions, "functions"},
+                                           {ComponentKind::kProducts, "products"},
+                                           {ComponentKind::kFixed, "fixed"},
+                                           {ComponentKind::kSharing, "sharing"},
+                                           {ComponentKind::kLanes, "lanes"},
+                                           {ComponentKind::kInstructions, "instructions"},
+                                           {ComponentKind::kKernel, "kernel"},
+                                           {ComponentKind::kDistance, "distance"},
+                                           {ComponentKind::kLevels, "levels"},
+                                           {ComponentKind::kUnexplained, "unexplained"},
+                                           {ComponentKind::kImbalance, "imbalance"},
+                                           {ComponentKind::kForkJoin, "fork_join"},
+                                           {ComponentKind::kSerial, "serial"},
+                                           {ComponentKind::kCall, "call"},
+                                           {ComponentKind::kStolen, "stolen"},
+                                           {ComponentKind::kTail, "tail"},
+                                           {ComponentKind::kLaunch, "launch"},
+                                           {ComponentKind::kIdle, "idle"}};
 constexpr KeyRow<ComponentKind> kWords[] = {
     {ComponentKind::kRoof, "needed by the roof"},
     {ComponentKind::kFunctions, "sigmoid, tanh and other functions"},
@@ -33,7 +41,6 @@ constexpr KeyRow<ComponentKind> kWords[] = {
     {ComponentKind::kFixed, "code that runs whatever the sizes"},
     {ComponentKind::kSharing, "threads slow each other"},
     {ComponentKind::kLanes, "vector lanes that the shape leaves idle"},
-    {ComponentKind::kLoads, "loads that feed the multiply-adds"},
     {ComponentKind::kInstructions, "instructions that are not the roof's"},
     {ComponentKind::kKernel, "the kernel, with all tensors near"},
     {ComponentKind::kDistance, "tensors beyond the near caches"},
@@ -133,13 +140,13 @@ double ProductsOf(const BreakdownFacts& facts) {
 
 // Times of the kernel beyond the roof [s] per thread. `distance` is kDistance, `rest` is kKernel.
 struct KernelTimes {
-  double lanes = 0, loads = 0, instructions = 0, rest = 0, distance = 0;
+  double lanes = 0, instructions = 0, rest = 0, distance = 0;
 };
 
 // Returns the least time [s] on one thread of the instructions that belong to no component measured
 // separately: all instructions at the core's issue rate, minus the issue time of the measured
 // components. A component without an instruction count is subtracted with its measured time.
-double InstructionsOf(const BreakdownFacts& facts, double lanes_and_loads) {
+double InstructionsOf(const BreakdownFacts& facts, double lanes) {
   const auto& parallel = facts.parallel;
   const auto& counted = parallel.instructions;
   if (!counted || !counted->per_second) return 0;
@@ -152,23 +159,19 @@ double InstructionsOf(const BreakdownFacts& facts, double lanes_and_loads) {
                      issue_seconds(parts.product_instructions, parts.products) +
                      issue_seconds(counted->smallest, parallel.smallest_seconds);
   if (facts.arithmetic && !parts.products)
-    elsewhere +=
-        facts.single_thread_compute_seconds.value_or(0) + lanes_and_loads * parallel.threads;
+    elsewhere += facts.single_thread_compute_seconds.value_or(0) + lanes * parallel.threads;
   return AtLeast0(counted->all / *counted->per_second - elsewhere);
 }
 
 // If the call was timed with tensors in L2 (near) and beyond L2 (far), the roof's time is
 // subtracted first: an arithmetic roof from the near time, a memory roof from far - near, then from
-// near. The modelled lanes, loads and instructions are then taken out of the rest of the near time.
+// near. The modelled lanes and the instructions are then taken out of the rest of the near time.
 KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   const auto& parallel = facts.parallel;
   KernelTimes times;
   if (facts.arithmetic && !parallel.parts.products)  // kProducts includes idle lanes
     times.lanes = AtLeast0(parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
-  // Loads overlap with the multiply-adds: only their additional time counts.
-  if (facts.arithmetic && facts.load_seconds)
-    times.loads = AtLeast0(*facts.load_seconds - facts.roof_seconds - times.lanes);
-  times.instructions = InstructionsOf(facts, times.lanes + times.loads) / parallel.threads;
+  times.instructions = InstructionsOf(facts, times.lanes) / parallel.threads;
   const auto& roof =
       facts.arithmetic ? facts.single_thread_compute_seconds : facts.single_thread_roof_seconds;
   if (!parallel.near_seconds || !parallel.far_seconds || !roof) return times;
@@ -181,7 +184,6 @@ KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   times.rest = near / parallel.threads;
   times.distance = distance / parallel.threads;
   times.lanes -= Take(times.lanes, times.rest);
-  times.loads -= Take(times.loads, times.rest);
   times.instructions -= Take(times.instructions, times.rest);
   return times;
 }
@@ -253,12 +255,10 @@ std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) 
            "less on one thread");
   list.Add(ComponentKind::kLanes, kernel.lanes, Provenance::kModelled,
            fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
-  list.Add(ComponentKind::kLoads, kernel.loads, Provenance::kModelled,
-           "as many vector loads and stores at the rate of L1");
   if (const auto& counted = parallel.instructions)
-    list.Add(
-        ComponentKind::kInstructions, kernel.instructions, counted->from,
-        fmt::format("at least: {}, less those above, at the core's issue rate", Text(*counted)));
+    list.Add(ComponentKind::kInstructions, kernel.instructions, counted->from,
+             fmt::format("at least: {}, less those above, at the core's issue rate",
+                         text::WithPrefix(counted->all, " instructions")));
   list.Add(ComponentKind::kKernel, kernel.rest, Provenance::kMeasured,
            "the same call on tensors whose pages repeat, so that L2 holds them");
   if (parallel.far_seconds)

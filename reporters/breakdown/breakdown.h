@@ -24,7 +24,6 @@ enum class ComponentKind {
   kSharing,    // slowdown by the other threads: shared cores, caches, bandwidth; remote memory
   kLanes,      // multiply-adds in vector lanes that the problem's shape leaves idle
   kInstructions,  // issue time of instructions that belong to no separately measured component
-  kLoads,         // time of vector loads beyond the multiply-adds that they overlap with
   kKernel,        // rest of the kernel's time with all tensors in L2
   kDistance,      // measured extra time of the kernel if the tensors are not in L2
   kLevels,        // modelled time of the bytes of the other memory levels, without overlap
@@ -79,7 +78,6 @@ struct BreakdownFacts {
   std::optional<double> call_seconds;  // [s] measured time of an empty call or kernel
   // [s] Time of the call on one thread at the binding roof, and at the arithmetic roof.
   std::optional<double> single_thread_roof_seconds, single_thread_compute_seconds;
-  std::optional<double> load_seconds;  // [s] the call's vector loads / rate of L1
   // Memory levels except the binding one and L1, whose loads overlap with arithmetic. Their sum is
   // the time of these transfers without overlap (execution-cache-memory model: Treibig and Hager
   // 2009; Stengel et al. 2015).

@@ -27,7 +27,7 @@ namespace {
 std::array<std::string, 4> RoofCells(const record::Record& record, const record::Timing& timing,
                                      const roofline::Placement& placement) {
   std::array<std::string, 4> cells;
-  if (const auto rate = roofline::WorkRateOf(record, timing, placement)) {
+  if (const auto rate = roofline::WorkRateOf(record, timing)) {
     cells[0] = text::WithPrefix(rate->flops_per_second, "FLOP/s");
     if (rate->intensity) cells[1] = text::ThreeDigits(*rate->intensity);
   }

@@ -114,10 +114,8 @@ dlroof.specifiedText = 'specified, not measured here';
 
 // The point whose roof binds.
 dlroof.binding = (record) => dlroof.list(record.classic)[record.binding];
-// That point, or the rates of a record on no roof.
-dlroof.ratesOf = (record) => dlroof.map(dlroof.binding(record) || record.rate);
-// A member of them.
-dlroof.ratePart = (record, key) => (dlroof.binding(record) || dlroof.map(record.rate))[key];
+// FLOP/s, share of the roof, and FLOP/byte of DRAM.
+dlroof.ratesOf = (record) => dlroof.map(record.rate);
 
 dlroof.repetitions = (record) => {
   const all = dlroof.list(record.repetitions);

@@ -73,10 +73,10 @@ json WithPlaces(json object, const roofline::TimePoint& time) {
 }
 
 json RateJson(const roofline::WorkRate& rate, const roofline::Placement& placement) {
-  json object = {{"flops_per_second", rate.flops_per_second}};
+  json object = {{"flops_per_second", text::Rounded(rate.flops_per_second)}};
   if (const auto share = roofline::RoofShareOf(placement))
     object[share->at_most ? "fraction_at_most" : "fraction"] = text::Rounded(share->value);
-  if (rate.intensity) object["intensity"] = *rate.intensity;
+  if (rate.intensity) object["intensity"] = text::Rounded(*rate.intensity);
   if (rate.level) object["level"] = Key(*rate.level);
   return object;
 }
@@ -90,9 +90,8 @@ json WithGeometry(json object, const roofline::PlacedRun& run, std::size_t index
   if (time) object["time"] = WithPlaces(std::move(object["time"]), *time);
   if (const auto* binding = roofline::Binding(placed.placement))
     object["binding"] = binding - classic.data();
-  else if (placed.timing)
-    if (const auto rate = roofline::WorkRateOf(run.file.records[index], *placed.timing,
-                                               placed.placement, run.view))
+  if (placed.timing)
+    if (const auto rate = roofline::WorkRateOf(run.file.records[index], *placed.timing, run.view))
       object["rate"] = RateJson(*rate, placed.placement);
   for (std::size_t i = 0; i < classic.size(); ++i) {
     const double rate = classic[i].flops_per_second;

@@ -33,7 +33,7 @@ void WritePage(const roofline::PlacedRun& run, std::ostream& out,
                const roofline::PlacedRun* before = nullptr);
 
 // Returns the data of a page: the run's JSON plus "roofs", the coordinates of points and lines, the
-// index of each binding roof, and FLOP/s and FLOP/byte of records without a roof.
+// index of each binding roof, and FLOP/s and FLOP/byte of DRAM of each record.
 nlohmann::json PageContent(const roofline::PlacedRun& run,
                            const roofline::PlacedRun* before = nullptr);
 

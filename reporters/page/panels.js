@@ -184,9 +184,10 @@ dlroof.drawSelected = () => {
                 '' :
                 ', not validated'}${dlroof.map(record.time).given === true ? `, ${dlroof.specifiedText}` : ''}`);
   }
-  if (dlroof.isNumber(dlroof.map(record.rate).intensity))
-    dlroof.figure(figures, `${dlroof.levelName(record.rate.level)}: intensity`, `${dlroof.digits(record.rate.intensity)} FLOP/byte`);
-  dlroof.figure(figures, 'performance', dlroof.scaled(dlroof.ratePart(record, 'flops_per_second'), 'FLOP/s'));
+  const rates = dlroof.ratesOf(record);
+  if (dlroof.isNumber(rates.intensity) && !dlroof.list(record.classic).some((entry) => entry.level === rates.level))
+    dlroof.figure(figures, `${dlroof.levelName(rates.level)}: intensity`, `${dlroof.digits(rates.intensity)} FLOP/byte`);
+  dlroof.figure(figures, 'performance', dlroof.scaled(rates.flops_per_second, 'FLOP/s'));
   dlroof.figure(figures, 'bound by', dlroof.boundText(record));
   dlroof.figure(figures, 'slowdown', dlroof.slowdownText(time));
   dlroof.figure(figures, 'compute time at its roof', dlroof.scaled(time.compute_seconds, 's'));

@@ -17,16 +17,16 @@ dlroof.columns = [
   {
     key: 'rate',
     title: 'FLOP/s',
-    value: (r) => dlroof.ratePart(r, 'flops_per_second'),
-    show: (r) => dlroof.scaled(dlroof.ratePart(r, 'flops_per_second'), 'FLOP/s'),
+    value: (r) => dlroof.ratesOf(r).flops_per_second,
+    show: (r) => dlroof.scaled(dlroof.ratesOf(r).flops_per_second, 'FLOP/s'),
     kind: 'number'
   },
   {
     key: 'intensity',
     title: 'FLOP/byte',
-    value: (r) => dlroof.ratePart(r, 'intensity'),
+    value: (r) => dlroof.ratesOf(r).intensity,
     kind: 'number',
-    show: (r) => dlroof.digits(dlroof.ratePart(r, 'intensity'))
+    show: (r) => dlroof.digits(dlroof.ratesOf(r).intensity)
   },
   {
     key: 'fraction',
@@ -119,7 +119,7 @@ dlroof.addCell = (row, column, record) => {
   else if (column.kind === 'name') dlroof.addBreakable(cell, text);
   else cell.textContent = text;
   if (column.kind === 'name' && text !== record.name) cell.title = dlroof.text(record.name);
-  if (column.key === 'intensity') dlroof.add(cell, 'small', '', `of ${dlroof.levelName(dlroof.ratePart(record, 'level'))}`);
+  if (column.key === 'intensity') dlroof.add(cell, 'small', '', `of ${dlroof.levelName(dlroof.ratesOf(record).level)}`);
   if (column.key === 'seconds')
     dlroof.add(cell, 'small', '', dlroof.interval(dlroof.map(record.seconds).ci95, 's')).title = '95 % confidence interval of the median';
 };

@@ -93,9 +93,7 @@ void ReadFrom(const JsonMember& member, InstructionCount& count) {
 
 constexpr JsonReading<InstructionCount> kInstructions[] = {
     {"all", ReadNumber<&InstructionCount::all>},
-    {"arithmetic", ReadNumber<&InstructionCount::arithmetic>},
     {"from", ReadFrom},
-    {"generated", ReadNumber<&InstructionCount::generated>},
     {"how", ReadText<&InstructionCount::how>},
     {"per_second", ReadNumber<&InstructionCount::per_second>},
     {"smallest", ReadNumber<&InstructionCount::smallest>}};
@@ -134,12 +132,9 @@ constexpr JsonReading<ParallelTime> kParallel[] = {
     {"passes", ReadPasses},
     {"smallest_seconds", ReadNumber<&ParallelTime::smallest_seconds>},
     {"source", ReadText<&ParallelTime::source>},
-    {"threads",
-     [](const JsonMember& member, ParallelTime& time) {
+    {"threads", [](const JsonMember& member, ParallelTime& time) {
        time.threads = static_cast<int>(member.NumberIn(1, 1e6, "a thread count"));
-     }},
-    {"vector_bytes", ReadNumber<&ParallelTime::vector_bytes>},
-    {"vector_loads", ReadNumber<&ParallelTime::vector_loads>}};
+     }}};
 
 void AddKnown(const std::vector<std::pair<const char*, std::optional<double>>>& numbers,
               nlohmann::json& object) {
@@ -149,11 +144,7 @@ void AddKnown(const std::vector<std::pair<const char*, std::optional<double>>>& 
 
 nlohmann::json ToJson(const InstructionCount& count) {
   nlohmann::json object = {{"all", count.all}, {"from", Key(count.from)}, {"how", count.how}};
-  AddKnown({{"arithmetic", count.arithmetic},
-            {"generated", count.generated},
-            {"smallest", count.smallest},
-            {"per_second", count.per_second}},
-           object);
+  AddKnown({{"smallest", count.smallest}, {"per_second", count.per_second}}, object);
   return object;
 }
 
@@ -462,9 +453,7 @@ nlohmann::json ToJson(const ParallelTime& time) {
             {"smallest_seconds", time.smallest_seconds},
             {"near_seconds", time.near_seconds},
             {"far_seconds", time.far_seconds},
-            {"executed_over_useful", time.executed_over_useful},
-            {"vector_loads", time.vector_loads},
-            {"vector_bytes", time.vector_bytes}},
+            {"executed_over_useful", time.executed_over_useful}},
            object);
   if (time.instructions) object["instructions"] = ToJson(*time.instructions);
   if (time.instructions_reason) object["instructions_reason"] = time.instructions_reason->text;

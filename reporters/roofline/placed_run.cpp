@@ -104,18 +104,6 @@ void AddSingleThreaded(const record::Record& record, const machine::Machine& mac
     facts.single_thread_roof_seconds = found->second;
 }
 
-// Returns vector loads / L1's load rate for their vector width [s].
-std::optional<double> LoadSeconds(const ParallelTime& parallel,
-                                  const machine::CeilingSet& ceilings) {
-  if (!parallel.vector_loads || !parallel.vector_bytes) return std::nullopt;
-  const auto* isa = *parallel.vector_bytes == 64   ? "avx512"
-                    : *parallel.vector_bytes == 32 ? "avx2"
-                                                   : "sse2";
-  const auto loads = ceilings.mixes.find(std::string("l1.load.") + isa);
-  if (loads == ceilings.mixes.end()) return std::nullopt;
-  return *parallel.vector_loads * *parallel.vector_bytes / loads->second.per_second;
-}
-
 template <class T>
 void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
   if (value) object[key] = *value;
@@ -419,7 +407,6 @@ std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
   if (!placement.time->slowdown) facts.roof += ", not validated: at most";
   if (gpu) return breakdown::MakeGpuBreakdown(facts, record.kernels);
   AddSingleThreaded(record, machine, view, binding, facts);
-  facts.load_seconds = LoadSeconds(facts.parallel, *ceilings);
   return breakdown::MakeBreakdown(facts);
 }
 

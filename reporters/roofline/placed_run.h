@@ -72,11 +72,11 @@ struct WorkRate {
   std::optional<Level> level;
 };
 
-// Returns the call's FLOP/s and its FLOP/byte at the level of its binding roof. Without a classic
-// point, returns FLOPs / time and, if the call has no time point either, FLOP/byte at DRAM or at
-// the farthest level of `view` with known bytes. Returns nullopt if the FLOPs are unknown or 0.
+// Returns the call's FLOP/s and its FLOP/byte of DRAM: counted bytes, else the compulsory ones,
+// also where a warm cache holds them, so that rows can be compared. Without bytes at DRAM it is the
+// farthest level of `view` with known bytes. Returns nullopt if the FLOPs are unknown or 0.
 std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
-                                   const Placement& placement, const PlaceView& view = {});
+                                   const PlaceView& view = {});
 
 // Prefix of a noisy time and of numbers derived from it.
 inline constexpr std::string_view kNoisyMark = "~";

@@ -55,13 +55,10 @@ std::string SlowdownText(const TimePoint& time) {
 }
 
 std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
-                                   const Placement& placement, const PlaceView& view) {
-  if (const auto* binding = Binding(placement))
-    return WorkRate{binding->flops_per_second, binding->intensity, binding->level};
+                                   const PlaceView& view) {
   const auto flops = BestKnownFlops(record);
   if (!flops || !(*flops > 0) || !(timing.median > 0)) return std::nullopt;
   WorkRate rate{.flops_per_second = *flops / timing.median};
-  if (placement.time) return rate;  // placed, but its bytes were left out
   std::map<Level, double> known;
   for (const Provenance from : AllProvenances())
     if (const auto work = record.work.find(from); work != record.work.end())

@@ -64,8 +64,7 @@ Row KernelRow(const std::string& name, const Kernel& kernel, double all_seconds,
               const roofline::PlacedRun& run) {
   const auto& placed = run.places[kernel.index];
   const auto& time = placed.placement.time;
-  const auto rate = roofline::WorkRateOf(run.file.records[kernel.index], *placed.timing,
-                                         placed.placement, run.view);
+  const auto rate = roofline::WorkRateOf(run.file.records[kernel.index], *placed.timing, run.view);
   return {name,
           text::WithPrefix(kernel.seconds, "s"),
           text::PercentText(kernel.seconds / all_seconds),

@@ -29,7 +29,7 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
               const roofline::PlaceView& view) {
   const record::Timing& timing = *placed.timing;
   const auto& time = placed.placement.time;
-  const auto rate = roofline::WorkRateOf(record, timing, placed.placement, view);
+  const auto rate = roofline::WorkRateOf(record, timing, view);
   const auto mark = roofline::MarkOf(timing.noisy);
   const auto& bandwidth = placed.placement.bandwidth;
   return {text::Printable(record.name),

@@ -33,7 +33,6 @@ constexpr std::pair<breakdown::ComponentKind, Cause> kCauses[] = {
     {breakdown::ComponentKind::kLanes, Cause::kLanes},
     {breakdown::ComponentKind::kInstructions, Cause::kKernel},
     {breakdown::ComponentKind::kLevels, Cause::kLevels},
-    {breakdown::ComponentKind::kLoads, Cause::kLevels},
     {breakdown::ComponentKind::kDistance, Cause::kLevels},
     {breakdown::ComponentKind::kKernel, Cause::kKernel},
     {breakdown::ComponentKind::kImbalance, Cause::kImbalance},

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "bench/conv2d/loops.h"
-#include "bench/conv2d/models.h"
 #include "bench/onednn/product_call.h"
 
 namespace dlroof::conv2d {
@@ -84,8 +83,6 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
         call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
         return call;
       });
-  prepared.levels = onednn::OfThisVersion(
-      Conv2dLevels(conv, prepared.algorithm, prepared.isa, BlockingHere(settings.threads)));
   prepared.explain.executed_over_useful =
       ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
   return prepared;

@@ -10,7 +10,6 @@
 #include <unordered_set>
 
 #include "bench/lstm/check.h"
-#include "bench/lstm/models.h"
 #include "bench/onednn/support.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
@@ -93,7 +92,7 @@ workload::Verification Verify(LstmCall& call, const std::string& type, unsigned 
 // Assumes of oneDNN 3.2: its reference LSTM calls its gemm and merges the GEMMs of all steps; its
 // brgemm LSTM does neither. Other versions may do otherwise, so the products are left out for them.
 PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
-                  std::string_view algorithm, const cpu::Budget& steps) {
+                  std::string_view algorithm) {
   const auto functions = Functions(problem, direction);
   const bool by_gemm = algorithm.starts_with("ref");
   std::vector<onednn::Product> products;
@@ -101,22 +100,19 @@ PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std
     products.push_back({m, n, k, static_cast<double>(count)});
   PartSeconds parts;
   if (const auto cost = onednn::FunctionCost(static_cast<double>(functions.sigmoids),
-                                             static_cast<double>(functions.tanhs), steps)) {
+                                             static_cast<double>(functions.tanhs))) {
     parts.functions = cost->seconds;
     parts.function_instructions = cost->instructions;
   }
-  if (onednn::LoadedNotModelledReason()) return parts;
+  if (!onednn::IsVersion32()) return parts;
   if (type != "f32" && (type != "bf16" || by_gemm)) return parts;
   if (const auto cost = onednn::ProductCost(
-          products, type, by_gemm ? onednn::ProductBy::kGemm : onednn::ProductBy::kMatmul, steps)) {
+          products, type, by_gemm ? onednn::ProductBy::kGemm : onednn::ProductBy::kMatmul)) {
     parts.products = cost->seconds;
     parts.product_instructions = cost->instructions;
   }
   return parts;
 }
-
-// [1] Single steps of a call's parts end after this multiple of their CPU time, by wall time.
-constexpr double kStepWallPerCpu = 3;
 
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
@@ -140,12 +136,8 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
       ModelledWork(lstm.problem, lstm.direction, bytes,
                    LstmMatrixPipe(type, lstm.fpmath, prepared.algorithm, prepared.isa),
                    "fp32.vector", static_cast<double>(call->Launches()));
-  prepared.levels = onednn::OfThisVersion(
-      LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
-  prepared.explain.parts = [lstm, type = std::string(type.source),
-                            algorithm = prepared.algorithm](double step_seconds) {
-    return Parts(lstm.problem, lstm.direction, type, algorithm,
-                 cpu::Budget(step_seconds, kStepWallPerCpu * step_seconds));
+  prepared.explain.parts = [lstm, type = std::string(type.source), algorithm = prepared.algorithm] {
+    return Parts(lstm.problem, lstm.direction, type, algorithm);
   };
   auto smallest = lstm.problem;
   smallest.n = smallest.i = smallest.h = 1;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "bench/matmul/loops.h"
-#include "bench/matmul/models.h"
 #include "bench/onednn/product_call.h"
 
 namespace dlroof::matmul {
@@ -115,12 +114,9 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   onednn::RequireSupport(matmul, SizesOf(matmul), "int8 products have no backward pass, only fwd");
   const auto what = fmt::format("{} {} {}", matmul.ip ? "inner product" : "matmul",
                                 Key(matmul.direction), matmul.type);
-  auto prepared = onednn::PrepareProduct(
-      matmul, settings, what,
-      [&](const products::ProductInputs& inputs) { return MakeCall(matmul, inputs); });
-  prepared.levels = onednn::OfThisVersion(
-      MatmulLevels(matmul, prepared.algorithm, prepared.isa, settings.threads));
-  return prepared;
+  return onednn::PrepareProduct(matmul, settings, what, [&](const products::ProductInputs& inputs) {
+    return MakeCall(matmul, inputs);
+  });
 }
 
 [[maybe_unused]] const bool backend_registered = workload::RegisterBackend(

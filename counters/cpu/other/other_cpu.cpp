@@ -11,6 +11,7 @@ bool RequestAmxPermission() { return false; }
 
 std::optional<double> MeasureCoreClock() { return std::nullopt; }
 std::optional<double> MeasureIssueRate() { return std::nullopt; }
+std::optional<double> MeasureInstructionRate() { return std::nullopt; }
 
 void FlushLines(const char*, std::size_t) {
   throw Unsupported("cold caches: this program can flush cache lines only on x86-64");

@@ -75,6 +75,41 @@ constexpr double kCyclesPerMultiply = 3;
   return value;
 }
 
+constexpr int kAdditionsPerRound = 72;
+
+// Executes `rounds` * kAdditionsPerRound additions in eight independent chains, so that up to eight
+// can start per cycle. Adds registers, as some cores eliminate additions of a constant.
+[[gnu::noinline]] unsigned AddInChains(unsigned x, int rounds) {
+  unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;
+  for (int round = 0; round < rounds; ++round)
+    asm volatile(
+        ".rept 9\n\t"
+        "addl %8, %0\n\taddl %8, %1\n\taddl %8, %2\n\taddl %8, %3\n\t"
+        "addl %8, %4\n\taddl %8, %5\n\taddl %8, %6\n\taddl %8, %7\n\t"
+        ".endr"
+        : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h)
+        : "r"(x));
+  return a + b + c + d + e + f + g + h;
+}
+
+// As AddInChains, but a third of the instructions are loads: cores can start more instructions than
+// they can add.
+[[gnu::noinline]] unsigned AddAndLoad(unsigned x, int rounds) {
+  const unsigned from = 1;
+  unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7, loaded = 0;
+  for (int round = 0; round < rounds; ++round)
+    asm volatile(
+        ".rept 6\n\t"
+        "addl %9, %0\n\taddl %9, %1\n\tmovl %10, %8\n\t"
+        "addl %9, %2\n\taddl %9, %3\n\tmovl %10, %8\n\t"
+        "addl %9, %4\n\taddl %9, %5\n\tmovl %10, %8\n\t"
+        "addl %9, %6\n\taddl %9, %7\n\tmovl %10, %8\n\t"
+        ".endr"
+        : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h), "=&r"(loaded)
+        : "r"(x), "m"(from));
+  return a + b + c + d + e + f + g + h + loaded;
+}
+
 }  // namespace
 
 std::optional<double> MeasureCoreClock() {
@@ -107,6 +142,20 @@ std::optional<double> MeasureIssueRate() {
       kCyclesPerMultiply * kChainRounds * kMultipliesPerRound / shortest;
   std::nth_element(seconds.begin(), seconds.begin() + kPairs / 2, seconds.end());
   return kAddRounds * kAdditionsPerRound / seconds[kPairs / 2] / cycles_per_second;
+}
+
+std::optional<double> MeasureInstructionRate() {
+  constexpr double kSeconds = 0.03;  // an idle core takes milliseconds to reach its full clock
+  constexpr int kRounds = 600;
+  double best = 0;
+  unsigned value = 3;
+  for (const double end = WallSeconds() + kSeconds; WallSeconds() < end;)
+    for (auto* mix : {AddInChains, AddAndLoad}) {
+      const double begin = WallSeconds();
+      value = mix(value, kRounds);
+      best = std::max(best, kRounds * kAdditionsPerRound / (WallSeconds() - begin));
+    }
+  return best;
 }
 
 }  // namespace dlroof::cpu

@@ -60,6 +60,13 @@ TEST(RequireTf32, RefusesWhatTheVariableWouldMakeAnotherType) {
   EXPECT_TRUE(Accepted("f16", "1"));
 }
 
+TEST(VectorLanes, AreThoseOfTheIsaThatTheImplementationNames) {
+  EXPECT_EQ(VectorLanes("brgconv:avx2", "avx512_core"), 8);
+  EXPECT_EQ(VectorLanes("brgconv:avx10_1_512", ""), 16);
+  EXPECT_EQ(VectorLanes("jit:sse41", "avx2"), 4);
+  EXPECT_EQ(VectorLanes("brgemm", "avx512_core_vnni"), 16);
+}
+
 TEST(MatrixPipe, FollowsTheIsaThatTheImplementationNames) {
   EXPECT_EQ(MatrixPipe("bf16", "brgconv:avx512_core_amx_bf16", "avx512_core_amx"), "bf16.matrix");
   EXPECT_EQ(MatrixPipe("bf16", "brgconv:avx512_core_bf16", "avx512_core_amx"), "bf16.vector");

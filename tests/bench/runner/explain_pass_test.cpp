@@ -14,7 +14,6 @@ namespace {
 
 using breakdown::ComponentKind;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 bool the_source_is_on = false;
@@ -57,15 +56,14 @@ class ExplainCallTest : public testing::Test {
   void SetUp() override { the_source_is_on = source_registered; }
   void TearDown() override { the_source_is_on = false; }
 
-  // Explains a call whose largest component is, one profile after the other, `largest`.
-  Seen Explained(ExplainOptions options, std::vector<ComponentKind> largest,
+  // Explains a call whose largest component is `largest`.
+  Seen Explained(ExplainOptions options, ComponentKind largest,
                  const cpu::Budget& budget = cpu::Budget(1e6),
                  const std::string& single_thread_algorithm = "fake") {
     Seen seen;
-    std::size_t asked = 0;
     options.largest = [&](const std::string& name, const ParallelTime&) {
       EXPECT_EQ(name, "Fake/cpu/none/fwd/f32/n1");
-      return std::optional(largest.at(std::min(asked++, largest.size() - 1)));
+      return std::optional(largest);
     };
     const workload::Workload workload{
         .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
@@ -87,19 +85,17 @@ class ExplainCallTest : public testing::Test {
 const ExplainOptions kLimited{.limit_seconds = 1000};
 
 TEST_F(ExplainCallTest, LeavesOutWhatCannotChangeTheAdvice) {
-  const auto seen = Explained(kLimited, {ComponentKind::kForkJoin});
+  const auto seen = Explained(kLimited, ComponentKind::kForkJoin);
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
   EXPECT_THAT(seen.folded, IsEmpty());
   ASSERT_TRUE(seen.profile);
   EXPECT_GT(seen.profile->single_thread_seconds.value(), 0);
-  if (seen.profile->instructions) GTEST_SKIP() << "this machine counts instructions at no cost";
-  EXPECT_EQ(seen.profile->instructions_reason.value().text,
-            "they would not change the advice (dlroof explain --thorough measures them)");
+  EXPECT_NE(seen.profile->instructions.has_value(), seen.profile->instructions_reason.has_value());
 }
 
-TEST_F(ExplainCallTest, MeasuresNearAndFarTensorsAndThenAsksAgain) {
+TEST_F(ExplainCallTest, MeasuresNearAndFarTensorsWhereTheyDecide) {
   if (!cpu::CoreCaches().contains(Level::kL2)) GTEST_SKIP() << "the size of L2 is unknown";
-  const auto seen = Explained(kLimited, {ComponentKind::kLoads, ComponentKind::kDistance});
+  const auto seen = Explained(kLimited, ComponentKind::kLevels);
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
   ASSERT_EQ(seen.folded.size(), 2);
   EXPECT_EQ(std::ranges::max(seen.folded), std::numeric_limits<double>::infinity());
@@ -108,29 +104,14 @@ TEST_F(ExplainCallTest, MeasuresNearAndFarTensorsAndThenAsksAgain) {
   EXPECT_GT(seen.profile->far_seconds.value(), 0);
 }
 
-TEST_F(ExplainCallTest, CountsInstructionsLastWhereTheyDecide) {
-  const auto seen = Explained(kLimited, {ComponentKind::kUnexplained, ComponentKind::kKernel});
-  ASSERT_TRUE(seen.profile);
-  const bool by_hardware =
-      seen.profile->instructions && seen.profile->instructions->how.starts_with("hardware");
-  auto parts = std::vector{ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar};
-  if (!by_hardware) parts.push_back(ExplainPart::kInstructions);
-  EXPECT_EQ(seen.parts, parts);
-  if (!seen.profile->instructions) {
-    EXPECT_THAT(seen.profile->instructions_reason.value().text,
-                HasSubstr("; dlroof explain --thorough measures them"));
-  }
-}
-
 TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
-  const auto seen = Explained({.limit_seconds = 25}, {ComponentKind::kUnexplained}, cpu::Budget(0));
+  const auto seen = Explained({.limit_seconds = 25}, ComponentKind::kUnexplained, cpu::Budget(0));
   EXPECT_EQ(seen.prepared, 0);
   EXPECT_THAT(seen.parts, IsEmpty());
   ASSERT_TRUE(seen.profile) << "the profile of the regions stays";
   EXPECT_FALSE(seen.profile->single_thread_seconds);
-  EXPECT_EQ(
-      seen.profile->instructions_reason.value().text,
-      "the limit of 25 s for this benchmark was over (dlroof explain --thorough measures them)");
+  EXPECT_EQ(seen.profile->instructions_reason.value().text,
+            "the limit of 25 s for this benchmark was over (dlroof explain --thorough has none)");
 }
 
 // The clock jumps past the limit when the call on one thread is prepared.
@@ -158,12 +139,12 @@ TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
 }
 
 TEST_F(ExplainCallTest, WithoutALimitAsksNothing) {
-  const auto seen = Explained({}, {ComponentKind::kForkJoin});
+  const auto seen = Explained({}, ComponentKind::kForkJoin);
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
 }
 
 TEST_F(ExplainCallTest, AnotherAlgorithmOnOneThreadIsNotCompared) {
-  const auto seen = Explained(kLimited, {ComponentKind::kUnexplained}, cpu::Budget(1e6), "other");
+  const auto seen = Explained(kLimited, ComponentKind::kUnexplained, cpu::Budget(1e6), "other");
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
   ASSERT_TRUE(seen.profile);
   EXPECT_FALSE(seen.profile->single_thread_seconds);
@@ -189,17 +170,13 @@ TEST(IsTimedLongEnough, LeavesTimeForThePass) {
 
 TEST(Decide, OnlyTheKernelsOwnTimeIsDividedFurther) {
   for (const auto kind : {ComponentKind::kForkJoin, ComponentKind::kSharing, ComponentKind::kFixed,
-                          ComponentKind::kFunctions, ComponentKind::kSerial}) {
+                          ComponentKind::kFunctions, ComponentKind::kSerial})
     EXPECT_FALSE(NearAndFarDecide(kind)) << breakdown::Key(kind);
-    EXPECT_FALSE(InstructionsDecide(kind)) << breakdown::Key(kind);
-  }
   EXPECT_TRUE(NearAndFarDecide(ComponentKind::kUnexplained));
-  EXPECT_TRUE(InstructionsDecide(ComponentKind::kUnexplained));
   EXPECT_FALSE(NearAndFarDecide(ComponentKind::kKernel)) << "it is known already";
-  EXPECT_TRUE(InstructionsDecide(ComponentKind::kKernel));
 }
 
-// Two benchmarks have 8 steps: each is timed, then each has three parts.
+// Two benchmarks have 6 steps: each is timed, then each has two parts.
 TEST(ExplainProgress, CountsTimedBenchmarksAndParts) {
   std::vector<machine::MeasureProgress> seen;
   double now = 100;
@@ -212,18 +189,18 @@ TEST(ExplainProgress, CountsTimedBenchmarksAndParts) {
   progress.Time("b");
   now += 3;
   progress.Explain(0, "a", ExplainPart::kSingleThreaded);
-  progress.Explain(1, "b", ExplainPart::kInstructions);
+  progress.Explain(1, "b", ExplainPart::kNearAndFar);
   progress.End();
   ASSERT_EQ(seen.size(), 5);
   std::vector<int> steps;
   for (const auto& one : seen) {
-    EXPECT_EQ(one.steps, 8);
+    EXPECT_EQ(one.steps, 6);
     steps.push_back(one.step);
   }
-  EXPECT_THAT(steps, ElementsAre(0, 1, 2, 7, 8));
+  EXPECT_THAT(steps, ElementsAre(0, 1, 2, 5, 6));
   EXPECT_EQ(seen[0].text, "timing a");
-  EXPECT_DOUBLE_EQ(seen[1].eta_seconds, 7 * 3) << "the first step took 3 s";
-  EXPECT_EQ(seen[3].text, "b, instructions");
+  EXPECT_DOUBLE_EQ(seen[1].eta_seconds, 5 * 3) << "the first step took 3 s";
+  EXPECT_EQ(seen[3].text, "b, with near and far tensors");
   EXPECT_EQ(seen[4].eta_seconds, 0);
 }
 
@@ -240,11 +217,6 @@ TEST(ExplainProgress, IsSilentUnlessItIsWanted) {
   none.Time("a");
   none.End();
   EXPECT_EQ(reports, 1);
-}
-
-TEST(TakesLongerToStep, IsKnownForLongCallsOnly) {
-  EXPECT_TRUE(timing::TakesLongerToStep(0.1, 8)) << "10^8 instructions, 200 s";
-  EXPECT_FALSE(timing::TakesLongerToStep(1e-4, 8)) << "10^5 instructions, 0.2 s";
 }
 
 }  // namespace

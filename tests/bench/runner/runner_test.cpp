@@ -165,40 +165,14 @@ TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {
   EXPECT_THAT(record.reason, HasSubstr("cold"));
 }
 
-// Rows 0 to 3 of a matrix of 1000 columns of one byte, again for each of 4 columns of filters.
-caches::LevelModel SmallModel() {
-  caches::LevelModel model;
-  caches::ReuseNest nest;
-  nest.sizes = {4, 1000};
-  nest.loops = {{0, 1}};
-  nest.tensors = {{"weights", 1, {{{{0, 1}}, 4}, {{{1, 1}}, 1000}}}};
-  model.nests = {nest};
-  model.core_bytes = 123456;
-  model.how = "by decree";
-  return model;
-}
-
 workload::Workload Modelled(const std::string& name, fakes::RunLog& log) {
   auto workload = fakes::Fake(name, log);
   workload.prepare = [prepare = workload.prepare](const workload::RunSettings& settings) {
     auto call = prepare(settings);
-    call.levels = SmallModel();
     call.modelled.bytes[Level::kDram] = 77;
     return call;
   };
   return workload;
-}
-
-TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
-  fakes::RunLog log;
-  const auto record =
-      fakes::RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "model"});
-  const Work& work = record.work.at(Provenance::kModelled);
-  EXPECT_EQ(work.bytes.at(Level::kL1), 123456);
-  EXPECT_EQ(work.bytes.at(Level::kDram), 77);
-  EXPECT_EQ(work.launches, 1);
-  EXPECT_THAT(record.counting,
-              testing::ElementsAre(CountingNote{"model", Provenance::kModelled, "by decree"}));
 }
 
 TEST(Runner, CountersOffAskNobody) {

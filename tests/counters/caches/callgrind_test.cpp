@@ -48,17 +48,6 @@ TEST(ParseCallgrind, ReadsDataCountsByTheirNames) {
   EXPECT_EQ(counts.last_misses, 5573 + 3196);
 }
 
-TEST(CallgrindInstructions, AreTheFirstEvent) {
-  EXPECT_EQ(CallgrindInstructions(kFile), 7075015);
-  EXPECT_EQ(CallgrindInstructions("events: Ir\ntotals: 12\n"), 12);
-  EXPECT_THROW(CallgrindInstructions("events: Ir\ntotals: 0\n"), std::runtime_error);
-  EXPECT_THROW(CallgrindInstructions("events: Dr\ntotals: 12\n"), std::runtime_error);
-  const auto command = CallgrindWithoutCaches("/x/out", {"prog", "--a"});
-  EXPECT_THAT(command, Contains("--instr-atstart=no"));
-  EXPECT_THAT(command, Contains("--callgrind-out-file=/x/out"));
-  EXPECT_EQ(command.back(), "--a");
-}
-
 // For a warm call whose tensors stay in the caches, valgrind omits the zeros at the end of the
 // line.
 TEST(ParseCallgrind, ZerosLeftOutAtTheEndAreCounted) {

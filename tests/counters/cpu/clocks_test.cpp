@@ -58,5 +58,14 @@ TEST(MeasureIssueRate, IsWhatACoreCanIssueWhereThereAreLoops) {
   EXPECT_LT(*rate, 10);
 }
 
+// Half of the loop of loads and additions is independent of the other half, so at least one
+// instruction starts in a nanosecond on any core above 1 GHz, and none starts 100.
+TEST(MeasureInstructionRate, IsACores) {
+  const auto rate = MeasureInstructionRate();
+  if (!rate) GTEST_SKIP() << "no loops for this family of CPUs";
+  EXPECT_GT(*rate, 1e8);
+  EXPECT_LT(*rate, 1e11);
+}
+
 }  // namespace
 }  // namespace dlroof::cpu

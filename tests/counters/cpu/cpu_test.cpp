@@ -5,8 +5,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
+#include "counters/base/files.h"
 #include "counters/cpu/core_caches.h"
 #include "tests/fakes/address_space.h"
 
@@ -222,6 +225,25 @@ TEST(CoreCaches, AmdHasALeafOfItsOwn) {
 TEST(CoreCaches, ACpuThatSaysNothingLeavesThemUnknown) {
   const auto nothing = [](std::uint32_t, std::uint32_t) { return CpuidRegisters{}; };
   EXPECT_THAT(CoreCaches(nothing), testing::IsEmpty());
+}
+
+TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary / "cpus";
+  const auto write = [&](const char* index, const char* level, const char* type, const char* ways) {
+    const auto cache = folder / "cpu3" / "cache" / index;
+    std::filesystem::create_directories(cache);
+    std::ofstream(cache / "level") << level;
+    std::ofstream(cache / "type") << type;
+    std::ofstream(cache / "ways_of_associativity") << ways;
+  };
+  write("index0", "1", "Instruction", "4");
+  write("index1", "1", "Data", "12");
+  write("index2", "2", "Unified", "16");
+  EXPECT_EQ(CacheWays(Level::kL1, 3, folder), 12);
+  EXPECT_EQ(CacheWays(Level::kL2, 3, folder), 16);
+  EXPECT_EQ(CacheWays(Level::kL3, 3, folder), std::nullopt);
+  EXPECT_EQ(CacheWays(Level::kL1, 0, folder), std::nullopt);
 }
 
 }  // namespace

@@ -223,5 +223,19 @@ TEST(AskPerf, AnswersAsTheKernelDoes) {
   EXPECT_EQ(AskPerf().error, error);
 }
 
+// n more rounds of a loop add n times the instructions of a round: load, multiplication, store.
+TEST(CountInstructions, GrowsByTheRoundsOfALoop) {
+  volatile double value = 1;
+  const auto count = [&](int rounds) {
+    return CountInstructions([&] {
+      for (int i = 0; i < rounds; ++i) value = value * 1.5;
+    });
+  };
+  const auto none = count(0), thousand = count(1000);
+  if (!thousand) GTEST_SKIP() << PerfSentence(AskPerf());
+  ASSERT_TRUE(none);
+  EXPECT_GE(*thousand - *none, 3000);
+}
+
 }  // namespace
 }  // namespace dlroof::perf

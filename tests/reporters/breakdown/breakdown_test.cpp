@@ -206,17 +206,17 @@ TEST(Breakdown, InstructionsExcludeThoseOfOtherComponents) {
       << "all of an uncounted component's time is subtracted";
 }
 
-// The near kernel spends 8 s per thread beyond its multiply-adds, 5 s of these on loads.
-TEST(Breakdown, InstructionsShareTheNearKernelWithLanesAndLoads) {
+// The near kernel spends 8 s per thread beyond its multiply-adds, 2.5 s of these on idle lanes.
+TEST(Breakdown, InstructionsShareTheNearKernelWithLanes) {
   auto facts = TwoBusyThreads();
   facts.parallel.near_seconds = 36;
   facts.parallel.far_seconds = 50;
-  facts.load_seconds = 15;
-  facts.parallel.instructions = {.all = 34, .per_second = 1};
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLoads), 5);
+  facts.parallel.executed_over_useful = 1.25;
+  facts.parallel.instructions = {.all = 29, .per_second = 1};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 2.5);
   EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
-                   (34 - 20 - 10) / 2.0);
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 8 - 5 - 2);
+                   (29 - 20 - 5) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 8 - 2.5 - 2);
   EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
 }
 
@@ -253,8 +253,8 @@ TEST(Breakdown, SplitsTheNearKernelsTimeByModels) {
   facts.parallel.executed_over_useful = 1.25;
   EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 2.5);
   EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 5.5);
-  facts.load_seconds = 100;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLoads), 5.5)
+  facts.parallel.executed_over_useful = 11;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 8)
       << "no more than measured";
   EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr);
   EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
@@ -296,19 +296,6 @@ TEST(Breakdown, AMemoryRoofReducesTheDistanceFirst) {
   facts.single_thread_roof_seconds.reset();
   EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr)
       << "the roof's single-threaded time is not known";
-}
-
-// 12.5 s of multiply-adds overlap with 16 s of loads.
-TEST(Breakdown, CountsLoadsBeyondTheMultiplyAdds) {
-  auto facts = TwoBusyThreads();
-  facts.parallel.executed_over_useful = 1.25;
-  facts.load_seconds = 16;
-  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLoads), 3.5);
-  facts.load_seconds = 12;
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLoads), nullptr);
-  facts.load_seconds = 16;
-  facts.arithmetic = false;
-  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLoads), nullptr);
 }
 
 // Products include their idle lanes; a memory roof hides both.

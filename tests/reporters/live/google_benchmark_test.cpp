@@ -212,8 +212,9 @@ TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
   record::Record record{.name = "x", .repetitions = {{.seconds = 1, .iterations = 1}}};
   roofline::Placement placement;
   const auto row = [&](double flops_per_second, double fraction) {
-    placement.classic = {
-        {.intensity = 59.8, .flops_per_second = flops_per_second, .fraction = fraction}};
+    record.work[Provenance::kModelled] = {.flops = {{"fp32.vector", flops_per_second}},
+                                          .bytes = {{Level::kDram, flops_per_second / 59.8}}};
+    placement.classic = {{.fraction = fraction}};
     placement.time = roofline::TimePoint{.slowdown = 1 / fraction};
     return ResultRow(record, placement, 1);
   };
@@ -221,7 +222,7 @@ TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
   EXPECT_THAT(row(1.23e12, 0.0731), HasSubstr("  1.23 TFLOP/s     59.8      7.31 %    compute\n"));
   EXPECT_THAT(row(2e6, 0.00812), HasSubstr("  2.00 MFLOP/s     59.8     0.812 %    compute\n"));
   EXPECT_THAT(row(2e6, 1), HasSubstr("     59.8       100 %    compute\n"));
-  placement.classic = {{.intensity = 59.8, .flops_per_second = 2e6, .fraction_at_most = 0.00812}};
+  placement.classic = {{.fraction_at_most = 0.00812}};
   placement.time = roofline::TimePoint{.slowdown_at_least = 1 / 0.00812};
   EXPECT_THAT(ResultRow(record, placement, 1), HasSubstr("     59.8  <= 0.812 %    compute\n"));
 }

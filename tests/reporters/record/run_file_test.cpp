@@ -60,7 +60,7 @@ Record Sample() {
   work.launches = 1;
   work.parts = {{"matrix", 34}, {"elementwise", 12}};
   const RegionPass pass{1.25, {33, 1, 0.75, 1.5}, 0.125};
-  const InstructionCount counted{1e5, 3e4, 7e4, 1e3, 1e10, Provenance::kSimulated, "a test"};
+  const InstructionCount counted{1e5, 1e3, 1e10, Provenance::kSimulated, "a test"};
   record.parallel = ParallelTime{.mean = pass,
                                  .passes = {pass, {1.5, {33, 1, 0.5, 1}, {}}},
                                  .threads = 2,
@@ -71,8 +71,6 @@ Record Sample() {
                                  .near_seconds = 1.5,
                                  .far_seconds = 2.5,
                                  .executed_over_useful = 1.0625,
-                                 .vector_loads = 1e6,
-                                 .vector_bytes = 64,
                                  .instructions = counted,
                                  .source = "a test"};
   record.unwatched_reason = Reason{"no runtime"};  // not beside `parallel` in a real run
