@@ -181,7 +181,6 @@ void Members(Archive& all, GpuSteps& steps) {
   all("from", steps.from);
   all("range", steps.range);
   all("reason", steps.reason);
-  all("doubt", steps.doubt);
   all("count", steps.count);
   all("outliers", steps.outliers);
   all("launches", steps.launches);

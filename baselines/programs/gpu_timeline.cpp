@@ -371,7 +371,6 @@ std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
   timeline.steps.reason = found.steps.reason;
   if (!steps.empty()) {
     SummarizeSteps(work, steps, timeline.steps);
-    timeline.steps.doubt = found.steps.doubt;
     return steps;
   }
   if (found.steps.from != StepsFrom::kNone) {

@@ -104,9 +104,8 @@ struct GpuRangeWork {
 
 struct GpuSteps {
   StepsFrom from = StepsFrom::kNone;
-  std::string range;             // the NVTX range that occurs as often (StepsFrom::kMarks)
+  std::string range;             // the NVTX range with which steps begin (StepsFrom::kMarks)
   std::optional<Reason> reason;  // set if there are no steps
-  std::optional<Reason> doubt;   // set if the number of steps may be another one
   int count = 0;                 // [1] steady steps
   int outliers = 0;              // [1] left out: longer than 1.5 times the median
   double launches = 0;           // [1] of a step, mean

@@ -320,8 +320,6 @@ void SetStepsFromModel(const imports::Trace& trace, const std::vector<TimeRange>
   auto& steps = summary.steps;
   steps.from = StepsFrom::kModel;
   steps.reason.reset();
-  steps.doubt.reset();
-  steps.other.reset();
   steps.count = steps.timed = static_cast<int>(ranges.size());
   auto walls = SecondsWithoutHooks(trace, ranges);
   std::ranges::sort(walls);

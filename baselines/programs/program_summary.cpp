@@ -204,11 +204,6 @@ void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, std::opt
   steps.from = found.from;
   steps.reason = found.reason;
   steps.count = static_cast<int>(found.ranges.size());
-  steps.total = found.total;
-  steps.doubt = found.doubt;
-  steps.other = found.other;
-  steps.confirmed = found.confirmed;
-  steps.irregular = found.irregular;
   if (found.ranges.empty()) return;
   const auto first = found.ranges.front().begin;
   for (std::size_t i = 0; i < first; ++i) {
@@ -358,15 +353,10 @@ constexpr std::pair<const char*, std::optional<std::pair<double, double>> Standa
 void VisitSteps(auto& visit, auto& steps) {
   visit("reason", steps.reason);
   visit("count", steps.count);
-  visit("total", steps.total);
-  visit("doubt", steps.doubt);
-  visit("other", steps.other);
-  visit("confirmed", steps.confirmed);
   visit("warm_up_steps", steps.warm_up_steps);
   visit("outliers", steps.outliers);
   visit("median_low_seconds", steps.median_low_seconds);
   visit("median_high_seconds", steps.median_high_seconds);
-  visit("irregular", steps.irregular);
   visit("primitives", steps.primitives);
   visit("warm_up_calls", steps.warm_up_calls);
   visit("warm_up_seconds", steps.warm_up_seconds);

@@ -72,14 +72,9 @@ struct ProgramPhase {
 struct ProgramSteps {
   StepsFrom from = StepsFrom::kNone;
   std::optional<Reason> reason;  // set if there are no steps
-  int count = 0;                 // [1] steady steps after the warm-up
-  int total = 0;                 // [1] all steps, also those with other calls around them
-  std::optional<Reason> doubt;   // set if their number is doubtful: why
-  std::optional<int> other;      // [1] another number of steps that is possible
-  bool confirmed = false;        // the program's own output counts as many steps
-  int irregular = 0;             // [1] irregular segments between the steady steps
+  int count = 0;                 // [1] steps after the warm-up
   double primitives = 0;         // [1] per step, on average
-  double warm_up_calls = 0;      // [1] primitives before the first steady step
+  double warm_up_calls = 0;      // [1] primitives before the first step
   double warm_up_seconds = 0;    // [s] of these warm-up calls
   int warm_up_steps = 0;         // [1] first steps that are much slower than the median
   int outliers = 0;              // [1] later steps whose wall time is far from the median

@@ -122,21 +122,6 @@ TEST(GpuTimeline, ALongStepIsAnOutlier) {
   EXPECT_NEAR(timeline.gaps[0].seconds, 4.98e-3, 1e-9);
 }
 
-TEST(GpuTimeline, ARangeThatCountsOtherStepsIsADoubt) {
-  auto made = Steps();
-  made.trace.texts.push_back("train_step");
-  const auto name = static_cast<std::uint32_t>(made.trace.texts.size() - 1);
-  for (int i = 0; i < 8; ++i)
-    made.trace.ranges.push_back({Builder::Us(2000 + 1500 * i, 1400), name, 1, 0});
-  const auto steps = TimelinesOf(made.trace)[0].steps;
-  ASSERT_TRUE(steps.doubt);
-  EXPECT_TRUE(steps.doubt->text.starts_with("12 or 8 steps")) << steps.doubt->text;
-  made.trace.ranges.clear();
-  for (int i = 0; i < 12; ++i)
-    made.trace.ranges.push_back({Builder::Us(2000 + 1000 * i, 900), name, 1, 0});
-  EXPECT_FALSE(TimelinesOf(made.trace)[0].steps.doubt);
-}
-
 TEST(GpuTimeline, KernelsOfGraphsAndLaunchedOnesAreOneRow) {
   Builder made;
   const auto a = made.Kernel("a", 4);
