@@ -1,5 +1,3 @@
-#include "baselines/programs/gpu_steps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/programs/gpu_device_work.h"
+#include "baselines/programs/gpu_ranges.h"
 #include "baselines/programs/operators.h"
 #include "counters/base/numbers.h"
 
@@ -26,7 +26,6 @@ constexpr double kMostOfUsual = 1.5;  // [1] of the usual launches between two m
 struct Tokens {
   std::vector<std::uint32_t> symbols;  // a kernel, or `kernels` + a number of the graph
   std::vector<std::size_t> launches;   // the first launch of each
-  std::size_t distinct = 0;
   // The graph with most launches, and their number.
   std::optional<std::uint32_t> graph;
   std::size_t of_graph = 0;
@@ -59,7 +58,6 @@ Tokens TokensOf(const DeviceWork& work, std::size_t kernels) {
     tokens.symbols.push_back(symbol);
     tokens.launches.push_back(i);
   }
-  tokens.distinct = kernels + graphs.size();
   for (const auto& [symbol, size] : sizes)
     if (size > tokens.of_graph) {
       tokens.graph = symbol;

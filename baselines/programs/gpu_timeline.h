@@ -116,6 +116,12 @@ struct GpuSteps {
          most_seconds = 0;
 };
 
+// The launches of one GPU in their order. For what needs more than the sums.
+struct OrderedLaunches {
+  std::vector<std::uint32_t> kernels;            // by launch: index of GpuTimeline::kernels
+  std::size_t steady_begin = 0, steady_end = 0;  // launches of one steady step near the middle
+};
+
 struct GpuTimeline {
   std::optional<std::uint32_t> pid;
   std::string command;  // of the process
@@ -137,6 +143,7 @@ struct GpuTimeline {
   // [s] per step: of runs of elementwise kernels on one stream all but each run's longest kernel
   double fusible_seconds = 0;
   double fusible_launches = 0;  // [1] launches of these runs
+  OrderedLaunches order;        // not in a run file
 };
 
 struct TimelineOptions {
@@ -146,14 +153,5 @@ struct TimelineOptions {
 // Returns the timelines of a process, one for each GPU that it used, the most kernel time first.
 std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
                                      const TimelineOptions& options = {});
-
-// The launches of one GPU in their order, and the kernel (index of GpuTimeline::kernels) of each.
-// For what needs more than the sums.
-struct OrderedLaunches {
-  std::vector<std::uint32_t> kernels;            // by launch
-  std::size_t steady_begin = 0, steady_end = 0;  // launches of one steady step near the middle
-};
-OrderedLaunches LaunchesOf(const gpu_trace::Trace& trace, const GpuTimeline& timeline,
-                           const TimelineOptions& options = {});
 
 }  // namespace dlroof::programs

@@ -225,8 +225,10 @@ std::string StepsText(const ProgramSteps& steps) {
   constexpr const char* kHow[] = {"",
                                   "found as the period of the primitives (--steps N if a step has "
                                   "several)",
-                                  "as many as specified", "marked by the program",
-                                  "from call to call of the model in torch.profiler's window"};
+                                  "as many as specified",
+                                  "marked by the program",
+                                  "from call to call of the model in torch.profiler's window",
+                                  "which are launches of a CUDA graph"};
   std::string text =
       fmt::format("{}, {}; {} each", Counted(steps.count + steps.warm_up_steps, "step"),
                   kHow[static_cast<std::size_t>(steps.from)], Counted(steps.primitives, "call"));

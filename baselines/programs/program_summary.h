@@ -117,9 +117,12 @@ struct ProgramSummary {
   std::optional<OutsideTimes> outside_times;  // of a step, or of the program without steps
 };
 
-// Returns a log's summary. The caller sets `log`, `command`, `wall_seconds`, and the primitives'
-// `record`, `benchmark` and `repro`. `steps` is the program's number of steps, if known.
-ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps);
+// Returns the quantiles of at least one call [s].
+CallTimes TimesOf(std::vector<double> seconds);
+
+// Returns a log's summary with its steps. The caller sets `log`, `command`, `wall_seconds`, and the
+// primitives' `record`, `benchmark` and `repro`.
+ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, const Steps& steps);
 
 nlohmann::json ToJson(const ProgramSummary& summary);
 // Reads context.dlroof.program, if it exists. Ignores JSON members with an unexpected type.

@@ -174,16 +174,16 @@ TEST(KernelKindOf, KnowsTheProductsOfAnH200) {
 TEST(SelectLaunches, TakesTheShortestPieceThatHasEachKernel) {
   const auto made = Steps();
   const auto timeline = TimelinesOf(made.trace)[0];
-  const auto launches = LaunchesOf(made.trace, timeline);
+  const auto launches = timeline.order;
   ASSERT_EQ(launches.kernels.size(), 53U);
   EXPECT_EQ(launches.steady_end - launches.steady_begin, 4U);
-  const auto all = SelectLaunches(timeline, launches, 100);
+  const auto all = SelectLaunches(timeline, 100);
   EXPECT_EQ(all.launches, 4U);
   EXPECT_EQ(all.kernels, 4U);
   EXPECT_NEAR(all.share, 1, 1e-12);
   // Two launches: the product and the conversion, which has most time after it, are neighbours when
   // nothing between them matches.
-  const auto two = SelectLaunches(timeline, launches, 2);
+  const auto two = SelectLaunches(timeline, 2);
   EXPECT_EQ(two.launches, 2U);
   EXPECT_EQ(two.kernels, 2U);
   EXPECT_NEAR(two.share, 5.0 / 6, 1e-12);
@@ -194,7 +194,7 @@ TEST(SelectLaunches, TakesTheShortestPieceThatHasEachKernel) {
   EXPECT_EQ(at("--launch-count"), "2");
   // Matching launches before the steady step: 5 conversions, and two of each step before it.
   EXPECT_EQ(std::stoul(at("--launch-skip")), 5 + 2 * (launches.steady_begin - 5) / 4);
-  EXPECT_EQ(SelectLaunches(timeline, launches, 0).launches, 0U);
+  EXPECT_EQ(SelectLaunches(timeline, 0).launches, 0U);
 }
 
 TEST(SelectLaunches, EscapesWhatIsNotALetter) {

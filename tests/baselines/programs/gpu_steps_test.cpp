@@ -1,6 +1,4 @@
 // Steps of a GPU: what decides how many there are, and launches of one name that do different work.
-#include "baselines/programs/gpu_steps.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -264,8 +262,7 @@ imports::CountedLaunch Counted(const std::string& name, std::uint32_t blocks, do
 TEST(JoinCounts, APlaceTellsWhichWorkWasCounted) {
   const auto made = Persistent().made;
   const auto timeline = TimelinesOf(made.trace)[0];
-  const auto launches = LaunchesOf(made.trace, timeline);
-  const auto selection = SelectLaunches(timeline, launches, 100);
+  const auto selection = SelectLaunches(timeline, 100);
   EXPECT_EQ(selection.kernels, 4U);
   ASSERT_EQ(selection.order.size(), selection.launches);
   // Each kind has FLOPs of its own in the second run.
@@ -288,7 +285,7 @@ TEST(JoinCounts, APlaceTellsWhichWorkWasCounted) {
 TEST(JoinCounts, InAnotherOrderOnlyLaunchesOfEqualWorkAreCounted) {
   const auto made = Persistent().made;
   const auto timeline = TimelinesOf(made.trace)[0];
-  const auto selection = SelectLaunches(timeline, LaunchesOf(made.trace, timeline), 100);
+  const auto selection = SelectLaunches(timeline, 100);
   std::vector<imports::CountedLaunch> counted;
   for (std::size_t i = 0; i < selection.order.size(); ++i)
     counted.push_back(Counted("nvjet", 132, 100));
