@@ -67,7 +67,8 @@ struct Tried {
   std::optional<Piece> piece;
 };
 
-Tried TryKernels(const GpuTimeline& timeline, const OrderedLaunches& launches, std::size_t number) {
+Tried TryKernels(const GpuTimeline& timeline, std::size_t number) {
+  const auto& launches = timeline.order;
   Tried tried;
   std::set<std::string_view> names;
   tried.wanted.resize(timeline.kernels.size());
@@ -89,14 +90,13 @@ Tried TryKernels(const GpuTimeline& timeline, const OrderedLaunches& launches, s
 }
 
 // Returns the largest number of kernels that fit.
-Tried MostThatFit(const GpuTimeline& timeline, const OrderedLaunches& launches,
-                  std::size_t most_launches) {
+Tried MostThatFit(const GpuTimeline& timeline, std::size_t most_launches) {
   // More kernels never need fewer launches, so the largest number that fits is found by halving.
   std::size_t fits = 0, least_too_many = timeline.kernels.size() + 1;
   Tried best;
   while (fits + 1 < least_too_many) {
     const auto number = fits + (least_too_many - fits) / 2;
-    auto tried = TryKernels(timeline, launches, number);
+    auto tried = TryKernels(timeline, number);
     const bool ok = (!tried.piece || tried.piece->count <= most_launches) &&
                     ExactNames(tried.names).size() <= kMostPattern;
     if (ok) {
@@ -174,10 +174,9 @@ std::string ExactNames(const std::vector<std::string>& names) {
   return pattern.empty() ? pattern : pattern + ")$";
 }
 
-LaunchSelection SelectLaunches(const GpuTimeline& timeline, const OrderedLaunches& launches,
-                               std::size_t most_launches) {
+LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t most_launches) {
   LaunchSelection selection;
-  const auto best = MostThatFit(timeline, launches, most_launches);
+  const auto best = MostThatFit(timeline, most_launches);
   if (!best.piece) return selection;
   selection.launches = best.piece->count;
   selection.order = best.piece->order;

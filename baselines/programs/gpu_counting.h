@@ -25,8 +25,7 @@ struct LaunchSelection {
 // shortest piece of the program's launches, from the steady steps on, that has each of them. ncu
 // is told which names match, how many matching launches to skip and how many to count; it ends the
 // program then.
-LaunchSelection SelectLaunches(const GpuTimeline& timeline, const OrderedLaunches& launches,
-                               std::size_t most_launches);
+LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t most_launches);
 
 struct JoinedCounts {
   std::vector<CountedKernel> kernels;

@@ -1,15 +1,19 @@
-// What a trace has of one device, in its order. Pure.
+// What a trace has of one device, in its order, and the steps in it. Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "baselines/programs/gpu_timeline.h"
+#include "baselines/programs/steps.h"
 #include "counters/gpu_trace/read.h"
 
 namespace dlroof::programs {
+
+class RangesAround;
 
 // A kernel, a copy or a fill on the device.
 struct DeviceTask {
@@ -37,5 +41,26 @@ inline double Seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); 
 // Returns the device's work. Adds a row of `timeline` for each name, grid and block, and counts the
 // timeline's launches, copies and fills.
 DeviceWork WorkOn(const gpu_trace::Trace& trace, std::uint32_t device, GpuTimeline& timeline);
+
+struct FoundGpuSteps {
+  Steps steps;        // ranges are of DeviceWork::stream
+  std::string range;  // the NVTX range with which they begin (StepsFrom::kMarks)
+};
+
+// Returns the steps of a device, by the first of these that there is: as many as `count` says; from
+// NVTX range to NVTX range with "step" or "iter" in its name, or of a function that XLA executes
+// (by the calls that launched the kernels); launches of the CUDA graph that has most kernels; from
+// call to call of PyTorch's outermost module (`profile --gpu --torch`); RepeatedSteps.
+FoundGpuSteps FindGpuSteps(const gpu_trace::Trace& trace, const RangesAround& around,
+                           const DeviceWork& work, std::size_t kernels, std::optional<int> count);
+
+// Gives a row of their own (GpuKernelUse::variant) to launches of one name, grid and block whose
+// places in a step take different times: persistent kernels have as many blocks as the GPU has SMs,
+// whatever the matrices' sizes, and a count of one of them is not the count of another. The time of
+// a place is its median over the steps, at least three. Places whose times differ by
+// more than 10 % and 0.5 us are of different kinds; if at some place a quarter of the launches are
+// nearer to another kind, the times vary by chance, and the row stays whole. Launches outside of
+// the steps belong to the nearest kind.
+void SplitByTime(const Steps& steps, DeviceWork& work, GpuTimeline& timeline);
 
 }  // namespace dlroof::programs

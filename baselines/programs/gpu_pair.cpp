@@ -227,8 +227,6 @@ void AddRemarksOn(const ComparedGpuProgram& one, PairedTimes times,
         times == PairedTimes::kDurations
             ? "; kernels' times are sums of their durations, and idle times are not compared"
             : ""));
-  if (steps.doubt)
-    remarks.push_back(fmt::format("{}: its steps are doubtful: {}", one.where, steps.doubt->text));
   if (const auto others = one.program.timelines.size() - 1; others > 0)
     remarks.push_back(
         fmt::format("{} has {} processes or GPUs, and only the one with the most kernel time is "

@@ -49,9 +49,9 @@ std::string FoundText(const GpuSteps& steps) {
     case StepsFrom::kGraphs:
       return "which are launches of a CUDA graph, or begin with them";
     case StepsFrom::kMarks:
-      return fmt::format("as many as the program's ranges '{}'", steps.range);
+      return fmt::format("which begin with the program's ranges '{}'", steps.range);
     default:
-      return "found as the period of the kernels";
+      return "found as the period of the kernels (--steps N if a step has several)";
   }
 }
 
@@ -61,10 +61,9 @@ void AddSteps(const GpuSteps& steps, Document& document) {
                              steps.reason ? steps.reason->text : "no steps were found"));
     return;
   }
-  document.Say(fmt::format("{} of {:.0f} launches, {}; before them {} in {}",
+  document.Say(fmt::format("{} of {:.0f} launches, {}; before them a warm-up of {} in {}",
                            Count(steps.count, "step"), steps.launches, FoundText(steps),
                            Count(steps.warm_up_launches, "launch"), Time(steps.warm_up_seconds)));
-  if (steps.doubt) document.Say(fmt::format("doubtful: {}", steps.doubt->text));
 }
 
 std::string BarTitle(const GpuTimeline& timeline) {

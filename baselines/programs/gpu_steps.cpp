@@ -1,16 +1,16 @@
-#include "baselines/programs/gpu_steps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "baselines/programs/gpu_device_work.h"
+#include "baselines/programs/gpu_ranges.h"
 #include "baselines/programs/operators.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::programs {
 namespace {
@@ -20,15 +20,12 @@ using gpu_trace::Trace;
 constexpr double kMostOfWork =
     0.5;  // [1] share of the launches that graphs have, if they are steps
 constexpr std::size_t kLeastSteps = 3;
-constexpr double kLeastExecutions = 8;  // [1] of a compiled function that decides the steps
-// Longer segments are hardly a layer.
-constexpr std::size_t kMostOfLayer = 64;  // [1] launches
+constexpr double kMostOfUsual = 1.5;  // [1] of the usual launches between two marks of steps
 
 // Launches of one graph launch are one token, other launches are their own.
 struct Tokens {
   std::vector<std::uint32_t> symbols;  // a kernel, or `kernels` + a number of the graph
   std::vector<std::size_t> launches;   // the first launch of each
-  std::size_t distinct = 0;
   // The graph with most launches, and their number.
   std::optional<std::uint32_t> graph;
   std::size_t of_graph = 0;
@@ -61,7 +58,6 @@ Tokens TokensOf(const DeviceWork& work, std::size_t kernels) {
     tokens.symbols.push_back(symbol);
     tokens.launches.push_back(i);
   }
-  tokens.distinct = kernels + graphs.size();
   for (const auto& [symbol, size] : sizes)
     if (size > tokens.of_graph) {
       tokens.graph = symbol;
@@ -70,276 +66,153 @@ Tokens TokensOf(const DeviceWork& work, std::size_t kernels) {
   return tokens;
 }
 
-// Returns the steps of a program most of whose launches come from one CUDA graph, if it has some.
+// Returns the steps between `begins`, launches in order with which steps begin. What has many more
+// launches than usual between them has something else in it, and is left out. The last step is as
+// long as usual.
+std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std::size_t launches) {
+  std::vector<double> lengths;
+  for (std::size_t i = 1; i < begins.size(); ++i)
+    lengths.push_back(static_cast<double>(begins[i] - begins[i - 1]));
+  if (lengths.empty()) return {};
+  const double usual = Median(lengths);
+  std::vector<StepRange> steps;
+  for (std::size_t i = 1; i < begins.size(); ++i)
+    if (lengths[i - 1] <= kMostOfUsual * usual) steps.push_back({begins[i - 1], begins[i], {}, {}});
+  const auto end = begins.back() + static_cast<std::size_t>(usual);
+  if (end <= launches) steps.push_back({begins.back(), end, {}, {}});
+  return steps;
+}
+
+// Returns the steps of a program most of whose launches come from one CUDA graph, if it has some:
+// the sequence of launches that repeats from the first launch of the graph on, or else one step for
+// each of its launches.
 Steps StepsOfGraphs(const DeviceWork& work, std::size_t kernels) {
   const auto tokens = TokensOf(work, kernels);
   if (!tokens.graph ||
       static_cast<double>(tokens.of_graph) < kMostOfWork * static_cast<double>(work.stream.size()))
     return {};
-  // What is launched before the graph is warm-up.
   const auto first = static_cast<std::size_t>(std::ranges::find(tokens.symbols, *tokens.graph) -
                                               tokens.symbols.begin());
-  const auto symbols = std::span(tokens.symbols).subspan(first);
-  const auto launch_at = [&](std::size_t token) {
-    return first + token < tokens.launches.size() ? tokens.launches[first + token]
-                                                  : work.stream.size();
-  };
-  Steps steps;
-  const auto times = static_cast<std::size_t>(std::ranges::count(symbols, *tokens.graph));
-  if (times == symbols.size()) {
-    if (times < kLeastSteps) return {};
-    for (std::size_t i = 0; i < times; ++i) steps.ranges.push_back({i, i + 1, {}, {}});
-    steps.total = static_cast<int>(times);
-  } else {
-    steps = FindSteps(symbols, tokens.distinct);
-    if (steps.from == StepsFrom::kNone) return {};
-  }
-  steps.from = StepsFrom::kGraphs;
+  auto steps = RepeatedSteps(std::span(tokens.symbols).subspan(first));
   for (auto& range : steps.ranges) {
+    const auto launch_at = [&](std::size_t token) {
+      return first + token < tokens.launches.size() ? tokens.launches[first + token]
+                                                    : work.stream.size();
+    };
     range.begin = launch_at(range.begin);
     range.end = launch_at(range.end);
   }
+  if (steps.from == StepsFrom::kNone) {
+    std::vector<std::size_t> begins;
+    for (std::size_t i = first; i < tokens.symbols.size(); ++i)
+      if (tokens.symbols[i] == *tokens.graph) begins.push_back(tokens.launches[i]);
+    if (begins.size() < kLeastSteps) return {};
+    steps.ranges = StepsBetween(begins, work.stream.size());
+  }
+  steps.from = StepsFrom::kGraphs;
   return steps;
 }
 
-// NVTX ranges of one name, numbers aside.
-struct Marks {
-  std::string name;  // of the first one
-  std::vector<gpu_trace::Interval> times;
-  std::vector<std::uint32_t> ranges;  // of Trace::ranges
-  double seconds = 0;                 // [s] sum
-  bool said = false;                  // the program calls them steps
-
-  void Add(const Trace& trace, std::uint32_t range) {
-    const auto& time = trace.ranges[range].time;
-    if (times.empty()) name = trace.texts[trace.ranges[range].name];
-    times.push_back(time);
-    ranges.push_back(range);
-    seconds += Seconds(time.end_ns - time.begin_ns);
-  }
+// What ranges of one name, numbers aside, say of steps.
+enum class MarkSort {
+  kStep,      // the program calls them steps
+  kExecuted,  // each executes a function that XLA has compiled
+  kModel      // each is a call of an outermost module of PyTorch (`profile --gpu --torch`)
 };
 
-// Returns the name without its numbers.
-std::string WithoutNumbers(const std::string& name) {
-  std::string rest;
-  for (const char c : name)
-    if (std::isdigit(static_cast<unsigned char>(c)) == 0) rest += c;
-  return rest;
+struct Marks {
+  MarkSort sort = MarkSort::kStep;
+  std::string name;                 // of the first one
+  std::vector<std::size_t> begins;  // the first launch of each, in order
+  double seconds = 0;               // [s] sum, of the host
+};
+
+std::optional<MarkSort> SortOf(const std::string& name) {
+  if (name.starts_with(kModuleSpan))
+    return name.find('.') == name.npos ? std::optional(MarkSort::kModel) : std::nullopt;
+  if (name.starts_with("XlaModule:")) return MarkSort::kExecuted;
+  // An operator's range may be one of a few that were marked ("Optimizer.step").
+  const bool step = NamesStep(name) && !name.starts_with("Xla") &&
+                    (!IsOperatorRange(name) || name.starts_with("ProfilerStep#"));
+  return step ? std::optional(MarkSort::kStep) : std::nullopt;
 }
 
-// Returns the ranges that may mark steps, the longest in all first.
-std::vector<Marks> MarksOf(const Trace& trace) {
-  constexpr std::string_view kXlaModule = "XlaModule:";  // one execution of a compiled function
+// A program may execute other compiled functions a few times beside its steps.
+std::size_t LeastOf(MarkSort sort) { return sort == MarkSort::kExecuted ? 8 : kLeastSteps; }
+
+std::string WithoutNumbers(std::string name) {
+  std::erase_if(name, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return name;
+}
+
+// Returns the ranges that may mark steps: the surest sort first, the longest in all first.
+std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const DeviceWork& work) {
   std::map<std::string, Marks> groups;
+  std::vector<Marks*> group_of(trace.ranges.size());
   for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
+    const auto& time = trace.ranges[i].time;
     const auto& name = trace.texts[trace.ranges[i].name];
-    // An operator's range may be one of a few that were marked ("Optimizer.step").
-    const bool said =
-        NamesStep(name) && (!IsOperatorRange(name) || name.starts_with("ProfilerStep#"));
-    const bool executed = name.starts_with(kXlaModule);
-    if (!executed && (!said || name.starts_with("Xla"))) continue;
-    auto& group = groups[executed ? name : WithoutNumbers(name)];
-    group.said = !executed;
-    group.Add(trace, i);
+    const auto sort = SortOf(name);
+    if (!sort) continue;
+    const auto key = *sort == MarkSort::kStep ? WithoutNumbers(name) : name;
+    auto& group = groups.try_emplace(key, Marks{.sort = *sort, .name = name}).first->second;
+    group.seconds += Seconds(time.end_ns - time.begin_ns);
+    group_of[i] = &group;
   }
+  std::vector<bool> seen(trace.ranges.size());
+  for (std::size_t i = 0; i < work.stream.size() && !groups.empty(); ++i)
+    for (auto range = around.OfLaunch(work.Launch(i).launch);
+         range != RangesAround::kNone && !seen[range]; range = around.OfRange(range)) {
+      seen[range] = true;
+      auto* group = group_of[range];
+      if (group != nullptr && (group->begins.empty() || group->begins.back() < i))
+        group->begins.push_back(i);
+    }
   std::vector<Marks> marks;
   for (auto& [name, group] : groups)
-    if (group.times.size() >= kLeastSteps) marks.push_back(std::move(group));
+    if (group.begins.size() >= LeastOf(group.sort)) marks.push_back(std::move(group));
   std::ranges::stable_sort(marks, [](const Marks& a, const Marks& b) {
-    return std::pair(a.said, a.seconds) > std::pair(b.said, b.seconds);
+    return std::pair(a.sort, -a.seconds) < std::pair(b.sort, -b.seconds);
   });
   return marks;
 }
 
-// Returns the calls of modules that are in no other module (`profile --gpu --torch`), the longest
-// in all first. Not every step need have them.
-std::vector<Marks> ModulesOf(const Trace& trace) {
-  std::map<std::string, Marks> groups;
-  for (std::uint32_t i = 0; i < trace.ranges.size(); ++i) {
-    const auto& name = trace.texts[trace.ranges[i].name];
-    if (!name.starts_with(kModuleSpan) || name.find('.') != name.npos) continue;
-    groups[name].Add(trace, i);
-  }
-  std::vector<Marks> modules;
-  for (auto& [name, group] : groups)
-    if (group.times.size() >= kLeastSteps) modules.push_back(std::move(group));
-  std::ranges::stable_sort(modules, std::ranges::greater{}, &Marks::seconds);
-  return modules;
-}
-
-// How often steps and ranges occur in the time that both have. The host may be ahead of the device.
-struct Numbers {
-  double steps = 0, ranges = 0;
-
-  bool Agree() const { return std::abs(steps - ranges) <= std::max(1.0, 0.02 * ranges); }
-  // Returns k if each range has k of the steps.
-  std::optional<std::size_t> Times() const {
-    if (ranges <= 0) return std::nullopt;
-    const double times = std::round(steps / ranges);
-    if (times < 2 || std::abs(steps / times - ranges) >= 0.75) return std::nullopt;
-    return static_cast<std::size_t>(times);
-  }
-};
-
-// Counts the steps that were launched in a mark, and the marks in which they were launched.
-Numbers NumbersByCalls(const Trace& trace, const RangesAround& around, const DeviceWork& work,
-                       const Steps& steps, const Marks& marks) {
-  std::vector<bool> is_mark(trace.ranges.size()), seen(trace.ranges.size());
-  for (const auto range : marks.ranges) is_mark[range] = true;
-  Numbers numbers;
-  for (const auto& step : steps.ranges) {
-    bool in_mark = false;
-    for (std::size_t i = step.begin; i < step.end; ++i) {
-      auto range = around.OfLaunch(work.Launch(i).launch);
-      while (range != RangesAround::kNone && !is_mark[range]) range = around.OfRange(range);
-      if (range == RangesAround::kNone) continue;
-      in_mark = true;
-      numbers.ranges += seen[range] ? 0 : 1;
-      seen[range] = true;
-    }
-    numbers.steps += in_mark ? 1 : 0;
-  }
-  return numbers;
-}
-
-Numbers NumbersOf(const Trace& trace, const RangesAround& around, const DeviceWork& work,
-                  const Steps& steps, const Marks& marks) {
-  if (const auto numbers = NumbersByCalls(trace, around, work, steps, marks); numbers.ranges > 0)
-    return numbers;
-  Numbers numbers;
-  const auto first_mark = marks.times.front().begin_ns;
-  const auto first_step = work.Launch(steps.ranges.front().begin).time.begin_ns;
-  for (const auto& range : steps.ranges)
-    numbers.steps += work.Launch(range.begin).time.begin_ns >= first_mark ? 1 : 0;
-  if (numbers.steps > 0) numbers.steps += steps.irregular;
-  for (const auto& time : marks.times) numbers.ranges += time.end_ns >= first_step ? 1 : 0;
-  return numbers;
-}
-
-// Joins each `times` segments that follow one another to a step. The last one is the last of a
-// step.
-void Join(std::size_t times, Steps& steps) {
-  std::vector<StepRange> joined;
-  const auto& ranges = steps.ranges;
-  for (std::size_t end = ranges.size(); end >= times;) {
-    const std::size_t begin = end - times;
-    bool together = true;
-    for (std::size_t i = begin + 1; i < end; ++i)
-      together = together && ranges[i].begin == ranges[i - 1].end;
-    if (!together) {
-      --end;
-      continue;
-    }
-    joined.push_back({ranges[begin].begin, ranges[end - 1].end, {}, {}});
-    end = begin;
-  }
-  std::ranges::reverse(joined);
-  steps.ranges = std::move(joined);
-  steps.total = static_cast<int>(steps.ranges.size());
-}
-
-// Compares the steps with the program's ranges.
-void CheckMarks(const Trace& trace, const RangesAround& around, const DeviceWork& work,
-                const std::vector<Marks>& marks, FoundGpuSteps& found) {
-  auto& steps = found.steps;
-  const auto numbers_of = [&](const Marks& one) {
-    return NumbersOf(trace, around, work, steps, one);
-  };
-  for (const auto& one : marks)
-    if (numbers_of(one).Agree()) {
-      steps.confirmed = true;
-      steps.doubt.reset();
-      return;
-    }
-  const auto& first = marks.front();
-  const auto numbers = numbers_of(first);
-  // A program may execute other compiled functions a few times beside its steps.
-  const bool decides = first.said || numbers.ranges >= kLeastExecutions;
-  if (const auto times = numbers.Times(); times && decides) {
-    auto joined = steps;
-    Join(*times, joined);
-    if (joined.ranges.size() >= 2) {
-      steps = std::move(joined);
-      steps.from = StepsFrom::kMarks;
-      steps.doubt.reset();
-      found.range = first.name;
-      return;
-    }
-  }
-  if (!first.said) return;
-  steps.doubt =
-      Reason{fmt::format("{:.0f} or {:.0f} steps: the kernels repeat {:.0f} times, the program's "
-                         "range '{}' {:.0f} times; say which with --steps",
-                         numbers.steps, numbers.ranges, numbers.steps, first.name, numbers.ranges)};
-}
-
-// Compares the steps with the calls of PyTorch's outermost modules. If each call launched k
-// segments of the stream, such as k equal layers, k segments become one step. Returns false if no
-// module tells how many segments a step has.
-bool DecidedByModules(const Trace& trace, const RangesAround& around, const DeviceWork& work,
-                      FoundGpuSteps& found) {
-  for (const auto& one : ModulesOf(trace)) {
-    const auto numbers = NumbersByCalls(trace, around, work, found.steps, one);
-    if (numbers.ranges < static_cast<double>(kLeastSteps)) continue;
-    if (numbers.Agree()) {
-      found.steps.confirmed = true;
-      return true;
-    }
-    const auto times = numbers.Times();
-    if (!times) continue;
-    auto joined = found.steps;
-    Join(*times, joined);
-    if (joined.ranges.size() < 2) continue;
-    found.steps = std::move(joined);
-    found.steps.from = StepsFrom::kMarks;
-    found.range = one.name;
-    return true;
-  }
-  return false;
-}
-
-// Doubts steps that are short and follow each other without anything between them: each may be one
-// of the equal layers of a longer step.
-void DoubtLayers(const DeviceWork& work, Steps& steps) {
-  const auto& first = steps.ranges.front();
-  if (steps.irregular > 0 || first.end - first.begin > kMostOfLayer) return;
-  // A layer neither gets its input from the host nor brings its output there.
-  const auto& last = steps.ranges.back();
-  for (auto i = work.launch_places[first.begin]; i < work.launch_places[last.end - 1]; ++i)
-    if (work.all[i].sort == DeviceTask::Sort::kCopy) return;
-  steps.doubt = Reason{
-      fmt::format("{} equal segments of {} launches, each of which could follow any other: steps, "
-                  "or layers of fewer steps? An NVTX range around each step, or --steps, tells",
-                  steps.ranges.size(), first.end - first.begin)};
+// Returns the steps that begin with marks. The hook marks few calls of a model: if the kernels
+// repeat from call to call, all repetitions are steps, each as long as from one call to the next.
+FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
+  FoundGpuSteps found{.steps = {.from = StepsFrom::kMarks}, .range = marks.name};
+  auto& ranges = found.steps.ranges;
+  ranges = StepsBetween(marks.begins, work.stream.size());
+  if (marks.sort != MarkSort::kModel) return found;
+  const auto repeated = FindRepetition(work.stream);
+  const auto least =
+      std::ranges::min(ranges, {}, [](const StepRange& one) { return one.end - one.begin; });
+  const auto length = least.end - least.begin;
+  if (!repeated || length % repeated->length != 0) return found;
+  auto begin = marks.begins.front();
+  while (begin >= repeated->begin + length) begin -= length;
+  ranges.clear();
+  for (; begin + length <= work.stream.size(); begin += length)
+    if (begin >= repeated->begin) ranges.push_back({begin, begin + length, {}, {}});
+  return found;
 }
 
 }  // namespace
 
 FoundGpuSteps FindGpuSteps(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                            std::size_t kernels, std::optional<int> count) {
-  FoundGpuSteps found;
-  if (count) {
-    found.steps = FindSteps(work.stream, kernels, count);
-    return found;
-  }
-  const auto marks = MarksOf(trace);
-  found.steps = StepsOfGraphs(work, kernels);
-  if (found.steps.from == StepsFrom::kNone) found.steps = FindSteps(work.stream, kernels);
-  if (found.steps.from != StepsFrom::kNone) {
-    if (!marks.empty()) CheckMarks(trace, around, work, marks, found);
-    if (marks.empty() && found.steps.from == StepsFrom::kFound && !found.steps.doubt &&
-        !DecidedByModules(trace, around, work, found))
-      DoubtLayers(work, found.steps);
-    return found;
-  }
-  for (const auto& one : marks) {
-    auto steps = FindSteps(work.stream, kernels, static_cast<int>(one.times.size()));
-    if (steps.from == StepsFrom::kNone) continue;
-    steps.from = StepsFrom::kMarks;
-    found = {std::move(steps), one.name};
-    break;
-  }
-  return found;
+  if (count)
+    return {SpecifiedSteps(work.stream, static_cast<std::size_t>(std::max(*count, 0))), ""};
+  const auto marks = MarksOf(trace, around, work);
+  if (!marks.empty() && marks.front().sort != MarkSort::kModel)
+    return StepsOfMarks(marks.front(), work);
+  auto steps = StepsOfGraphs(work, kernels);
+  if (steps.from != StepsFrom::kNone) return {std::move(steps), ""};
+  if (!marks.empty()) return StepsOfMarks(marks.front(), work);
+  steps = RepeatedSteps(work.stream);
+  if (steps.reason)
+    steps.reason->text += ": NVTX ranges named \"step\", --torch or --steps N tell the steps";
+  return {std::move(steps), ""};
 }
 
 }  // namespace dlroof::programs

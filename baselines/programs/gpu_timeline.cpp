@@ -6,14 +6,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
 #include "baselines/programs/gpu_device_work.h"
 #include "baselines/programs/gpu_ranges.h"
-#include "baselines/programs/gpu_steps.h"
-#include "baselines/programs/gpu_variants.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {
@@ -371,7 +369,6 @@ std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
   timeline.steps.reason = found.steps.reason;
   if (!steps.empty()) {
     SummarizeSteps(work, steps, timeline.steps);
-    timeline.steps.doubt = found.steps.doubt;
     return steps;
   }
   if (found.steps.from != StepsFrom::kNone) {
@@ -379,6 +376,23 @@ std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
     timeline.steps.reason = Reason{"no step is followed by another one"};
   }
   return {{0, work.stream.size(), WholeOf(work)}};
+}
+
+// Sorts the kernels, the most time first, and sets the kernel of each launch.
+void SortKernels(const DeviceWork& work, GpuTimeline& timeline) {
+  auto& kernels = timeline.kernels;
+  std::vector<std::uint32_t> rows(kernels.size()), places(kernels.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [&](std::uint32_t row) {
+    return std::pair(kernels[row].step_wall_seconds, kernels[row].seconds);
+  });
+  std::vector<GpuKernelUse> sorted;
+  for (const auto row : rows) {
+    places[row] = static_cast<std::uint32_t>(sorted.size());
+    sorted.push_back(std::move(kernels[row]));
+  }
+  kernels = std::move(sorted);
+  for (const auto row : work.stream) timeline.order.kernels.push_back(places[row]);
 }
 
 GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineOptions& options) {
@@ -414,9 +428,13 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineO
   AddGaps(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);
   const auto& shown = windows[windows.size() / 2];
   AddLanes(work, shown, running.At(shown.begin_ns), timeline);
-  std::ranges::stable_sort(timeline.kernels, [](const GpuKernelUse& a, const GpuKernelUse& b) {
-    return std::tie(a.step_wall_seconds, a.seconds) > std::tie(b.step_wall_seconds, b.seconds);
-  });
+  SortKernels(work, timeline);
+  auto& order = timeline.order;
+  order.steady_end = order.kernels.size();
+  if (timeline.steps.count == 0) return timeline;
+  const auto& middle = found.steps.ranges[found.steps.ranges.size() / 2];
+  order.steady_begin = middle.begin;
+  order.steady_end = middle.end;
   return timeline;
 }
 
@@ -438,33 +456,6 @@ std::vector<GpuTimeline> TimelinesOf(const Trace& trace, const TimelineOptions& 
   for (const auto device : devices) timelines.push_back(TimelineOn(trace, device, options));
   std::ranges::stable_sort(timelines, std::ranges::greater{}, KernelSecondsOf);
   return timelines;
-}
-
-OrderedLaunches LaunchesOf(const Trace& trace, const GpuTimeline& timeline,
-                           const TimelineOptions& options) {
-  GpuTimeline again;
-  auto work = WorkOn(trace, timeline.device, again);
-  const auto found =
-      FindGpuSteps(trace, RangesAround(trace), work, again.kernels.size(), options.steps).steps;
-  SplitByTime(found, work, again);
-  OrderedLaunches launches;
-  std::map<std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3, std::uint32_t>,
-           std::uint32_t>
-      rows;
-  for (std::uint32_t i = 0; i < timeline.kernels.size(); ++i) {
-    const auto& use = timeline.kernels[i];
-    rows[{use.name, use.grid, use.block, use.variant}] = i;
-  }
-  for (const auto kernel : work.stream) {
-    const auto& use = again.kernels[kernel];
-    launches.kernels.push_back(rows.at({use.name, use.grid, use.block, use.variant}));
-  }
-  launches.steady_end = launches.kernels.size();
-  if (timeline.steps.count == 0 || found.ranges.empty()) return launches;
-  const auto& middle = found.ranges[found.ranges.size() / 2];
-  launches.steady_begin = middle.begin;
-  launches.steady_end = middle.end;
-  return launches;
 }
 
 }  // namespace dlroof::programs

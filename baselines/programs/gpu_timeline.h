@@ -104,9 +104,8 @@ struct GpuRangeWork {
 
 struct GpuSteps {
   StepsFrom from = StepsFrom::kNone;
-  std::string range;             // the NVTX range that occurs as often (StepsFrom::kMarks)
+  std::string range;             // the NVTX range with which steps begin (StepsFrom::kMarks)
   std::optional<Reason> reason;  // set if there are no steps
-  std::optional<Reason> doubt;   // set if the number of steps may be another one
   int count = 0;                 // [1] steady steps
   int outliers = 0;              // [1] left out: longer than 1.5 times the median
   double launches = 0;           // [1] of a step, mean
@@ -115,6 +114,12 @@ struct GpuSteps {
   // [s] wall time of the steady steps
   double least_seconds = 0, lower_seconds = 0, median_seconds = 0, upper_seconds = 0,
          most_seconds = 0;
+};
+
+// The launches of one GPU in their order. For what needs more than the sums.
+struct OrderedLaunches {
+  std::vector<std::uint32_t> kernels;            // by launch: index of GpuTimeline::kernels
+  std::size_t steady_begin = 0, steady_end = 0;  // launches of one steady step near the middle
 };
 
 struct GpuTimeline {
@@ -138,6 +143,7 @@ struct GpuTimeline {
   // [s] per step: of runs of elementwise kernels on one stream all but each run's longest kernel
   double fusible_seconds = 0;
   double fusible_launches = 0;  // [1] launches of these runs
+  OrderedLaunches order;        // not in a run file
 };
 
 struct TimelineOptions {
@@ -147,14 +153,5 @@ struct TimelineOptions {
 // Returns the timelines of a process, one for each GPU that it used, the most kernel time first.
 std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
                                      const TimelineOptions& options = {});
-
-// The launches of one GPU in their order, and the kernel (index of GpuTimeline::kernels) of each.
-// For what needs more than the sums.
-struct OrderedLaunches {
-  std::vector<std::uint32_t> kernels;            // by launch
-  std::size_t steady_begin = 0, steady_end = 0;  // launches of one steady step near the middle
-};
-OrderedLaunches LaunchesOf(const gpu_trace::Trace& trace, const GpuTimeline& timeline,
-                           const TimelineOptions& options = {});
 
 }  // namespace dlroof::programs

@@ -1,10 +1,9 @@
-#include "baselines/programs/gpu_variants.h"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
 
+#include "baselines/programs/gpu_device_work.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {

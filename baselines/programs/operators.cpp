@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -230,20 +231,17 @@ class TimeDivider {
   DividedTime divided_;
 };
 
-// Returns the steps of the log after the warm-up.
-std::vector<StepRange> AfterWarmUp(const verbose::VerboseLog& log, std::optional<int> count,
-                                   const ProgramSteps& steps) {
-  auto ranges = StepsOf(log, count).ranges;
-  const auto slow = std::min(ranges.size(), static_cast<std::size_t>(steps.warm_up_steps));
-  ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
-  return ranges;
+// Returns the steps after the warm-up.
+std::span<const StepRange> AfterWarmUp(const Steps& steps, const ProgramSteps& summary) {
+  const auto slow = static_cast<std::size_t>(summary.warm_up_steps);
+  return std::span(steps.ranges).subspan(std::min(steps.ranges.size(), slow));
 }
 
 // Returns the steps of the log that are whole in the trace, without outliers if others are left.
-std::vector<TimeRange> StepsInTrace(const imports::Trace& trace, const verbose::VerboseLog& log,
-                                    std::optional<int> count, const ProgramSteps& steps) {
+std::vector<TimeRange> StepsInTrace(const imports::Trace& trace, const Steps& all,
+                                    const ProgramSteps& steps) {
   std::vector<TimeRange> inside, regular;
-  for (const auto& step : AfterWarmUp(log, count, steps)) {
+  for (const auto& step : AfterWarmUp(all, steps)) {
     if (!step.begin_seconds || !step.end_seconds || *step.begin_seconds < trace.begin ||
         *step.end_seconds > trace.end || *step.end_seconds <= *step.begin_seconds)
       continue;
@@ -259,12 +257,11 @@ std::vector<TimeRange> StepsInTrace(const imports::Trace& trace, const verbose::
 }
 
 // Returns the parts of the log's steps in the trace, if they are as long as a step together.
-std::vector<TimeRange> PartsOfStepsInTrace(const imports::Trace& trace,
-                                           const verbose::VerboseLog& log, std::optional<int> count,
+std::vector<TimeRange> PartsOfStepsInTrace(const imports::Trace& trace, const Steps& all,
                                            const ProgramSteps& steps) {
   std::vector<TimeRange> parts;
   double seconds = 0;
-  for (const auto& step : AfterWarmUp(log, count, steps)) {
+  for (const auto& step : AfterWarmUp(all, steps)) {
     if (!step.begin_seconds || !step.end_seconds) continue;
     const double begin = std::max(*step.begin_seconds, trace.begin);
     const double end = std::min(*step.end_seconds, trace.end);
@@ -320,8 +317,6 @@ void SetStepsFromModel(const imports::Trace& trace, const std::vector<TimeRange>
   auto& steps = summary.steps;
   steps.from = StepsFrom::kModel;
   steps.reason.reset();
-  steps.doubt.reset();
-  steps.other.reset();
   steps.count = steps.timed = static_cast<int>(ranges.size());
   auto walls = SecondsWithoutHooks(trace, ranges);
   std::ranges::sort(walls);
@@ -352,15 +347,6 @@ void SetStepsFromModel(const imports::Trace& trace, const std::vector<TimeRange>
   }
 }
 
-CallTimes QuantilesOf(std::vector<double> seconds) {
-  if (seconds.empty()) return {};
-  std::ranges::sort(seconds);
-  const auto at = [&](double share) {
-    return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1))];
-  };
-  return {seconds.front(), at(0.25), MedianOfSorted(seconds), at(0.75), seconds.back()};
-}
-
 ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
   ProgramPrimitive entry{.calls = static_cast<double>(time.each.size()), .seconds = time.seconds};
   entry.is_operator = true;
@@ -371,15 +357,14 @@ ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
           fmt::format("{}{}", entry.text.problem.empty() ? "" : ":", fmt::join(sizes, "x"));
   for (const auto& type : op.types)
     if (entry.text.auxiliary.empty()) entry.text.auxiliary = imports::TypeName(type);
+  if (!time.each.empty()) entry.times = TimesOf(time.each);
   if (time.by_onednn) {
     entry.work_unknown = Reason{"its FLOPs are those of oneDNN's primitives in it"};
-    entry.times = QuantilesOf(time.each);
     return entry;
   }
   const auto count = imports::CountOfOp(op);
   entry.moves_data = count && count->moves_data;
   if (!count) entry.work_unknown = Reason{"not counted for this operator of PyTorch"};
-  entry.times = QuantilesOf(time.each);
   return entry;
 }
 
@@ -493,9 +478,29 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace) {
   return steps;
 }
 
+void JoinByModel(const imports::Trace& trace, Steps& steps) {
+  const auto model = ModelSteps(trace);
+  if (steps.from != StepsFrom::kFound || model.empty()) return;
+  const auto& parts = steps.ranges;
+  const auto at = [&](double seconds) {
+    const auto found = std::ranges::find_if(
+        parts, [&](const StepRange& part) { return part.begin_seconds.value_or(0) >= seconds; });
+    return static_cast<std::size_t>(found - parts.begin());
+  };
+  const auto first = at(model.front().first), inside = at(model.back().second) - first;
+  const auto times = (inside + model.size() / 2) / model.size();
+  if (times < 2) return;
+  std::vector<StepRange> joined;
+  for (auto i = first % times; i + times <= parts.size(); i += times) {
+    const auto& last = parts[i + times - 1];
+    joined.push_back({parts[i].begin, last.end, parts[i].begin_seconds, last.end_seconds});
+  }
+  steps = {.from = StepsFrom::kModel, .ranges = std::move(joined)};
+}
+
 std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbose::VerboseLog& log,
-                                       std::optional<int> count, ProgramSummary& summary) {
-  auto ranges = StepsInTrace(trace, log, count, summary.steps);
+                                       const Steps& steps_of_log, ProgramSummary& summary) {
+  auto ranges = StepsInTrace(trace, steps_of_log, summary.steps);
   if (ranges.empty() && summary.steps.count == 0) {
     ranges = ModelSteps(trace);
     LeaveOutWarmUp(ranges);
@@ -507,7 +512,7 @@ std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbos
   const bool steps = !ranges.empty();
   const auto step_seconds = summary.steps.wall_seconds;
   if (!steps && summary.steps.count > 0 && step_seconds) {
-    ranges = PartsOfStepsInTrace(trace, log, count, summary.steps);
+    ranges = PartsOfStepsInTrace(trace, steps_of_log, summary.steps);
     if (ranges.empty()) {
       SetTracedOutsideOfSteps(trace, summary);
       return {};

@@ -59,15 +59,19 @@ std::string ModulePath(std::string_view span);
 // The name of a span in which the hook of a module runs, which is not the program's time.
 inline constexpr const char* kHookSpan = "dlroof hook";
 
-// Divides the steps of the log that are whole in the trace, or the parts of its steps there if they
-// are as long as a step. If the log has steps and the trace has less of them, nothing is appended.
-// Without steps of the log the trace's model steps become the summary's steps, but for the first of
-// several; without any the whole trace is divided. Appends an entry
-// for each operator to summary.primitives, and sets summary.traced. The mean step of the summary
-// has the operators' time in proportion to its time outside oneDNN, because the profiler slows down
-// the steps that it sees. The operators that take less than 0.1 % each become one last entry.
-// Returns the operators, one for each appended entry but the last one, if that is of several.
+// Joins the steps that repeat k times from call to call of the model, such as k equal layers, to
+// one (StepsFrom::kModel). Other steps than repetitions (kFound) stay.
+void JoinByModel(const imports::Trace& trace, Steps& steps);
+
+// Divides the steps of the log (`steps`) that are whole in the trace, or the parts of its steps
+// there if they are as long as a step. If the log has steps and the trace has less of them, nothing
+// is appended. Without steps of the log the trace's model steps become the summary's steps, but for
+// the first of several; without any the whole trace is divided. Appends an entry for each operator
+// to summary.primitives, and sets summary.traced. The mean step of the summary has the operators'
+// time in proportion to its time outside oneDNN, because the profiler slows down the steps that it
+// sees. The operators that take less than 0.1 % each become one last entry. Returns the operators,
+// one for each appended entry but the last one, if that is of several.
 std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbose::VerboseLog& log,
-                                       std::optional<int> steps, ProgramSummary& summary);
+                                       const Steps& steps, ProgramSummary& summary);
 
 }  // namespace dlroof::programs

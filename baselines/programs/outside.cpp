@@ -3,25 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "counters/base/numbers.h"
-#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::programs {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kModules = 8;     // in the table
 constexpr double kMatched = 0.9;        // [1] below, the clocks of log and trace do not agree
 constexpr double kLeastSeconds = 1e-9;  // [s] a range must be longer
-
-double NumberAt(const json& object, const char* key) {
-  const auto& value = record::Member(object, key);
-  return value.is_number() ? value.get<double>() : 0;
-}
 
 // Returns the sample at a time, between the two around it. The time must be within the samples.
 CpuSample SampleAt(const std::vector<CpuSample>& samples, double at) {
@@ -66,45 +57,6 @@ WindowCost CostOfWindows(const std::vector<StepRange>& steps,
   if (inside.size() >= kLeast && outside.size() >= kLeast && Median(outside) > 0)
     cost.ratio = Median(inside) / Median(outside);
   return cost;
-}
-
-json ToJson(const TracedProgram& traced) {
-  json modules = json::array();
-  for (const auto& module : traced.modules)
-    modules.push_back({{"path", module.path}, {"seconds", module.seconds}});
-  return {{"steps", traced.steps},
-          {"window_seconds", traced.window_seconds},
-          {"hook_seconds", traced.hook_seconds},
-          {"of_no_step", traced.of_no_step},
-          {"onednn_share", traced.onednn_share},
-          {"onednn_matched", traced.onednn_matched},
-          {"operator_share", traced.operator_share},
-          {"rest_share", traced.rest_share},
-          {"steps_in_windows", traced.cost.inside},
-          {"steps_outside_windows", traced.cost.outside},
-          {"window_slowdown", traced.cost.ratio},
-          {"modules", modules}};
-}
-
-std::optional<TracedProgram> TracedProgramFrom(const json& object) {
-  TracedProgram traced{.steps = static_cast<int>(std::clamp(NumberAt(object, "steps"), 0.0, 1e9)),
-                       .of_no_step = record::Member(object, "of_no_step") == json(true),
-                       .window_seconds = NumberAt(object, "window_seconds"),
-                       .hook_seconds = NumberAt(object, "hook_seconds"),
-                       .onednn_share = NumberAt(object, "onednn_share"),
-                       .onednn_matched = NumberAt(object, "onednn_matched"),
-                       .operator_share = NumberAt(object, "operator_share"),
-                       .rest_share = NumberAt(object, "rest_share")};
-  const auto whole = [&](const char* key) {
-    return static_cast<int>(std::clamp(NumberAt(object, key), 0.0, 1e9));
-  };
-  traced.cost = {whole("steps_in_windows"), whole("steps_outside_windows"),
-                 NumberAt(object, "window_slowdown")};
-  if (!(traced.window_seconds > 0)) return std::nullopt;
-  if (const auto& modules = record::Member(object, "modules"); modules.is_array())
-    for (const auto& module : modules)
-      traced.modules.push_back({record::Text(module, "path"), NumberAt(module, "seconds")});
-  return traced;
 }
 
 namespace {
@@ -183,20 +135,6 @@ std::optional<OutsideTimes> SplitOutside(const std::vector<CpuSample>& samples,
                       .waiting = ready_outside * waits / steps,
                       .sleeping = (outside - ready_outside) / steps,
                       .other_cpus = std::max(others, 0.0) / outside};
-}
-
-json ToJson(const OutsideTimes& times) {
-  return {{"computing", times.computing},
-          {"waiting", times.waiting},
-          {"sleeping", times.sleeping},
-          {"other_cpus", times.other_cpus}};
-}
-
-std::optional<OutsideTimes> OutsideTimesFrom(const json& object) {
-  const OutsideTimes times{NumberAt(object, "computing"), NumberAt(object, "waiting"),
-                           NumberAt(object, "sleeping"), NumberAt(object, "other_cpus")};
-  if (!(times.computing + times.waiting + times.sleeping > 0)) return std::nullopt;
-  return times;
 }
 
 }  // namespace dlroof::programs

@@ -2,7 +2,6 @@
 // its main thread spent it. Pure.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,8 +50,6 @@ inline bool HasOperators(const std::optional<TracedProgram>& traced) {
   return traced && !traced->of_no_step;
 }
 
-nlohmann::json ToJson(const TracedProgram& traced);
-std::optional<TracedProgram> TracedProgramFrom(const nlohmann::json& json);
 // Adds what was traced, and the modules with most time.
 void AddTraced(const TracedProgram& traced, document::Document& document);
 
@@ -85,8 +82,5 @@ std::optional<OutsideTimes> SplitOutside(const std::vector<CpuSample>& samples,
 inline constexpr const char* kOutsideComputing = "outside oneDNN: the main thread computes";
 inline constexpr const char* kOutsideWaiting = "outside oneDNN: the main thread waits for a CPU";
 inline constexpr const char* kOutsideSleeping = "outside oneDNN: the main thread sleeps";
-
-nlohmann::json ToJson(const OutsideTimes& times);
-std::optional<OutsideTimes> OutsideTimesFrom(const nlohmann::json& json);
 
 }  // namespace dlroof::programs

@@ -220,34 +220,24 @@ void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdo
   document.Add(std::move(table));
 }
 
-int AllSteps(const ProgramSteps& steps) {
-  return std::max(steps.total, steps.count + steps.warm_up_steps);
-}
-
 std::string StepsText(const ProgramSteps& steps) {
   if (steps.count == 0) return steps.reason.value_or(Reason{}).text;
-  constexpr const char* kHow[] = {"", "found as the period of the primitives",
-                                  "as many as specified", "marked by the program",
-                                  "from call to call of the model in torch.profiler's window"};
-  std::string text = fmt::format("{}, {}{}; {} each", Counted(AllSteps(steps), "step"),
-                                 kHow[static_cast<std::size_t>(steps.from)],
-                                 steps.confirmed ? " and counted by its output" : "",
-                                 Counted(steps.primitives, "call"));
+  constexpr const char* kHow[] = {"",
+                                  "found as the period of the primitives (--steps N if a step has "
+                                  "several)",
+                                  "as many as specified",
+                                  "marked by the program",
+                                  "from call to call of the model in torch.profiler's window",
+                                  "which are launches of a CUDA graph"};
+  std::string text =
+      fmt::format("{}, {}; {} each", Counted(steps.count + steps.warm_up_steps, "step"),
+                  kHow[static_cast<std::size_t>(steps.from)], Counted(steps.primitives, "call"));
   if (steps.warm_up_steps > 0) text += fmt::format("; {} of warm-up", steps.warm_up_steps);
-  if (steps.irregular > 0) text += fmt::format("; {} between them differ", steps.irregular);
   if (steps.warm_up_calls > 0)
-    text += fmt::format("; before them {} in {} of oneDNN", Counted(steps.warm_up_calls, "call"),
+    text += fmt::format("; before them a warm-up of {} in {} of oneDNN",
+                        Counted(steps.warm_up_calls, "call"),
                         text::WithPrefix(steps.warm_up_seconds, "s"));
   return text;
-}
-
-// Says why the number of steps is doubtful.
-void AddDoubt(const ProgramSteps& steps, Document& document) {
-  if (!steps.doubt) return;
-  document.Say(
-      fmt::format("doubtful: {}{}{} Say --steps N",
-                  steps.other ? fmt::format("{} or {} steps: ", AllSteps(steps), *steps.other) : "",
-                  steps.doubt->text, steps.doubt->text.ends_with('?') ? "" : "."));
 }
 
 // Returns what is known of the steps' wall time: "median of 11, 95 %: 510 ms to 545 ms".
@@ -309,7 +299,6 @@ PartKind PartKindOf(ProgramComponentKind kind) {
 void AddBreakdown(const ProgramSummary& summary, const ProgramBreakdown& breakdown,
                   Document& document) {
   document.Say(StepsText(summary.steps));
-  AddDoubt(summary.steps, document);
   document::Bar bar{.title = BarTitle(summary, breakdown)};
   for (const auto& component : breakdown.components)
     bar.parts.push_back({PartKindOf(component.kind), component.label, component.seconds});

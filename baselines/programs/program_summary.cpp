@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
-#include <nlohmann/json.hpp>
-#include <type_traits>
 
 #include "baselines/programs/steps.h"
 #include "counters/base/numbers.h"
-#include "reporters/record/run_file.h"
 
 namespace dlroof::programs {
 namespace {
@@ -17,12 +13,6 @@ namespace {
 double Quantile(const std::vector<double>& rising, double share) {
   const auto rank = static_cast<std::size_t>(share * static_cast<double>(rising.size() - 1) + 0.5);
   return rising[rank];
-}
-
-CallTimes TimesOf(std::vector<double> seconds) {
-  std::ranges::sort(seconds);
-  return {seconds.front(), Quantile(seconds, 0.25), MedianOfSorted(seconds),
-          Quantile(seconds, 0.75), seconds.back()};
 }
 
 std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log,
@@ -196,19 +186,13 @@ void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
   }
 }
 
-void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, std::optional<int> count,
+void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, Steps found,
               ProgramSummary& summary) {
-  Steps found = StepsOf(log, count);
   auto& steps = summary.steps;
   steps.warm_up_steps = LeaveOutWarmUp(found.ranges);
   steps.from = found.from;
   steps.reason = found.reason;
   steps.count = static_cast<int>(found.ranges.size());
-  steps.total = found.total;
-  steps.doubt = found.doubt;
-  steps.other = found.other;
-  steps.confirmed = found.confirmed;
-  steps.irregular = found.irregular;
   if (found.ranges.empty()) return;
   const auto first = found.ranges.front().begin;
   for (std::size_t i = 0; i < first; ++i) {
@@ -242,281 +226,15 @@ std::vector<ProgramProcess> ProcessesOf(const verbose::VerboseLog& log,
   return processes;
 }
 
-// context.dlroof.program of a run file: Writer and Reader use the same lists of members.
-
-using nlohmann::json;
-
-// Writes members of a structure into an object.
-class Writer {
- public:
-  explicit Writer(json& object) : object_(object) {}
-
-  void operator()(const char* key, const std::string& text) {
-    if (!text.empty()) object_[key] = text;
-  }
-  template <class T>
-  requires std::is_arithmetic_v<T>
-  void operator()(const char* key, T number) {
-    if (number != T{}) object_[key] = number;
-  }
-  template <class T>
-  void operator()(const char* key, const std::optional<T>& value) {
-    if (value) object_[key] = *value;
-  }
-  void operator()(const char* key, const std::optional<Reason>& reason) {
-    if (reason) object_[key] = reason->text;
-  }
-
- private:
-  json& object_;
-};
-
-// Reads members from an object; a missing one or one of another type remains unchanged.
-class Reader {
- public:
-  explicit Reader(const json& object) : object_(object) {}
-
-  void operator()(const char* key, std::string& text) { text = record::Text(object_, key); }
-  void operator()(const char* key, double& number) {
-    if (const auto& value = record::Member(object_, key); value.is_number())
-      number = value.get<double>();
-  }
-  template <std::integral T>
-  void operator()(const char* key, T& number) {
-    constexpr double kMost = 2147483647;
-    const auto& value = record::Member(object_, key);
-    if (!value.is_number()) return;
-    const auto real = value.get<double>();
-    if (real >= 0 && real <= kMost) number = static_cast<T>(real);
-  }
-  void operator()(const char* key, bool& flag) {
-    if (const auto& value = record::Member(object_, key); value.is_boolean())
-      flag = value.get<bool>();
-  }
-  template <class T>
-  void operator()(const char* key, std::optional<T>& value) {
-    if (const auto& found = record::Member(object_, key); found.is_number()) {
-      T read{};
-      (*this)(key, read);
-      value = read;
-    }
-  }
-  void operator()(const char* key, std::optional<Reason>& reason) {
-    if (auto text = record::Text(object_, key); !text.empty()) reason = Reason{std::move(text)};
-  }
-
- private:
-  const json& object_;
-};
-
-// The lists of members and their JSON keys; `visit` is a Writer or a Reader.
-void VisitText(auto& visit, auto& text) {
-  visit("engine", text.engine);
-  visit("kind", text.kind);
-  visit("implementation", text.implementation);
-  visit("prop_kind", text.prop);
-  visit("memory_descriptors", text.tensors);
-  visit("attributes", text.attributes);
-  visit("auxiliary", text.auxiliary);
-  visit("problem", text.problem);
-}
-
-void VisitPrimitive(auto& visit, auto& one) {
-  visit("record", one.record);
-  visit("operator", one.is_operator);
-  VisitText(visit, one.text);
-  visit("calls", one.calls);
-  visit("seconds", one.seconds);
-  visit("least_seconds", one.times.least);
-  visit("lower_quarter_seconds", one.times.lower_quarter);
-  visit("median_seconds", one.times.median);
-  visit("upper_quarter_seconds", one.times.upper_quarter);
-  visit("most_seconds", one.times.most);
-  visit("moves", one.moves_data);
-  visit("no_work", one.work_unknown);
-  visit("step_calls", one.step_calls);
-  visit("step_seconds", one.step_seconds);
-  visit("benchmark", one.benchmark);
-  visit("benchdnn", one.repro);
-  visit("not_alone", one.not_replayed);
-}
-
-void VisitStandalone(auto& visit, auto& standalone) {
-  visit("seconds", standalone.seconds);
-  visit("disturbed", standalone.noisy);
-  visit("cold_seconds", standalone.cold_seconds);
-  visit("program_seconds", standalone.program_seconds);
-  visit("ratio", standalone.ratio);
-  visit("implementation", standalone.implementation);
-}
-
-constexpr std::pair<const char*, std::optional<std::pair<double, double>> StandaloneTime::*>
-    kIntervals[] = {{"ci95", &StandaloneTime::ci95},
-                    {"program_ci95", &StandaloneTime::program_ci95},
-                    {"ratio_ci95", &StandaloneTime::ratio_ci95}};
-
-void VisitSteps(auto& visit, auto& steps) {
-  visit("reason", steps.reason);
-  visit("count", steps.count);
-  visit("total", steps.total);
-  visit("doubt", steps.doubt);
-  visit("other", steps.other);
-  visit("confirmed", steps.confirmed);
-  visit("warm_up_steps", steps.warm_up_steps);
-  visit("outliers", steps.outliers);
-  visit("median_low_seconds", steps.median_low_seconds);
-  visit("median_high_seconds", steps.median_high_seconds);
-  visit("irregular", steps.irregular);
-  visit("primitives", steps.primitives);
-  visit("warm_up_calls", steps.warm_up_calls);
-  visit("warm_up_seconds", steps.warm_up_seconds);
-  visit("timed", steps.timed);
-  visit("wall_seconds", steps.wall_seconds);
-  visit("least_wall_seconds", steps.least_wall_seconds);
-  visit("median_wall_seconds", steps.median_wall_seconds);
-  visit("most_wall_seconds", steps.most_wall_seconds);
-  visit("creation_seconds", steps.creation_seconds);
-  visit("creation_hits", steps.creation_hits);
-  visit("creation_misses", steps.creation_misses);
-}
-
-void VisitPhase(auto& visit, auto& phase) {
-  visit("name", phase.name);
-  visit("calls", phase.calls);
-  visit("seconds", phase.seconds);
-  visit("wall_seconds", phase.wall_seconds);
-}
-
-void VisitProcess(auto& visit, auto& process) {
-  visit("id", process.id);
-  visit("main", process.main);
-  visit("calls", process.calls);
-  visit("seconds", process.seconds);
-  visit("threads", process.threads);
-}
-
-void VisitLines(auto& visit, auto& lines) {
-  visit("all", lines.all);
-  visit("verbose", lines.verbose);
-  visit("information", lines.information);
-  visit("executed", lines.executed);
-  visit("used", lines.used);
-  visit("created", lines.created);
-  visit("dispatch", lines.dispatch);
-  visit("graph", lines.graph);
-}
-
-void VisitRefused(auto& visit, auto& refused) {
-  visit("reason", refused.reason);
-  visit("count", refused.count);
-  visit("first_line", refused.first_line);
-}
-
-void VisitSummary(auto& visit, auto& summary) {
-  visit("log", summary.log);
-  visit("command", summary.command);
-  visit("wall_seconds", summary.wall_seconds);
-  visit("version", summary.version);
-  visit("runtime", summary.runtime);
-  visit("isa", summary.isa_words);
-  visit("threads", summary.threads);
-  visit("alone_version", summary.standalone_version);
-  visit("seconds", summary.seconds);
-  visit("covered_seconds", summary.covered_seconds);
-  visit("creation_hits", summary.creation_hits);
-  visit("creation_misses", summary.creation_misses);
-  visit("creation_seconds", summary.creation_seconds);
-  visit("line_seconds", summary.line_seconds);
-}
-
-// Calls read(element) for each element of an array member.
-template <class Read>
-void Each(const json& object, const char* key, const Read& read) {
-  const auto& list = record::Member(object, key);
-  if (!list.is_array()) return;
-  for (const auto& element : list) read(element);
-}
-
-// Reads a StandaloneTime. Returns nothing if its times are missing.
-std::optional<StandaloneTime> StandaloneFrom(const json& object) {
-  StandaloneTime standalone;
-  Reader reader(object);
-  VisitStandalone(reader, standalone);
-  for (const auto& [key, member] : kIntervals) {
-    const auto& ends = record::Member(object, key);
-    if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number())
-      standalone.*member = {ends[0].get<double>(), ends[1].get<double>()};
-  }
-  const auto& checks = record::Member(object, "checks");
-  if (checks.is_array())
-    for (const auto& check : checks) {
-      const auto& seconds = record::Member(check, "seconds");
-      if (seconds.is_number() && seconds.get<double>() > 0)
-        standalone.checks.push_back({record::Text(check, "condition"), seconds.get<double>()});
-    }
-  if (!(standalone.seconds > 0) || !(standalone.program_seconds > 0) || !(standalone.ratio > 0))
-    return std::nullopt;
-  return standalone;
-}
-
-json ToJson(const StandaloneTime& standalone) {
-  json object = json::object();
-  Writer writer(object);
-  VisitStandalone(writer, standalone);
-  for (const auto& [key, member] : kIntervals)
-    if (const auto& ci95 = standalone.*member) object[key] = {ci95->first, ci95->second};
-  for (const auto& check : standalone.checks)
-    object["checks"].push_back({{"condition", check.condition}, {"seconds", check.seconds}});
-  return object;
-}
-
-ProgramPrimitive PrimitiveFrom(const json& object) {
-  ProgramPrimitive primitive;
-  Reader reader(object);
-  VisitPrimitive(reader, primitive);
-  primitive.standalone = StandaloneFrom(record::Member(object, "alone"));
-  const auto& others = record::Member(object, "others");
-  if (others.is_object())
-    for (const auto& [name, text] : others.items())
-      if (text.is_string()) primitive.text.others.emplace_back(name, text.get<std::string>());
-  return primitive;
-}
-
-json ToJson(const ProgramPrimitive& primitive) {
-  json object = json::object();
-  Writer writer(object);
-  VisitPrimitive(writer, primitive);
-  if (primitive.standalone) object["alone"] = ToJson(*primitive.standalone);
-  for (const auto& [name, text] : primitive.text.others) object["others"][name] = text;
-  return object;
-}
-
-json ToJson(const ProgramSteps& steps) {
-  json object = {{"from", Key(steps.from)}};
-  Writer writer(object);
-  VisitSteps(writer, steps);
-  for (const auto& phase : steps.phases) {
-    Writer phase_writer(object["phases"].emplace_back(json::object()));
-    VisitPhase(phase_writer, phase);
-  }
-  return object;
-}
-
-ProgramSteps ReadSteps(const json& object) {
-  ProgramSteps steps;
-  Reader reader(object);
-  VisitSteps(reader, steps);
-  steps.from = StepsFromKey(record::Text(object, "from")).value_or(StepsFrom::kNone);
-  Each(object, "phases", [&](const json& element) {
-    Reader phase_reader(element);
-    VisitPhase(phase_reader, steps.phases.emplace_back());
-  });
-  return steps;
-}
-
 }  // namespace
 
-ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps) {
+CallTimes TimesOf(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  return {seconds.front(), Quantile(seconds, 0.25), MedianOfSorted(seconds),
+          Quantile(seconds, 0.75), seconds.back()};
+}
+
+ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, const Steps& steps) {
   ProgramSummary summary{.version = log.version,
                          .runtime = log.runtime,
                          .isa_words = log.isa_words,
@@ -537,54 +255,6 @@ ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<in
     summary.creation_seconds += creation.seconds;
   }
   AddSteps(log, timeline, steps, summary);
-  return summary;
-}
-
-json ToJson(const ProgramSummary& summary) {
-  json object = json::object();
-  Writer writer(object);
-  VisitSummary(writer, summary);
-  Writer lines(object["lines"] = json::object());
-  VisitLines(lines, summary.lines);
-  for (const auto& refused : summary.lines.refused) {
-    Writer row(object["lines"]["refused"].emplace_back(json::object()));
-    VisitRefused(row, refused);
-  }
-  for (const auto& process : summary.processes) {
-    Writer row(object["processes"].emplace_back(json::object()));
-    VisitProcess(row, process);
-  }
-  object["primitives"] = json::array();
-  for (const auto& primitive : summary.primitives)
-    object["primitives"].push_back(ToJson(primitive));
-  object["steps"] = ToJson(summary.steps);
-  if (summary.traced) object["traced"] = ToJson(*summary.traced);
-  if (summary.outside_times) object["outside_times"] = ToJson(*summary.outside_times);
-  return object;
-}
-
-std::optional<ProgramSummary> ProgramOf(const json& context) {
-  const auto& object = record::Member(record::Member(context, "dlroof"), "program");
-  if (!object.is_object()) return std::nullopt;
-  ProgramSummary summary;
-  Reader reader(object);
-  VisitSummary(reader, summary);
-  const auto& lines = record::Member(object, "lines");
-  Reader line_reader(lines);
-  VisitLines(line_reader, summary.lines);
-  Each(lines, "refused", [&](const json& element) {
-    Reader row(element);
-    VisitRefused(row, summary.lines.refused.emplace_back());
-  });
-  Each(object, "processes", [&](const json& element) {
-    Reader row(element);
-    VisitProcess(row, summary.processes.emplace_back());
-  });
-  Each(object, "primitives",
-       [&](const json& element) { summary.primitives.push_back(PrimitiveFrom(element)); });
-  summary.steps = ReadSteps(record::Member(object, "steps"));
-  summary.traced = TracedProgramFrom(record::Member(object, "traced"));
-  summary.outside_times = OutsideTimesFrom(record::Member(object, "outside_times"));
   return summary;
 }
 

@@ -72,14 +72,9 @@ struct ProgramPhase {
 struct ProgramSteps {
   StepsFrom from = StepsFrom::kNone;
   std::optional<Reason> reason;  // set if there are no steps
-  int count = 0;                 // [1] steady steps after the warm-up
-  int total = 0;                 // [1] all steps, also those with other calls around them
-  std::optional<Reason> doubt;   // set if their number is doubtful: why
-  std::optional<int> other;      // [1] another number of steps that is possible
-  bool confirmed = false;        // the program's own output counts as many steps
-  int irregular = 0;             // [1] irregular segments between the steady steps
+  int count = 0;                 // [1] steps after the warm-up
   double primitives = 0;         // [1] per step, on average
-  double warm_up_calls = 0;      // [1] primitives before the first steady step
+  double warm_up_calls = 0;      // [1] primitives before the first step
   double warm_up_seconds = 0;    // [s] of these warm-up calls
   int warm_up_steps = 0;         // [1] first steps that are much slower than the median
   int outliers = 0;              // [1] later steps whose wall time is far from the median
@@ -122,9 +117,12 @@ struct ProgramSummary {
   std::optional<OutsideTimes> outside_times;  // of a step, or of the program without steps
 };
 
-// Returns a log's summary. The caller sets `log`, `command`, `wall_seconds`, and the primitives'
-// `record`, `benchmark` and `repro`. `steps` is the program's number of steps, if known.
-ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps);
+// Returns the quantiles of at least one call [s].
+CallTimes TimesOf(std::vector<double> seconds);
+
+// Returns a log's summary with its steps. The caller sets `log`, `command`, `wall_seconds`, and the
+// primitives' `record`, `benchmark` and `repro`.
+ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, const Steps& steps);
 
 nlohmann::json ToJson(const ProgramSummary& summary);
 // Reads context.dlroof.program, if it exists. Ignores JSON members with an unexpected type.

@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <numeric>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
+#include <tuple>
 
-#include "baselines/programs/step_doubts.h"
 #include "reporters/verbose/primitive.h"
 
 namespace dlroof::programs {
@@ -26,79 +20,6 @@ std::vector<std::size_t> MainExecutions(const verbose::VerboseLog& log) {
   for (std::size_t i = 0; i < log.executions.size(); ++i)
     if (log.executions[i].process == log.main_process) main.push_back(i);
   return main;
-}
-
-constexpr double kLeastOfStep = 0.9;  // [1] share of a step's usual calls
-
-// Returns whether the calls contain a step.
-bool ContainsStep(std::span<const std::uint32_t> calls, std::span<const std::uint32_t> others,
-                  const StepDivision& division) {
-  std::vector<double> times(division.usual.size());
-  for (const auto one : calls) ++times[one];
-  for (const auto one : others) ++times[one];
-  double same = 0, usual = 0;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    same += std::min(times[i], division.usual[i]);
-    usual += division.usual[i];
-  }
-  return same >= kLeastOfStep * usual;
-}
-
-// Returns whether the calls before the first cut contain a step, alone or with a segment behind the
-// steady ones: where the cuts are within the steps, the first one begins before the first cut, and
-// the last one ends in such a segment.
-bool HasStepAtTheEdges(std::span<const std::uint32_t> stream, const StepDivision& division,
-                       std::size_t last_steady) {
-  const auto head = stream.first(division.cuts.front());
-  if (ContainsStep(head, {}, division)) return true;
-  for (std::size_t i = last_steady + 1; i < division.cuts.size(); ++i) {
-    if (division.contains[i]) continue;
-    const auto end = i + 1 < division.cuts.size() ? division.cuts[i + 1] : stream.size();
-    if (ContainsStep(head, stream.subspan(division.cuts[i], end - division.cuts[i]), division))
-      return true;
-  }
-  return false;
-}
-
-// Returns the number of steps by the calls of each of their primitives: N calls of a primitive that
-// a step has n times are N / n steps. This number is taken if most primitives agree on one above
-// `total`, or several on the smallest one: such steps are hidden in segments that differ, before an
-// evaluation or at the stream's begin. Otherwise it is `total`. Of training steps only the
-// primitives of backward passes count, because evaluations have the others too.
-int TotalByCalls(std::span<const std::uint32_t> stream, const StepDivision& division,
-                 const std::vector<Pass>& passes, int total) {
-  constexpr double kLeastAgree = 0.8;       // [1] of the step's primitives
-  constexpr double kLeastOfSmallest = 0.2;  // [1] of them, for the smallest number
-  constexpr double kMostTimes = 1.5;        // [1] of `total`
-  const auto of_step = [&](std::size_t one) { return division.usual[one] > 0; };
-  const auto goes_backward = [&](std::size_t one) {
-    return one < passes.size() && passes[one] == Pass::kBackward;
-  };
-  std::vector<double> calls(division.usual.size());
-  for (const auto one : stream) ++calls[one];
-  bool training = false;
-  for (std::size_t one = 0; one < calls.size(); ++one)
-    training = training || (of_step(one) && goes_backward(one));
-  std::map<double, double> votes;  // for each number of steps
-  double voters = 0;
-  for (std::size_t one = 0; one < calls.size(); ++one) {
-    if (!of_step(one) || (training && !goes_backward(one))) continue;
-    ++voters;
-    ++votes[calls[one] / division.usual[one]];
-  }
-  const auto is_possible = [&](double steps) {
-    return steps == std::floor(steps) && steps > total && steps <= kMostTimes * total;
-  };
-  if (votes.empty()) return total;
-  const auto most = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
-  if (voters >= 2 && most->second >= kLeastAgree * voters)
-    return is_possible(most->first) ? static_cast<int>(most->first) : total;
-  // Calls outside of the steps only add to the number: the smallest one on which some agree is
-  // right.
-  for (const auto& [number, agree] : votes)
-    if (agree >= std::max(2.0, kLeastOfSmallest * voters))
-      return is_possible(number) ? static_cast<int>(number) : total;
-  return total;
 }
 
 // Returns the steps between the begin and end marks in the log.
@@ -114,148 +35,72 @@ Steps MarkedSteps(const verbose::VerboseLog& log) {
     }
   }
   if (!steps.ranges.empty()) steps.from = StepsFrom::kMarks;
-  steps.total = static_cast<int>(steps.ranges.size());
   return steps;
 }
 
-// The batch in a problem: the first size, or the number behind "mb". "mb4_ic3oc8" and "4x3x32x32"
-// are the same layer in a batch of another size, such as the last one of a data set.
-struct Batch {
-  std::string problem;  // without it
-  std::string number;   // "" if there is none
-};
-
-Batch BatchOf(const std::string& problem) {
-  const auto digits = [&](std::size_t begin) {
-    return std::min(problem.find_first_not_of("0123456789", begin), problem.size());
-  };
-  std::size_t begin = 0;
-  if (const auto at = problem.find("mb"); at != std::string::npos && digits(at + 2) > at + 2)
-    begin = at + 2;
-  const auto end = digits(begin);
-  return {problem.substr(0, begin) + problem.substr(end), problem.substr(begin, end - begin)};
-}
-
-// Returns the rows, the inner size and the columns of a product "8x32:32x64", or nothing.
-std::optional<std::array<double, 3>> ProductSizes(const verbose::PrimitiveText& text) {
-  if (text.kind != "matmul" && text.kind != "gemm_api") return std::nullopt;
-  const auto dims = verbose::ReadDimsList(text.problem);
-  if (!dims || dims->size() < 2 || dims->at(0).size() != 2 || dims->at(1).size() != 2 ||
-      dims->at(0)[1] != dims->at(1)[0])
-    return std::nullopt;
-  return std::array{dims->at(0)[0], dims->at(0)[1], dims->at(1)[1]};
-}
-
-// A stream in which an inner loop of few primitives, which has most of the calls (the products of
-// blocks of an attention's backward pass), is one call each time.
-struct Outline {
-  std::vector<std::uint32_t> stream;
-  std::vector<std::size_t> begins;  // of each call in the whole stream, and the stream's end
-};
-
-Outline OutlineOf(std::span<const std::uint32_t> stream, std::size_t distinct) {
-  constexpr double kOften = 0.2;           // [1] of all calls
-  constexpr std::size_t kLeastOthers = 8;  // [1] other primitives
-  constexpr std::size_t kShorter = 4;      // [1] times, by one call for each run
-  std::vector<double> calls(distinct);
-  for (const auto one : stream) ++calls[one];
-  const auto is_inner = [&](std::uint32_t one) {
-    return calls[one] >= kOften * static_cast<double>(stream.size());
-  };
-  Outline outline;
-  std::set<std::uint32_t> others;
-  std::optional<std::uint32_t> loop;  // stands for each run
-  for (std::size_t i = 0; i < stream.size(); ++i) {
-    const bool inner = is_inner(stream[i]);
-    if (!inner) others.insert(stream[i]);
-    if (inner && i > 0 && is_inner(stream[i - 1])) continue;
-    if (inner && !loop) loop = stream[i];
-    outline.stream.push_back(inner ? *loop : stream[i]);
-    outline.begins.push_back(i);
-  }
-  outline.begins.push_back(stream.size());
-  if (others.size() >= kLeastOthers && kShorter * outline.stream.size() <= stream.size())
-    return outline;
-  outline.stream.assign(stream.begin(), stream.end());
-  outline.begins.resize(stream.size() + 1);
-  std::iota(outline.begins.begin(), outline.begins.end(), 0);
-  return outline;
-}
-
-// Gives each primitive the first one that differs in the batch only.
-class BatchClasses {
- public:
-  explicit BatchClasses(const std::vector<verbose::PrimitiveText>& primitives)
-      : first_(primitives.size()) {
-    std::iota(first_.begin(), first_.end(), 0U);
-    std::map<std::vector<std::string>, std::uint32_t> first;
-    std::map<std::uint32_t, std::set<std::string>> batches;  // by first primitive
-    for (std::uint32_t i = 0; i < primitives.size(); ++i) {
-      const auto& text = primitives[i];
-      const auto batch = BatchOf(text.problem);
-      auto key = std::vector{text.kind, text.prop, text.auxiliary, batch.problem};
-      // Layouts tell reorders apart; other kinds may have other layouts for another batch.
-      if (text.problem.empty()) key.push_back(std::to_string(i));
-      if (text.kind == "reorder") key.push_back(text.tensors);
-      first_[i] = first.try_emplace(std::move(key), i).first->second;
-      if (text.kind != "reorder") batches[first_[i]].insert(batch.number);
-    }
-    JoinGradients(primitives, batches);
-  }
-
-  std::vector<std::uint32_t> Firsts() {
-    std::vector<std::uint32_t> all;
-    for (std::uint32_t i = 0; i < first_.size(); ++i) all.push_back(Find(i));
-    return all;
-  }
-
- private:
-  // The gradient of weights has the batch as its inner size: "16x64:64x32" and "16x40:40x32" are
-  // the same one if there are batches of 64 and of 40.
-  void JoinGradients(const std::vector<verbose::PrimitiveText>& primitives,
-                     const std::map<std::uint32_t, std::set<std::string>>& batches) {
-    // Batches are those of most layers; the rows of a gradient of weights look like one of few.
-    std::map<double, std::size_t> layers;  // that have this batch, and another one
-    std::size_t most = 0;
-    for (const auto& [one, numbers] : batches)
-      if (numbers.size() > 1)
-        for (const auto& number : numbers)
-          most = std::max(most, ++layers[std::atof(number.c_str())]);
-    const auto is_batch = [&](double size) {
-      const auto found = layers.find(size);
-      return found != layers.end() && 2 * found->second > most;
-    };
-    std::map<std::vector<std::string>, std::uint32_t> first;
-    for (std::uint32_t i = 0; i < primitives.size(); ++i) {
-      const auto product = ProductSizes(primitives[i]);
-      if (!product || !is_batch((*product)[1])) continue;
-      const auto [found, added] =
-          first.try_emplace({primitives[i].kind, primitives[i].prop, primitives[i].auxiliary,
-                             fmt::format("{}x{}", (*product)[0], (*product)[2])},
-                            i);
-      if (!added)
-        first_[std::max(Find(i), Find(found->second))] = std::min(Find(i), Find(found->second));
+// By position i of the reversed stream: how many symbols from there on equal the first ones of the
+// reversed stream (the Z function).
+std::vector<std::size_t> MatchesFromTheEnd(std::span<const std::uint32_t> stream) {
+  const std::size_t size = stream.size();
+  const auto at = [&](std::size_t i) { return stream[size - 1 - i]; };
+  std::vector<std::size_t> matches(size);
+  std::size_t left = 0, right = 0;  // the known match that reaches furthest
+  for (std::size_t i = 1; i < size; ++i) {
+    auto& own = matches[i];
+    if (i < right) own = std::min(right - i, matches[i - left]);
+    while (i + own < size && at(own) == at(i + own)) ++own;
+    if (i + own > right) {
+      left = i;
+      right = i + own;
     }
   }
+  return matches;
+}
 
-  std::uint32_t Find(std::uint32_t one) const {
-    while (first_[one] != one) one = first_[one];
-    return one;
-  }
+// Returns a number that looks random for each symbol (splitmix64). Sums of such numbers are equal
+// for the same symbols in any order, and for others hardly ever.
+std::uint64_t Scrambled(std::uint64_t symbol) {
+  symbol += 0x9e3779b97f4a7c15;
+  symbol = (symbol ^ (symbol >> 30)) * 0xbf58476d1ce4e5b9;
+  symbol = (symbol ^ (symbol >> 27)) * 0x94d049bb133111eb;
+  return symbol ^ (symbol >> 31);
+}
 
-  std::vector<std::uint32_t> first_;  // an earlier one of the same class, or itself
+// Cuts of a stream at the begins of steps.
+struct Cuts {
+  std::vector<std::size_t> begins;
+  std::size_t equal = 0;   // [1] steps but the last one that have the same symbols
+  std::size_t length = 0;  // [1] of these
 };
 
-// Doubts the steps if each primitive occurs twice, three times, ... in every step.
-void CheckSmallest(const StepDivision& division, Steps& steps) {
-  int common = 0;
-  for (const double usual : division.usual) common = std::gcd(common, static_cast<int>(usual));
-  if (common < 2) return;
-  steps.other = steps.total * common;
-  steps.doubt = Reason{
-      fmt::format("every primitive of a step occurs {} times or a multiple in it, in different "
-                  "orders: several passes of a network, or threads with steps of their own?",
-                  common)};
+// Returns every `apart`-th place. `sums` has the sum of scrambled symbols before each place.
+Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart,
+            const std::vector<std::uint64_t>& sums) {
+  Cuts cuts;
+  std::map<std::uint64_t, std::size_t> times;
+  for (std::size_t i = 0; i < places.size(); i += apart) {
+    cuts.begins.push_back(places[i]);
+    if (i == 0) continue;
+    const auto before = places[i - apart];
+    const auto same = ++times[sums[places[i]] - sums[before]];
+    if (same <= cuts.equal) continue;
+    cuts.equal = same;
+    cuts.length = places[i] - before;
+  }
+  return cuts;
+}
+
+// Replaces each primitive of the stream by a number for its kind, direction and algorithm: those of
+// batches of different sizes, such as the last one of an epoch, are the same then.
+std::vector<std::uint32_t> KindsOf(const std::vector<verbose::PrimitiveText>& primitives,
+                                   std::vector<std::uint32_t> stream) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::uint32_t> kinds;
+  for (auto& symbol : stream) {
+    const auto& text = primitives[symbol];
+    const auto next = static_cast<std::uint32_t>(kinds.size());
+    symbol = kinds.try_emplace({text.kind, text.prop, text.auxiliary}, next).first->second;
+  }
+  return stream;
 }
 
 constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model", "graphs"};
@@ -301,32 +146,63 @@ std::optional<StepsFrom> StepsFromKey(std::string_view key) {
   return static_cast<StepsFrom>(found - kFromKeys);
 }
 
-Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
-                std::optional<int> count, const std::vector<Pass>& passes) {
+std::optional<Repetition> FindRepetition(std::span<const std::uint32_t> stream) {
+  constexpr std::size_t kLeastTimes = 3;  // two equal halves may be epochs, or chance
+  const auto matches = MatchesFromTheEnd(stream);
+  std::size_t length = 0, longest = 0;
+  for (std::size_t i = 1; kLeastTimes * i <= stream.size(); ++i) {
+    const auto repeated = i + matches[i];
+    // Of the multiples of a sequence, which repeat as far, the shortest one is first.
+    if (repeated < kLeastTimes * i || repeated <= longest) continue;
+    length = i;
+    longest = repeated;
+  }
+  // Few kinds of calls may be in the same order by chance for a while.
+  if (length < 2 || 3 * longest < 2 * stream.size()) return std::nullopt;
+  return Repetition{stream.size() - longest, length};
+}
+
+Steps RepeatedSteps(std::span<const std::uint32_t> stream) {
   Steps steps;
-  const auto division =
-      FindDivision(stream, distinct,
-                   count && *count > 0 ? std::optional<std::size_t>(*count) : std::nullopt, passes);
-  if (!division.accepted) {
-    steps.reason = Reason{count ? fmt::format("no {} equal steps found", *count)
-                                : "no steady steps found: --steps says how many the program has"};
+  const auto found = FindRepetition(stream);
+  if (!found) {
+    steps.reason = Reason{"no sequence of calls repeats to the end without a difference"};
     return steps;
   }
-  steps.from = count ? StepsFrom::kSpecified : StepsFrom::kFound;
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < division.cuts.size(); ++i) {
-    steps.total += division.steady[i] || division.contains[i] ? 1 : 0;
-    if (!division.steady[i]) continue;
-    if (!steps.ranges.empty()) steps.irregular += static_cast<int>(i - last - 1);
-    last = i;
-    steps.ranges.push_back(
-        {division.cuts[i], i + 1 < division.cuts.size() ? division.cuts[i + 1] : stream.size()});
+  steps.from = StepsFrom::kFound;
+  const auto rest = (stream.size() - found->begin) % found->length;
+  auto begin = found->begin == 0 ? 0 : found->begin + rest;
+  for (; begin + found->length <= stream.size(); begin += found->length)
+    steps.ranges.push_back({begin, begin + found->length, {}, {}});
+  return steps;
+}
+
+Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count) {
+  Steps steps;
+  std::map<std::uint32_t, std::vector<std::size_t>> places;  // of each symbol
+  std::vector<std::uint64_t> sums = {0};
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    places[stream[i]].push_back(i);
+    sums.push_back(sums.back() + Scrambled(stream[i]));
   }
-  steps.total += HasStepAtTheEdges(stream, division, last) ? 1 : 0;
-  if (!count) {
-    steps.total = TotalByCalls(stream, division, passes, steps.total);
-    CheckSmallest(division, steps);
+  Cuts best;
+  for (const auto& [symbol, own] : places) {
+    if (count == 0 || own.size() % count != 0) continue;
+    auto cuts = CutsAt(own, own.size() / count, sums);
+    if (best.begins.empty() || cuts.equal > best.equal ||
+        (cuts.equal == best.equal && cuts.begins.front() < best.begins.front()))
+      best = std::move(cuts);
   }
+  if (best.begins.empty() || 2 * best.equal + 1 < count) {
+    steps.reason = Reason{fmt::format("no {} equal steps found", count)};
+    return steps;
+  }
+  steps.from = StepsFrom::kSpecified;
+  // The last one ends with the stream, or is as long as the others.
+  const auto last = best.begins.back();
+  best.begins.push_back(count < 2 ? stream.size() : std::min(last + best.length, stream.size()));
+  for (std::size_t i = 1; i < best.begins.size(); ++i)
+    steps.ranges.push_back({best.begins[i - 1], best.begins[i], {}, {}});
   return steps;
 }
 
@@ -337,20 +213,13 @@ Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
   std::vector<std::uint32_t> stream;
   stream.reserve(main.size());
   for (const auto execution : main) stream.push_back(log.executions[execution].primitive);
-  std::vector<Pass> passes;
-  for (const auto& primitive : log.primitives)
-    passes.push_back(primitive.prop.starts_with("backward")  ? Pass::kBackward
-                     : primitive.prop.starts_with("forward") ? Pass::kForward
-                                                             : Pass::kNone);
-  const auto alike = BatchClasses(log.primitives).Firsts();
-  for (auto& one : stream) one = alike[one];
-  const auto outline = OutlineOf(stream, log.primitives.size());
-  auto steps = FindSteps(outline.stream, log.primitives.size(), count, passes);
-  for (auto& range : steps.ranges) {
-    range.begin = outline.begins[range.begin];
-    range.end = outline.begins[range.end];
-  }
-  if (steps.from == StepsFrom::kFound) CheckSteps({log, main, passes, stream}, steps);
+  const auto number = static_cast<std::size_t>(std::max(count.value_or(0), 0));
+  auto steps = count ? SpecifiedSteps(stream, number) : RepeatedSteps(stream);
+  if (count && steps.from == StepsFrom::kNone)
+    steps = SpecifiedSteps(KindsOf(log.primitives, stream), number);
+  if (!count && steps.reason)
+    steps.reason->text +=
+        ": --steps N, DLROOF_MARK lines around each step, or profile --torch tell the steps";
   const auto start = [&](std::size_t of_main) -> std::optional<double> {
     if (of_main >= main.size()) return std::nullopt;
     return log.executions[main[of_main]].start_seconds;

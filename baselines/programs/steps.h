@@ -1,20 +1,14 @@
-// Finds the steps (iterations) of a program in the primitive executions of its main process. Pure.
-//
-// A step is the shortest segment of the stream that repeats with the same primitives, each equally
-// often, in nearly the same order, and that contains every primitive of the loop: threads may
-// exchange neighbours, and a step may have a few more or fewer executions. A stream of a single
-// primitive has no steps. A stream whose segments agree no better than by chance has none either.
-// Accumulated gradients: each forward and backward pass is a step.
+// The steps (iterations) of a program: what it says itself, or a sequence of calls that its log
+// repeats without a difference. Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
-#include "baselines/programs/step_division.h"
 #include "counters/base/error.h"
 #include "reporters/verbose/verbose_log.h"
 
@@ -34,25 +28,34 @@ std::optional<StepsFrom> StepsFromKey(std::string_view key);
 
 struct Steps {
   StepsFrom from = StepsFrom::kNone;
-  std::vector<StepRange> ranges;  // steady steps, in order
-  int irregular = 0;              // [1] differing segments between the first and the last step
-  int total = 0;                  // [1] steady steps, and segments that contain a step and more
+  std::vector<StepRange> ranges;  // in order
   std::optional<Reason> reason;   // set if there are no steps
-  // Set if the number of steps is doubtful: why, without the numbers. `other` is another number
-  // that is possible.
-  std::optional<Reason> doubt;
-  std::optional<int> other;
-  bool confirmed = false;  // the program's own output counts as many
 };
 
-// Returns the steps of `stream`, which has the index (< `distinct`) of each execution's primitive.
-// `count` is the program's number of steps, if known.
-// `passes` are by primitive, and may be empty.
-Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
-                std::optional<int> count = std::nullopt, const std::vector<Pass>& passes = {});
+// A sequence that the end of a stream repeats without a difference, from `begin` on.
+struct Repetition {
+  std::size_t begin = 0;
+  std::size_t length = 0;  // [1] of the sequence
+};
 
-// Returns the steps between a log's marks, or detected steps without marks, with wall-clock times.
-// Ranges are of all executions; those of other processes in them are no part of the step.
+// Returns the shortest sequence that the stream repeats at least three times up to its end, over at
+// least two thirds of it, and that is not one call alone. The stream may end within it. Takes
+// linear time.
+std::optional<Repetition> FindRepetition(std::span<const std::uint32_t> stream);
+
+// Returns the repetitions of a stream (kFound) as steps. They end with the stream, or begin with it
+// if all of it repeats. What is before them is the program's start.
+Steps RepeatedSteps(std::span<const std::uint32_t> stream);
+
+// Returns `count` steps (kSpecified): each begins with a call of a symbol that the stream has
+// `count` times, or with every second, third, ... call of one that it has a multiple as often. Of
+// several such symbols the one that makes most steps equal (whatever their order) is taken, and of
+// those the first in the stream. Returns no steps if it makes less than half of them equal.
+Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count);
+
+// Returns the steps between a log's marks, or `count` steps, or without both the repetitions of the
+// main process's primitives, with wall-clock times. Ranges are of all executions; those of other
+// processes in them are no part of the step.
 Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count = std::nullopt);
 
 struct Timeline {

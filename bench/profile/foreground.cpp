@@ -24,6 +24,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "counters/base/numbers.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::profile {
@@ -394,6 +395,17 @@ bool WriteToStdout(std::string_view bytes) {
     }
   }
   return true;
+}
+
+int ExitCodeOf(const ProcessEnd& end) { return end.signal == 0 ? end.exit_code : 128 + end.signal; }
+
+int ExitCodeOf(const CannotStart& cannot) { return cannot.error == ENOENT ? 127 : 126; }
+
+std::string OverheadText(std::string_view what, std::string_view with,
+                         const std::vector<double>& ratios) {
+  const auto [least, most] = std::ranges::minmax(ratios);
+  return fmt::format("{} with {} over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})", what, with,
+                     ratios.size(), ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
 }
 
 }  // namespace dlroof::profile

@@ -55,4 +55,14 @@ ForegroundEnd RunInForeground(const ForegroundRequest& request);
 // Writes all bytes to standard output. Returns false if nobody reads them.
 bool WriteToStdout(std::string_view bytes);
 
+// Returns the exit code of a shell: the program's own, 128 plus the signal that ended it, 127 if
+// there is no such program, 126 if it cannot be executed.
+int ExitCodeOf(const ProcessEnd& end);
+int ExitCodeOf(const CannotStart& cannot);
+
+// Returns "wall time with the trace over without, 3 turns: 1.003 (1.001 to 1.005)", the median,
+// least and most of at least one ratio.
+std::string OverheadText(std::string_view what, std::string_view with,
+                         const std::vector<double>& ratios);
+
 }  // namespace dlroof::profile

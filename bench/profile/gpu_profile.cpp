@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -38,7 +37,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNoSuchProgram = 127, kNotExecutable = 126, kSignalled = 128;
 constexpr const char* kLibrary = "libdlroof_gpu_trace.so";
 
 template <class... Values>
@@ -65,10 +63,6 @@ Variables TraceVariables(const std::string& folder) {
           {"NVTX_INJECTION64_PATH", library},
           {"DLROOF_GPU_TRACE_FOLDER", folder},
           {"DLROOF_GPU_TRACE_CUPTI", CuptiFiles()}};
-}
-
-int ExitCodeOf(const ProcessEnd& end) {
-  return end.signal == 0 ? end.exit_code : kSignalled + end.signal;
 }
 
 // Reports to the terminal's width where the messages go to one.
@@ -114,8 +108,7 @@ std::string NcuTable(const GpuProfileRequest& request, cupti::NcuChoice choice,
 
 // Runs the program again under ncu. Returns the counts. Throws BadInput with the reason if there
 // are none.
-std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request,
-                                                  const gpu_trace::Trace& trace, int pid,
+std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request, int pid,
                                                   programs::GpuProgram& program,
                                                   std::ostream& out) {
   const auto& timeline = program.timelines.front();
@@ -124,10 +117,8 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   // ncu slows down each process that it looks at, and a program may start many to compile.
   choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
   const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(request, timeline));
-  const auto launches = programs::LaunchesOf(trace, timeline, {request.steps});
   const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
-  const auto selection =
-      programs::SelectLaunches(timeline, launches, static_cast<std::size_t>(most));
+  const auto selection = programs::SelectLaunches(timeline, static_cast<std::size_t>(most));
   if (selection.launches == 0)
     throw BadInput("the budget of {:.3g} s is too small for a launch", request.budget_seconds);
   Say(out,
@@ -162,16 +153,8 @@ record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram
   return run;
 }
 
-// The trace that the first timeline comes from.
-const gpu_trace::Trace& FirstTrace(const std::vector<gpu_trace::Trace>& traces,
-                                   const programs::GpuTimeline& timeline) {
-  const auto found = std::ranges::find(traces, timeline.pid, &gpu_trace::Trace::pid);
-  return found == traces.end() ? traces.front() : *found;
-}
-
-void Count(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>& traces, int pid,
-           programs::GpuProgram& program, std::vector<programs::CountedKernel>& counted,
-           std::ostream& out) {
+void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& program,
+           std::vector<programs::CountedKernel>& counted, std::ostream& out) {
   if (request.command.empty() || !(request.budget_seconds > 0)) return;
   program.counting.requested = true;
   if (program.stopped) {
@@ -179,8 +162,7 @@ void Count(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>
     return;
   }
   try {
-    counted =
-        CountKernels(request, FirstTrace(traces, program.timelines.front()), pid, program, out);
+    counted = CountKernels(request, pid, program, out);
   } catch (const std::runtime_error& refused) {
     program.counting.reason = Reason{refused.what()};
   }
@@ -198,7 +180,7 @@ void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace:
     return;
   }
   std::vector<programs::CountedKernel> counted;
-  Count(request, traces, pid, program, counted, out);
+  Count(request, pid, program, counted, out);
   auto run = RunFileOf(request, program, counted, machine, out);
   WriteFile(request.output, JsonText(roofline::ToJson(run)) + '\n');
   const auto placed = roofline::PlaceRun(std::move(run));
@@ -254,10 +236,7 @@ void VerifyOverhead(const GpuProfileRequest& request, const Variables& hook, std
     }
     ratios.push_back(*first / *second);
   }
-  const auto [least, most] = std::ranges::minmax(ratios);
-  Say(out, "{} with the trace over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})",
-      pattern ? "number read" : "wall time", ratios.size(), ratios.size() == 1 ? "" : "s",
-      Median(ratios), least, most);
+  Say(out, "{}", OverheadText(pattern ? "number read" : "wall time", "the trace", ratios));
 }
 
 // Returns whether the hook marked a call of a module.
@@ -361,7 +340,7 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
     run = RunProgram(request, variables, true, false);
   } catch (const CannotStart& cannot) {
     Say(out, "profile: {}", cannot.what());
-    return cannot.error == ENOENT ? kNoSuchProgram : kNotExecutable;
+    return ExitCodeOf(cannot);
   }
   SayEnd(request, run.end, out);
   for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", text::Printable(sentence));

@@ -1,7 +1,5 @@
 #include "bench/profile/log_separator.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -10,7 +8,6 @@
 
 #include "counters/base/error.h"
 #include "reporters/text/numbers.h"
-#include "reporters/verbose/verbose_log.h"
 
 namespace dlroof::profile {
 namespace {
@@ -25,7 +22,6 @@ constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "crea
 constexpr std::size_t kLongestTail = 4096;
 constexpr std::string_view kMark = "DLROOF_MARK,";
 constexpr std::size_t kLongestMark = 256;
-constexpr std::size_t kMostCountDigits = 7;
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -149,55 +145,9 @@ void LogSeparator::TakeOwn(std::string_view bytes, Output& output) {
     const auto available = kLongestMark - std::min(kLongestMark, own_line_.size());
     own_line_ += bytes.substr(0, std::min(end, available));
     if (end == std::string_view::npos) return;
-    NoteCounts(output);
     if (bytes[end] == '\n' && own_line_.starts_with(kMark)) output.log += own_line_ + '\n';
     if (bytes[end] == '\n' || !own_line_.starts_with(kMark)) own_line_.clear();
     bytes.remove_prefix(end + 1);
-  }
-}
-
-namespace {
-
-// "3/12" in a line of output.
-struct Fraction {
-  std::string_view now, all;
-};
-
-// Returns the fractions of whole numbers in the line, which are no parts of paths or dates.
-std::vector<Fraction> FractionsIn(std::string_view line) {
-  std::vector<Fraction> fractions;
-  for (auto slash = line.find('/'); slash != std::string_view::npos;
-       slash = line.find('/', slash + 1)) {
-    std::size_t begin = slash, end = slash + 1;
-    while (begin > 0 && IsDigit(line[begin - 1])) --begin;
-    while (end < line.size() && IsDigit(line[end])) ++end;
-    const auto is_part = [](char c) { return c == '/' || c == '.'; };
-    const auto now = line.substr(begin, slash - begin),
-               all = line.substr(slash + 1, end - slash - 1);
-    if (now.empty() || all.empty() || all.size() > kMostCountDigits || all == "1" ||
-        all[0] == '0' || (begin > 0 && is_part(line[begin - 1])) ||
-        (end < line.size() && is_part(line[end])))
-      continue;
-    fractions.push_back({now, all});
-  }
-  return fractions;
-}
-
-}  // namespace
-
-// Writes a count if the line has a number over the same number, and has not had it before: bars are
-// written several times. A line that counts to other numbers alone begins again ("Epoch 2/3").
-void LogSeparator::NoteCounts(Output& output) {
-  const auto fractions = FractionsIn(own_line_);
-  const auto is_counted = [&](const Fraction& one) {
-    return counted_.contains(std::string(one.all));
-  };
-  if (!fractions.empty() && std::ranges::none_of(fractions, is_counted)) counted_.clear();
-  for (const auto& [now, all] : fractions) {
-    if (now != all)
-      counted_.erase(std::string(all));
-    else if (counted_.insert(std::string(all)).second)
-      output.log += fmt::format("{}{}\n", verbose::kCountLine, all);
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <regex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +16,6 @@ namespace dlroof::profile {
 //
 // A line of the program that begins with DLROOF_MARK (verbose_log.h) stays in the program's output
 // and is copied to the log, where its position shows between which calls it was written.
-//
-// Where the program's output has counted to a number ("12/12", as progress bars do), the log gets a
-// line "DLROOF_COUNT,12" (verbose_log.h).
 //
 // Processes may interrupt each other's lines. If a marker occurs inside a line, the line's first
 // half is stored until a text follows that ends like a line of oneDNN: with a comma and a time.
@@ -50,7 +46,6 @@ class LogSeparator {
 
   void Drain(Output& output);
   void TakeOwn(std::string_view bytes, Output& output);
-  void NoteCounts(Output& output);
   bool DrainOwn(Output& output);
   bool DrainLine(Output& output);
   bool DrainTail(Output& output);
@@ -60,12 +55,11 @@ class LogSeparator {
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
   State state_ = State::kOwn;
-  std::string held_;               // received bytes; those from at_ on are not yet assigned
-  std::size_t at_ = 0;             // position in held_
-  std::string line_;               // the current line of oneDNN so far
-  std::string own_line_;           // the beginning of the program's current line
-  std::set<std::string> counted_;  // numbers to which the output has counted
-  std::vector<std::string> cut_;   // first halves of interrupted lines, the newest last
+  std::string held_;              // received bytes; those from at_ on are not yet assigned
+  std::size_t at_ = 0;            // position in held_
+  std::string line_;              // the current line of oneDNN so far
+  std::string own_line_;          // the beginning of the program's current line
+  std::vector<std::string> cut_;  // first halves of interrupted lines, the newest last
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
@@ -29,8 +28,6 @@
 namespace dlroof::profile {
 namespace {
 
-constexpr int kNoSuchProgram = 127, kNotExecutable = 126;
-
 // Returns the width of the terminal on standard error, or 0 if it is not a terminal. [columns]
 int MessageColumns() {
   winsize size{};
@@ -47,8 +44,6 @@ std::optional<machine::Machine> MachineOf(const ProfileRequest& request, std::os
   options.progress = std::ref(progress);
   return machine_file::CachedOrMeasuredCpu(options, messages);
 }
-
-int ExitCodeOf(const ProcessEnd& end) { return end.signal == 0 ? end.exit_code : 128 + end.signal; }
 
 std::string LinesText(std::size_t count) {
   return fmt::format("{} line{} of oneDNN", count, count == 1 ? "" : "s");
@@ -186,10 +181,8 @@ class OverheadTurns {
  private:
   void ReportRatios(const char* what, const std::vector<double>& ratios) {
     if (ratios.empty()) return;
-    const auto [least, most] = std::ranges::minmax(ratios);
-    messages_.Say("{} with oneDNN's lines{} over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})",
-                  what, request_.torch ? " and torch.profiler" : "", ratios.size(),
-                  ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
+    const auto* with = request_.torch ? "oneDNN's lines and torch.profiler" : "oneDNN's lines";
+    messages_.Say("{}", OverheadText(what, with, ratios));
   }
 
   void ReportOutput(const VerboseRun& first, const VerboseRun& plain_run) {
@@ -278,7 +271,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
                       .sampled = true});
   } catch (const CannotStart& error) {
     messages.Say("profile: {}", error.what());
-    return error.error == ENOENT ? kNoSuchProgram : kNotExecutable;
+    return ExitCodeOf(error);
   }
   ReportEnd(run, program, messages);
   try {

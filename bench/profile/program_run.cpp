@@ -220,12 +220,12 @@ void AddOperatorRecords(const imports::Trace& trace,
 // Returns how the main thread spent the time outside oneDNN, in the mean step or in the program.
 std::optional<programs::OutsideTimes> OutsideOf(const verbose::VerboseLog& log,
                                                 const ProgramFacts& facts,
+                                                const std::vector<programs::StepRange>& found,
                                                 const programs::ProgramSummary& summary) {
   if (facts.cpu_samples.size() < 2 || log.executions.empty()) return std::nullopt;
   programs::TimeRange range{facts.cpu_samples.front().at, facts.cpu_samples.back().at};
   int steps = 1;
   if (summary.steps.count > 0) {
-    const auto found = programs::StepsOf(log, facts.steps).ranges;
     const auto timed = [](const auto& step) { return step.begin_seconds && step.end_seconds; };
     const auto first = std::ranges::find_if(found, timed);
     if (first == found.end()) return std::nullopt;
@@ -254,7 +254,9 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   if (log.lines.used > 0 && text.back() != '\n')
     warnings << fmt::format(
         "dlroof: {}: the last line has no line end: the log may be cut off there\n", log_path);
-  auto summary = programs::SummarizeProgram(log, facts.steps);
+  auto steps = programs::StepsOf(log, facts.steps);
+  if (facts.trace != nullptr) programs::JoinByModel(*facts.trace, steps);
+  auto summary = programs::SummarizeProgram(log, steps);
   summary.log = log_path;
   summary.command = facts.command.value_or("");
   summary.wall_seconds = facts.wall_seconds;
@@ -267,11 +269,9 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   }
   const auto operators = facts.trace == nullptr
                              ? std::vector<programs::OperatorTime>()
-                             : programs::AddOperators(*facts.trace, log, facts.steps, summary);
-  if (summary.traced)
-    summary.traced->cost =
-        programs::CostOfWindows(programs::StepsOf(log, facts.steps).ranges, facts.windows);
-  summary.outside_times = OutsideOf(log, facts, summary);
+                             : programs::AddOperators(*facts.trace, log, steps, summary);
+  if (summary.traced) summary.traced->cost = programs::CostOfWindows(steps.ranges, facts.windows);
+  summary.outside_times = OutsideOf(log, facts, steps.ranges, summary);
   NameRecords(summary);
   auto records = RecordsOf(log, summary);
   if (facts.trace != nullptr) AddOperatorRecords(*facts.trace, operators, log, summary, records);

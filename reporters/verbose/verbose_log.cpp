@@ -115,7 +115,6 @@ class Reader {
     auto at = FindMarker(line);
     if (at == std::string_view::npos) {
       if (line.starts_with(kProcessLine)) return ReadProcess(line.substr(kProcessLine.size()));
-      if (line.starts_with(kCountLine)) return ReadCount(line.substr(kCountLine.size()));
       ReadMark(line);
       return;
     }
@@ -237,14 +236,6 @@ class Reader {
     }
     process_ = ProcessOf(ids.front());
     if (ids.size() > 1) log_.processes[process_].ancestors.assign(ids.begin() + 1, ids.end());
-  }
-
-  void ReadCount(std::string_view text) {
-    if (!AreDigits(text) || text.size() > kMostDigits) return;
-    const auto steps = static_cast<std::int64_t>(NumberFromZero(text).value_or(0));
-    auto found = std::ranges::find(log_.counts, steps, &OutputCount::steps);
-    if (found == log_.counts.end()) found = log_.counts.insert(found, {steps, 0});
-    ++found->times;
   }
 
   bool HasAncestor(const LogProcess& process) const {

@@ -97,13 +97,6 @@ struct LogProcess {
 };
 inline constexpr std::string_view kProcessLine = "DLROOF_PROCESS,";
 
-// "DLROOF_COUNT,12": the program's own output has counted to 12 ("12/12", a progress bar).
-struct OutputCount {
-  std::int64_t steps = 0;  // [1]
-  std::int64_t times = 0;  // [1]
-};
-inline constexpr std::string_view kCountLine = "DLROOF_COUNT,";
-
 // The name under which PrimitiveText::others of a call has "other" if another process than the main
 // one executed it: such calls are primitives of their own.
 inline constexpr std::string_view kProcessField = "process";
@@ -157,7 +150,6 @@ struct VerboseLog {
   // Index of the process whose steps count: one without an ancestor in the log, and among these the
   // one whose calls take the most time.
   std::uint32_t main_process = 0;
-  std::vector<OutputCount> counts;  // in order of appearance
   LineCounts lines;
 };
 

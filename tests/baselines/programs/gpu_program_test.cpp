@@ -121,21 +121,6 @@ TEST(GpuTimeline, ALongStepIsAnOutlier) {
   EXPECT_NEAR(timeline.gaps[0].seconds, 4.98e-3, 1e-9);
 }
 
-TEST(GpuTimeline, ARangeThatCountsOtherStepsIsADoubt) {
-  auto made = Steps();
-  made.trace.texts.push_back("train_step");
-  const auto name = static_cast<std::uint32_t>(made.trace.texts.size() - 1);
-  for (int i = 0; i < 8; ++i)
-    made.trace.ranges.push_back({Builder::Us(2000 + 1500 * i, 1400), name, 1, 0});
-  const auto steps = TimelinesOf(made.trace)[0].steps;
-  ASSERT_TRUE(steps.doubt);
-  EXPECT_TRUE(steps.doubt->text.starts_with("12 or 8 steps")) << steps.doubt->text;
-  made.trace.ranges.clear();
-  for (int i = 0; i < 12; ++i)
-    made.trace.ranges.push_back({Builder::Us(2000 + 1000 * i, 900), name, 1, 0});
-  EXPECT_FALSE(TimelinesOf(made.trace)[0].steps.doubt);
-}
-
 TEST(GpuTimeline, KernelsOfGraphsAndLaunchedOnesAreOneRow) {
   Builder made;
   const auto a = made.Kernel("a", 4);
@@ -188,16 +173,16 @@ TEST(KernelKindOf, KnowsTheProductsOfAnH200) {
 TEST(SelectLaunches, TakesTheShortestPieceThatHasEachKernel) {
   const auto made = Steps();
   const auto timeline = TimelinesOf(made.trace)[0];
-  const auto launches = LaunchesOf(made.trace, timeline);
+  const auto launches = timeline.order;
   ASSERT_EQ(launches.kernels.size(), 53U);
   EXPECT_EQ(launches.steady_end - launches.steady_begin, 4U);
-  const auto all = SelectLaunches(timeline, launches, 100);
+  const auto all = SelectLaunches(timeline, 100);
   EXPECT_EQ(all.launches, 4U);
   EXPECT_EQ(all.kernels, 4U);
   EXPECT_NEAR(all.share, 1, 1e-12);
   // Two launches: the product and the conversion, which has most time after it, are neighbours when
   // nothing between them matches.
-  const auto two = SelectLaunches(timeline, launches, 2);
+  const auto two = SelectLaunches(timeline, 2);
   EXPECT_EQ(two.launches, 2U);
   EXPECT_EQ(two.kernels, 2U);
   EXPECT_NEAR(two.share, 5.0 / 6, 1e-12);
@@ -208,7 +193,7 @@ TEST(SelectLaunches, TakesTheShortestPieceThatHasEachKernel) {
   EXPECT_EQ(at("--launch-count"), "2");
   // Matching launches before the steady step: 5 conversions, and two of each step before it.
   EXPECT_EQ(std::stoul(at("--launch-skip")), 5 + 2 * (launches.steady_begin - 5) / 4);
-  EXPECT_EQ(SelectLaunches(timeline, launches, 0).launches, 0U);
+  EXPECT_EQ(SelectLaunches(timeline, 0).launches, 0U);
 }
 
 TEST(SelectLaunches, EscapesWhatIsNotALetter) {

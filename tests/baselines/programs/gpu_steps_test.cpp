@@ -1,6 +1,4 @@
 // Steps of a GPU: what decides how many there are, and launches of one name that do different work.
-#include "baselines/programs/gpu_steps.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -25,7 +23,8 @@ constexpr std::int64_t kLaunchUs = 20;
 // A step is 12 equal layers of five kernels; before the steps 30 launches of other kernels.
 struct Encoder {
   Builder made;
-  std::int64_t at = 0;  // [us]
+  std::int64_t at = 0;     // [us]
+  std::int64_t ahead = 0;  // [us] from the call of the host to the kernel
   std::vector<std::uint32_t> layer;
 
   Encoder() {
@@ -35,7 +34,7 @@ struct Encoder {
     for (int i = 0; i < kWarmUp; ++i) Launch(start);
   }
   void Launch(std::uint32_t kernel, std::uint32_t graph = 0, std::uint64_t node = 0) {
-    made.Launch(kernel, at, 10);
+    made.Call(kernel, at - ahead, at, 10);
     made.trace.launches.back().graph = graph;
     made.trace.launches.back().graph_node = node;
     at += kLaunchUs;
@@ -46,11 +45,11 @@ struct Encoder {
       for (const auto kernel : layer) Launch(kernel, graph, graph == 0 ? 0 : ++node);
   }
   void Mark(const std::string& name, std::int64_t begin, std::int64_t length) {
-    made.trace.texts.push_back(name);
-    made.trace.ranges.push_back({Builder::Us(begin, length),
-                                 static_cast<std::uint32_t>(made.trace.texts.size() - 1), 1, 0});
+    made.Range(name, begin - ahead, length);
   }
-  GpuSteps Steps() const { return TimelinesOf(made.trace)[0].steps; }
+  GpuSteps Steps(std::optional<int> count = std::nullopt) const {
+    return TimelinesOf(made.trace, {count})[0].steps;
+  }
 };
 
 TEST(FindGpuSteps, EqualLayersBetweenRangesAreOneStep) {
@@ -66,30 +65,39 @@ TEST(FindGpuSteps, EqualLayersBetweenRangesAreOneStep) {
   // The last one has no next one that would end it.
   EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
   EXPECT_EQ(steps.launches, kLayers * 5);
-  EXPECT_FALSE(steps.doubt);
 }
 
 TEST(FindGpuSteps, LayersThatOneCallOfTheModelLaunchesAreOneStep) {
-  // The model is marked in five of its calls only.
+  // The model is marked in five of its calls only, and the host is far ahead of the device.
   Encoder encoder;
+  encoder.ahead = 5000;
   for (int step = 0; step < kSteps; ++step) {
     const auto begin = encoder.at;
-    const auto first = encoder.made.trace.launches.size();
     encoder.Step();
-    const bool marked = step == 2 || step == 3 || step == 4 || step == 10 || step == 11;
-    if (marked) encoder.Mark("dlroof: Bert", begin, encoder.at - begin);
-    for (auto i = first; i < encoder.made.trace.launches.size(); ++i) {
-      auto& launch = encoder.made.trace.launches[i];
-      launch.correlation = static_cast<std::uint32_t>(i);
-      if (marked) encoder.made.trace.calls.push_back({launch.correlation, 1, launch.time.begin_ns});
-    }
+    if (step == 2 || step == 3 || step == 4 || step == 10 || step == 11)
+      encoder.Mark("dlroof: Bert", begin, encoder.at - begin);
   }
   const auto steps = encoder.Steps();
   EXPECT_EQ(steps.from, StepsFrom::kMarks);
   EXPECT_EQ(steps.range, "dlroof: Bert");
   EXPECT_EQ(steps.launches, kLayers * 5);
   EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
-  EXPECT_FALSE(steps.doubt);
+}
+
+TEST(FindGpuSteps, WithoutARepetitionTheMarkedCallsOfTheModelAreSteps) {
+  Encoder encoder;
+  const auto head = encoder.made.Kernel("head", 4);
+  for (int step = 0; step < kSteps; ++step) {
+    const auto begin = encoder.at;
+    encoder.Step();
+    for (int i = 0; i < step; ++i) encoder.Launch(head);
+    if (step == 2 || step == 3 || step == 4 || step == 10 || step == 11)
+      encoder.Mark("dlroof: Bert", begin, encoder.at - begin);
+  }
+  // 2 to 3, 3 to 4, 10 to 11 and from 11 on; from 4 to 10 there are six.
+  const auto steps = encoder.Steps();
+  EXPECT_EQ(steps.from, StepsFrom::kMarks);
+  EXPECT_EQ(steps.count + steps.outliers, 4);
 }
 
 TEST(FindGpuSteps, ARangeWithTheStepsNumberInItsNameCountsToo) {
@@ -102,55 +110,56 @@ TEST(FindGpuSteps, ARangeWithTheStepsNumberInItsNameCountsToo) {
   EXPECT_EQ(encoder.Steps().launches, kLayers * 5);
 }
 
-TEST(FindGpuSteps, EqualLayersWithoutRangesAreDoubtful) {
+TEST(FindGpuSteps, EqualLayersAloneAreTheShortestSequence) {
   Encoder encoder;
   for (int step = 0; step < kSteps; ++step) encoder.Step();
-  const auto steps = encoder.Steps();
-  EXPECT_EQ(steps.from, StepsFrom::kFound);
-  EXPECT_EQ(steps.launches, 5);
-  ASSERT_TRUE(steps.doubt);
-  EXPECT_TRUE(steps.doubt->text.starts_with("300 equal segments of 5 launches"))
-      << steps.doubt->text;
-  // What comes from the host begins a step.
-  Encoder copied;
-  for (int step = 0; step < kSteps; ++step) {
-    copied.made.Copy(copied.at - 5, 2);
-    copied.Step();
-  }
-  EXPECT_FALSE(copied.Steps().doubt);
+  const auto layers = encoder.Steps();
+  EXPECT_EQ(layers.from, StepsFrom::kFound);
+  EXPECT_EQ(layers.launches, 5);
+  const auto steps = encoder.Steps(kSteps);
+  EXPECT_EQ(steps.from, StepsFrom::kSpecified);
+  EXPECT_EQ(steps.launches, kLayers * 5);
+  EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
 }
 
-TEST(FindGpuSteps, RangesAreComparedOnlyWhereBothReach) {
-  // The first five steps are not marked, and the host is done long before the device.
+TEST(FindGpuSteps, OnlyMarkedStepsAreSteps) {
+  // The first five steps are not marked, and the host is far ahead of the device.
   Encoder encoder;
+  encoder.ahead = 5000;
   const auto head = encoder.made.Kernel("head", 4);
-  const auto begin = encoder.at;
   for (int step = 0; step < kSteps; ++step) {
+    const auto begin = encoder.at;
     encoder.Step();
     encoder.Launch(head);
+    if (step >= 5) encoder.Mark("step", begin, encoder.at - begin);
   }
-  const auto length = (encoder.at - begin) / kSteps;
-  for (int step = 5; step < kSteps; ++step) encoder.Mark("step", begin + step * length, 10);
   const auto steps = encoder.Steps();
-  EXPECT_EQ(steps.from, StepsFrom::kFound);
+  EXPECT_EQ(steps.from, StepsFrom::kMarks);
   EXPECT_EQ(steps.launches, kLayers * 5 + 1);
-  EXPECT_FALSE(steps.doubt) << steps.doubt->text;
+  EXPECT_EQ(steps.count + steps.outliers, kSteps - 5 - 1);
+  EXPECT_EQ(steps.warm_up_launches, kWarmUp + 5 * (kLayers * 5 + 1));
+}
+
+TEST(FindGpuSteps, WithoutARepetitionThereAreNone) {
+  Encoder encoder;
+  for (int step = 0; step < kSteps; ++step) encoder.Step();
+  encoder.Launch(encoder.made.Kernel("last", 4));
+  const auto steps = encoder.Steps();
+  EXPECT_EQ(steps.from, StepsFrom::kNone);
+  ASSERT_TRUE(steps.reason);
+  EXPECT_TRUE(steps.reason->text.starts_with("no sequence of calls repeats to the end"));
 }
 
 TEST(FindGpuSteps, LaunchesOfAGraphAreSteps) {
   Encoder encoder;
   // Three steps are launched kernel by kernel, then the graph is captured and replayed.
   for (int step = 0; step < 3; ++step) encoder.Step();
-  const auto first = encoder.at;
   for (int step = 0; step < kSteps; ++step) encoder.Step(3);
-  // The host queues all of them within the first step.
-  for (int step = 0; step < kSteps; ++step) encoder.Mark("step", first + std::int64_t{4} * step, 3);
   const auto steps = encoder.Steps();
   EXPECT_EQ(steps.from, StepsFrom::kGraphs);
   EXPECT_EQ(steps.launches, kLayers * 5);
   EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
   EXPECT_EQ(steps.warm_up_launches, kWarmUp + 3 * kLayers * 5);
-  EXPECT_FALSE(steps.doubt) << steps.doubt->text;
 }
 
 TEST(FindGpuSteps, AStepMayHaveAGraphAndKernelsBesideIt) {
@@ -173,19 +182,22 @@ TEST(FindGpuSteps, WhatACompilerTriesBeforeTheStepsHidesNone) {
   tried.reserve(110);
   for (int i = 0; i < 110; ++i)
     tried.push_back(encoder.made.Kernel("tried" + std::to_string(i), 8));
-  for (int i = 0; i < 1200; ++i) encoder.Launch(tried[random() % tried.size()]);
+  for (int i = 0; i < 600; ++i) encoder.Launch(tried[random() % tried.size()]);
   const auto head = encoder.made.Kernel("head", 4);
-  for (int step = 0; step < kSteps; ++step) {
-    const auto begin = encoder.at;
-    encoder.Step();
-    encoder.Launch(head);
-    encoder.Mark("XlaModule:#hlo_module=jit_bert,program_id=7#", begin, 30);
+  auto marked = encoder;
+  for (auto* one : {&encoder, &marked})
+    for (int step = 0; step < kSteps; ++step) {
+      const auto begin = one->at;
+      one->Step();
+      one->Launch(head);
+      if (one == &marked) one->Mark("XlaModule:#hlo_module=jit_bert,program_id=7#", begin, 30);
+    }
+  EXPECT_EQ(encoder.Steps().from, StepsFrom::kFound);
+  EXPECT_EQ(marked.Steps().from, StepsFrom::kMarks);
+  for (const auto& steps : {encoder.Steps(), marked.Steps()}) {
+    EXPECT_EQ(steps.launches, kLayers * 5 + 1);
+    EXPECT_EQ(steps.count, kSteps - 1);
   }
-  const auto steps = encoder.Steps();
-  EXPECT_EQ(steps.from, StepsFrom::kFound);
-  EXPECT_EQ(steps.launches, kLayers * 5 + 1);
-  EXPECT_EQ(steps.count, kSteps - 1);
-  EXPECT_FALSE(steps.doubt);
 }
 
 // A step of a persistent kernel of three sizes, in the order small, large, small, middle.
@@ -250,8 +262,7 @@ imports::CountedLaunch Counted(const std::string& name, std::uint32_t blocks, do
 TEST(JoinCounts, APlaceTellsWhichWorkWasCounted) {
   const auto made = Persistent().made;
   const auto timeline = TimelinesOf(made.trace)[0];
-  const auto launches = LaunchesOf(made.trace, timeline);
-  const auto selection = SelectLaunches(timeline, launches, 100);
+  const auto selection = SelectLaunches(timeline, 100);
   EXPECT_EQ(selection.kernels, 4U);
   ASSERT_EQ(selection.order.size(), selection.launches);
   // Each kind has FLOPs of its own in the second run.
@@ -274,7 +285,7 @@ TEST(JoinCounts, APlaceTellsWhichWorkWasCounted) {
 TEST(JoinCounts, InAnotherOrderOnlyLaunchesOfEqualWorkAreCounted) {
   const auto made = Persistent().made;
   const auto timeline = TimelinesOf(made.trace)[0];
-  const auto selection = SelectLaunches(timeline, LaunchesOf(made.trace, timeline), 100);
+  const auto selection = SelectLaunches(timeline, 100);
   std::vector<imports::CountedLaunch> counted;
   for (std::size_t i = 0; i < selection.order.size(); ++i)
     counted.push_back(Counted("nvjet", 132, 100));
@@ -298,7 +309,6 @@ TEST(GpuTimeline, OfATraceFromAnH100) {
   const auto timeline = TimelinesOf(trace)[0];
   EXPECT_EQ(timeline.steps.launches, 212);
   EXPECT_EQ(timeline.steps.count + timeline.steps.outliers, 24);
-  EXPECT_FALSE(timeline.steps.doubt);
   const auto& times = timeline.times;
   const double parts =
       times.kernel_seconds + times.copy_seconds + times.fill_seconds + times.idle_seconds;

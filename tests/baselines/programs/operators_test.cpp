@@ -178,9 +178,9 @@ double Share(const ProgramBreakdown& breakdown, std::string_view label) {
 
 TEST(AddOperators, TheOutsideOfAStepBecomesOperatorsAndPython) {
   const auto log = Log();
-  auto summary = SummarizeProgram(log, std::nullopt);
+  auto summary = SummarizeProgram(log, StepsOf(log));
   ASSERT_EQ(summary.steps.count, 10);
-  const auto operators = AddOperators(TraceOfLog(1), log, std::nullopt, summary);
+  const auto operators = AddOperators(TraceOfLog(1), log, StepsOf(log), summary);
   ASSERT_EQ(operators.size(), 2U);
   EXPECT_EQ(operators[0].op, 1U);
   ASSERT_EQ(summary.primitives.size(), 3U);
@@ -205,22 +205,22 @@ TEST(AddOperators, TheOutsideOfAStepBecomesOperatorsAndPython) {
 
 TEST(AddOperators, StepsThatTheTraceHasInPartAreLeftOut) {
   const auto log = Log();
-  auto summary = SummarizeProgram(log, std::nullopt);
+  auto summary = SummarizeProgram(log, StepsOf(log));
   auto trace = TraceOfLog(1);
   trace.begin = 15;
   trace.end = 45;
-  AddOperators(trace, log, std::nullopt, summary);
+  AddOperators(trace, log, StepsOf(log), summary);
   EXPECT_EQ(summary.traced->steps, 2);
   EXPECT_NEAR(summary.traced->operator_share, 0.5, 1e-9);
 }
 
 TEST(AddOperators, ATraceBeforeTheFirstStepHasNoOperatorsOfSteps) {
   const auto log = Log();
-  auto summary = SummarizeProgram(log, std::nullopt);
+  auto summary = SummarizeProgram(log, StepsOf(log));
   auto trace = TraceOf({Op(2, -40, -10)});  // weights are made
   trace.begin = -40;
   trace.end = 5;  // half of the first step
-  EXPECT_TRUE(AddOperators(trace, log, std::nullopt, summary).empty());
+  EXPECT_TRUE(AddOperators(trace, log, StepsOf(log), summary).empty());
   EXPECT_EQ(summary.primitives.size(), 1U);
   ASSERT_TRUE(summary.traced);
   EXPECT_TRUE(summary.traced->of_no_step);
@@ -244,11 +244,11 @@ TEST(AddOperators, TheFirstStepThatCompilesIsNoSteadyOne) {
     log.marks[2 * i].seconds = 10.0 * static_cast<double>(i) + (i > 0 ? 30 : 0);
     log.marks[2 * i + 1].seconds = 10.0 * static_cast<double>(i) + 40;
   }
-  auto summary = SummarizeProgram(log, std::nullopt);
+  auto summary = SummarizeProgram(log, StepsOf(log));
   ASSERT_EQ(summary.steps.warm_up_steps, 1);
   auto trace = TraceOf({Op(2, 2, 38), Op(1, 40, 46), Op(1, 50, 56)});
   trace.end = 60;
-  AddOperators(trace, log, std::nullopt, summary);
+  AddOperators(trace, log, StepsOf(log), summary);
   EXPECT_EQ(summary.traced->steps, 2);
   ASSERT_EQ(summary.primitives.size(), 2U);
   EXPECT_EQ(summary.primitives[1].text.kind, "aten::addmm");
@@ -256,11 +256,11 @@ TEST(AddOperators, TheFirstStepThatCompilesIsNoSteadyOne) {
 
 TEST(AddOperators, PartsOfLongStepsStandForOne) {
   const auto log = Log();
-  auto summary = SummarizeProgram(log, std::nullopt);
+  auto summary = SummarizeProgram(log, StepsOf(log));
   auto trace = TraceOfLog(1);
   trace.begin = 14;  // the last 6 s of the second step, without its operators, and
   trace.end = 28;    // 8 s of the third: 5 s of operators
-  AddOperators(trace, log, std::nullopt, summary);
+  AddOperators(trace, log, StepsOf(log), summary);
   ASSERT_TRUE(summary.traced);
   EXPECT_EQ(summary.traced->steps, 0);
   EXPECT_FALSE(summary.traced->of_no_step);
@@ -272,13 +272,13 @@ TEST(AddOperators, PartsOfLongStepsStandForOne) {
 
 TEST(AddOperators, AnOperatorThatCallsOneDnnHasNoFlopsOfItsOwn) {
   auto log = Log();
-  auto summary = SummarizeProgram(log, std::nullopt);
+  auto summary = SummarizeProgram(log, StepsOf(log));
   std::vector<imports::TraceCall> calls;
   for (int i = 0; i < 10; ++i) {
     calls.push_back(Op(1, 10.0 * i, 10.0 * i + 3));      // 2 of 3 s are the primitive's
     calls.push_back(Op(2, 10.0 * i + 4, 10.0 * i + 7));  // its own loops
   }
-  const auto operators = AddOperators(TraceOf(calls), log, std::nullopt, summary);
+  const auto operators = AddOperators(TraceOf(calls), log, StepsOf(log), summary);
   ASSERT_EQ(operators.size(), 2U);
   const bool first = operators[0].op == 1;
   EXPECT_TRUE(operators[first ? 0 : 1].by_onednn);
@@ -294,7 +294,7 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModels) {
   auto trace = TraceOf({Module("Net", 0, 8), Op(1, 1, 4), Module("Net", 10, 18), Op(1, 11, 14),
                         Module("Net", 20, 28)});
   ProgramSummary summary;
-  AddOperators(trace, {}, std::nullopt, summary);
+  AddOperators(trace, {}, {}, summary);
   EXPECT_EQ(summary.steps.count, 2);
   EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 10);
   ASSERT_EQ(summary.primitives.size(), 1U);
@@ -305,7 +305,7 @@ TEST(AddOperators, TheModelsStepsAreWithoutTheHooks) {
   auto trace = TraceOf({Module("Net", 0, 6), Op(1, 1, 4), Hook(6, 8), Module("Net", 10, 16),
                         Op(1, 11, 14), Hook(16, 18), Module("Net", 20, 28)});
   ProgramSummary summary;
-  AddOperators(trace, {}, std::nullopt, summary);
+  AddOperators(trace, {}, {}, summary);
   EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 8);
   EXPECT_DOUBLE_EQ(*summary.steps.median_wall_seconds, 8);
   EXPECT_NEAR(summary.primitives[0].step_seconds, 3, 1e-9);
@@ -322,7 +322,7 @@ TEST(AddOperators, TheModelsFirstCallThatCompilesItIsNoStep) {
   auto trace = TraceOf({Module("Net", 0, 48), Op(2, 1, 44), Module("Net", 50, 58), Op(1, 51, 54),
                         Module("Net", 60, 68), Op(1, 61, 64), Module("Net", 70, 78)});
   ProgramSummary summary;
-  AddOperators(trace, {}, std::nullopt, summary);
+  AddOperators(trace, {}, {}, summary);
   EXPECT_EQ(summary.steps.count, 2);
   EXPECT_DOUBLE_EQ(*summary.steps.wall_seconds, 10);
   EXPECT_EQ(summary.primitives.size(), 1U);
@@ -333,7 +333,7 @@ TEST(AddOperators, LoopsOfACompiledModelAreNoOperators) {
       TraceOf({Module("OptimizedModule", 0, 8), Op(1, 1, 4), Module("OptimizedModule", 10, 18),
                Op(1, 11, 14), Module("OptimizedModule", 20, 28)});
   ProgramSummary summary;
-  AddOperators(trace, {}, std::nullopt, summary);
+  AddOperators(trace, {}, {}, summary);
   const auto breakdown = BreakdownOf(UsesOf({}, summary), summary);
   EXPECT_NEAR(Share(breakdown, "outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
   EXPECT_THAT(LargestAdvice(breakdown, summary), HasSubstr("loops that torch.compile made"));
@@ -349,9 +349,9 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
     log.executions.push_back({0, 2, 10.0 * i + 1});
     log.executions.push_back({0, 2, 10.0 * i + 4});
   }
-  auto summary = SummarizeProgram(log, std::nullopt);
+  auto summary = SummarizeProgram(log, StepsOf(log));
   ASSERT_EQ(summary.steps.count, 0);
-  AddOperators(TraceOf(calls), log, std::nullopt, summary);
+  AddOperators(TraceOf(calls), log, StepsOf(log), summary);
   EXPECT_EQ(summary.steps.from, StepsFrom::kModel);
   EXPECT_EQ(StepsFromKey(Key(StepsFrom::kModel)), StepsFrom::kModel);
   EXPECT_EQ(summary.steps.count, 4);  // the last call has no end, the first is the warm-up
@@ -360,10 +360,47 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
   EXPECT_NEAR(summary.traced->rest_share, 0.6, 1e-9);
 }
 
+// Two equal layers are executed from call to call of the model, which the window sees in part.
+TEST(JoinByModel, LayersOfOneCallAreOneStep) {
+  verbose::VerboseLog log;
+  log.processes = {{}};
+  log.primitives = {{.engine = "cpu", .kind = "a"}, {.engine = "cpu", .kind = "b"}};
+  for (int i = 0; i < 7; ++i)
+    for (int call = 0; call < 4; ++call)
+      log.executions.push_back({call % 2 == 0 ? 0U : 1U, 1, 10.0 * i + 2 * call + 1});
+  auto steps = StepsOf(log);
+  ASSERT_EQ(steps.ranges.size(), 14);
+  JoinByModel(TraceOf({Module("Net", 20, 29), Module("Net", 30, 39), Module("Net", 40, 49)}),
+              steps);
+  EXPECT_EQ(steps.from, StepsFrom::kModel);
+  ASSERT_EQ(steps.ranges.size(), 7);
+  EXPECT_EQ(steps.ranges[1].begin, 4);
+  EXPECT_EQ(steps.ranges[1].end, 8);
+  EXPECT_DOUBLE_EQ(*steps.ranges[1].begin_seconds, 11);
+  EXPECT_DOUBLE_EQ(*steps.ranges[1].end_seconds, 21);
+  EXPECT_FALSE(steps.ranges[6].end_seconds);
+}
+
+TEST(JoinByModel, StepsThatTheModelHasOnceStay) {
+  const auto log = Log();
+  auto steps = StepsOf(log);
+  JoinByModel(TraceOfLog(1), steps);
+  EXPECT_EQ(steps.from, StepsFrom::kMarks);
+  verbose::VerboseLog repeated;
+  repeated.primitives.resize(2);
+  for (int i = 0; i < 12; ++i)
+    repeated.executions.push_back({static_cast<std::uint32_t>(i % 2), 1, 5.0 * i + 1});
+  steps = StepsOf(repeated);
+  JoinByModel(TraceOf({Module("Net", 10, 19), Module("Net", 20, 29), Module("Net", 30, 39)}),
+              steps);
+  EXPECT_EQ(steps.from, StepsFrom::kFound);
+  EXPECT_EQ(steps.ranges.size(), 6);
+}
+
 TEST(AddOperators, ASummaryWithATraceReadsAgain) {
   const auto log = Log();
-  auto summary = SummarizeProgram(log, std::nullopt);
-  AddOperators(TraceOfLog(1), log, std::nullopt, summary);
+  auto summary = SummarizeProgram(log, StepsOf(log));
+  AddOperators(TraceOfLog(1), log, StepsOf(log), summary);
   summary.traced->modules = {{"Net.*", 0.25}};
   summary.outside_times = OutsideTimes{1, 2, 3, 0.5};
   const auto again = ProgramOf({{"dlroof", {{"program", ToJson(summary)}}}});
@@ -409,7 +446,7 @@ TEST(SplitOutside, IsAbsentWhereTheSamplesDoNotReach) {
 
 TEST(BreakdownOf, TheOutsideIsSplitByTheMainThread) {
   const auto log = Log();
-  auto summary = SummarizeProgram(log, std::nullopt);
+  auto summary = SummarizeProgram(log, StepsOf(log));
   summary.outside_times = OutsideTimes{6, 2, 0, 0};
   const auto breakdown = BreakdownOf(UsesOf({}, summary), summary);
   EXPECT_NEAR(Share(breakdown, kOutsideComputing), 0.6, 1e-9);
@@ -477,10 +514,11 @@ TEST(CostOfWindows, ComparesStepsInWindowsWithThoseOutside) {
   EXPECT_EQ(CostOfWindows(steps, {{0, 100}}).outside, 0);
 
   document::Document document;
-  TracedProgram traced{.steps = 5, .window_seconds = 10, .cost = cost};
-  const auto again = TracedProgramFrom(ToJson(traced));
-  ASSERT_TRUE(again);
-  AddTraced(*again, document);
+  ProgramSummary summary;
+  summary.traced = TracedProgram{.steps = 5, .window_seconds = 10, .cost = cost};
+  const auto again = ProgramOf({{"dlroof", {{"program", ToJson(summary)}}}});
+  ASSERT_TRUE(again && again->traced);
+  AddTraced(*again->traced, document);
   std::ostringstream out;
   document::Write(document, 0, out);
   EXPECT_THAT(out.str(), HasSubstr("5 steps with it take 2.00 times the 6 without"));

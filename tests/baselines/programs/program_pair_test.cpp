@@ -145,7 +145,8 @@ TEST(PairPrograms, WithoutStepsTheWholeProgramsAreCompared) {
 }
 
 ComparedProgram FromRealLog(const std::string& name) {
-  return {.where = name, .summary = SummarizeProgram(fakes::FromLog(name), std::nullopt)};
+  return {.where = name,
+          .summary = SummarizeProgram(fakes::FromLog(name), StepsOf(fakes::FromLog(name)))};
 }
 
 TEST(PairPrograms, ARealProgramIsItsOwnPartner) {

@@ -17,6 +17,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+ProgramSummary SummaryOf(const verbose::VerboseLog& log) {
+  return SummarizeProgram(log, StepsOf(log));
+}
+
 verbose::VerboseLog TwoThreads() {
   verbose::VerboseLog log;
   log.processes = {{}};
@@ -48,7 +52,7 @@ TEST(SummarizeProgram, PrimitivesAddUpToTheLog) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log",
                            "tf_r50_inf_dnn.onednn.log", "tf212_conv_opts0.log"}) {
     const auto log = fakes::FromLog(name);
-    const auto summary = SummarizeProgram(log, std::nullopt);
+    const auto summary = SummaryOf(log);
     double all = 0, calls = 0, seconds = 0;
     for (const auto& execution : log.executions) all += execution.seconds;
     for (const auto& primitive : summary.primitives) {
@@ -73,7 +77,7 @@ roofline::PlacedRun RunOf(const ProgramSummary& summary) {
 
 TEST(BreakdownOfProgram, ComponentsAddUpToTheStepsWallTime) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log"}) {
-    const auto summary = SummarizeProgram(fakes::FromLog(name), std::nullopt);
+    const auto summary = SummaryOf(fakes::FromLog(name));
     const auto run = RunOf(summary);
     const auto breakdown = BreakdownOf(UsesOf(run, summary), summary);
     EXPECT_TRUE(breakdown.of_step);
@@ -85,7 +89,7 @@ TEST(BreakdownOfProgram, ComponentsAddUpToTheStepsWallTime) {
 }
 
 TEST(BreakdownOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
-  auto summary = SummarizeProgram(fakes::FromLog("tf212_conv_opts1.log"), std::nullopt);
+  auto summary = SummaryOf(fakes::FromLog("tf212_conv_opts1.log"));
   summary.wall_seconds = 2;
   const auto run = RunOf(summary);
   const auto breakdown = BreakdownOf(UsesOf(run, summary), summary);
@@ -95,7 +99,7 @@ TEST(BreakdownOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
 
 // The step of an LSTM's training: forward and backward are the recurrent layer's.
 TEST(SummarizeProgram, PhasesOfATrainingStep) {
-  const auto summary = SummarizeProgram(fakes::FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
+  const auto summary = SummaryOf(fakes::FromLog("pt_lstm_trn.onednn.log"));
   ASSERT_EQ(summary.steps.phases.size(), 3);
   EXPECT_EQ(summary.steps.phases[0].calls, 5);
   EXPECT_EQ(summary.steps.phases[1].calls, 1);
@@ -103,16 +107,14 @@ TEST(SummarizeProgram, PhasesOfATrainingStep) {
   double wall = 0;
   for (const auto& phase : summary.steps.phases) wall += phase.wall_seconds.value();
   EXPECT_NEAR(wall, summary.steps.wall_seconds.value(), 1e-6);
-  EXPECT_EQ(
-      SummarizeProgram(fakes::FromLog("pt_r50_inf.onednn.log"), std::nullopt).steps.phases.size(),
-      0);
+  EXPECT_EQ(SummaryOf(fakes::FromLog("pt_r50_inf.onednn.log")).steps.phases.size(), 0);
 }
 
 TEST(SummarizeProgram, CreationsOfAStepAreItsOwn) {
   auto log = TwoThreads();
   log.marks = {{0, true, 1, 99}, {2, false, 1, 109}};
   log.creations = {{1, 0.5, false, 106.5}, {0, 0.25, true, 99.5}};
-  const auto summary = SummarizeProgram(log, std::nullopt);
+  const auto summary = SummaryOf(log);
   EXPECT_EQ(summary.steps.creation_misses, 1);
   EXPECT_EQ(summary.steps.creation_hits, 1);
   EXPECT_DOUBLE_EQ(summary.steps.creation_seconds, 0.75);
@@ -120,7 +122,7 @@ TEST(SummarizeProgram, CreationsOfAStepAreItsOwn) {
 }
 
 TEST(ProgramOf, ReadsItAllAgain) {
-  auto summary = SummarizeProgram(fakes::FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
+  auto summary = SummaryOf(fakes::FromLog("pt_lstm_trn.onednn.log"));
   summary.command = "python train.py";
   summary.wall_seconds = 12.5;
   summary.lines.refused = {{"cut", 3, 17}};
@@ -151,6 +153,15 @@ TEST(ProgramOf, TakesAnyJson) {
   std::ostringstream out;
   WriteProgram(roofline::PlaceRun(file), 80, out);
   EXPECT_NE(out.str(), "");
+}
+
+TEST(ProgramOf, TakesStepsOfAnySourceAndIgnoresKeysOfOlderVersions) {
+  record::RunFile file;
+  file.context["dlroof"]["program"]["steps"] = {
+      {"from", "graphs"}, {"count", 3}, {"doubt", "x"}, {"total", 7}, {"confirmed", true}};
+  std::ostringstream out;
+  WriteProgram(roofline::PlaceRun(file), 80, out);
+  EXPECT_THAT(out.str(), HasSubstr("3 steps, which are launches of a CUDA graph; 0 calls each"));
 }
 
 // 1 ms standalone with an interval of 0.1 %.

@@ -1,88 +1,195 @@
 #include "baselines/programs/steps.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <string_view>
 
 #include "tests/fakes/primitives/logs.h"
 
 namespace dlroof::programs {
 namespace {
 
+using testing::HasSubstr;
+
 using Stream = std::vector<std::uint32_t>;
+using Place = std::pair<std::size_t, std::size_t>;  // begin, length
+using Ranges = std::vector<std::pair<std::size_t, std::size_t>>;
 
-std::size_t DistinctOf(const Stream& stream) {
-  return stream.empty() ? 0 : *std::ranges::max_element(stream) + std::size_t{1};
+// A letter is a symbol; spaces are for the reader.
+Stream Of(std::string_view letters) {
+  Stream stream;
+  for (const char c : letters)
+    if (c != ' ') stream.push_back(static_cast<std::uint32_t>(c));
+  return stream;
 }
 
-Steps Found(const Stream& stream, std::optional<int> count = std::nullopt) {
-  return FindSteps(stream, DistinctOf(stream), count);
+Stream Repeated(std::string_view letters, int times) {
+  Stream stream;
+  for (int i = 0; i < times; ++i)
+    for (const auto one : Of(letters)) stream.push_back(one);
+  return stream;
 }
 
-double MeanLength(const Steps& steps) {
-  double sum = 0;
-  for (const auto& range : steps.ranges) sum += static_cast<double>(range.end - range.begin);
-  return sum / static_cast<double>(steps.ranges.size());
+// Begin and length of the repetition, or two zeros.
+Place Found(const Stream& stream) {
+  const auto found = FindRepetition(stream).value_or(Repetition{});
+  return {found.begin, found.length};
 }
 
-// The programs marked their last two steps themselves; the search does not use the marks.
-TEST(FindSteps, RealProgramsWithoutTheirMarks) {
-  for (const char* name : {"pt_r50_inf.onednn.log", "pt_r50_inf_cl.onednn.log",
-                           "pt_r50_inf_freeze.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
-    auto log = fakes::FromLog(name);
-    const auto marked = StepsOf(log);
-    ASSERT_EQ(marked.from, StepsFrom::kMarks) << name;
-    log.marks.clear();
-    const auto found = StepsOf(log);
-    ASSERT_EQ(found.from, StepsFrom::kFound) << name;
-    ASSERT_EQ(found.ranges.size(), marked.ranges.size()) << name;
-    for (std::size_t i = 0; i < found.ranges.size(); ++i) {
-      EXPECT_EQ(found.ranges[i].begin, marked.ranges[i].begin) << name;
-      EXPECT_EQ(found.ranges[i].end, marked.ranges[i].end) << name;
+Ranges RangesOf(const Steps& steps) {
+  Ranges ranges;
+  for (const auto& range : steps.ranges) ranges.emplace_back(range.begin, range.end);
+  return ranges;
+}
+
+const Place kNothing = {0, 0};
+
+TEST(FindRepetition, IsTheShortestSequenceThatReachesFurthest) {
+  EXPECT_EQ(Found(Of("abc abc abc")), Place(0, 3));
+  EXPECT_EQ(Found(Of("xy abc abc abc")), Place(2, 3));
+  EXPECT_EQ(Found(Of("ab ab ab ab ab ab")), Place(0, 2));
+  // The calls that the step ends with are no steps.
+  EXPECT_EQ(Found(Of("abbb abbb abbb")), Place(0, 4));
+  // The first step has calls of its own, and then the same as the others.
+  EXPECT_EQ(Found(Of("axbc abc abc abc")), Place(2, 3));
+}
+
+TEST(FindRepetition, TheStreamMayEndWithinIt) {
+  EXPECT_EQ(Found(Of("x abc abc abc ab")), Place(1, 3));
+}
+
+TEST(FindRepetition, NeedsThreeTimesAndTwoThirdsOfTheStream) {
+  EXPECT_EQ(Found(Of("abcd abcd")), kNothing);
+  EXPECT_EQ(Found(Of("uvw ab ab ab")), Place(3, 2));
+  EXPECT_EQ(Found(Of("uvwx ab ab ab")), kNothing);
+}
+
+TEST(FindRepetition, AnyDifferenceEndsIt) {
+  EXPECT_EQ(Found(Of("abc abc abc abc x")), kNothing);
+  EXPECT_EQ(Found(Of("abc abc acb abc abc")), kNothing);
+}
+
+TEST(FindRepetition, OneCallAloneIsNoSequence) {
+  for (const auto* stream : {"", "a", "ab", "aaaaaaaa", "x aaaaaaaa"})
+    EXPECT_EQ(Found(Of(stream)), kNothing) << stream;
+}
+
+// Twelve equal layers and a head: the layers are no steps.
+TEST(FindRepetition, LayersWithAHeadAreOneStep) {
+  EXPECT_EQ(Found(Repeated("aback aback aback aback aback aback", 5)), Place(0, 5));
+  EXPECT_EQ(Found(Repeated("aback aback aback aback aback aback xy", 5)), Place(0, 32));
+}
+
+TEST(FindRepetition, IsThatOfBruteForce) {
+  std::mt19937 random(5);
+  int some = 0;
+  for (int turn = 0; turn < 3000; ++turn) {
+    Stream stream(random() % 40);
+    for (auto& one : stream) one = random() % 2;
+    Place best = kNothing;
+    std::size_t longest = 0;
+    for (std::size_t length = 1; 3 * length <= stream.size(); ++length) {
+      std::size_t begin = stream.size() - length;
+      while (begin > 0 && stream[begin - 1] == stream[begin - 1 + length]) --begin;
+      const auto repeated = stream.size() - begin;
+      if (repeated < 3 * length || repeated <= longest) continue;
+      longest = repeated;
+      best = {begin, length};
     }
-    // from the first call of a step to that of the next, while the marks are around it
-    EXPECT_NEAR(*found.ranges[0].end_seconds - *found.ranges[0].begin_seconds,
-                *marked.ranges[0].end_seconds - *marked.ranges[0].begin_seconds,
-                0.05 * (*marked.ranges[0].end_seconds - *marked.ranges[0].begin_seconds))
-        << name;
+    if (best.second < 2 || 3 * longest < 2 * stream.size()) best = kNothing;
+    some += best.second > 0 ? 1 : 0;
+    EXPECT_EQ(Found(stream), best) << testing::PrintToString(stream);
   }
+  EXPECT_GT(some, 100);
 }
 
-TEST(FindSteps, TheLstmProgramsBeginWithTheirSteps) {
+TEST(RepeatedSteps, EndWithTheStreamOrBeginWithIt) {
+  EXPECT_EQ(RangesOf(RepeatedSteps(Of("axbc abc abc"))), Ranges());
+  EXPECT_EQ(RangesOf(RepeatedSteps(Of("axbc abc abc abc"))), (Ranges{{4, 7}, {7, 10}, {10, 13}}));
+  // The program was ended within a step.
+  EXPECT_EQ(RangesOf(RepeatedSteps(Of("abc abc abc ab"))), (Ranges{{0, 3}, {3, 6}, {6, 9}}));
+}
+
+TEST(SpecifiedSteps, BeginWithTheFirstSymbolThatOccursAsOften) {
+  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("w abb abb abb abb"), 4)),
+            (Ranges{{1, 4}, {4, 7}, {7, 10}, {10, 13}}));
+  // Threads exchange calls.
+  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("abc acb abc"), 3)), (Ranges{{0, 3}, {3, 6}, {6, 9}}));
+  // Six equal layers in two steps.
+  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("ab ab ab ab ab ab"), 2)), (Ranges{{0, 6}, {6, 12}}));
+}
+
+TEST(SpecifiedSteps, WhatTheStartCallsAsOftenIsNoStep) {
+  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("iixi abc abc abc"), 3)),
+            (Ranges{{4, 7}, {7, 10}, {10, 13}}));
+}
+
+TEST(SpecifiedSteps, TheLastOneIsAsLongAsTheOthers) {
+  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("ab ab ab xyz"), 3)), (Ranges{{0, 2}, {2, 4}, {4, 6}}));
+}
+
+TEST(SpecifiedSteps, AreRefusedIfNothingOccursAsOftenOrTheyDiffer) {
+  EXPECT_EQ(SpecifiedSteps(Of("ab ab ab"), 7).reason, Reason{"no 7 equal steps found"});
+  EXPECT_EQ(SpecifiedSteps(Of("abc adde af a"), 4).from, StepsFrom::kNone);
+  EXPECT_EQ(SpecifiedSteps(Of("ab ab"), 0).from, StepsFrom::kNone);
+}
+
+TEST(StepsOf, TheLstmProgramsBeginWithTheirSteps) {
   for (const auto& [name, length] :
-       {std::pair("pt_lstm_inf.onednn.log", 3), std::pair("pt_lstm_trn.onednn.log", 9)}) {
+       {std::pair("pt_lstm_inf.onednn.log", 3U), std::pair("pt_lstm_trn.onednn.log", 9U)}) {
     auto log = fakes::FromLog(name);
     log.marks.clear();
     const auto found = StepsOf(log);
-    EXPECT_EQ(found.ranges.size(), 4) << name;
-    EXPECT_EQ(MeanLength(found), length) << name;
+    EXPECT_EQ(found.from, StepsFrom::kFound);
+    ASSERT_EQ(found.ranges.size(), 4) << name;
+    for (const auto& range : found.ranges) EXPECT_EQ(range.end - range.begin, length) << name;
   }
 }
 
-TEST(FindSteps, ASinglePrimitiveAndASingleCallHaveNone) {
+TEST(StepsOf, WithoutARepetitionThereAreNone) {
   for (const char* name : {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts0.log",
                            "tf212_conv_opts1.log", "pt_bert_inf.onednn.log"}) {
     auto log = fakes::FromLog(name);
     log.marks.clear();
     const auto found = StepsOf(log);
     EXPECT_EQ(found.from, StepsFrom::kNone) << name;
-    EXPECT_EQ(found.reason, Reason{"no steady steps found: --steps says how many the program has"})
-        << name;
+    ASSERT_TRUE(found.reason) << name;
+    EXPECT_THAT(found.reason->text, HasSubstr("--steps N, DLROOF_MARK lines")) << name;
   }
 }
 
-TEST(FindSteps, ASpecifiedNumberDividesWhatHasNoPeriodOfItsOwn) {
+TEST(StepsOf, ASpecifiedNumberDividesWhatHasNoPeriodOfItsOwn) {
   auto log = fakes::FromLog("pt_bert_inf.onednn.log");
   log.marks.clear();
   const auto found = StepsOf(log, 4);  // 12 layers each
   EXPECT_EQ(found.from, StepsFrom::kSpecified);
   ASSERT_EQ(found.ranges.size(), 4);
-  EXPECT_EQ(MeanLength(found), 12);
+  for (const auto& range : found.ranges) EXPECT_EQ(range.end - range.begin, 12);
   EXPECT_EQ(StepsOf(log, 1000).reason, Reason{"no 1000 equal steps found"});
+}
+
+// Two epochs of three steps, whose last batch is smaller.
+TEST(StepsOf, ASmallerLastBatchIsASpecifiedStepToo) {
+  verbose::VerboseLog log;
+  log.processes = {{}};
+  for (const char* problem : {"8x32:32x64", "8x64:64x10", "5x32:32x64", "5x64:64x10"})
+    log.primitives.push_back({.kind = "matmul", .problem = problem});
+  for (const auto* kind : {"a", "b"}) log.primitives.push_back({.kind = kind});
+  for (const std::uint32_t one : {0, 4, 1, 0, 4, 1, 2, 4, 3, 0, 4, 1, 0, 4, 1, 2, 4, 3})
+    log.executions.push_back({one, 1});
+  EXPECT_EQ(StepsOf(log).from, StepsFrom::kNone);
+  EXPECT_EQ(RangesOf(StepsOf(log, 6)),
+            (Ranges{{0, 3}, {3, 6}, {6, 9}, {9, 12}, {12, 15}, {15, 18}}));
+}
+
+TEST(StepsOf, MarksDecide) {
+  const auto marked = StepsOf(fakes::FromLog("pt_r50_inf.onednn.log"));
+  EXPECT_EQ(marked.from, StepsFrom::kMarks);
+  EXPECT_EQ(marked.ranges.size(), 2);
 }
 
 // Two concatenated logs: the step at the boundary has no wall time.
@@ -96,244 +203,6 @@ TEST(StepsOf, AClockThatGoesBackGivesNoWallTime) {
   ASSERT_EQ(steps.ranges.size(), 20);
   EXPECT_FALSE(steps.ranges[9].end_seconds);
   EXPECT_DOUBLE_EQ(*steps.ranges[8].end_seconds - *steps.ranges[8].begin_seconds, 3);
-}
-
-// A program whose step is known.
-struct Synthetic {
-  Stream stream;
-  std::size_t length = 0, steps = 0;
-};
-
-class Maker {
- public:
-  explicit Maker(std::uint64_t seed) : random_(seed) {}
-
-  // Layers of which some come again, as models have them, and one that comes once.
-  Stream Step() {
-    Stream step;
-    const auto layers = 3 + Below(40);
-    const auto kinds = 2 + Below(layers);
-    step.push_back(0);
-    for (std::size_t i = 0; i < layers; ++i) {
-      const auto kind = static_cast<std::uint32_t>(1 + 2 * Below(kinds));
-      step.push_back(kind);
-      if (Below(2) == 0) step.push_back(kind + 1);
-    }
-    return step;
-  }
-
-  Synthetic Program(bool warm_up, double noise, bool swaps, bool irregular) {
-    const auto step = Step();
-    const auto distinct = static_cast<std::uint32_t>(DistinctOf(step));
-    Synthetic made{.length = step.size(), .steps = 6 + Below(30)};
-    if (warm_up) {
-      // weights are packed, layer by layer, only in the first step
-      for (const auto one : step) {
-        if (Below(2) == 0) made.stream.push_back(distinct + one);
-        made.stream.push_back(one);
-      }
-    }
-    for (std::size_t i = 0; i < made.steps; ++i) {
-      auto now = step;
-      if (swaps)
-        for (std::size_t j = 2; j < now.size(); ++j)
-          if (Below(4) == 0) std::swap(now[j], now[j - 1]);
-      for (const auto one : now) {
-        if (Chance() < noise) made.stream.push_back(distinct * 2 + Below32(3));
-        made.stream.push_back(one);
-      }
-      if (irregular && Below(8) == 0)
-        for (std::size_t j = 0; j < step.size() / 2; ++j)
-          made.stream.push_back(distinct * 3 + Below32(7));
-    }
-    return made;
-  }
-
-  Stream Random(std::size_t length, std::uint32_t kinds) {
-    Stream stream;
-    for (std::size_t i = 0; i < length; ++i) stream.push_back(Below32(kinds));
-    return stream;
-  }
-
-  // Rare primitives among frequent ones.
-  Stream Skewed(std::size_t length, std::uint32_t kinds) {
-    Stream stream;
-    for (std::size_t i = 0; i < length; ++i)
-      stream.push_back(
-          static_cast<std::uint32_t>(std::min<double>(kinds - 1, 1 / (Chance() + 1e-3))));
-    return stream;
-  }
-
- private:
-  std::size_t Below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
-  std::uint32_t Below32(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
-  double Chance() { return static_cast<double>(random_() % 1000000) / 1e6; }
-
-  std::mt19937_64 random_;
-};
-
-// Five kinds: plain, with a warm-up, with 2 % of other calls, with neighbours exchanged, with steps
-// that do something else as well. Of 200 programs 197 are divided correctly, a short irregular one
-// is not divided; in one an irregular step, in another the noise of 10 steps causes a longer
-// period.
-TEST(FindSteps, SyntheticProgramsAreDividedCorrectly) {
-  std::vector<std::string> wrong;
-  int none = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed)
-    for (int kind = 0; kind < 5; ++kind) {
-      Maker maker(100 * seed + static_cast<std::uint64_t>(kind));
-      const auto made = maker.Program(kind > 0, kind == 2 ? 0.02 : 0, kind == 3, kind == 4);
-      const auto found = Found(made.stream);
-      if (found.ranges.empty()) {
-        ++none;
-        continue;
-      }
-      const double off = std::abs(MeanLength(found) / static_cast<double>(made.length) - 1);
-      const auto steps = static_cast<double>(found.ranges.size());
-      const auto truth = static_cast<double>(made.steps);
-      if (off >= 0.06 || steps < 0.6 * truth || steps > truth + 1)
-        wrong.push_back(fmt::format("seed {} kind {}: {} steps of {:.1f}, made {} of {}", seed,
-                                    kind, found.ranges.size(), MeanLength(found), made.steps,
-                                    made.length));
-    }
-  EXPECT_LE(wrong.size(), 2) << fmt::format("{}", fmt::join(wrong, "; "));
-  EXPECT_LE(none, 1);
-}
-
-TEST(FindSteps, StreamsWithoutStepsHaveNone) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    Maker maker(seed);
-    const auto kinds = static_cast<std::uint32_t>(2 + seed % 30);
-    EXPECT_EQ(Found(maker.Random(200 + 37 * seed, kinds)).from, StepsFrom::kNone)
-        << "even, seed " << seed;
-    EXPECT_EQ(Found(maker.Skewed(200 + 37 * seed, 5 + kinds)).from, StepsFrom::kNone)
-        << "skewed, seed " << seed;
-  }
-}
-
-TEST(FindSteps, ShortAndConstantStreamsHaveNone) {
-  EXPECT_EQ(Found({}).from, StepsFrom::kNone);
-  EXPECT_EQ(Found({0}).from, StepsFrom::kNone);
-  EXPECT_EQ(Found({0, 1}).from, StepsFrom::kNone);
-  EXPECT_EQ(Found(Stream(1000, 0)).from, StepsFrom::kNone);
-  Stream rising(100);
-  std::iota(rising.begin(), rising.end(), 0);
-  EXPECT_EQ(Found(rising).from, StepsFrom::kNone);
-}
-
-// Twelve equal layers and one head: the layers are no steps.
-TEST(FindSteps, LayersThatRepeatAreNotTheStep) {
-  Stream stream;
-  for (int step = 0; step < 5; ++step) {
-    for (int layer = 0; layer < 12; ++layer)
-      for (const std::uint32_t one : {0U, 1U, 0U, 2U, 3U}) stream.push_back(one);
-    stream.push_back(4);
-    stream.push_back(5);
-  }
-  const auto found = Found(stream);
-  EXPECT_EQ(found.ranges.size(), 5);
-  EXPECT_EQ(MeanLength(found), 62);
-}
-
-// Two equal layers and one other: the step contains the other one, however small its share is.
-TEST(FindSteps, EqualLayersAreNotSteps) {
-  Stream stream;
-  for (int step = 0; step < 12; ++step) {
-    for (int layer = 0; layer < 2; ++layer)
-      for (std::uint32_t one = 1; one <= 20; ++one) stream.push_back(one);
-    stream.push_back(0);
-  }
-  const auto found = Found(stream);
-  EXPECT_EQ(found.ranges.size(), 12);
-  EXPECT_EQ(found.total, 12);
-  EXPECT_EQ(MeanLength(found), 41);
-}
-
-// Primitives 0 to 3 go forward, 4 to 7 backward.
-std::vector<Pass> Passes() {
-  std::vector<Pass> passes(8, Pass::kForward);
-  for (std::size_t i = 4; i < passes.size(); ++i) passes[i] = Pass::kBackward;
-  return passes;
-}
-
-// Each epoch has 6 training steps and 3 calls of the same network for its evaluation.
-TEST(FindSteps, EvaluationsAreNoTrainingSteps) {
-  const Stream forward = {0, 1, 2, 3};
-  Stream stream;
-  for (int epoch = 0; epoch < 5; ++epoch) {
-    for (int step = 0; step < 6; ++step)
-      for (const std::uint32_t one : {0, 1, 2, 3, 7, 6, 5, 4}) stream.push_back(one);
-    for (int call = 0; call < 3; ++call)
-      stream.insert(stream.end(), forward.begin(), forward.end());
-  }
-  EXPECT_EQ(FindSteps(stream, 8, std::nullopt, Passes()).total, 30);
-}
-
-// A character model: after each epoch of ten steps it writes text, one letter after another.
-TEST(FindSteps, StepsBeforeOtherCallsCountToo) {
-  Stream stream;
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    for (int step = 0; step < 10; ++step) stream.insert(stream.end(), {0, 1, 2, 3});
-    for (int letter = 0; letter < 15; ++letter) stream.insert(stream.end(), {4, 5});
-  }
-  const std::vector<Pass> passes = {Pass::kForward,  Pass::kForward, Pass::kBackward,
-                                    Pass::kBackward, Pass::kForward, Pass::kForward};
-  EXPECT_EQ(FindSteps(stream, 6, std::nullopt, passes).total, 30);
-}
-
-TEST(FindSteps, CallsThatDoNotAgreeOnANumberChangeNothing) {
-  // Each of the step's primitives has other calls outside of the twelve steps.
-  Stream stream;
-  for (int step = 0; step < 12; ++step) stream.insert(stream.end(), {0, 1, 2, 3, 4, 5, 6, 7});
-  for (std::uint32_t one = 0; one < 8; ++one)
-    for (std::uint32_t i = 0; i < one % 4; ++i) stream.push_back(one);
-  EXPECT_EQ(FindSteps(stream, 8).total, 12);
-}
-
-// The first call of the log belongs to the first step, whose others are behind the first cut; the
-// last step is cut short by one call.
-TEST(FindSteps, TheLogsBeginAndEndMakeAStepTogether) {
-  std::mt19937 random(7);
-  for (int turn = 0; turn < 20; ++turn) {
-    Stream stream;
-    for (int step = 0; step < 15; ++step) {
-      Stream one(28);
-      std::iota(one.begin(), one.end(), 0U);
-      std::shuffle(one.begin() + 10, one.end(), random);  // the order of the backward calls varies
-      stream.insert(stream.end(), one.begin(), one.end());
-    }
-    stream.insert(stream.end(), {0, 1, 2, 3, 4});  // and an inference
-    EXPECT_EQ(FindSteps(stream, 28).total, 15) << turn;
-  }
-}
-
-// Half of an epoch, 5 1/3 steps, has the same products as the other half with its evaluations,
-// which are in another order.
-TEST(FindSteps, PartsOfAnEpochThatHaveTheSameCallsAreNoSteps) {
-  Stream stream;
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    for (int step = 0; step < 10; ++step)
-      for (std::uint32_t one = 0; one < 12; ++one) stream.push_back(one);
-    for (int call = 0; call < 2; ++call) stream.insert(stream.end(), {0, 1, 2, 3});
-  }
-  EXPECT_EQ(FindSteps(stream, 12).total, 30);
-}
-
-// Epochs have the same primitives each, too, and more of those that an evaluation has; the order of
-// calls differs between steps.
-TEST(FindSteps, EpochsOfStepsInOtherOrdersAreNoSteps) {
-  std::mt19937 random(3);
-  Stream stream;
-  for (int epoch = 0; epoch < 4; ++epoch) {
-    for (int step = 0; step < 10; ++step) {
-      Stream one(12);
-      std::iota(one.begin(), one.end(), 0U);
-      std::shuffle(one.begin() + 4, one.end(), random);
-      stream.insert(stream.end(), one.begin(), one.end());
-    }
-    for (int call = 0; call < 3; ++call) stream.insert(stream.end(), {0, 1, 2, 3});
-  }
-  EXPECT_EQ(FindSteps(stream, 12).total, 40);
 }
 
 TEST(ThreadsOf, CallsThatOverlapAreOfDifferentThreads) {

@@ -160,31 +160,5 @@ TEST(OutputNumbers, ARefusedPatternSaysWhatIsExpected) {
               }).starts_with("--read '(images': not a regular expression: "));
 }
 
-TEST(LogSeparator, NotesToWhatTheOutputCounts) {
-  LogSeparator separator;
-  std::string log;
-  for (const char* text : {"Epoch 1/2\n", "3/12 [=>..]\r12/12 [====]", "\r12/12 loss: 0.5\n",
-                           "1/12\r12/12\n", "27/11/2026 and 1/1 and 3/3.5 and 07/07\n"})
-    log += separator.Add(text).log;
-  EXPECT_EQ(log, "DLROOF_COUNT,12\nDLROOF_COUNT,12\n");
-}
-
-TEST(LogSeparator, EpochsThatWriteTheirEndAloneCountEachTime) {
-  LogSeparator separator;
-  std::string log;
-  for (const char* text : {"Epoch 1/3\n", "11/11 - 1s\n", "Epoch 2/3\n", "11/11 - 1s\n",
-                           "Epoch 3/3\n", "11/11 - 1s\n"})
-    log += separator.Add(text).log;
-  EXPECT_EQ(log, "DLROOF_COUNT,11\nDLROOF_COUNT,11\nDLROOF_COUNT,3\nDLROOF_COUNT,11\n");
-}
-
-TEST(LogSeparator, TwoCountsInALineThatIsWrittenAgainCountOnce) {
-  LogSeparator separator;
-  std::string log;
-  for (const char* text : {"epoch 2/2: 11/12\r", "epoch 2/2: 12/12\r", "epoch 2/2: 12/12\n"})
-    log += separator.Add(text).log;
-  EXPECT_EQ(log, "DLROOF_COUNT,2\nDLROOF_COUNT,12\n");
-}
-
 }  // namespace
 }  // namespace dlroof::profile

@@ -314,23 +314,20 @@ TEST(ReadVerboseLog, OtherProcessesAreApart) {
   };
   const auto log = ReadVerboseLog("DLROOF_PROCESS,30,25,20\n" + call("8x8") + call("4x4") +
                                   "DLROOF_PROCESS,20\n" + call("8x8") + "DLROOF_PROCESS,30\n" +
-                                  call("4x4") + call("4x4") + "DLROOF_COUNT,12\n");
+                                  call("4x4") + call("4x4"));
   ASSERT_EQ(log.processes.size(), 2);
   EXPECT_EQ(log.processes[log.main_process].id, 20);
   ASSERT_EQ(log.executions.size(), 5);
   EXPECT_EQ(log.executions[2].process, log.main_process);
   EXPECT_NE(log.executions[0].primitive, log.executions[2].primitive);
   EXPECT_EQ(log.executions[1].primitive, log.executions[3].primitive);
-  ASSERT_EQ(log.counts.size(), 1);
-  EXPECT_EQ(log.counts[0].steps, 12);
 }
 
 TEST(ReadVerboseLog, OddProcessLinesChangeNothing) {
   for (const char* line : {"DLROOF_PROCESS,", "DLROOF_PROCESS,x", "DLROOF_PROCESS,99999999999999",
-                           "DLROOF_PROCESS,1,-2", "DLROOF_COUNT,", "DLROOF_COUNT,1e9"}) {
+                           "DLROOF_PROCESS,1,-2"}) {
     const auto log = ReadVerboseLog(std::string(line) + "\n");
     EXPECT_TRUE(log.processes.empty()) << line;
-    EXPECT_TRUE(log.counts.empty()) << line;
   }
 }
 
