@@ -187,8 +187,7 @@ Tuning TuningFrom(const JsonReader& in) {
 std::string SettingText(const Setting& setting) {
   std::string text;
   for (const auto& [knob, value] : setting)
-    text +=
-        fmt::format("{}{}{}{}", text.empty() ? "" : ", ", knob, value.empty() ? "" : "=", value);
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", knob, value);
   return text.empty() ? "default" : text;
 }
 
@@ -215,27 +214,6 @@ Coordinate Crossed(const Coordinate& one, const Coordinate& other) {
       both.choices.push_back(std::move(choice));
     }
   return both;
-}
-
-MeasureBlock Interleaved(Trial trial, int rounds, double most_seconds,
-                         std::function<double()> now) {
-  return [=](TrialBlock& block, std::uint64_t seed) {
-    const double begin = now();
-    block.results.assign(block.settings.size(), {});
-    for (int round = 0; round < rounds; ++round)
-      for (const auto i :
-           ShuffledOrder(block.settings.size(), seed + static_cast<unsigned>(round))) {
-        auto& result = block.results[i];
-        if (result.failure) continue;
-        const auto one = trial(block.settings[i], most_seconds);
-        if (!one) return false;
-        result.failure = one->failure;
-        result.unsupported = one->unsupported;
-        result.windows.insert(result.windows.end(), one->windows.begin(), one->windows.end());
-      }
-    block.seconds = now() - begin;
-    return true;
-  };
 }
 
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender, std::size_t base) {
@@ -333,6 +311,9 @@ TuningFile ParseTuningFile(const std::string& text, const std::string& where) {
     throw BadInput("{}: a file of tunings of version {:g}, expected {}", where,
                    in.Number("dlroof_tunings"), kVersion);
   TuningFile file{in.Object("about").json(), {}};
+  if (file.about.contains("program"))
+    throw BadInput("{}: a tuning of a program, made by dlroof 1; expected one of benchmarks",
+                   where);
   EachItem(in, "tunings",
            [&](const JsonReader& tuning) { file.tunings.push_back(TuningFrom(tuning)); });
   return file;

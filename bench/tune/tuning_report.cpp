@@ -28,10 +28,10 @@ std::string Bar(double left) {
   return std::string(width, '#') + std::string(kBarWidth - width, ' ');
 }
 
-void WriteSteps(const tuning::Tuning& tuning, const TuningWords& words, std::ostream& out) {
+void WriteSteps(const tuning::Tuning& tuning, std::ostream& out) {
   double left = 1;
   const auto time = [&] {
-    return tuning.default_seconds ? words.objective(*tuning.default_seconds * left) : "";
+    return tuning.default_seconds ? text::WithPrefix(*tuning.default_seconds * left, "s") : "";
   };
   fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
   for (const auto& step : tuning.steps) {
@@ -118,23 +118,15 @@ std::string EffectText(const tuning::Effect& effect) {
                      1 / effect.interval.second, 1 / effect.interval.first);
 }
 
-void WriteTuning(const tuning::Tuning& tuning, const TuningWords& words, std::ostream& out) {
+void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
   fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
-  if (tuning.state == tuning::TuningState::kConfirmed) WriteSteps(tuning, words, out);
+  if (tuning.state == tuning::TuningState::kConfirmed) WriteSteps(tuning, out);
   fmt::print(out, "  {}\n", Verdict(tuning));
   if (tuning.verified) fmt::print(out, "  measured again: {}\n", EffectText(*tuning.verified));
   WriteSpread(tuning, out);
   WriteTried(tuning, out);
-  if (tuning.state == tuning::TuningState::kConfirmed) words.settings(tuning, out);
+  if (tuning.state == tuning::TuningState::kConfirmed) WriteSettings(tuning, program, out);
   fmt::print(out, "\n");
-}
-
-void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
-  WriteTuning(
-      tuning,
-      {[](double seconds) { return text::WithPrefix(seconds, "s"); },
-       [&](const tuning::Tuning& won, std::ostream& to) { WriteSettings(won, program, to); }},
-      out);
 }
 
 namespace {

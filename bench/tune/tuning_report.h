@@ -15,16 +15,6 @@ namespace dlroof::tune {
 // `program` is the path of dlroof_bench in the command line that the report shows.
 void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out);
 
-// How a report shows the objective and the settings of a tuning.
-struct TuningWords {
-  // Returns an objective (TrialResult's seconds) as text.
-  std::function<std::string(double seconds)> objective;
-  // Writes the settings of a confirmed tuning in a form to copy.
-  std::function<void(const tuning::Tuning& tuning, std::ostream& out)> settings;
-};
-// Writes the report of a tuning of any program.
-void WriteTuning(const tuning::Tuning& tuning, const TuningWords& words, std::ostream& out);
-
 // Returns the effect as text: "1.23x as fast (1.19x to 1.27x)".
 std::string EffectText(const tuning::Effect& effect);
 
