@@ -2,7 +2,7 @@
 """study.py --environment FOLDER [--dlroof build/dlroof] [--out FOLDER]: profiles PyTorch and TensorFlow, and checks what profile says.
 
 Each of ResNet-50, an LSTM and DeepCAM, in inference and training, in both frameworks: the program alone, under `dlroof profile`, and by turns with and
-without oneDNN's lines. Writes study.json, a table (study.md), each program's log and run file, and both frameworks side by side (across_programs.txt).
+without oneDNN's lines. Writes study.json, a table (study.md), and each program's log and run file.
 """
 import argparse
 import gzip
@@ -130,20 +130,6 @@ def table(rows):
     return "\n".join(lines) + "\n"
 
 
-def compare(options):
-    """Writes both frameworks side by side, for each program that both have: across_programs.txt."""
-    with open(options.out / "across_programs.txt", "w") as text:
-        for model in SIZES:
-            for mode in ("training", "inference"):
-                files = [f"{framework}_{model}_{mode}.json" for framework in ("torch", "tensorflow")]
-                if not all((options.out / file).exists() for file in files):
-                    continue
-                table = subprocess.run(
-                    [os.path.abspath(options.dlroof), "compare", "--across-programs", *files], cwd=options.out, check=True, capture_output=True, text=True
-                ).stdout
-                text.write(f"$ dlroof compare --across-programs {' '.join(files)}\n{table}\n")
-
-
 def main():
     options = arguments()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -167,7 +153,6 @@ def main():
                 }
                 (options.out / "study.json").write_text(json.dumps(about, indent=1) + "\n")
     (options.out / "study.md").write_text(table(rows))
-    compare(options)
     return 1 if failed else 0
 
 
