@@ -159,6 +159,22 @@ def test_bad_input():
     verify(run(f"dlroof import {DATA}/import_small.csv"), [exits(2), one_sentence, says("expected -o FILE")])
 
 
+def test_two_programs_are_compared_primitive_by_primitive(imported):
+    """ResNet-50 before and after its normalizations were folded into the weights."""
+    for log, file in (("pt_r50_inf_cl", "plain.json"), ("pt_r50_inf_freeze", "frozen.json")):
+        run(f"dlroof import {LOGS}/{log}.onednn.log --machine roofs.json -o {file}")
+    verify(
+        run("dlroof compare plain.json frozen.json"),
+        [
+            exits(3),
+            prints(r"^Conv2D/cpu/onednn/fwd/f32/n8c64h56w56k256r1s1/training/nhwc +ambiguous +0\.\d+ "),
+            prints("^Conv2D/.* gone "),
+            prints("^Conv2D/.* new "),
+            says("^only 21 of 44 benchmarks are in both files"),
+        ],
+    )
+
+
 @pytest.fixture(scope="module")
 def two_programs(imported):
     """Imports ResNet-50 of TensorFlow beside PyTorch's."""
