@@ -191,6 +191,11 @@ std::string SettingText(const Setting& setting) {
   return text.empty() ? "default" : text;
 }
 
+std::string EffectText(const Effect& effect) {
+  return fmt::format("{:.2f}x as fast ({:.3f}x to {:.3f}x)", 1 / effect.ratio,
+                     1 / effect.interval.second, 1 / effect.interval.first);
+}
+
 Setting With(Setting setting, const Coordinate& coordinate, const Setting& values) {
   for (const auto& knob : KnobsOf(coordinate)) setting.erase(knob);
   setting.insert(values.begin(), values.end());

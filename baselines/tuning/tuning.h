@@ -105,6 +105,9 @@ struct Effect {
   bool confirmed = false;              // the interval excludes 1, and the gain is large enough
 };
 
+// Returns the effect as text: "1.23x as fast (1.19x to 1.27x)".
+std::string EffectText(const Effect& effect);
+
 // One accepted change of the setting, on the way from the default to the best setting.
 struct TuningStep {
   std::string coordinate;

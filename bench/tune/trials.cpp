@@ -14,7 +14,6 @@
 #include "bench/supervise/journal.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/space.h"
-#include "bench/tune/tuning_report.h"
 #include "bench/workload/workload.h"
 #include "counters/base/files.h"
 #include "counters/base/numbers.h"
@@ -85,33 +84,28 @@ class SettingProcess {
   bool answers_ = false;
 };
 
-using SettingProcesses = std::vector<std::unique_ptr<SettingProcess>>;
-
-// Calls `action` for each process in random order. Returns false after an interrupt.
-template <class Action>
-bool ForEach(const SettingProcesses& processes, std::uint64_t seed, const Action& action) {
-  for (const auto i : ShuffledOrder(processes.size(), seed)) {
-    if (StoppedByInterrupt()) return false;
-    action(*processes[i]);
-  }
-  return !StoppedByInterrupt();
-}
-
 // Measures one block. Returns false after an interrupt.
 bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std::uint64_t seed) {
   const double begin = cpu::WallSeconds();
   const TemporaryFolder folder;
+  std::vector<std::unique_ptr<SettingProcess>> processes(block.settings.size());
+  // Calls action(i) for each setting i in random order. Returns false after an interrupt.
+  const auto for_each = [&](std::uint64_t order, const auto& action) {
+    for (const auto i : ShuffledOrder(processes.size(), order)) {
+      if (StoppedByInterrupt()) return false;
+      action(i);
+    }
+    return !StoppedByInterrupt();
+  };
   // Starts one process after the other; each process is stopped (SIGSTOP) when it is ready.
-  SettingProcesses processes(block.settings.size());
-  for (const auto i : ShuffledOrder(processes.size(), seed)) {
-    if (StoppedByInterrupt()) return false;
+  const auto start = [&](std::size_t i) {
     processes[i] = std::make_unique<SettingProcess>(request, block.settings[i], folder, i);
     processes[i]->Start();
-  }
-  if (!ForEach(processes, seed, [](SettingProcess& process) { process.Settle(); })) return false;
+  };
+  if (!for_each(seed, start)) return false;
+  if (!for_each(seed, [&](std::size_t i) { processes[i]->Settle(); })) return false;
   for (std::uint64_t window = 1; window <= supervise::kWindows; ++window)
-    if (!ForEach(processes, seed + window, [](SettingProcess& process) { process.Turn(); }))
-      return false;
+    if (!for_each(seed + window, [&](std::size_t i) { processes[i]->Turn(); })) return false;
   for (auto& process : processes) {
     block.results.push_back(process->End());
     process.reset();
@@ -237,7 +231,7 @@ std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& reque
   const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, reason);
   if (!effect)
     return fmt::format("tried {}: no result, {}", proposal.text, reason.value_or(Reason{}).text);
-  return fmt::format("tried {}, interleaved: {}{}", proposal.text, EffectText(*effect),
+  return fmt::format("tried {}, interleaved: {}{}", proposal.text, tuning::EffectText(*effect),
                      effect->confirmed ? "" : ", not significant");
 }
 

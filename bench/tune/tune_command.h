@@ -11,9 +11,6 @@
 
 namespace dlroof::tune {
 
-// Returns coordinates of environment variables that no program reads, for an A/A test.
-std::vector<tuning::Coordinate> EqualCoordinates();
-
 struct TuneRequest {
   std::vector<std::string> names;      // of benchmarks
   std::optional<std::string> bench;    // see supervise::BenchProgram
@@ -33,11 +30,18 @@ struct TuneRequest {
 // BadInput.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
-// Measures the confirmed settings of the file's benchmarks again (see VerifyAll).
+// Measures the confirmed best setting of each tuning of the file against the default again, and
+// writes the effects into the file. Returns the exit code: 0, 3 if a gain is not confirmed again,
+// 130 after an interrupt.
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 
-// Writes the report of a file of TuneBenchmarks.
+// Writes the report of a tuning: the steps from the default to the best setting with the confirmed
+// speedups, what else was tried, and settings to copy. `program` is the path of dlroof_bench in
+// the command line that the report shows.
+void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out);
+
+// Writes the reports of a file of TuneBenchmarks.
 void ShowTunings(const std::string& path, std::ostream& out);
 
 }  // namespace dlroof::tune
