@@ -40,7 +40,7 @@ json ToJson(const Coordinate& coordinate) {
   json choices = json::array();
   for (const auto& choice : coordinate.choices)
     choices.push_back({{"values", choice.values}, {"reason", choice.reason}});
-  return {{"name", coordinate.name}, {"reason", coordinate.reason}, {"choices", choices}};
+  return {{"name", coordinate.name}, {"choices", choices}};
 }
 
 json ToJson(const TrialResult& result) {
@@ -96,7 +96,7 @@ void EachItem(const JsonReader& in, const std::string& key, const Read& read) {
 }
 
 Coordinate CoordinateFrom(const JsonReader& in) {
-  Coordinate coordinate{in.Text("name"), in.TextOr("reason", ""), {}};
+  Coordinate coordinate{in.Text("name"), {}};
   EachItem(in, "choices", [&](const JsonReader& choice) {
     coordinate.choices.push_back({choice.TextsByKey("values"), choice.Text("reason")});
   });
@@ -210,7 +210,7 @@ Setting PartOf(const Setting& setting, const Coordinate& coordinate) {
 }
 
 Coordinate Crossed(const Coordinate& one, const Coordinate& other) {
-  Coordinate both{one.name + " and " + other.name, one.reason, one.choices};
+  Coordinate both{one.name + " and " + other.name, one.choices};
   both.choices.insert(both.choices.end(), other.choices.begin(), other.choices.end());
   for (const auto& first : one.choices)
     for (const auto& second : other.choices) {

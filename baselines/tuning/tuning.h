@@ -34,8 +34,7 @@ struct Choice {
 
 // Knobs that are chosen together, because the best value of one depends on the others.
 struct Coordinate {
-  std::string name;    // "threads"
-  std::string reason;  // why it is tried at this position of the plan, for people; may be empty
+  std::string name;             // "threads"
   std::vector<Choice> choices;  // besides the default, all different
 
   bool operator==(const Coordinate&) const = default;

@@ -107,11 +107,6 @@ void AddRunOptions(CLI::App& command, TuneFlags& flags) {
       ->check(CLI::PositiveNumber);
   command.add_option("--min-effect", flags.min_effect, "ignore smaller gains (default 2%)");
   command.add_option("--seed", request.seed, "seed of the order of turns (default 1)");
-  command
-      .add_option("--machine", request.machine,
-                  "machine file with the roofs for the breakdown that decides what is tried "
-                  "first (default: cached ceilings, or measured now); none: a fixed order")
-      ->type_name(command_line::kMachine);
   AddBenchOption(command, request.bench);
 }
 

@@ -1,5 +1,4 @@
-// Trials of settings of a benchmark, in interleaved processes of dlroof_bench. Also sorts
-// coordinates by a time breakdown.
+// Trials of settings of a benchmark, in interleaved processes of dlroof_bench.
 #pragma once
 
 #include <optional>
@@ -60,12 +59,5 @@ std::string ComparedText(const Proposal& proposal, const record::Record& before,
 // sentence with the ratio of their times, or with the reason why there is no ratio.
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
                         double budget_seconds);
-
-// Sorts the coordinates by the share of the default's time that they can reduce, and sets their
-// reasons. The thread count reduces fork, join, waiting, sharing and serial time; other coordinates
-// reduce busy time above the roof. Layout, huge pages and allocator come before the others if
-// `memory_bound`, else after them.
-void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
-                     std::vector<tuning::Coordinate>& coordinates);
 
 }  // namespace dlroof::tune

@@ -16,8 +16,6 @@
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
-#include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::tune {
@@ -30,8 +28,7 @@ std::vector<tuning::Coordinate> EqualCoordinates() {
   constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
   std::vector<tuning::Coordinate> all;
   for (int i = 1; i <= kEqualCoordinates; ++i) {
-    tuning::Coordinate coordinate{
-        fmt::format("nothing {}", i), "no program reads this variable", {}};
+    tuning::Coordinate coordinate{fmt::format("nothing {}", i), {}};
     for (int value = 1; value <= kEqualChoices; ++value)
       coordinate.choices.push_back(
           {{{fmt::format("DLROOF_NOTHING_{}", i), std::to_string(value)}}, "changes nothing"});
@@ -153,37 +150,7 @@ tuning::MeasureBlock TrialsOf(const TuneRequest& request, const std::string& nam
                       request.timeout_seconds});
 }
 
-// Sorts the coordinates by the breakdown of the default, if there is one.
-void SortCoordinates(const TuneRequest& request, const std::string& name, std::ostream& log,
-                     std::vector<tuning::Coordinate>& coordinates) {
-  // On a GPU the coordinates are few, and need no order.
-  const bool on_gpu = workload::ParseBenchmarkName(name).device == "gpu";
-  if (on_gpu || request.machine == "none" || request.compare_with_itself) return;
-  const TemporaryFolder folder;
-  std::optional<std::string> path;
-  try {
-    // Skips the live check of the ceilings: an inaccurate breakdown still gives a good order.
-    path = supervise::MeasureExplained({.command = "tune",
-                                        .names = {name},
-                                        .bench = request.bench,
-                                        .machine = request.machine,
-                                        .arguments = {"--dlroof_live_check=false"}},
-                                       folder, log);
-  } catch (const BadInput& error) {
-    // If the benchmark itself fails, its trials report the failure.
-    log << fmt::format("no breakdown, so the coordinates are tried in a fixed order: {}\n",
-                       text::Printable(error.what()));
-  }
-  if (!path) return;
-  const auto run = roofline::PlaceRun(record::ReadRunFile(*path, log));
-  for (const auto& placed : run.places) {
-    const auto* point = roofline::Binding(placed.placement);
-    if (placed.breakdown && point != nullptr)
-      SortByBreakdown(*placed.breakdown, point->memory_bound, coordinates);
-  }
-}
-
-tuning::TuningPlan PlanOf(const TuneRequest& request, const std::string& name, std::ostream& log) {
+tuning::TuningPlan PlanOf(const TuneRequest& request, const std::string& name) {
   tuning::TuningPlan plan{.subject = name,
                           .budget_seconds = request.budget_seconds,
                           .min_effect = request.min_effect,
@@ -191,7 +158,6 @@ tuning::TuningPlan PlanOf(const TuneRequest& request, const std::string& name, s
   plan.coordinates = request.compare_with_itself ? EqualCoordinates()
                                                  : SpaceOf(workload::ParseBenchmarkName(name),
                                                            ThisMachine(), request.space);
-  SortCoordinates(request, name, log, plan.coordinates);
   return plan;
 }
 
@@ -201,7 +167,6 @@ nlohmann::json AboutOf(const TuneRequest& request) {
           {"names", request.names},
           {"bench", program},
           {"build", supervise::BuildOf(program)},
-          {"machine", request.machine.value_or("")},
           {"seed", request.seed},
           {"min_effect", request.min_effect},
           {"precision", request.space.precision},
@@ -267,7 +232,7 @@ class Tunings {
       if (before.state != tuning::TuningState::kUnfinished && !more) return;
       before.plan.budget_seconds = request_.budget_seconds;
     } else {
-      before.plan = PlanOf(request_, request_.names[i], log_);
+      before.plan = PlanOf(request_, request_.names[i]);
       file_.tunings.push_back(before);
     }
     if (StoppedByInterrupt()) return;

@@ -12,9 +12,8 @@
 namespace dlroof::tune {
 
 struct TuneRequest {
-  std::vector<std::string> names;      // of benchmarks
-  std::optional<std::string> bench;    // see supervise::BenchProgram
-  std::optional<std::string> machine;  // file for the breakdown; "none": no breakdown
+  std::vector<std::string> names;    // of benchmarks
+  std::optional<std::string> bench;  // see supervise::BenchProgram
   std::string output = "tune.json";
   bool resume = false;
   bool compare_with_itself = false;  // A/A test with settings that change nothing

@@ -40,41 +40,6 @@ TEST(ProposalOf, IsAbsentWhereNoSettingHelps) {
 }  // namespace
 namespace {
 
-using testing::ElementsAre;
-
-std::vector<tuning::Coordinate> Named(std::initializer_list<const char*> names) {
-  std::vector<tuning::Coordinate> all;
-  for (const auto* name : names) all.push_back({name, "why", {}});
-  return all;
-}
-
-std::vector<std::string> NamesOf(const std::vector<tuning::Coordinate>& coordinates) {
-  std::vector<std::string> names;
-  for (const auto& one : coordinates) names.push_back(one.name);
-  return names;
-}
-
-breakdown::Breakdown BreakdownOf(double fork_join, double unexplained) {
-  return {.components = {{breakdown::ComponentKind::kUnexplained, unexplained},
-                         {breakdown::ComponentKind::kForkJoin, fork_join}},
-          .seconds = unexplained + fork_join};
-}
-
-TEST(SortByBreakdown, TheLargestPartComesFirst) {
-  const auto all = Named({kIsaCoordinate, kPagesCoordinate, kThreadsCoordinate});
-  auto sorted = all;
-  SortByBreakdown(BreakdownOf(8e-6, 2e-6), false, sorted);
-  EXPECT_THAT(NamesOf(sorted), ElementsAre("threads", "instruction set", "huge pages"));
-  EXPECT_EQ(sorted[0].reason,
-            "80 % of the default's time is fork, join, waiting, sharing and serial code");
-  sorted = all;
-  SortByBreakdown(BreakdownOf(1e-6, 9e-6), false, sorted);
-  EXPECT_THAT(NamesOf(sorted), ElementsAre("instruction set", "huge pages", "threads"));
-  sorted = all;
-  SortByBreakdown(BreakdownOf(1e-6, 9e-6), true, sorted);
-  EXPECT_THAT(NamesOf(sorted), ElementsAre("threads", "huge pages", "instruction set"));
-}
-
 record::Repetition OnGpu(double seconds, std::optional<double> in_graph) {
   record::Repetition repetition{.seconds = seconds};
   repetition.gpu = std::make_shared<record::GpuSample>(
