@@ -2,15 +2,14 @@
 # installed file names a folder of the build (ci/check_installed.sh).
 #   bin              the programs
 #   lib/dlroof       the CUDA module, and oneDNN unless it is the system's
-#   share/dlroof     stored runs; the hook of `dlroof profile --torch`; copies of what the programs contain: suites, GPU data, knobs of
-#                    `dlroof tune`
+#   share/dlroof     stored runs; the hook of `dlroof profile --torch`; copies of what the programs contain: suites and GPU data
 #   share/doc/dlroof the pages and licenses
 # Components: runtime, development (the library's headers and CMake files), and two of packages only, which
 # `cmake --install` leaves out: debian (copyright and changelog) and bundled (all other libraries, for the archive).
 set(dlroof_private_libraries lib/dlroof)
 
 # The same data beside the programs of the build.
-foreach(row IN ITEMS "baselines|baselines/stored|json" "suites|bench/suites|txt" "gpus|counters/delta/gpus|json" "knobs|bench/tune/knobs|txt" "torch_hook|bench/profile/torch_hook|py")
+foreach(row IN ITEMS "baselines|baselines/stored|json" "suites|bench/suites|txt" "gpus|counters/delta/gpus|json" "torch_hook|bench/profile/torch_hook|py")
   string(REPLACE "|" ";" row "${row}")
   list(GET row 0 name)
   list(GET row 1 folder)

@@ -27,9 +27,6 @@
 
 namespace dlroof::tuning {
 
-// [1] Share of the time budget for the search; the rest is for the confirmation.
-inline constexpr double kSearchShare = 0.6;
-
 struct TuneHooks {
   MeasureBlock measure;
   std::function<void(const Tuning&)> save = {};      // called after each block
@@ -76,19 +73,9 @@ class TrialSequence {
 };
 
 // Searches the coordinates one by one, the choices of each by successive halving. Sets `best`,
-// `steps` (without effects) and `tried`. Ends early when kSearchShare of the budget is spent.
+// `steps` (without effects) and `tried`. Ends early when 60 % of the budget are spent; the rest is
+// for the confirmation.
 // Throws TuningInterrupted, and TuningFailed if the best setting so far has no time.
 void Search(TrialSequence& trials, Tuning& tuning);
-
-// Confirms the search: measures the default and the setting after each step interleaved, in new
-// blocks. Sets effects, total, state, reason and `dropped`, and reduces `steps` and `best` to the
-// confirmed steps. Throws like Search.
-void Confirm(TrialSequence& trials, Tuning& tuning);
-
-// Measures setting `after` against setting `before`. Returns nothing if too few blocks are clean
-// within the plan's budget. Throws like Search.
-std::optional<Effect> EffectBetween(TrialSequence& trials, const TuningPlan& plan,
-                                    const std::string& stage, const Setting& before,
-                                    const Setting& after);
 
 }  // namespace dlroof::tuning

@@ -40,7 +40,7 @@ json ToJson(const Coordinate& coordinate) {
   json choices = json::array();
   for (const auto& choice : coordinate.choices)
     choices.push_back({{"values", choice.values}, {"reason", choice.reason}});
-  return {{"name", coordinate.name}, {"reason", coordinate.reason}, {"choices", choices}};
+  return {{"name", coordinate.name}, {"choices", choices}};
 }
 
 json ToJson(const TrialResult& result) {
@@ -96,7 +96,7 @@ void EachItem(const JsonReader& in, const std::string& key, const Read& read) {
 }
 
 Coordinate CoordinateFrom(const JsonReader& in) {
-  Coordinate coordinate{in.Text("name"), in.TextOr("reason", ""), {}};
+  Coordinate coordinate{in.Text("name"), {}};
   EachItem(in, "choices", [&](const JsonReader& choice) {
     coordinate.choices.push_back({choice.TextsByKey("values"), choice.Text("reason")});
   });
@@ -187,9 +187,13 @@ Tuning TuningFrom(const JsonReader& in) {
 std::string SettingText(const Setting& setting) {
   std::string text;
   for (const auto& [knob, value] : setting)
-    text +=
-        fmt::format("{}{}{}{}", text.empty() ? "" : ", ", knob, value.empty() ? "" : "=", value);
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", knob, value);
   return text.empty() ? "default" : text;
+}
+
+std::string EffectText(const Effect& effect) {
+  return fmt::format("{:.2f}x as fast ({:.3f}x to {:.3f}x)", 1 / effect.ratio,
+                     1 / effect.interval.second, 1 / effect.interval.first);
 }
 
 Setting With(Setting setting, const Coordinate& coordinate, const Setting& values) {
@@ -206,7 +210,7 @@ Setting PartOf(const Setting& setting, const Coordinate& coordinate) {
 }
 
 Coordinate Crossed(const Coordinate& one, const Coordinate& other) {
-  Coordinate both{one.name + " and " + other.name, one.reason, one.choices};
+  Coordinate both{one.name + " and " + other.name, one.choices};
   both.choices.insert(both.choices.end(), other.choices.begin(), other.choices.end());
   for (const auto& first : one.choices)
     for (const auto& second : other.choices) {
@@ -215,27 +219,6 @@ Coordinate Crossed(const Coordinate& one, const Coordinate& other) {
       both.choices.push_back(std::move(choice));
     }
   return both;
-}
-
-MeasureBlock Interleaved(Trial trial, int rounds, double most_seconds,
-                         std::function<double()> now) {
-  return [=](TrialBlock& block, std::uint64_t seed) {
-    const double begin = now();
-    block.results.assign(block.settings.size(), {});
-    for (int round = 0; round < rounds; ++round)
-      for (const auto i :
-           ShuffledOrder(block.settings.size(), seed + static_cast<unsigned>(round))) {
-        auto& result = block.results[i];
-        if (result.failure) continue;
-        const auto one = trial(block.settings[i], most_seconds);
-        if (!one) return false;
-        result.failure = one->failure;
-        result.unsupported = one->unsupported;
-        result.windows.insert(result.windows.end(), one->windows.begin(), one->windows.end());
-      }
-    block.seconds = now() - begin;
-    return true;
-  };
 }
 
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender, std::size_t base) {
@@ -333,6 +316,9 @@ TuningFile ParseTuningFile(const std::string& text, const std::string& where) {
     throw BadInput("{}: a file of tunings of version {:g}, expected {}", where,
                    in.Number("dlroof_tunings"), kVersion);
   TuningFile file{in.Object("about").json(), {}};
+  if (file.about.contains("program"))
+    throw BadInput("{}: a tuning of a program, made by dlroof 1; expected one of benchmarks",
+                   where);
   EachItem(in, "tunings",
            [&](const JsonReader& tuning) { file.tunings.push_back(TuningFrom(tuning)); });
   return file;

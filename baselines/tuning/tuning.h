@@ -22,8 +22,7 @@ namespace dlroof::tuning {
 // setting is the unchanged program.
 using Setting = std::map<std::string, std::string>;
 
-// Returns "OMP_WAIT_POLICY=active, threads=1", or "default". A knob without a value (an argument)
-// has no "=".
+// Returns "OMP_WAIT_POLICY=active, threads=1", or "default".
 std::string SettingText(const Setting& setting);
 
 struct Choice {
@@ -35,8 +34,7 @@ struct Choice {
 
 // Knobs that are chosen together, because the best value of one depends on the others.
 struct Coordinate {
-  std::string name;    // "threads"
-  std::string reason;  // why it is tried at this position of the plan, for people; may be empty
+  std::string name;             // "threads"
   std::vector<Choice> choices;  // besides the default, all different
 
   bool operator==(const Coordinate&) const = default;
@@ -70,14 +68,6 @@ struct TrialBlock {
 // `seconds`. Returns false if interrupted (the block is then invalid), but not if settings fail.
 using MeasureBlock = std::function<bool(TrialBlock& block, std::uint64_t seed)>;
 
-// Runs one setting for at most `seconds` and returns its result, or nothing if interrupted.
-using Trial = std::function<std::optional<TrialResult>(const Setting& setting, double seconds)>;
-
-// Returns the MeasureBlock of a program that cannot pause: it runs the settings one after another,
-// `rounds` times, in random order. `now` is a clock [s]. A setting whose trial fails is not run
-// again in the block.
-MeasureBlock Interleaved(Trial trial, int rounds, double most_seconds, std::function<double()> now);
-
 // Returns log(time of the block's setting `contender` / time of its setting `base`), or nothing if
 // a setting of the two failed or too few windows are clean (BlockLogRatios).
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender,
@@ -87,7 +77,7 @@ std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender,
 bool IsNoisy(const TrialBlock& block);
 
 struct TuningPlan {
-  std::string subject;                  // what is tuned: a benchmark's name, a command
+  std::string subject;                  // what is tuned: a benchmark's name
   std::vector<Coordinate> coordinates;  // in the order of the search
   double budget_seconds = 120;          // [s] total duration of blocks; no block is started later
   double min_effect = 0.02;             // [1] relative gains below this are ignored
@@ -113,6 +103,9 @@ struct Effect {
   int blocks = 0;                      // [1] clean blocks
   bool confirmed = false;              // the interval excludes 1, and the gain is large enough
 };
+
+// Returns the effect as text: "1.23x as fast (1.19x to 1.27x)".
+std::string EffectText(const Effect& effect);
 
 // One accepted change of the setting, on the way from the default to the best setting.
 struct TuningStep {
@@ -173,7 +166,8 @@ nlohmann::json ToJson(const Tuning& tuning);
 nlohmann::json ToJson(const Effect& effect);
 nlohmann::json ToJson(const TuningFile& file);
 
-// Throws BadInput, with `where` and the JSON member, for other files and other versions.
+// Throws BadInput, with `where` and the JSON member, for other files, other versions, and tunings
+// of any program, which dlroof 1 made.
 TuningFile ParseTuningFile(const std::string& text, const std::string& where);
 // Reads the file for ParseTuningFile. Throws BadInput also if it cannot be read.
 TuningFile ReadTuningFile(const std::string& path);

@@ -19,7 +19,6 @@ inline constexpr const char* kFolder = "DIR";
 inline constexpr const char* kSuite = "SUITE";          // suites or files, separated by commas
 inline constexpr const char* kMachine = "MACHINE";      // a machine file or a known GPU
 inline constexpr const char* kBenchmark = "BENCHMARK";  // a benchmark's name or a file
-inline constexpr const char* kKnobs = "KNOBS";          // sets of settings or files
 inline constexpr const char* kFlag = "FLAG";            // a flag of dlroof_bench, after "--"
 inline constexpr const char* kProgram = "PROGRAM";      // a program and its arguments, after "--"
 

@@ -14,9 +14,6 @@
 #include "baselines/formats/write_comparison.h"
 #include "baselines/history/earlier_runs.h"
 #include "baselines/history/history.h"
-#include "baselines/programs/gpu_pair.h"
-#include "baselines/programs/program_pair.h"
-#include "baselines/programs/program_report.h"
 #include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/remeasure/remeasure.h"
@@ -27,9 +24,6 @@
 
 namespace dlroof::commands {
 namespace {
-
-// An output format that is allowed only with --across-programs.
-constexpr std::string_view kProgramsOnlyFormat = "csv";
 
 // The value of --again that asks for measuring, in place of a run file.
 constexpr std::string_view kNow = "now";
@@ -46,7 +40,6 @@ struct CompareFlags {
   double budget_seconds = 600;         // with --again now
   std::string format = "table";
   bool across_machines = false;
-  bool across_programs = false;
 };
 
 compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
@@ -141,13 +134,6 @@ remeasure::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inp
   return settled;
 }
 
-template <class Writers>
-std::vector<std::string> FormatsOf(const Writers& writers) {
-  std::vector<std::string> formats;
-  for (const auto& writer : writers) formats.emplace_back(writer.format);
-  return formats;
-}
-
 void Write(const compare::CompareResult& result, const formats::ComparedFiles& files,
            const std::string& format) {
   for (const auto& writer : formats::ComparisonWriters())
@@ -163,52 +149,6 @@ std::string BaseText(const compare::CompareResult& result) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
-// Writes the comparison of two programs of one kind: both on CPUs, or both on GPUs.
-void WritePrograms(const CompareFlags& flags, record::RunFile of_a, record::RunFile of_b) {
-  const auto &where_a = flags.files[0], &where_b = flags.files[1];
-  const auto write = [&](const auto& writers, const auto& report) {
-    for (const auto& writer : writers)
-      if (writer.format == flags.format) writer.write(report, std::cout);
-  };
-  const bool gpu_a = programs::IsGpuProgram(of_a), gpu_b = programs::IsGpuProgram(of_b);
-  if ((gpu_a && programs::IsProgram(of_b)) || (gpu_b && programs::IsProgram(of_a)))
-    throw BadInput("{} is of a program on {}, {} of one on {}: expected two of the same kind",
-                   where_a, gpu_a ? "a GPU" : "CPUs", where_b, gpu_b ? "a GPU" : "CPUs");
-  auto placed_a = roofline::PlaceRun(std::move(of_a)),
-       placed_b = roofline::PlaceRun(std::move(of_b));
-  if (gpu_a || gpu_b) {
-    const auto a = programs::ComparedGpuProgramOf(where_a, std::move(placed_a)),
-               b = programs::ComparedGpuProgramOf(where_b, std::move(placed_b));
-    write(programs::GpuPairWriters(),
-          programs::GpuPairReport{a, b, programs::PairGpuPrograms(a, b)});
-  } else {
-    const auto a = programs::ComparedProgramOf(where_a, std::move(placed_a)),
-               b = programs::ComparedProgramOf(where_b, std::move(placed_b));
-    write(programs::ProgramPairWriters(),
-          programs::ProgramPairReport{a, b, programs::PairPrograms(a, b)});
-  }
-}
-
-// Compares two programs. This comparison has no verdicts on single benchmarks.
-int RunComparePrograms(const CompareFlags& flags) {
-  if (flags.files.size() != 2)
-    throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
-  if (flags.baseline || flags.database || flags.rerun || flags.map || flags.min_effect ||
-      flags.run_noise || flags.on != CompareFlags().on || flags.across_machines)
-    throw BadInput(
-        "--across-programs: expected only A, B and --format; the other options apply to verdicts "
-        "on benchmarks");
-  const auto& writers = programs::ProgramPairWriters();
-  if (std::ranges::find(writers, flags.format, &programs::ProgramPairWriter::format) ==
-      writers.end())
-    throw BadInput("--format={}: expected {} with --across-programs", flags.format,
-                   fmt::join(FormatsOf(writers), ", "));
-  auto a = record::ReadRunFile(flags.files[0], std::cerr);
-  WritePrograms(flags, std::move(a), record::ReadRunFile(flags.files[1], std::cerr));
-  std::cout << std::flush;
-  return 0;
-}
-
 int RunCompare(const CompareFlags& given) {
   CompareFlags flags = given;
   // CLI11 adds the words after -- to the files or to the arguments.
@@ -217,11 +157,6 @@ int RunCompare(const CompareFlags& given) {
   const bool now = flags.rerun == kNow;
   if (now) flags.files.resize(flags.files.size() - after);
   if (!now && flags.program) throw BadInput("--program: expected --again now");
-  if (flags.across_programs) return RunComparePrograms(flags);
-  if (flags.format == kProgramsOnlyFormat)
-    throw BadInput(
-        "--format=csv: expected --across-programs (dlroof export --format=csv writes "
-        "one run)");
   const std::size_t wanted = flags.baseline ? 1 : 2;
   if (flags.files.size() != wanted)
     throw BadInput(flags.baseline
@@ -310,20 +245,15 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                       "FILE.json` wrote)");
   command->add_flag("--across-machines", flags->across_machines,
                     "compare fractions of the roof on different machines");
-  command->add_flag("--across-programs", flags->across_programs,
-                    "compare two programs (dlroof profile), such as a model in two frameworks: "
-                    "their primitives, matched by problem, or their GPU kernels, by name");
   command
       ->add_option("--map", flags->map,
                    "file with a line 'base-name new-name' for each renamed benchmark")
       ->type_name(command_line::kFile);
-  auto formats = FormatsOf(formats::ComparisonWriters());
-  formats.emplace_back(kProgramsOnlyFormat);
+  std::vector<std::string> formats;
+  for (const auto& writer : formats::ComparisonWriters()) formats.emplace_back(writer.format);
   command
-      ->add_option(
-          "--format", flags->format,
-          fmt::format("{} (default table; with --across-programs {})", fmt::join(formats, ", "),
-                      fmt::join(FormatsOf(programs::ProgramPairWriters()), ", ")))
+      ->add_option("--format", flags->format,
+                   fmt::format("{} (default table)", fmt::join(formats, ", ")))
       ->check(CLI::IsMember(formats));
   command->callback([flags, &exit_code] {
     exit_code = VerdictOf("compare", [&] { return RunCompare(*flags); });

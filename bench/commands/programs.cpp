@@ -5,7 +5,6 @@
 
 #include "bench/runner/bench_flags.h"
 #include "bench/suites/suite.h"
-#include "bench/tune/knob_file.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/files.h"
 
@@ -31,7 +30,6 @@ command_line::TypeCompletions Types() {
           {command_line::kSuite, WordsOrFiles(NamesOf(suites::BuiltInSuites()), true)},
           {command_line::kMachine, WordsOrFiles({gpus.begin(), gpus.end()})},
           {command_line::kBenchmark, WordsOrFiles({})},
-          {command_line::kKnobs, WordsOrFiles(NamesOf(tune::BuiltInKnobs()))},
           {command_line::kFlag, {.bench_flags = true}},
           {command_line::kProgram, {.any_program = true}},
           {"DEVICE", {.words = {"auto", "cpu", "gpu"}}}};

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <utility>
 
-#include "baselines/programs/program_summary.h"
+#include "baselines/programs/program_report.h"
 #include "bench/profile/line_cost.h"
 #include "bench/profile/program_run.h"
 #include "bench/profile/torch_trace.h"
@@ -282,26 +282,6 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   }
   if (request.overhead_turns && !run.end.passed_signal) turns.Run(run, variables);
   return run.end.out_of_time ? 0 : ExitCodeOf(run.end.end);
-}
-
-std::optional<programs::ProgramBreakdown> RunForBreakdown(const std::vector<std::string>& command) {
-  const TemporaryFolder folder;
-  const auto log = folder / "onednn.log";
-  const auto run = RunVerbose(
-      {.command = command, .variables = VerboseModeOn().variables, .shown = false, .log = log});
-  const auto& end = run.end;
-  if (end.passed_signal || end.end.signal != 0 || end.end.exit_code != 0) return std::nullopt;
-  if (run.executed == 0) return std::nullopt;
-  std::ostringstream unused;
-  try {
-    const auto placed = roofline::PlaceRun(
-        ProgramRun(log, {.wall_seconds = end.wall_seconds}, std::nullopt, unused));
-    const auto summary = programs::ProgramOf(placed.file.context);
-    if (!summary) return std::nullopt;
-    return programs::BreakdownOf(programs::UsesOf(placed, *summary), *summary);
-  } catch (const BadInput&) {  // a version of oneDNN whose lines cannot be read
-    return std::nullopt;
-  }
 }
 
 }  // namespace dlroof::profile

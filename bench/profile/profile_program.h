@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "baselines/programs/program_report.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::profile {
@@ -33,10 +32,5 @@ struct ProfileRequest {
 // there is no such program, or 126 if it cannot be executed. Throws BadInput before the program
 // starts if the machine or the pattern is invalid. Reports later failures to `messages`.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
-
-// Runs the program without showing its output. Returns the time breakdown of one step, or of the
-// whole program if it has no steps. Without roofs, the time of all primitives is one component.
-// Returns nothing if the program fails, is interrupted, or runs no primitive. Throws CannotStart.
-std::optional<programs::ProgramBreakdown> RunForBreakdown(const std::vector<std::string>& command);
 
 }  // namespace dlroof::profile

@@ -62,9 +62,8 @@ class Space {
 
   void AddTeam() {
     const auto workload = workload::MakeWorkload(workload::ToText(name_));
-    Add({kThreadsCoordinate, "",
-         TeamChoices(machine_.cpu, workload.threads, machine_.taskset,
-                     IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
+    Add({kThreadsCoordinate, TeamChoices(machine_.cpu, workload.threads, machine_.taskset,
+                                         IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
   }
 
   // Adds the options that compute the same result in another way. If op->variants has several rows,
@@ -85,7 +84,6 @@ class Space {
   void AddGraph() {
     if (workload::MakeWorkload(workload::ToText(name_)).cache == workload::CacheState::kWarm)
       Add({kGraphCoordinate,
-           "",
            {{{{kGraphCoordinate, "on"}}, "the GPU starts the call's kernels without the host"}}});
   }
 
@@ -94,7 +92,7 @@ class Space {
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
     // Without VNNI, int8 products are summed in 16 bits, which may saturate.
     if (name_.type.find('8') != std::string::npos && !precision) return;
-    tuning::Coordinate coordinate{kIsaCoordinate, "", {}};
+    tuning::Coordinate coordinate{"instruction set", {}};
     const auto add = [&](const char* isa, const char* reason) {
       coordinate.choices.push_back({{{"ONEDNN_MAX_CPU_ISA", isa}}, reason});
     };
@@ -105,15 +103,14 @@ class Space {
   }
 
   void AddMemory() {
-    tuning::Coordinate pages{kPagesCoordinate, "", {}};
+    tuning::Coordinate pages{"huge pages", {}};
     if (IsFree("GLIBC_TUNABLES") && machine_.huge_pages == "madvise")
       pages.choices.push_back({{{kHugeTlb, "1"}}, "malloc asks for transparent huge pages"});
     if (IsFree("GLIBC_TUNABLES") && machine_.reserved_pages)
       pages.choices.push_back({{{kHugeTlb, "2"}}, "malloc takes reserved huge pages"});
     Add(std::move(pages));
     if (!IsFree("MALLOC_MMAP_THRESHOLD_") || !IsFree("MALLOC_TRIM_THRESHOLD_")) return;
-    Add({kAllocatorCoordinate,
-         "",
+    Add({"allocator",
          {{{{"MALLOC_MMAP_THRESHOLD_", "33554432"}, {"MALLOC_TRIM_THRESHOLD_", "1073741824"}},
            "malloc keeps its memory instead of giving it back"}}});
   }
@@ -135,7 +132,7 @@ class Space {
   void AddBatch() {
     const auto batch = BatchOf(name_);
     if (!batch) return;
-    tuning::Coordinate coordinate{"batch", "", {}};
+    tuning::Coordinate coordinate{"batch", {}};
     for (const int64_t other : {*batch / 2, *batch * 2, *batch * 4, *batch * 8})
       if (other >= 1)
         coordinate.choices.push_back(
@@ -154,7 +151,7 @@ class Space {
 
   tuning::Coordinate OfOptions(const std::string& knob, const std::vector<std::string>& options,
                                const std::string& reason) const {
-    tuning::Coordinate coordinate{knob, "", {}};
+    tuning::Coordinate coordinate{knob, {}};
     if (HasAny(name_, options)) return coordinate;
     for (const auto& option : options)
       if (workload::WithOption(name_, option))
@@ -206,7 +203,7 @@ std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
 
 tuning::Coordinate RequestedCoordinate(const std::string& variable,
                                        const std::vector<std::string>& values) {
-  tuning::Coordinate coordinate{variable, "", {}};
+  tuning::Coordinate coordinate{variable, {}};
   for (const auto& value : values)
     coordinate.choices.push_back({{{variable, value}}, "requested by --env"});
   return coordinate;

@@ -43,11 +43,7 @@ std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
 tuning::Coordinate RequestedCoordinate(const std::string& variable,
                                        const std::vector<std::string>& values);
 
-// Names of the coordinates that SortByBreakdown places by kind.
 inline constexpr const char* kThreadsCoordinate = "threads";
-inline constexpr const char* kIsaCoordinate = "instruction set";
-inline constexpr const char* kPagesCoordinate = "huge pages";
-inline constexpr const char* kAllocatorCoordinate = "allocator";
 // A knob without influence on the benchmark's name: the call is replayed in a CUDA graph.
 inline constexpr const char* kGraphCoordinate = "graph";
 // A knob whose value is an option that the benchmark's name loses.

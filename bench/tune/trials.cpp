@@ -1,11 +1,8 @@
 #include "bench/tune/trials.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -13,13 +10,10 @@
 #include <utility>
 
 #include "baselines/tuning/tune.h"
-#include "bench/profile/log_separator.h"
 #include "bench/runner/runner.h"
 #include "bench/supervise/journal.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/knob_file.h"
 #include "bench/tune/space.h"
-#include "bench/tune/tuning_report.h"
 #include "bench/workload/workload.h"
 #include "counters/base/files.h"
 #include "counters/base/numbers.h"
@@ -29,59 +23,6 @@
 #include "reporters/text/text.h"
 
 namespace dlroof::tune {
-namespace {
-
-double SecondsOf(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-// Returns the CPU time of this process and of its children that have ended. [s]
-double OwnSeconds() {
-  double seconds = 0;
-  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage used{};
-    getrusage(who, &used);
-    seconds += SecondsOf(used.ru_utime) + SecondsOf(used.ru_stime);
-  }
-  return seconds;
-}
-
-std::optional<CpuUse> ReadCpuUse() {
-  return ParseCpuUse(ReadFileIfAny("/proc/stat"), static_cast<double>(sysconf(_SC_CLK_TCK)));
-}
-
-}  // namespace
-
-std::optional<CpuUse> ParseCpuUse(std::string_view text, double ticks_per_second) {
-  std::istringstream in{std::string(text.substr(0, text.find('\n')))};
-  std::string word;
-  // proc(5): user nice system idle iowait irq softirq steal; user and nice include later columns.
-  std::array<double, 8> ticks{};
-  if (!(in >> word) || word != "cpu") return std::nullopt;
-  for (auto& count : ticks)
-    if (!(in >> count)) return std::nullopt;
-  const auto& [user, nice, system, idle, wait, irq, soft, steal] = ticks;
-  return CpuUse{(user + nice + system + irq + soft) / ticks_per_second,
-                (idle + wait) / ticks_per_second, steal / ticks_per_second};
-}
-
-std::optional<std::string> SystemLoadText(const CpuUse& before, const CpuUse& after, double own) {
-  const double busy = after.busy - before.busy, stolen = after.stolen - before.stolen;
-  const double all = busy + stolen + after.idle - before.idle;
-  if (all <= 0) return std::nullopt;
-  const double others = std::max(0.0, busy - own) / all, host = stolen / all;
-  return fmt::format("other programs used {:.0f} % of the CPUs' time, the host {:.0f} %",
-                     100 * others, 100 * host);
-}
-
-SystemLoad::SystemLoad() : before_(ReadCpuUse()), own_before_(OwnSeconds()) {}
-
-std::optional<std::string> SystemLoad::Text() const {
-  const auto after = ReadCpuUse();
-  if (!before_ || !after) return std::nullopt;
-  return SystemLoadText(*before_, *after, OwnSeconds() - own_before_);
-}
-
 namespace {
 
 constexpr double kLeastPause = 0.25, kMostPause = 2;  // [s]
@@ -143,33 +84,28 @@ class SettingProcess {
   bool answers_ = false;
 };
 
-using SettingProcesses = std::vector<std::unique_ptr<SettingProcess>>;
-
-// Calls `action` for each process in random order. Returns false after an interrupt.
-template <class Action>
-bool ForEach(const SettingProcesses& processes, std::uint64_t seed, const Action& action) {
-  for (const auto i : ShuffledOrder(processes.size(), seed)) {
-    if (StoppedByInterrupt()) return false;
-    action(*processes[i]);
-  }
-  return !StoppedByInterrupt();
-}
-
 // Measures one block. Returns false after an interrupt.
 bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std::uint64_t seed) {
   const double begin = cpu::WallSeconds();
   const TemporaryFolder folder;
+  std::vector<std::unique_ptr<SettingProcess>> processes(block.settings.size());
+  // Calls action(i) for each setting i in random order. Returns false after an interrupt.
+  const auto for_each = [&](std::uint64_t order, const auto& action) {
+    for (const auto i : ShuffledOrder(processes.size(), order)) {
+      if (StoppedByInterrupt()) return false;
+      action(i);
+    }
+    return !StoppedByInterrupt();
+  };
   // Starts one process after the other; each process is stopped (SIGSTOP) when it is ready.
-  SettingProcesses processes(block.settings.size());
-  for (const auto i : ShuffledOrder(processes.size(), seed)) {
-    if (StoppedByInterrupt()) return false;
+  const auto start = [&](std::size_t i) {
     processes[i] = std::make_unique<SettingProcess>(request, block.settings[i], folder, i);
     processes[i]->Start();
-  }
-  if (!ForEach(processes, seed, [](SettingProcess& process) { process.Settle(); })) return false;
+  };
+  if (!for_each(seed, start)) return false;
+  if (!for_each(seed, [&](std::size_t i) { processes[i]->Settle(); })) return false;
   for (std::uint64_t window = 1; window <= supervise::kWindows; ++window)
-    if (!ForEach(processes, seed + window, [](SettingProcess& process) { process.Turn(); }))
-      return false;
+    if (!for_each(seed + window, [&](std::size_t i) { processes[i]->Turn(); })) return false;
   for (auto& process : processes) {
     block.results.push_back(process->End());
     process.reset();
@@ -295,159 +231,8 @@ std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& reque
   const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, reason);
   if (!effect)
     return fmt::format("tried {}: no result, {}", proposal.text, reason.value_or(Reason{}).text);
-  return fmt::format("tried {}, interleaved: {}{}", proposal.text, EffectText(*effect),
+  return fmt::format("tried {}, interleaved: {}{}", proposal.text, tuning::EffectText(*effect),
                      effect->confirmed ? "" : ", not significant");
-}
-
-namespace {
-
-// A setting fails if its run takes longer than kHopeless [1] times the default's plus kPause [s].
-constexpr double kHopeless = 5, kPause = 1;
-constexpr int kLongestReason = 160;
-
-std::string LastLine(const std::string& text) {
-  const auto end = text.find_last_not_of("\r\n \t");
-  if (end == std::string::npos) return "";
-  const auto begin = text.find_last_of("\r\n", end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? std::string::npos : begin));
-}
-
-tuning::TrialResult Failed(std::string reason, const std::string& err = "") {
-  if (const auto last = LastLine(err); !last.empty())
-    reason += fmt::format(": {}", text::Printable(last));
-  return {{}, Reason{text::ShortenMiddle(reason, kLongestReason)}, false};
-}
-
-}  // namespace
-
-TunedCommand CommandUnder(const std::vector<std::string>& command, const tuning::Setting& setting) {
-  TunedCommand tuned{command, {}};
-  for (const auto& [knob, value] : setting)
-    if (knob.starts_with("--")) {
-      tuned.command.push_back(value.empty() ? knob : knob + "=" + value);
-    } else if (knob.starts_with(kPreload)) {
-      auto& all = tuned.environment["LD_PRELOAD"];
-      if (!all.empty()) all += ':';
-      all += value;
-    } else {
-      tuned.environment[knob] = value;
-    }
-  return tuned;
-}
-
-tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::string& out,
-                             const std::string& err, const Objective& objective) {
-  if (end.signal != 0 || end.exit_code != 0) return Failed(Describe(end), err);
-  double seconds = wall_seconds;
-  if (objective.read) {
-    const auto numbers = profile::NumbersIn(out, profile::NumberPattern("--read", *objective.read));
-    if (numbers.empty())
-      return Failed(fmt::format("no number in its output matches '{}'", *objective.read), err);
-    const double number = Median(numbers);
-    if (number <= 0)
-      return Failed(
-          fmt::format("'{}' read {:g}, expected a number above 0", *objective.read, number));
-    seconds = objective.per_second ? 1 / number : number;
-  }
-  return {{{.seconds = seconds, .iterations = 1}}, std::nullopt, false};
-}
-
-tuning::Trial CommandTrial(const CommandTrialRequest& request) {
-  if (request.objective.read) profile::NumberPattern("--read", *request.objective.read);
-  auto longest = std::make_shared<double>(0);  // [s] longest run of the default
-  return [request, longest](const tuning::Setting& setting,
-                            double seconds) -> std::optional<tuning::TrialResult> {
-    const TemporaryFolder folder;
-    const ProcessFiles files{folder / "out", folder / "err"};
-    const auto tuned = CommandUnder(request.command, setting);
-    const double known = *longest > 0 ? kHopeless * *longest + kPause : request.timeout_seconds;
-    const double limit = std::min({seconds, request.timeout_seconds, known});
-    const double begin = cpu::WallSeconds();
-    WatchedProcess process(tuned.command, files, tuned.environment);
-    const auto end = process.WaitForEnd(limit);
-    const double wall = cpu::WallSeconds() - begin;
-    if (StoppedByInterrupt()) return std::nullopt;
-    if (!end) return Failed(fmt::format("still running after {:.3g} s", limit));
-    const auto result =
-        ResultOf(*end, wall, ReadFileIfAny(files.out), ReadFileIfAny(files.err), request.objective);
-    if (setting.empty() && !result.failure) *longest = std::max(*longest, wall);
-    return result;
-  };
-}
-
-namespace {
-
-// [1] Assumed share of the busy time above the roof that a coordinate can save: half if it acts on
-// the bottleneck, an eighth otherwise. Fewer threads may save all costs of a team.
-constexpr double kLikely = 0.5, kUnlikely = 0.125;
-
-double ShareOf(const breakdown::Breakdown& breakdown,
-               std::initializer_list<breakdown::ComponentKind> kinds) {
-  double seconds = 0;
-  for (const auto kind : kinds)
-    if (const auto* component = breakdown.Find(kind)) seconds += component->seconds;
-  return seconds / breakdown.seconds;
-}
-
-bool ActsOnMemory(const std::string& coordinate) {
-  return coordinate == kPagesCoordinate || coordinate == kAllocatorCoordinate ||
-         coordinate.starts_with("layout");
-}
-
-}  // namespace
-
-void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
-                     std::vector<tuning::Coordinate>& coordinates) {
-  if (breakdown.seconds <= 0) return;
-  const double team =
-      ShareOf(breakdown, {breakdown::ComponentKind::kForkJoin, breakdown::ComponentKind::kImbalance,
-                          breakdown::ComponentKind::kSerial, breakdown::ComponentKind::kStolen,
-                          breakdown::ComponentKind::kSharing});
-  const double busy = ShareOf(
-      breakdown, {breakdown::ComponentKind::kFunctions, breakdown::ComponentKind::kProducts,
-                  breakdown::ComponentKind::kLanes, breakdown::ComponentKind::kInstructions,
-                  breakdown::ComponentKind::kKernel, breakdown::ComponentKind::kDistance,
-                  breakdown::ComponentKind::kLevels, breakdown::ComponentKind::kUnexplained});
-  std::map<std::string, double> score;
-  for (auto& coordinate : coordinates) {
-    const bool likely = ActsOnMemory(coordinate.name) == memory_bound;
-    score[coordinate.name] = busy * (likely ? kLikely : kUnlikely);
-    coordinate.reason = fmt::format(
-        "{:.0f} % of the default's time is the threads' own work above the roof, which is {}",
-        100 * busy, memory_bound ? "a bandwidth" : "arithmetic");
-    if (coordinate.name != kThreadsCoordinate) continue;
-    // A memory-bound call may be as fast on fewer or other cores.
-    score[coordinate.name] = memory_bound ? 1 : team;
-    coordinate.reason = fmt::format(
-        "{:.0f} % of the default's time is fork, join, waiting, sharing and serial code",
-        100 * team);
-  }
-  std::ranges::stable_sort(coordinates,
-                           [&](const tuning::Coordinate& a, const tuning::Coordinate& b) {
-                             return score.at(a.name) > score.at(b.name);
-                           });
-}
-
-void SortByProgram(const programs::ProgramBreakdown& breakdown, const ActsOn& acts_on,
-                   std::vector<tuning::Coordinate>& coordinates) {
-  if (breakdown.seconds <= 0) return;
-  std::map<std::string, double> shares;
-  for (auto& coordinate : coordinates) {
-    const auto found = acts_on.find(coordinate.name);
-    double& share = shares[coordinate.name] = 1;
-    if (found == acts_on.end()) continue;
-    share = 0;
-    for (const auto& component : breakdown.components)
-      if (found->second.contains(component.kind)) share += component.seconds / breakdown.seconds;
-    coordinate.reason +=
-        fmt::format("{}it acts on {:.0f} % of the {}", coordinate.reason.empty() ? "" : "; ",
-                    100 * share, breakdown.of_step ? "step" : "program's time");
-  }
-  std::ranges::stable_sort(coordinates,
-                           [&](const tuning::Coordinate& a, const tuning::Coordinate& b) {
-                             return shares.at(a.name) > shares.at(b.name);
-                           });
 }
 
 }  // namespace dlroof::tune

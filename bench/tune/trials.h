@@ -1,47 +1,16 @@
-// Trials of settings, for a benchmark (interleaved processes of dlroof_bench) or any program (whose
-// output is read). Also sorts coordinates by a time breakdown, and reports the system load (Linux).
+// Trials of settings of a benchmark, in interleaved processes of dlroof_bench.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "baselines/programs/program_report.h"
 #include "baselines/tuning/tuning.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/process.h"
 #include "reporters/breakdown/breakdown.h"
 
 namespace dlroof::tune {
-
-// CPU time since the system started, summed over the CPUs. [s]
-struct CpuUse {
-  double busy = 0, idle = 0;
-  double stolen = 0;  // taken by the host of a virtual machine
-};
-// Parses the text of /proc/stat. Returns nothing for an unknown format.
-std::optional<CpuUse> ParseCpuUse(std::string_view text, double ticks_per_second);
-
-// Returns a sentence about the CPU time that other programs used between two readings, when this
-// program used `own` [s]. Returns nothing if no time has passed. Whether the machine was busy is
-// judged by the trials' own spread (tuning::SpreadOf): other programs' CPU time says nothing about
-// shared caches and clocks.
-std::optional<std::string> SystemLoadText(const CpuUse& before, const CpuUse& after, double own);
-
-// Measures the system load since its construction.
-class SystemLoad {
- public:
-  SystemLoad();
-  // Returns SystemLoadText, or nothing if the system does not report CPU use.
-  std::optional<std::string> Text() const;
-
- private:
-  std::optional<CpuUse> before_;
-  double own_before_;
-};
 
 struct BenchTrialRequest {
   std::string program;           // dlroof_bench
@@ -90,50 +59,5 @@ std::string ComparedText(const Proposal& proposal, const record::Record& before,
 // sentence with the ratio of their times, or with the reason why there is no ratio.
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
                         double budget_seconds);
-
-// The number that a tuning minimizes (a time) or maximizes (a rate).
-struct Objective {
-  std::optional<std::string> read;  // regular expression with one group, the number in the
-                                    // program's output; absent: the wall time is minimized
-  bool per_second = false;          // the number is a rate
-};
-
-struct CommandTrialRequest {
-  std::vector<std::string> command;
-  Objective objective;
-  double timeout_seconds = 600;  // [s] limit for a run
-};
-
-// How to run a program under a setting.
-struct TunedCommand {
-  std::vector<std::string> command;
-  Variables environment;  // in addition to this process's environment
-};
-TunedCommand CommandUnder(const std::vector<std::string>& command, const tuning::Setting& setting);
-
-// Returns the result of a run that ended with `end` and wrote `out` and `err`: a window whose
-// `seconds` are the objective (the reciprocal of a rate), or the reason of the failure.
-tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::string& out,
-                             const std::string& err, const Objective& objective);
-
-// Returns the function that runs the program under a setting. A setting fails if its run takes
-// longer than the request's timeout or about five times the longest run of the default. Throws
-// BadInput for an invalid regular expression or a program that cannot be started.
-tuning::Trial CommandTrial(const CommandTrialRequest& request);
-
-// Sorts the coordinates by the share of the default's time that they can reduce, and sets their
-// reasons. The thread count reduces fork, join, waiting, sharing and serial time; other coordinates
-// reduce busy time above the roof. Layout, huge pages and allocator come before the others if
-// `memory_bound`, else after them.
-void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
-                     std::vector<tuning::Coordinate>& coordinates);
-
-// For each coordinate (by name): the components of a program's time that the coordinate changes.
-using ActsOn = std::map<std::string, std::set<programs::ProgramComponentKind>>;
-
-// Sorts the coordinates by the share of the program's time that they change, and appends the share
-// to their reasons. Coordinates that are not in `acts_on` change all of it. The sort is stable.
-void SortByProgram(const programs::ProgramBreakdown& breakdown, const ActsOn& acts_on,
-                   std::vector<tuning::Coordinate>& coordinates);
 
 }  // namespace dlroof::tune

@@ -2,220 +2,33 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <iterator>
+#include <cmath>
+#include <filesystem>
 
 #include "baselines/tuning/tune.h"
-#include "bench/profile/profile_program.h"
-#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/knob_file.h"
 #include "bench/tune/space.h"
 #include "bench/tune/trials.h"
-#include "bench/tune/tuning_report.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
-#include "counters/cpu/clocks.h"
-#include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::tune {
 namespace {
 
-constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
+constexpr int kInterrupted = 130, kNotConfirmed = 3;  // exit codes
 
-std::string ResumeText(const std::string& output) {
-  return fmt::format("interrupted; run the same command with --resume to continue from {}\n",
-                     output);
-}
-
-nlohmann::json AboutOf(const TuneCommandRequest& request, const std::string& subject) {
-  return {{"command", "dlroof tune --"},
-          {"names", {subject}},
-          {"program", request.trial.command},
-          {"read", request.trial.objective.read.value_or("")},
-          {"objective", request.trial.objective.per_second ? "per-second" : "seconds"},
-          {"knobs", request.knobs},
-          {"environment", request.environment},
-          {"precision", request.may_change_results},
-          {"compare_with_itself", request.compare_with_itself},
-          {"seed", request.seed},
-          {"min_effect", request.min_effect}};
-}
-
-Objective ObjectiveOf(const nlohmann::json& about) {
-  const auto read = about.value("read", "");
-  return {read.empty() ? std::nullopt : std::optional(read),
-          about.value("objective", "") == "per-second"};
-}
-
-void AddVariables(const TuneCommandRequest& request, std::vector<tuning::Coordinate>& coordinates) {
-  for (const auto& [variable, values] : request.environment) {
-    for (const auto& other : coordinates)
-      for (const auto& choice : other.choices)
-        if (choice.values.count(variable) > 0)
-          throw BadInput("--env={}: knob {} has it already (--knobs chooses the sets)", variable,
-                         other.name);
-    // The value that the variable has already is the default, not a choice.
-    const char* const now = std::getenv(variable.c_str());
-    auto others = values;
-    std::erase_if(others, [&](const std::string& value) { return now != nullptr && value == now; });
-    if (!others.empty()) coordinates.push_back(RequestedCoordinate(variable, others));
-  }
-}
-
-Knobs KnobsToTry(const TuneCommandRequest& request, std::ostream& log) {
-  if (request.compare_with_itself) return {EqualCoordinates(), {}, {}};
-  auto knobs = KnobsOf(request.knobs, ThisKnobPlace(), request.may_change_results);
-  for (const auto& sentence : knobs.skipped)
-    log << fmt::format("skipped: {}\n", text::Printable(sentence));
-  AddVariables(request, knobs.coordinates);
-  if (knobs.coordinates.empty())
-    throw BadInput("tune: no knob is left to try; --knobs and --env add some");
-  return knobs;
-}
-
-TuningWords WordsOf(const std::vector<std::string>& command, const Objective& objective) {
-  TuningWords words;
-  words.objective = [objective](double seconds) {
-    if (!objective.read) return text::WithPrefix(seconds, "s");
-    return text::ThreeDigits(objective.per_second ? 1 / seconds : seconds);
-  };
-  words.settings = [command](const tuning::Tuning& tuning, std::ostream& out) {
-    const auto tuned = CommandUnder(command, tuning.best);
-    fmt::print(out, "  settings, from the default:\n");
-    for (const auto& [variable, value] : tuned.environment) {
-      const char* now = std::getenv(variable.c_str());
-      fmt::print(out, "    - {}\n    + {}={}\n",
-                 now == nullptr ? variable + " is not set" : fmt::format("{}={}", variable, now),
-                 variable, text::Printable(value));
-    }
-    for (std::size_t i = command.size(); i < tuned.command.size(); ++i)
-      fmt::print(out, "    + argument {}\n", text::Printable(tuned.command[i]));
-    fmt::print(out, "  the program with them:\n    {}\n", text::Printable(ShellCommand(tuned)));
-  };
-  return words;
-}
-
-class CommandTuning {
- public:
-  CommandTuning(const TuneCommandRequest& request, std::ostream& log, std::ostream& out)
-      : request_(request),
-        log_(log),
-        out_(out),
-        subject_(fmt::format("{}", fmt::join(request.trial.command, " "))),
-        file_(OpenTunings(request.output, AboutOf(request, subject_), request.resume)) {}
-
-  int Run() {
-    if (file_.tunings.empty()) file_.tunings.push_back({.plan = Plan()});
-    auto& tuning = file_.tunings.front();
-    const bool more = tuning.budget_spent && request_.budget_seconds > tuning.plan.budget_seconds;
-    if (tuning.state == tuning::TuningState::kUnfinished || more) {
-      tuning.plan.budget_seconds = request_.budget_seconds;
-      const SystemLoad system_load;
-      Measure();
-      if (StoppedByInterrupt()) return Interrupted();
-      if (const auto text = system_load.Text()) log_ << *text << '\n';
-    }
-    Report();
-    return file_.tunings.front().state == tuning::TuningState::kFailed ? 1 : 0;
-  }
-
- private:
-  tuning::TuningPlan Plan() {
-    tuning::TuningPlan plan{.subject = subject_,
-                            .budget_seconds = request_.budget_seconds,
-                            .min_effect = request_.min_effect,
-                            .seed = request_.seed};
-    auto knobs = KnobsToTry(request_, log_);
-    plan.coordinates = std::move(knobs.coordinates);
-    acts_on_ = std::move(knobs.acts_on);
-    return plan;
-  }
-
-  // Sorts the knobs by the share of the program's time that they change.
-  void Order() {
-    const auto breakdown = profile::RunForBreakdown(request_.trial.command);
-    if (!breakdown) {
-      log_ << "a run has no breakdown of oneDNN's calls: the knobs are tried in the order of their "
-              "files\n";
-      return;
-    }
-    auto& coordinates = file_.tunings.front().plan.coordinates;
-    SortByProgram(*breakdown, acts_on_, coordinates);
-    std::vector<std::string> names;
-    std::ranges::transform(coordinates, std::back_inserter(names), &tuning::Coordinate::name);
-    log_ << fmt::format("the breakdown of a run orders the knobs: {}\n",
-                        text::Printable(fmt::format("{}", fmt::join(names, ", "))));
-  }
-
-  void Measure() {
-    const auto trial = CommandTrial(request_.trial);
-    // This run of the default warms the system's file cache. Its duration limits other runs.
-    const double begin = cpu::WallSeconds();
-    if (!trial({}, request_.trial.timeout_seconds)) return;
-    const double run_seconds = cpu::WallSeconds() - begin;
-    if (!acts_on_.empty() && file_.tunings.front().blocks.empty()) Order();
-    const auto before = file_.tunings.front();
-    std::size_t choices = 0;
-    for (const auto& coordinate : before.plan.coordinates) choices += coordinate.choices.size();
-    log_ << fmt::format("{} choices of {} knobs; a run takes about {}, the budget is {:.0f} s\n",
-                        choices, before.plan.coordinates.size(), text::WithPrefix(run_seconds, "s"),
-                        request_.budget_seconds);
-    const auto save = [&](const tuning::Tuning& tuning) {
-      file_.tunings.front() = tuning;
-      Write();
-    };
-    const auto say = [&](const std::string& sentence) {
-      log_ << text::Printable(sentence) << '\n';
-    };
-    tuning::Tune(before.plan, before.blocks,
-                 {tuning::Interleaved(trial, 1, request_.trial.timeout_seconds, cpu::WallSeconds),
-                  save, say});
-  }
-
-  void Write() const { WriteFile(request_.output, JsonText(tuning::ToJson(file_), 1) + "\n"); }
-
-  void Report() {
-    const auto& tuning = file_.tunings.front();
-    WriteTuning(tuning, WordsOf(request_.trial.command, request_.trial.objective), out_);
-    out_ << std::flush;
-    if (!request_.exported) return;
-    WriteFile(*request_.exported,
-              tuning.state == tuning::TuningState::kConfirmed
-                  ? ExportLines(request_.trial.command, tuning.best)
-                  : "# no setting is confirmed to be faster than the default\n");
-    log_ << fmt::format("wrote {}\n", *request_.exported);
-  }
-
-  int Interrupted() {
-    Report();
-    log_ << ResumeText(request_.output);
-    return kInterrupted;
-  }
-
-  const TuneCommandRequest& request_;
-  std::ostream& log_;
-  std::ostream& out_;
-  std::string subject_;
-  tuning::TuningFile file_;
-  ActsOn acts_on_;
-};
-
-}  // namespace
-
+// Returns coordinates of environment variables that no program reads, for an A/A test.
 std::vector<tuning::Coordinate> EqualCoordinates() {
+  constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
   std::vector<tuning::Coordinate> all;
   for (int i = 1; i <= kEqualCoordinates; ++i) {
-    tuning::Coordinate coordinate{
-        fmt::format("nothing {}", i), "no program reads this variable", {}};
+    tuning::Coordinate coordinate{fmt::format("nothing {}", i), {}};
     for (int value = 1; value <= kEqualChoices; ++value)
       coordinate.choices.push_back(
           {{{fmt::format("DLROOF_NOTHING_{}", i), std::to_string(value)}}, "changes nothing"});
@@ -224,43 +37,110 @@ std::vector<tuning::Coordinate> EqualCoordinates() {
   return all;
 }
 
-std::string ExportLines(const std::vector<std::string>& command, const tuning::Setting& setting) {
-  const auto tuned = CommandUnder(command, setting);
-  std::string lines;
-  for (const auto& [variable, value] : tuned.environment)
-    lines += fmt::format("export {}={}\n", variable, runner::CommandLine({value}));
-  for (std::size_t i = command.size(); i < tuned.command.size(); ++i)
-    lines += fmt::format("# and the argument {}\n", text::Printable(tuned.command[i]));
-  return lines;
+constexpr std::size_t kBarWidth = 30;
+
+// Returns a bar whose length shows the time divided by the default's time.
+std::string Bar(double left) {
+  const auto width = static_cast<std::size_t>(
+      std::lround(std::clamp(left, 0.0, 1.0) * static_cast<double>(kBarWidth)));
+  return std::string(width, '#') + std::string(kBarWidth - width, ' ');
 }
 
-std::string ShellCommand(const TunedCommand& tuned) {
-  std::string line;
-  for (const auto& [variable, value] : tuned.environment)
-    line += fmt::format("{}={} ", variable, runner::CommandLine({value}));
-  return line + runner::CommandLine(tuned.command);
-}
-
-int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out) {
-  return CommandTuning(request, log, out).Run();
-}
-
-bool IsOfCommand(const tuning::TuningFile& file) { return file.about.contains("program"); }
-
-int VerifyCommand(const std::string& path, tuning::TuningFile file, double timeout_seconds,
-                  std::ostream& log, std::ostream& out) {
-  const CommandTrialRequest request{file.about.at("program").get<std::vector<std::string>>(),
-                                    ObjectiveOf(file.about), timeout_seconds};
-  const auto trials = [&](const std::string&) {
-    return tuning::Interleaved(CommandTrial(request), 1, timeout_seconds, cpu::WallSeconds);
+void WriteSteps(const tuning::Tuning& tuning, std::ostream& out) {
+  double left = 1;
+  const auto time = [&] {
+    return tuning.default_seconds ? text::WithPrefix(*tuning.default_seconds * left, "s") : "";
   };
-  return VerifyAll(path, std::move(file), trials, log, out);
+  fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
+  for (const auto& step : tuning.steps) {
+    if (step.effect) left *= step.effect->ratio;
+    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(),
+               tuning::SettingText(step.values),
+               step.effect ? tuning::EffectText(*step.effect) : "not measured alone",
+               step.effect && !step.effect->confirmed ? ", not confirmed by itself" : "");
+    fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
+  }
 }
 
-void ShowCommand(const tuning::TuningFile& file, std::ostream& out) {
-  const auto command = file.about.at("program").get<std::vector<std::string>>();
-  for (const auto& tuning : file.tunings)
-    WriteTuning(tuning, WordsOf(command, ObjectiveOf(file.about)), out);
+std::string NothingWon(const tuning::Tuning& tuning) {
+  const auto unmeasured = std::ranges::count_if(
+      tuning.tried, [](const tuning::TriedChoice& tried) { return !tried.failed && !tried.ratio; });
+  if (unmeasured > 0)
+    return fmt::format("no gain was found, but {} of {} choices have too few blocks for a verdict",
+                       unmeasured, tuning.tried.size());
+  if (tuning.budget_spent) return "no gain was found; the budget was spent before all was tried";
+  return "nothing to win: no setting is faster than the default";
+}
+
+std::string Verdict(const tuning::Tuning& tuning) {
+  switch (tuning.state) {
+    case tuning::TuningState::kConfirmed:
+      return fmt::format("best: {}, confirmed by {} blocks of new processes",
+                         tuning::EffectText(*tuning.total), tuning.total->blocks);
+    case tuning::TuningState::kNothingWon:
+      return NothingWon(tuning);
+    case tuning::TuningState::kNotConfirmed:
+      return fmt::format("no confirmed gain: {}", tuning.reason);
+    case tuning::TuningState::kUnsupported:
+      return "not tuned: " + text::Printable(tuning.reason);
+    case tuning::TuningState::kFailed:
+      return "not tuned: the default fails: " + text::Printable(tuning.reason);
+    case tuning::TuningState::kUnfinished:
+      break;
+  }
+  return fmt::format("unfinished; so far {} seems best, but it is not confirmed yet",
+                     tuning::SettingText(tuning.best));
+}
+
+// [1] A machine is quiet if runs of one setting differ by less.
+constexpr double kQuiet = 0.03;
+
+void WriteSpread(const tuning::Tuning& tuning, std::ostream& out) {
+  const auto spread = tuning::SpreadOf(tuning);
+  if (!spread) return;
+  fmt::print(out, "  {}: times of one setting differ by {:.1f} % from block to block ({} pairs)\n",
+             spread->deviation < kQuiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs);
+  if (spread->deviation >= kQuiet)
+    fmt::print(out, "  the best setting of a quiet machine may be another one\n");
+}
+
+void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
+  if (const auto count = tuning::NoisyBlocks(tuning); count > 0)
+    fmt::print(out, "  {} of {} blocks were noisy and are not used\n", count, tuning.blocks.size());
+  for (const auto& dropped : tuning.dropped)
+    fmt::print(out, "  not confirmed: {}\n", text::Printable(dropped));
+  for (const auto& tried : tuning.tried) {
+    const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
+                                                 *tried.ratio, tried.blocks)
+                                   : std::string();
+    fmt::print(
+        out, "  tried {}: {}{}\n",
+        tried.values.empty() ? "to undo " + tried.coordinate : tuning::SettingText(tried.values),
+        text::Printable(tried.verdict), ratio);
+  }
+}
+
+void WriteSettings(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
+  const auto tuned = UnderSetting(workload::ParseBenchmarkName(tuning.plan.subject), tuning.best);
+  fmt::print(out, "  settings:\n");
+  for (const auto& [variable, value] : EnvironmentLines(tuned))
+    fmt::print(out, "    export {}='{}'\n", variable, value);
+  if (tuned.graph) fmt::print(out, "    the call captured once in a CUDA graph, and replayed\n");
+  fmt::print(out, "    {}\n", CommandLineOf(tuned, program));
+}
+
+}  // namespace
+
+void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
+  fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
+  if (tuning.state == tuning::TuningState::kConfirmed) WriteSteps(tuning, out);
+  fmt::print(out, "  {}\n", Verdict(tuning));
+  if (tuning.verified)
+    fmt::print(out, "  measured again: {}\n", tuning::EffectText(*tuning.verified));
+  WriteSpread(tuning, out);
+  WriteTried(tuning, out);
+  if (tuning.state == tuning::TuningState::kConfirmed) WriteSettings(tuning, program, out);
+  fmt::print(out, "\n");
 }
 
 namespace {
@@ -270,37 +150,7 @@ tuning::MeasureBlock TrialsOf(const TuneRequest& request, const std::string& nam
                       request.timeout_seconds});
 }
 
-// Sorts the coordinates by the breakdown of the default, if there is one.
-void SortCoordinates(const TuneRequest& request, const std::string& name, std::ostream& log,
-                     std::vector<tuning::Coordinate>& coordinates) {
-  // On a GPU the coordinates are few, and need no order.
-  const bool on_gpu = workload::ParseBenchmarkName(name).device == "gpu";
-  if (on_gpu || request.machine == "none" || request.compare_with_itself) return;
-  const TemporaryFolder folder;
-  std::optional<std::string> path;
-  try {
-    // Skips the live check of the ceilings: an inaccurate breakdown still gives a good order.
-    path = supervise::MeasureExplained({.command = "tune",
-                                        .names = {name},
-                                        .bench = request.bench,
-                                        .machine = request.machine,
-                                        .arguments = {"--dlroof_live_check=false"}},
-                                       folder, log);
-  } catch (const BadInput& error) {
-    // If the benchmark itself fails, its trials report the failure.
-    log << fmt::format("no breakdown, so the coordinates are tried in a fixed order: {}\n",
-                       text::Printable(error.what()));
-  }
-  if (!path) return;
-  const auto run = roofline::PlaceRun(record::ReadRunFile(*path, log));
-  for (const auto& placed : run.places) {
-    const auto* point = roofline::Binding(placed.placement);
-    if (placed.breakdown && point != nullptr)
-      SortByBreakdown(*placed.breakdown, point->memory_bound, coordinates);
-  }
-}
-
-tuning::TuningPlan PlanOf(const TuneRequest& request, const std::string& name, std::ostream& log) {
+tuning::TuningPlan PlanOf(const TuneRequest& request, const std::string& name) {
   tuning::TuningPlan plan{.subject = name,
                           .budget_seconds = request.budget_seconds,
                           .min_effect = request.min_effect,
@@ -308,7 +158,6 @@ tuning::TuningPlan PlanOf(const TuneRequest& request, const std::string& name, s
   plan.coordinates = request.compare_with_itself ? EqualCoordinates()
                                                  : SpaceOf(workload::ParseBenchmarkName(name),
                                                            ThisMachine(), request.space);
-  SortCoordinates(request, name, log, plan.coordinates);
   return plan;
 }
 
@@ -318,13 +167,35 @@ nlohmann::json AboutOf(const TuneRequest& request) {
           {"names", request.names},
           {"bench", program},
           {"build", supervise::BuildOf(program)},
-          {"machine", request.machine.value_or("")},
           {"seed", request.seed},
           {"min_effect", request.min_effect},
           {"precision", request.space.precision},
           {"batch", request.space.batch},
           {"environment", request.space.environment},
           {"compare_with_itself", request.compare_with_itself}};
+}
+
+bool IsFinished(const tuning::TuningFile& file, const std::vector<std::string>& names) {
+  return file.tunings.size() == names.size() &&
+         std::ranges::none_of(file.tunings, [](const tuning::Tuning& tuning) {
+           return tuning.state == tuning::TuningState::kUnfinished;
+         });
+}
+
+tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume) {
+  tuning::TuningFile file{about, {}};
+  if (!std::filesystem::exists(path)) return file;
+  auto before = tuning::ReadTuningFile(path);
+  if (!resume) {
+    if (IsFinished(before, before.about.value("names", std::vector<std::string>()))) return file;
+    throw BadInput("{}: an unfinished tuning; continue it with --resume, or remove this file",
+                   path);
+  }
+  for (const auto& [key, value] : file.about.items())
+    if (before.about.value(key, nlohmann::json()) != value)
+      throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
+                     JsonText(before.about.value(key, nlohmann::json())), JsonText(value));
+  return before;
 }
 
 class Tunings {
@@ -361,7 +232,7 @@ class Tunings {
       if (before.state != tuning::TuningState::kUnfinished && !more) return;
       before.plan.budget_seconds = request_.budget_seconds;
     } else {
-      before.plan = PlanOf(request_, request_.names[i], log_);
+      before.plan = PlanOf(request_, request_.names[i]);
       file_.tunings.push_back(before);
     }
     if (StoppedByInterrupt()) return;
@@ -380,7 +251,8 @@ class Tunings {
   int Interrupted() {
     if (!file_.tunings.empty() && file_.tunings.back().state == tuning::TuningState::kUnfinished)
       WriteTuning(file_.tunings.back(), supervise::BenchProgram(request_.bench), out_);
-    log_ << ResumeText(request_.output);
+    log_ << fmt::format("interrupted; run the same command with --resume to continue from {}\n",
+                        request_.output);
     return kInterrupted;
   }
 
@@ -403,8 +275,27 @@ int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& 
 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out) {
-  const auto trials = [&](const std::string& name) { return TrialsOf(request, name); };
-  return VerifyAll(path, tuning::ReadTuningFile(path), trials, log, out);
+  auto file = tuning::ReadTuningFile(path);
+  int exit_code = 0;
+  for (auto& tuning : file.tunings) {
+    fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
+    if (tuning.state != tuning::TuningState::kConfirmed) {
+      fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
+      continue;
+    }
+    log << fmt::format("default against {}\n", tuning::SettingText(tuning.best));
+    std::optional<Reason> reason;
+    tuning.verified = tuning::Verify(tuning, {TrialsOf(request, tuning.plan.subject)}, reason);
+    if (StoppedByInterrupt()) return kInterrupted;
+    WriteFile(path, JsonText(tuning::ToJson(file), 1) + "\n");
+    const bool confirmed = tuning.verified && tuning.verified->confirmed;
+    fmt::print(
+        out, "  {}: {}: {}\n", tuning::SettingText(tuning.best),
+        confirmed ? "confirmed again" : "not confirmed again",
+        tuning.verified ? tuning::EffectText(*tuning.verified) : reason.value_or(Reason{}).text);
+    if (!confirmed) exit_code = kNotConfirmed;
+  }
+  return exit_code;
 }
 
 void ShowTunings(const std::string& path, std::ostream& out) {

@@ -1,57 +1,19 @@
-// dlroof tune: finds the best settings of benchmarks, or of any program (dlroof tune -- CMD).
+// dlroof tune: finds the best settings of benchmarks.
 #pragma once
 
 #include <iosfwd>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "baselines/tuning/tuning.h"
 #include "bench/tune/space.h"
-#include "bench/tune/trials.h"
 
 namespace dlroof::tune {
 
-struct TuneCommandRequest {
-  CommandTrialRequest trial;
-  std::vector<std::string> knobs = {"openmp", "onednn", "allocator"};  // built-in sets and files
-  // Further environment variables, with values to try.
-  std::vector<std::pair<std::string, std::vector<std::string>>> environment;
-  bool may_change_results = false;
-  bool compare_with_itself = false;  // A/A test with settings that change nothing
-  std::string output = "tune.json";
-  std::optional<std::string> exported;  // file to write `export` lines to
-  bool resume = false;
-  double budget_seconds = 900;  // [s]
-  double min_effect = 0.02;     // [1]
-  std::uint64_t seed = 1;
-};
-
-// Returns coordinates of environment variables that no program reads, for an A/A test.
-std::vector<tuning::Coordinate> EqualCoordinates();
-
-// Tunes the program and writes the file after each block. Returns the exit code: 0, 1 if the
-// program fails with its default settings, 130 after an interrupt. Throws BadInput.
-int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out);
-
-// Returns whether TuneCommand, not TuneBenchmarks, wrote the file.
-bool IsOfCommand(const tuning::TuningFile& file);
-// Measures the confirmed settings of the file's program again (see VerifyAll).
-int VerifyCommand(const std::string& path, tuning::TuningFile file, double timeout_seconds,
-                  std::ostream& log, std::ostream& out);
-// Writes the report of a file of TuneCommand.
-void ShowCommand(const tuning::TuningFile& file, std::ostream& out);
-
-// Returns a line for each variable and argument of the setting: "export A='b'".
-std::string ExportLines(const std::vector<std::string>& command, const tuning::Setting& setting);
-// Returns the command line for a shell, with the environment variables in front.
-std::string ShellCommand(const TunedCommand& tuned);
-
 struct TuneRequest {
-  std::vector<std::string> names;      // of benchmarks
-  std::optional<std::string> bench;    // see supervise::BenchProgram
-  std::optional<std::string> machine;  // file for the breakdown; "none": no breakdown
+  std::vector<std::string> names;    // of benchmarks
+  std::optional<std::string> bench;  // see supervise::BenchProgram
   std::string output = "tune.json";
   bool resume = false;
   bool compare_with_itself = false;  // A/A test with settings that change nothing
@@ -67,11 +29,18 @@ struct TuneRequest {
 // BadInput.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
-// Measures the confirmed settings of the file's benchmarks again (see VerifyAll).
+// Measures the confirmed best setting of each tuning of the file against the default again, and
+// writes the effects into the file. Returns the exit code: 0, 3 if a gain is not confirmed again,
+// 130 after an interrupt.
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 
-// Writes the report of a file of TuneBenchmarks.
+// Writes the report of a tuning: the steps from the default to the best setting with the confirmed
+// speedups, what else was tried, and settings to copy. `program` is the path of dlroof_bench in
+// the command line that the report shows.
+void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out);
+
+// Writes the reports of a file of TuneBenchmarks.
 void ShowTunings(const std::string& path, std::ostream& out);
 
 }  // namespace dlroof::tune

@@ -291,7 +291,7 @@ class TestEngines:
 
     def test_tune_finds_the_engine_the_padding_and_the_graph(self):
         Path("gpu_tune.json").unlink(missing_ok=True)
-        ran = gpu(f"dlroof tune {CONVOLUTION} --machine=none -o gpu_tune.json --budget=100")
+        ran = gpu(f"dlroof tune {CONVOLUTION} -o gpu_tune.json --budget=100")
         verify(ran, [exits(0), prints("captured once in a CUDA graph"), prints("/padded/best")])
         best = json.loads(Path("gpu_tune.json").read_text())["tunings"][0]
         # 12 us become 12 / 6 x 0.9 us.

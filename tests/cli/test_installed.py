@@ -34,7 +34,7 @@ def installed(prefix, command, **environment):
 def test_programs_and_data_are_where_the_page_says(prefix):
     assert {"dlroof", "dlroof_bench"} <= {path.name for path in (prefix / "bin").iterdir()}
     assert (prefix / "share/dlroof" / STORED).read_bytes() == (ROOT / "baselines/stored/zen5-2c/2026-11-22-conv2d.json").read_bytes()
-    for name in ("suites/resnet50.txt", "gpus/h200.json", "knobs/openmp.txt"):
+    for name in ("suites/resnet50.txt", "gpus/h200.json"):
         assert (prefix / "share/dlroof" / name).is_file(), name
     for name in ("README.md", "LICENSE", "bench/install.md", "baselines/stored/zen5-2c/2026-11-22-conv2d.svg"):
         assert (prefix / "share/doc/dlroof" / name).is_file(), name

@@ -69,7 +69,7 @@ class MadeUpProgram {
 
 // A coordinate with one knob of the same name.
 inline Coordinate Knob(const std::string& name, const std::vector<std::string>& values) {
-  Coordinate coordinate{name, "", {}};
+  Coordinate coordinate{name, {}};
   for (const auto& value : values) coordinate.choices.push_back({{{name, value}}, "a reason"});
   return coordinate;
 }

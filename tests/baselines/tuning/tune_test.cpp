@@ -280,29 +280,6 @@ TEST(Tune, VerifyMeasuresOnlyDefaultAndBest) {
   EXPECT_EQ(reason, Reason{"it crashed"});
 }
 
-TEST(Interleaved, SettingsAlternateAndOneThatFailsEndsItsTurns) {
-  std::map<std::string, int> runs;
-  double clock = 0;
-  const Trial trial = [&](const Setting& setting, double seconds) -> std::optional<TrialResult> {
-    EXPECT_EQ(seconds, 5);
-    const auto words = SettingText(setting);
-    ++runs[words];
-    clock += 1;
-    if (words == "a=2") return TrialResult{{}, Reason{"exit code 1"}, false};
-    return TrialResult{{{.seconds = 0.5}}, std::nullopt, false};
-  };
-  TrialBlock block{"stage", {{}, {{"a", "1"}}, {{"a", "2"}}}, {}, 0};
-  ASSERT_TRUE(Interleaved(trial, 3, 5, [&] { return clock; })(block, 1));
-  EXPECT_EQ(runs, (std::map<std::string, int>{{"default", 3}, {"a=1", 3}, {"a=2", 1}}));
-  EXPECT_EQ(block.results[0].windows.size(), 3U);
-  EXPECT_EQ(block.results[2].failure, Reason{"exit code 1"});
-  EXPECT_EQ(block.seconds, 7);
-  EXPECT_EQ(*LogRatio(block, 1), 0);
-  EXPECT_FALSE(LogRatio(block, 2));
-  const Trial stopped = [](const Setting&, double) { return std::optional<TrialResult>(); };
-  EXPECT_FALSE(Interleaved(stopped, 3, 5, [] { return 0.0; })(block, 1));
-}
-
 TEST(Crossed, HoldsEachAloneAndAllPairs) {
   const auto both = Crossed(Knob("a", {"1", "2"}), Knob("b", {"x"}));
   EXPECT_EQ(both.choices.size(), 5U);

@@ -53,6 +53,9 @@ TEST(TuningFile, RefusesAnythingElseInOneSentence) {
   json = ToJson(Written());
   json["tunings"][0]["state"] = "won";
   EXPECT_NE(Refusal(json.dump()).find("'state'"), std::string::npos);
+  json["about"]["program"] = {"train.py"};
+  EXPECT_EQ(Refusal(json.dump()),
+            "tune.json: a tuning of a program, made by dlroof 1; expected one of benchmarks");
   json["dlroof_tunings"] = 2;
   EXPECT_EQ(Refusal(json.dump()), "tune.json: a file of tunings of version 2, expected 1");
 }

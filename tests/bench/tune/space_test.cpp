@@ -68,8 +68,8 @@ TEST(Space, NamesAndVariablesThatAreSetStay) {
   auto machine = Machine();
   machine.fixed = {"ONEDNN_MAX_CPU_ISA", "OMP_WAIT_POLICY", "GLIBC_TUNABLES"};
   const auto space = Space(kLstm, {}, machine);
-  EXPECT_EQ(Find(space, kIsaCoordinate), nullptr);
-  EXPECT_EQ(Find(space, kPagesCoordinate), nullptr);
+  EXPECT_EQ(Find(space, "instruction set"), nullptr);
+  EXPECT_EQ(Find(space, "huge pages"), nullptr);
   EXPECT_EQ(Find(space, kThreadsCoordinate)->choices.size(), 1U) << "one thread alone";
 }
 
@@ -80,8 +80,8 @@ TEST(Space, ResultsThatDifferHaveToBeAskedFor) {
   EXPECT_TRUE(Has(Find(space, "precision"), {{"type", "bf16"}}));
   // Without VNNI oneDNN adds the products of integers in 16 bits.
   const std::string int8 = "Conv2D/cpu/onednn/fwd/int8/n4c16h28w28k16r3s3_p1";
-  EXPECT_EQ(Find(Space(int8), kIsaCoordinate), nullptr);
-  EXPECT_NE(Find(Space(int8, {.precision = true}), kIsaCoordinate), nullptr);
+  EXPECT_EQ(Find(Space(int8), "instruction set"), nullptr);
+  EXPECT_NE(Find(Space(int8, {.precision = true}), "instruction set"), nullptr);
 }
 
 TEST(Space, ABatchIsJudgedByTheTimeOfOneOfIt) {
@@ -95,12 +95,11 @@ TEST(Space, ABatchIsJudgedByTheTimeOfOneOfIt) {
 
 TEST(Space, HugePagesAreOfferedWhereTheyAreToBeAskedFor) {
   auto machine = Machine();
-  EXPECT_EQ(Find(Space(kLstm, {}, machine), kPagesCoordinate)->choices.size(), 1U);
+  EXPECT_EQ(Find(Space(kLstm, {}, machine), "huge pages")->choices.size(), 1U);
   machine.huge_pages = "always";
-  EXPECT_EQ(Find(Space(kLstm, {}, machine), kPagesCoordinate), nullptr);
+  EXPECT_EQ(Find(Space(kLstm, {}, machine), "huge pages"), nullptr);
   machine.reserved_pages = true;
-  EXPECT_TRUE(
-      Has(Find(Space(kLstm, {}, machine), kPagesCoordinate), {{"glibc.malloc.hugetlb", "2"}}));
+  EXPECT_TRUE(Has(Find(Space(kLstm, {}, machine), "huge pages"), {{"glibc.malloc.hugetlb", "2"}}));
 }
 
 TEST(Space, OfAGpuHasNoThreadsButAlgorithmAndLayout) {
@@ -208,7 +207,7 @@ TEST(SpaceOnGpu, IsThePersistentAlgorithmsOfAnLstm) {
     EXPECT_TRUE(Has(Find(space, "algorithm"), {{"algorithm", algorithm}})) << algorithm;
   EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "32"}}));
   EXPECT_EQ(Find(space, kThreadsCoordinate), nullptr);
-  EXPECT_EQ(Find(space, kPagesCoordinate), nullptr);
+  EXPECT_EQ(Find(space, "huge pages"), nullptr);
   EXPECT_EQ(Find(Space(name + "/cold"), kGraphCoordinate), nullptr) << "no graph of cold calls";
 }
 

@@ -1,4 +1,4 @@
-#include "bench/tune/tuning_report.h"
+#include "bench/tune/tune_command.h"
 
 #include <gtest/gtest.h>
 

@@ -1,1 +1,0 @@
-dlroof_embed(BuiltInKnobs knobs/*.txt)
