@@ -164,7 +164,7 @@ void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places,
   const bool steps = timeline.steps.count > 0;
   Table table{
       .columns = {steps ? "kernels of a step" : "kernels", "grid", "block", "time", "share",
-                  "launches", "per launch", "FLOP/s", "FLOP/byte", "% roof", "bound", "slowdown"},
+                  "launches", "per launch", "FLOP/s", "FLOP/byte", "% roof", "bound", "x roof"},
       .first = all ? 0 : kMostKernels};
   std::vector<double> seconds;
   for (const auto& use : timeline.kernels) seconds.push_back(use.step_wall_seconds);

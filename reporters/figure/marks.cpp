@@ -289,7 +289,7 @@ std::string FillLegend(const Figure& figure) {
       figure.time, [](const roofline::TimeMark& mark) { return mark.at_least; });
   return fmt::format("hollow: {}, filled: {}{}{}", types.empty() ? "modelled" : types[0],
                      types.empty() ? "measured" : types[1], pale ? ", pale: noisy (estimate)" : "",
-                     limits ? ", dashed slowdown: a lower limit (roof not validated)" : "");
+                     limits ? ", dashed: a lower limit (roof not validated)" : "");
 }
 
 }  // namespace dlroof::figure

@@ -38,7 +38,7 @@ dlroof.columns = [
   {key: 'bound', title: 'Bound by', value: dlroof.boundText, show: dlroof.boundText, kind: 'bound'},
   {
     key: 'gap',
-    title: 'Slowdown',
+    title: '× roof',
     value: (r) => dlroof.slowdown(r.time),
     show: (r) => dlroof.slowdownText(dlroof.map(r.time)),
     kind: 'number'

@@ -268,7 +268,7 @@ dlroof.drawTime = (shown) => {
   });
   caption.textContent =
       `${dlroof.drawnText(points, shown)} ${points.length > dlroof.mostDots ? 'Lower end of a line' : 'Dot'}: the time its roofs allow; ` +
-      'symbol: the measured time; the line between them is the slowdown over these roofs. ' +
+      'symbol: the measured time; the line between them is the time over what these roofs allow. ' +
       'Grey corners: equal run time; diagonal: machine balance; dotted: equal intensity; dashed box: launch overhead.' +
       (points.some((p) => p.limit) ? ' A dashed line is a lower limit: a roof is not validated.' : '') +
       (points.some((p) => dlroof.list(p.record.time.pipes_until).length > 0) ?

@@ -117,7 +117,7 @@ void WriteKernels(const roofline::PlacedRun& run, int width, std::ostream& out, 
     out << (first ? "" : "\n") << Title(set, kernels, seconds) << '\n';
     first = false;
     std::vector<Row> rows = {{"kernel", "time", "% of all", "launches", "per launch", "FLOP/s",
-                              "FLOP/byte", "% roof", "bound", "slowdown"}};
+                              "FLOP/byte", "% roof", "bound", "x roof"}};
     const auto names = NamesOf(run, kernels, full_names);
     for (std::size_t i = 0; i < kernels.size(); ++i)
       rows.push_back(KernelRow(names[i], kernels[i], seconds, run));

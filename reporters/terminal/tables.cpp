@@ -151,7 +151,7 @@ void WriteLimits(const roofline::PlacedRun& run, std::ostream& out) {
 void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions& options,
                   std::ostream& out) {
   std::vector<Row> rows = {
-      {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "% roof", "bound", "slowdown"}};
+      {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "% roof", "bound", "x roof"}};
   const bool gpu_times = std::ranges::any_of(run.file.records, HasGpuTimes);
   if (gpu_times) rows.front().insert(rows.front().end(), {"call", "graph"});
   Notes remarks;
