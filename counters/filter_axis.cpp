@@ -46,19 +46,16 @@ int64_t PairsInside(const FilterAxis& axis) {
   return PairsBelow(axis, axis.pad_begin + axis.source) - PairsBelow(axis, axis.pad_begin);
 }
 
-bool IsDilated(std::span<const FilterAxis> axes) {
-  return std::ranges::any_of(
-      axes, [](const FilterAxis& axis) { return axis.taps > 1 && axis.dilation > 1; });
-}
-
-int64_t CountedPairs(const FilterAxis& axis, bool dilated) {
-  return dilated ? PairsInside(axis) : axis.outputs * axis.taps;
-}
-
-double CountedPairs(std::span<const FilterAxis> axes) {
-  const bool dilated = IsDilated(axes);
+double UsefulPairs(std::span<const FilterAxis> axes) {
   double pairs = 1;
-  for (const auto& axis : axes) pairs *= static_cast<double>(CountedPairs(axis, dilated));
+  for (const auto& axis : axes) pairs *= static_cast<double>(PairsInside(axis));
+  return pairs;
+}
+
+double DensePairs(std::span<const FilterAxis> axes) {
+  double pairs = 1;
+  for (const auto& axis : axes)
+    pairs *= static_cast<double>(axis.outputs) * static_cast<double>(axis.taps);
   return pairs;
 }
 

@@ -1,5 +1,5 @@
-// Which products of a convolution count as its work: one definition for benchmarks, logs, traces
-// and models. Pure.
+// Which products of a convolution are useful work: one definition for benchmarks, logs, traces and
+// models. Pure.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,13 @@ struct FilterAxis {
 // 2^62.
 int64_t PairsInside(const FilterAxis& axis);
 
-// Returns whether a filter has gaps between its taps. One tap has no gaps.
-bool IsDilated(std::span<const FilterAxis> axes);
-
-// [1] Returns the number of pairs of an output and a tap that count as work, of one dimension of a
-// convolution that is `dilated` in any dimension.
-//
-// By the convention of the literature and of GPUs' counters, all pairs count, padding included. A
-// dilated filter is larger than its padding is small: with a rate of 24 on 24x24 pixels, libraries
-// skip most taps. So only the pairs inside the source count there, as in benchdnn.
-int64_t CountedPairs(const FilterAxis& axis, bool dilated);
-
-// [1] Returns the product over all dimensions. With n images, k filters and c channels in g groups,
-// a convolution has n * k * c / g times as many multiply-adds, in every direction.
-double CountedPairs(std::span<const FilterAxis> axes);
+// [1] Returns the number of pairs of an output and a tap that are useful work: those inside the
+// source in every dimension, as oneDNN's benchdnn counts (prb_t::count_ops). With n images, k
+// filters and c channels in g groups, a convolution has n * k * c / g times as many useful
+// multiply-adds, in every direction, whatever its strides, padding and dilation.
+double UsefulPairs(std::span<const FilterAxis> axes);
+// [1] Returns the number of all pairs, padding included: the dense count of the literature, and of
+// GPUs' counters where a kernel multiplies the padding. No kernel has to execute so many.
+double DensePairs(std::span<const FilterAxis> axes);
 
 }  // namespace dlroof

@@ -62,10 +62,11 @@ void ForBothKnown(const record::Record& base, const record::Record& contender, c
   }
 }
 
-void AddFlops(const record::Record& base, const record::Record& contender,
+void AddFlops(const record::Record& base, const record::Record& contender, bool alike,
               std::vector<Change>& changes) {
   ForBothKnown(base, contender, [&](Provenance from, const Work& a, const Work& b) {
     if (a.flops.empty() || b.flops.empty()) return false;
+    if (from == Provenance::kModelled && !alike) return true;
     if (a.flops == b.flops) return true;
     std::set<std::string> pipes;
     for (const auto* work : {&a, &b})
@@ -190,10 +191,10 @@ std::string_view Key(ChangeKind kind) {
 
 std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
                                 const record::Record& contender,
-                                const machine::Machine* contender_machine) {
+                                const machine::Machine* contender_machine, bool flops_alike) {
   std::vector<Change> changes;
   AddAlgorithm(base, contender, changes);
-  AddFlops(base, contender, changes);
+  AddFlops(base, contender, flops_alike, changes);
   AddBytes(base, contender, changes);
   AddLaunches(base, contender, changes);
   AddClock(base, base_machine, contender, contender_machine, changes);

@@ -30,10 +30,11 @@ inline constexpr double kCounterTolerance = 0.05;
 // launches, clock, noisy repetitions. FLOPs, bytes and launches are compared by the most trusted
 // provenance that both records have. The clocks are compared by a GPU's SMs in clean repetitions if
 // both runs have them, otherwise by those at which the ceilings were measured. Machines may be
-// null.
+// null. Modelled FLOPs are compared only if both were counted by the same convention
+// (`flops_alike`).
 std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
                                 const record::Record& contender,
-                                const machine::Machine* contender_machine);
+                                const machine::Machine* contender_machine, bool flops_alike = true);
 
 // Returns the changes' texts in one line, or "unexplained: ..." if there are none. A change that
 // should have had the opposite effect (slower, but fewer bytes) is listed like the others.

@@ -141,10 +141,11 @@ std::string TooFew(const Comparison& row, const Side& base, const Side& contende
 }
 
 bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& rows) {
-  const auto known = [&](const auto& get) {
+  const auto known = [&](const auto& get, bool flops = false) {
     return std::ranges::any_of(rows, [&](const Comparison& row) {
       if (row.base == nullptr || row.contender == nullptr) return false;
       return std::ranges::any_of(AllProvenances(), [&](Provenance from) {
+        if (flops && from == Provenance::kModelled && !row.flops_alike) return false;
         const auto a = row.base->work.find(from), b = row.contender->work.find(from);
         return a != row.base->work.end() && b != row.contender->work.end() &&
                !get(a->second).empty() && !get(b->second).empty();
@@ -152,7 +153,8 @@ bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& r
     });
   };
   return (on.count(Quantity::kBytes) > 0 && known([](const Work& work) { return work.bytes; })) ||
-         (on.count(Quantity::kFlops) > 0 && known([](const Work& work) { return work.flops; }));
+         (on.count(Quantity::kFlops) > 0 &&
+          known([](const Work& work) { return work.flops; }, true));
 }
 
 int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
@@ -272,11 +274,15 @@ class Comparing {
                          ? std::nullopt
                          : statistics::PairByProcess(base_record, contender_record);
     using Pair = statistics::ProcessPair;
-    const Side base = SideOf(base_record, base_machine, FastestSeconds(processes, &Pair::base)),
-               contender = SideOf(contender_record, contender_machine,
-                                  FastestSeconds(processes, &Pair::contender));
+    Side base = SideOf(base_record, base_machine, FastestSeconds(processes, &Pair::base));
+    const Side contender =
+        SideOf(contender_record, contender_machine, FastestSeconds(processes, &Pair::contender));
+    row.flops_alike =
+        CountFlopsAlike(base_.file.context, contender_.file.context, row.contender->op);
+    if (!row.flops_alike) base.fraction = base.fraction_at_most = base.roof_seconds = std::nullopt;
     Describe(base, contender, chosen, row);
-    row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine);
+    row.changes =
+        FindChanges(*row.base, base_machine, *row.contender, contender_machine, row.flops_alike);
     std::optional<double> p_value;
     const auto shift = ShiftOf(row, {base_record, base}, {contender_record, contender}, p_value);
     if (!shift) return std::nullopt;

@@ -62,6 +62,9 @@ struct Comparison {
   std::optional<double> base_fraction, contender_fraction;
   std::optional<double> base_fraction_at_most, contender_fraction_at_most;
   bool specified_roof = false;  // a roof of the two is specified, not measured
+  // False if the runs count the op's FLOPs by different conventions (CountFlopsAlike): BASE's
+  // percentage of its roof is absent then, and modelled FLOPs are not compared.
+  bool flops_alike = true;
   // Which time of a GPU was judged, if not the records' own: "graph", "throughput" or "call".
   std::optional<std::string> timed;
   // [1] Share of the repetitions of several processes whose mean was judged, the fastest ones; the

@@ -23,12 +23,12 @@ std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder
 std::optional<NamedRun> ReadIfRun(const std::filesystem::path& path);
 
 // Returns the run files under `folder` (*.json, recursively) that Compare accepts with `contender`:
-// same fingerprint, conventions, threads, cache state, and a benchmark in common. Returns at least
-// one, the oldest by context.date first. Skips `contender` itself and files that are not run files;
-// `warnings` gets a sentence for each skipped run file of the same machine. `names` may map some
-// benchmarks' names. Throws BadInput for a missing folder, a `contender` without a machine, no
-// comparable file (with the number of files read), and a name of `names` that is in none of the
-// returned files.
+// same fingerprint, conventions (but of FLOPs), threads, cache state, and a benchmark in common.
+// Returns at least one, the oldest by context.date first. Skips `contender` itself and files that
+// are not run files; `warnings` gets a sentence for each skipped run file of the same machine.
+// `names` may map some benchmarks' names. Throws BadInput for a missing folder, a `contender`
+// without a machine, no comparable file (with the number of files read), and a name of `names` that
+// is in none of the returned files.
 std::vector<NamedRun> FindBaselines(const std::filesystem::path& folder, const NamedRun& contender,
                                     const NameMap& names, std::ostream& warnings);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <functional>
 #include <future>
 #include <set>
@@ -90,7 +92,29 @@ void CheckMember(const std::string& base, const std::string& contender, const js
   if (!a.is_null() && !b.is_null() && a != b) Refuse(base, contender, what, Quoted(a), Quoted(b));
 }
 
-void CheckFormat(const NamedRun& base, const NamedRun& contender) {
+const json& ConventionsOf(const json& context) {
+  return record::Member(record::Member(context, "dlroof"), "conventions");
+}
+
+// Returns whether a convention, of all ops ("flops") or of one ("flops.conv2d"), says how FLOPs are
+// counted.
+bool IsOfFlops(const std::string& convention) {
+  return convention == "flops" || convention.starts_with("flops.");
+}
+
+// Throws BadInput if a convention that `checked` accepts has different values.
+template <class Checked>
+void CheckSome(const std::string& base_where, const json& base, const std::string& contender_where,
+               const json& contender, const Checked& checked) {
+  const auto& conventions = ConventionsOf(base);
+  if (!conventions.is_object()) return;
+  for (const auto& item : conventions.items())
+    if (checked(item.key()))
+      CheckMember(base_where, contender_where, conventions, ConventionsOf(contender), item.key(),
+                  "the convention " + item.key());
+}
+
+void CheckFormat(const NamedRun& base, const NamedRun& contender, bool across_machines) {
   const auto& a = record::Member(base.file.context, "dlroof");
   const auto& b = record::Member(contender.file.context, "dlroof");
   if (a.is_null() != b.is_null() && base.file.machines.empty() != contender.file.machines.empty()) {
@@ -99,7 +123,8 @@ void CheckFormat(const NamedRun& base, const NamedRun& contender) {
            kNames[b.is_null() ? 1 : 0]);
   }
   CheckMember(base.where, contender.where, a, b, "schema", "the schema");
-  CheckConventions(base.where, base.file.context, contender.where, contender.file.context);
+  CheckSome(base.where, base.file.context, contender.where, contender.file.context,
+            [&](const std::string& key) { return across_machines || !IsOfFlops(key); });
 }
 
 std::string FirstOf(const record::RunFile& file) {
@@ -214,17 +239,32 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
 
 void CheckConventions(const std::string& base_where, const json& base,
                       const std::string& contender_where, const json& contender) {
-  const auto& conventions = record::Member(record::Member(base, "dlroof"), "conventions");
-  if (!conventions.is_object()) return;
-  for (const auto& item : conventions.items())
-    CheckMember(base_where, contender_where, conventions,
-                record::Member(record::Member(contender, "dlroof"), "conventions"), item.key(),
-                "the convention " + item.key());
+  CheckSome(base_where, base, contender_where, contender, [](const std::string&) { return true; });
+}
+
+std::vector<std::string> OtherFlopConventions(const json& base, const json& contender) {
+  std::vector<std::string> others;
+  const auto& conventions = ConventionsOf(base);
+  if (!conventions.is_object()) return others;
+  for (const auto& item : conventions.items()) {
+    const auto& other = record::Member(ConventionsOf(contender), item.key().c_str());
+    if (IsOfFlops(item.key()) && !other.is_null() && other != item.value())
+      others.push_back(item.key());
+  }
+  return others;
+}
+
+bool CountFlopsAlike(const json& base, const json& contender, const std::string& op) {
+  std::string of_op = "flops.";
+  for (const char c : op) of_op += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::ranges::none_of(OtherFlopConventions(base, contender), [&](const std::string& key) {
+    return key == "flops" || key == "flops.fma" || key == of_op;
+  });
 }
 
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines) {
-  CheckFormat(base, contender);
+  CheckFormat(base, contender, across_machines);
   std::set<std::string> devices;
   bool any = false;
   for (const auto& pair : pairs) {
@@ -247,6 +287,9 @@ std::vector<std::string> ContextChanges(const record::RunFile& base,
   std::vector<std::string> changes;
   const auto& a = record::Member(base.context, "dlroof");
   const auto& b = record::Member(contender.context, "dlroof");
+  for (const auto& convention : OtherFlopConventions(base.context, contender.context))
+    changes.push_back(fmt::format(
+        "the convention {} (FLOPs and percentages of roofs are not compared)", convention));
   AddChange("commit", record::Member(a, "commit"), record::Member(b, "commit"), changes);
   AddChange("compiler", record::Member(a, "compiler"), record::Member(b, "compiler"), changes);
   AddChange("build type", record::Member(a, "build_type"), record::Member(b, "build_type"),

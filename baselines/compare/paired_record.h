@@ -50,8 +50,9 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
 
 // Throws BadInput with a sentence if the files differ in: kind (of dlroof or plain Google
 // Benchmark), schema, conventions that both have, the machine's fingerprint (in plain files: CPUs
-// and caches), and, of a benchmark in both, type, cache state, threads or unit of time.
-// `across_machines` allows different machines and threads.
+// and caches), and, of a benchmark in both, type, cache state, threads or unit of time. Conventions
+// of counting FLOPs may differ, since times do not depend on them (CountFlopsAlike).
+// `across_machines` allows different machines and threads, but no different conventions.
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 
@@ -59,8 +60,17 @@ void CheckComparable(const NamedRun& base, const NamedRun& contender,
 void CheckConventions(const std::string& base_where, const nlohmann::json& base,
                       const std::string& contender_where, const nlohmann::json& contender);
 
-// Returns the other differences between the runs (libraries, compiler, build type, environment,
-// commit), one text each: "libraries.onednn: 3.2 -> 3.3".
+// Returns the conventions of counting FLOPs ("flops.conv2d") that have different values in the two
+// contexts.
+std::vector<std::string> OtherFlopConventions(const nlohmann::json& base,
+                                              const nlohmann::json& contender);
+// Returns whether both contexts count the FLOPs of this op in the same way, as far as both say it.
+// If not, FLOPs, FLOP/s and percentages of roofs of the two cannot be compared.
+bool CountFlopsAlike(const nlohmann::json& base, const nlohmann::json& contender,
+                     const std::string& op);
+
+// Returns the other differences between the runs (conventions of counting FLOPs, libraries,
+// compiler, build type, environment, commit), one text each: "libraries.onednn: 3.2 -> 3.3".
 std::vector<std::string> ContextChanges(const record::RunFile& base,
                                         const record::RunFile& contender);
 

@@ -28,8 +28,8 @@ struct Baseline {
 };
 
 // Returns the last `most` of `runs` (oldest first) that can be compared with `contender`: same
-// machine, conventions, and a benchmark in common. Writes a sentence for each of the others that it
-// passes over to `warnings`.
+// machine, conventions (but of FLOPs), and a benchmark in common. Writes a sentence for each of the
+// others that it passes over to `warnings`.
 Baseline ChooseBaseline(const history::History& history,
                         const std::vector<history::StoredRun>& runs, std::size_t most,
                         const compare::NamedRun& contender, std::ostream& warnings);

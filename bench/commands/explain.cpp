@@ -87,6 +87,8 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
       out << "  " << *sentence << '\n';
   for (const auto& remark : placed.placement.above_roof_remarks)
     out << "  " << text::Printable(remark) << '\n';
+  if (placed.placement.flop_count)
+    out << "  " << text::Printable(*placed.placement.flop_count) << '\n';
   if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
   out << '\n';
 }

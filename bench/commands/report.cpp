@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/compare/paired_record.h"
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/program_report.h"
 #include "bench/command_line/description.h"
@@ -137,6 +138,17 @@ void WriteEachTables(const std::vector<std::pair<std::string, record::RunFile>>&
   }
 }
 
+// Warns if the two files count FLOPs by different conventions.
+void SayOtherCounts(const std::string& path, const record::RunFile& file,
+                    const std::string& other_path, const record::RunFile& other) {
+  const auto conventions = compare::OtherFlopConventions(file.context, other.context);
+  if (conventions.empty()) return;
+  std::cerr << fmt::format(
+      "dlroof: {} and {} count FLOPs by different conventions ({}): FLOP/s and percentages of "
+      "roofs of the two cannot be compared\n",
+      path, other_path, fmt::join(conventions, ", "));
+}
+
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
@@ -146,13 +158,17 @@ void Report(const ReportFlags& flags) {
   const bool several = files.size() > 1;
   if (several && flags.before)
     throw BadInput("report: --before: expected one run file, not several");
+  for (std::size_t i = 1; i < files.size(); ++i)
+    SayOtherCounts(files[0].first, files[0].second, files[i].first, files[i].second);
   const bool tables = flags.outputs.empty() && flags.show != "picture";
   if (several && tables) WriteEachTables(files, flags);
   const auto run = roofline::PlaceRun(
       several ? record::SideBySide(std::move(files)) : std::move(files.front().second), view);
   roofline::PlacedRun before;
-  if (flags.before)
+  if (flags.before) {
     before = roofline::PlaceRun(record::ReadRunFile(*flags.before, std::cerr), view);
+    SayOtherCounts(flags.files.front(), run.file, *flags.before, before.file);
+  }
   const auto options = OptionsOf(flags, flags.before ? &before : nullptr);
   for (const auto& path : flags.outputs) {
     WriterFor(path).write(run, options, path);

@@ -142,11 +142,7 @@ Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
 
 int64_t Flops(const Conv2dProblem& p) { return 2 * delta::MultiplyAdds(p); }
 
-double UnpaddedFlops(const Conv2dProblem& p) {
-  const auto [rows, columns] = delta::FilterAxes(p);
-  return 2 * static_cast<double>(p.n * p.k * (p.c / p.groups)) *
-         static_cast<double>(PairsInside(rows) * PairsInside(columns));
-}
+int64_t DenseFlops(const Conv2dProblem& p) { return 2 * delta::DenseMultiplyAdds(p); }
 
 int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward) return (p.c / p.groups) * p.r * p.s;
@@ -245,9 +241,11 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   return ToText(ParseConv2d(ToText(problem)));
 }
 
-std::optional<double> UnpaddedFlopsOf(const std::string& problem) {
+std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& problem) {
   try {
-    return UnpaddedFlops(ParseConv2d(problem));
+    const auto parsed = ParseConv2d(problem);
+    return roofline::ProductFlops{.useful = static_cast<double>(Flops(parsed)),
+                                  .dense = static_cast<double>(DenseFlops(parsed))};
   } catch (const BadInput&) {
     return std::nullopt;  // from another program's file
   }
@@ -267,9 +265,10 @@ std::optional<double> UnpaddedFlopsOf(const std::string& problem) {
           {{"gpu", "_p", ":", "padded", "its padding differs at the two ends",
             "add the padding by a copy first, as frameworks do (option padded), or take another "
             "layout or engine (nhwc, best); dlroof explain --try measures them"}},
-          UnpaddedFlopsOf},
-     .flop_convention = "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to "
-                        "the bias gradient 1, apart",
+          ProductFlopsOf},
+     .flop_convention = "2 per multiply-add of a filter tap inside the image, in every direction, "
+                        "as benchdnn counts; each bias add, relu and add to the bias gradient 1, "
+                        "apart",
      .benchdnn = {&kConvDriver},
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"

@@ -31,11 +31,11 @@ std::string ToText(const Conv2dProblem& problem);
 // or counts, bytes or FLOPs beyond 64 bits.
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset = 0);
 
-// Returns 2 N K P Q (C/groups) R S [flop], in every direction: multiply-adds on padding count.
-// Those of a dilated filter do not count (counters/filter_axis.h).
+// Returns the useful FLOPs [flop]: 2 per multiply-add of a filter tap inside the image, the same in
+// every direction (counters/filter_axis.h).
 int64_t Flops(const Conv2dProblem& problem);
-// Returns the FLOPs [flop] without multiply-adds on padding, dilated or not, in every direction.
-double UnpaddedFlops(const Conv2dProblem& problem);
+// Returns 2 N K P Q (C/groups) R S [flop], padding included.
+int64_t DenseFlops(const Conv2dProblem& problem);
 
 // Returns the most multiply-adds for one element of the direction's result [1].
 int64_t TapsPerOutput(const Conv2dProblem& problem, ProductDirection direction);

@@ -63,7 +63,7 @@ MatmulProblem ParseMatmul(std::string_view text, int column_offset) {
   return problem;
 }
 
-int64_t DenseFlops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }
+int64_t Flops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }
 
 namespace {
 
@@ -87,7 +87,7 @@ void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul)
 
 products::ProductSizes SizesOf(const MatmulCase& matmul) {
   const auto& p = matmul.problem;
-  return {ToText(p), CountA(p), CountB(p), CountC(p), p.n, p.k, DenseFlops(p)};
+  return {ToText(p), CountA(p), CountB(p), CountC(p), p.n, p.k, Flops(p)};
 }
 
 MatmulProduct ProductOf(const MatmulCase& matmul) {

@@ -37,7 +37,7 @@ std::string ToText(const MatmulProblem& problem);
 MatmulProblem ParseMatmul(std::string_view text, int column_offset = 0);
 
 // Returns 2 b m n k [flop], in every direction.
-int64_t DenseFlops(const MatmulProblem& problem);
+int64_t Flops(const MatmulProblem& problem);
 
 enum class Matrix { kA, kB, kC };  // a matrix or the gradient of that matrix
 

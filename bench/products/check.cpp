@@ -127,7 +127,7 @@ workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& 
   const Expected expected(one, sizes, right, inputs);
   auto found = workload::CheckOutput<Number>(
       {.units = right.count,
-       .flops = static_cast<double>(sizes.flops),
+       .flops = 2 * static_cast<double>(sizes.destination) * static_cast<double>(sizes.terms),
        .unit_flops = 2 * static_cast<double>(right.terms),
        .error = [&](int64_t index,
                     std::span<const double> value) { return expected.Error(index, value[0]); },

@@ -23,13 +23,12 @@ namespace {
 
 using nlohmann::json;
 
-// Conventions of counting and statistics, stored in each run file. Files can be compared only if
-// these texts are equal, so a change of wording makes stored results incomparable.
+// Conventions of counting and statistics, stored in each run file; those of an op's FLOPs follow as
+// "flops.conv2d". Files can be compared only if these texts are equal (of FLOPs: their times still
+// can), so a change of wording makes stored results incomparable. Until 2.0 "flops" stood for
+// "flops.fma" and said that convolutions count the padding.
 constexpr std::pair<const char*, const char*> kConventions[] = {
-    {"flops",
-     "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
-    {"flops.dilated",
-     "of a filter with a dilation (of more than one tap) only the taps inside the image count"},
+    {"flops.fma", "a fused multiply-add is 2; useful work of the definition, without padding"},
     {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
     {"seconds",
      "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "

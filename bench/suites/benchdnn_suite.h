@@ -35,8 +35,8 @@ std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::strin
 
 // Imports the output of benchdnn --mode=P: lines "perf,..." with the fields of the preceding line
 // "Output template: ", or with benchdnn's default fields. The time is the average (%0time%), or
-// else the minimum (%-time%), in ms. The FLOPs are %Gops%, which lack products with padding in all
-// convolutions, dilated or not (conv::prb_t::count_ops); their pipe follows from the
+// else the minimum (%-time%), in ms. The FLOPs are %Gops%, of convolutions those of taps inside the
+// image as everywhere (conv::prb_t::count_ops, filter_axis.h); their pipe follows from the
 // implementation's name. If that name contains no instruction set and the type is narrower than
 // f32, the record has no FLOPs, and a remark in `counting` says so. A problem for which dlroof has
 // a benchmark gets the benchmark's name and, if the op knows them, its compulsory bytes; any other

@@ -157,10 +157,12 @@ std::array<FilterAxis, 2> FilterAxes(const ConvShape& s) {
 }
 
 int64_t MultiplyAdds(const ConvShape& s) {
-  const auto axes = FilterAxes(s);
-  const bool dilated = IsDilated(axes);
-  return s.n * s.k * (s.c / s.groups) * CountedPairs(axes[0], dilated) *
-         CountedPairs(axes[1], dilated);
+  const auto [rows, columns] = FilterAxes(s);
+  return s.n * s.k * (s.c / s.groups) * PairsInside(rows) * PairsInside(columns);
+}
+
+int64_t DenseMultiplyAdds(const ConvShape& s) {
+  return s.n * s.k * (s.c / s.groups) * OutputRows(s) * OutputColumns(s) * s.r * s.s;
 }
 
 int64_t Size(const Axis& axis) {

@@ -26,9 +26,11 @@ int64_t OutputRows(const ConvShape& shape);     // P
 int64_t OutputColumns(const ConvShape& shape);  // Q
 // Returns the rows and the columns of an image under the filter.
 std::array<FilterAxis, 2> FilterAxes(const ConvShape& shape);
-// [1] Returns the multiply-adds that count as work (filter_axis.h), in every direction. An
-// implicit-GEMM kernel also multiplies padding.
+// [1] Returns the multiply-adds that are useful work (filter_axis.h), in every direction. An
+// implicit-GEMM kernel also multiplies padding: DenseMultiplyAdds, n k P Q (c/groups) r s, from
+// which the published DeLTA model starts. The models of this module count a kernel's tiles instead.
 int64_t MultiplyAdds(const ConvShape& shape);
+int64_t DenseMultiplyAdds(const ConvShape& shape);
 
 // Integer division rounded down (Floor) or up (Ceil), for any `a` and for b > 0.
 constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }

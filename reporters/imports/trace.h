@@ -50,11 +50,11 @@ struct Trace {
 // no event. With `keep_calls` the times are shifted by the trace's base ("baseTimeNanoseconds").
 Trace ReadTrace(const std::string& text, const std::string& where, bool keep_calls = false);
 
-// Returns the work of one call: [flop] 2 per multiply-add, those on the padding as in Conv2D
-// (counters/filter_axis.h); [byte] each input and the output once, between DRAM and the caches.
-// Returns nothing for types other than f32 and f64 (the trace does not name the unit that
-// multiplies narrower types), for other operators, for inconsistent sizes, and for an operator that
-// only calls another one.
+// Returns the work of one call: [flop] 2 per multiply-add, of a convolution those of filter taps
+// inside the image (counters/filter_axis.h); [byte] each input and the output once, between DRAM
+// and the caches. Returns nothing for types other than f32 and f64 (the trace does not name the
+// unit that multiplies narrower types), for other operators, for inconsistent sizes, and for an
+// operator that only calls another one.
 std::optional<Work> WorkOfOp(const TraceOp& op);
 
 // What is known about one call of an operator of PyTorch.

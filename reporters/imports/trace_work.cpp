@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "counters/filter_axis.h"
@@ -73,38 +74,46 @@ bool SetOutputs(FilterAxis& axis) {
   return true;
 }
 
-std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
-  const Sizes &source = SizesAt(op, 0), &weights = SizesAt(op, 1);
-  if (source.size() < 3 || source.size() != weights.size()) return std::nullopt;
+// Returns the dimensions of the image under the filter, or none if the sizes are inconsistent.
+std::vector<FilterAxis> AxesOf(const Sizes& source, const Sizes& weights, const Sizes& padding,
+                               const Sizes& stride, const Sizes& dilation) {
   const std::size_t dimensions = source.size() - 2;
-  const Sizes padding = ListAt(op, inputs.padding), stride = ListAt(op, inputs.stride);
-  const Sizes dilation = inputs.dilation ? ListAt(op, *inputs.dilation) : Sizes(dimensions, 1);
-  const Sizes groups = inputs.groups ? ListAt(op, *inputs.groups) : Sizes{1};
-  if (padding.size() != dimensions || stride.size() != dimensions ||
-      dilation.size() != dimensions || groups.size() != 1 || groups[0] < 1 ||
-      source[1] != weights[1] * groups[0])
-    return std::nullopt;
-  const double filters = static_cast<double>(source[0]) * static_cast<double>(weights[0]);
-  double result = filters;
+  if (padding.size() != dimensions || stride.size() != dimensions || dilation.size() != dimensions)
+    return {};
   std::vector<FilterAxis> axes;
   for (std::size_t i = 0; i < dimensions; ++i) {
-    FilterAxis axis{.source = source[2 + i],
+    axes.push_back({.source = source[2 + i],
                     .taps = weights[2 + i],
                     .stride = stride[i],
                     .dilation = dilation[i],
-                    .pad_begin = padding[i]};
-    if (!SetOutputs(axis)) return std::nullopt;
-    result *= static_cast<double>(axis.outputs);
-    axes.push_back(axis);
+                    .pad_begin = padding[i]});
+    if (!SetOutputs(axes.back())) return {};
   }
-  return Counted{2 * filters * static_cast<double>(weights[1]) * CountedPairs(axes),
+  return axes;
+}
+
+std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
+  const Sizes &source = SizesAt(op, 0), &weights = SizesAt(op, 1);
+  if (source.size() < 3 || source.size() != weights.size()) return std::nullopt;
+  const Sizes dilation =
+      inputs.dilation ? ListAt(op, *inputs.dilation) : Sizes(source.size() - 2, 1);
+  const Sizes groups = inputs.groups ? ListAt(op, *inputs.groups) : Sizes{1};
+  if (groups.size() != 1 || groups[0] < 1 || source[1] != weights[1] * groups[0])
+    return std::nullopt;
+  const auto axes =
+      AxesOf(source, weights, ListAt(op, inputs.padding), ListAt(op, inputs.stride), dilation);
+  if (axes.empty()) return std::nullopt;
+  const double filters = static_cast<double>(source[0]) * static_cast<double>(weights[0]);
+  double result = filters;
+  for (const auto& axis : axes) result *= static_cast<double>(axis.outputs);
+  return Counted{2 * filters * static_cast<double>(weights[1]) * UsefulPairs(axes),
                  Count(source) + Count(weights) + result};
 }
 
 // Counts the gradients of aten::_slow_conv2d_backward(gradient, source, weights, filter, stride,
 // padding, mask), of which the mask tells which are wanted: of the source, the weights, the bias.
 std::optional<Counted> OfConvBackward(const TraceOp& op) {
-  constexpr std::size_t kMask = 6;
+  constexpr std::size_t kStride = 4, kPadding = 5, kMask = 6;
   const Sizes &gradient = SizesAt(op, 0), &source = SizesAt(op, 1), &weights = SizesAt(op, 2);
   if (op.values.size() <= kMask || gradient.size() < 3 || source.size() != gradient.size() ||
       weights.size() != gradient.size() || gradient[0] != source[0] || gradient[1] != weights[0] ||
@@ -114,8 +123,13 @@ std::optional<Counted> OfConvBackward(const TraceOp& op) {
   const bool of_source = mask.starts_with("[True");
   const bool of_weights = mask.starts_with("[True, True") || mask.starts_with("[False, True");
   if (!of_source && !of_weights) return std::nullopt;
-  const double per_output = Count(weights) / static_cast<double>(weights[0]);
-  const double one = 2 * Count(gradient) * per_output;
+  const auto axes = AxesOf(source, weights, ListAt(op, kPadding), ListAt(op, kStride),
+                           Sizes(source.size() - 2, 1));
+  if (axes.empty() ||
+      !std::ranges::equal(axes, std::span(gradient).subspan(2), {}, &FilterAxis::outputs))
+    return std::nullopt;
+  const double filters = static_cast<double>(gradient[0]) * static_cast<double>(weights[0]);
+  const double one = 2 * filters * static_cast<double>(weights[1]) * UsefulPairs(axes);
   return Counted{(of_source ? one : 0) + (of_weights ? one : 0),
                  Count(gradient) + (of_source ? Count(weights) + Count(source) : 0) +
                      (of_weights ? Count(source) + Count(weights) : 0)};

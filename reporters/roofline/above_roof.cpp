@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "counters/base/keys.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -61,17 +62,26 @@ std::optional<Provenance> FlopsFrom(const record::Record& record) {
   return std::nullopt;
 }
 
-// [1] Returns the share of the record's modelled FLOPs of products that do not multiply padding.
-// The FLOPs are the record's, since files differ in whether those of dilated filters count padding.
-std::optional<double> UnpaddedShare(const record::Record& record, const OpWords& words) {
-  if (!words.unpadded_flops) return std::nullopt;
-  const auto unpadded = words.unpadded_flops(record.problem);
-  const auto& work = record.work.at(Provenance::kModelled);
-  const auto products = work.parts.find("matrix");
-  const auto counted =
-      products == work.parts.end() ? TotalFlops(work) : std::optional(products->second);
-  if (!unpadded || !counted || *counted <= 0) return std::nullopt;
-  return *unpadded / *counted;
+struct CountedProducts {
+  double flops = 0;  // [flop] as the record has them
+  ProductFlops of_problem;
+
+  // [1] Returns the useful FLOPs over those of the record, below 1 only in files whose convention
+  // counts the padding.
+  double UsefulShare() const { return of_problem.useful / flops; }
+};
+
+// Returns nullopt for ops without padding, and for records without modelled FLOPs.
+std::optional<CountedProducts> CountedProductsOf(const record::Record& record,
+                                                 const OpWords* words) {
+  const auto work = record.work.find(Provenance::kModelled);
+  if (words == nullptr || !words->product_flops || work == record.work.end()) return std::nullopt;
+  const auto of_problem = words->product_flops(record.problem);
+  const auto products = work->second.parts.find("matrix");
+  const auto counted = products == work->second.parts.end() ? TotalFlops(work->second)
+                                                            : std::optional(products->second);
+  if (!of_problem || !counted || *counted <= 0) return std::nullopt;
+  return CountedProducts{*counted, *of_problem};
 }
 
 // Returns why the FLOPs that the definition counts exceed those that the call needs, if that alone
@@ -82,12 +92,13 @@ std::optional<std::string> FewerFlopsNeeded(const record::Record& record, const 
   if (record.algorithm.find("wino") != std::string::npos)
     return "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
            "convolution's definition";
-  const auto share = words == nullptr ? std::nullopt : UnpaddedShare(record, *words);
-  if (!share || *share >= 1 || over * *share > most) return std::nullopt;
+  const auto counted = CountedProductsOf(record, words);
+  const double share = counted ? counted->UsefulShare() : 1;
+  if (share >= 1 || over * share > most) return std::nullopt;
   return fmt::format(
       "the FLOPs of its definition include products with padding, which kernels skip: {:.3f} of "
       "them are inside the image, and these are {:.1f} % of the roof",
-      *share, 100 * over * *share);
+      share, 100 * over * share);
 }
 
 struct ArithmeticRoof {
@@ -143,6 +154,24 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong) {
   return fmt::format("above the {}{} roof by {:.0f} %, so {} does not count as its bound: {}",
                      use.ceiling.IsSpecified() ? "specified " : "", Key(use.level),
                      100 * (over - 1), Key(use.level), Blame(use, wrong));
+}
+
+std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words) {
+  constexpr double kSame = 0.01;  // [1] relative difference of two counts that needs no words
+  const auto counted = CountedProductsOf(record, words);
+  if (!counted) return std::nullopt;
+  const auto& [useful, dense] = counted->of_problem;
+  if (dense <= (1 + kSame) * useful) return std::nullopt;
+  if (counted->UsefulShare() < 1 / (1 + kSame))
+    return fmt::format(
+        "its FLOPs are the dense count, padding included: {:.3f} of those of its products are of "
+        "filter taps inside the image",
+        counted->UsefulShare());
+  return fmt::format(
+      "its FLOPs are those of filter taps inside the image; the dense count, padding included, is "
+      "{}{}",
+      text::WithPrefix(dense, "FLOP"),
+      useful > 0 ? fmt::format(", {:.3g} times those of its products", dense / useful) : "");
 }
 
 void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* words,

@@ -42,8 +42,13 @@ std::optional<WrongPart> WrongPartOf(const LevelUse& use);
 // ...".
 std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 
+// Returns a sentence on the count that the record's modelled FLOPs are, if the op's two counts of
+// its problem differ by more than 1 % (ProductFlops).
+std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
+
 // Adds a remark if the call computes faster than its arithmetic roof: whether the FLOP count (an
-// algorithm with fewer FLOPs, taps in the padding) or the roof is wrong. Needs placement.time.
+// algorithm with fewer FLOPs, an older file's taps in the padding) or the roof is wrong. Needs
+// placement.time.
 void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* words,
                                const machine::CeilingSet& ceilings, Placement& placement);
 

@@ -282,7 +282,12 @@ Evidence FewerFlopsExecuted(const AdviceCase& at) {
 Evidence MoreFlopsExecuted(const AdviceCase& at) {
   const auto share = ExecutedShare(at);
   if (!share || *share < kMoreExecuted) return std::nullopt;
-  return fmt::format("it executes {:.1f} times the useful FLOPs", *share);
+  const auto counts = at.words != nullptr && at.words->product_flops
+                          ? at.words->product_flops(at.record.problem)
+                          : std::nullopt;
+  const double dense = counts && counts->useful > 0 ? counts->dense / counts->useful : 1;
+  return fmt::format("it executes {:.1f} times the useful FLOPs{}", *share,
+                     dense < 1.05 ? "" : fmt::format(" (the padding makes {:.1f})", dense));
 }
 
 // Finds traffic of the binding cache level far above the tensors' bytes. Ignores L1, whose register
@@ -345,15 +350,17 @@ constexpr AdviceRule kRules[] = {
 void AddFindings(const record::Record& record, const record::Timing& timing,
                  const machine::CeilingSet& ceilings, const OpVocabulary& words,
                  Placement& placement) {
+  const auto* const op_words = FindWords(record.op, words);
   if (placement.time && !timing.noisy)
-    ReportAboveArithmeticRoof(record, FindWords(record.op, words), ceilings, placement);
+    ReportAboveArithmeticRoof(record, op_words, ceilings, placement);
+  placement.flop_count = FlopCountText(record, op_words);
+  if (placement.flop_count) placement.asides.push_back(*placement.flop_count);
   ReportReferenceImplementation(record, placement);
   ReportWrongEngines(record, placement);
   ReportEmulation(record, placement);
   if (placement.time && !timing.noisy)
-    placement.advice = Advice(
-        {record, *placement.time, ceilings, NounOf(record.op, words), FindWords(record.op, words)},
-        timing);
+    placement.advice =
+        Advice({record, *placement.time, ceilings, NounOf(record.op, words), op_words}, timing);
 }
 
 std::span<const AdviceRule> AdviceRules() { return kRules; }

@@ -32,14 +32,20 @@ struct ProblemRemedy {
   std::string next;      // a clause: what to try
 };
 
+// FLOPs [flop] of the products of a call whose filter reaches into padding.
+struct ProductFlops {
+  double useful = 0;  // of taps inside the image: what records state
+  double dense = 0;   // padding included: the literature's count, and that of older files
+};
+
 struct OpWords {
   std::string noun;              // one call of the op: "convolution"
   std::vector<SweepWord> sweep;  // in the order in which reports list them
   // These are not in run files, but only known of this program's ops.
   std::vector<ProblemRemedy> remedies = {};
-  // Returns the FLOPs [flop] of a problem's products that do not multiply padding, or nullopt if
-  // the text is no problem of the op. Empty for ops without padding.
-  std::function<std::optional<double>(const std::string& problem)> unpadded_flops = {};
+  // Returns the two counts of a problem's products, or nullopt if the text is no problem of the op.
+  // Empty for ops without padding.
+  std::function<std::optional<ProductFlops>(const std::string& problem)> product_flops = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
 
@@ -167,6 +173,9 @@ struct Placement {
   std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
   // The remarks about roofs that the call exceeds: they say whether the roof or the work is wrong.
   std::vector<std::string> above_roof_remarks;
+  // Which of the two counts of ProductFlops the record's FLOPs are, if they differ by more than
+  // 1 %. Also one of `asides`.
+  std::optional<std::string> flop_count;
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
   std::vector<std::string> asides;

@@ -12,7 +12,7 @@ struct CallWork {
 
 // A product of a source and weights: convolution, matrix product, inner product, in any direction.
 struct ProductCounts {
-  double multiply_adds = 0;                         // [1] of a filter: counters/filter_axis.h
+  double multiply_adds = 0;                         // [1] of filters: UsefulPairs, filter_axis.h
   double source = 0, weights = 0, destination = 0;  // [1] elements
   double bias = 0;                                  // [1] elements; 0: without bias
 };

@@ -103,7 +103,7 @@ FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes,
   const double weights = in * out / groups * sizes.Image('k');
   auto work = WorkOn(ImageDims(sizes, out));
   work.destination = samples * out * sizes.Image('o');
-  AddProduct({.multiply_adds = samples * in * out / groups * CountedPairs(axes),
+  AddProduct({.multiply_adds = samples * in * out / groups * UsefulPairs(axes),
               .source = samples * in * sizes.Image('i'),
               .weights = weights,
               .destination = work.destination,

@@ -1,10 +1,10 @@
 // FLOPs and compulsory bytes of one call of a primitive, by closed form. Pure.
 //
 // FLOPs, counted as the operators of dlroof count their own:
-//   matrix: 2 per multiply-add of the dense operation, padding included; of a dilated filter only
-//     those inside the image (counters/filter_axis.h). All directions of a convolution,
-//     deconvolution, matrix product or inner product have the same number; the backward call of a
-//     recurrent layer has twice the number of the forward call (data and weight gradient).
+//   matrix: 2 per multiply-add; of a convolution or deconvolution those of filter taps inside the
+//     image (counters/filter_axis.h). All directions of a convolution, deconvolution, matrix
+//     product or inner product have the same number; the backward call of a recurrent layer has
+//     twice the number of the forward call (data and weight gradient).
 //   elementwise: each addition, subtraction, multiplication, division, comparison, maximum and each
 //     function (exp, log, tanh, sigmoid, erf, sqrt, power, rounding) counts 1. A bias adds 1 per
 //     element of the destination; its gradient adds 1 per element of the destination's gradient.

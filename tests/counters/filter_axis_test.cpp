@@ -78,18 +78,18 @@ TEST(PairsInside, OfNothingIsNone) {
   EXPECT_EQ(PairsInside({.source = 3, .outputs = 3, .taps = 0}), 0);
 }
 
-TEST(CountedPairs, ContainThePaddingUnlessADimensionIsDilated) {
+TEST(UsefulPairs, LackThePaddingInEveryDimension) {
   const FilterAxis dense = {14, 14, 3, 1, 1, 1}, dilated = {14, 14, 3, 1, 2, 2};
   // 14 outputs with 3 taps each; inside lacks 1 at each end, dilated 2.
-  EXPECT_EQ(CountedPairs(std::array{dense, dense}), 42 * 42);
-  EXPECT_EQ(CountedPairs(std::array{dense, dilated}), 40 * 38);
-  EXPECT_EQ(CountedPairs(std::array{dilated, dilated, dense}), 38 * 38 * 40);
+  EXPECT_EQ(UsefulPairs(std::array{dense, dense}), 40 * 40);
+  EXPECT_EQ(UsefulPairs(std::array{dilated, dilated, dense}), 38 * 38 * 40);
+  EXPECT_EQ(DensePairs(std::array{dilated, dilated, dense}), 42 * 42 * 42);
 }
 
-TEST(CountedPairs, OneTapHasNoDilation) {
+TEST(UsefulPairs, OfOneTapLackOutputsOnThePadding) {
   const FilterAxis one = {5, 7, 1, 1, 4, 1};
-  EXPECT_FALSE(IsDilated(std::array{one, one}));
-  EXPECT_EQ(CountedPairs(std::array{one, one}), 49) << "as with a dilation of 1";
+  EXPECT_EQ(UsefulPairs(std::array{one, one}), 25);
+  EXPECT_EQ(DensePairs(std::array{one, one}), 49);
 }
 
 }  // namespace

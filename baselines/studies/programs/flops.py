@@ -1,7 +1,7 @@
 """FLOPs of a step of models.py's programs, counted by hand from the papers' layers: no PyTorch. A multiplication and an addition are 2 FLOPs.
 
 Convolutions and products only: normalization, activation, pooling and softmax have none here. Filters that reach into the padding count whole, but
-of dilated ones only the taps on the image.
+of dilated ones only the taps on the image: as dlroof counted when the runs of this study were stored, before version 2.0.
 """
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))
 

@@ -103,10 +103,6 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
   EXPECT_THAT(changed([](NamedRun& run) { run.file.machines[0].fingerprint = "11"; }),
               HasSubstr("base.json and new.json cannot be compared: the machine's fingerprint "
                         "(cpu) differs: 00 (test) and 11 (test); --across-machines"));
-  EXPECT_THAT(changed([](NamedRun& run) {
-                run.file.context["dlroof"]["conventions"]["flops"] = "fma is 1";
-              }),
-              HasSubstr("the convention flops differs: 'fma is 2' and 'fma is 1'"));
   EXPECT_THAT(changed([](NamedRun& run) { run.file.records[0].threads = 1; }),
               HasSubstr("the number of threads of 'Conv2D/cpu/onednn/fwd/f32/n0' differs: '2' and "
                         "'1'"));
@@ -132,6 +128,38 @@ TEST(Compare, AConventionThatOneFileDoesNotStateIsNoDifference) {
   auto contender = base;
   contender.file.context["dlroof"]["conventions"]["flops.gru"] = "counted";
   EXPECT_EQ(Refusal(base, contender, fakes::Options()), "accepted");
+}
+
+// Times do not depend on how FLOPs are counted; FLOPs and percentages of roofs do.
+TEST(Compare, AnotherConventionOfFlopsLeavesTheTimes) {
+  auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
+  auto contender = fakes::RunOf("n", {fakes::Measured("n0", 2.4)});
+  auto& conventions = contender.file.context["dlroof"]["conventions"];
+  base.file.context["dlroof"]["conventions"]["flops.conv2d"] = "dense";
+  conventions["flops.conv2d"] = "useful";
+  for (auto& record : base.file.records) record.op = "Conv2D";
+  for (auto& record : contender.file.records) {
+    record.op = "Conv2D";
+    record.work[Provenance::kModelled].flops["fp32.vector"] = 80;
+  }
+  auto options = fakes::Options();
+  options.on = {Quantity::kTime, Quantity::kFlops, Quantity::kFraction};
+  const auto result = Compare(base, contender, options);
+  ASSERT_EQ(result.rows.size(), 1);
+  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kSlower);
+  EXPECT_FALSE(result.rows[0].base_fraction.has_value());
+  EXPECT_TRUE(result.rows[0].contender_fraction.has_value());
+  EXPECT_THAT(result.rows[0].changes, testing::IsEmpty());
+  EXPECT_THAT(result.context, ElementsAre("the convention flops.conv2d (FLOPs and percentages of "
+                                          "roofs are not compared)"));
+  options.on = {Quantity::kFlops};
+  EXPECT_EQ(Compare(base, contender, options).exit_code, 3) << "no FLOPs were judged";
+  // Another operator's FLOPs are counted alike.
+  for (auto* run : {&base, &contender}) run->file.records[0].op = "LSTM";
+  EXPECT_EQ(Compare(base, contender, options).rows[0].changes.size(), 1U);
+  options.across_machines = true;
+  EXPECT_THAT(Refusal(base, contender, options),
+              HasSubstr("the convention flops.conv2d differs: 'dense' and 'useful'"));
 }
 
 record::RunFile Plain(const std::string& text) {

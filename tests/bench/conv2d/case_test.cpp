@@ -133,7 +133,9 @@ TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
   // 2*16*56*56*64*64*9: TensorFlow's SAME padding gives 56x56 outputs.
   const auto p = ParseConv2d("n16c64h112w112k64r3s3_s2p0:1x0:1");
   EXPECT_EQ(delta::OutputRows(p), 56);
-  EXPECT_EQ(Flops(p), 3699376128);
+  EXPECT_EQ(DenseFlops(p), 3699376128);
+  // Of 56 x 3 pairs of a row and a tap one is below the image, of columns too: 167 x 167.
+  EXPECT_EQ(Flops(p), 2LL * 16 * 64 * 64 * 167 * 167);
 }
 
 }  // namespace
@@ -157,7 +159,7 @@ void CaseRefuses(const std::string& name, const std::string& reason) {
 // Counts two FLOPs for each pair of a result and a tap, and of those whose source element exists,
 // one by one.
 struct CountedFlops {
-  int64_t all = 0, inside = 0;
+  int64_t dense = 0, useful = 0;
 };
 CountedFlops FlopsByLoops(const Conv2dProblem& problem) {
   CountedFlops flops;
@@ -168,57 +170,64 @@ CountedFlops FlopsByLoops(const Conv2dProblem& problem) {
         for (int64_t s = 0; s < problem.s; ++s) {
           const int64_t y = p * problem.stride_h - problem.pad_top + r * problem.dilation_h;
           const int64_t x = q * problem.stride_w - problem.pad_left + s * problem.dilation_w;
-          if (y >= 0 && y < problem.h && x >= 0 && x < problem.w) flops.inside += 2 * products;
-          flops.all += 2 * products;
+          if (y >= 0 && y < problem.h && x >= 0 && x < problem.w) flops.useful += 2 * products;
+          flops.dense += 2 * products;
         }
   return flops;
 }
 
-TEST(Conv2dFlops, OfDilatedFiltersAreThoseInsideTheImage) {
+// Grouped, depthwise, strided and dilated ones, with padding that differs at the two ends or is
+// wider than the filter.
+TEST(Conv2dFlops, AreThoseOfTapsInsideTheImage) {
   std::mt19937 random(2);
   const fakes::ConvLimits limits = {
       .groups = 3, .images = 3, .channels = 4, .taps = 5, .places = 12, .steps = 9, .padding = 20};
-  int dilated = 0;
+  int grouped = 0, depthwise = 0, strided = 0, dilated = 0, asymmetric = 0, wide = 0, fewer = 0;
   for (int i = 0; i < 1000; ++i) {
     const auto problem = fakes::RandomConv2d(random, limits);
     const auto counted = FlopsByLoops(problem);
-    const bool gaps =
+    ASSERT_EQ(Flops(problem), counted.useful) << ToText(problem);
+    ASSERT_EQ(DenseFlops(problem), counted.dense) << ToText(problem);
+    grouped += problem.groups > 1;
+    depthwise += problem.groups > 1 && problem.c == problem.groups && problem.k == problem.groups;
+    strided += problem.stride_h > 1 || problem.stride_w > 1;
+    dilated +=
         (problem.r > 1 && problem.dilation_h > 1) || (problem.s > 1 && problem.dilation_w > 1);
-    ASSERT_EQ(Flops(problem), gaps ? counted.inside : counted.all) << ToText(problem);
-    ASSERT_EQ(UnpaddedFlops(problem), static_cast<double>(counted.inside)) << ToText(problem);
-    if (gaps && counted.inside < counted.all) ++dilated;
+    asymmetric += problem.pad_top != problem.pad_bottom || problem.pad_left != problem.pad_right;
+    wide += problem.pad_top >= (problem.r - 1) * problem.dilation_h + 1;
+    fewer += counted.useful < counted.dense;
   }
-  EXPECT_GT(dilated, 200);
+  for (const int drawn : {grouped, strided, dilated, asymmetric, wide, fewer})
+    EXPECT_GT(drawn, 200);
+  EXPECT_GT(depthwise, 20);
 }
 
-TEST(Conv2dFlops, OfADilatedFilterAreTheSameInEveryDirection) {
-  // The second of DeepLabv3's rates: of 24 x 3 pairs of a row and a tap 24 are inside.
+TEST(Conv2dFlops, AreTheSameInEveryDirection) {
   for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
-    const auto one = Case(direction + "/f32/n1c2048h24w24k256r3s3_p24d24");
-    EXPECT_EQ(products::ProductWork(one, "fp32.vector").flops.at("fp32.vector"),
-              2. * 256 * 2048 * 24 * 24)
-        << direction;
+    const auto flops_of = [&](const std::string& problem) {
+      return products::ProductWork(Case(direction + "/f32/" + problem), "fp32.vector")
+          .flops.at("fp32.vector");
+    };
+    // Of 7 x 3 pairs of a row and a tap, the first and the last are outside: 19, also in w.
+    EXPECT_EQ(flops_of("n16c512h7w7k512r3s3_p1"), 2. * 16 * 512 * 512 * 19 * 19) << direction;
+    // The second of DeepLabv3's rates: of 24 x 3 pairs of a row and a tap 24 are inside.
+    EXPECT_EQ(flops_of("n1c2048h24w24k256r3s3_p24d24"), 2. * 256 * 2048 * 24 * 24) << direction;
   }
   // A row of two taps beside the only row: no product at all, so 0 FLOPs and not unknown ones.
   EXPECT_EQ(Flops(ParseConv2d("n1c1h1w1k1r2s1_p1x0d2x1")), 0);
-  EXPECT_EQ(Flops(ParseConv2d("n1c4h7w7k8r1s1_p1d3")), 2 * 4 * 8 * 81) << "one tap has no gaps";
+  EXPECT_EQ(Flops(ParseConv2d("n1c4h7w7k8r1s1_p1")), 2 * 4 * 8 * 49);
+  EXPECT_EQ(Flops(ParseConv2d("n1c3h24w24k8r1s1_s2")), 2 * 3 * 8 * 144) << "skipped, not padded";
 }
 
-TEST(UnpaddedFlops, LackTheTapsAtTheEdges) {
-  // Of 14 x 3 pairs of a row and a tap, the first and the last are outside: 40, also in w.
-  EXPECT_EQ(UnpaddedFlops(ParseConv2d("n1c256h14w14k256r3s3_p1")), 2. * 256 * 256 * 40 * 40);
-  EXPECT_EQ(UnpaddedFlops(ParseConv2d("n1c6h14w14k8r3s3")), 2. * 6 * 8 * 36 * 36);
-  EXPECT_EQ(UnpaddedFlops(ParseConv2d("n1c3h24w24k8r1s1_s2")), 2. * 3 * 8 * 144)
-      << "skipped, not padded";
-}
-
-TEST(UnpaddedFlops, AreKnownToReports) {
+TEST(Conv2dFlops, AreKnownToReportsBesideTheDenseCount) {
   const auto* words = roofline::FindWords("Conv2D", {});
   ASSERT_NE(words, nullptr);
-  EXPECT_EQ(words->unpadded_flops("n1c256h14w14k256r3s3_p1"), 2. * 256 * 256 * 40 * 40);
-  EXPECT_EQ(words->unpadded_flops("m3n4k5"), std::nullopt);
+  const auto both = words->product_flops("n1c256h14w14k256r3s3_p1").value();
+  EXPECT_EQ(both.useful, 2. * 256 * 256 * 40 * 40);
+  EXPECT_EQ(both.dense, 2. * 256 * 256 * 42 * 42);
+  EXPECT_FALSE(words->product_flops("m3n4k5"));
   // Large sizes need no loop: 1e9 + 1 results with 1e9 taps each.
-  EXPECT_EQ(words->unpadded_flops("n1c1h2000000000w1k1r1000000000s1"), 2 * (1e9 + 1) * 1e9);
+  EXPECT_EQ(words->product_flops("n1c1h2000000000w1k1r1000000000s1")->useful, 2 * (1e9 + 1) * 1e9);
 }
 
 TEST(Conv2dCase, ReadsEveryOption) {
@@ -267,7 +276,7 @@ TEST(Conv2dWork, CountsFlopsAndEachTensorOnce) {
   EXPECT_EQ(delta::OutputRows(one.problem), 2);
   EXPECT_EQ(delta::OutputColumns(one.problem), 3);
   const auto work = products::ProductWork(one, "bf16.matrix");
-  // 2 * N K P Q (C/g) R S = 2 * 2*6*2*3 * 2*3*2 = 1728
+  // No tap meets the padding: 2 * N K P Q (C/g) R S = 2 * 2*6*2*3 * 2*3*2 = 1728
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 1728}}));
   EXPECT_EQ(work.parts, (std::map<std::string, double>{{"matrix", 1728}}));
   EXPECT_EQ(work.launches, 1);

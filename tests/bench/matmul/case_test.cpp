@@ -55,7 +55,7 @@ TEST(MatmulProblem, CountsByClosedForm) {
   EXPECT_EQ(CountA(problem), 5 * 2 * 4);
   EXPECT_EQ(CountB(problem), 5 * 4 * 3);
   EXPECT_EQ(CountC(problem), 5 * 2 * 3);
-  EXPECT_EQ(DenseFlops(problem), 2 * 5 * 2 * 3 * 4);
+  EXPECT_EQ(Flops(problem), 2 * 5 * 2 * 3 * 4);
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ TEST(MatmulTypes, SayWhatEachMatrixStores) {
   EXPECT_EQ(TypeOf(mix, Matrix::kC), "f16");
 }
 
-TEST(MatmulWork, CountsDenseFlopsAndEachMatrixOnce) {
+TEST(MatmulWork, CountsFlopsAndEachMatrixOnce) {
   const auto work = products::ProductWork(Case("fwd/bf16/b2m3n4k5"), "bf16.matrix");
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 2 * 2 * 3 * 4 * 5}}));
   EXPECT_EQ(work.bytes.at(Level::kDram), 2 * 2 * (3 * 5 + 5 * 4 + 3 * 4));

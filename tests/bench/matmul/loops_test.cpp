@@ -37,7 +37,7 @@ TEST(MatmulReference, CountsWhatTheClosedFormSays) {
     fakes::CountedNumber::operations = 0;
     RunMatmulCase(one, arrays);
     ASSERT_EQ(fakes::CountedNumber::operations,
-              DenseFlops(one.problem) + products::ElementwiseFlops(one, SizesOf(one)))
+              Flops(one.problem) + products::ElementwiseFlops(one, SizesOf(one)))
         << Key(one.direction) << ' ' << ToText(one.problem);
   }
 }

@@ -31,7 +31,7 @@ std::vector<CountedProblem> Layers(const std::string& suite, const std::string& 
 double Flops(const std::string& suite) {
   double flops = 0;
   for (const auto& layer : Layers(suite, "fwd", "f32"))
-    flops += static_cast<double>(layer.count * DenseFlops(layer.problem));
+    flops += static_cast<double>(layer.count * Flops(layer.problem));
   return flops;
 }
 
@@ -56,7 +56,7 @@ TEST(BertSuites, DifferInTheirLengthAlone) {
   const double tokens = 384.0 / 128;
   double expected = 0;
   for (const auto& layer : Layers("bert_base", "fwd", "f32")) {
-    const auto flops = static_cast<double>(layer.count * DenseFlops(layer.problem));
+    const auto flops = static_cast<double>(layer.count * Flops(layer.problem));
     expected += flops * (layer.problem.b > 1 ? tokens * tokens : layer.problem.m == 8 ? 1 : tokens);
   }
   EXPECT_EQ(Flops("bert_base_384"), expected);

@@ -34,7 +34,7 @@ TEST(RunContext, HasWhatReportsNeedToKnowOfTheOps) {
   const auto context = RunContext("dlroof_bench", {.cpus = {0}});
   EXPECT_EQ(context.at("ops").at("Conv2D").at("noun"), "convolution");
   EXPECT_EQ(context.at("ops").at("LSTM").at("sweep").at(1).dump(), R"({"key":"t","name":"steps"})");
-  for (const auto* key : {"flops.conv2d", "flops.dilated", "flops.lstm"})
+  for (const auto* key : {"flops.conv2d", "flops.fma", "flops.lstm"})
     EXPECT_TRUE(context.at("conventions").contains(key)) << key;
 }
 

@@ -44,13 +44,13 @@ int64_t Calls(const std::string& suite) {
   return calls;
 }
 
-// [1] multiply-adds of one image: half the FLOPs.
+// [1] dense multiply-adds of one image, as papers count them.
 double MultiplyAdds(const std::string& suite) {
   double flops = 0, images = 0;
   for (const auto& [text, count] : Layers(suite, "fwd", "f32")) {
     const auto problem = conv2d::ParseConv2d(text);
     images = static_cast<double>(problem.n);
-    flops += static_cast<double>(count * conv2d::Flops(problem));
+    flops += static_cast<double>(count * conv2d::DenseFlops(problem));
   }
   return flops / 2 / images;
 }
@@ -206,7 +206,7 @@ TEST(DeepCam, IsTheNetworkThatWasProfiled) {
   EXPECT_EQ(Calls("deepcam"), 2 + 21 + 96 + 13 + 6 + 8);
   // Counted on a V100 by the hierarchical roofline paper's profiles (PyTorch, batch 2, forward,
   // every kernel): 1.185 TFLOP in FP32, where cuDNN takes fast algorithms, and 1.370 TFLOP on
-  // Tensor Cores, which pad to their tiles. The definition's count lies between.
+  // Tensor Cores, which pad to their tiles. The dense count lies between.
   const double flops = 2 * 2 * MultiplyAdds("deepcam");
   EXPECT_GT(flops, 1.185e12);
   EXPECT_LT(flops, 1.370e12);

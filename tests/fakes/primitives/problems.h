@@ -107,29 +107,22 @@ struct Filter {
   }
 };
 
+// Any strides, dilations and paddings; the sizes of the images need not fit each other.
 inline Filter RandomFilter(Draw& draw) {
   const int64_t g = draw.UpTo(3);
-  return {g,
-          draw.UpTo(3),
-          g * draw.UpTo(3),
-          g * draw.UpTo(3),
-          draw.UpTo(4),
-          draw.UpTo(4),
-          draw.UpTo(4),
-          draw.UpTo(4),
-          draw.UpTo(3),
-          draw.UpTo(3)};
-}
-
-// The same with gaps between the taps, strides and paddings, of any sizes.
-inline Filter RandomDilatedFilter(Draw& draw) {
-  Filter f = RandomFilter(draw);
-  f.kh = 1 + draw.UpTo(3);  // so that there is a gap
+  Filter f{g,
+           draw.UpTo(3),
+           g * draw.UpTo(3),
+           g * draw.UpTo(3),
+           draw.UpTo(9),
+           draw.UpTo(9),
+           draw.UpTo(9),
+           draw.UpTo(9),
+           draw.UpTo(4),
+           draw.UpTo(4)};
   f.sh = draw.UpTo(3), f.sw = draw.UpTo(3);
-  f.dh = draw.UpTo(4), f.dw = draw.UpTo(4) - 1;
+  f.dh = draw.UpTo(4) - 1, f.dw = draw.UpTo(4) - 1;
   f.ph = draw.UpTo(8) - 1, f.pw = draw.UpTo(8) - 1;
-  f.ih = draw.UpTo(9), f.iw = draw.UpTo(9);
-  f.oh = draw.UpTo(9), f.ow = draw.UpTo(9);
   return f;
 }
 

@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "bench/conv2d/case.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -453,6 +454,17 @@ TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
   SetPipeOfRates("fp32.matrix", imported.records);
   EXPECT_THAT(imported.records[0].work.at(Provenance::kModelled).flops,
               ElementsAre(Pair("fp32.matrix", 2e6)));
+}
+
+// benchdnn's own output, with six digits of its count. Two of three have no padding to leave out.
+TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDo) {
+  const auto imported = suites::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt"), "b.txt");
+  ASSERT_EQ(imported.records.size(), 3U);
+  for (const auto& record : imported.records) {
+    const auto flops = static_cast<double>(conv2d::Flops(conv2d::ParseConv2d(record.problem)));
+    EXPECT_NEAR(TotalFlops(record.work.at(Provenance::kModelled)).value() / flops, 1, 1e-5)
+        << record.name;
+  }
 }
 
 TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {

@@ -180,9 +180,9 @@ record::Record FasterThanArithmetic() {
   return record;
 }
 
-OpWords PaddedOp(double unpadded_flops) {
-  return {.noun = "call", .unpadded_flops = [unpadded_flops](const std::string& problem) {
-            return problem == "p" ? std::optional(unpadded_flops) : std::nullopt;
+OpWords PaddedOp(double useful, double dense = 1000) {
+  return {.noun = "call", .product_flops = [=](const std::string& problem) {
+            return problem == "p" ? std::optional(ProductFlops{useful, dense}) : std::nullopt;
           }};
 }
 
@@ -206,7 +206,7 @@ TEST(AboveArithmeticRoof, TapsInThePaddingAreNamedWhereTheyExplainIt) {
   record::Record other = FasterThanArithmetic();
   other.problem = "of another program";
   EXPECT_THAT(RemarksOf(other, PaddedOp(900), machine), too_low);
-  // Its FLOPs lack the padding already, as those of dilated filters.
+  // Its FLOPs lack the padding already.
   EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(1000), machine), too_low);
   // Below the roof, padding needs no remark.
   record::Record slower = FasterThanArithmetic();
@@ -227,6 +227,28 @@ TEST(AboveArithmeticRoof, CountedFlopsContainNoPadding) {
   record.work[Provenance::kMeasured].flops["fp32.vector"] = 1000;
   EXPECT_THAT(RemarksOf(record, PaddedOp(900), fakes::SmallMachine()),
               ElementsAre(HasSubstr("the ceiling is too low")));
+}
+
+// Which of the two counts of a problem the FLOPs of a record are.
+TEST(FlopCount, IsNamedWhereTheTwoCountsDiffer) {
+  const machine::Machine machine = fakes::SmallMachine();
+  const auto count_of = [&](const record::Record& record, const OpWords& words) {
+    const auto placed = PlaceWritten(record, &machine, {.words = {{record.op, words}}}).placement;
+    EXPECT_EQ(placed.flop_count.has_value(), !placed.asides.empty());
+    return placed.flop_count.value_or("");
+  };
+  record::Record record = FasterThanArithmetic();
+  record.repetitions = {{.seconds = 11}};
+  EXPECT_EQ(count_of(record, PaddedOp(1000, 1210)),
+            "its FLOPs are those of filter taps inside the image; the dense count, padding "
+            "included, is 1.21 kFLOP, 1.21 times those of its products");
+  EXPECT_EQ(count_of(record, PaddedOp(1000, 1010)), "") << "1 %";
+  EXPECT_EQ(count_of(record, PaddedOp(1000, 1000)), "");
+  EXPECT_EQ(count_of(record, {}), "");
+  // A file of an older convention.
+  EXPECT_EQ(count_of(record, PaddedOp(800, 1000)),
+            "its FLOPs are the dense count, padding included: 0.800 of those of its products are "
+            "of filter taps inside the image");
 }
 
 TEST(AboveArithmeticRoof, IsSaidOnceWithoutALevelToo) {
