@@ -112,5 +112,7 @@ def test_documents_are_short():
     words = {page: len(page.read_text().split()) for page in PAGES}
     assert sum(words.values()) <= 41000
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120 and (ROOT / "README.md").stat().st_size <= 8000
+    pages = re.findall(r"\]\((\S+\.md)\)", (ROOT / "README.md").read_text().partition("## Pages")[2].partition("- Develop")[0])
+    assert len(pages) > 10 and not [name for name in pages if len((ROOT / name).read_text().splitlines()) > 150]
     long = [f"{page.relative_to(ROOT)}:{number}" for page in PAGES for number, line in enumerate(page.read_text().splitlines(), 1) if len(line) > 120]
     assert not long, "\n".join(long)
