@@ -134,15 +134,13 @@ void AddQuantitiesOption(CLI::App& command, std::vector<std::string>& on, const 
       });
 }
 
-void AddReplayOptions(CLI::App& command, std::optional<int>& count,
-                      std::optional<std::string>& bench) {
+void AddReplayOption(CLI::App& command, std::optional<int>& count) {
   command
       .add_option("--replay", count,
                   "for a program: also measure this many of its primitives standalone, the longest "
                   "ones that dlroof has a benchmark of, and show how much slower each is in the "
                   "program")
       ->check(CLI::PositiveNumber);
-  AddBenchOption(command, bench);
 }
 
 }  // namespace dlroof::commands

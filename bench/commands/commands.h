@@ -52,8 +52,7 @@ void AddMeasuredMachineOption(CLI::App& command, std::optional<std::string>& mac
 void AddBalanceOption(CLI::App& command, std::string& balance);
 // Adds --on for commands that judge changes of quantities (compare::Quantity).
 void AddQuantitiesOption(CLI::App& command, std::vector<std::string>& on, const std::string& help);
-// Adds --replay and --bench for commands that read a program's log.
-void AddReplayOptions(CLI::App& command, std::optional<int>& count,
-                      std::optional<std::string>& bench);
+// Adds --replay for commands that read a program's log.
+void AddReplayOption(CLI::App& command, std::optional<int>& count);
 
 }  // namespace dlroof::commands

@@ -27,7 +27,7 @@ namespace {
 
 struct ImportFlags {
   std::string file;
-  std::optional<std::string> machine, output, format, set, provenance, bench;
+  std::optional<std::string> machine, output, format, set, provenance;
   std::optional<int> steps;
   std::optional<int> replay;  // [1] number of primitives
   std::optional<std::string> pipe;
@@ -96,7 +96,7 @@ void ImportProgram(const ImportFlags& flags) {
   const auto machine = MachineOf(flags);
   record::RunFile run = profile::ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
-  if (flags.replay) profile::Replay({*flags.replay, flags.bench, "import"}, run, std::cerr);
+  if (flags.replay) profile::Replay({*flags.replay, "import"}, run, std::cerr);
   const auto placed = roofline::PlaceRun(std::move(run));
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
@@ -166,7 +166,7 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
       ->add_option("--steps", flags->steps,
                    "for a program's log: number of equal steps (default: detected or marked)")
       ->check(CLI::PositiveNumber);
-  AddReplayOptions(*command, flags->replay, flags->bench);
+  AddReplayOption(*command, flags->replay);
   command
       ->add_option("--format", flags->format,
                    fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", ")))

@@ -34,7 +34,7 @@ constexpr double kBudgetSeconds = 60;  // [s]
 
 struct ProfileFlags {
   bool gpu = false;
-  std::optional<std::string> chip, bench;
+  std::optional<std::string> chip;
   std::optional<int> replay;  // [1] number of primitives
   cupti::NcuChoice choice;
   profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
@@ -208,7 +208,7 @@ void AddRunOptions(CLI::App& command, ProfileFlags& flags) {
                    "also run PyTorch's profiler in the unchanged program: its operators join the "
                    "breakdown, with modules; with --gpu: mark its modules and operators as "
                    "ranges, by which kernels are told");
-  AddReplayOptions(command, flags.replay, flags.bench);
+  AddReplayOption(command, flags.replay);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
       ->type_name(command_line::kProgram);
 }
@@ -264,11 +264,10 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
   AddNcuOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     if (flags->replay)
-      flags->program.complete =
-          [request = profile::ReplayRequest{*flags->replay, flags->bench, "profile"}](
-              record::RunFile& run, std::ostream& messages) {
-            profile::Replay(request, run, messages);
-          };
+      flags->program.complete = [request = profile::ReplayRequest{*flags->replay, "profile"}](
+                                    record::RunFile& run, std::ostream& messages) {
+        profile::Replay(request, run, messages);
+      };
     if (flags->program.command.empty() && !(flags->gpu && flags->stored_trace))
       throw BadInput("profile: expected a program: dlroof profile [OPTIONS] -- COMMAND...");
     if (flags->stored_trace && !flags->program.command.empty())
