@@ -10,6 +10,7 @@ from shells import BENCH
 
 PAGES = sorted(path for layer in ("", "bench", "reporters", "baselines", "ceilings", "counters") for path in (ROOT / layer).glob("*.md"))
 PAGES += sorted((ROOT / "bench").glob("*/README.md"))
+PAGES.remove(ROOT / "CHANGELOG.md")  # which names flags that are gone
 # Flags of other programs that a page names without the program.
 FOREIGN = {"--comment", "--list"}  # ci/compare_commits.sh, ci/gpu_check.sh
 FOREIGN |= {"--prefix", "--target"}  # cmake, pip
