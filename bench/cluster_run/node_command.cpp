@@ -13,7 +13,6 @@
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/node_folder.h"
 #include "bench/cluster_run/this_node.h"
-#include "bench/command_line/description.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
@@ -143,33 +142,37 @@ int RunNode(const NodeFlags& flags) {
 
 }  // namespace
 
-void AddClusterNode(CLI::App& cluster, int& exit_code) {
+command_line::Command MakeClusterNode() {
   auto flags = std::make_shared<NodeFlags>();
-  auto* command = cluster.add_subcommand(
-      "node", "measure on one node and write DIR/nodes/NAME.json; continues after a kill");
-  command->add_option("--out", flags->out, "folder that all nodes share")
-      ->type_name(command_line::kFolder)
-      ->required();
-  command
-      ->add_option("--bench", flags->bench,
-                   "the dlroof_bench to run (default: the one beside this program)")
-      ->type_name(command_line::kFile);
-  command->add_option("--visit", flags->visit, "the number of a further visit, from 1")
-      ->check(CLI::Range(1, 10000));
-  command
-      ->add_option("--order", flags->order,
-                   "the order in which the caller starts the nodes, to store it in the file")
-      ->check(CLI::IsMember({"at-once", "one-by-one"}));
-  command->add_flag("--per-gpu", flags->per_gpu,
-                    "this process is one of several on a node, each of which sees only one GPU");
-  command
-      ->add_option("--timeout", flags->timeout_seconds, "[s] limit for one benchmark (default 600)")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("ARGUMENTS", flags->arguments,
-                   "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50")
-      ->type_name(command_line::kFlag);
-  command->callback([flags, &exit_code] { exit_code = RunNode(*flags); });
+  return {.name = "node",
+          .about = "measure on one node and write DIR/nodes/NAME.json; continues after a kill",
+          .options = {{"--out",
+                       &flags->out,
+                       "folder that all nodes share",
+                       {.type = command_line::kFolder, .required = true}},
+                      {"--bench",
+                       &flags->bench,
+                       "the dlroof_bench to run (default: the one beside this program)",
+                       {.type = command_line::kFile}},
+                      {"--visit",
+                       &flags->visit,
+                       "the number of a further visit, from 1",
+                       {.limits = command_line::Range{1, 10000}}},
+                      {"--order",
+                       &flags->order,
+                       "the order in which the caller starts the nodes, to store it in the file",
+                       {.choices = {"at-once", "one-by-one"}}},
+                      {"--per-gpu", &flags->per_gpu,
+                       "this process is one of several on a node, each of which sees only one GPU"},
+                      {"--timeout",
+                       &flags->timeout_seconds,
+                       "[s] limit for one benchmark (default 600)",
+                       {.limits = command_line::AboveZero{}}},
+                      {"ARGUMENTS",
+                       &flags->arguments,
+                       "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50",
+                       {.type = command_line::kFlag}}},
+          .run = [flags] { return RunNode(*flags); }};
 }
 
 }  // namespace dlroof::cluster_run

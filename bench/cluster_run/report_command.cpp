@@ -15,7 +15,6 @@
 #include "baselines/cluster/node_effects.h"
 #include "bench/cluster_run/commands.h"
 #include "bench/cluster_run/node_folder.h"
-#include "bench/command_line/description.h"
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -281,72 +280,75 @@ int ReportCluster(const ClusterReportFlags& flags) {
 
 }  // namespace
 
-void AddClusterGather(CLI::App& cluster, int& exit_code) {
+command_line::Command MakeClusterGather() {
   auto flags = std::make_shared<GatherFlags>();
-  auto* command = cluster.add_subcommand(
-      "gather",
-      "join the files of all nodes to one cluster file; exit code 1: a node is slow, 3: some nodes "
-      "are incomplete, 2: a node's file is invalid");
-  command->add_option("DIR", flags->folder, "the nodes' shared folder")
-      ->type_name(command_line::kFolder)
-      ->required();
-  command->add_option("-o,--output", flags->output, "cluster file to write (default cluster.json)")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--without", flags->without,
-                   "leave out these nodes, such as n3,n5; may be repeated")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_flag("--mix-unlike", flags->mix_unlike,
-                    "take nodes of equal machines into one median although their software or "
-                    "settings differ");
-  command
-      ->add_option("--drain-list", flags->drain_list,
-                   "file to write with the names of the slow nodes, one per line")
-      ->type_name(command_line::kFile);
-  command->callback([flags, &exit_code] { exit_code = RunGather(*flags); });
+  return {
+      .name = "gather",
+      .about =
+          "join the files of all nodes to one cluster file; exit code 1: a node is slow, 3: some "
+          "nodes are incomplete, 2: a node's file is invalid",
+      .options =
+          {{"DIR",
+            &flags->folder,
+            "the nodes' shared folder",
+            {.type = command_line::kFolder, .required = true}},
+           {"-o,--output",
+            &flags->output,
+            "cluster file to write (default cluster.json)",
+            {.type = command_line::kFile}},
+           {"--without",
+            &flags->without,
+            "leave out these nodes, such as n3,n5; may be repeated",
+            {.one_each = true, .comma = true}},
+           {"--mix-unlike", &flags->mix_unlike,
+            "take nodes of equal machines into one median although their software or settings "
+            "differ"},
+           {"--drain-list",
+            &flags->drain_list,
+            "file to write with the names of the slow nodes, one per line",
+            {.type = command_line::kFile}}},
+      .run = [flags] { return RunGather(*flags); }};
 }
 
-void AddClusterReport(CLI::App& cluster, int& exit_code) {
+command_line::Command MakeClusterReport() {
   auto flags = std::make_shared<ClusterReportFlags>();
-  auto* command = cluster.add_subcommand("report",
-                                         "show a cluster file: nodes, and roofs and benchmarks "
-                                         "over nodes; exit code 1: a node is slow "
-                                         "or misses a requirement, 3: some nodes are incomplete");
-  command
-      ->add_option("FILE", flags->file,
-                   "file of `dlroof cluster gather`; with --follow the nodes' shared folder")
-      ->type_name(command_line::kFile)
-      ->required();
-  command
-      ->add_option("-o,--output", flags->outputs,
-                   "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png "
-                   "(map of nodes and benchmarks)")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
-  command
-      ->add_option("--alone", flags->alone,
-                   "cluster file of the same nodes measured one by one, to show how much they "
-                   "slow each other down")
-      ->type_name(command_line::kFile);
-  command->add_flag("--verbose", flags->verbose, "show all rows, not only the first 20");
-  command
-      ->add_option("--require", flags->requirements,
-                   "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
-                   "\"times\": {\"BENCHMARK\": 6e-5}}")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--drain-list", flags->drain_list,
-                   "file to write with the names of the slow nodes, one per line")
-      ->type_name(command_line::kFile);
-  command->add_flag("--follow", flags->follow,
-                    "show how far the nodes are until all are whole, and write DIR/progress.txt");
-  command
-      ->add_option("--every", flags->every_seconds,
-                   "[s] with --follow: time between two looks; 0: look once")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command->callback([flags, &exit_code] { exit_code = ReportCluster(*flags); });
+  return {
+      .name = "report",
+      .about =
+          "show a cluster file: nodes, and roofs and benchmarks over nodes; exit code 1: a node is "
+          "slow or misses a requirement, 3: some nodes are incomplete",
+      .options =
+          {{"FILE",
+            &flags->file,
+            "file of `dlroof cluster gather`; with --follow the nodes' shared folder",
+            {.type = command_line::kFile, .required = true}},
+           {"-o,--output",
+            &flags->outputs,
+            "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png (map of "
+            "nodes and benchmarks)",
+            {.type = command_line::kFile, .one_each = true}},
+           {"--alone",
+            &flags->alone,
+            "cluster file of the same nodes measured one by one, to show how much they slow each "
+            "other down",
+            {.type = command_line::kFile}},
+           {"--verbose", &flags->verbose, "show all rows, not only the first 20"},
+           {"--require",
+            &flags->requirements,
+            "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
+            "\"times\": {\"BENCHMARK\": 6e-5}}",
+            {.type = command_line::kFile}},
+           {"--drain-list",
+            &flags->drain_list,
+            "file to write with the names of the slow nodes, one per line",
+            {.type = command_line::kFile}},
+           {"--follow", &flags->follow,
+            "show how far the nodes are until all are whole, and write DIR/progress.txt"},
+           {"--every",
+            &flags->every_seconds,
+            "[s] with --follow: time between two looks; 0: look once",
+            {.limits = command_line::AtLeastZero{}, .shows_default = true}}},
+      .run = [flags] { return ReportCluster(*flags); }};
 }
 
 }  // namespace dlroof::cluster_run

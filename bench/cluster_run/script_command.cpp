@@ -12,7 +12,6 @@
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
 #include "bench/cluster_run/commands.h"
-#include "bench/command_line/description.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
@@ -166,58 +165,59 @@ void RunScript(ScriptFlags flags) {
   std::cerr << "wrote " << *flags.output << '\n';
 }
 
-// Adds the flags that decide which processes measure at the same time.
-void AddProcessFlags(CLI::App& command, LaunchRequest& request) {
-  command
-      .add_option("--order", request.order,
-                  "measure all nodes at the same time, or one after the other (`cluster report "
-                  "--alone` compares both)")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"at-once", "one-by-one"}));
-  command
-      .add_option("--per-gpu", request.gpus,
-                  "number of GPUs of a node: start one process for each GPU, which sees only this "
-                  "GPU (default: one process for each node, which sees all GPUs)")
-      ->check(CLI::Range(1, 64));
-}
-
 }  // namespace
 
-void AddClusterScript(CLI::App& cluster) {
+command_line::Command MakeClusterScript() {
   auto flags = std::make_shared<ScriptFlags>();
-  auto* command = cluster.add_subcommand(
-      "script",
-      "write a Slurm job that measures every node and gathers the results; submitted again it "
-      "measures only what is missing");
   auto& request = flags->request;
-  command->add_option("-N,--nodes", request.nodes, "number of nodes")->check(CLI::Range(1, 100000));
-  command->add_option("--out", request.out, "folder that all nodes share")
-      ->type_name(command_line::kFolder);
-  command
-      ->add_option("--dlroof", request.dlroof,
-                   "path of dlroof on the nodes (default: the path of this program)")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--option", request.options,
-                   "option for sbatch (--option=--partition=gpu); may be repeated")
-      ->allow_extra_args(false);
-  AddProcessFlags(*command, request);
-  command->add_option("--time", request.time,
-                      "limit of the job's time as sbatch writes it, such as 2:00:00");
-  command
-      ->add_option("--revisit", flags->revisit,
-                   "cluster file whose suspects are visited again together with ordinary nodes, "
-                   "five times")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("-o,--output", flags->output,
-                   "file to write the script to (default: standard output)")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("ARGUMENTS", request.arguments,
-                   "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50")
-      ->type_name(command_line::kFlag);
-  command->callback([flags] { RunScript(*flags); });
+  return {
+      .name = "script",
+      .about =
+          "write a Slurm job that measures every node and gathers the results; submitted again it "
+          "measures only what is missing",
+      .options =
+          {{"-N,--nodes",
+            &request.nodes,
+            "number of nodes",
+            {.limits = command_line::Range{1, 100000}}},
+           {"--out", &request.out, "folder that all nodes share", {.type = command_line::kFolder}},
+           {"--dlroof",
+            &request.dlroof,
+            "path of dlroof on the nodes (default: the path of this program)",
+            {.type = command_line::kFile}},
+           {"--option",
+            &request.options,
+            "option for sbatch (--option=--partition=gpu); may be repeated",
+            {.one_each = true}},
+           {"--order",
+            &request.order,
+            "measure all nodes at the same time, or one after the other (`cluster report --alone` "
+            "compares both)",
+            {.choices = {"at-once", "one-by-one"}, .shows_default = true}},
+           {"--per-gpu",
+            &request.gpus,
+            "number of GPUs of a node: start one process for each GPU, which sees only this GPU "
+            "(default: one process for each node, which sees all GPUs)",
+            {.limits = command_line::Range{1, 64}}},
+           {"--time", &request.time,
+            "limit of the job's time as sbatch writes it, such as 2:00:00"},
+           {"--revisit",
+            &flags->revisit,
+            "cluster file whose suspects are visited again together with ordinary nodes, five "
+            "times",
+            {.type = command_line::kFile}},
+           {"-o,--output",
+            &flags->output,
+            "file to write the script to (default: standard output)",
+            {.type = command_line::kFile}},
+           {"ARGUMENTS",
+            &request.arguments,
+            "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50",
+            {.type = command_line::kFlag}}},
+      .run = [flags] {
+        RunScript(*flags);
+        return 0;
+      }};
 }
 
 }  // namespace dlroof::cluster_run

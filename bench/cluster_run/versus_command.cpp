@@ -11,7 +11,6 @@
 #include "baselines/cluster/versus.h"
 #include "baselines/cluster/versus_models.h"
 #include "bench/cluster_run/commands.h"
-#include "bench/command_line/description.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -140,7 +139,7 @@ void CheckVersusFlags(const VersusFlags& flags) {
     if (!std::ranges::any_of(kVersusOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kVersusOutputs, ", "));
-  if (flags.devices.size() == 1)
+  if (!flags.devices.empty() && flags.devices.size() != 2)
     throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
 }
 
@@ -168,50 +167,52 @@ void RunVersus(const VersusFlags& flags) {
 
 }  // namespace
 
-void AddClusterVersus(CLI::App& cluster) {
+command_line::Command MakeClusterVersus() {
   auto flags = std::make_shared<VersusFlags>();
-  auto* command = cluster.add_subcommand(
-      "versus",
-      "compare the same operators on two clusters: times, % of roof, the number of nodes of A that "
-      "equal one of B, costs");
-  command->add_option("A", flags->a, "run file, or several of one machine separated by commas")
-      ->type_name(command_line::kFile)
-      ->required();
-  command->add_option("B", flags->b, "run file, or several of one machine separated by commas")
-      ->type_name(command_line::kFile)
-      ->required();
-  command
-      ->add_option("--prices", flags->prices,
-                   "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": "
-                   "\"AMD EPYC\"}, \"per_node_hour\": 1.2}]} (no default)")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--suite", flags->suites,
-                   "also sum up the layers of this model (default: the models that the runs name)")
-      ->type_name(command_line::kSuite)
-      ->allow_extra_args(false);
-  command
-      ->add_option("--devices", flags->devices,
-                   "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)")
-      ->delimiter(',')
-      ->expected(1, 2)
-      ->allow_extra_args(false)
-      ->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--types", flags->types,
-                   "same (default): pair records of the same data type; best: pair the fastest "
-                   "records of an operator, of any type")
-      ->check(CLI::IsMember({"same", "best"}));
-  command->add_flag("--latency", flags->latency,
-                    "compare single calls: on a GPU that is idle, with their launch (default: "
-                    "calls that follow each other, on a GPU by the device's time of queued calls)");
-  command
-      ->add_option("-o,--output", flags->outputs,
-                   "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
-                   "rooflines)")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
-  command->callback([flags] { RunVersus(*flags); });
+  return {
+      .name = "versus",
+      .about =
+          "compare the same operators on two clusters: times, % of roof, the number of nodes of A "
+          "that equal one of B, costs",
+      .options =
+          {{"A",
+            &flags->a,
+            "run file, or several of one machine separated by commas",
+            {.type = command_line::kFile, .required = true}},
+           {"B",
+            &flags->b,
+            "run file, or several of one machine separated by commas",
+            {.type = command_line::kFile, .required = true}},
+           {"--prices",
+            &flags->prices,
+            "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": \"AMD "
+            "EPYC\"}, \"per_node_hour\": 1.2}]} (no default)",
+            {.type = command_line::kFile}},
+           {"--suite",
+            &flags->suites,
+            "also sum up the layers of this model (default: the models that the runs name)",
+            {.type = command_line::kSuite, .one_each = true}},
+           {"--devices",
+            &flags->devices,
+            "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)",
+            {.limits = command_line::Range{1, 1024}, .one_each = true, .comma = true}},
+           {"--types",
+            &flags->types,
+            "same (default): pair records of the same data type; best: pair the fastest records of "
+            "an operator, of any type",
+            {.choices = {"same", "best"}}},
+           {"--latency", &flags->latency,
+            "compare single calls: on a GPU that is idle, with their launch (default: calls that "
+            "follow each other, on a GPU by the device's time of queued calls)"},
+           {"-o,--output",
+            &flags->outputs,
+            "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
+            "rooflines)",
+            {.type = command_line::kFile, .one_each = true}}},
+      .run = [flags] {
+        RunVersus(*flags);
+        return 0;
+      }};
 }
 
 }  // namespace dlroof::cluster_run

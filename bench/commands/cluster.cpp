@@ -5,18 +5,15 @@
 namespace dlroof::commands {
 namespace {
 
-void AddClusterCommand(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand(
-      "cluster", "run the same benchmarks on many nodes, find slow nodes, and compare clusters");
-  command->require_subcommand(1);
-  cluster_run::AddClusterScript(*command);
-  cluster_run::AddClusterNode(*command, exit_code);
-  cluster_run::AddClusterGather(*command, exit_code);
-  cluster_run::AddClusterReport(*command, exit_code);
-  cluster_run::AddClusterVersus(*command);
+Command MakeCluster() {
+  return {.name = "cluster",
+          .about = "run the same benchmarks on many nodes, find slow nodes, and compare clusters",
+          .commands = {cluster_run::MakeClusterScript(), cluster_run::MakeClusterNode(),
+                       cluster_run::MakeClusterGather(), cluster_run::MakeClusterReport(),
+                       cluster_run::MakeClusterVersus()}};
 }
 
-[[maybe_unused]] const bool cluster_registered = RegisterCommand("cluster", AddClusterCommand);
+[[maybe_unused]] const bool cluster_registered = RegisterCommand(MakeCluster);
 
 }  // namespace
 }  // namespace dlroof::commands

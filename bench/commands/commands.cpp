@@ -1,66 +1,35 @@
 #include "bench/commands/commands.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <iostream>
 #include <sstream>
 
-#include "baselines/compare/compare.h"
-#include "bench/command_line/description.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/nearest_name.h"
 
 namespace dlroof::commands {
 namespace {
 
-std::map<std::string, AddCommand>& Registry() {
-  static std::map<std::string, AddCommand> commands;
+std::vector<Command (*)()>& Registry() {
+  static std::vector<Command (*)()> commands;
   return commands;
-}
-
-std::vector<std::string>& StoredWords() {
-  static std::vector<std::string> words;
-  return words;
 }
 
 }  // namespace
 
-void RefuseUnknownCommand(const CLI::App& program, const std::vector<std::string>& words) {
-  const CLI::App* command = &program;
-  std::string path;  // the commands found so far, each with a space behind it
-  for (const auto& word : words) {
-    if (command->get_require_subcommand_min() == 0 || word.starts_with('-')) return;
-    const auto subcommands = command->get_subcommands({});
-    const auto found = std::ranges::find(subcommands, word, &CLI::App::get_name);
-    if (found == subcommands.end()) {
-      std::vector<std::string> names;
-      for (const CLI::App* known : subcommands) names.push_back(known->get_name());
-      auto nearest = NearestName(word, names);
-      if (nearest) nearest = path + *nearest;
-      const auto lister = path.empty() ? "dlroof" : "dlroof " + path.substr(0, path.size() - 1);
-      throw BadInput(UnknownName("command", path + word, nearest, lister));
-    }
-    command = *found;
-    path += word + ' ';
-  }
+bool RegisterCommand(Command (*make)()) {
+  Registry().push_back(make);
+  return true;
 }
 
-const std::vector<std::string>& WordsAfterDashes() { return StoredWords(); }
-
-void StoreWordsAfterDashes(int argc, char** argv) {
-  const std::vector<std::string> words(argv, argv + argc);
-  const auto dashes = std::ranges::find(words, "--");
-  if (dashes != words.end()) StoredWords().assign(dashes + 1, words.end());
+Command Program() {
+  Command program{
+      .name = "dlroof",
+      .about = "dlroof: rooflines of deep learning benchmarks (measure with dlroof_bench)"};
+  for (const auto& make : Registry()) program.commands.push_back(make());
+  std::ranges::sort(program.commands, {}, &Command::name);
+  return program;
 }
-
-bool RegisterCommand(const std::string& name, AddCommand add) {
-  return Registry().emplace(name, add).second;
-}
-
-const std::map<std::string, AddCommand>& Commands() { return Registry(); }
 
 void WriteOutput(const std::optional<std::string>& path, const std::string& text) {
   if (!path) {
@@ -100,49 +69,36 @@ std::optional<double> ParseShare(const std::string& flag, const std::optional<st
   return value;
 }
 
-CLI::Option* AddBenchOption(CLI::App& command, std::optional<std::string>& bench) {
-  return command
-      .add_option("--bench", bench,
-                  "the dlroof_bench to run (default: the one beside this program)")
-      ->type_name(command_line::kFile);
+Option BenchOption(std::optional<std::string>& bench) {
+  return {"--bench",
+          &bench,
+          "the dlroof_bench to run (default: the one beside this program)",
+          {.type = kFile}};
 }
 
-void AddMeasuredMachineOption(CLI::App& command, std::optional<std::string>& machine) {
-  command
-      .add_option("--machine", machine,
-                  "machine file with the roofs (default: cached ceilings, or measured now)")
-      ->type_name(command_line::kMachine);
+Option MeasuredMachineOption(std::optional<std::string>& machine) {
+  return {"--machine",
+          &machine,
+          "machine file with the roofs (default: cached ceilings, or measured now)",
+          {.type = kMachine}};
 }
 
-void AddBalanceOption(CLI::App& command, std::string& balance) {
-  command
-      .add_option("--balance", balance,
-                  "compare FLOPs with the ceiling of the pipe that executes them (pipe, the "
-                  "default), or all FLOPs with the best matrix ceiling, as the time-based roofline "
-                  "paper does (tensor)")
-      ->check(CLI::IsMember({"pipe", "tensor"}));
+Option QuantitiesOption(std::vector<std::string>& on, const std::string& help) {
+  return {"--on",
+          &on,
+          help,
+          {.choices = {"time", "bytes", "flops", "fraction", "residual"},
+           .one_each = true,
+           .comma = true}};
 }
 
-void AddQuantitiesOption(CLI::App& command, std::vector<std::string>& on, const std::string& help) {
-  command.add_option("--on", on, help)
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check([](const std::string& key) {
-        return compare::QuantityFromKey(key)
-                   ? ""
-                   : "expected time, bytes, flops, fraction or residual, not '" + key + "'";
-      });
-}
-
-void AddReplayOptions(CLI::App& command, std::optional<int>& count,
-                      std::optional<std::string>& bench) {
-  command
-      .add_option("--replay", count,
-                  "for a program: also measure this many of its primitives standalone, the longest "
-                  "ones that dlroof has a benchmark of, and show how much slower each is in the "
-                  "program")
-      ->check(CLI::PositiveNumber);
-  AddBenchOption(command, bench);
+Option ReplayOption(std::optional<int>& count) {
+  return {
+      "--replay",
+      &count,
+      "for a program: also measure this many of its primitives standalone, the longest ones that "
+      "dlroof has a benchmark of, and show how much slower each is in the program",
+      {.limits = AboveZero{}}};
 }
 
 }  // namespace dlroof::commands

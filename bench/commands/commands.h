@@ -1,33 +1,29 @@
 // The subcommands of dlroof, which their files register, and functions that several of them use.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/command_line/command.h"
+
 namespace dlroof::commands {
 
-// Adds a subcommand to the program. CLI11 runs the subcommand if the command line names it; the
-// subcommand then sets the exit code.
-using AddCommand = void (*)(CLI::App& program, int& exit_code);
+using command_line::AboveZero;
+using command_line::AtLeastZero;
+using command_line::Command;
+using command_line::kFile;
+using command_line::kFolder;
+using command_line::kMachine;
+using command_line::Option;
+using command_line::Range;
 
-// Registers a command. Call at namespace scope. Returns true.
-bool RegisterCommand(const std::string& name, AddCommand add);
-// Returns the commands by name, in the order in which --help lists them.
-const std::map<std::string, AddCommand>& Commands();
-
-// Throws BadInput if `words`, the command line after the program's name, begins with an unknown
-// command or an unknown subcommand of a command. The message names the most similar one.
-void RefuseUnknownCommand(const CLI::App& program, const std::vector<std::string>& words);
-
-// Returns the words of the command line after its first "--": a program and its arguments.
-const std::vector<std::string>& WordsAfterDashes();
-// Stores the words after "--". Call once, before the command line is parsed.
-void StoreWordsAfterDashes(int argc, char** argv);
+// Registers a command of dlroof. Call at namespace scope. Returns true.
+bool RegisterCommand(Command (*make)());
+// Returns dlroof with all its commands, in the order of their names.
+Command Program();
 
 // Writes `text` to the file `path` and reports that on standard error. Without `path`, writes
 // `text` to standard output.
@@ -44,16 +40,13 @@ int VerdictOf(const char* command, const std::function<int()>& run);
 // absent. Throws BadInput with the flag's name for any other text.
 std::optional<double> ParseShare(const std::string& flag, const std::optional<std::string>& text);
 
-// Adds --bench, the path of dlroof_bench.
-CLI::Option* AddBenchOption(CLI::App& command, std::optional<std::string>& bench);
-// Adds --machine for commands that measure benchmarks.
-void AddMeasuredMachineOption(CLI::App& command, std::optional<std::string>& machine);
-// Adds --balance for commands that compare records with roofs.
-void AddBalanceOption(CLI::App& command, std::string& balance);
-// Adds --on for commands that judge changes of quantities (compare::Quantity).
-void AddQuantitiesOption(CLI::App& command, std::vector<std::string>& on, const std::string& help);
-// Adds --replay and --bench for commands that read a program's log.
-void AddReplayOptions(CLI::App& command, std::optional<int>& count,
-                      std::optional<std::string>& bench);
+// --bench, the path of dlroof_bench.
+Option BenchOption(std::optional<std::string>& bench);
+// --machine of commands that measure benchmarks.
+Option MeasuredMachineOption(std::optional<std::string>& machine);
+// --on of commands that judge changes of quantities (compare::Quantity).
+Option QuantitiesOption(std::vector<std::string>& on, const std::string& help);
+// --replay of commands that read a program's log.
+Option ReplayOption(std::optional<int>& count);
 
 }  // namespace dlroof::commands

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <future>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 
@@ -14,7 +15,6 @@
 #include "baselines/formats/write_comparison.h"
 #include "baselines/history/earlier_runs.h"
 #include "baselines/history/history.h"
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/remeasure/remeasure.h"
 #include "bench/supervise/supervised_program.h"
@@ -115,7 +115,7 @@ remeasure::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inp
                                     const compare::CompareOptions& options) {
   const auto stored = StoredProgram(flags, inputs);
   remeasure::Settings settings{.program = supervise::BenchProgram(flags.program),
-                               .arguments = WordsAfterDashes(),
+                               .arguments = flags.arguments,
                                .budget_seconds = flags.budget_seconds};
   if (stored) settings.stored_program = stored->run;
   StopOnInterrupt();
@@ -151,11 +151,8 @@ std::string BaseText(const compare::CompareResult& result) {
 
 int RunCompare(const CompareFlags& given) {
   CompareFlags flags = given;
-  // CLI11 adds the words after -- to the files or to the arguments.
-  flags.files.insert(flags.files.end(), flags.arguments.begin(), flags.arguments.end());
-  const auto after = std::min(WordsAfterDashes().size(), flags.files.size());
   const bool now = flags.rerun == kNow;
-  if (now) flags.files.resize(flags.files.size() - after);
+  if (!now) std::ranges::move(flags.arguments, std::back_inserter(flags.files));
   if (!now && flags.program) throw BadInput("--program: expected --again now");
   const std::size_t wanted = flags.baseline ? 1 : 2;
   if (flags.files.size() != wanted)
@@ -193,74 +190,71 @@ int RunCompare(const CompareFlags& given) {
   return result.exit_code;
 }
 
-void AddCompareCommand(CLI::App& program, int& exit_code) {
+Command MakeCompare() {
   auto flags = std::make_shared<CompareFlags>();
-  auto* command = program.add_subcommand(
-      "compare",
-      "give a verdict on each benchmark of two run files; exit code 0: none is slower, 1: one is, "
-      "2: bad input, 3: the runs cannot tell");
-  command->add_option("FILES", flags->files, "BASE and NEW: run files, or Google Benchmark JSON")
-      ->type_name(command_line::kFile)
-      ->required();
-  command
-      ->add_option("ARGUMENTS", flags->arguments,
-                   "after --, with --again now: arguments for NEW's program")
-      ->type_name(command_line::kFlag);
-  command
-      ->add_option(
-          "--baseline", flags->baseline,
-          "BASE: a file; or a folder with stored runs, of which the newest of each benchmark on "
-          "NEW's "
-          "machine is taken; or auto: the folder baselines/stored if it exists, otherwise that "
-          "installed with dlroof")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--db", flags->database,
-                   "history with earlier runs of BASE's machine: they tell the noise between runs "
-                   "and BASE's level (dlroof history add)")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--again", flags->rerun,
-                   "run file of a second process with NEW's benchmarks, or some of them: a "
-                   "benchmark is slower or faster only if it is in both; or now: measure again "
-                   "what is unclear, interleaved with BASE's program where that is stored")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--program", flags->program,
-                   "with --again now: NEW's program (default: the dlroof_bench beside this "
-                   "program); its arguments follow --")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--budget", flags->budget_seconds,
-                   "[s] with --again now: for measuring again (default 600)")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--min-effect", flags->min_effect,
-                      "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)");
-  command->add_option("--run-noise", flags->run_noise,
-                      "deviation between runs of the same program; 0 for interleaved runs "
-                      "(default: estimated from the files)");
-  AddQuantitiesOption(*command, flags->on,
-                      "quantities whose change is an alarm, separated by commas: time (default), "
-                      "bytes, flops, fraction, residual (of files that `dlroof model RUN -o "
-                      "FILE.json` wrote)");
-  command->add_flag("--across-machines", flags->across_machines,
-                    "compare fractions of the roof on different machines");
-  command
-      ->add_option("--map", flags->map,
-                   "file with a line 'base-name new-name' for each renamed benchmark")
-      ->type_name(command_line::kFile);
   std::vector<std::string> formats;
   for (const auto& writer : formats::ComparisonWriters()) formats.emplace_back(writer.format);
-  command
-      ->add_option("--format", flags->format,
-                   fmt::format("{} (default table)", fmt::join(formats, ", ")))
-      ->check(CLI::IsMember(formats));
-  command->callback([flags, &exit_code] {
-    exit_code = VerdictOf("compare", [&] { return RunCompare(*flags); });
-  });
+  const auto formats_text = fmt::format("{} (default table)", fmt::join(formats, ", "));
+  return {
+      .name = "compare",
+      .about =
+          "give a verdict on each benchmark of two run files; exit code 0: none is slower, 1: one "
+          "is, 2: bad input, 3: the runs cannot tell",
+      .options =
+          {{"FILES",
+            &flags->files,
+            "BASE and NEW: run files, or Google Benchmark JSON",
+            {.type = kFile, .required = true}},
+           {"ARGUMENTS",
+            &flags->arguments,
+            "after --, with --again now: arguments for NEW's program",
+            {.type = command_line::kFlag}},
+           {"--baseline",
+            &flags->baseline,
+            "BASE: a file; or a folder with stored runs, of which the newest of each benchmark on "
+            "NEW's machine is taken; or auto: the folder baselines/stored if it exists, otherwise "
+            "that installed with dlroof",
+            {.type = kFile}},
+           {"--db",
+            &flags->database,
+            "history with earlier runs of BASE's machine: they tell the noise between runs and "
+            "BASE's level (dlroof history add)",
+            {.type = kFile}},
+           {"--again",
+            &flags->rerun,
+            "run file of a second process with NEW's benchmarks, or some of them: a benchmark is "
+            "slower or faster only if it is in both; or now: measure again what is unclear, "
+            "interleaved with BASE's program where that is stored",
+            {.type = kFile}},
+           {"--program",
+            &flags->program,
+            "with --again now: NEW's program (default: the dlroof_bench beside this program); its "
+            "arguments follow --",
+            {.type = kFile}},
+           {"--budget",
+            &flags->budget_seconds,
+            "[s] with --again now: for measuring again (default 600)",
+            {.limits = AtLeastZero{}}},
+           {"--min-effect", &flags->min_effect,
+            "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)"},
+           {"--run-noise", &flags->run_noise,
+            "deviation between runs of the same program; 0 for interleaved runs (default: "
+            "estimated from the files)"},
+           QuantitiesOption(flags->on,
+                            "quantities whose change is an alarm, separated by commas: time "
+                            "(default), bytes, flops, fraction, residual (of files that `dlroof "
+                            "model RUN -o FILE.json` wrote)"),
+           {"--across-machines", &flags->across_machines,
+            "compare fractions of the roof on different machines"},
+           {"--map",
+            &flags->map,
+            "file with a line 'base-name new-name' for each renamed benchmark",
+            {.type = kFile}},
+           {"--format", &flags->format, formats_text, {.choices = formats}}},
+      .run = [flags] { return VerdictOf("compare", [&] { return RunCompare(*flags); }); }};
 }
 
-[[maybe_unused]] const bool compare_registered = RegisterCommand("compare", AddCompareCommand);
-}  // namespace
+[[maybe_unused]] const bool compare_registered = RegisterCommand(MakeCompare);
 
+}  // namespace
 }  // namespace dlroof::commands

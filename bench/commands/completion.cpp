@@ -1,36 +1,67 @@
 // dlroof completion: writes the script by which bash completes the command lines of all programs,
-// or the table of their flags.
+// or the list of their flags.
+#include "bench/command_line/completion.h"
+
 #include <iostream>
 #include <memory>
 
 #include "bench/commands/commands.h"
-#include "bench/commands/programs.h"
+#include "bench/runner/bench_flags.h"
+#include "bench/suites/suite.h"
+#include "ceilings/machine_file/specified_machine.h"
+#include "counters/base/files.h"
 
 namespace dlroof::commands {
 namespace {
 
-void AddCompletionCommand(CLI::App& program, int& /*exit_code*/) {
-  auto* command = program.add_subcommand(
-      "completion",
-      "complete commands, flags, choices and files in bash: source <(dlroof completion bash)");
-  const auto form = std::make_shared<std::string>();
-  command
-      ->add_option("FORM", *form,
-                   "bash: the script; table: every flag of every command, for other programs: "
-                   "columns, separated by tabs, for the command, the flag, what it takes, whether "
-                   "it is required, and its choices")
-      ->required()
-      ->check(CLI::IsMember({"bash", "table"}));
-  command->callback([&program, form] {
-    const auto completed = DescribePrograms(program);
-    std::cout << (*form == "bash" ? command_line::BashCompletion(completed)
-                                  : command_line::WriteFlagTable(completed.programs))
-              << std::flush;
-  });
+using command_line::Completion;
+
+Completion WordsOrFiles(std::vector<std::string> words, bool comma = false) {
+  return {.words = std::move(words), .paths = Completion::Paths::kFiles, .comma = comma};
 }
 
-[[maybe_unused]] const bool completion_registered =
-    RegisterCommand("completion", AddCompletionCommand);
+std::vector<std::string> NamesOf(const std::vector<EmbeddedFile>& files) {
+  std::vector<std::string> names;
+  for (const auto& file : files) names.emplace_back(file.name);
+  return names;
+}
+
+command_line::TypeCompletions Types() {
+  const auto gpus = machine_file::KnownGpuNames();
+  return {{command_line::kFile, WordsOrFiles({})},
+          {command_line::kFolder, {.paths = Completion::Paths::kFolders}},
+          {command_line::kSuite, WordsOrFiles(NamesOf(suites::BuiltInSuites()), true)},
+          {command_line::kMachine, WordsOrFiles({gpus.begin(), gpus.end()})},
+          {command_line::kBenchmark, WordsOrFiles({})},
+          {command_line::kFlag, {.bench_flags = true}},
+          {command_line::kProgram, {.any_program = true}},
+          {"DEVICE", {.words = {"auto", "cpu", "gpu"}}}};
+}
+
+Command MakeCompletion() {
+  const auto form = std::make_shared<std::string>();
+  return {
+      .name = "completion",
+      .about =
+          "complete commands, flags, choices and files in bash: source <(dlroof completion bash)",
+      .options =
+          {{"FORM",
+            form.get(),
+            "bash: the script; table: every flag of every command but --help, for other programs: "
+            "columns, separated by tabs, for the command, the flag, what it takes, whether "
+            "it is required, and its choices",
+            {.choices = {"bash", "table"}, .required = true}}},
+      .run = [form] {
+        const bool script = *form == "bash";
+        const std::vector<Command> programs = {Program(), runner::DescribeProgram(script)};
+        std::cout << (script ? command_line::BashCompletion(programs, Types())
+                             : command_line::WriteFlagTable(programs))
+                  << std::flush;
+        return 0;
+      }};
+}
+
+[[maybe_unused]] const bool completion_registered = RegisterCommand(MakeCompletion);
 
 }  // namespace
 }  // namespace dlroof::commands

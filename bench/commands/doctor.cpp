@@ -252,38 +252,46 @@ std::string DataText() {
       std::filesystem::is_directory(*folder, error) ? "" : ": there is no such folder");
 }
 
-void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
-  auto* command =
-      program.add_subcommand("doctor", "show what can be measured on this machine, and why not");
-  const auto quick = std::make_shared<bool>(false);
-  command->add_flag("--quick", *quick, "observe the clocks for 0.1 s instead of 3 s");
-  const auto onednn = std::make_shared<std::string>();
-  command
-      ->add_option("--onednn", *onednn,
-                   "look at this file of oneDNN, any libdnnl.so.3 from 3.2 on, instead of the one "
-                   "that dlroof was built with")
-      ->type_name("FILE");
-  command->callback([quick, onednn] {
-    if (!onednn->empty()) library_files::UseLibraryFile("onednn", *onednn, "doctor: --onednn");
-    const auto durations = *quick ? Durations{.freezes = 0.05, .core = 0.05} : Durations{};
-    Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
-    const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
-    ReportCpu(limits.cpu);
-    ReportLimits(limits);
-    ReportClocks(durations.freezes, limits);
-    ReportCoreShare(durations.core);
-    Line("counters", perf::PerfSentence(perf::AskPerf()));
-    ReportSources(true);
-    ReportEnergy(limits.cpu);
-    ReportLibraries();
-    ReportGpu();
-    Line("data", DataText());
-    Line("cache", CacheText());
-  });
+struct DoctorFlags {
+  bool quick = false;
+  std::optional<std::string> onednn;
+};
+
+void Examine(const DoctorFlags& flags) {
+  if (flags.onednn) library_files::UseLibraryFile("onednn", *flags.onednn, "doctor: --onednn");
+  const auto durations = flags.quick ? Durations{.freezes = 0.05, .core = 0.05} : Durations{};
+  Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
+  const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
+  ReportCpu(limits.cpu);
+  ReportLimits(limits);
+  ReportClocks(durations.freezes, limits);
+  ReportCoreShare(durations.core);
+  Line("counters", perf::PerfSentence(perf::AskPerf()));
+  ReportSources(true);
+  ReportEnergy(limits.cpu);
+  ReportLibraries();
+  ReportGpu();
+  Line("data", DataText());
+  Line("cache", CacheText());
 }
 
-[[maybe_unused]] const bool doctor_registered = RegisterCommand("doctor", AddDoctorCommand);
+Command MakeDoctor() {
+  auto flags = std::make_shared<DoctorFlags>();
+  return {.name = "doctor",
+          .about = "show what can be measured on this machine, and why not",
+          .options = {{"--quick", &flags->quick, "observe the clocks for 0.1 s instead of 3 s"},
+                      {"--onednn",
+                       &flags->onednn,
+                       "look at this file of oneDNN, any libdnnl.so.3 from 3.2 on, instead of the "
+                       "one that dlroof was built with",
+                       {.type = kFile}}},
+          .run = [flags] {
+            Examine(*flags);
+            return 0;
+          }};
+}
+
+[[maybe_unused]] const bool doctor_registered = RegisterCommand(MakeDoctor);
 
 }  // namespace
-
 }  // namespace dlroof::commands

@@ -7,7 +7,6 @@
 #include <iostream>
 #include <memory>
 
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/trials.h"
@@ -153,43 +152,40 @@ int ExplainAll(const ExplainFlags& flags) {
   return exit_code;
 }
 
-void AddExplainCommand(CLI::App& program, int& exit_code) {
+Command MakeExplain() {
   auto flags = std::make_shared<ExplainFlags>();
-  auto* command = program.add_subcommand(
-      "explain",
-      "break the time of benchmarks down: the roof's own time, functions, parallel regions, "
-      "waiting");
-  command
-      ->add_option("NAME", flags->what,
-                   "names of benchmarks to measure now, or a run file made with --dlroof_explain")
-      ->type_name(command_line::kBenchmark)
-      ->required();
-  command
-      ->add_option("-o,--output", flags->outputs,
-                   "write the run file of the measurement (.json), or waterfall charts (.svg, "
-                   ".pdf, .png)")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
-  AddMeasuredMachineOption(*command, flags->machine);
-  auto* thorough = command->add_flag(
-      "--thorough", flags->thorough,
-      "measure also what cannot change the advice, without a limit: times with near and far "
-      "tensors of every benchmark");
-  command
-      ->add_option("--seconds", flags->seconds,
-                   "[s] limit for each benchmark (default 25), and for its --try (default 30); "
-                   "what can change the advice is measured first")
-      ->excludes(thorough)
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--try", flags->try_proposal,
-                    "measure the setting that the largest component suggests, "
-                    "interleaved with the default; on a GPU the other options of the "
-                    "name: best, padded, another layout, persistent algorithms");
-  AddBenchOption(*command, flags->bench);
-  command->callback([flags, &exit_code] { exit_code = ExplainAll(*flags); });
+  return {
+      .name = "explain",
+      .about =
+          "break the time of benchmarks down: the roof's own time, functions, parallel regions, "
+          "waiting",
+      .options =
+          {{"NAME",
+            &flags->what,
+            "names of benchmarks to measure now, or a run file made with --dlroof_explain",
+            {.type = command_line::kBenchmark, .required = true}},
+           {"-o,--output",
+            &flags->outputs,
+            "write the run file of the measurement (.json), or waterfall charts (.svg, .pdf, .png)",
+            {.type = kFile, .one_each = true}},
+           MeasuredMachineOption(flags->machine),
+           {"--thorough", &flags->thorough,
+            "measure also what cannot change the advice, without a limit: times with near and far "
+            "tensors of every benchmark"},
+           {"--seconds",
+            &flags->seconds,
+            "[s] limit for each benchmark (default 25), and for its --try (default 30); what can "
+            "change the advice is measured first",
+            {.limits = AboveZero{}, .excludes = {"--thorough"}}},
+           {"--try", &flags->try_proposal,
+            "measure the setting that the largest component suggests, interleaved with the "
+            "default; on a GPU the other options of the name: best, padded, another layout, "
+            "persistent algorithms"},
+           BenchOption(flags->bench)},
+      .run = [flags] { return ExplainAll(*flags); }};
 }
 
-[[maybe_unused]] const bool explain_registered = RegisterCommand("explain", AddExplainCommand);
+[[maybe_unused]] const bool explain_registered = RegisterCommand(MakeExplain);
 
 }  // namespace
 }  // namespace dlroof::commands

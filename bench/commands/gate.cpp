@@ -14,7 +14,6 @@
 #include "baselines/builds/builds.h"
 #include "baselines/compare/compare_stored.h"
 #include "baselines/formats/write_comparison.h"
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/remeasure/remeasure.h"
 #include "bench/supervise/supervise.h"
@@ -225,68 +224,62 @@ class Gate {
   gate::Baseline baseline_;
 };
 
-void AddGateOptions(CLI::App& command, GateFlags& flags) {
-  command.add_option("--db", flags.db, "file of the history (default perf.sqlite)")
-      ->type_name(command_line::kFile);
-  command.add_option("--baseline", flags.baseline,
-                     "branch whose stored runs are compared with: those that were stored as its "
-                     "runs, otherwise those of its commits in Git (default main)");
-  command.add_option("--last", flags.last, "compare with this many runs (default 10)")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--processes", flags.processes,
-                  "measure each benchmark in this many processes (default 3), as dlroof run does")
-      ->check(CLI::Range(1, 1000));
-  command
-      .add_option("--budget", flags.budget_seconds,
-                  "[s] for measuring again what is unclear (default 600)")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--min-effect", flags.min_effect,
-                     "ignore smaller changes: 5% (default: what the runs can resolve)");
-  AddQuantitiesOption(command, flags.on,
-                      "quantities whose change is an alarm, separated by commas, as in dlroof "
-                      "compare");
-  command
-      .add_option("--run", flags.run,
-                  "run file that was measured already; what is unclear is measured now")
-      ->type_name(command_line::kFile);
-  command.add_flag("--store", flags.store,
-                   "afterwards add the run to the history as a run of the branch, and store its "
-                   "program");
-  command.add_option("--commit", flags.commit,
-                     "commit of the program (default: that of the working folder's repository)");
-}
-
-void AddGateOutputs(CLI::App& command, GateFlags& flags) {
-  command.add_option("--limit", flags.limit,
-                     "most bytes of the programs stored beside the history (default 2G); the least "
-                     "recently used go; 0 stores none");
-  command
-      .add_option("-o,--output", flags.output,
-                  "folder for comment.md, junit.xml and run.json (default gate)")
-      ->type_name(command_line::kFolder);
-  command
-      .add_option("COMMAND", flags.command,
-                  "after --: a program that takes Google Benchmark's flags, and its arguments; or "
-                  "only flags for dlroof_bench")
-      ->type_name(command_line::kProgram);
-}
-
-void AddGateCommand(CLI::App& program, int& exit_code) {
+Command MakeGate() {
   auto flags = std::make_shared<GateFlags>();
-  auto* command = program.add_subcommand(
-      "gate",
-      "for CI: measure, compare with the last runs of a branch, measure again what is unclear, "
-      "write a comment, JUnit and annotations; exit codes as compare");
-  AddGateOptions(*command, *flags);
-  AddGateOutputs(*command, *flags);
-  command->callback([flags, &exit_code] {
-    StopOnInterrupt();
-    exit_code = VerdictOf("gate", [&] { return Gate(*flags).Run(); });
-  });
+  return {
+      .name = "gate",
+      .about =
+          "for CI: measure, compare with the last runs of a branch, measure again what is unclear, "
+          "write a comment, JUnit and annotations; exit codes as compare",
+      .options =
+          {{"--db", &flags->db, "file of the history (default perf.sqlite)", {.type = kFile}},
+           {"--baseline", &flags->baseline,
+            "branch whose stored runs are compared with: those that were stored as its runs, "
+            "otherwise those of its commits in Git (default main)"},
+           {"--last",
+            &flags->last,
+            "compare with this many runs (default 10)",
+            {.limits = AboveZero{}}},
+           {"--processes",
+            &flags->processes,
+            "measure each benchmark in this many processes (default 3), as dlroof run does",
+            {.limits = Range{1, 1000}}},
+           {"--budget",
+            &flags->budget_seconds,
+            "[s] for measuring again what is unclear (default 600)",
+            {.limits = AtLeastZero{}}},
+           {"--min-effect", &flags->min_effect,
+            "ignore smaller changes: 5% (default: what the runs can resolve)"},
+           QuantitiesOption(flags->on,
+                            "quantities whose change is an alarm, separated by commas, as in "
+                            "dlroof compare"),
+           {"--run",
+            &flags->run,
+            "run file that was measured already; what is unclear is measured now",
+            {.type = kFile}},
+           {"--store", &flags->store,
+            "afterwards add the run to the history as a run of the branch, and store its program"},
+           {"--commit", &flags->commit,
+            "commit of the program (default: that of the working folder's repository)"},
+           {"--limit", &flags->limit,
+            "most bytes of the programs stored beside the history (default 2G); the least recently "
+            "used go; 0 stores none"},
+           {"-o,--output",
+            &flags->output,
+            "folder for comment.md, junit.xml and run.json (default gate)",
+            {.type = kFolder}},
+           {"COMMAND",
+            &flags->command,
+            "after --: a program that takes Google Benchmark's flags, and its arguments; or only "
+            "flags for dlroof_bench",
+            {.type = command_line::kProgram}}},
+      .run = [flags] {
+        StopOnInterrupt();
+        return VerdictOf("gate", [&] { return Gate(*flags).Run(); });
+      }};
 }
 
-[[maybe_unused]] const bool gate_registered = RegisterCommand("gate", AddGateCommand);
-}  // namespace
+[[maybe_unused]] const bool gate_registered = RegisterCommand(MakeGate);
 
+}  // namespace
 }  // namespace dlroof::commands

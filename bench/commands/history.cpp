@@ -16,7 +16,6 @@
 #include "baselines/dashboard/events.h"
 #include "baselines/formats/export.h"
 #include "baselines/statistics/series_profile.h"
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "reporters/record/run_file.h"
@@ -213,54 +212,55 @@ void Show(const HistoryFlags& flags) {
   for (const auto& series : all) SeriesTable(history, series, runs).Write(series);
 }
 
-CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, const char* name,
-              const char* description, void (*run)(const HistoryFlags&)) {
-  auto* command = history.add_subcommand(name, description);
-  command->add_option("--db", flags->db, "file of the history (default perf.sqlite)")
-      ->type_name(command_line::kFile);
-  command->callback([flags, run] {
-    run(*flags);
-    std::cout << std::flush;
-  });
-  return command;
+// Returns a command below `history`, with --db before its options.
+Command Below(const std::shared_ptr<HistoryFlags>& flags, const char* name, const char* about,
+              void (*run)(const HistoryFlags&), std::vector<Option> options) {
+  options.insert(
+      options.begin(),
+      {"--db", &flags->db, "file of the history (default perf.sqlite)", {.type = kFile}});
+  return {.name = name, .about = about, .options = std::move(options), .run = [flags, run] {
+            run(*flags);
+            std::cout << std::flush;
+            return 0;
+          }};
 }
 
-void AddKeepBuild(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags) {
-  auto* keep = Sub(history, flags, "keep-build",
-                   "store the program of a run, so that later builds can be measured interleaved "
-                   "with it",
-                   KeepBuild);
-  keep->add_option("PROGRAM", flags->name, "the program that measured the run")
-      ->type_name(command_line::kFile)
-      ->required();
-  keep->add_option("--commit", flags->origin.commit,
-                   "commit that the program is of (default: that of the newest run)");
-  keep->add_option("--limit", flags->limit,
-                   "most bytes of all stored programs (default 2G); the least recently used go");
-}
-
-void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
+Command MakeHistory() {
   auto flags = std::make_shared<HistoryFlags>();
-  auto* history =
-      program.add_subcommand("history", "store runs in an SQLite file, show benchmarks over time");
-  history->require_subcommand(1);
-  auto* add =
-      Sub(*history, flags, "add", "add runs; a run that is stored already changes nothing", Add);
-  add->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
-      ->type_name(command_line::kFile)
-      ->required();
-  add->add_option("--commit", flags->origin.commit,
-                  "commit of the measured program's repository (default: the one in the file)");
-  add->add_option("--branch", flags->origin.branch,
-                  "branch of the runs, which dlroof gate --baseline names");
-  Sub(*history, flags, "list", "list the runs, oldest first", List);
-  AddKeepBuild(*history, flags);
-  Sub(*history, flags, "show", "show a benchmark's times, changes and noise", Show)
-      ->add_option("NAME", flags->name, "name of a benchmark, or a unique part of it")
-      ->required();
+  return {
+      .name = "history",
+      .about = "store runs in an SQLite file, show benchmarks over time",
+      .commands = {
+          Below(flags, "add", "add runs; a run that is stored already changes nothing", Add,
+                {{"FILES",
+                  &flags->files,
+                  "run files, or Google Benchmark JSON",
+                  {.type = kFile, .required = true}},
+                 {"--commit", &flags->origin.commit,
+                  "commit of the measured program's repository (default: the one in the file)"},
+                 {"--branch", &flags->origin.branch,
+                  "branch of the runs, which dlroof gate --baseline names"}}),
+          Below(flags, "list", "list the runs, oldest first", List, {}),
+          Below(flags, "keep-build",
+                "store the program of a run, so that later builds can be measured interleaved with "
+                "it",
+                KeepBuild,
+                {{"PROGRAM",
+                  &flags->name,
+                  "the program that measured the run",
+                  {.type = kFile, .required = true}},
+                 {"--commit", &flags->origin.commit,
+                  "commit that the program is of (default: that of the newest run)"},
+                 {"--limit", &flags->limit,
+                  "most bytes of all stored programs (default 2G); the least recently used go"}}),
+          Below(flags, "show", "show a benchmark's times, changes and noise", Show,
+                {{"NAME",
+                  &flags->name,
+                  "name of a benchmark, or a unique part of it",
+                  {.required = true}}})}};
 }
 
-[[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
+[[maybe_unused]] const bool history_registered = RegisterCommand(MakeHistory);
 
 struct DashboardFlags {
   std::optional<std::string> folder, db;
@@ -296,21 +296,26 @@ void RunDashboard(const DashboardFlags& flags) {
                            flags.output, counts.series, counts.runs, counts.changed);
 }
 
-void AddDashboardCommand(CLI::App& program, int& /*exit_code*/) {
+Command MakeDashboard() {
   auto flags = std::make_shared<DashboardFlags>();
-  auto* command =
-      program.add_subcommand("dashboard", "write a static site of many runs (open index.html)");
-  command->add_option("DIR", flags->folder, "folder of run files")
-      ->type_name(command_line::kFolder);
-  command->add_option("--db", flags->db, "file of a history (dlroof history), instead of DIR")
-      ->type_name(command_line::kFile);
-  command->add_option("-o,--output", flags->output, "folder to write the site to (default site)")
-      ->type_name(command_line::kFolder);
-  command->callback([flags] { RunDashboard(*flags); });
+  return {.name = "dashboard",
+          .about = "write a static site of many runs (open index.html)",
+          .options = {{"DIR", &flags->folder, "folder of run files", {.type = kFolder}},
+                      {"--db",
+                       &flags->db,
+                       "file of a history (dlroof history), instead of DIR",
+                       {.type = kFile}},
+                      {"-o,--output",
+                       &flags->output,
+                       "folder to write the site to (default site)",
+                       {.type = kFolder}}},
+          .run = [flags] {
+            RunDashboard(*flags);
+            return 0;
+          }};
 }
 
-[[maybe_unused]] const bool dashboard_registered =
-    RegisterCommand("dashboard", AddDashboardCommand);
+[[maybe_unused]] const bool dashboard_registered = RegisterCommand(MakeDashboard);
 
 struct ExportFlags {
   std::vector<std::string> files;
@@ -348,7 +353,7 @@ void RunExport(const ExportFlags& flags) {
   WriteOutput(flags.output, out.str());
 }
 
-void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
+Command MakeExport() {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
   std::vector<std::string> names;
@@ -357,21 +362,28 @@ void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
                            exporter.description);
     names.emplace_back(exporter.format);
   }
-  auto* command = program.add_subcommand("export", "write runs in the formats of other tools");
-  command->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
-      ->type_name(command_line::kFile);
-  command->add_option("--db", flags->db, "file of a history, instead of FILES")
-      ->type_name(command_line::kFile);
-  command->add_option("--last", flags->last, "only the newest N runs of the history (default: all)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--run", flags->run, "only this run of the history");
-  command->add_option("--format", flags->format, formats)->required()->check(CLI::IsMember(names));
-  command->add_option("-o,--output", flags->output, "file to write (default: standard output)")
-      ->type_name(command_line::kFile);
-  command->callback([flags] { RunExport(*flags); });
+  return {
+      .name = "export",
+      .about = "write runs in the formats of other tools",
+      .options = {{"FILES", &flags->files, "run files, or Google Benchmark JSON", {.type = kFile}},
+                  {"--db", &flags->db, "file of a history, instead of FILES", {.type = kFile}},
+                  {"--last",
+                   &flags->last,
+                   "only the newest N runs of the history (default: all)",
+                   {.limits = AboveZero{}}},
+                  {"--run", &flags->run, "only this run of the history"},
+                  {"--format", &flags->format, formats, {.choices = names, .required = true}},
+                  {"-o,--output",
+                   &flags->output,
+                   "file to write (default: standard output)",
+                   {.type = kFile}}},
+      .run = [flags] {
+        RunExport(*flags);
+        return 0;
+      }};
 }
 
-[[maybe_unused]] const bool export_registered = RegisterCommand("export", AddExportCommand);
-}  // namespace
+[[maybe_unused]] const bool export_registered = RegisterCommand(MakeExport);
 
+}  // namespace
 }  // namespace dlroof::commands

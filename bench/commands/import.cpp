@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "baselines/programs/program_report.h"
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/profile/program_run.h"
 #include "bench/profile/replay.h"
@@ -27,7 +26,7 @@ namespace {
 
 struct ImportFlags {
   std::string file;
-  std::optional<std::string> machine, output, format, set, provenance, bench;
+  std::optional<std::string> machine, output, format, set, provenance;
   std::optional<int> steps;
   std::optional<int> replay;  // [1] number of primitives
   std::optional<std::string> pipe;
@@ -96,7 +95,7 @@ void ImportProgram(const ImportFlags& flags) {
   const auto machine = MachineOf(flags);
   record::RunFile run = profile::ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
-  if (flags.replay) profile::Replay({*flags.replay, flags.bench, "import"}, run, std::cerr);
+  if (flags.replay) profile::Replay({*flags.replay, "import"}, run, std::cerr);
   const auto placed = roofline::PlaceRun(std::move(run));
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
@@ -146,51 +145,58 @@ void Import(const ImportFlags& flags) {
   WriteOutput(flags.output, JsonText(roofline::ToJson(run)) + '\n');
 }
 
-void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
+Command MakeImport() {
   auto flags = std::make_shared<ImportFlags>();
-  auto* command = program.add_subcommand(
-      "import",
-      "convert the measurements of another tool to a run file (of ERT to a machine file), or show "
-      "the primitives and steps of a program from its oneDNN log (ONEDNN_VERBOSE=profile_exec)");
-  command->add_option("FILE", flags->file, "the other tool's file, which may be compressed by gzip")
-      ->type_name(command_line::kFile)
-      ->required();
-  command
-      ->add_option("--machine", flags->machine,
-                   "machine with the roofs: " + machine_file::MachineChoices())
-      ->type_name(command_line::kMachine);
-  command
-      ->add_option("-o,--output", flags->output, "run file to write (optional for a program's log)")
-      ->type_name(command_line::kFile);
-  command
-      ->add_option("--steps", flags->steps,
-                   "for a program's log: number of equal steps (default: detected or marked)")
-      ->check(CLI::PositiveNumber);
-  AddReplayOptions(*command, flags->replay, flags->bench);
-  command
-      ->add_option("--format", flags->format,
-                   fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", ")))
-      ->check(CLI::IsMember(FormatNames()));
-  command->add_option("--set", flags->set,
-                      "put this name and a slash before every benchmark name; the report sums up "
-                      "the zero-FLOP kernels of each such set in one row");
-  command
-      ->add_option(
-          "--provenance", flags->provenance,
-          "source of FLOPs and bytes: measured, simulated or modelled (default: depends on "
-          "the format)")
-      ->check(CLI::IsMember({"measured", "simulated", "modelled"}));
-  command->add_option("--pipe", flags->pipe,
-                      "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
-                      "fp64.vector (default: by the benchmark's name, else fp32.vector)");
-  command
-      ->add_option("--flops-per-item", flags->flops_per_item,
-                   "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")
-      ->check(CLI::PositiveNumber);
-  command->callback([flags] { Import(*flags); });
+  return {
+      .name = "import",
+      .about =
+          "convert the measurements of another tool to a run file (of ERT to a machine file), or "
+          "show the primitives and steps of a program from its oneDNN log "
+          "(ONEDNN_VERBOSE=profile_exec)",
+      .options =
+          {{"FILE",
+            &flags->file,
+            "the other tool's file, which may be compressed by gzip",
+            {.type = kFile, .required = true}},
+           {"--machine",
+            &flags->machine,
+            "machine with the roofs: " + machine_file::MachineChoices(),
+            {.type = kMachine}},
+           {"-o,--output",
+            &flags->output,
+            "run file to write (optional for a program's log)",
+            {.type = kFile}},
+           {"--steps",
+            &flags->steps,
+            "for a program's log: number of equal steps (default: detected or marked)",
+            {.limits = AboveZero{}}},
+           ReplayOption(flags->replay),
+           {"--format",
+            &flags->format,
+            fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", ")),
+            {.choices = FormatNames()}},
+           {"--set", &flags->set,
+            "put this name and a slash before every benchmark name; the report sums up the "
+            "zero-FLOP kernels of each such set in one row"},
+           {"--provenance",
+            &flags->provenance,
+            "source of FLOPs and bytes: measured, simulated or modelled (default: depends on the "
+            "format)",
+            {.choices = {"measured", "simulated", "modelled"}}},
+           {"--pipe", &flags->pipe,
+            "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
+            "fp64.vector (default: by the benchmark's name, else fp32.vector)"},
+           {"--flops-per-item",
+            &flags->flops_per_item,
+            "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe",
+            {.limits = AboveZero{}}}},
+      .run = [flags] {
+        Import(*flags);
+        return 0;
+      }};
 }
 
-[[maybe_unused]] const bool import_registered = RegisterCommand("import", AddImportCommand);
-}  // namespace
+[[maybe_unused]] const bool import_registered = RegisterCommand(MakeImport);
 
+}  // namespace
 }  // namespace dlroof::commands

@@ -8,7 +8,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
 #include "bench/runner/process_limits.h"
@@ -83,57 +82,51 @@ void RefuseLimits(const std::vector<int>& threads) {
                                             : std::ranges::max(threads));
 }
 
-void AddMachineCommand(CLI::App& program, int& exit_code) {
+Command MakeMachine() {
   auto flags = std::make_shared<MachineFlags>();
-  auto* command = program.add_subcommand(
-      "machine", "measure or show the ceilings (roofs) of this machine, or show another machine's");
-  auto* named =
-      command
-          ->add_option(
-              "MACHINE", flags->named,
-              fmt::format(
-                  "machine file to show, or a GPU with published rates and their sources: {}",
-                  fmt::join(machine_file::KnownGpuNames(), ", ")))
-          ->type_name(command_line::kMachine);
-  command
-      ->add_option("--device", flags->device,
-                   "device to measure: cpu (default), gpu, gpu1 (the second GPU)")
-      ->type_name("DEVICE")
-      ->excludes(named);
-  command
-      ->add_flag("--remeasure", flags->measure.remeasure,
-                 "measure again even if there are cached ceilings")
-      ->excludes(named);
-  auto* quick = command
-                    ->add_flag("--quick", flags->measure.quick,
-                               "measure in a few seconds, with fewer repetitions")
-                    ->excludes(named);
-  command
-      ->add_flag("--thorough", flags->measure.thorough,
-                 "measure again for minutes, with more repetitions and each pipe for 10 s "
-                 "without a pause")
-      ->excludes(quick)
-      ->excludes(named);
-  command
-      ->add_option("--threads", flags->measure.threads,
-                   "thread counts (default: 1 and all CPUs that the process may use; with "
-                   "--thorough also 2, 4, 8, ... between them)")
-      ->check(CLI::Range(1, 4096))
-      ->excludes(named);
-  command->add_flag(
-      "--template", flags->as_template,
-      "print a machine file to fill in by hand, which explains every member, pipe and "
-      "level, with the rates of MACHINE (default h100) as an example");
-  command->add_option("-o,--output", flags->output, "also write the machine file")
-      ->type_name(command_line::kFile);
-  command->callback([flags, &exit_code] {
-    if (!flags->named && !flags->as_template) RefuseLimits(flags->measure.threads);
-    ShowMachine(*flags);
-    exit_code = StoppedByInterrupt() ? 130 : 0;
-  });
+  return {
+      .name = "machine",
+      .about = "measure or show the ceilings (roofs) of this machine, or show another machine's",
+      .options =
+          {{"MACHINE",
+            &flags->named,
+            fmt::format("machine file to show, or a GPU with published rates and their sources: {}",
+                        fmt::join(machine_file::KnownGpuNames(), ", ")),
+            {.type = kMachine}},
+           {"--device",
+            &flags->device,
+            "device to measure: cpu (default), gpu, gpu1 (the second GPU)",
+            {.type = "DEVICE", .excludes = {"MACHINE"}}},
+           {"--remeasure",
+            &flags->measure.remeasure,
+            "measure again even if there are cached ceilings",
+            {.excludes = {"MACHINE"}}},
+           {"--quick",
+            &flags->measure.quick,
+            "measure in a few seconds, with fewer repetitions",
+            {.excludes = {"MACHINE"}}},
+           {"--thorough",
+            &flags->measure.thorough,
+            "measure again for minutes, with more repetitions and each pipe for 10 s without a "
+            "pause",
+            {.excludes = {"--quick", "MACHINE"}}},
+           {"--threads",
+            &flags->measure.threads,
+            "thread counts (default: 1 and all CPUs that the process may use; with --thorough also "
+            "2, 4, 8, ... between them)",
+            {.limits = Range{1, 4096}, .excludes = {"MACHINE"}}},
+           {"--template", &flags->as_template,
+            "print a machine file to fill in by hand, which explains every member, pipe and level, "
+            "with the rates of MACHINE (default h100) as an example"},
+           {"-o,--output", &flags->output, "also write the machine file", {.type = kFile}}},
+      .run = [flags] {
+        if (!flags->named && !flags->as_template) RefuseLimits(flags->measure.threads);
+        ShowMachine(*flags);
+        return StoppedByInterrupt() ? 130 : 0;
+      }};
 }
 
-[[maybe_unused]] const bool machine_registered = RegisterCommand("machine", AddMachineCommand);
-}  // namespace
+[[maybe_unused]] const bool machine_registered = RegisterCommand(MakeMachine);
 
+}  // namespace
 }  // namespace dlroof::commands

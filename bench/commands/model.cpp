@@ -6,7 +6,6 @@
 #include <memory>
 #include <sstream>
 
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/conv2d/case.h"
 #include "bench/predict/report.h"
@@ -151,61 +150,61 @@ void ShowModel(const ModelFlags& flags) {
   std::cout << (flags.format == "json" ? JsonOf(reports) : TablesOf(reports)) << std::flush;
 }
 
-void AddLayerOptions(CLI::App& command, ModelFlags& flags) {
-  command
-      .add_option("FILE", flags.run_file,
-                  "run file, whose GPU convolutions are compared with the model")
-      ->type_name(command_line::kFile);
-  command.add_option("--gpu", flags.gpus,
-                     "names of built-in GPUs or parameter files, separated by commas (default: the "
-                     "GPU of the run or machine file, with its ceilings; else v100)");
-  command
-      .add_option("--machine", flags.machine,
-                  "machine whose validated or specified ceilings replace the GPU's parameters: " +
-                      machine_file::MachineChoices())
-      ->type_name(command_line::kMachine);
-  command
-      .add_option("--suite", flags.suites,
-                  "suites to predict (names or files, separated by commas)")
-      ->type_name(command_line::kSuite)
-      ->allow_extra_args(false);
-  command.add_option("--problem", flags.problem,
-                     "one convolution to predict, written as in a benchmark's name");
-  command.add_option("--batch", flags.batch, "number of images, instead of the problem's")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
-  command.add_option("--type", flags.type,
-                     "data type: f32 (default), tf32, f16, bf16, int8, fp8 or a mix such as "
-                     "s8s8f32");
-  command.add_option("--direction", flags.direction, "fwd (default), bwd_data or bwd_weights");
-  command.add_flag("--nhwc", flags.nhwc, "the layout of tensors is NHWC (default NCHW)");
-}
-
-void AddModelCommand(CLI::App& program, int& /*exit_code*/) {
+Command MakeModel() {
   auto flags = std::make_shared<ModelFlags>();
-  auto* command = program.add_subcommand("model",
-                                         "predict traffic and time of convolutions on a GPU "
-                                         "(DeLTA-style model) and on changed designs");
-  AddLayerOptions(*command, *flags);
-  command
-      ->add_option("--scale", flags->scales,
-                   "predict a changed design, sm=2,dram=1.5,l2=2,tile=256x128 (an additional tile, "
-                   "used if it is faster); may be repeated")
-      ->allow_extra_args(false);
-  command->add_option("--sweep", flags->sweep,
-                      "vary one resource or two, from:to:step: dram=1:4:0.5,l2=1:2:1");
-  command->add_flag("--exact", flags->exact, "count bytes by exact enumeration");
-  command->add_option("--format", flags->format, "table (default) or json")
-      ->check(CLI::IsMember({"table", "json"}));
-  command
-      ->add_option("-o,--output", flags->outputs,
-                   "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
-                   "x.png) instead of the table")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
-  command->callback([flags] { ShowModel(*flags); });
+  return {
+      .name = "model",
+      .about =
+          "predict traffic and time of convolutions on a GPU (DeLTA-style model) and on changed "
+          "designs",
+      .options =
+          {{"FILE",
+            &flags->run_file,
+            "run file, whose GPU convolutions are compared with the model",
+            {.type = kFile}},
+           {"--gpu", &flags->gpus,
+            "names of built-in GPUs or parameter files, separated by commas (default: the GPU of "
+            "the run or machine file, with its ceilings; else v100)"},
+           {"--machine",
+            &flags->machine,
+            "machine whose validated or specified ceilings replace the GPU's parameters: " +
+                machine_file::MachineChoices(),
+            {.type = kMachine}},
+           {"--suite",
+            &flags->suites,
+            "suites to predict (names or files, separated by commas)",
+            {.type = command_line::kSuite, .one_each = true}},
+           {"--problem", &flags->problem,
+            "one convolution to predict, written as in a benchmark's name"},
+           {"--batch",
+            &flags->batch,
+            "number of images, instead of the problem's",
+            {.limits = Range{1, 1 << 20}}},
+           {"--type", &flags->type,
+            "data type: f32 (default), tf32, f16, bf16, int8, fp8 or a mix such as s8s8f32"},
+           {"--direction", &flags->direction, "fwd (default), bwd_data or bwd_weights"},
+           {"--nhwc", &flags->nhwc, "the layout of tensors is NHWC (default NCHW)"},
+           {"--scale",
+            &flags->scales,
+            "predict a changed design, sm=2,dram=1.5,l2=2,tile=256x128 (an additional tile, used "
+            "if it is faster); may be repeated",
+            {.one_each = true}},
+           {"--sweep", &flags->sweep,
+            "vary one resource or two, from:to:step: dram=1:4:0.5,l2=1:2:1"},
+           {"--exact", &flags->exact, "count bytes by exact enumeration"},
+           {"--format", &flags->format, "table (default) or json", {.choices = {"table", "json"}}},
+           {"-o,--output",
+            &flags->outputs,
+            "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, x.png) "
+            "instead of the table",
+            {.type = kFile, .one_each = true}}},
+      .run = [flags] {
+        ShowModel(*flags);
+        return 0;
+      }};
 }
 
-[[maybe_unused]] const bool model_registered = RegisterCommand("model", AddModelCommand);
-}  // namespace
+[[maybe_unused]] const bool model_registered = RegisterCommand(MakeModel);
 
+}  // namespace
 }  // namespace dlroof::commands

@@ -36,8 +36,7 @@ std::string ProjectName(const fs::path& folder) {
   if (!valid)
     throw BadInput(
         "new: '{}': expected a name of letters, digits, '_' and '-' that begins with a letter, "
-        "such "
-        "as mybench",
+        "such as mybench",
         name);
   if (std::ranges::count(kReserved, name) > 0)
     throw BadInput("new: '{}': this name is reserved by CMake or dlroof; expected another", name);
@@ -78,18 +77,21 @@ void WriteProject(const std::string& path) {
             << std::flush;
 }
 
-void AddNewCommand(CLI::App& program, int& /*exit_code*/) {
-  auto* command = program.add_subcommand(
-      "new", "write a folder with a first benchmark of your own, to be built with CMake");
+Command MakeNew() {
   auto folder = std::make_shared<std::string>();
-  command
-      ->add_option("NAME", *folder,
-                   "name of the new folder and of its benchmark program, such as mybench")
-      ->required();
-  command->callback([folder] { WriteProject(*folder); });
+  return {.name = "new",
+          .about = "write a folder with a first benchmark of your own, to be built with CMake",
+          .options = {{"NAME",
+                       folder.get(),
+                       "name of the new folder and of its benchmark program, such as mybench",
+                       {.required = true}}},
+          .run = [folder] {
+            WriteProject(*folder);
+            return 0;
+          }};
 }
 
-[[maybe_unused]] const bool new_registered = RegisterCommand("new", AddNewCommand);
+[[maybe_unused]] const bool new_registered = RegisterCommand(MakeNew);
 
 }  // namespace
 }  // namespace dlroof::commands

@@ -2,12 +2,13 @@
 // verbose mode), or with --gpu its kernels on the roofs of a GPU (by Nsight Compute).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
 #include "bench/profile/gpu_profile.h"
@@ -34,7 +35,7 @@ constexpr double kBudgetSeconds = 60;  // [s]
 
 struct ProfileFlags {
   bool gpu = false;
-  std::optional<std::string> chip, bench;
+  std::optional<std::string> chip;
   std::optional<int> replay;  // [1] number of primitives
   cupti::NcuChoice choice;
   profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
@@ -163,134 +164,124 @@ int ProfileGpu(const ProfileFlags& flags) {
                                     std::cerr);
 }
 
-void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
+int Profile(ProfileFlags flags) {
+  if (flags.replay)
+    flags.program.complete = [request = profile::ReplayRequest{*flags.replay, "profile"}](
+                                 record::RunFile& run, std::ostream& messages) {
+      profile::Replay(request, run, messages);
+    };
+  if (flags.program.command.empty() && !(flags.gpu && flags.stored_trace))
+    throw BadInput("profile: expected a program: dlroof profile [OPTIONS] -- COMMAND...");
+  if (flags.stored_trace && !flags.program.command.empty())
+    throw BadInput("profile: --from-trace reports a stored trace and runs no program");
+  if (flags.gpu) return ProfileGpu(flags);
+  for (const bool of_gpu :
+       {flags.chip.has_value(), flags.choice.kernels != cupti::NcuChoice().kernels,
+        flags.choice.skip != cupti::NcuChoice().skip,
+        flags.choice.launches != cupti::NcuChoice().launches, flags.trace_folder.has_value(),
+        flags.stored_trace.has_value(), flags.budget.has_value()})
+    if (of_gpu)
+      throw BadInput(
+          "profile: --chip, --kernel, --skip, --launches, --trace, "
+          "--from-trace and --budget apply only with --gpu");
+  return profile::ProfileProgram(flags.program, std::cerr);
+}
+
+// Returns the options for programs on CPUs and GPUs.
+std::vector<Option> ProgramOptions(ProfileFlags& flags) {
   auto& program = flags.program;
-  command
-      .add_option("--machine", program.machine,
-                  "machine with the roofs (default: this CPU, cached or measured before the "
-                  "program starts); none, or " +
-                      machine_file::MachineChoices())
-      ->type_name(command_line::kMachine);
-  command.add_option("-o,--output", program.output, "run file to write (default profile.json)")
-      ->type_name(command_line::kFile);
-  command.add_option("--log", program.log, "also write oneDNN's lines to this file")
-      ->type_name(command_line::kFile);
-  command
-      .add_option("--threads", program.threads,
-                  "number of threads of the program's library (default: from its log)")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--steps", program.steps,
-                  "number of equal steps of the program (default: detected)")
-      ->check(CLI::PositiveNumber);
+  return {
+      {"--machine",
+       &program.machine,
+       "machine with the roofs (default: this CPU, cached or measured before the program starts); "
+       "none, or " +
+           machine_file::MachineChoices(),
+       {.type = kMachine}},
+      {"-o,--output", &program.output, "run file to write (default profile.json)", {.type = kFile}},
+      {"--log", &program.log, "also write oneDNN's lines to this file", {.type = kFile}},
+      {"--threads",
+       &program.threads,
+       "number of threads of the program's library (default: from its log)",
+       {.limits = AboveZero{}}},
+      {"--steps",
+       &program.steps,
+       "number of equal steps of the program (default: detected)",
+       {.limits = AboveZero{}}},
+      {"--verify-overhead",
+       &program.overhead_turns,
+       "run the program this many times more without oneDNN's lines, interleaved with runs with "
+       "them, and compare the times",
+       {.limits = AboveZero{}}},
+      {"--read", &program.read,
+       "with --verify-overhead: compare the number in the program's output that the group of this "
+       "regular expression matches, instead of wall time: 'step: ([0-9.]+) ms'"},
+      {"--duration",
+       &program.most_seconds,
+       "end the program after this many seconds and report what was seen until then",
+       {.limits = AboveZero{}}},
+      {"--pipe", &program.pipe,
+       "give the program a pipe as standard output instead of a socket, for programs that open "
+       "/dev/stdout; its lines then do not name their process"},
+      {"--torch", &program.torch,
+       "also run PyTorch's profiler in the unchanged program: its operators join the breakdown, "
+       "with modules; with --gpu: mark its modules and operators as ranges, by which kernels are "
+       "told"},
+      ReplayOption(flags.replay),
+      {"COMMAND",
+       &program.command,
+       "the program and its arguments, after --",
+       {.type = command_line::kProgram}}};
 }
 
-void AddRunOptions(CLI::App& command, ProfileFlags& flags) {
-  auto& program = flags.program;
-  command
-      .add_option("--verify-overhead", program.overhead_turns,
-                  "run the program this many times more without oneDNN's lines, interleaved with "
-                  "runs with them, and compare the times")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--read", program.read,
-                     "with --verify-overhead: compare the number in the program's output that the "
-                     "group of this regular expression matches, instead of wall time: 'step: "
-                     "([0-9.]+) ms'");
-  command
-      .add_option("--duration", program.most_seconds,
-                  "end the program after this many seconds and report what was seen until then")
-      ->check(CLI::PositiveNumber);
-  command.add_flag(
-      "--pipe", program.pipe,
-      "give the program a pipe as standard output instead of a socket, for programs that "
-      "open /dev/stdout; its lines then do not name their process");
-  command.add_flag("--torch", program.torch,
-                   "also run PyTorch's profiler in the unchanged program: its operators join the "
-                   "breakdown, with modules; with --gpu: mark its modules and operators as "
-                   "ranges, by which kernels are told");
-  AddReplayOptions(command, flags.replay, flags.bench);
-  command.add_option("COMMAND", program.command, "the program and its arguments, after --")
-      ->type_name(command_line::kProgram);
+std::vector<Option> GpuOptions(ProfileFlags& flags) {
+  return {
+      {"--gpu", &flags.gpu,
+       "trace the program's work on GPUs, and count its kernels by Nsight Compute in a second run; "
+       "roofs come only from --machine"},
+      {"--budget",
+       &flags.budget,
+       fmt::format("with --gpu: seconds that counting may take, the kernels with most time first "
+                   "(default {:.0f}); 0: the trace alone",
+                   kBudgetSeconds),
+       {.limits = AtLeastZero{}}},
+      {"--trace",
+       &flags.trace_folder,
+       "with --gpu: keep the trace's files in this new or empty folder",
+       {.type = kFolder}},
+      {"--from-trace",
+       &flags.stored_trace,
+       "with --gpu: report the trace in this folder; no program is run",
+       {.type = kFolder}},
+      {"--chip", &flags.chip, "with --gpu: the GPU's chip, such as GH100 (default: detected)"},
+      {"--kernel", &flags.choice.kernels,
+       "with --gpu: count only kernels whose name matches this regular expression, without a "
+       "trace"},
+      {"--skip",
+       &flags.choice.skip,
+       "with --gpu: number of launches to skip before the counted ones, without a trace",
+       {.limits = AtLeastZero{}}},
+      {"--launches",
+       &flags.choice.launches,
+       "with --gpu: largest number of launches to count, without a trace",
+       {.limits = AboveZero{}}}};
 }
 
-void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
-  command.add_flag("--gpu", flags.gpu,
-                   "trace the program's work on GPUs, and count its kernels by Nsight Compute in "
-                   "a second run; roofs come only from --machine");
-  command
-      .add_option("--budget", flags.budget,
-                  fmt::format("with --gpu: seconds that counting may take, the kernels with most "
-                              "time first (default {:.0f}); 0: the trace alone",
-                              kBudgetSeconds))
-      ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--trace", flags.trace_folder,
-                  "with --gpu: keep the trace's files in this new or empty folder")
-      ->type_name(command_line::kFolder);
-  command
-      .add_option("--from-trace", flags.stored_trace,
-                  "with --gpu: report the trace in this folder; no program is run")
-      ->type_name(command_line::kFolder);
-}
-
-void AddNcuOptions(CLI::App& command, ProfileFlags& flags) {
-  command.add_option("--chip", flags.chip,
-                     "with --gpu: the GPU's chip, such as GH100 (default: detected)");
-  command.add_option(
-      "--kernel", flags.choice.kernels,
-      "with --gpu: count only kernels whose name matches this regular expression, without "
-      "a trace");
-  command
-      .add_option("--skip", flags.choice.skip,
-                  "with --gpu: number of launches to skip before the counted ones, without a trace")
-      ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--launches", flags.choice.launches,
-                  "with --gpu: largest number of launches to count, without a trace")
-      ->check(CLI::PositiveNumber);
-}
-
-void AddProfileCommand(CLI::App& program, int& exit_code) {
+Command MakeProfile() {
   auto flags = std::make_shared<ProfileFlags>();
-  auto* command = program.add_subcommand(
-      "profile",
-      "run any program that uses oneDNN (PyTorch, TensorFlow, your own) and place its primitives "
-      "on the roofs; the program's output and exit code do not change, the report goes to standard "
-      "error. With --gpu: its work on GPUs, traced, and its kernels, counted by Nsight Compute "
-      "(ncu)");
-  AddProgramOptions(*command, *flags);
-  AddRunOptions(*command, *flags);
-  AddGpuOptions(*command, *flags);
-  AddNcuOptions(*command, *flags);
-  command->callback([flags, &exit_code] {
-    if (flags->replay)
-      flags->program.complete =
-          [request = profile::ReplayRequest{*flags->replay, flags->bench, "profile"}](
-              record::RunFile& run, std::ostream& messages) {
-            profile::Replay(request, run, messages);
-          };
-    if (flags->program.command.empty() && !(flags->gpu && flags->stored_trace))
-      throw BadInput("profile: expected a program: dlroof profile [OPTIONS] -- COMMAND...");
-    if (flags->stored_trace && !flags->program.command.empty())
-      throw BadInput("profile: --from-trace reports a stored trace and runs no program");
-    if (flags->gpu) {
-      exit_code = ProfileGpu(*flags);
-      return;
-    }
-    for (const bool of_gpu :
-         {flags->chip.has_value(), flags->choice.kernels != cupti::NcuChoice().kernels,
-          flags->choice.skip != cupti::NcuChoice().skip,
-          flags->choice.launches != cupti::NcuChoice().launches, flags->trace_folder.has_value(),
-          flags->stored_trace.has_value(), flags->budget.has_value()})
-      if (of_gpu)
-        throw BadInput(
-            "profile: --chip, --kernel, --skip, --launches, --trace, "
-            "--from-trace and --budget apply only with --gpu");
-    exit_code = profile::ProfileProgram(flags->program, std::cerr);
-  });
+  Command command{
+      .name = "profile",
+      .about =
+          "run any program that uses oneDNN (PyTorch, TensorFlow, your own) and place its "
+          "primitives on the roofs; the program's output and exit code do not change, the report "
+          "goes to standard error. With --gpu: its work on GPUs, traced, and its kernels, counted "
+          "by Nsight Compute (ncu)",
+      .options = ProgramOptions(*flags),
+      .run = [flags] { return Profile(*flags); }};
+  std::ranges::move(GpuOptions(*flags), std::back_inserter(command.options));
+  return command;
 }
 
-[[maybe_unused]] const bool profile_registered = RegisterCommand("profile", AddProfileCommand);
-}  // namespace
+[[maybe_unused]] const bool profile_registered = RegisterCommand(MakeProfile);
 
+}  // namespace
 }  // namespace dlroof::commands

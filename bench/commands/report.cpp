@@ -8,7 +8,6 @@
 #include "baselines/compare/paired_record.h"
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/program_report.h"
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -180,52 +179,61 @@ void Report(const ReportFlags& flags) {
   std::cout << std::flush;
 }
 
-void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
+Command MakeReport() {
   auto flags = std::make_shared<ReportFlags>();
-  auto* command =
-      program.add_subcommand("report", "show run files as tables and a picture, page or figure");
-  command
-      ->add_option("FILES", flags->files,
-                   "run file, or any Google Benchmark JSON; several files of one machine are drawn "
-                   "in one chart, each in its colour")
-      ->type_name(command_line::kFile)
-      ->required();
-  command
-      ->add_option("-o,--output", flags->outputs,
-                   "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records "
-                   "and machines) instead of the tables")
-      ->type_name(command_line::kFile);
-  command->add_option("--show", flags->show, "in the terminal: all (default), table or picture")
-      ->check(CLI::IsMember({"all", "table", "picture"}));
-  command->add_flag("--verbose", flags->tables.verbose,
-                    "in the terminal: also names of benchmarks that were not measured, and remarks "
-                    "about ceilings that do not affect a number");
-  command->add_flag("--full-names", flags->tables.full_names,
-                    "in the terminal: do not shorten the names of GPU kernels");
-  command
-      ->add_option("--levels", flags->levels,
-                   "use only the bytes of these memory levels, separated by commas: dram as in the "
-                   "time-based roofline paper (default: all known levels)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(LevelKeys()));
-  AddBalanceOption(*command, flags->balance);
-  command->add_option("--level", flags->level,
-                      "for figures: draw the points of this memory level, or of all (default: the "
-                      "level that most benchmarks have)");
-  command->add_option("--sweep", flags->sweep,
-                      "for figures: draw only benchmarks that differ in this parameter alone, and "
-                      "join their points: " +
-                          SweepNames());
-  command
-      ->add_option("--before", flags->before,
-                   "for pages and figures: an older run file; an arrow leads from each "
-                   "benchmark's point there to its point now")
-      ->type_name(command_line::kFile);
-  command->callback([flags] { Report(*flags); });
+  return {
+      .name = "report",
+      .about = "show run files as tables and a picture, page or figure",
+      .options =
+          {{"FILES",
+            &flags->files,
+            "run file, or any Google Benchmark JSON; several files of one machine are drawn in one "
+            "chart, each in its colour",
+            {.type = kFile, .required = true}},
+           {"-o,--output",
+            &flags->outputs,
+            "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records and "
+            "machines) instead of the tables",
+            {.type = kFile}},
+           {"--show",
+            &flags->show,
+            "in the terminal: all (default), table or picture",
+            {.choices = {"all", "table", "picture"}}},
+           {"--verbose", &flags->tables.verbose,
+            "in the terminal: also names of benchmarks that were not measured, and remarks about "
+            "ceilings that do not affect a number"},
+           {"--full-names", &flags->tables.full_names,
+            "in the terminal: do not shorten the names of GPU kernels"},
+           {"--levels",
+            &flags->levels,
+            "use only the bytes of these memory levels, separated by commas: dram as in the "
+            "time-based roofline paper (default: all known levels)",
+            {.choices = LevelKeys(), .one_each = true, .comma = true}},
+           {"--balance",
+            &flags->balance,
+            "compare FLOPs with the ceiling of the pipe that executes them (pipe, the default), or "
+            "all FLOPs with the best matrix ceiling, as the time-based roofline paper does "
+            "(tensor)",
+            {.choices = {"pipe", "tensor"}}},
+           {"--level", &flags->level,
+            "for figures: draw the points of this memory level, or of all (default: the level that "
+            "most benchmarks have)"},
+           {"--sweep", &flags->sweep,
+            "for figures: draw only benchmarks that differ in this parameter alone, and join their "
+            "points: " +
+                SweepNames()},
+           {"--before",
+            &flags->before,
+            "for pages and figures: an older run file; an arrow leads from each benchmark's point "
+            "there to its point now",
+            {.type = kFile}}},
+      .run = [flags] {
+        Report(*flags);
+        return 0;
+      }};
 }
 
-[[maybe_unused]] const bool report_registered = RegisterCommand("report", AddReportCommand);
-}  // namespace
+[[maybe_unused]] const bool report_registered = RegisterCommand(MakeReport);
 
+}  // namespace
 }  // namespace dlroof::commands

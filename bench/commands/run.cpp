@@ -5,7 +5,6 @@
 #include <iostream>
 #include <memory>
 
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
@@ -56,105 +55,85 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
   return request;
 }
 
-void AddFileOptions(CLI::App& command, RunFlags& flags) {
-  auto& request = flags.request;
-  command
-      .add_option("ARGUMENTS", request.arguments,
-                  "after --: arguments for dlroof_bench, such as --benchmark_filter=...")
-      ->type_name(command_line::kFlag);
-  auto* bench = AddBenchOption(command, flags.bench);
-  command
-      .add_option("--ab", flags.builds,
-                  "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks "
-                  "until each verdict is certain; the exit code is that of dlroof compare")
-      ->type_name(command_line::kFile)
-      ->type_size(2)  // with expected(2), CLI11 also takes a "--" that follows the two
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->excludes(bench);
-  command
-      .add_option(
-          "--ab-library", flags.libraries,
-          "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure "
-          "interleaved as with --ab; also names the implementations and memory layouts that "
-          "they choose differently")
-      ->type_name(command_line::kFile)
-      ->type_size(2)
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->excludes("--ab");
-  command
-      .add_option("-o,--output", request.outputs,
-                  "run file to write (default run.json); with --ab and --ab-library twice (default "
-                  "old.json and new.json). Until all is done, a journal is beside the last one")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
-  command.add_flag("--resume", request.resume,
-                   "continue a run that an interrupt, a kill or --budget ended");
-  command.add_option("--min-effect", flags.min_effect,
-                     "with --ab: ignore smaller changes (default 2%)");
-  command
-      .add_option("--map", flags.map,
-                  "with --ab: file with a line 'base-name new-name' for each renamed benchmark")
-      ->type_name(command_line::kFile);
+int RunAll(const RunFlags& flags) {
+  const auto request = RequestFrom(flags);
+  if (request.resume && supervise::IsFinished(request)) {
+    std::cerr << fmt::format("{}: finished, nothing is left to do\n", request.outputs.back());
+    return 0;
+  }
+  StopOnInterrupt();
+  if (request.programs.size() == 1) return supervise::Supervise(request, std::cerr);
+  return VerdictOf("run", [&] { return supervise::SuperviseBlocks(request, std::cerr); });
 }
 
-void AddTimeOptions(CLI::App& command, RunFlags& flags) {
-  auto& request = flags.request;
-  command
-      .add_option("--timeout", request.timeout_seconds,
-                  "[s] limit for one benchmark, or for one block of it (default 600)")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--budget", request.budget_seconds,
-                  "[s] begin no benchmark after this time; the finished ones are written")
-      ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--order", flags.order,
-                  "order of the benchmarks: random (default), or file (as they are listed)")
-      ->check(CLI::IsMember({"random", "file"}));
-  command
-      .add_option("--processes", request.processes,
-                  "measure each benchmark in this many processes (default 1), in as many passes "
-                  "over all; dlroof compare judges runs of 3 or more by the fastest quarter of "
-                  "the repetitions, and knows how processes differ")
-      ->check(CLI::Range(1, 1000));
-  command.add_option("--seed", request.seed, "seed of the order (default: drawn)");
-  command
-      .add_option("--retries", request.retries,
-                  "how often to measure a noisy benchmark again (default 2); not with --processes")
-      ->check(CLI::Range(0, 100));
-  command
-      .add_option("--cooldown", request.cooldown_seconds,
-                  "[s] pause before the first retry, doubled each time (default 2)")
-      ->check(CLI::NonNegativeNumber);
-}
-
-void AddRunCommand(CLI::App& program, int& exit_code) {
+Command MakeRun() {
   auto flags = std::make_shared<RunFlags>();
-  auto* command = program.add_subcommand("run",
-                                         "run dlroof_bench with one process per benchmark and a "
-                                         "journal to resume from; or compare two "
-                                         "builds (--ab) or two versions of oneDNN (--ab-library) "
-                                         "interleaved");
-  AddFileOptions(*command, *flags);
-  AddTimeOptions(*command, *flags);
-  command->callback([flags, &exit_code] {
-    const auto request = RequestFrom(*flags);
-    if (request.resume && supervise::IsFinished(request)) {
-      std::cerr << fmt::format("{}: finished, nothing is left to do\n", request.outputs.back());
-      exit_code = 0;
-      return;
-    }
-    StopOnInterrupt();
-    exit_code =
-        request.programs.size() == 1
-            ? supervise::Supervise(request, std::cerr)
-            : VerdictOf("run", [&] { return supervise::SuperviseBlocks(request, std::cerr); });
-  });
+  auto& request = flags->request;
+  return {
+      .name = "run",
+      .about =
+          "run dlroof_bench with one process per benchmark and a journal to resume from; or "
+          "compare two builds (--ab) or two versions of oneDNN (--ab-library) interleaved",
+      .options =
+          {{"ARGUMENTS",
+            &request.arguments,
+            "after --: arguments for dlroof_bench, such as --benchmark_filter=...",
+            {.type = command_line::kFlag}},
+           BenchOption(flags->bench),
+           {"--ab",
+            &flags->builds,
+            "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks until "
+            "each verdict is certain; the exit code is that of dlroof compare",
+            {.type = kFile, .one_each = true, .words = 2, .excludes = {"--bench"}}},
+           {"--ab-library",
+            &flags->libraries,
+            "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure interleaved "
+            "as with --ab; also names the implementations and memory layouts that they choose "
+            "differently",
+            {.type = kFile, .one_each = true, .words = 2, .excludes = {"--ab"}}},
+           {"-o,--output",
+            &request.outputs,
+            "run file to write (default run.json); with --ab and --ab-library twice (default "
+            "old.json and new.json). Until all is done, a journal is beside the last one",
+            {.type = kFile, .one_each = true}},
+           {"--resume", &request.resume,
+            "continue a run that an interrupt, a kill or --budget ended"},
+           {"--min-effect", &flags->min_effect, "with --ab: ignore smaller changes (default 2%)"},
+           {"--map",
+            &flags->map,
+            "with --ab: file with a line 'base-name new-name' for each renamed benchmark",
+            {.type = kFile}},
+           {"--timeout",
+            &request.timeout_seconds,
+            "[s] limit for one benchmark, or for one block of it (default 600)",
+            {.limits = AboveZero{}}},
+           {"--budget",
+            &request.budget_seconds,
+            "[s] begin no benchmark after this time; the finished ones are written",
+            {.limits = AtLeastZero{}}},
+           {"--order",
+            &flags->order,
+            "order of the benchmarks: random (default), or file (as they are listed)",
+            {.choices = {"random", "file"}}},
+           {"--processes",
+            &request.processes,
+            "measure each benchmark in this many processes (default 1), in as many passes over "
+            "all; dlroof compare judges runs of 3 or more by the fastest quarter of the "
+            "repetitions, and knows how processes differ",
+            {.limits = Range{1, 1000}}},
+           {"--seed", &request.seed, "seed of the order (default: drawn)"},
+           {"--retries",
+            &request.retries,
+            "how often to measure a noisy benchmark again (default 2); not with --processes",
+            {.limits = Range{0, 100}}},
+           {"--cooldown",
+            &request.cooldown_seconds,
+            "[s] pause before the first retry, doubled each time (default 2)",
+            {.limits = AtLeastZero{}}}},
+      .run = [flags] { return RunAll(*flags); }};
 }
 
-[[maybe_unused]] const bool run_registered = RegisterCommand("run", AddRunCommand);
-}  // namespace
+[[maybe_unused]] const bool run_registered = RegisterCommand(MakeRun);
 
+}  // namespace
 }  // namespace dlroof::commands

@@ -11,7 +11,6 @@
 #include <set>
 #include <sstream>
 
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
@@ -137,9 +136,7 @@ std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
 
 // Measures the points of the trajectories. Returns nothing after an interrupt.
 std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
-  std::vector<std::string> names, arguments = flags.arguments;
-  for (const auto& word : flags.what) (word.starts_with("-") ? arguments : names).push_back(word);
-  if (names.empty()) throw BadInput("trajectory: expected a benchmark name or a run file");
+  const auto &names = flags.what, &arguments = flags.arguments;
   const auto sweep = SizeSweepOf(flags);
   const auto threads = ThreadsToMeasure(flags, sweep.has_value() && !flags.weak);
   if (threads.size() < 2 && (!sweep || sweep->values.size() < 2))
@@ -231,58 +228,49 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   return exit_code;
 }
 
-void AddPointOptions(CLI::App& command, TrajectoryFlags& flags) {
-  command
-      .add_option("--threads", flags.threads,
-                  "numbers of threads, separated by commas (default, unless a size varies: 1, 2, "
-                  "4, ... and all CPUs)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber);
-  command.add_option("--batch", flags.batch,
-                     "batch sizes, separated by commas (same as --sweep=batch=...)");
-  command.add_option("--sweep", flags.sweep,
-                     "PARAMETER=v1,v2,...: values of any size of the problem");
-  auto* along = command.add_option(
-      "--along", flags.along,
-      "join the points along threads, weak (threads, with a batch proportional to them) or this "
-      "parameter (default: threads if their number varies, with one trajectory for each size)");
-  command
-      .add_flag("--weak", flags.weak,
-                "weak scaling: the batch in NAME, or each of --batch, is the batch of one thread")
-      ->excludes(along);
-}
-
-void AddTrajectoryCommand(CLI::App& program, int& exit_code) {
+Command MakeTrajectory() {
   auto flags = std::make_shared<TrajectoryFlags>();
-  auto* command = program.add_subcommand(
-      "trajectory",
-      "show how benchmarks move under their roofs with threads or a size, and the main cause if "
-      "they do not scale");
-  command
-      ->add_option("NAME", flags->what,
-                   "names of benchmarks to measure now, or run files of one machine")
-      ->type_name(command_line::kBenchmark)
-      ->required();
-  // Shown in the help only: CLI11 adds the words after -- to NAME, which takes any number.
-  command
-      ->add_option("ARGUMENTS", flags->arguments,
-                   "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20")
-      ->type_name(command_line::kFlag);
-  AddPointOptions(*command, *flags);
-  command
-      ->add_option("-o,--output", flags->outputs,
-                   "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "
-                   "machines)")
-      ->type_name(command_line::kFile)
-      ->allow_extra_args(false);
-  AddMeasuredMachineOption(*command, flags->machine);
-  AddBenchOption(*command, flags->bench);
-  command->callback([flags, &exit_code] { exit_code = ShowTrajectories(*flags); });
+  return {
+      .name = "trajectory",
+      .about =
+          "show how benchmarks move under their roofs with threads or a size, and the main cause "
+          "if they do not scale",
+      .options =
+          {{"NAME",
+            &flags->what,
+            "names of benchmarks to measure now, or run files of one machine",
+            {.type = command_line::kBenchmark, .required = true}},
+           {"ARGUMENTS",
+            &flags->arguments,
+            "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20",
+            {.type = command_line::kFlag}},
+           {"--threads",
+            &flags->threads,
+            "numbers of threads, separated by commas (default, unless a size varies: 1, 2, 4, ... "
+            "and all CPUs)",
+            {.limits = AboveZero{}, .one_each = true, .comma = true}},
+           {"--batch", &flags->batch,
+            "batch sizes, separated by commas (same as --sweep=batch=...)"},
+           {"--sweep", &flags->sweep, "PARAMETER=v1,v2,...: values of any size of the problem"},
+           {"--along", &flags->along,
+            "join the points along threads, weak (threads, with a batch proportional to them) or "
+            "this parameter (default: threads if their number varies, with one trajectory for each "
+            "size)"},
+           {"--weak",
+            &flags->weak,
+            "weak scaling: the batch in NAME, or each of --batch, is the batch of one thread",
+            {.excludes = {"--along"}}},
+           {"-o,--output",
+            &flags->outputs,
+            "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "
+            "machines)",
+            {.type = kFile, .one_each = true}},
+           MeasuredMachineOption(flags->machine),
+           BenchOption(flags->bench)},
+      .run = [flags] { return ShowTrajectories(*flags); }};
 }
 
-[[maybe_unused]] const bool trajectory_registered =
-    RegisterCommand("trajectory", AddTrajectoryCommand);
+[[maybe_unused]] const bool trajectory_registered = RegisterCommand(MakeTrajectory);
 
 }  // namespace
 }  // namespace dlroof::commands

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <memory>
 
-#include "bench/command_line/description.h"
 #include "bench/commands/commands.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/tune/tune_command.h"
@@ -77,62 +76,56 @@ int Run(const TuneFlags& flags) {
   return tune::TuneBenchmarks(request, std::cerr, std::cout);
 }
 
-void AddSpaceOptions(CLI::App& command, TuneFlags& flags) {
-  auto& space = flags.request.space;
-  command.add_flag("--allow-precision", space.precision,
-                   "also try narrower types and fpmath modes, which change the results");
-  command.add_flag("--batch", space.batch,
-                   "also try other batch sizes, compared by the time of one image or sequence");
-  command.add_option("--env", flags.environment,
-                     "VARIABLE=value,value: also try these values of an environment variable "
-                     "(LD_PRELOAD of an allocator, ONEDNN_PRIMITIVE_CACHE_CAPACITY)");
-  command.add_flag("--self", flags.request.compare_with_itself,
-                   "A/A test: tune variables that no program reads; any gain would be false");
-}
-
-void AddRunOptions(CLI::App& command, TuneFlags& flags) {
-  auto& request = flags.request;
-  command
-      .add_option("-o,--output", request.output,
-                  "file to write the tunings to, after each block (default tune.json)")
-      ->type_name(command_line::kFile);
-  command.add_flag("--resume", request.resume,
-                   "continue after an interrupt or a kill, or with a larger budget");
-  command
-      .add_option("--budget", request.budget_seconds, "[s] time for each benchmark (default 120)")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--timeout", request.timeout_seconds,
-                  "[s] limit for each answer of a benchmark's process (default 60)")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--min-effect", flags.min_effect, "ignore smaller gains (default 2%)");
-  command.add_option("--seed", request.seed, "seed of the order of turns (default 1)");
-  AddBenchOption(command, request.bench);
-}
-
-void AddTuneCommand(CLI::App& program, int& exit_code) {
+Command MakeTune() {
   auto flags = std::make_shared<TuneFlags>();
-  auto* command = program.add_subcommand(
-      "tune",
-      "find the best setting of benchmarks: on a CPU threads, pinning, waiting, layout, algorithm, "
-      "instruction set, memory; on a GPU engine, layout, padding, CUDA graph, by the device's "
-      "time; "
-      "reports only gains that new processes confirm");
-  command->add_option("NAME", flags->what, "names of benchmarks; or a file of tunings to show")
-      ->type_name(command_line::kBenchmark);
-  command
-      ->add_option("--suite", flags->suites,
-                   "tune all benchmarks of a suite (see --dlroof_suite of dlroof_bench)")
-      ->type_name(command_line::kSuite);
-  command->add_flag("--verify", flags->verify,
-                    "measure the default and the best setting in a file of tunings again, "
-                    "interleaved");
-  AddSpaceOptions(*command, *flags);
-  AddRunOptions(*command, *flags);
-  command->callback([flags, &exit_code] { exit_code = Run(*flags); });
+  auto& request = flags->request;
+  return {
+      .name = "tune",
+      .about =
+          "find the best setting of benchmarks: on a CPU threads, pinning, waiting, layout, "
+          "algorithm, instruction set, memory; on a GPU engine, layout, padding, CUDA graph, by "
+          "the device's time; reports only gains that new processes confirm",
+      .options =
+          {{"NAME",
+            &flags->what,
+            "names of benchmarks; or a file of tunings to show",
+            {.type = command_line::kBenchmark}},
+           {"--suite",
+            &flags->suites,
+            "tune all benchmarks of a suite (see --dlroof_suite of dlroof_bench)",
+            {.type = command_line::kSuite}},
+           {"--verify", &flags->verify,
+            "measure the default and the best setting in a file of tunings again, interleaved"},
+           {"--allow-precision", &request.space.precision,
+            "also try narrower types and fpmath modes, which change the results"},
+           {"--batch", &request.space.batch,
+            "also try other batch sizes, compared by the time of one image or sequence"},
+           {"--env", &flags->environment,
+            "VARIABLE=value,value: also try these values of an environment variable (LD_PRELOAD of "
+            "an allocator, ONEDNN_PRIMITIVE_CACHE_CAPACITY)"},
+           {"--self", &request.compare_with_itself,
+            "A/A test: tune variables that no program reads; any gain would be false"},
+           {"-o,--output",
+            &request.output,
+            "file to write the tunings to, after each block (default tune.json)",
+            {.type = kFile}},
+           {"--resume", &request.resume,
+            "continue after an interrupt or a kill, or with a larger budget"},
+           {"--budget",
+            &request.budget_seconds,
+            "[s] time for each benchmark (default 120)",
+            {.limits = AboveZero{}}},
+           {"--timeout",
+            &request.timeout_seconds,
+            "[s] limit for each answer of a benchmark's process (default 60)",
+            {.limits = AboveZero{}}},
+           {"--min-effect", &flags->min_effect, "ignore smaller gains (default 2%)"},
+           {"--seed", &request.seed, "seed of the order of turns (default 1)"},
+           BenchOption(request.bench)},
+      .run = [flags] { return Run(*flags); }};
 }
 
-[[maybe_unused]] const bool tune_registered = RegisterCommand("tune", AddTuneCommand);
+[[maybe_unused]] const bool tune_registered = RegisterCommand(MakeTune);
 
 }  // namespace
 }  // namespace dlroof::commands

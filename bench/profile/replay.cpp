@@ -70,7 +70,6 @@ std::optional<record::RunFile> RunStandalone(const ReplayRequest& request,
   const TemporaryFolder folder;
   supervise::NamedRunRequest run{.command = request.command,
                                  .names = {names.begin(), names.end()},
-                                 .bench = request.bench,
                                  .machine = "none",
                                  .arguments = {"--dlroof_device=cpu"}};
   if (threads) run.arguments.push_back(fmt::format("--dlroof_threads={}", *threads));

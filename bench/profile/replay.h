@@ -12,9 +12,8 @@
 namespace dlroof::profile {
 
 struct ReplayRequest {
-  int count = 0;                     // [1] number of primitives
-  std::optional<std::string> bench;  // see supervise::BenchProgram
-  std::string command;               // the dlroof command, for messages: "profile"
+  int count = 0;        // [1] number of primitives
+  std::string command;  // the dlroof command, for messages: "profile"
 };
 
 // Returns the indices in summary.primitives of the `count` longest primitives that have a

@@ -2,17 +2,17 @@
 
 #include <regex.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
-#include <tuple>
 
-#include "bench/command_line/description.h"
+#include "bench/command_line/command.h"
 #include "bench/runner/google_benchmark_flags.h"
 #include "counters/base/error.h"
 #include "counters/base/nearest_name.h"
@@ -70,148 +70,169 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
   return otherwise;
 }
 
-// Adds the flags that choose the counters and the cache state.
-void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
-  app.add_option(
-         "--dlroof_counters", flags.counters,
-         "source of FLOPs and bytes: auto (default: hardware counters if available, else "
-         "models), model (closed forms; on a GPU also a model of its traffic), perf, simulate (one "
-         "call under valgrind's cache simulator; seconds to minutes per benchmark), cupti (on a "
-         "GPU, in at most 3 passes), cupti:all (every pipe and PCIe, in more passes), off (closed "
-         "forms only)")
-      ->check(CLI::IsMember(CounterChoices(AllCounterSources())))
-      ->type_name("SOURCE")
-      ->default_str("");
-  static const std::map<std::string, workload::CacheState> states = {
-      {"warm", workload::CacheState::kWarm},
-      {"cold", workload::CacheState::kCold},
-      {"cold-weights", workload::CacheState::kColdWeights}};
-  app.add_option_function<std::string>(
-         "--dlroof_cache", [&](const std::string& state) { flags.cache = states.at(state); },
-         "cache state at the start of a call, for benchmarks whose name does not specify one: warm "
-         "(default), cold, cold-weights")
-      ->check(CLI::IsMember({"warm", "cold", "cold-weights"}))
-      ->type_name("STATE");
+using command_line::AboveZero;
+using command_line::AtLeastZero;
+using command_line::Option;
+using command_line::Range;
+
+// Values as the command line spells them, which ReadOwnFlags converts.
+struct SpelledFlags {
+  std::optional<bool> live_check;
+  std::optional<double> max_noise;  // [%]
+  std::string disturbed, cache, gpu_state;
+  std::vector<int> turns;
+};
+
+const std::map<std::string, workload::CacheState> kCacheStates = {
+    {"warm", workload::CacheState::kWarm},
+    {"cold", workload::CacheState::kCold},
+    {"cold-weights", workload::CacheState::kColdWeights}};
+
+// Returns the flags that decide what else is measured of each benchmark.
+std::vector<Option> PassOptions(BenchFlags& flags) {
+  return {{"--dlroof_explain", &flags.explain,
+           "profile the parallel regions of each CPU call in separate passes; the run file stores "
+           "where the time goes, and dlroof explain FILE shows it"},
+          {"--dlroof_explain_seconds",
+           &flags.explain_seconds,
+           "[s] with --dlroof_explain: limit for each benchmark; the times of near and far tensors "
+           "are measured only if they can change the advice",
+           {.type = "SECONDS", .limits = AboveZero{}}},
+          {"--dlroof_energy", &flags.energy,
+           "after all benchmarks, measure the energy of each call if the machine has energy "
+           "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU"}};
 }
 
-// Adds the flags that choose benchmarks.
-void AddSuiteOptions(CLI::App& app, BenchFlags& flags) {
-  app.add_option("--dlroof_suite", flags.suites,
-                 "what to run instead of the default suites: built-in suites (--dlroof_suite=help "
-                 "lists them), or files with one problem or benchmark name per line, or files of "
-                 "benchdnn; separated by commas")
-      ->type_name(command_line::kSuite)
-      ->take_all();
+// Returns the flags that choose the device and its roofs.
+std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
+  return {{"--dlroof_device",
+           &flags.device,
+           "devices to measure: auto (default: the CPU, and the first GPU if it can be used), cpu, "
+           "gpu, gpu1 (the second GPU); with gpu, the problems of CPU suites run on the GPU",
+           {.type = "DEVICE"}},
+          {"--dlroof_machine",
+           &flags.machine_files,
+           "machine file with the roofs of a device, one per device, or the name of a GPU that "
+           "dlroof machine knows (default: cached ceilings, or measured now); none: results "
+           "without roofs",
+           {.type = command_line::kMachine}},
+          {"--dlroof_live_check", &spelled.live_check,
+           "measure two of the stored ceilings again first (about 1 s); if they changed, measure "
+           "all ceilings again (default true)"}};
+}
+
+// Returns the flags that choose benchmarks.
+std::vector<Option> SuiteOptions(BenchFlags& flags) {
   auto& choices = flags.choices;
-  const std::tuple<const char*, std::string&, const char*> lists[] = {
-      {"--dlroof_library", choices.library,
-       "run the suites' problems with these libraries: onednn"},
-      {"--dlroof_directions", choices.directions,
-       "... in these directions (or with these prefixes of directions): fwd,bwd or bwd_data"},
-      {"--dlroof_types", choices.types, "... in these data types: f32,int8"},
-      {"--dlroof_batch", choices.batch, "... with these batch sizes, one suite for each: 1,64"}};
-  for (const auto& [name, list, help] : lists)
-    app.add_option(name, list, help)->type_name("LIST")->default_str("");
-  app.add_option("--dlroof_algorithm", flags.algorithm,
-                 "the algorithm of all benchmarks whose names may have this option: best (cuDNN: "
-                 "time all engines, use the fastest), winograd, persist-static, ...; all: run no "
-                 "benchmark, verify and time each algorithm of the library by itself, and print a "
-                 "table of them (cuDNN's convolutions)")
-      ->type_name("OPTION");
+  return {{"--dlroof_suite",
+           &flags.suites,
+           "what to run instead of the default suites: built-in suites (--dlroof_suite=help lists "
+           "them), or files with one problem or benchmark name per line, or files of benchdnn; "
+           "separated by commas",
+           {.type = command_line::kSuite}},
+          {"--dlroof_library",
+           &choices.library,
+           "run the suites' problems with these libraries: onednn",
+           {.type = "LIST"}},
+          {"--dlroof_directions",
+           &choices.directions,
+           "... in these directions (or with these prefixes of directions): fwd,bwd or bwd_data",
+           {.type = "LIST"}},
+          {"--dlroof_types", &choices.types, "... in these data types: f32,int8", {.type = "LIST"}},
+          {"--dlroof_batch",
+           &choices.batch,
+           "... with these batch sizes, one suite for each: 1,64",
+           {.type = "LIST"}},
+          {"--dlroof_algorithm",
+           &flags.algorithm,
+           "the algorithm of all benchmarks whose names may have this option: best (cuDNN: time "
+           "all engines, use the fastest), winograd, persist-static, ...; all: run no benchmark, "
+           "verify and time each algorithm of the library by itself, and print a table of them "
+           "(cuDNN's convolutions)",
+           {.type = "OPTION"}}};
 }
 
-// Adds the flags that decide how often a benchmark is repeated.
-void AddRepetitionOptions(CLI::App& app, BenchFlags& flags) {
-  app.add_option_function<double>(
-         "--dlroof_max_noise", [&](double percent) { flags.stop.max_noise = percent / 100; },
-         "[%] replace noisy repetitions and add more until half the width of the median's 95 % "
-         "confidence interval is at most this share of the median (default 5)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("PERCENT");
-  app.add_option("--dlroof_max_seconds", flags.stop.max_seconds,
-                 "[s] stop adding repetitions to a benchmark after this time (default 2); with 0 "
-                 "run exactly the number of --benchmark_repetitions, noisy or not")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("SECONDS")
-      ->default_str("");
-  app.add_option_function<std::string>(
-         "--dlroof_disturbed",
-         [&](const std::string& choice) { flags.keep_noisy = choice == "keep"; },
-         "repetitions with interference from other processes: replace them (default), or keep "
-         "them and use all repetitions")
-      ->check(CLI::IsMember({"replace", "keep"}))
-      ->type_name("CHOICE");
+std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
+  return {
+      {"--dlroof_onednn",
+       &flags.onednn,
+       "file of the oneDNN to measure, any libdnnl.so.3 from 3.2 on (default: the one that "
+       "this program was built with)",
+       {.type = command_line::kFile}},
+      {"--dlroof_threads",
+       &flags.threads,
+       "threads per benchmark (default: all CPUs that the process may use)",
+       {.limits = Range{1, 4096}}},
+      {"--dlroof_seed", &flags.seed, "seed of all input data (default 1)"},
+      {"--dlroof_html",
+       &flags.html_file,
+       "also write the interactive page",
+       {.type = command_line::kFile}},
+      {"--dlroof_verbose,--verbose", &flags.verbose,
+       "name each unsupported benchmark instead of one line per reason"},
+      // The other programs of dlroof set these two.
+      {"--dlroof_progress", &flags.progress_pipe, "", {.hidden = true}},
+      {"--dlroof_turns", &spelled.turns, "", {.one_each = true, .comma = true, .hidden = true}}};
 }
 
-void AddGpuOptions(CLI::App& app, BenchFlags& flags) {
-  app.add_option_function<std::string>(
-         "--dlroof_gpu_state",
-         [&](const std::string& state) { flags.gpu_steady = state == "steady"; },
-         "burst (default): the GPU's clock as it is after a pause; steady: each GPU benchmark "
-         "first loads the GPU for 3 s or more, until the clock settles, and is judged by sustained "
-         "roofs")
-      ->check(CLI::IsMember({"burst", "steady"}))
-      ->type_name("STATE");
-  app.add_option("--dlroof_gpu_clock", flags.gpu_clock_mhz,
-                 "[MHz] ask the driver to keep the GPU's SMs at this clock during the run (needs "
-                 "the right to; default: the clock is left alone); each record says whether it "
-                 "held")
-      ->check(CLI::Range(100.0, 5000.0))
-      ->type_name("MHZ");
+// Returns the flags that decide how often a benchmark is repeated.
+std::vector<Option> RepetitionOptions(BenchFlags& flags, SpelledFlags& spelled) {
+  return {{"--dlroof_max_noise",
+           &spelled.max_noise,
+           "[%] replace noisy repetitions and add more until half the width of the median's 95 % "
+           "confidence interval is at most this share of the median (default 5)",
+           {.type = "PERCENT", .limits = AboveZero{}}},
+          {"--dlroof_max_seconds",
+           &flags.stop.max_seconds,
+           "[s] stop adding repetitions to a benchmark after this time (default 2); with 0 run "
+           "exactly the number of --benchmark_repetitions, noisy or not",
+           {.type = "SECONDS", .limits = AtLeastZero{}}},
+          {"--dlroof_disturbed",
+           &spelled.disturbed,
+           "repetitions with interference from other processes: replace them (default), or keep "
+           "them and use all repetitions",
+           {.type = "CHOICE", .choices = {"replace", "keep"}}}};
 }
 
-void AddOptions(CLI::App& app, BenchFlags& flags) {
-  app.add_flag("--dlroof_explain", flags.explain,
-               "profile the parallel regions of each CPU call in separate passes; the run file "
-               "stores where the time goes, and dlroof explain FILE shows it");
-  app.add_option("--dlroof_explain_seconds", flags.explain_seconds,
-                 "[s] with --dlroof_explain: limit for each benchmark; the times of near and far "
-                 "tensors are measured only if they can change the advice")
-      ->check(CLI::PositiveNumber)
-      ->type_name("SECONDS");
-  app.add_flag("--dlroof_energy", flags.energy,
-               "after all benchmarks, measure the energy of each call if the machine has energy "
-               "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU");
-  app.add_option(
-         "--dlroof_device", flags.device,
-         "devices to measure: auto (default: the CPU, and the first GPU if it can be used), cpu, "
-         "gpu, gpu1 (the second GPU); with gpu, the problems of CPU suites run on the GPU")
-      ->type_name("DEVICE");
-  app.add_option("--dlroof_machine", flags.machine_files,
-                 "machine file with the roofs of a device, one per device, or the name of a GPU "
-                 "that dlroof machine knows (default: cached ceilings, or measured now); none: "
-                 "results without roofs")
-      ->type_name(command_line::kMachine)
-      ->take_all();
-  app.add_option("--dlroof_live_check", flags.live_check,
-                 "measure two of the stored ceilings again first (about 1 s); if they changed, "
-                 "measure all ceilings again (default true)");
-  AddSuiteOptions(app, flags);
-  app.add_option("--dlroof_onednn", flags.onednn,
-                 "file of the oneDNN to measure, any libdnnl.so.3 from 3.2 on (default: the one "
-                 "that this program was built with)")
-      ->type_name("FILE");
-  app.add_option("--dlroof_threads", flags.threads,
-                 "threads per benchmark (default: all CPUs that the process may use)")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
-  app.add_option("--dlroof_html", flags.html_file, "also write the interactive page")
-      ->type_name(command_line::kFile);
-  app.add_flag("--dlroof_verbose,--verbose", flags.verbose,
-               "name each unsupported benchmark instead of one line per reason");
-  // The other programs of dlroof set these two, so --help does not list them.
-  app.add_option("--dlroof_progress", flags.progress_pipe)->group("");
-  app.add_option_function<std::vector<int>>(
-         "--dlroof_turns",
-         [&](const std::vector<int>& pipes) {
-           flags.turn_pipes = TurnPipes{pipes.at(0), pipes.at(1)};
-         })
-      ->delimiter(',')
-      ->expected(2)
-      ->group("");
-  AddRepetitionOptions(app, flags);
-  AddCountingOptions(app, flags);
-  AddGpuOptions(app, flags);
+// Returns the flags that choose the counters and the state before a call.
+std::vector<Option> CountingOptions(BenchFlags& flags, SpelledFlags& spelled) {
+  return {
+      {"--dlroof_counters",
+       &flags.counters,
+       "source of FLOPs and bytes: auto (default: hardware counters if available, else models), "
+       "model (closed forms; on a GPU also a model of its traffic), perf, simulate (one call "
+       "under valgrind's cache simulator; seconds to minutes per benchmark), cupti (on a GPU, in "
+       "at most 3 passes), cupti:all (every pipe and PCIe, in more passes), off (closed forms "
+       "only)",
+       {.type = "SOURCE", .choices = CounterChoices(AllCounterSources())}},
+      {"--dlroof_cache",
+       &spelled.cache,
+       "cache state at the start of a call, for benchmarks whose name does not specify one: "
+       "warm (default), cold, cold-weights",
+       {.type = "STATE", .choices = {"warm", "cold", "cold-weights"}}},
+      {"--dlroof_gpu_state",
+       &spelled.gpu_state,
+       "burst (default): the GPU's clock as it is after a pause; steady: each GPU benchmark "
+       "first loads the GPU for 3 s or more, until the clock settles, and is judged by "
+       "sustained roofs",
+       {.type = "STATE", .choices = {"burst", "steady"}}},
+      {"--dlroof_gpu_clock",
+       &flags.gpu_clock_mhz,
+       "[MHz] ask the driver to keep the GPU's SMs at this clock during the run (needs the "
+       "right to; default: the clock is left alone); each record says whether it held",
+       {.type = "MHZ", .limits = Range{100, 5000}}}};
+}
+
+// Returns dlroof_bench with its own flags.
+command_line::Command OwnProgram(BenchFlags& flags, SpelledFlags& spelled) {
+  command_line::Command program{.name = "dlroof_bench",
+                                .about = "Flags of dlroof_bench beside Google Benchmark's:",
+                                .options = PassOptions(flags),
+                                .equals_sign = true};
+  for (auto& more : {DeviceOptions(flags, spelled), SuiteOptions(flags), RunOptions(flags, spelled),
+                     RepetitionOptions(flags, spelled), CountingOptions(flags, spelled)})
+    std::ranges::move(more, std::back_inserter(program.options));
+  return program;
 }
 
 // Returns the flag without common prefixes: "threads" for "--dlroof_threads".
@@ -221,13 +242,15 @@ std::string_view BareFlag(std::string_view flag) {
   return flag;
 }
 
-void RefuseUnknownFlag(const CLI::App& app, std::string_view arg) {
+void RefuseUnknownFlag(const command_line::Command& program, std::string_view arg) {
   const std::string flag(arg.substr(0, arg.find('=')));
-  if (!flag.starts_with("--") || app.get_option_no_throw(flag) != nullptr) return;
+  if (!flag.starts_with("--")) return;
   std::map<std::string, std::string> known;
-  for (const CLI::Option* option : app.get_options())
-    for (const auto& name : option->get_lnames())
-      if (!option->get_group().empty()) known.emplace(BareFlag(name), "--" + name);
+  for (const auto& option : program.options)
+    for (const auto& name : NamesOf(option)) {
+      if (name == flag) return;
+      if (!option.rules.hidden) known.emplace(BareFlag(name), name);
+    }
   std::vector<std::string> bare;
   for (const auto& [name, full] : known) bare.push_back(name);
   auto nearest = NearestName(BareFlag(flag), bare);
@@ -337,16 +360,18 @@ int OfferedRepetitions(const timing::StoppingRule& rule, const BenchFlags& flags
 }
 
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
-  CLI::App app;
-  app.set_help_flag();
-  AddOptions(app, flags);
-  for (const auto& arg : args) RefuseUnknownFlag(app, arg);
-  std::vector<std::string> reversed(args.rbegin(), args.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::ParseError& error) {
-    throw BadInput("flags: {}", error.what());
-  }
+  SpelledFlags spelled;
+  const auto program = OwnProgram(flags, spelled);
+  for (const auto& arg : args) RefuseUnknownFlag(program, arg);
+  command_line::Parse(program, args);
+  flags.live_check = spelled.live_check.value_or(flags.live_check);
+  if (spelled.max_noise) flags.stop.max_noise = *spelled.max_noise / 100;
+  if (!spelled.disturbed.empty()) flags.keep_noisy = spelled.disturbed == "keep";
+  if (!spelled.cache.empty()) flags.cache = kCacheStates.at(spelled.cache);
+  if (!spelled.gpu_state.empty()) flags.gpu_steady = spelled.gpu_state == "steady";
+  if (!spelled.turns.empty() && spelled.turns.size() != 2)
+    throw BadInput("flags: --dlroof_turns: expected two descriptors");
+  if (!spelled.turns.empty()) flags.turn_pipes = {spelled.turns[0], spelled.turns[1]};
   if (flags.energy && flags.turn_pipes)
     throw BadInput(
         "--dlroof_energy: two interleaved programs share the energy counters: measure the energy "
@@ -370,30 +395,29 @@ bool KeptByFilter(const std::string& filter, const std::string& name) {
   return found != negative;
 }
 
-command_line::Command DescribeProgram() {
-  CLI::App app(
-      "measure deep-learning operators, count their FLOPs and bytes, and place them on the roofs "
-      "of "
-      "this machine; a Google Benchmark program");
-  app.set_help_flag("--help", "print the flags and exit");
-  BenchFlags flags;
-  AddOptions(app, flags);
-  auto program = command_line::Describe(app, {"dlroof_bench"});
-  program.equals_sign = true;
+command_line::Command DescribeProgram(bool with_google_benchmark) {
+  struct Targets {
+    BenchFlags flags;
+    SpelledFlags spelled;
+    std::string of_google_benchmark;
+  };
+  auto targets = std::make_shared<Targets>();
+  auto program = OwnProgram(targets->flags, targets->spelled);
   for (const auto& flag : GoogleBenchmarkFlags())
-    if (HasFlag(kGoogleBenchmarkVersion, flag))
-      program.arguments.push_back({.names = {std::string(flag.name)},
-                                   .type = std::string(flag.type),
-                                   .choices = {flag.choices.begin(), flag.choices.end()}});
+    if (with_google_benchmark && HasFlag(kGoogleBenchmarkVersion, flag))
+      program.options.push_back({std::string(flag.name),
+                                 &targets->of_google_benchmark,
+                                 "",
+                                 {.type = std::string(flag.type),
+                                  .choices = {flag.choices.begin(), flag.choices.end()}}});
+  program.run = [targets] { return 0; };
   return program;
 }
 
 std::string OwnHelp() {
-  CLI::App app("Flags of dlroof_bench beside Google Benchmark's:");
-  app.set_help_flag();
   BenchFlags flags;
-  AddOptions(app, flags);
-  return app.help();
+  SpelledFlags spelled;
+  return command_line::Help(OwnProgram(flags, spelled));
 }
 
 }  // namespace dlroof::runner

@@ -112,9 +112,9 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 // invalid expression.
 bool KeptByFilter(const std::string& filter, const std::string& name);
 
-// Describes the flags of dlroof_bench: its own, and those of the Google Benchmark that it is built
-// with.
-command_line::Command DescribeProgram();
+// Describes the flags of dlroof_bench: its own and, for completion, those of the Google Benchmark
+// that it is built with.
+command_line::Command DescribeProgram(bool with_google_benchmark);
 
 // Returns the help text of the --dlroof_* flags.
 std::string OwnHelp();

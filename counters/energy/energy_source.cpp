@@ -51,6 +51,9 @@ EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
   return {name, counted, [=] { return ReadMicrojoules(path, cure); }, std::nullopt};
 }
 
+namespace {
+
+// Returns 12 for the prefix "cpu" and the name "cpu12". Returns nullopt for names of another form.
 std::optional<int> NumberBehind(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
@@ -59,6 +62,8 @@ std::optional<int> NumberBehind(std::string_view prefix, std::string_view name) 
   if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
   return number;
 }
+
+}  // namespace
 
 std::map<int, std::vector<int>> CpusOfPackages(const std::filesystem::path& sysfs) {
   std::map<int, std::vector<int>> packages;

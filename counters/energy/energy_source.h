@@ -61,9 +61,6 @@ double ReadMicrojoules(const std::filesystem::path& path, const std::string& cur
 EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
                               const std::filesystem::path& path, const std::string& cure);
 
-// Returns 12 for the prefix "cpu" and the name "cpu12". Returns nullopt for names of another form.
-std::optional<int> NumberBehind(std::string_view prefix, std::string_view name);
-
 // Returns each package's online CPUs (SYSFS/devices/system/cpu), or nothing if they are unknown.
 std::map<int, std::vector<int>> CpusOfPackages(const std::filesystem::path& sysfs);
 

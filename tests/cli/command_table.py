@@ -1,9 +1,11 @@
 """The flags of all commands, as `dlroof completion table` lists them, and the command lines that pages show."""
+import functools
 import re
 import shlex
+import subprocess
 from dataclasses import dataclass, field
 
-from checks import run
+from checks import program, run
 
 # Commands whose words after "--" are flags of dlroof_bench.
 FLAGS_AFTER_DASHES = {"dlroof run", "dlroof trajectory", "dlroof cluster script", "dlroof cluster node"}
@@ -28,6 +30,9 @@ def parse(text):
         if line.startswith("#") or not line:
             continue
         command, names, takes, presence, *choices = line.split("\t")
+        words = command.split()
+        for length in range(1, len(words)):  # commands of commands, which have no line of their own
+            table.setdefault(" ".join(words[:length]), [])
         table.setdefault(command, []).append(Argument(names.split(","), takes, presence == "required", choices[0].split(",") if choices else []))
     return table
 
@@ -39,7 +44,16 @@ def read_table():
 
 
 def flags_of(table, command):
-    return {name for argument in table[command] if argument.is_flag for name in argument.names}
+    """Also those that are not in the table, since every command has them."""
+    own = {name for argument in table[command] if argument.is_flag for name in argument.names}
+    return own | {"-h", "--help"} | ({"--version"} if command == "dlroof" else flags_of_google_benchmark() if command == "dlroof_bench" else set())
+
+
+@functools.cache
+def flags_of_google_benchmark():
+    helped = subprocess.run([program("DLROOF_BENCH"), "--help"], capture_output=True, text=True, check=True).stdout
+    # Its help leaves out what it was built without.
+    return {"--benchmark_perf_counters", *re.findall(r"\[(--(?:benchmark_\w+|v))=", helped)}
 
 
 def changes(old, new):
