@@ -16,6 +16,7 @@ install_requirements
 install_sass_reader
 ci/check_modules.py
 ci/check_format.sh
+ci/check_size.py
 build_options+=(-DDLROOF_CUDA=AUTO)
 build ci all
 say "testing"
