@@ -1,4 +1,5 @@
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -107,6 +108,11 @@ std::string DemangledKernel(const std::string& mangled) {
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
   return status == 0 && text ? std::string(text.get()) : mangled;
+}
+
+std::string SizeText(const gpu_trace::Size3& size) {
+  if (size[2] > 1) return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
+  return size[1] > 1 ? fmt::format("{}x{}", size[0], size[1]) : fmt::format("{}", size[0]);
 }
 
 }  // namespace dlroof::programs

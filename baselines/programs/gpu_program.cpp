@@ -7,8 +7,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "baselines/programs/gpu_roofs.h"
-
 namespace dlroof::programs {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "baselines/programs/gpu_program.h"
-#include "baselines/programs/gpu_roofs.h"
 #include "reporters/document/document.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
@@ -31,6 +30,65 @@ std::string Count(double number, std::string_view noun) {
                      : noun.ends_with("ch") ? "es"
                                             : "s");
 }
+
+// The records of a run by name, with their places. Refers to the run.
+class KernelPlaces {
+ public:
+  explicit KernelPlaces(const roofline::PlacedRun& run) : run_(run) {
+    for (std::size_t i = 0; i < run.places.size(); ++i) index_[run.file.records[i].name] = i;
+  }
+
+  // Returns the index of the kernel's record in run().file.records.
+  std::optional<std::size_t> Find(const GpuKernelUse& use) const {
+    const auto found = index_.find(use.record);
+    if (use.record.empty() || found == index_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  // Returns the FLOPs of the kernel's launches in a step [flop]; nullopt if it was not counted.
+  std::optional<double> FlopsOf(const GpuKernelUse& use) const {
+    const auto record = Find(use);
+    if (!record) return std::nullopt;
+    const auto& work = run_.file.records[*record].work;
+    const auto measured = work.find(Provenance::kMeasured);
+    if (measured == work.end()) return std::nullopt;
+    return TotalFlops(measured->second);
+  }
+
+  // Returns the share of its roof that the kernel reaches; nullopt if it is not placed.
+  std::optional<roofline::RoofShare> RoofShareOf(const GpuKernelUse& use) const {
+    const auto record = Find(use);
+    return record ? roofline::RoofShareOf(run_.places[*record].placement) : std::nullopt;
+  }
+
+  const roofline::PlacedRun& run() const { return run_; }
+
+ private:
+  const roofline::PlacedRun& run_;
+  std::map<std::string_view, std::size_t> index_;
+};
+
+// The time of kernels by what their roofs say. The four times add up to the kernels' time. [s]
+struct RoofTimes {
+  double roof_seconds = 0;       // needed at the roofs
+  double above_seconds = 0;      // above the roofs
+  double zero_flop_seconds = 0;  // of kernels that were counted and have no FLOPs
+  double uncounted_seconds = 0;  // of kernels without counts or without a roof
+  bool at_most = false;          // roof_seconds is an upper limit: a roof is not validated
+
+  void Add(const GpuKernelUse& use, double seconds, const KernelPlaces& places) {
+    if (const auto flops = places.FlopsOf(use); flops && *flops == 0) {
+      zero_flop_seconds += seconds;
+    } else if (const auto share = places.RoofShareOf(use)) {
+      const double at_roof = seconds * std::clamp(share->value, 0.0, 1.0);
+      at_most = at_most || share->at_most;
+      roof_seconds += at_roof;
+      above_seconds += seconds - at_roof;
+    } else {
+      uncounted_seconds += seconds;
+    }
+  }
+};
 
 void AddHead(const GpuProgram& program, const GpuTimeline& timeline, Document& document) {
   document.Say(fmt::format(
@@ -81,8 +139,7 @@ std::string BarTitle(const GpuTimeline& timeline) {
 // Splits the wall time. The parts add up to it.
 std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const KernelPlaces& places) {
   RoofTimes kernels;
-  for (const auto& use : timeline.kernels)
-    kernels.Add(use, use.step_launches, use.step_wall_seconds, places);
+  for (const auto& use : timeline.kernels) kernels.Add(use, use.step_wall_seconds, places);
   const bool counted = kernels.roof_seconds + kernels.above_seconds + kernels.zero_flop_seconds > 0;
   const auto& times = timeline.times;
   std::vector<document::Part> parts = {

@@ -25,6 +25,9 @@ bool IsFp32Product(std::string_view name);
 // Returns a kernel's name as the compiler's source has it, or the text itself.
 std::string DemangledKernel(const std::string& mangled);
 
+// Returns a grid or a block without trailing ones: "128", "16x8", "16x1x4".
+std::string SizeText(const gpu_trace::Size3& size);
+
 // All launches of one kernel with one grid and one block, or those of them whose places in a step
 // take the same time (SplitByTime). Each launch of a timeline is in exactly one of them.
 struct GpuKernelUse {

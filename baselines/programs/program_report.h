@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/programs/program_summary.h"
@@ -88,6 +89,11 @@ document::Document ProgramDocument(const roofline::PlacedRun& run);
 // Writes ProgramDocument() as text, and why numbers are limits. `width` [columns] of the terminal;
 // 0 means no limit.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
+
+// Returns the implementation's name as oneDNN before 3.5 spelled it: "brgconv:avx2" for
+// "brg_conv_fwd:avx2". Other names are returned unchanged. Two names with the same family are the
+// same code path, as far as names tell.
+std::string ImplementationFamily(std::string_view implementation);
 
 // Returns whether the program's calls take longer than the standalone call, and neither another
 // implementation nor the time with cold caches tells why: StandaloneTime::checks may tell.

@@ -2,10 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
-#include "baselines/programs/implementation_family.h"
 #include "baselines/programs/program_report.h"
 #include "reporters/text/text.h"
 
@@ -19,6 +19,19 @@ constexpr double kAlike = 0.05;  // [1] ratios of times this close to 1 need no 
 constexpr double kExplained =
     0.9;                         // [1] share of the difference above which a condition explains it
 constexpr double kHardly = 0.2;  // [1] share of the difference below which it does not
+
+struct RenamedImplementation {
+  std::string_view name, before;  // in front of the colon and the instruction set
+};
+
+// oneDNN's commit 20d93aea88 ("cpu: brgemm: updated names for conv, deconv, matmul primitives",
+// March 2024) renamed these. Until then a backward or transposed convolution that runs as a forward
+// one was named after both: "brg_fwd:avx2+brgconv:avx2".
+constexpr RenamedImplementation kRenamed[] = {{"brg_conv_fwd", "brgconv"},
+                                              {"brg_conv_bwd", "brg_fwd"},
+                                              {"brg_deconv", "brg_conv"},
+                                              {"brg_matmul", "brg"}};
+constexpr std::string_view kNamedAfterBoth[] = {"brg_fwd", "brg_conv"};
 
 bool AreAlike(const StandaloneTime& standalone) {
   return standalone.ratio >= 1 - kAlike && standalone.ratio <= 1 + kAlike;
@@ -101,6 +114,20 @@ void AddNotReplayed(const ProgramSummary& summary, Document& document) {
 }
 
 }  // namespace
+
+std::string ImplementationFamily(std::string_view implementation) {
+  const auto colon = std::min(implementation.find(':'), implementation.size());
+  auto name = implementation.substr(0, colon);
+  auto isa = implementation.substr(colon);
+  for (const auto& renamed : kRenamed)
+    if (name == renamed.name) {
+      name = renamed.before;
+      break;
+    }
+  if (std::ranges::find(kNamedAfterBoth, name) != std::end(kNamedAfterBoth))
+    isa = isa.substr(0, isa.find('+'));
+  return std::string(name) + std::string(isa);
+}
 
 std::string StandaloneDiagnosis(const ProgramPrimitive& primitive) {
   const auto& standalone = *primitive.standalone;

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "baselines/programs/implementation_family.h"
 #include "baselines/programs/program_report.h"
 #include "baselines/programs/steps.h"
 #include "tests/fakes/primitives/logs.h"
