@@ -99,7 +99,12 @@ def test_the_file_keeps_what_a_replay_needs(imported):
 def test_without_roofs_the_longest_come_first():
     verify(
         run(f"dlroof import {LOGS}/tf_r50_inf_dnn.onednn.log"),
-        [exits(0), prints("^primitives of a step +calls"), prints("no roofs, so no times over them: --machine FILE has the roofs"), never_prints("above the roof")],
+        [
+            exits(0),
+            prints("^primitives of a step +calls"),
+            prints("no roofs, so no times over them: --machine FILE has the roofs"),
+            never_prints("above the roof"),
+        ],
     )
 
 
