@@ -9,7 +9,7 @@ import pytest
 from checks import bad_input, run
 from shells import BENCH, completed
 
-FORMATS = "table,markdown,json,junit,csv".split(",")
+FORMATS = "table,markdown,json,junit".split(",")
 
 
 @pytest.fixture(autouse=True)
