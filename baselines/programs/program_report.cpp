@@ -147,7 +147,8 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
                         rest_calls, rest_seconds, rest_tenths);
   for (std::size_t i = 0; i < others.size(); ++i)
     table.last.push_back(SumRow(others[i]->label, 0, others[i]->seconds, tenths[uses.size() + i]));
-  if (!machine) table.notes.emplace_back("no roofs, so no times over them: --machine FILE has the roofs");
+  if (!machine)
+    table.notes.emplace_back("no roofs, so no times over them: --machine FILE has the roofs");
   document.Add(std::move(table));
 }
 
