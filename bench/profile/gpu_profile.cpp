@@ -170,8 +170,7 @@ void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& prog
 
 // Reports traces, and writes the run file if anything was traced. `pid` is that of the program, 0
 // if none was run.
-void ReportTraces(const GpuProfileRequest& request, const std::vector<gpu_trace::Trace>& traces,
-                  int pid, programs::GpuProgram program,
+void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgram program,
                   const std::optional<machine::Machine>& machine, std::ostream& out) {
   if (const auto nothing = programs::NothingTraced(program)) {
     Say(out, "{}", nothing->text);
@@ -267,8 +266,7 @@ void ReportStored(const GpuProfileRequest& request, const std::optional<machine:
   const auto traces = gpu_trace::ReadTraces(*request.stored_trace);
   if (traces.empty())
     throw BadInput("profile: {}: no trace (*.gputrace) in this folder", *request.stored_trace);
-  ReportTraces(request, traces, 0, programs::ProgramOfTraces(traces, {request.steps}), machine,
-               out);
+  ReportTraces(request, 0, programs::ProgramOfTraces(traces, {request.steps}), machine, out);
 }
 
 // Returns the folder for trace files, which exists then.
@@ -296,7 +294,7 @@ void ReportRun(const GpuProfileRequest& request, const ProgramRun& run, const st
     program.stopped = fmt::format("ended after {:.3g} s (--duration)", *request.duration_seconds);
   else if (run.end.end.signal != 0)
     program.stopped = fmt::format("ended with {}", Describe(run.end.end));
-  ReportTraces(request, traces, run.pid, std::move(program), machine, out);
+  ReportTraces(request, run.pid, std::move(program), machine, out);
 }
 
 }  // namespace
