@@ -65,7 +65,8 @@ foreach(page IN LISTS dlroof_pages)
   install(FILES "${page}" DESTINATION "share/doc/dlroof/${folder}" COMPONENT runtime)
 endforeach()
 if(DLROOF_PLOTLY_JS)   # which the programs contain
-  file(GLOB licenses "${DLROOF_PLOTLY_JS}/../../../plotly-*.dist-info/licenses/LICENSE*" "${DLROOF_PLOTLY_JS}/../../../plotly-*.dist-info/LICENSE*")
+  cmake_path(SET site_packages NORMALIZE "${DLROOF_PLOTLY_JS}/../../..")   # no glob passes through a file
+  file(GLOB licenses "${site_packages}/plotly-*.dist-info/licenses/LICENSE*" "${site_packages}/plotly-*.dist-info/LICENSE*")
   install(FILES ${licenses} DESTINATION share/doc/dlroof/licenses/plotly.js COMPONENT runtime)
 endif()
 

@@ -38,6 +38,7 @@ def test_programs_and_data_are_where_the_page_says(prefix):
         assert (prefix / "share/dlroof" / name).is_file(), name
     for name in ("README.md", "LICENSE", "bench/install.md", "baselines/stored/zen5-2c/2026-11-22-conv2d.svg"):
         assert (prefix / "share/doc/dlroof" / name).is_file(), name
+    assert (prefix / "share/doc/dlroof/licenses/plotly.js/LICENSE.txt").is_file()  # which the programs contain
     assert not (prefix / "share/doc/libdlroof-dev").exists()  # only in Debian packages
 
 
