@@ -6,8 +6,8 @@
 #
 # --make only makes them, --test only tests those of build-package/packages. --packages leaves out a project that builds these
 # sources by FetchContent, with g++ and clang 14. --archs: the GPUs that the CUDA module is compiled for
-# (90-real; default: all). Writes dlroof_VERSION_amd64.deb, libdlroof-dev_VERSION_amd64.deb and
-# dlroof-VERSION-linux-x86_64.tar.gz. The tests need root: they use debootstrap and chroot. Exit code: 0 all is well.
+# (90-real; default: all). Writes dlroof_VERSION_amd64.deb, libdlroof-dev_VERSION_amd64.deb, dlroof-VERSION-linux-x86_64.tar.gz
+# and a Python wheel (ci/wheel.py). The tests need root: they use debootstrap and chroot. Exit code: 0 all is well.
 . "$(dirname "$0")/lib.sh"
 make=yes test=yes sources=yes cuda=yes archs=""
 while [ $# -gt 0 ]; do
@@ -59,6 +59,15 @@ make_packages() {
   say "packing"
   rm -rf "$packages"
   (cd $build && cpack >packages.log 2>&1) || { tail -n 20 $build/packages.log >&2 && fail "cpack failed"; }
+  make_wheel
+}
+make_wheel() {
+  local component
+  rm -rf $build/wheel
+  for component in runtime bundled; do
+    cmake --install $build --prefix "$PWD/$build/wheel" --strip --component $component >$build/wheel.log || fail "cmake --install failed"
+  done
+  ci/wheel.py $build/wheel "$packages" || fail "ci/wheel.py failed"
 }
 
 # check WHAT COMMAND...: runs a command, and names what it tested.
@@ -172,7 +181,7 @@ use_programs() {
   check "dlroof doctor --quick" inside dlroof doctor --quick
   inside dlroof doctor --quick >"$root/home/user/doctor.txt"
   check "the data is found" grep -qE "^data +$1/share/dlroof$" "$root/home/user/doctor.txt"
-  check "oneDNN is found" grep -qE "$1/lib/dlroof/libdnnl.so.3" "$root/home/user/doctor.txt"
+  check "oneDNN is found" grep -qE "$1/lib/(dlroof/)?libdnnl.so.3" "$root/home/user/doctor.txt"
   first_result
   say "the first result of dlroof_bench --benchmark_filter=LSTM took $first_seconds s"
   check "a first result in less than two minutes" [ "$first_seconds" -lt 120 ]
@@ -186,9 +195,9 @@ use_programs() {
   check "dlroof compare --baseline auto" inside dlroof compare --baseline auto run-of-today.json
 }
 
-# finds_cuda FOLDER: with CUDA's libraries where pip --target puts its wheels, the module is opened. Nothing to do without a module.
+# finds_cuda FOLDER WHEELS: with CUDA's libraries where pip puts its wheels, the module is opened. Nothing to do without a module.
 finds_cuda() {
-  local cuda wheel=$1/lib/dlroof/nvidia/cu13/lib status=0
+  local cuda wheel=$2/nvidia/cu13/lib status=0
   [ -e "$1/lib/dlroof/libdlroof_cuda.so" ] || return 0
   as_user "${1#"$root"}"
   inside dlroof doctor --quick >"$root/home/user/doctor.txt"
@@ -198,7 +207,7 @@ finds_cuda() {
   mount --bind "$(dirname "$cuda")" "$wheel"
   inside dlroof doctor --quick | grep -E '^(cublaslt|cudnn) ' || status=1
   umount "$wheel"
-  rm -r "$1/lib/dlroof/nvidia"
+  rm -r "$2/nvidia"
   return $status
 }
 
@@ -213,12 +222,41 @@ test_archive() {
   check "no path of the build" no_path "$root/opt"
   check "runs with glibc $newest_glibc" newest_symbols "$root/opt/$folder"
   check "needs only itself" needs_only_itself "$root/opt/$folder"
-  check "needs CUDA only for GPUs" finds_cuda "$root/opt/$folder"
+  check "needs CUDA only for GPUs" finds_cuda "$root/opt/$folder" "$root/opt/$folder/lib/dlroof"
   check "moved" mv "$root/opt/$folder" "$root/opt/another place"
   use_programs "/opt/another place"
   say "sizes: $(du -h "$archive" | cut -f1) packed, $(du -sh "$root/opt/another place" | cut -f1) unpacked, of which" \
     "$(du -h "$root/opt/another place/lib/dlroof/"*dnnl* | cut -f1) oneDNN, $(du -h "$root/opt/another place/bin/dlroof" | cut -f1) dlroof," \
     "$(du -h "$root/opt/another place/bin/dlroof_bench" | cut -f1) dlroof_bench, $(du -h "$root/opt/another place/lib/dlroof/libdlroof_cuda.so" 2>/dev/null | cut -f1 || true) CUDA module"
+}
+
+# The user installs the wheel in a virtual environment that is not activated. oneDNN's wheel is downloaded outside the root, where pip
+# knows this system's proxies and certificates.
+test_wheel() {
+  local wheel env=/home/user/env begin
+  wheel=$(basename "$packages"/*.whl)
+  say "testing $wheel"
+  new_root bookworm
+  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  inside_root apt-get update -qq
+  inside_root apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
+  cp "$packages/$wheel" "$root/tmp"
+  install_requirements
+  check "oneDNN's wheel" $venv/bin/pip download -q --disable-pip-version-check --no-deps -d "$root/tmp" "$(grep -o '^onednn-cpu-gomp==[0-9.]*' ci/requirements.txt)"
+  as_user $env
+  check "python3 -m venv" inside python3 -m venv $env
+  begin=$SECONDS
+  check "pip install" inside pip install -q --no-index --find-links /tmp "/tmp/$wheel"
+  check "a table" inside dlroof_bench --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h64/' --benchmark_min_time=0.01 --dlroof_suite=paper --dlroof_machine=none
+  say "the first table was there $((SECONDS - begin)) s after the start of pip install"
+  check "pip check" inside pip check
+  check "no path of the build" no_path "$root$env"
+  check "runs with glibc $newest_glibc" newest_symbols "$root$env/lib/dlroof"
+  check "needs CUDA only for GPUs" finds_cuda "$root$env" "$(echo "$root$env"/lib/python3*/site-packages)"
+  use_programs $env
+  check "pip uninstall" inside pip uninstall -q -y dlroof
+  check "nothing is left" [ -z "$(find "$root$env" -name '*dlroof*' ! -type d)" ]
+  say "sizes: $(du -h "$packages/$wheel" | cut -f1) packed, $(du -sh "$root$env" | cut -f1) the environment with oneDNN's wheel"
 }
 
 files_of_root() { (cd "$root" && find . -xdev \( -path ./home -o -path ./tmp -o -path ./var/log -o -path ./var/cache -o -path ./var/lib/apt \) -prune -o -print | sort); }
@@ -300,10 +338,11 @@ if [ "$test" = yes ]; then
   test_debian_packages
   test_library
   test_archive bookworm
+  test_wheel
   if make_root jammy http://archive.ubuntu.com/ubuntu; then
     test_archive jammy
   else
     say "Ubuntu 22.04 cannot be downloaded: only symbol versions were tested for it"
   fi
 fi
-say "done: $(cd "$packages" && echo ./*.deb ./*.tar.gz) in $packages"
+say "done: $(cd "$packages" && echo ./*.deb ./*.tar.gz ./*.whl) in $packages"

@@ -87,6 +87,7 @@ std::vector<fs::path> CudaFolders(const fs::path& module_folder, const Variable&
   if (const auto environment = variable("VIRTUAL_ENV"); environment && !environment->empty())
     AddEnvironment(*environment, folders);
   AddWheels(module_folder, folders);
+  AddEnvironment(module_folder.parent_path().parent_path(), folders);
   if (const auto home = variable("HOME"); home && !home->empty())
     AddEnvironment(fs::path(*home) / ".local", folders);
   AddToolkit(root / "usr/local/cuda", folders);

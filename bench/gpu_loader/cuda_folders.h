@@ -16,8 +16,9 @@ std::optional<std::string> ProcessVariable(const std::string& name);
 
 // Returns the existing folders that may contain libraries of CUDA and cuDNN, in the order in which
 // they are searched: toolkits that CUDA_PATH and CUDA_HOME name, wheels of the virtual environment
-// that VIRTUAL_ENV names, wheels in the folder of the module (pip install --target), the user's own
-// wheels (below HOME), and /usr/local/cuda. `root` is "/", in tests another folder.
+// that VIRTUAL_ENV names, wheels in the folder of the module (pip install --target), those of the
+// environment into whose lib/dlroof pip installed the module, whether or not it is activated, the
+// user's own wheels (below HOME), and /usr/local/cuda. `root` is "/", in tests another folder.
 std::vector<std::filesystem::path> CudaFolders(const std::filesystem::path& module_folder,
                                                const Variable& variable = ProcessVariable,
                                                const std::filesystem::path& root = "/");

@@ -31,7 +31,7 @@ class CudaFoldersTest : public testing::Test {
       const auto found = variables.find(name);
       return found == variables.end() ? std::nullopt : std::optional(found->second);
     };
-    return CudaFolders(At("module"), variable, At("root"));
+    return CudaFolders(At("env/lib/module"), variable, At("root"));
   }
   TemporaryFolder folder_;
 };
@@ -40,13 +40,15 @@ TEST_F(CudaFoldersTest, AreInTheOrderOfTheUsersChoice) {
   const auto system = Made("root/usr/local/cuda/lib64");
   const auto cupti = Made("root/usr/local/cuda/extras/CUPTI/lib64");
   const auto own_wheels = Made("home/.local/lib/python3.11/site-packages/nvidia/cu13/lib");
-  const auto cudnn_beside = Made("module/nvidia/cudnn/lib"),
-             cuda_beside = Made("module/nvidia/cu13/lib");
+  const auto cudnn_beside = Made("env/lib/module/nvidia/cudnn/lib"),
+             cuda_beside = Made("env/lib/module/nvidia/cu13/lib");
+  const auto around = Made("env/lib/python3.11/site-packages/nvidia/cu13/lib");
   const auto environment = Made("venv/lib/python3.12/site-packages/nvidia/cu13/lib");
   const auto toolkit = Made("toolkit/lib");
   EXPECT_THAT(
       Found({{"CUDA_HOME", At("toolkit")}, {"VIRTUAL_ENV", At("venv")}, {"HOME", At("home")}}),
-      ElementsAre(toolkit, environment, cuda_beside, cudnn_beside, own_wheels, system, cupti));
+      ElementsAre(toolkit, environment, cuda_beside, cudnn_beside, around, own_wheels, system,
+                  cupti));
 }
 
 TEST_F(CudaFoldersTest, OnlyExistingFoldersAreNamed) {
