@@ -224,7 +224,9 @@ TEST(JudgeStored, ASlowdownIsNeverCalledFaster) {
       }
       const auto judged = JudgeStored(candidates, runs.Settings());
       for (int i = 0; i < 30; ++i)
-        if (runs.IsSlower(i)) EXPECT_NE(judged.each[i].verdict, Verdict::kFaster) << seed;
+        if (runs.IsSlower(i)) {
+          EXPECT_NE(judged.each[i].verdict, Verdict::kFaster) << seed;
+        }
     }
 }
 
