@@ -191,7 +191,11 @@ struct Views {
 
 Views ViewsOf(const Candidate& candidate, const std::optional<CommonShift>& common) {
   Views views{.seconds = candidate.shift.log_ratio};
-  const bool machine = common && common->roofs != RoofEvidence::kDidNotMove;
+  // Without evidence a machine drifts by kMaxDrift at most.
+  const bool machine =
+      common &&
+      (common->roofs == RoofEvidence::kMovedToo ||
+       (common->roofs == RoofEvidence::kNone && std::abs(common->log_ratio) <= kMaxDrift));
   if (machine) views.without_common = views.seconds - common->log_ratio;
   if (candidate.roof_log_ratio) views.without_roof = views.seconds - *candidate.roof_log_ratio;
   return views;
@@ -311,6 +315,10 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   ChooseMinEffect(settings, widened, judged);
   if (settings.look_for_common_shift)
     judged.common = FindCommonShift(Movements(candidates, widened), std::log1p(judged.min_effect));
+  if (judged.common)
+    judged.common->is_unexplained =
+        judged.common->roofs == RoofEvidence::kNone &&
+        std::abs(judged.common->log_ratio) > std::log1p(settings.min_effect.value_or(kLeastEffect));
   std::vector<double> p_values(candidates.size());
   ParallelFor(candidates.size(), [&](std::size_t i) {
     const Views views = ViewsOf(candidates[i], judged.common);

@@ -19,8 +19,6 @@
 namespace dlroof::statistics {
 namespace {
 
-// [1] Standard error of a factor that nothing tells: two runs of one process each, or of several.
-constexpr double kAssumedDrift = 0.02, kAssumedDriftOfProcesses = 0.01;
 constexpr double kLeastOfProgram = 0.02;   // [1] benchmarks and ceilings that disagree by more
 constexpr double kLeastRoofError = 0.004;  // [1]
 // Fewer benchmarks cannot tell the changes of some from a factor of all.
@@ -218,7 +216,8 @@ class JudgingStored {
       removed.assumed = true;
       const bool by_processes = std::ranges::all_of(
           candidates_, [](const Candidate& one) { return !one.processes.base.empty(); });
-      const double error = by_processes ? kAssumedDriftOfProcesses : kAssumedDrift;
+      // A run of one process differs from the next by twice as much as one of several does.
+      const double error = (by_processes ? 1 : 2) * settings_.usual_noise;
       return {0, error * error};
     }
     if (!roofs) return *benchmarks;

@@ -122,10 +122,10 @@ TeamState SharesOfBest::Best() const {
   // A known rate that no look reaches is no reference: it was measured wrongly, or the host takes
   // the rest all the time.
   TeamState known = best_known_;
-  if (seen.issue_rate && known.issue_rate && std::ranges::none_of(rates, [&](double rate) {
+  if (!known.issue_rate || std::ranges::none_of(rates, [&](double rate) {
         return rate >= kLeastCoreShare * *known.issue_rate;
       }))
-    known.issue_rate.reset();
+    known.issue_rate = seen.issue_rate;
   const auto full = Better(seen, {known.issue_rate, std::nullopt}).issue_rate.value_or(0);
   for (const auto& look : looks_)
     if (look.round_trip && look.issue_rate.value_or(full) >= kLeastCoreShare * full)

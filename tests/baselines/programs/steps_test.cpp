@@ -90,6 +90,11 @@ TEST(FindRepetition, IsThatOfBruteForce) {
   for (int turn = 0; turn < 3000; ++turn) {
     Stream stream(random() % 40);
     for (auto& one : stream) one = random() % 2;
+    // Most random streams repeat nothing: half of them get a period, from some place on.
+    const std::size_t period = 2 + random() % 5;
+    if (turn % 2 == 0)
+      for (std::size_t i = period + random() % 8; i < stream.size(); ++i)
+        stream[i] = stream[i - period];
     Place best = kNothing;
     std::size_t longest = 0;
     for (std::size_t length = 1; 3 * length <= stream.size(); ++length) {

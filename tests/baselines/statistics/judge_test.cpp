@@ -88,15 +88,23 @@ std::vector<Candidate> Scattered(int count, double ratio, double scatter, unsign
   return candidates;
 }
 
-TEST(Judge, WhatMovesNearlyEverythingIsOneMachineAndNot200Regressions) {
-  auto candidates = Scattered(200, 1.2, 0.005, 1);
+TEST(Judge, AFactorOfAllBeyondADriftMeansThatAllAreSlower) {
+  const auto judged = Judge(Scattered(200, 1.2, 0.005, 1), JudgeSettings());
+  ASSERT_TRUE(judged.common.has_value());
+  EXPECT_TRUE(judged.common->is_unexplained);
+  for (const auto& each : judged.each) EXPECT_EQ(each.verdict, Verdict::kSlower);
+}
+
+TEST(Judge, ASmallFactorOfAllIsOneQuestionAndNot200Regressions) {
+  auto candidates = Scattered(200, 1.09, 0.005, 1);
   candidates[3] = At(1.5, 0.003);  // and one that is slower still
   const auto judged = Judge(candidates, JudgeSettings());
   ASSERT_TRUE(judged.common.has_value());
-  EXPECT_NEAR(std::exp(judged.common->log_ratio), 1.2, 0.005);
+  EXPECT_NEAR(std::exp(judged.common->log_ratio), 1.09, 0.005);
+  EXPECT_TRUE(judged.common->is_unexplained);
   EXPECT_EQ(judged.common->same_way, 200);
   EXPECT_THAT(Describe(*judged.common),
-              HasSubstr("200 of 200 benchmarks are slower by about the same factor, 1.2"));
+              HasSubstr("200 of 200 benchmarks are slower by about the same factor, 1.09"));
   int slower = 0;
   for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
   EXPECT_EQ(slower, 1);

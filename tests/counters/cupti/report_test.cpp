@@ -30,17 +30,14 @@ using Values = std::map<std::string, double>;
 // [flop] of one call of a benchmark on cuDNN.
 double DenseFlops(const std::string& name) {
   const auto parsed = workload::ParseBenchmarkName(name);
-  double flops = 0;
-  if (parsed.op == "Conv2D") {
-    for (const auto& [pipe, count] :
-         products::ProductWork(conv2d::ReadCudnnConv2dCase(parsed).conv, "fp32.vector").flops)
-      flops += count;
-    return flops;
-  }
+  if (parsed.op == "Conv2D")
+    return static_cast<double>(
+        conv2d::DenseFlops(conv2d::ReadCudnnConv2dCase(parsed).conv.problem));
   const auto request = lstm::ReadCudnnLstmCase(parsed);
   const auto work =
       lstm::ModelledWork(request.problem, request.direction, lstm::GpuElementBytes(request.type),
                          lstm::RnnPipe(request.type), "fp32.vector", 1);
+  double flops = 0;
   for (const auto& [pipe, count] : work.flops) flops += count;
   return flops;
 }
