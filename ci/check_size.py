@@ -17,7 +17,7 @@ CODE = (".cpp", ".h", ".cu", ".cuh")
 LIMITS = {
     "lines of C++ without tests": 100_000,
     "lines of C++ of tests": 49_000,
-    "lines of scripts": 13_000,
+    "lines of scripts": 13_500,
     "words of documents": 41_000,
     "bytes of studies": 2_100_000,
     "modules": 83,
