@@ -108,7 +108,7 @@ def test_cupti_by_name_gives_its_reason_once_and_no_other_source_is_asked(copies
 def test_cupti_without_a_gpu_is_a_sentence(copies):
     use("working")
     verify(
-        gpu("dlroof_bench --dlroof_device=cpu --dlroof_counters=cupti --benchmark_filter=nothing"),
+        gpu("dlroof_bench --dlroof_device=cpu --dlroof_counters=cupti --benchmark_list_tests"),
         [says("--dlroof_counters=cupti: it needs a GPU, and this run has none")],
     )
 

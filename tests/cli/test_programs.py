@@ -107,7 +107,7 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
         ("the page is written", RUN, contains("run.html", "LSTM/cpu/reference")),
         ("JSON on standard output has records", INTERLEAVED, prints('"records"')),
         ("CSV on standard output has Google Benchmark's header", NAMES + QUICK + " --benchmark_format=csv", prints("^name,iterations,real_time")),
-        ("a filter without a match is no error", "--benchmark_filter=nothing_of_this_name", exits(0)),
+        ("a filter without a match is refused", "--benchmark_filter=nothing_of_this_name", one_sentence, says("selects none of the")),
         ("an unknown flag of Google Benchmark is refused", "--benchmark_filtre=LSTM", one_sentence),
         ("an unknown own flag is refused", "--dlroof_treads=2", one_sentence, says("did you mean '--dlroof_threads'")),
         ("more threads than CPUs are refused", "--dlroof_threads=4000", one_sentence),
