@@ -3,7 +3,7 @@
 # part of ci/test.sh, after which it can run.
 . "$(dirname "$0")/lib.sh"
 command -v clang-tidy-14 >/dev/null || fail "clang-tidy-14 is missing (apt-get install clang-tidy-14)"
-cmake --preset ci -B build-tidy -DDLROOF_UNITY=OFF >/dev/null || fail "cmake could not configure build-tidy"
+cmake --preset ci -B build-tidy >/dev/null || fail "cmake could not configure build-tidy"
 cmake --build build-tidy --target dlroof_version >/dev/null
 if [ $# -gt 0 ]; then sources=("$@"); else mapfile -t sources < <(git ls-files -co --exclude-standard '*.cpp'); fi
 # Sources that this build leaves out (without oneDNN, without CUDA) have no compile command.
