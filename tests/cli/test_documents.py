@@ -19,7 +19,9 @@ def examples_of(text):
     """The examples of a page: line, command and expected output of each. Several commands, and those without a file of the tree, are none."""
     for pair in PAIR.finditer(text):
         command = re.sub(r" *\\\n\s*", " ", pair[1]).strip()
-        stored = "--benchmark_list_tests" in command or any("/" in word and not word.startswith("build/") and (ROOT / word).is_file() for word in command.split())
+        stored = "--benchmark_list_tests" in command or any(
+            "/" in word and not word.startswith("build/") and (ROOT / word).is_file() for word in command.split()
+        )
         if stored and ("\n" not in command or command.startswith("jq")):
             yield text.count("\n", 0, pair.start()) + 1, command, pair[2].splitlines()
 
