@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 100_000,
+    "lines of C++ without tests": 99_500,
     "lines of C++ of tests": 49_000,
     "lines of scripts": 13_500,
     "words of documents": 41_000,
-    "bytes of studies": 2_100_000,
+    "bytes of studies": 2_99_500,
     "modules": 83,
-    "files": 1_410,
+    "files": 1_406,
     "lines in the table of commands and flags": 235,
 }
 

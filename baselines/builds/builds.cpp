@@ -25,7 +25,7 @@ using nlohmann::json;
 constexpr const char* kObjects = "objects";
 constexpr const char* kDescription = "program.json";
 constexpr const char* kRun = "run";
-constexpr std::size_t kLeastAbbreviation = 7;  // characters, as Git abbreviates
+constexpr std::size_t kMinAbbreviation = 7;  // characters, as Git abbreviates
 
 // Starts the program with the libraries beside it.
 constexpr const char* kRunScript =
@@ -127,12 +127,12 @@ std::vector<std::string> OwnLibraries(std::string_view ldd_output) {
 std::uintmax_t ParseSize(const std::string& flag, const std::string& text) {
   constexpr std::pair<std::string_view, double> kUnits[] = {
       {"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
-  constexpr double kMost = 1e18;
+  constexpr double kMax = 1e18;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view rest(end, text.data() + text.size());
   for (const auto& [unit, scale] : kUnits)
-    if (error == std::errc() && rest == unit && number >= 0 && number * scale < kMost)
+    if (error == std::errc() && rest == unit && number >= 0 && number * scale < kMax)
       return static_cast<std::uintmax_t>(number * scale);
   throw BadInput("{}={}: expected a size such as 500M or 2G", flag, text);
 }
@@ -233,7 +233,7 @@ std::optional<StoredProgram> Builds::Find(const std::string& commit) const {
   if (!IsWord(commit)) return std::nullopt;
   for (const auto& stored : Commits()) {
     const auto shorter = std::min(stored.size(), commit.size());
-    const bool same = stored == commit || (shorter >= kLeastAbbreviation &&
+    const bool same = stored == commit || (shorter >= kMinAbbreviation &&
                                            stored.compare(0, shorter, commit, 0, shorter) == 0);
     if (!same) continue;
     std::error_code not_ours;  // another user's programs can be used, but not marked

@@ -18,7 +18,7 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;  // names of nodes in a remark
+constexpr std::size_t kMaxNamed = 3;  // names of nodes in a remark
 
 // Returns the nodes' most frequent arguments of dlroof_bench (the first of several), if any.
 std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
@@ -279,9 +279,9 @@ std::optional<int> GpusOfHosts(const Cluster& cluster) {
 
 std::string NamedNodes(const std::vector<std::string>& names) {
   auto shown = names;
-  if (shown.size() > kMostNamed) shown.resize(kMostNamed);
-  return names.size() > kMostNamed
-             ? fmt::format("{} and {} more", fmt::join(shown, ", "), names.size() - kMostNamed)
+  if (shown.size() > kMaxNamed) shown.resize(kMaxNamed);
+  return names.size() > kMaxNamed
+             ? fmt::format("{} and {} more", fmt::join(shown, ", "), names.size() - kMaxNamed)
              : fmt::format("{}", fmt::join(shown, ", "));
 }
 

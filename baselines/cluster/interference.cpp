@@ -21,11 +21,11 @@ constexpr std::array<LoadField, 5> kLoadFields = {{{"wall_seconds", &NodeLoad::w
 
 constexpr double kThrottledShare = 0.01;    // [1] of the periods
 constexpr double kStealShare = 0.05;        // [1] of the CPUs' time
-constexpr double kLeastOfSteal = 10;        // [s] the system counts in ticks of 10 ms
+constexpr double kMinOfSteal = 10;          // [s] the system counts in ticks of 10 ms
 constexpr double kNoisyShare = 0.5;         // [1] of the repetitions
 constexpr double kNoisierThanOthers = 0.4;  // [1] difference of shares
 constexpr double kSlowerThanOthers = 1.25;  // [1] ratio of wall_over_clean
-constexpr std::size_t kLeastNodes = 3;      // a median of fewer is one of the node itself
+constexpr std::size_t kMinNodes = 3;        // a median of fewer is one of the node itself
 
 Finding FindingOf(const InterferedNode& node, const char* what, NodeVerdict verdict) {
   return {.node = node.node,
@@ -49,7 +49,7 @@ struct Usual {
 // Returns whether the host took more of the node's CPUs than of the median node's.
 bool IsStolenFrom(const InterferedNode& node, double usual_share) {
   const auto& load = node.load;
-  return load.steal_share && load.wall_seconds.value_or(0) >= kLeastOfSteal &&
+  return load.steal_share && load.wall_seconds.value_or(0) >= kMinOfSteal &&
          *load.steal_share > usual_share + kStealShare;
 }
 
@@ -57,7 +57,7 @@ double UsualSteal(const std::vector<InterferedNode>& nodes) {
   std::vector<double> shares;
   for (const auto& node : nodes)
     if (node.load.steal_share) shares.push_back(*node.load.steal_share);
-  return shares.size() < kLeastNodes ? 0 : Median(std::move(shares));
+  return shares.size() < kMinNodes ? 0 : Median(std::move(shares));
 }
 
 std::optional<Usual> UsualOf(const std::vector<InterferedNode>& nodes) {
@@ -66,7 +66,7 @@ std::optional<Usual> UsualOf(const std::vector<InterferedNode>& nodes) {
     if (node.seen.repetitions > 0) shares.push_back(node.seen.NoisyShare());
     if (node.seen.wall_over_clean) ratios.push_back(*node.seen.wall_over_clean);
   }
-  if (shares.size() < kLeastNodes || ratios.size() < kLeastNodes) return std::nullopt;
+  if (shares.size() < kMinNodes || ratios.size() < kMinNodes) return std::nullopt;
   return Usual{Median(std::move(shares)), Median(std::move(ratios))};
 }
 

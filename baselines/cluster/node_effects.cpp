@@ -17,7 +17,7 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kLeastRows = 3;  // rows in a group that is judged by its median
+constexpr std::size_t kMinRows = 3;  // rows in a group that is judged by its median
 
 std::string_view GroupOf(roofline::Bound bound) {
   if (bound == roofline::Bound::kCompute) return "compute";
@@ -49,7 +49,7 @@ void AddRoofGroups(const Cluster& cluster, std::vector<RowGroup>& groups) {
   const std::size_t records = cluster.run.records.size();
   RowGroup ceilings{"ceilings", {}};
   for (std::size_t i = 0; i < roofs.size(); ++i) ceilings.rows.push_back(records + i);
-  if (ceilings.rows.size() >= kLeastRows) groups.push_back(std::move(ceilings));
+  if (ceilings.rows.size() >= kMinRows) groups.push_back(std::move(ceilings));
   for (std::size_t i = 0; i < roofs.size(); ++i)
     groups.push_back({RoofText(roofs[i]), {records + i}, true});
 }
@@ -177,7 +177,7 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
       if (time && time->bound == bound) group.rows.push_back(i);
     }
     // A group of all benchmarks would be the same as "all".
-    if (group.rows.size() >= kLeastRows && group.rows.size() < placed.places.size())
+    if (group.rows.size() >= kMinRows && group.rows.size() < placed.places.size())
       groups.push_back(std::move(group));
   }
   AddRoofGroups(cluster, groups);

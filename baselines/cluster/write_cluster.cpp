@@ -14,8 +14,8 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMostRows = 20;  // in a table without --verbose
-constexpr double kLeastSteal = 0.005;  // [1] shown
+constexpr std::size_t kMaxRows = 20;  // in a table without --verbose
+constexpr double kMinSteal = 0.005;   // [1] shown
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -89,7 +89,7 @@ formats::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
   std::vector<const ClusterNode*> nodes;
   for (const auto& node : cluster.nodes)
     if (node.interference.noisy > 0 || node.facts.load.quota_cpus ||
-        node.facts.load.steal_share.value_or(0) >= kLeastSteal)
+        node.facts.load.steal_share.value_or(0) >= kMinSteal)
       nodes.push_back(&node);
   std::ranges::stable_sort(nodes, std::ranges::greater{},
                            [](const ClusterNode* node) { return node->interference.NoisyShare(); });
@@ -224,7 +224,7 @@ std::string Title(const Cluster& cluster) {
 
 void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int width, bool verbose,
                        std::ostream& out) {
-  const auto most = verbose ? std::size_t(-1) : kMostRows;
+  const auto most = verbose ? std::size_t(-1) : kMaxRows;
   for (const auto& cells : Tables(cluster, effects, most)) {
     text::WriteAligned(formats::PrintableCells(cells), width, out);
     out << '\n';

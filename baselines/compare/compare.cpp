@@ -22,7 +22,7 @@ namespace dlroof::compare {
 namespace {
 
 // [1] Share of a GPU's change in time that must also be a change in SM cycles.
-constexpr double kLeastInCycles = 0.5;
+constexpr double kMinInCycles = 0.5;
 
 // [1] Deviation between runs of a GPU's own times: two equal runs of 28 convolutions on an H100
 // differed by 0.32 % in the median (queued) and 0.22 % (in graphs), on an H200 of 14 by 0.13 %
@@ -137,7 +137,7 @@ std::string TooFew(const Comparison& row, const Side& base, const Side& contende
       "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {}, and half of all, are "
       "needed in each",
       base.clean.size(), row.base->repetitions.size(), contender.clean.size(),
-      row.contender->repetitions.size(), statistics::kLeastClean);
+      row.contender->repetitions.size(), statistics::kMinClean);
 }
 
 bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& rows) {
@@ -353,7 +353,7 @@ class Comparing {
       return blocks.paired->shift;
     }
     row.reason = fmt::format("clean blocks: {}; at least {} are needed", blocks.clean_blocks,
-                             statistics::kLeastBlocks);
+                             statistics::kMinBlocks);
     return std::nullopt;
   }
 
@@ -460,7 +460,7 @@ class Comparing {
     if (row.verdict != statistics::Verdict::kSlower && row.verdict != statistics::Verdict::kFaster)
       return;
     const double time = measured.candidate.shift.log_ratio;
-    if (*measured.cycles / time > kLeastInCycles) return;
+    if (*measured.cycles / time > kMinInCycles) return;
     row.reason = fmt::format(
         "{:+.1f} % in time but {:+.1f} % in SM cycles: the GPU's clock changed, so this run cannot "
         "say whether the code did",
@@ -589,7 +589,7 @@ std::optional<statistics::Shift> ShiftOfTimes(const record::Record& base,
 bool HasEnoughClean(const record::Record& record) {
   if (IsAggregate(record)) return statistics::SummaryOf(record.repetitions).has_value();
   const auto clean = CleanSeconds(record).size();
-  return clean >= statistics::kLeastClean && 2 * clean >= record.repetitions.size();
+  return clean >= statistics::kMinClean && 2 * clean >= record.repetitions.size();
 }
 
 }  // namespace dlroof::compare

@@ -123,7 +123,7 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result);
 
 // Returns the times of the clean repetitions [s], in their order.
 std::vector<double> CleanSeconds(const record::Record& record);
-// Returns whether at least kLeastClean repetitions and half of all are clean, or the record has an
+// Returns whether at least kMinClean repetitions and half of all are clean, or the record has an
 // aggregate with the deviation of its repetitions. If most repetitions are noisy, the others are
 // probably noisy without being marked.
 bool HasEnoughClean(const record::Record& record);

@@ -68,7 +68,7 @@ bool Moved(const Comparison& row) {
 }
 
 // [1] Fewer shifts have no reliable median.
-constexpr std::size_t kLeastMoved = 3;
+constexpr std::size_t kMinMoved = 3;
 
 // Returns whether the record failed or has times to judge.
 bool CanBeComparedWith(const record::Record& record) {
@@ -192,7 +192,7 @@ std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRu
       seen.insert(pair.contender);
     }
   }
-  if (shifts.size() < kLeastMoved) return {};
+  if (shifts.size() < kMinMoved) return {};
   const double centre = Median(std::move(logs));
   for (auto& shift : shifts) shift.log_ratio -= centre;
   return shifts;

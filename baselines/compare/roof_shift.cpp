@@ -14,7 +14,7 @@ namespace {
 constexpr double kDeviationOfMad = 1.4826;
 constexpr double kOfMedian = 1.2533;        // standard error of a median / of a mean
 constexpr double kAssumedDeviation = 0.02;  // [1] of one ceiling, if few show their scatter
-constexpr std::size_t kLeastForScatter = 4;
+constexpr std::size_t kMinForScatter = 4;
 
 // The last rate of a row [flop/s] or [byte/s], and when it was measured.
 std::pair<double, std::string> LastOf(const machine::Ceiling& row,
@@ -49,7 +49,7 @@ std::optional<statistics::RoofShift> RoofShiftOf(const machine::Machine& base,
   std::vector<double> distances;
   for (const double one : ratios) distances.push_back(std::abs(one - centre));
   double deviation = kAssumedDeviation * std::sqrt(2);
-  if (ratios.size() >= kLeastForScatter) deviation = kDeviationOfMad * Median(distances);
+  if (ratios.size() >= kMinForScatter) deviation = kDeviationOfMad * Median(distances);
   return statistics::RoofShift{centre, kOfMedian * deviation / std::sqrt(count),
                                static_cast<int>(ratios.size())};
 }

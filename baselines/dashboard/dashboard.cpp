@@ -37,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::size_t kMostSparkPoints = 60;
+constexpr std::size_t kMaxSparkPoints = 60;
 constexpr int kHistogramBars = 21, kMiddleBar = kHistogramBars / 2;
 constexpr double kHistogramReach = 5;  // [deviations] to both sides
 
@@ -51,7 +51,7 @@ json NumberOrNull(const std::optional<double>& value) {
 // Returns the values of a sparkline: medians of equal, consecutive groups of `values`.
 json Spark(const std::vector<double>& values) {
   json spark = json::array();
-  const std::size_t groups = std::min(values.size(), kMostSparkPoints);
+  const std::size_t groups = std::min(values.size(), kMaxSparkPoints);
   const auto start = [&](std::size_t group) {
     return values.begin() + static_cast<std::ptrdiff_t>(group * values.size() / groups);
   };

@@ -23,7 +23,7 @@ constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kCertain, "certain"},
 // once in a thousand pages, one of 4 once in one page or two. Three series that change in the same
 // run with 3 errors each are no chance.
 constexpr double kCertainErrors = 5.5, kLikelyErrors = 4, kErrorsInGroup = 3;
-constexpr int kLeastGroup = 3;
+constexpr int kMinGroup = 3;
 
 // [1] Error of a median in standard errors of a mean: sqrt(pi / 2).
 constexpr double kMedianError = 1.2533;
@@ -82,7 +82,7 @@ Sureness SurenessOf(const std::vector<LevelChange>& changes) {
   const auto group = std::ranges::count_if(
       changes, [](const auto& change) { return Errors(change) >= kErrorsInGroup; });
   const double most = Errors(*std::ranges::max_element(changes, {}, Errors));
-  if (most >= kCertainErrors || group >= kLeastGroup) return Sureness::kCertain;
+  if (most >= kCertainErrors || group >= kMinGroup) return Sureness::kCertain;
   return most >= kLikelyErrors ? Sureness::kLikely : Sureness::kMayBeChance;
 }
 
@@ -169,7 +169,7 @@ std::vector<Event> FindEvents(const std::vector<LevelChange>& changes) {
 }
 
 std::string PatternOf(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostChoices = 3;
+  constexpr std::size_t kMaxChoices = 3;
   if (names.empty()) return "";
   std::vector<std::set<std::string>> choices(PartsOf(names.front()).size());
   for (const auto& name : names) {
@@ -180,9 +180,9 @@ std::string PatternOf(const std::vector<std::string>& names) {
   std::string pattern;
   for (const auto& parts : choices) {
     if (!pattern.empty()) pattern += '/';
-    pattern += parts.size() > kMostChoices ? "*"
-               : parts.size() == 1         ? *parts.begin()
-                                           : fmt::format("{{{}}}", fmt::join(parts, ","));
+    pattern += parts.size() > kMaxChoices ? "*"
+               : parts.size() == 1        ? *parts.begin()
+                                          : fmt::format("{{{}}}", fmt::join(parts, ","));
   }
   return pattern;
 }

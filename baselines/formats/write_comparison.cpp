@@ -23,7 +23,7 @@ constexpr std::array<statistics::Verdict, 9> kWorstFirst = {
     statistics::Verdict::kInsufficient, statistics::Verdict::kGone,
     statistics::Verdict::kNew,          statistics::Verdict::kSame,
     statistics::Verdict::kUnsupported};
-constexpr std::size_t kMostMarkdownRows = 100;
+constexpr std::size_t kMaxMarkdownRows = 100;
 
 std::size_t Rank(const compare::Comparison& row) {
   if (!row.alerts.empty()) return 0;
@@ -354,10 +354,10 @@ void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& fi
         "|\n"
         "| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
         RatioTitle(result));
-  for (std::size_t i = 0; i < std::min(rows.size(), kMostMarkdownRows); ++i)
+  for (std::size_t i = 0; i < std::min(rows.size(), kMaxMarkdownRows); ++i)
     WriteMarkdownRow(*rows[i], out);
-  if (rows.size() > kMostMarkdownRows)
-    out << fmt::format("\nand {} more rows.\n", rows.size() - kMostMarkdownRows);
+  if (rows.size() > kMaxMarkdownRows)
+    out << fmt::format("\nand {} more rows.\n", rows.size() - kMaxMarkdownRows);
   out << '\n';
   for (const auto& remark : RemarksOf(result)) out << "- " << MarkdownText(remark) << '\n';
 }

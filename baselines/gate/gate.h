@@ -60,9 +60,9 @@ struct Report {
   int unclear = 0;  // [1] benchmarks on which a slowdown is still not excluded
 };
 
-inline constexpr int kMostCommentLines = 10;
+inline constexpr int kMaxCommentLines = 10;
 
-// Returns the comment for a merge request in Markdown, at most kMostCommentLines lines.
+// Returns the comment for a merge request in Markdown, at most kMaxCommentLines lines.
 std::string CommentOf(const Report& report);
 
 // Returns workflow commands of GitHub Actions, a line each: an error for each of the first ten

@@ -12,8 +12,8 @@
 namespace dlroof::gate {
 namespace {
 
-constexpr std::size_t kMostBullets = 5, kMostAnnotations = 10;
-constexpr std::size_t kCommitDigits = 12, kMostNameBytes = 120;
+constexpr std::size_t kMaxBullets = 5, kMaxAnnotations = 10;
+constexpr std::size_t kCommitDigits = 12, kMaxNameBytes = 120;
 
 std::string Short(const std::string& commit) { return commit.substr(0, kCommitDigits); }
 
@@ -106,25 +106,25 @@ std::string CommentOf(const Report& report) {
   const auto cell = [](const std::string& text, std::size_t most) {
     return formats::MarkdownText(OneLine(text, most));
   };
-  constexpr std::size_t kMostWhatBytes = 400;
+  constexpr std::size_t kMaxWhatBytes = 400;
   std::string comment = fmt::format("### dlroof: {}\n\n", CountsWithUnclear(report));
   const auto worse = Worse(*report.result);
-  const auto shown = std::min(worse.size(), kMostBullets);
+  const auto shown = std::min(worse.size(), kMaxBullets);
   for (std::size_t i = 0; i < shown; ++i)
-    comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMostNameBytes),
-                           cell(WhatHappened(*worse[i]), kMostWhatBytes));
+    comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameBytes),
+                           cell(WhatHappened(*worse[i]), kMaxWhatBytes));
   if (worse.size() > shown) comment += fmt::format("- and {} more\n", worse.size() - shown);
   if (shown > 0) comment += '\n';
-  comment += cell(AboutText(report), kMostWhatBytes);
+  comment += cell(AboutText(report), kMaxWhatBytes);
   if (const auto bisect = BisectText(report); !bisect.empty())
-    comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMostWhatBytes));
+    comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMaxWhatBytes));
   return comment + '\n';
 }
 
 std::string AnnotationsOf(const Report& report) {
   std::string lines;
   const auto worse = Worse(*report.result);
-  for (std::size_t i = 0; i < std::min(worse.size(), kMostAnnotations); ++i)
+  for (std::size_t i = 0; i < std::min(worse.size(), kMaxAnnotations); ++i)
     lines += fmt::format(
         "::error title={}::{}\n", Escaped(fmt::format("dlroof: {}", worse[i]->name()), true),
         Escaped(fmt::format("{}: {}", worse[i]->name(), WhatHappened(*worse[i])), false));

@@ -23,8 +23,8 @@ namespace {
 using nlohmann::json;
 
 int BlockOf(double block, const std::string& where) {
-  constexpr double kMostBlock = 1e6;  // limit of run files
-  if (!(block >= 0 && block <= kMostBlock))
+  constexpr double kMaxBlock = 1e6;  // limit of run files
+  if (!(block >= 0 && block <= kMaxBlock))
     throw BadInput(where + ": damaged: a repetition with an invalid block");
   return static_cast<int>(block);
 }

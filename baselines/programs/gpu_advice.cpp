@@ -10,7 +10,7 @@
 namespace dlroof::programs {
 namespace {
 
-constexpr double kLeastShare = 0.03;      // [1] of a step: less is not worth a sentence
+constexpr double kMinShare = 0.03;        // [1] of a step: less is not worth a sentence
 constexpr double kMostlyGraphs = 0.5;     // [1] of the launches
 constexpr std::uint32_t kFirstTf32 = 80;  // compute capability of Ampere
 
@@ -160,7 +160,7 @@ std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline, const roofline::Pla
   AddFusion(timeline, advice);
   AddTf32(timeline, placed, advice);
   std::erase_if(advice, [&](const GpuAdvice& one) {
-    return one.seconds < kLeastShare * timeline.times.wall_seconds;
+    return one.seconds < kMinShare * timeline.times.wall_seconds;
   });
   std::ranges::stable_sort(advice, std::ranges::greater{}, &GpuAdvice::seconds);
   return advice;

@@ -13,7 +13,7 @@
 namespace dlroof::programs {
 namespace {
 
-constexpr std::size_t kMostPattern = 100'000;  // [byte]; Linux allows 131072 for an argument
+constexpr std::size_t kMaxPattern = 100'000;  // [byte]; Linux allows 131072 for an argument
 
 const std::string& MangledOf(const GpuKernelUse& use) {
   return use.mangled.empty() ? use.name : use.mangled;
@@ -98,7 +98,7 @@ Tried MostThatFit(const GpuTimeline& timeline, std::size_t most_launches) {
     const auto number = fits + (least_too_many - fits) / 2;
     auto tried = TryKernels(timeline, number);
     const bool ok = (!tried.piece || tried.piece->count <= most_launches) &&
-                    ExactNames(tried.names).size() <= kMostPattern;
+                    ExactNames(tried.names).size() <= kMaxPattern;
     if (ok) {
       fits = number;
       best = std::move(tried);

@@ -18,7 +18,7 @@ using gpu_trace::Trace;
 
 constexpr auto kNone = RangesAround::kNone;
 constexpr std::string_view kSequenceNumber = ", seq = ", kOperatorNumber = ", op_id = ";
-constexpr std::size_t kMostDepth = 64;  // [1] ranges around each other; deeper ones are left out
+constexpr std::size_t kMaxDepth = 64;  // [1] ranges around each other; deeper ones are left out
 
 // What happens on a thread: a range begins, or CUDA is called.
 struct Event {
@@ -237,7 +237,7 @@ class RangeTree {
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, std::ranges::greater{},
                              [&](std::uint32_t i) { return nodes_[i].work.seconds; });
-    if (order.size() > kMostRangeRows) order.resize(kMostRangeRows);
+    if (order.size() > kMaxRangeRows) order.resize(kMaxRangeRows);
     for (const auto one : order) {
       const auto parent = nodes_[one].parent;
       (parent == kNone ? outermost_ : nodes_[parent].inner).push_back(one);
@@ -292,7 +292,7 @@ RangesAround::RangesAround(const Trace& trace)
         open, [&](std::uint32_t range) { return trace.ranges[range].time.end_ns <= event.at_ns; });
     auto& inner = event.is_call ? of_call_[event.index] : of_range_[event.index];
     if (!open.empty()) inner = open.back();
-    if (!event.is_call && open.size() < kMostDepth) open.push_back(event.index);
+    if (!event.is_call && open.size() < kMaxDepth) open.push_back(event.index);
   }
 }
 

@@ -55,7 +55,7 @@ struct RangeWork {
 // the launches [first, second) of `work` for each step. Returns a row for each range by its path,
 // after the row of the range around it, the longest first, and last one for the launches in no
 // range. Sums are per step that has ranges: a program may mark a few of its steps. Of more than
-// kMostRangeRows ranges those with most time. Returns nothing if no launch was in a range, or the
+// kMaxRangeRows ranges those with most time. Returns nothing if no launch was in a range, or the
 // trace has no calls. `kernels` are the rows of `work`. Time: n log n in the trace's ranges and
 // calls.
 //
@@ -66,6 +66,6 @@ struct RangeWork {
 RangeWork RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
                       const DeviceWork& work, const std::vector<GpuKernelUse>& kernels,
                       std::span<const LaunchRange> steps);
-inline constexpr std::size_t kMostRangeRows = 1000;
+inline constexpr std::size_t kMaxRangeRows = 1000;
 
 }  // namespace dlroof::programs

@@ -13,10 +13,10 @@
 namespace dlroof::programs {
 namespace {
 
-constexpr std::size_t kMostKernels = 20;  // rows of the table
-constexpr std::size_t kMostGaps = 3;      // listed
-constexpr std::size_t kMostRanges = 5;    // listed
-constexpr std::size_t kMostWork = 20;     // ranges that launched kernels
+constexpr std::size_t kMaxKernels = 20;  // rows of the table
+constexpr std::size_t kMaxGaps = 3;      // listed
+constexpr std::size_t kMaxRanges = 5;    // listed
+constexpr std::size_t kMaxWork = 20;     // ranges that launched kernels
 
 using document::Cell;
 using document::Document;
@@ -222,7 +222,7 @@ void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places,
   Table table{
       .columns = {steps ? "kernels of a step" : "kernels", "grid", "block", "time", "share",
                   "launches", "per launch", "FLOP/s", "FLOP/byte", "% roof", "bound", "x roof"},
-      .first = all ? 0 : kMostKernels};
+      .first = all ? 0 : kMaxKernels};
   std::vector<double> seconds;
   for (const auto& use : timeline.kernels) seconds.push_back(use.step_wall_seconds);
   const auto tenths = document::Tenths(seconds);
@@ -234,13 +234,13 @@ void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places,
     if (use.step_launches <= 0) continue;
     table.rows.push_back(
         KernelRow(use, names.at(use.name), document::TenthsText(tenths[i]), places));
-    if (table.rows.size() <= kMostKernels) continue;
+    if (table.rows.size() <= kMaxKernels) continue;
     rest_seconds += use.step_wall_seconds;
     rest_launches += use.step_launches;
     rest_tenths += tenths[i];
   }
-  if (table.rows.size() > kMostKernels) {
-    table.rest = {{fmt::format("{} more kernels", table.rows.size() - kMostKernels)},
+  if (table.rows.size() > kMaxKernels) {
+    table.rest = {{fmt::format("{} more kernels", table.rows.size() - kMaxKernels)},
                   {},
                   {},
                   {Time(rest_seconds)},
@@ -332,7 +332,7 @@ void AddGaps(const GpuTimeline& timeline, const std::map<std::string, std::strin
                                                           : Cell{found->second, whole};
   };
   Table table{.columns = {"longest times in which nothing runs", "at", "after", "before", "in"}};
-  for (std::size_t i = 0; i < std::min(kMostGaps, timeline.gaps.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxGaps, timeline.gaps.size()); ++i) {
     const auto& gap = timeline.gaps[i];
     table.rows.push_back({{Time(gap.seconds)},
                           {Time(gap.at_seconds)},
@@ -373,7 +373,7 @@ void AddLanes(const GpuTimeline& timeline, Document& document) {
 
 void AddRanges(const GpuTimeline& timeline, Document& document) {
   Table table{.columns = {"NVTX ranges of the host, by time", "times", "time"}};
-  for (std::size_t i = 0; i < std::min(kMostRanges, timeline.ranges.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxRanges, timeline.ranges.size()); ++i) {
     const auto& range = timeline.ranges[i];
     table.rows.push_back(
         {{range.name}, {fmt::format("{:.0f}", range.count)}, {Time(range.seconds)}});
@@ -395,7 +395,7 @@ void AddRangeWork(const GpuTimeline& timeline, const std::map<std::string, std::
   }
   if (whole <= 0) return;
   std::ranges::sort(seconds, std::ranges::greater{});
-  if (!all && seconds.size() > kMostWork) least = seconds[kMostWork - 1];
+  if (!all && seconds.size() > kMaxWork) least = seconds[kMaxWork - 1];
   Table table{.columns = {timeline.steps.count > 0
                               ? "kernels of a step by the NVTX range that launched them"
                               : "kernels by the NVTX range that launched them",

@@ -17,10 +17,9 @@ namespace {
 
 using gpu_trace::Trace;
 
-constexpr double kMostOfWork =
-    0.5;  // [1] share of the launches that graphs have, if they are steps
-constexpr std::size_t kLeastSteps = 3;
-constexpr double kMostOfUsual = 1.5;  // [1] of the usual launches between two marks of steps
+constexpr double kMaxOfWork = 0.5;  // [1] share of the launches that graphs have, if they are steps
+constexpr std::size_t kMinSteps = 3;
+constexpr double kMaxOfUsual = 1.5;  // [1] of the usual launches between two marks of steps
 
 // Launches of one graph launch are one token, other launches are their own.
 struct Tokens {
@@ -77,7 +76,7 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
   const double usual = Median(lengths);
   std::vector<StepRange> steps;
   for (std::size_t i = 1; i < begins.size(); ++i)
-    if (lengths[i - 1] <= kMostOfUsual * usual) steps.push_back({begins[i - 1], begins[i], {}, {}});
+    if (lengths[i - 1] <= kMaxOfUsual * usual) steps.push_back({begins[i - 1], begins[i], {}, {}});
   const auto end = begins.back() + static_cast<std::size_t>(usual);
   if (end <= launches) steps.push_back({begins.back(), end, {}, {}});
   return steps;
@@ -89,7 +88,7 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
 Steps StepsOfGraphs(const DeviceWork& work, std::size_t kernels) {
   const auto tokens = TokensOf(work, kernels);
   if (!tokens.graph ||
-      static_cast<double>(tokens.of_graph) < kMostOfWork * static_cast<double>(work.stream.size()))
+      static_cast<double>(tokens.of_graph) < kMaxOfWork * static_cast<double>(work.stream.size()))
     return {};
   const auto first = static_cast<std::size_t>(std::ranges::find(tokens.symbols, *tokens.graph) -
                                               tokens.symbols.begin());
@@ -106,7 +105,7 @@ Steps StepsOfGraphs(const DeviceWork& work, std::size_t kernels) {
     std::vector<std::size_t> begins;
     for (std::size_t i = first; i < tokens.symbols.size(); ++i)
       if (tokens.symbols[i] == *tokens.graph) begins.push_back(tokens.launches[i]);
-    if (begins.size() < kLeastSteps) return {};
+    if (begins.size() < kMinSteps) return {};
     steps.ranges = StepsBetween(begins, work.stream.size());
   }
   steps.from = StepsFrom::kGraphs;
@@ -138,7 +137,7 @@ std::optional<MarkSort> SortOf(const std::string& name) {
 }
 
 // A program may execute other compiled functions a few times beside its steps.
-std::size_t LeastOf(MarkSort sort) { return sort == MarkSort::kExecuted ? 8 : kLeastSteps; }
+std::size_t LeastOf(MarkSort sort) { return sort == MarkSort::kExecuted ? 8 : kMinSteps; }
 
 std::string WithoutNumbers(std::string name) {
   std::erase_if(name, [](unsigned char c) { return std::isdigit(c) != 0; });

@@ -21,9 +21,9 @@ using gpu_trace::Interval;
 using gpu_trace::Trace;
 
 constexpr double kOutlier = 1.5;         // [1] a step this many times the median is left out
-constexpr std::size_t kMostGaps = 10;    // listed
+constexpr std::size_t kMaxGaps = 10;     // listed
 constexpr std::size_t kLaneParts = 200;  // of a lane
-constexpr std::size_t kMostLanes = 16;
+constexpr std::size_t kMaxLanes = 16;
 
 using Sort = DeviceTask::Sort;
 using Work = DeviceTask;
@@ -245,7 +245,7 @@ void AddGaps(const Trace& trace, const DeviceWork& work, const Window& within,
       found.push_back({end, one.time.begin_ns - end, last, i});
     if (one.time.end_ns > end) last = i;
   }
-  const auto most = std::min(found.size(), kMostGaps);
+  const auto most = std::min(found.size(), kMaxGaps);
   std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(most),
                             std::ranges::greater{}, &Found::length_ns);
   const auto begin = work.all.front().time.begin_ns;
@@ -282,7 +282,7 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
     }
   }
   for (auto& [key, lane] : lanes)
-    if (timeline.lanes.size() < kMostLanes) timeline.lanes.push_back(std::move(lane));
+    if (timeline.lanes.size() < kMaxLanes) timeline.lanes.push_back(std::move(lane));
 }
 
 void AddRanges(const Trace& trace, GpuTimeline& timeline) {

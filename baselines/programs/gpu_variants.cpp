@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kApart = 1.1;          // [1] ratio of the times of two kinds
 constexpr double kApartSeconds = 5e-7;  // [s] and their difference; clocks of GPUs tick in 32 ns
-constexpr std::size_t kLeastSteps = 3;
+constexpr std::size_t kMinSteps = 3;
 constexpr double kAgreeing = 0.75;  // [1] share of a place's launches that are nearest to its kind
 
 double SecondsOf(const DeviceTask& launch) {
@@ -92,7 +92,7 @@ Kinds KindsOf(const std::vector<double>& places) {
 // Returns the kinds of a row's launches if there are several, and the steps agree on them.
 std::optional<Kinds> SeveralKinds(Row& row, const DeviceWork& work) {
   const auto usual = KeepUsualSteps(row);
-  if (usual < 2 || row.steps.size() < kLeastSteps) return std::nullopt;
+  if (usual < 2 || row.steps.size() < kMinSteps) return std::nullopt;
   std::vector<double> places;
   for (std::size_t place = 0; place < usual; ++place) {
     std::vector<double> seconds;
@@ -150,7 +150,7 @@ void Split(std::uint32_t number, const Row& row, const Kinds& kinds, DeviceWork&
 }  // namespace
 
 void SplitByTime(const Steps& steps, DeviceWork& work, GpuTimeline& timeline) {
-  if (steps.ranges.size() < kLeastSteps) return;
+  if (steps.ranges.size() < kMinSteps) return;
   auto rows = RowsOf(steps, work, timeline.kernels.size());
   for (std::uint32_t i = 0; i < rows.size(); ++i)
     if (const auto kinds = SeveralKinds(rows[i], work)) Split(i, rows[i], *kinds, work, timeline);

@@ -63,14 +63,14 @@ inline constexpr const char* kHookSpan = "dlroof hook";
 // one (StepsFrom::kModel). Other steps than repetitions (kFound) stay.
 void JoinByModel(const imports::Trace& trace, Steps& steps);
 
-// Divides the steps of the log (`steps`) that are whole in the trace, or the parts of its steps
-// there if they are as long as a step. If the log has steps and the trace has less of them, nothing
-// is appended. Without steps of the log the trace's model steps become the summary's steps, but for
-// the first of several; without any the whole trace is divided. Appends an entry for each operator
-// to summary.primitives, and sets summary.traced. The mean step of the summary has the operators'
-// time in proportion to its time outside oneDNN, because the profiler slows down the steps that it
-// sees. The operators that take less than 0.1 % each become one last entry. Returns the operators,
-// one for each appended entry but the last one, if that is of several.
+// Adds PyTorch's operators to the time breakdown of a step: one entry of summary.primitives each
+// (operators below 0.1 % share the last entry), and sets summary.traced. The steps are
+//   - those of the log (`steps`) that the trace contains completely; if it contains none, though
+//     the log has steps, nothing is added;
+//   - else the calls of the model in the trace, without the first call if there are several;
+//   - else the whole trace.
+// Operator times are scaled to the step's time outside oneDNN, because the profiler slows down the
+// steps that it records. Returns the operators that have an entry of their own.
 std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbose::VerboseLog& log,
                                        const Steps& steps, ProgramSummary& summary);
 

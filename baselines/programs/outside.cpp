@@ -10,9 +10,9 @@
 namespace dlroof::programs {
 namespace {
 
-constexpr std::size_t kModules = 8;     // in the table
-constexpr double kMatched = 0.9;        // [1] below, the clocks of log and trace do not agree
-constexpr double kLeastSeconds = 1e-9;  // [s] a range must be longer
+constexpr std::size_t kModules = 8;   // in the table
+constexpr double kMatched = 0.9;      // [1] below, the clocks of log and trace do not agree
+constexpr double kMinSeconds = 1e-9;  // [s] a range must be longer
 
 // Returns the sample at a time, between the two around it. The time must be within the samples.
 CpuSample SampleAt(const std::vector<CpuSample>& samples, double at) {
@@ -37,7 +37,7 @@ bool IsCompiled(const TracedProgram& traced) {
 
 WindowCost CostOfWindows(const std::vector<StepRange>& steps,
                          const std::vector<TimeRange>& windows) {
-  constexpr std::size_t kLeast = 3;   // [1] steps
+  constexpr std::size_t kMin = 3;     // [1] steps
   constexpr std::size_t kWarmUp = 3;  // [1] first steps: slow, and all in the first window
   std::vector<double> inside, outside;
   for (std::size_t i = kWarmUp; i < steps.size(); ++i) {
@@ -54,7 +54,7 @@ WindowCost CostOfWindows(const std::vector<StepRange>& steps,
     if (!touches) outside.push_back(seconds);
   }
   WindowCost cost{static_cast<int>(inside.size()), static_cast<int>(outside.size())};
-  if (inside.size() >= kLeast && outside.size() >= kLeast && Median(outside) > 0)
+  if (inside.size() >= kMin && outside.size() >= kMin && Median(outside) > 0)
     cost.ratio = Median(inside) / Median(outside);
   return cost;
 }
@@ -119,11 +119,11 @@ std::optional<OutsideTimes> SplitOutside(const std::vector<CpuSample>& samples,
                                          const TimeRange& range, double onednn_seconds, int threads,
                                          int steps) {
   const auto [begin, end] = range;
-  if (samples.size() < 2 || steps < 1 || !(end - begin > kLeastSeconds) ||
+  if (samples.size() < 2 || steps < 1 || !(end - begin > kMinSeconds) ||
       begin < samples.front().at || end > samples.back().at)
     return std::nullopt;
   const double outside = end - begin - onednn_seconds;
-  if (!(outside > kLeastSeconds)) return std::nullopt;
+  if (!(outside > kMinSeconds)) return std::nullopt;
   const auto from = SampleAt(samples, begin), to = SampleAt(samples, end);
   const double on_cpu = std::max(to.main_cpu - from.main_cpu, 0.0);
   const double ready = on_cpu + std::max(to.main_waiting - from.main_waiting, 0.0);

@@ -147,13 +147,13 @@ std::optional<StepsFrom> StepsFromKey(std::string_view key) {
 }
 
 std::optional<Repetition> FindRepetition(std::span<const std::uint32_t> stream) {
-  constexpr std::size_t kLeastTimes = 3;  // two equal halves may be epochs, or chance
+  constexpr std::size_t kMinTimes = 3;  // two equal halves may be epochs, or chance
   const auto matches = MatchesFromTheEnd(stream);
   std::size_t length = 0, longest = 0;
-  for (std::size_t i = 1; kLeastTimes * i <= stream.size(); ++i) {
+  for (std::size_t i = 1; kMinTimes * i <= stream.size(); ++i) {
     const auto repeated = i + matches[i];
     // Of the multiples of a sequence, which repeat as far, the shortest one is first.
-    if (repeated < kLeastTimes * i || repeated <= longest) continue;
+    if (repeated < kMinTimes * i || repeated <= longest) continue;
     length = i;
     longest = repeated;
   }

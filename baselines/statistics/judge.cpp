@@ -16,7 +16,7 @@ namespace dlroof::statistics {
 namespace {
 
 // [1] Largest RunNoise::drift. A larger drift is reported as a common shift instead.
-constexpr double kMostDrift = 0.02;
+constexpr double kMaxNoiseDrift = 0.02;
 constexpr double kMedianOfChiSquare = 0.454936;  // with one degree of freedom
 
 double Centre(const std::vector<Shift>& shifts) {
@@ -53,13 +53,13 @@ double LeastThatExplains(double low, double high, double centre, const std::vect
 double DeviationBothWays(const std::vector<Shift>& shifts) {
   std::vector<Shift> slower, faster;
   for (const auto& shift : shifts) (shift.log_ratio > 0 ? slower : faster).push_back(shift);
-  if (2 * std::min(slower.size(), faster.size()) < kLeastShifts) return kMostRunNoise;
-  return std::min(LeastThatExplains(kMostRunNoise, kMostNoiseBothWays, 0, slower),
-                  LeastThatExplains(kMostRunNoise, kMostNoiseBothWays, 0, faster));
+  if (2 * std::min(slower.size(), faster.size()) < kMinShifts) return kMaxRunNoise;
+  return std::min(LeastThatExplains(kMaxRunNoise, kMaxNoiseBothWays, 0, slower),
+                  LeastThatExplains(kMaxRunNoise, kMaxNoiseBothWays, 0, faster));
 }
 
 // Fewer benchmarks have no common shift: 10 move in one direction by chance in 1 of 512 runs.
-constexpr int kLeastForCommon = 10;
+constexpr int kMinForCommon = 10;
 constexpr double kNearlyAll = 0.9;
 // [1] Ratio of the roofs' shift to the common shift. Below kUnmoved the machine did not cause the
 // common shift, above kMoved it did.
@@ -87,7 +87,7 @@ void AddEvidence(const std::vector<Movement>& movements, CommonShift& common) {
 // at least 90 % are within 2 deviations plus `tolerance` [1, logarithm] of their median.
 std::optional<CommonShift> FindCommonShift(const std::vector<Movement>& movements,
                                            double tolerance) {
-  if (movements.size() < kLeastForCommon) return std::nullopt;
+  if (movements.size() < kMinForCommon) return std::nullopt;
   std::vector<double> logs;
   logs.reserve(movements.size());
   for (const auto& movement : movements) logs.push_back(movement.log_ratio);
@@ -136,9 +136,9 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
                                          {Verdict::kGone, "gone"},
                                          {Verdict::kFailed, "failed"},
                                          {Verdict::kUnsupported, "unsupported"}};
-constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
+constexpr double kMinEffect = 0.02, kMaxEffect = 0.10;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
-constexpr double kMostFalse = 0.01;              // [1] p-value of a settled difference
+constexpr double kMaxFalse = 0.01;               // [1] p-value of a settled difference
 
 // The uncertainty of a candidate's log ratio, including the noise between runs.
 struct Widened {
@@ -177,7 +177,7 @@ void ChooseMinEffect(const JudgeSettings& settings, const std::vector<Widened>& 
   for (const auto& wide : widened) deviations.push_back(wide.deviation);
   const double typical =
       deviations.empty() ? kUsualRunNoise * std::sqrt(2) : Median(std::move(deviations));
-  judged.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kLeastEffect, kMostEffect);
+  judged.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kMinEffect, kMaxEffect);
   judged.min_effect_from = fmt::format(
       "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
 }
@@ -261,18 +261,18 @@ std::string IntervalReason(bool beyond, bool includes_one, double min_effect) {
 }
 
 std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts) {
-  if (shifts.size() < kLeastShifts) return std::nullopt;
-  const double deviation = LeastThatExplains(kLeastRunNoise, kMostRunNoise, Centre(shifts), shifts);
-  return deviation < kMostRunNoise ? deviation : DeviationBothWays(shifts);
+  if (shifts.size() < kMinShifts) return std::nullopt;
+  const double deviation = LeastThatExplains(kMinRunNoise, kMaxRunNoise, Centre(shifts), shifts);
+  return deviation < kMaxRunNoise ? deviation : DeviationBothWays(shifts);
 }
 
 RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared,
                           double usual) {
   const auto before = DeviationBetweenRuns(stored), here = DeviationBetweenRuns(compared);
-  const double drift = here ? std::min(std::abs(Centre(compared)), kMostDrift) : 0;
+  const double drift = here ? std::min(std::abs(Centre(compared)), kMaxNoiseDrift) : 0;
   if (!before && !here)
-    return {usual, kLeastShifts, drift,
-            fmt::format("assumed: fewer than {} benchmarks to estimate it from", kLeastShifts)};
+    return {usual, kMinShifts, drift,
+            fmt::format("assumed: fewer than {} benchmarks to estimate it from", kMinShifts)};
   const bool from_stored = before && (!here || *before >= *here);
   const auto& shifts = from_stored ? stored : compared;
   // The deviation is estimated by a median, which is 0.37 times as efficient as a mean of squares:
@@ -281,7 +281,7 @@ RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Sh
   auto from = from_stored ? fmt::format("from {} pairs of stored results", shifts.size())
                           : fmt::format("from the spread of {} benchmarks over these two runs",
                                         shifts.size());
-  if (deviation > kMostRunNoise)
+  if (deviation > kMaxRunNoise)
     from +=
         ", which moved in both directions: the machine's state changed; run --ab compares "
         "interleaved";
@@ -318,7 +318,7 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   if (judged.common)
     judged.common->is_unexplained =
         judged.common->roofs == RoofEvidence::kNone &&
-        std::abs(judged.common->log_ratio) > std::log1p(settings.min_effect.value_or(kLeastEffect));
+        std::abs(judged.common->log_ratio) > std::log1p(settings.min_effect.value_or(kMinEffect));
   std::vector<double> p_values(candidates.size());
   ParallelFor(candidates.size(), [&](std::size_t i) {
     const Views views = ViewsOf(candidates[i], judged.common);
@@ -354,7 +354,7 @@ BlocksShift MeasureBlocks(const record::Record& base, const record::Record& cont
   BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
                      .clean_blocks = log_ratios.size()};
   const auto pair = PairByProcess(base, contender);
-  if (!pair || std::min(pair->base.size(), pair->contender.size()) < kLeastBlocksOfLevels)
+  if (!pair || std::min(pair->base.size(), pair->contender.size()) < kMinBlocksOfLevels)
     return blocks;
   const double share = ChooseShare({&*pair});
   Shift shift = ShiftOfProcesses(*pair, share);
@@ -378,7 +378,7 @@ bool IsSettled(const PairedShift& paired, const StopRule& rule) {
   const double bound = std::log1p(rule.min_effect);
   const auto& [low, high] = paired.shift.ci95;
   if (low >= -bound && high <= bound) return true;
-  const double most = std::min(kMostFalse, kFalseDiscoveryRate / std::max(1, rule.benchmarks));
+  const double most = std::min(kMaxFalse, kFalseDiscoveryRate / std::max(1, rule.benchmarks));
   return std::abs(paired.shift.log_ratio) > bound && paired.p_value <= most;
 }
 

@@ -29,20 +29,20 @@ struct RunNoise {
 // 0.1 %, but machines are not always quiet. The most: if most benchmarks changed in one direction,
 // each by its own factor, their spread is not noise. It is noise if as many became faster as
 // slower: two CPUs that share a core were observed to halve each other's speed for seconds.
-inline constexpr double kLeastRunNoise = 0.003, kMostRunNoise = 0.05, kMostNoiseBothWays = 0.5;
+inline constexpr double kMinRunNoise = 0.003, kMaxRunNoise = 0.05, kMaxNoiseBothWays = 0.5;
 // [1] Assumed deviation if there are too few shifts to estimate it: between that of a quiet machine
 // (0.001) and of a shared one (0.02 and more).
 inline constexpr double kUsualRunNoise = 0.01;
 // [1] With fewer shifts the run noise is not estimated.
-inline constexpr int kLeastShifts = 20;
+inline constexpr int kMinShifts = 20;
 
 // Returns the deviation tau of one run that explains the spread of `shifts` around their median:
 // half of the squared distances from the median are below the median of chi-square times
 // standard_error^2 + 2 tau^2. This is the random-effects equation of Paule and Mandel (1982) with a
 // median instead of the mean, so that up to half of the benchmarks may have changed truly; an
 // estimate from the comparison itself is the empirical null of Efron, JASA 99 (2004) 96. tau
-// exceeds kMostRunNoise only if at least kLeastShifts / 2 benchmarks became slower, as many became
-// faster, and both groups show it. Returns nothing for fewer than kLeastShifts shifts.
+// exceeds kMaxRunNoise only if at least kMinShifts / 2 benchmarks became slower, as many became
+// faster, and both groups show it. Returns nothing for fewer than kMinShifts shifts.
 std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts);
 
 // Returns the larger of two estimates of the noise: between stored runs of this machine (`stored`
@@ -90,7 +90,7 @@ std::string_view Key(Verdict verdict);
 struct EarlierTimes {
   int run = 0;               // equal for all benchmarks of the run; later runs have larger numbers
   std::vector<double> logs;  // [1] logarithms of the times
-  ProcessLogs processes = {};  // of all repetitions, if at least kLeastProcesses measured it
+  ProcessLogs processes = {};  // of all repetitions, if at least kMinProcesses measured it
 };
 
 struct Candidate {
@@ -99,7 +99,7 @@ struct Candidate {
   std::optional<double> p_value = {};    // [1] of no change; computed from `shift` if not set
   // [1] Logarithms of the clean times behind `shift`; empty if only aggregates are known.
   std::vector<double> base_logs = {}, contender_logs = {};
-  // All repetitions by process, if both runs measured the benchmark in at least kLeastProcesses
+  // All repetitions by process, if both runs measured the benchmark in at least kMinProcesses
   // processes: then it is judged by the mean of the fastest part (FastestLevel).
   ProcessPair processes = {};
   std::vector<EarlierTimes> earlier = {};  // oldest first
@@ -193,7 +193,7 @@ inline constexpr std::array<int, 5> kLooks = {10, 14, 20, 28, 40};
 // Returns MeasurePairedShift at a level of 99 %, so that the intervals of all five looks cover the
 // true shift with at least 95 %. The p-value is multiplied by the number of looks, so that it is
 // valid although the looks decide when to stop. `error` [1] is for all looks together; a smaller
-// error needs more blocks for the first interval. Returns nothing below kLeastBlocks blocks.
+// error needs more blocks for the first interval. Returns nothing below kMinBlocks blocks.
 std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
                                                   double error = 0.05);
 
@@ -207,10 +207,10 @@ struct BlocksShift {
 };
 
 // [1] With fewer blocks only their ratios are compared.
-inline constexpr std::size_t kLeastBlocksOfLevels = 20;
+inline constexpr std::size_t kMinBlocksOfLevels = 20;
 
 // Returns MeasureSequentialShift of the blocks' ratios, or ShiftOfProcesses of the fastest windows
-// of all blocks, whichever is known better: the second from kLeastBlocksOfLevels blocks on, if its
+// of all blocks, whichever is known better: the second from kMinBlocksOfLevels blocks on, if its
 // standard error is less than half of the first one's. That is so where other programs run nearly
 // all the time. Interval and p-value of both allow for kLooks tests. The ratio itself has no
 // influence on the choice.

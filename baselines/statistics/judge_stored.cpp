@@ -19,12 +19,12 @@
 namespace dlroof::statistics {
 namespace {
 
-constexpr double kLeastOfProgram = 0.02;   // [1] benchmarks and ceilings that disagree by more
-constexpr double kLeastRoofError = 0.004;  // [1]
+constexpr double kMinOfProgram = 0.02;   // [1] benchmarks and ceilings that disagree by more
+constexpr double kMinRoofError = 0.004;  // [1]
 // Fewer benchmarks cannot tell the changes of some from a factor of all.
-constexpr std::size_t kLeastForFactor = kLeastShifts;
-constexpr std::size_t kLeastForScatter = 4;  // benchmarks
-constexpr std::size_t kExactUpTo = 40;       // benchmarks: the factor is estimated without each one
+constexpr std::size_t kMinForFactor = kMinShifts;
+constexpr std::size_t kMinForScatter = 4;  // benchmarks
+constexpr std::size_t kExactUpTo = 40;     // benchmarks: the factor is estimated without each one
 // [1] Run noise without history: the assumed one counts as much as this many benchmarks.
 constexpr double kAssumedBenchmarks = 5;
 constexpr double kRunsOfPrior = 10;  // [1] the mean of all benchmarks counts as so many runs
@@ -32,14 +32,14 @@ constexpr double kRunsOfPrior = 10;  // [1] the mean of all benchmarks counts as
 // than the next for as long as it lives (baselines/stored/zen5-2c, 2026-11-22-lstm*.json).
 constexpr double kDegreesBetween = 6;
 constexpr double kChanceOfWild = 0.005;  // [1]
-constexpr double kMemoryOfWild = 0.3, kMostMemory = 0.7;
-constexpr std::size_t kLeastForMemory = 10;  // benchmarks
-constexpr double kLeastNoise = 0.001;        // [1] deviation of a run
-constexpr double kTarget = 0.035;            // [1] the change that the weights are chosen for
-constexpr double kForSlower = 1.7;           // [1] weight of slowdowns; 2 minus it of speedups
-constexpr double kLeastWeight = 0.05, kMostWeight = 4;
-constexpr std::size_t kMostForWeights = 2000;  // benchmarks, to find the weights' mean
-constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
+constexpr double kMemoryOfWild = 0.3, kMaxMemory = 0.7;
+constexpr std::size_t kMinForMemory = 10;  // benchmarks
+constexpr double kMinNoise = 0.001;        // [1] deviation of a run
+constexpr double kTarget = 0.035;          // [1] the change that the weights are chosen for
+constexpr double kForSlower = 1.7;         // [1] weight of slowdowns; 2 minus it of speedups
+constexpr double kMinWeight = 0.05, kMaxWeight = 4;
+constexpr std::size_t kMaxForWeights = 2000;  // benchmarks, to find the weights' mean
+constexpr double kMinEffect = 0.02, kMaxEffect = 0.10;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
 constexpr double kRoofMoved = 0.03;              // [1] a roof's own shift that explains a change
 
@@ -106,7 +106,7 @@ class JudgingStored {
       const bool wild = IsWild(own, prior, limits);
       row.repetition = row.levels.within > 0 || wild ? own : prior.Moderated(own);
       const double memory =
-          wild ? std::clamp(row.levels.memory, std::max(usual, kMemoryOfWild), kMostMemory) : usual;
+          wild ? std::clamp(row.levels.memory, std::max(usual, kMemoryOfWild), kMaxMemory) : usual;
       const double fewer = (1 + memory) / (1 - memory);
       row.repetition.variance *= fewer;
       row.repetition.degrees = std::max(row.repetition.degrees / fewer, 1.0);
@@ -118,8 +118,8 @@ class JudgingStored {
     std::vector<double> memories;
     for (const auto& row : rows_)
       if (row.levels.repetition.degrees > 0) memories.push_back(row.levels.memory);
-    if (memories.size() < kLeastForMemory) return 0;
-    return std::clamp(Median(std::move(memories)), 0.0, kMostMemory);
+    if (memories.size() < kMinForMemory) return 0;
+    return std::clamp(Median(std::move(memories)), 0.0, kMaxMemory);
   }
 
   // Returns whether a benchmark scatters more than the other ones' scatter lets one expect: it has
@@ -154,13 +154,13 @@ class JudgingStored {
       sum += weight * variance;
       runs += weight;
     }
-    const double mean = std::max(sum / runs, kLeastNoise * kLeastNoise);
+    const double mean = std::max(sum / runs, kMinNoise * kMinNoise);
     learnt_ = true;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const auto& [variance, degrees] = own[i];
       rows_[i].degrees = degrees + kRunsOfPrior;
       rows_[i].between = std::max((degrees * variance + kRunsOfPrior * mean) / rows_[i].degrees,
-                                  kLeastNoise * kLeastNoise);
+                                  kMinNoise * kMinNoise);
       judged_.noise.degrees = std::max(judged_.noise.degrees, degrees);
     }
   }
@@ -179,30 +179,30 @@ class JudgingStored {
     const auto centre = BiweightLocation(ratios, learnt_ ? 0 : kUsualRunNoise / 2);
     const auto count = static_cast<double>(ratios.size());
     double own = 0;
-    if (ratios.size() >= kLeastForScatter) {
+    if (ratios.size() >= kMinForScatter) {
       const auto central = CentralDeviation(ratios, centre->value);
-      if (central && *central < kMostRunNoise) {
+      if (central && *central < kMaxRunNoise) {
         own = *central;
       } else {
         std::vector<Shift> shifts;
         for (const auto i : members) shifts.push_back(candidates_[i].shift);
-        own = DeviationBetweenRuns(shifts).value_or(kMostRunNoise);
+        own = DeviationBetweenRuns(shifts).value_or(kMaxRunNoise);
         // So many changed that their spread is not noise.
-        if (own == kMostRunNoise) own = settings_.usual_noise;
+        if (own == kMaxRunNoise) own = settings_.usual_noise;
       }
     }
     if (learnt_) return own;
     const double assumed = 0.7 * settings_.usual_noise;
     const double noise = std::sqrt((count * own * own + kAssumedBenchmarks * assumed * assumed) /
                                    (count + kAssumedBenchmarks));
-    return std::max(noise, kLeastNoise);
+    return std::max(noise, kMinNoise);
   }
 
   // Returns the factor that nearly all benchmarks share, if they are enough, most of them agree and
   // it is small enough for a machine's drift. A larger one is not removed without the ceilings.
   static std::optional<Estimate> SharedFactor(const std::vector<Estimate>& ratios, double noise,
                                               bool has_roofs) {
-    if (ratios.size() < kLeastForFactor) return std::nullopt;
+    if (ratios.size() < kMinForFactor) return std::nullopt;
     const auto location = BiweightLocation(ratios, noise);
     if (!CentralDeviation(ratios, location->value)) return std::nullopt;
     if (!has_roofs && std::abs(location->value) > kMaxDrift) return std::nullopt;
@@ -221,7 +221,7 @@ class JudgingStored {
       return {0, error * error};
     }
     if (!roofs) return *benchmarks;
-    const double error = std::max(roofs->standard_error, kLeastRoofError);
+    const double error = std::max(roofs->standard_error, kMinRoofError);
     const Estimate machine{roofs->log_ratio, error * error};
     removed.ceilings = roofs->ceilings;
     if (!benchmarks) return machine;
@@ -229,7 +229,7 @@ class JudgingStored {
     // Few ceilings tell their own scatter badly (about Student's t).
     const double errors = 3.5 * (1 + 3 / std::max(roofs->ceilings - 1.0, 1.0));
     if (apart >
-        std::max(errors * std::sqrt(benchmarks->variance + machine.variance), kLeastOfProgram)) {
+        std::max(errors * std::sqrt(benchmarks->variance + machine.variance), kMinOfProgram)) {
       removed.by_ceilings = true;
       return machine;
     }
@@ -285,13 +285,13 @@ class JudgingStored {
   // A factor that ceilings do not explain is the program's or the machine's: it is shown.
   void DescribeCommon(const Factor& factor, const std::vector<std::size_t>& members) {
     judged_.common.reset();
-    if (factor.roofs ? !factor.removed.by_ceilings : members.size() < kLeastForFactor) return;
+    if (factor.roofs ? !factor.removed.by_ceilings : members.size() < kMinForFactor) return;
     CommonShift common{.log_ratio = factor.benchmarks.value,
                        .benchmarks = static_cast<int>(members.size()),
                        .standard_error = std::sqrt(factor.benchmarks.variance)};
     common.is_unexplained =
         !factor.roofs && std::abs(common.log_ratio) - 1.96 * common.standard_error >
-                             std::log1p(settings_.min_effect.value_or(kLeastEffect));
+                             std::log1p(settings_.min_effect.value_or(kMinEffect));
     std::vector<double> logs;
     for (const auto i : members) {
       logs.push_back(rows_[i].levels.log_ratio);
@@ -316,15 +316,14 @@ class JudgingStored {
         learnt_
             ? fmt::format("learnt from up to {:.0f} earlier runs", judged_.noise.degrees)
             : fmt::format("from the scatter of {} benchmarks over these two runs", rows_.size());
-    if (judged_.noise.deviation > kMostRunNoise)
+    if (judged_.noise.deviation > kMaxRunNoise)
       judged_.noise.from += "; the machine's state changed: run --ab compares interleaved";
     if (settings_.min_effect) {
       judged_.min_effect = *settings_.min_effect;
       judged_.min_effect_from = "as asked for";
       return;
     }
-    judged_.min_effect =
-        std::clamp(std::expm1(kExcludeAndShow * typical), kLeastEffect, kMostEffect);
+    judged_.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kMinEffect, kMaxEffect);
     judged_.min_effect_from = fmt::format(
         "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
   }
@@ -336,9 +335,9 @@ class JudgingStored {
     const auto weight_at = [&](double cost, std::size_t i) {
       const double effect = kTarget / rows_[i].deviation;
       const double tail = std::erfc((effect / 2 + cost / effect) / std::numbers::sqrt2) / 2;
-      return std::clamp(tail / kChance, kLeastWeight, kMostWeight);
+      return std::clamp(tail / kChance, kMinWeight, kMaxWeight);
     };
-    const std::size_t step = 1 + rows_.size() / kMostForWeights;
+    const std::size_t step = 1 + rows_.size() / kMaxForWeights;
     const auto mean_at = [&](double cost) {
       double sum = 0, count = 0;
       for (std::size_t i = 0; i < rows_.size(); i += step, ++count) sum += weight_at(cost, i);
@@ -385,7 +384,7 @@ class JudgingStored {
 
   void DecideOne(const Candidate& candidate, const Row& row, Judgement& judgement) const {
     const double bound = std::log1p(judged_.min_effect);
-    const double least = settings_.min_effect ? bound : std::min(bound, std::log1p(kLeastChange));
+    const double least = settings_.min_effect ? bound : std::min(bound, std::log1p(kMinChange));
     const auto& [low, high] = judgement.ci95;
     const bool excludes = low > 1 || high < 1;
     const bool beyond = std::abs(row.log_ratio) > least;

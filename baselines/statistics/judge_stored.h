@@ -15,8 +15,8 @@ bool IsForStored(const std::vector<Candidate>& candidates, const JudgeSettings& 
 
 // Judges each candidate as Judge does (judge.h), with these differences:
 //   ratio: of the means of logarithms (repetitions far from their run's median left out), divided
-//     by the run's factor; BASE's level is that of all earlier runs that agree with it.
-//   factor: Tukey's biweight over the other benchmarks of the same device (kLeastShifts of them or
+//     by the run's factor; BASE's level includes the earlier runs whose level agrees.
+//   factor: Tukey's biweight over the other benchmarks of the same device (kMinShifts of them or
 //     more), combined with the ceilings that both runs measured. If both are known and disagree,
 //     the program and not the machine changed, and only the ceilings' factor is removed. Without
 //     ceilings, a factor above kMaxDrift is not removed: all benchmarks are judged as they are. A
@@ -33,6 +33,6 @@ Judged JudgeStored(const std::vector<Candidate>& candidates, const JudgeSettings
 // unchanged program on one machine drift by 0 to 6 % (baselines/studies/stored).
 inline constexpr double kMaxDrift = 0.095;  // 10 %
 // [1] A sure change counts from here on.
-inline constexpr double kLeastChange = 0.015;
+inline constexpr double kMinChange = 0.015;
 
 }  // namespace dlroof::statistics

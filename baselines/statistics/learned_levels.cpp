@@ -14,9 +14,9 @@
 namespace dlroof::statistics {
 namespace {
 
-constexpr std::size_t kLeastForFactor = 4;
-constexpr std::size_t kLeastForChanges = 10;  // runs, to look for changes among them
-constexpr double kOfOneLevel = 3.5;           // [standard errors] BASE and earlier runs agree
+constexpr std::size_t kMinForFactor = 4;
+constexpr std::size_t kMinForChanges = 10;  // runs, to look for changes among them
+constexpr double kOfOneLevel = 3.5;         // [standard errors] BASE and earlier runs agree
 constexpr double kDeviationOfMad = 1.4826;
 // [deviations] Repetitions farther from their run's median are left out: of normal ones 7 in 10^6.
 constexpr double kLeftOut = 4.5;
@@ -25,7 +25,7 @@ constexpr double kLeftOut = 4.5;
 // describe BASE's program. `seconds`: the level of each run.
 template <class Value>
 void DropBeforeChange(const std::vector<double>& seconds, std::vector<Value>& values) {
-  if (values.size() < kLeastForChanges) return;
+  if (values.size() < kMinForChanges) return;
   const auto changes = FindChangePoints(seconds);
   if (!changes.empty() && std::abs(std::log(changes.back().ratio)) > 0.02)
     values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(changes.back().at));
@@ -36,7 +36,7 @@ std::vector<std::vector<double>> BaseRuns(const Candidate& candidate,
                                           const std::map<int, double>& factors) {
   std::vector<std::vector<double>> runs;
   for (const auto& earlier : candidate.earlier) {
-    if (earlier.logs.size() < kLeastClean) continue;
+    if (earlier.logs.size() < kMinClean) continue;
     const auto factor = factors.find(earlier.run);
     auto& logs = runs.emplace_back(earlier.logs);
     for (double& one : logs) one -= factor == factors.end() ? 0 : factor->second;
@@ -203,7 +203,7 @@ std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, in
     const double base = by_processes ? FastestLevel(candidate.processes.base, fastest_share)
                                      : Median(candidate.base_logs);
     for (const auto& earlier : candidate.earlier) {
-      if (by_processes ? earlier.processes.empty() : earlier.logs.size() < kLeastClean) continue;
+      if (by_processes ? earlier.processes.empty() : earlier.logs.size() < kMinClean) continue;
       // The distances within the candidate's own shift are as large as those to other runs.
       const double error = std::max(candidate.shift.standard_error, 1e-3);
       const double own =
@@ -213,7 +213,7 @@ std::map<int, double> FactorsOfRuns(const std::vector<Candidate>& candidates, in
   }
   std::map<int, double> factors;
   for (const auto& [run, values] : ratios) {
-    if (values.size() < kLeastForFactor) continue;
+    if (values.size() < kMinForFactor) continue;
     factors[run] = BiweightLocation(values, 0)->value;
   }
   return factors;

@@ -12,11 +12,11 @@ namespace {
 
 // To depart from the usual share: the ratio of variances, the degrees of freedom of all benchmarks,
 // and the number of repetitions that are left in the fastest part.
-constexpr double kVarianceOfBetter = 0.5, kLeastDegrees = 30;
-constexpr std::size_t kLeastFastest = 4;
+constexpr double kVarianceOfBetter = 0.5, kMinDegrees = 30;
+constexpr std::size_t kMinFastest = 4;
 // The part of the repetitions that tells whether the program was disturbed all the time.
 constexpr double kToldShare = 0.1;
-constexpr std::size_t kLeastTold = 3;
+constexpr std::size_t kMinTold = 3;
 
 double MeanOfFastest(std::vector<double> logs, double share) {
   const std::size_t count = FastestCount(logs.size(), share);
@@ -50,12 +50,12 @@ bool SharedItsCore(const record::Record& record) {
   std::vector<const record::Repetition*> sorted;
   for (const auto& repetition : record.repetitions) sorted.push_back(&repetition);
   const std::size_t count =
-      std::min(sorted.size(), std::max(kLeastTold, FastestCount(sorted.size(), kToldShare)));
+      std::min(sorted.size(), std::max(kMinTold, FastestCount(sorted.size(), kToldShare)));
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(count);
   std::ranges::partial_sort(sorted, end, {}, &record::Repetition::seconds);
   const auto shared = std::count_if(sorted.begin(), end, [](const auto* repetition) {
-    return repetition->core_share.value_or(1) < cpu::kLeastCoreShare ||
-           repetition->link_share.value_or(1) < cpu::kLeastLinkShare;
+    return repetition->core_share.value_or(1) < cpu::kMinCoreShare ||
+           repetition->link_share.value_or(1) < cpu::kMinLinkShare;
   });
   return 2 * static_cast<std::size_t>(shared) > count;
 }
@@ -113,7 +113,7 @@ double ChooseShare(const std::vector<const ProcessPair*>& pairs) {
     degrees += static_cast<double>(pair->base.size() + pair->contender.size()) - 2;
     fewest = std::min({fewest, Repetitions(pair->base), Repetitions(pair->contender)});
   }
-  if (degrees < kLeastDegrees) return usual;
+  if (degrees < kMinDegrees) return usual;
   const auto mean_log = [&](double share) {
     double sum = 0;
     for (const auto* pair : pairs) sum += std::log(std::max(VarianceOf(*pair, share), 1e-18));
@@ -121,7 +121,7 @@ double ChooseShare(const std::vector<const ProcessPair*>& pairs) {
   };
   double best = usual, least = mean_log(usual) + std::log(kVarianceOfBetter);
   for (const double share : kFastestShares) {
-    if (share == usual || FastestCount(fewest, share) < kLeastFastest) continue;
+    if (share == usual || FastestCount(fewest, share) < kMinFastest) continue;
     if (const double own = mean_log(share); own < least) {
       best = share;
       least = own;
@@ -137,7 +137,7 @@ std::optional<ProcessLogs> TimesByProcess(const record::Record& record) {
     if (!repetition.block || !(repetition.seconds > 0)) return std::nullopt;
     by_process[*repetition.block].push_back(std::log(repetition.seconds));
   }
-  if (by_process.size() < kLeastProcesses || SharedItsCore(record)) return std::nullopt;
+  if (by_process.size() < kMinProcesses || SharedItsCore(record)) return std::nullopt;
   ProcessLogs logs;
   for (auto& [process, times] : by_process) logs.push_back(std::move(times));
   return logs;

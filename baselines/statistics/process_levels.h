@@ -26,7 +26,7 @@ struct ProcessPair {
 // [1] Shares of all repetitions that ChooseShare chooses from, the usual one first.
 inline constexpr std::array<double, 3> kFastestShares = {0.25, 0.1, 0.05};
 // [1] With fewer processes a slow one cannot be told from the others.
-inline constexpr std::size_t kLeastProcesses = 3;
+inline constexpr std::size_t kMinProcesses = 3;
 
 // Returns the number of repetitions in this share of `count` > 0, rounded to the nearest, at least
 // 1. [1]
@@ -50,7 +50,7 @@ Shift ShiftOfProcesses(const ProcessPair& pair, double share);
 double ChooseShare(const std::vector<const ProcessPair*>& pairs);
 
 // Returns the logarithms of the times of all repetitions, noisy ones too, by block or process.
-// Returns nothing for a GPU, for fewer than kLeastProcesses processes, if a time is not positive,
+// Returns nothing for a GPU, for fewer than kMinProcesses processes, if a time is not positive,
 // and if other programs shared the cores in more than half of the fastest tenth of the repetitions
 // (Repetition::core_share): then they probably did all the time.
 std::optional<ProcessLogs> TimesByProcess(const record::Record& record);

@@ -15,8 +15,8 @@ namespace {
 constexpr double kCut = 4;               // [standard errors] of the biweight
 constexpr double kWindow = 2.5;          // [standard errors] of the central values
 constexpr double kWindowSquare = 0.911;  // mean square of a normal value within kWindow
-constexpr double kLeastInside = 0.7;
-constexpr std::size_t kLeastForBiweight = 4;
+constexpr double kMinInside = 0.7;
+constexpr std::size_t kMinForBiweight = 4;
 constexpr int kSteps = 40;
 
 double Total(const Estimate& one, double between) {
@@ -66,7 +66,7 @@ std::optional<Estimate> BiweightLocation(const std::vector<Estimate>& values, do
     weights += 1 / Total(one, between);
   }
   Estimate location{Median(std::move(plain)), 1 / weights};
-  if (values.size() < kLeastForBiweight) return location;
+  if (values.size() < kMinForBiweight) return location;
   for (int step = 0; step < kSteps; ++step) {
     double sum = 0, all = 0, squares = 0, slope = 0;
     for (const auto& one : values) {
@@ -92,16 +92,16 @@ std::optional<Estimate> BiweightLocation(const std::vector<Estimate>& values, do
 }
 
 std::optional<double> CentralDeviation(const std::vector<Estimate>& values, double centre) {
-  constexpr double kMost = 0.5;
+  constexpr double kMax = 0.5;
   const auto inside = [&](double between) {
-    return CentralScatter(values, centre, between).inside >= kLeastInside;
+    return CentralScatter(values, centre, between).inside >= kMinInside;
   };
-  double low = 0, high = kMost;
+  double low = 0, high = kMax;
   if (CentralScatter(values, centre, 0).scatter > 1 || !inside(0)) {
     for (int i = 0; i < kSteps; ++i) {
       const double middle = (low + high) / 2;
       const auto central = CentralScatter(values, centre, middle);
-      (central.scatter <= 1 && central.inside >= kLeastInside ? high : low) = middle;
+      (central.scatter <= 1 && central.inside >= kMinInside ? high : low) = middle;
     }
   } else {
     high = 0;

@@ -137,8 +137,8 @@ void Refine(const std::vector<double>& values, const ChangePointSettings& settin
 
 // Standard deviation divided by median absolute deviation, for normal values.
 constexpr double kDeviationOfMad = 1.4826;
-constexpr std::size_t kLeastForMemory = 10;
-constexpr double kMostMemory = 0.8;
+constexpr std::size_t kMinForMemory = 10;
+constexpr double kMaxMemory = 0.8;
 
 // Returns the correlation of each value with the next one: Spearman's coefficient, converted to
 // Pearson's for normal values. Returns -0.5 if all are equal: for differences, no autocorrelation.
@@ -155,14 +155,14 @@ double NeighbourCorrelation(const std::vector<double>& values) {
   return square > 0 ? 2 * std::sin(std::numbers::pi / 6 * product / square) : -0.5;
 }
 
-// Returns the lag-1 correlation, 0 to kMostMemory, estimated from differences of neighbours.
+// Returns the lag-1 correlation, 0 to kMaxMemory, estimated from differences of neighbours.
 double MemoryOfDifferences(const std::vector<double>& values) {
-  if (values.size() < kLeastForMemory) return 0;
+  if (values.size() < kMinForMemory) return 0;
   std::vector<double> differences(values.size());
   std::adjacent_difference(values.begin(), values.end(), differences.begin());
   differences.erase(differences.begin());
   // Neighbouring differences have the correlation -(1 - r) / 2, where r is that of the values.
-  return std::clamp(1 + 2 * NeighbourCorrelation(differences), 0.0, kMostMemory);
+  return std::clamp(1 + 2 * NeighbourCorrelation(differences), 0.0, kMaxMemory);
 }
 
 // [1] Deviations of one value: no noise with memory drifts by so much within a short series. Ranks
@@ -215,7 +215,7 @@ constexpr std::array<std::pair<double, double>, 10> kThresholds = {{{10, 2.402},
 // [1] Standard deviations from the level of an outlier: 1 in 16,000 values of normal noise.
 constexpr double kOutlier = 4;
 // Fewer values have no deviation: two always have equal distances from their median.
-constexpr std::size_t kLeastWithNoise = 3;
+constexpr std::size_t kMinWithNoise = 3;
 
 std::vector<SeriesLevel> LevelsOf(const std::vector<double>& values,
                                   const std::vector<ChangePoint>& changes) {
@@ -291,7 +291,7 @@ SeriesProfile ProfileOf(const std::vector<double>& values, const ChangePointSett
   for (const auto& level : profile.levels)
     for (std::size_t i = level.begin; i < level.end; ++i)
       distances.push_back(std::abs(std::log(values[i] / level.median)));
-  if (values.size() >= kLeastWithNoise) profile.deviation = kDeviationOfMad * Median(distances);
+  if (values.size() >= kMinWithNoise) profile.deviation = kDeviationOfMad * Median(distances);
   std::vector<std::size_t> at;
   for (const auto& change : profile.changes) at.push_back(change.at);
   profile.memory = NoiseMemory(values, at);

@@ -30,15 +30,15 @@ double StudentTwoSided(double t, double degrees) {
 }
 
 double StudentQuantile95(double degrees) {
-  constexpr std::size_t kMostDegrees = 200;
+  constexpr std::size_t kMaxDegrees = 200;
   // From 200 degrees of freedom on, the quantile is within 0.5 % of the normal distribution's.
   static const auto quantiles = [] {
-    std::array<double, kMostDegrees> all{};
-    for (std::size_t i = 0; i < kMostDegrees; ++i)
+    std::array<double, kMaxDegrees> all{};
+    for (std::size_t i = 0; i < kMaxDegrees; ++i)
       all[i] = quantile(complement(Student(static_cast<double>(i + 1)), 0.025));
     return all;
   }();
-  return quantiles[static_cast<std::size_t>(std::clamp(degrees, 1.0, 1.0 * kMostDegrees)) - 1];
+  return quantiles[static_cast<std::size_t>(std::clamp(degrees, 1.0, 1.0 * kMaxDegrees)) - 1];
 }
 
 std::vector<double> AdjustedPValues(const std::vector<double>& p_values) {
@@ -58,7 +58,7 @@ std::vector<double> AdjustedPValues(const std::vector<double>& p_values) {
 namespace {
 
 constexpr int kLargestExact = 400;  // pairs; for more the normal approximation has an error < 1e-3
-constexpr std::size_t kMostValues = 256;  // per run; more are grouped
+constexpr std::size_t kMaxValues = 256;  // per run; more are grouped
 
 // Returns P(U <= u) for u = 0, 1, ...: U is the number of (BASE, NEW) pairs whose NEW is smaller,
 // if all orders of n + m values are equally likely. Recursion over the largest value, which is from
@@ -103,7 +103,7 @@ IntervalRank ApproximateRank(int n, int m) {
 // the medians of equal, consecutive groups, which also reduces the correlation of neighbours.
 std::optional<std::vector<double>> Logarithms(const std::vector<double>& values) {
   std::vector<double> logs;
-  const std::size_t groups = std::min(values.size(), kMostValues);
+  const std::size_t groups = std::min(values.size(), kMaxValues);
   logs.reserve(groups);
   const auto start = [&](std::size_t group) {
     return values.begin() + static_cast<std::ptrdiff_t>(group * values.size() / groups);
@@ -177,7 +177,7 @@ std::optional<IntervalRank> IntervalRank95(int n, int m) {
 
 std::optional<Shift> MeasureShift(const std::vector<double>& base,
                                   const std::vector<double>& contender) {
-  if (std::min(base.size(), contender.size()) < kLeastClean) return std::nullopt;
+  if (std::min(base.size(), contender.size()) < kMinClean) return std::nullopt;
   const auto base_logs = Logarithms(base), contender_logs = Logarithms(contender);
   if (!base_logs || !contender_logs) return std::nullopt;
   const auto n = static_cast<int>(base_logs->size()), m = static_cast<int>(contender_logs->size());
@@ -215,7 +215,7 @@ std::optional<TimeSummary> SummaryOf(const std::vector<record::Repetition>& repe
   for (const auto& repetition : repetitions)
     if (!repetition.noisy) clean.push_back(repetition.seconds);
   const auto logs = Logarithms(clean);
-  if (!logs || logs->size() < kLeastClean) return std::nullopt;
+  if (!logs || logs->size() < kMinClean) return std::nullopt;
   const auto count = static_cast<double>(logs->size());
   const double mean = std::accumulate(logs->begin(), logs->end(), 0.0) / count;
   double squares = 0;

@@ -38,10 +38,10 @@ struct Shift {
 };
 
 // A run with fewer clean repetitions has no 95 % interval, and the verdict is `insufficient`.
-inline constexpr int kLeastClean = 4;
+inline constexpr int kMinClean = 4;
 
 // Returns the shift of `contender` against `base`, both [s], in the order measured; nothing if a
-// side has fewer than kLeastClean values, or a value that is not positive.
+// side has fewer than kMinClean values, or a value that is not positive.
 //
 // Estimate: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963) 598, on logarithms: the
 // median ratio of all pairs of repetitions. It tolerates 20 % of outliers, and needs 5 % more
@@ -75,7 +75,7 @@ struct TimeSummary {
 };
 
 // Returns nullopt if the aggregate states no deviation, or if a time is not positive; without an
-// aggregate also for fewer than kLeastClean clean repetitions.
+// aggregate also for fewer than kMinClean clean repetitions.
 std::optional<TimeSummary> SummaryOf(const std::vector<record::Repetition>& repetitions);
 
 // Returns the shift of two summaries, with the interval of Student's distribution.
@@ -93,7 +93,7 @@ struct PairedShift {
 };
 
 // Fewer blocks have no 99 % interval, which one look (kLooks in judge.h) needs.
-inline constexpr int kLeastBlocks = 8;
+inline constexpr int kMinBlocks = 8;
 
 // Wilcoxon's signed-rank test with its estimate and interval: Hodges and Lehmann's median of all
 // pairwise means, Tukey's interval of their order statistics (Hollander, Wolfe and Chicken,

@@ -25,12 +25,12 @@ constexpr double kScatter = 0.1;
 constexpr int kValidations[] = {8, 14};
 constexpr int kFutile = 4;
 constexpr double kValidationLevel = 0.95;
-constexpr int kMostSweeps = 3;
+constexpr int kMaxSweeps = 3;
 // A choice that was slower by more than this is not tried again in the next sweep.
 constexpr double kHopeless = 0.095310;  // log 1.1
 // Candidates are not measured further after this many successive blocks without a ratio (too
 // noisy).
-constexpr int kMostVoid = 8;
+constexpr int kMaxVoid = 8;
 
 struct Candidate {
   Setting values;  // of the coordinate
@@ -101,7 +101,7 @@ class CoordinateSearch {
       std::map<const Candidate*, std::size_t> wanted;
       for (const auto* one : some)
         wanted[one] = static_cast<std::size_t>(blocks) + (in_all ? 0 : one->log_ratios.size());
-      for (int empty = 0; empty < kMostVoid;) {
+      for (int empty = 0; empty < kMaxVoid;) {
         std::erase_if(some, [&](const Candidate* one) {
           return one->failure || one->log_ratios.size() >= wanted.at(one);
         });
@@ -169,7 +169,7 @@ class Descent {
     const auto& coordinates = tuning_.plan.coordinates;
     Survey();
     std::map<std::size_t, int> seen;  // coordinate -> number of changes when it was searched
-    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+    for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
       bool any = false;
       for (const auto i : order_) {
         if (sweep > 0 && seen[i] == changes_) continue;

@@ -27,7 +27,7 @@ std::optional<double> SecondsOfDefault(const std::vector<TrialBlock>& blocks) {
 constexpr double kError = 0.05;
 constexpr double kFineWidth = 0.05;  // [1] sufficient width of the interval of a log ratio
 // Limits the number of blocks, which includes noisy blocks without a ratio.
-constexpr int kMostBlocks = 2 * statistics::kLooks.back();
+constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
 
 // A ratio of the times of two settings of a Chain that is to be confirmed.
 struct Statement {
@@ -69,7 +69,7 @@ class Chain {
   void Measure(double error) {
     const double share = error / static_cast<double>(statements_.size());
     std::size_t looks = 0;
-    for (int block = 0; block < kMostBlocks && looks < statistics::kLooks.size(); ++block) {
+    for (int block = 0; block < kMaxBlocks && looks < statistics::kLooks.size(); ++block) {
       if (trials_.seconds() >= plan_.budget_seconds || Broken()) break;
       MeasureOnce();
       if (Clean() < statistics::kLooks.at(looks)) continue;

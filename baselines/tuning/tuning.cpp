@@ -253,7 +253,7 @@ int NoisyBlocks(const Tuning& tuning) {
 }
 
 std::optional<Spread> SpreadOf(const Tuning& tuning) {
-  constexpr std::size_t kLeastPairs = 8;
+  constexpr std::size_t kMinPairs = 8;
   // [1] The median of |a - b| for normally distributed a and b of deviation 1: 0.6745 * sqrt(2).
   constexpr double kMedianOfDifference = 0.953873;
   std::map<Setting, double> last;  // log of a setting's time in its last block
@@ -269,7 +269,7 @@ std::optional<Spread> SpreadOf(const Tuning& tuning) {
       if (!first) differences.push_back(std::abs(now - found->second));
       found->second = now;
     }
-  if (differences.size() < kLeastPairs) return std::nullopt;
+  if (differences.size() < kMinPairs) return std::nullopt;
   const auto pairs = differences.size();
   return Spread{std::expm1(Median(std::move(differences)) / kMedianOfDifference), pairs};
 }

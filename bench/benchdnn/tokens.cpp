@@ -49,14 +49,14 @@ class TokenList {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 int64_t ReadNumber(std::string_view text, size_t& at, std::string_view key) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   const size_t begin = at;
   int64_t value = 0;
-  while (at < text.size() && IsDigit(text[at]) && value <= kMost)
+  while (at < text.size() && IsDigit(text[at]) && value <= kMax)
     value = value * 10 + (text[at++] - '0');
-  if (at == begin || value > kMost)
+  if (at == begin || value > kMax)
     throw BenchdnnRefusal(
-        begin, fmt::format("expected the value of '{}', an integer from 0 to {}", key, kMost));
+        begin, fmt::format("expected the value of '{}', an integer from 0 to {}", key, kMax));
   return value;
 }
 
@@ -96,11 +96,11 @@ std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text) {
 }
 
 std::string ShownText(std::string_view text) {
-  constexpr size_t kMostShown = 80;
-  std::string shown(text.substr(0, kMostShown));
+  constexpr size_t kMaxShown = 80;
+  std::string shown(text.substr(0, kMaxShown));
   for (char& c : shown)
     if (c < ' ' || c > '~') c = '?';
-  return text.size() > kMostShown ? shown + "..." : shown;
+  return text.size() > kMaxShown ? shown + "..." : shown;
 }
 
 void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters) {
@@ -130,13 +130,13 @@ void RequireLetter(int64_t value, std::string_view key) {
 }
 
 std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   std::vector<int64_t> sizes;
   for (;;) {
     int64_t size = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), size);
-    if (error != std::errc() || size < 1 || size > kMost)
-      throw BenchdnnRefusal(at, fmt::format("expected a size, an integer from 1 to {}", kMost));
+    if (error != std::errc() || size < 1 || size > kMax)
+      throw BenchdnnRefusal(at, fmt::format("expected a size, an integer from 1 to {}", kMax));
     at = static_cast<size_t>(end - text.data());
     sizes.push_back(size);
     if (at == text.size() || text[at] != 'x') return sizes;

@@ -21,8 +21,8 @@ struct LaunchRequest {
   std::string dlroof;                  // this program, absolute
   std::vector<std::string> arguments;  // of dlroof_bench
   std::vector<std::string> options;    // for sbatch
-  std::vector<std::string> names;      // nodes to measure again; empty: any
-  int visits = 0;                      // [1] how often `names` are measured again
+  std::vector<std::string> names;      // nodes to measure again; if empty, the script takes any
+  int visits = 0;                      // [1] further measurements of each node in `names`
   std::string order = "at-once";       // or "one-by-one": one node after the other
   std::optional<int> gpus;             // [1] processes per node, with one GPU each; absent:
                                        // one process per node with all its GPUs

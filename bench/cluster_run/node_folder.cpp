@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kJournal = ".json.journal";
-constexpr std::uintmax_t kMostAsked = 64 << 20;  // [byte] of asked.txt
+constexpr std::uintmax_t kMaxAsked = 64 << 20;  // [byte] of asked.txt
 
 cluster::NodeSummary Unreadable(const std::string& name, const std::string& file,
                                 const std::string& reason) {
@@ -105,7 +105,7 @@ std::vector<std::string> NodeFolder::Unfinished() const {
 }
 
 std::vector<std::string> NamesIn(const fs::path& path) {
-  std::istringstream lines(ReadFile(path, "a list of nodes", kMostAsked));
+  std::istringstream lines(ReadFile(path, "a list of nodes", kMaxAsked));
   std::set<std::string> names;
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -234,8 +234,8 @@ std::vector<NodeProgress> ProgressOf(const NodeFolder& folder) {
   return progress;
 }
 
-// Returns lines: how many nodes are whole, how many benchmarks are done and left, and each node
-// that is not whole with its numbers. `title` begins the first line, such as a time.
+// Returns the progress as text: the numbers of complete nodes and of finished and pending
+// benchmarks, then a line per unfinished node. The first line begins with `title`, such as a time.
 std::string ProgressText(const std::string& title, const std::vector<NodeProgress>& progress) {
   std::size_t whole = 0, done = 0, left = 0;
   std::string nodes;

@@ -73,8 +73,9 @@ record::RunFile ReadNodeRun(const std::string& path);
 // Returns the SHA-256 (FIPS 180-4) of the bytes as 64 hexadecimal digits.
 std::string Sha256(std::string_view bytes);
 
-// Writes DIR/progress.txt and prints it every `every_seconds` [s], until every node is whole or an
-// interrupt; once if it is 0. Shows the last re-measurement in DIR/visits, if there is one.
+// Writes DIR/progress.txt and prints it every `every_seconds` [s] until all nodes are complete or
+// the user interrupts; only once if `every_seconds` is 0. Shows the last re-measurement in
+// DIR/visits, if there is one.
 void FollowProgress(const std::string& folder, double every_seconds);
 
 }  // namespace dlroof::cluster_run

@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kSlowNode = 1, kNotAllWhole = 3;  // exit codes
 constexpr int kBadFile = 2;
-constexpr std::size_t kMostListed = 20;
+constexpr std::size_t kMaxListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
@@ -99,12 +99,12 @@ NotWhole PrintNotWhole(const cluster::Cluster& cluster) {
     if (node.status == cluster::NodeStatus::kComplete) continue;
     absent.bad_file = absent.bad_file || node.status == cluster::NodeStatus::kFailed ||
                       (node.status == cluster::NodeStatus::kPartial && !IsJournal(node.file));
-    if (++absent.count <= kMostListed)
+    if (++absent.count <= kMaxListed)
       std::cerr << fmt::format("{}: {}: {}\n", text::Printable(node.name()),
                                cluster::Key(node.status), text::Printable(node.reason));
   }
-  if (absent.count > kMostListed)
-    std::cerr << fmt::format("and {} more nodes\n", absent.count - kMostListed);
+  if (absent.count > kMaxListed)
+    std::cerr << fmt::format("and {} more nodes\n", absent.count - kMaxListed);
   return absent;
 }
 

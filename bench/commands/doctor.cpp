@@ -135,7 +135,7 @@ void ReportCoreShare(double seconds) {
   const double median = share(Median(rates));
   Line("core",
        fmt::format("a thread gets {:.0f} % of the best issue rate{}", 100 * median,
-                   median >= cpu::kLeastCoreShare
+                   median >= cpu::kMinCoreShare
                        ? ""
                        : ": another hardware thread is busy on the core (the host's, if no other "
                          "program runs on this machine). Such single-threaded repetitions are "

@@ -98,8 +98,8 @@ Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config) {
 }
 
 int64_t WorkspaceLimit(int64_t free_bytes) {
-  constexpr int64_t kMost = int64_t{8} << 30U;
-  return std::min(free_bytes / 2, kMost);
+  constexpr int64_t kMax = int64_t{8} << 30U;
+  return std::min(free_bytes / 2, kMax);
 }
 
 std::vector<TimedPlan> TimePlans(size_t plans,
@@ -107,7 +107,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
                                  const std::function<void()>& require_gpu) {
   constexpr int kRounds = 5;
   constexpr double kSeconds = 1e-3;  // least duration of one measurement
-  constexpr double kMostCalls = 100;
+  constexpr double kMaxCalls = 100;
   std::vector<TimedPlan> timed;
   std::map<size_t, int> calls;
   for (size_t i = 0; i < plans; ++i) timed.push_back({i, {}});
@@ -117,7 +117,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
       if (first) {
         seconds(plan.config, 1);  // compiles kernels, if the engine does so at run time
         const double once = std::max(seconds(plan.config, 1), 1e-9);
-        calls[plan.config] = static_cast<int>(std::clamp(kSeconds / once, 1.0, kMostCalls));
+        calls[plan.config] = static_cast<int>(std::clamp(kSeconds / once, 1.0, kMaxCalls));
       } else {
         plan.seconds.push_back(seconds(plan.config, calls.at(plan.config)));
       }

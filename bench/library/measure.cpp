@@ -214,7 +214,7 @@ std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
 std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run) {
   // Google Benchmark's time includes noisy calls and the time between calls, dlroof's does not: it
   // may be longer, but not shorter. [1] of dlroof's time; [s] clocks of a whole repetition differ
-  constexpr double kLeastShare = 0.8, kMostShare = 100, kLeastSeconds = 1e-4;
+  constexpr double kMinShare = 0.8, kMaxShare = 100, kMinSeconds = 1e-4;
   const bool manual = record::ReadBenchmarkName(run.run_name.str()).manual_time;
   if (run.counters.contains(kOnGpuCounter) && !manual)
     return Reason{
@@ -224,7 +224,7 @@ std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter:
   if (manual || run.threads > 1 || own == run.counters.end()) return std::nullopt;
   const double calls = static_cast<double>(run.iterations), expected = own->second.value * calls;
   const double seconds = run.real_accumulated_time;
-  if (seconds >= kLeastShare * expected - kLeastSeconds && seconds <= kMostShare * expected + 1)
+  if (seconds >= kMinShare * expected - kMinSeconds && seconds <= kMaxShare * expected + 1)
     return std::nullopt;
   return Reason{
       fmt::format("Google Benchmark's timer shows {:.3g} s for {:.0f} calls that took {:.3g} s: a "

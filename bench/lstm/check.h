@@ -11,7 +11,7 @@ namespace dlroof::lstm {
 
 // [flop] Problems with more FLOPs are verified by a smaller twin, because the reference loops would
 // take longer than the measurement.
-inline constexpr double kMostFlopsToVerify = 50e6;
+inline constexpr double kMaxFlopsToVerify = 50e6;
 
 // Runs the call and compares all its outputs (for `bwd` all gradients) with the reference loops in
 // double on the same inputs. Errors are divided by the largest value of each tensor.

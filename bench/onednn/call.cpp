@@ -60,8 +60,8 @@ const memory& Call::AddOutput(int argument, const memory::desc& desc) {
 }
 
 void RequireKernel(std::string_view implementation, double flops) {
-  constexpr double kMostFlops = 1e8;
-  if (implementation.starts_with("ref") && flops > kMostFlops)
+  constexpr double kMaxFlops = 1e8;
+  if (implementation.starts_with("ref") && flops > kMaxFlops)
     throw Unsupported(
         "oneDNN has no kernel for this call on this CPU, only reference loops ({}), which would "
         "take seconds or minutes per call",

@@ -10,7 +10,7 @@
 namespace dlroof::onednn {
 namespace {
 
-constexpr int kMajor = 3, kLeastMinor = 2;
+constexpr int kMajor = 3, kMinMinor = 2;
 
 struct ThreadingRow {
   unsigned cpu_runtime;  // dnnl_version_t's
@@ -65,9 +65,9 @@ std::string_view NameOf(Threading threading) {
 }
 
 std::optional<Reason> VersionRefusal(const dnnl_version_t& version) {
-  if (version.major == kMajor && version.minor >= kLeastMinor) return std::nullopt;
+  if (version.major == kMajor && version.minor >= kMinMinor) return std::nullopt;
   return Reason{fmt::format("oneDNN {}, expected {}.{} or a newer {}.x", NumberOf(version), kMajor,
-                            kLeastMinor, kMajor)};
+                            kMinMinor, kMajor)};
 }
 
 std::optional<Reason> ThreadsRefusal(Threading threading, int threads, int cpus) {

@@ -307,7 +307,7 @@ std::vector<float> Numbers(const Dims& dims) {
 // long.
 double FastestSeconds(const std::function<void()>& run) {
   constexpr int kTries = 10;
-  constexpr double kTrySeconds = 5e-4, kMostSeconds = 0.5;
+  constexpr double kTrySeconds = 5e-4, kMaxSeconds = 0.5;
   const auto calls_take = [&](int calls) {
     const double begin = cpu::WallSeconds();
     for (int call = 0; call < calls; ++call) run();
@@ -316,7 +316,7 @@ double FastestSeconds(const std::function<void()>& run) {
   calls_take(1);
   double fastest = calls_take(1);
   const int calls = std::max(1, static_cast<int>(kTrySeconds / std::max(fastest, 1e-8)));
-  const cpu::Budget budget(kMostSeconds);
+  const cpu::Budget budget(kMaxSeconds);
   for (int i = 0; i < kTries && !budget.IsSpent(); ++i)
     fastest = std::min(fastest, calls_take(calls) / calls);
   return fastest;

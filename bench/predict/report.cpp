@@ -149,7 +149,7 @@ nlohmann::json ToJson(const ModelReport& report) {
 namespace {
 
 // Smaller shares would be printed as 0 %.
-constexpr double kLeastShare = 0.005;
+constexpr double kMinShare = 0.005;
 
 std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
 
@@ -163,7 +163,7 @@ std::string TileText(const delta::CtaTile& tile) {
 std::string BoundShares(const PredictedGroup& group) {
   std::string text;
   for (const auto& [bottleneck, seconds] : group.bound_seconds) {
-    if (seconds < kLeastShare * group.seconds) continue;
+    if (seconds < kMinShare * group.seconds) continue;
     text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", delta::Key(bottleneck),
                         100 * seconds / group.seconds);
   }

@@ -183,11 +183,11 @@ std::vector<double> Factors(const std::string& text) {
   if (parts.size() != 3) throw BadInput("'{}': expected FIRST:LAST:STEP such as 1:4:0.5", text);
   const double first = Number(parts[0], text), last = Number(parts[1], text);
   const double step = Number(parts[2], text);
-  constexpr double kMostValues = 64;
-  if (!(step > 0) || !(last >= first) || !((last - first) / step < kMostValues))
+  constexpr double kMaxValues = 64;
+  if (!(step > 0) || !(last >= first) || !((last - first) / step < kMaxValues))
     throw BadInput(
         "'{}': expected a first value not above the last, a positive step, {} values at most", text,
-        kMostValues);
+        kMaxValues);
   // Counts the values first, because adding a tiny step to a large factor would never reach the
   // end.
   const int count = static_cast<int>((last - first) / step + 1e-9) + 1;

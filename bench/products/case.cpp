@@ -199,8 +199,8 @@ Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::s
 
 namespace {
 
-constexpr float kMostU8 = 127;
-constexpr float kMostS8 = 63;
+constexpr float kMaxU8 = 127;
+constexpr float kMaxS8 = 63;
 
 // Returns the number of which all weights must be multiples: 2 for an s8 source, otherwise 1.
 // Without VNNI, oneDNN's reorder halves and rounds the weights for an s8 source, and the primitive
@@ -224,13 +224,13 @@ IntegerRanges RangesOf(const ProductCase& one, const ProductSizes& sizes) {
     // standard deviation of root x high x 0.47 x step, which is 60 here.
     const float step = WeightsStep(one);
     const float high =
-        std::clamp(std::round(127 / (step * root)), 1.0F, is_signed ? kMostS8 : kMostU8);
+        std::clamp(std::round(127 / (step * root)), 1.0F, is_signed ? kMaxS8 : kMaxU8);
     return {{is_signed ? -high : 0, high}, {-step, step}};
   }
-  if (is_signed) return {{-kMostS8, kMostS8}, {-kMostS8, kMostS8}};
+  if (is_signed) return {{-kMaxS8, kMaxS8}, {-kMaxS8, kMaxS8}};
   // If the weights' mean is m, the sums have a mean of terms x 63.5 x m and a standard deviation of
   // 2,700 x root. This lower bound puts zero two standard deviations below the mean of the sums.
-  return {{0, kMostU8}, {std::min(0.0F, -kMostS8 + 168 / root), kMostS8}};
+  return {{0, kMaxU8}, {std::min(0.0F, -kMaxS8 + 168 / root), kMaxS8}};
 }
 
 // Neighbours have different scales, so that the check detects a channel with a wrong scale.

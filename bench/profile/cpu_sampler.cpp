@@ -17,7 +17,7 @@ namespace dlroof::profile {
 namespace {
 
 constexpr double kInterval = 0.05;  // [s] at first
-constexpr std::size_t kMostSamples = 16384;
+constexpr std::size_t kMaxSamples = 16384;
 constexpr int kLook = 10;  // samples between two looks for new processes
 
 double EpochSeconds() {
@@ -104,7 +104,7 @@ void CpuSampler::Run() {
     lock.unlock();
     if (turn % kLook == 0) pids_ = Family(program_);
     Take();
-    if (samples_.size() >= kMostSamples) {  // keeps every other sample
+    if (samples_.size() >= kMaxSamples) {  // keeps every other sample
       std::size_t kept = 0;
       std::erase_if(samples_, [&](const ProgramTimes&) { return ++kept % 2 == 0; });
       interval *= 2;

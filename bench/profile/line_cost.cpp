@@ -27,9 +27,9 @@ namespace {
 // for the reader would take longer.
 constexpr int kBatches = 21, kLinesOfBatch = 40, kLines = 400;
 constexpr std::size_t kOtherBytes = 1 << 20;
-constexpr int kMostThreads = 64;
-constexpr int kPauseMs = 2, kMostWaitMs = 5000;
-constexpr std::size_t kPiece = 1 << 16, kMostBytes = 4096;
+constexpr int kMaxThreads = 64;
+constexpr int kPauseMs = 2, kMaxWaitMs = 5000;
+constexpr std::size_t kPiece = 1 << 16, kMaxBytes = 4096;
 
 // Writes lines of the text as oneDNN 3 does: once to find the length, once for the line.
 void WriteLines(const std::string& text, int count, FILE* out) {
@@ -85,7 +85,7 @@ std::vector<double> TimesOfThreads(const std::string& text, int threads, FILE* o
 // The child: writes the lines, then the time of one line to `result`.
 [[noreturn]] void Write(std::size_t bytes, int threads, int lines, int result) {
   FILE* out = fdopen(lines, "w");
-  const std::string text(std::min(bytes, kMostBytes), 'x');
+  const std::string text(std::min(bytes, kMaxBytes), 'x');
   const double seconds =
       Median(threads == 1 ? TimesAmongOtherWork(text, out) : TimesOfThreads(text, threads, out));
   [[maybe_unused]] const auto told = write(result, &seconds, sizeof seconds);
@@ -97,7 +97,7 @@ bool Drain(int lines) {
   std::vector<char> buffer(kPiece);
   for (;;) {
     pollfd asked{lines, POLLIN, 0};
-    if (poll(&asked, 1, kMostWaitMs) <= 0) return false;
+    if (poll(&asked, 1, kMaxWaitMs) <= 0) return false;
     const auto got = read(lines, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return true;
@@ -129,7 +129,7 @@ std::optional<double> MeasureLineSeconds(std::size_t bytes, int threads, bool pi
   const auto child = fork();
   if (child < 0) return std::nullopt;
   if (child == 0)
-    Write(bytes, std::clamp(threads, 1, kMostThreads), lines->written.get(), result->written.get());
+    Write(bytes, std::clamp(threads, 1, kMaxThreads), lines->written.get(), result->written.get());
   lines->written = Descriptor();
   result->written = Descriptor();
   if (!Drain(lines->read.get())) kill(child, SIGKILL);

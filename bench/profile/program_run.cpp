@@ -29,7 +29,7 @@ namespace dlroof::profile {
 namespace {
 
 // Maximum repetitions per record. With more calls, a repetition is the mean of adjacent calls.
-constexpr std::size_t kMostRepetitions = 256;
+constexpr std::size_t kMaxRepetitions = 256;
 
 // Cross-engine reorders ("cpu2gpu") are on the GPU, too.
 bool IsOnGpu(const verbose::PrimitiveText& text) {
@@ -163,7 +163,7 @@ void AddWork(const verbose::Primitive& primitive, record::Record& record) {
 
 // Returns a repetition for each call, or for each group of adjacent calls.
 std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds) {
-  const std::size_t together = (seconds.size() + kMostRepetitions - 1) / kMostRepetitions;
+  const std::size_t together = (seconds.size() + kMaxRepetitions - 1) / kMaxRepetitions;
   std::vector<record::Repetition> repetitions;
   for (std::size_t begin = 0; begin < seconds.size(); begin += together) {
     const std::size_t end = std::min(begin + together, seconds.size());

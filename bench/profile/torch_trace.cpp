@@ -23,7 +23,7 @@ constexpr const char* kTraces = "DLROOF_TORCH_TRACES";
 constexpr const char* kRanges = "DLROOF_TORCH_RANGES";
 constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto writes to standard error
 constexpr double kShort = 0.5;  // [1] of the largest weight: a window with less is short
-constexpr std::size_t kMostRepetitions = 256;
+constexpr std::size_t kMaxRepetitions = 256;
 
 // A file "<process>-<number>.json" of the hook.
 struct Window {
@@ -85,7 +85,7 @@ void AddNotes(const std::string& folder, std::vector<std::string>& remarks) {
 
 std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& each) {
   const std::size_t together =
-      std::max<std::size_t>(1, (each.size() + kMostRepetitions - 1) / kMostRepetitions);
+      std::max<std::size_t>(1, (each.size() + kMaxRepetitions - 1) / kMaxRepetitions);
   std::vector<record::Repetition> repetitions;
   for (std::size_t begin = 0; begin < each.size(); begin += together) {
     const auto end = std::min(begin + together, each.size());
@@ -166,12 +166,12 @@ namespace {
 // Kineto gives an operator that runs when its window ends no valid time, or one of centuries. Such
 // a call ends with the window.
 void EndWithWindow(imports::Trace& trace) {
-  constexpr double kMost = 1e6;  // [s] a window is shorter
+  constexpr double kMax = 1e6;  // [s] a window is shorter
   std::vector<double> begins;
   for (const auto& call : trace.calls) begins.push_back(call.begin);
   if (begins.empty()) return;
   const double middle = Median(begins);
-  const auto near = [&](double at) { return std::abs(at - middle) < kMost; };
+  const auto near = [&](double at) { return std::abs(at - middle) < kMax; };
   double first = middle, last = middle;
   for (const auto& call : trace.calls) {
     if (near(call.begin)) first = std::min(first, call.begin);

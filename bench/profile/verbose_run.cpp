@@ -22,14 +22,14 @@ namespace dlroof::profile {
 namespace {
 
 // [s] Time of the first progress line, doubled for each further one up to a longest interval.
-constexpr double kFirstProgress = 10, kMostBetween = 300;
+constexpr double kFirstProgress = 10, kMaxBetween = 300;
 
 // Returns the ancestors of a process that are this process's descendants, the parent first. Returns
 // none if the process has ended.
 std::vector<std::int64_t> AncestorsOf(std::int64_t process) {
-  constexpr std::size_t kMost = 100;
+  constexpr std::size_t kMax = 100;
   std::vector<std::int64_t> ancestors;
-  while (ancestors.size() < kMost) {
+  while (ancestors.size() < kMax) {
     std::ifstream status(fmt::format("/proc/{}/stat", process));
     std::string text;
     std::getline(status, text);
@@ -116,7 +116,7 @@ class VerboseProgram {
 
   void ShowProgress(double seconds) {
     if (request_.progress == nullptr || seconds < next_progress_) return;
-    next_progress_ += std::min(next_progress_, kMostBetween);
+    next_progress_ += std::min(next_progress_, kMaxBetween);
     std::size_t lines = 0;
     for (const auto& [process, separator] : separators_) lines += separator.lines();
     *request_.progress << fmt::format("dlroof: {:.0f} s, {} lines of oneDNN\n", seconds, lines)

@@ -24,7 +24,7 @@ namespace {
 // [1] Benchmarks measured interleaved at a time: the most suspicious ones are settled before the
 // budget is spent on the others.
 constexpr std::size_t kAtOnce = 16;
-constexpr int kMostReruns = 3;  // of NEW, each in as many processes; without a stored program
+constexpr int kMaxReruns = 3;  // of NEW, each in as many processes; without a stored program
 
 // Returns the arguments with a filter for `names` in place of their own.
 std::vector<std::string> WithFilter(const std::vector<std::string>& arguments,
@@ -130,7 +130,7 @@ class Settling {
   // Without a stored program: further runs of NEW.
   void SettleAlone() {
     const compare::NamedRun* pooled = &contender_;
-    for (int number = 1; number <= kMostReruns && !IsOver(); ++number) {
+    for (int number = 1; number <= kMaxReruns && !IsOver(); ++number) {
       const auto names = gate::UnclearNames(settled_.result, decided_);
       if (names.empty()) return;
       log_ << fmt::format("measuring {} unclear benchmarks in further processes\n", names.size());

@@ -354,9 +354,9 @@ std::optional<timing::StoppingRule> RuleFrom(const BenchFlags& flags) {
 }
 
 int OfferedRepetitions(const timing::StoppingRule& rule, const BenchFlags& flags) {
-  constexpr double kMost = 1000, kLeastSeconds = 1e-3;
-  const double in_time = rule.max_seconds / std::max(kLeastSeconds, flags.min_seconds.value_or(0));
-  return rule.repetitions + static_cast<int>(std::min(in_time, kMost));
+  constexpr double kMax = 1000, kMinSeconds = 1e-3;
+  const double in_time = rule.max_seconds / std::max(kMinSeconds, flags.min_seconds.value_or(0));
+  return rule.repetitions + static_cast<int>(std::min(in_time, kMax));
 }
 
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {

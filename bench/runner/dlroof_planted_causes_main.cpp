@@ -24,7 +24,7 @@ namespace dlroof::runner {
 namespace {
 
 constexpr int kPasses = 80, kRounds = 5, kRegions = 4, kCallsOfPass = 1, kShortCalls = 20;
-constexpr double kMostWaited = 0.05;     // [1] passes with a larger share of run delay are repeated
+constexpr double kMaxWaited = 0.05;      // [1] passes with a larger share of run delay are repeated
 constexpr double kRegionSeconds = 2e-4;  // [s] work of each thread in a parallel region
 
 // A chain of dependent multiplications, which uses no memory and cannot overlap with other work.
@@ -158,7 +158,7 @@ class Planted {
         costs.push_back(cause.seconds());
       }
       const auto mean = watched.Mean().value().mean;
-      if (mean.run_delay_seconds.value_or(0) < kMostWaited * mean.seconds) break;
+      if (mean.run_delay_seconds.value_or(0) < kMaxWaited * mean.seconds) break;
     }
     std::ranges::sort(costs);
     const double cost =

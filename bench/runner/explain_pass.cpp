@@ -31,8 +31,8 @@ bool NearAndFarDecide(ComponentKind largest) {
 }
 
 bool IsTimedLongEnough(const ExplainOptions& options, double spent_seconds) {
-  constexpr double kMostShare = 0.6;
-  return options.limit_seconds && spent_seconds > kMostShare * *options.limit_seconds;
+  constexpr double kMaxShare = 0.6;
+  return options.limit_seconds && spent_seconds > kMaxShare * *options.limit_seconds;
 }
 
 cpu::Budget ExplainBudget(const ExplainOptions& options, double spent_seconds,

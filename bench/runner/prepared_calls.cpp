@@ -20,7 +20,7 @@ constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 
                  kGpuIdleSeconds = 2;  // 20 of the longest NVML sampling periods
 
 // [byte] Most memory for the tensors of stored GPU calls.
-constexpr double kMostStoredBytes = 4e9;
+constexpr double kMaxStoredBytes = 4e9;
 
 // Returns the algorithm and the names of its kernels, from which a traffic model reads the tiles.
 std::string AlgorithmAndKernels(const workload::PreparedCall& call) {
@@ -217,7 +217,7 @@ void PreparedCalls::Take(const workload::Workload& workload) {
 }
 
 void PreparedCalls::Store(const std::string& name) {
-  if (!call_ || stored_bytes_ + Bytes(*call_) > kMostStoredBytes) return;
+  if (!call_ || stored_bytes_ + Bytes(*call_) > kMaxStoredBytes) return;
   stored_bytes_ += Bytes(*call_);
   stored_.emplace(name, *std::exchange(call_, std::nullopt));
 }

@@ -28,17 +28,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::streamsize kMostFileBytes = 16 << 20;
+constexpr std::streamsize kMaxFileBytes = 16 << 20;
 constexpr std::string_view kBatch = "--batch=";
-constexpr size_t kMostBenchmarks = 500'000;
-constexpr size_t kMostTokens = 10'000'000;  // in a file and all files that it includes
+constexpr size_t kMaxBenchmarks = 500'000;
+constexpr size_t kMaxTokens = 10'000'000;  // in a file and all files that it includes
 
 // Returns whether a word is the path of benchdnn ("./benchdnn"), with which a command begins.
 bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
 
 std::string WholeFile(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  std::string text(static_cast<size_t>(kMostFileBytes) + 1, '\0');
+  std::string text(static_cast<size_t>(kMaxFileBytes) + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad() || !stream.eof())
     throw BadInput("{} cannot be read, or is longer than 16 MiB", benchdnn::ShownText(path));
@@ -83,8 +83,8 @@ class BenchdnnFiles {
  private:
   // Searches each file once. Returns null if no file contains a problem or an option --DRIVER.
   const benchdnn::BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
-    constexpr size_t kMostFiles = 1000;
-    if (seen.size() == kMostFiles || !seen.insert(file.path).second) return nullptr;
+    constexpr size_t kMaxFiles = 1000;
+    if (seen.size() == kMaxFiles || !seen.insert(file.path).second) return nullptr;
     for (const auto& token : file.tokens)
       if (const auto* driver = DriverOf(token.text, file, seen)) return driver;
     return nullptr;
@@ -178,8 +178,8 @@ void Reader::ReadFile(const BenchdnnFile& file) {
 
 const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
                                       const BenchdnnFile& file) {
-  if (++tokens_ > kMostTokens)
-    throw BadInput("the file and its batch files have more than {} words", kMostTokens);
+  if (++tokens_ > kMaxTokens)
+    throw BadInput("the file and its batch files have more than {} words", kMaxTokens);
   const std::string_view text = token.text;
   const int line = token.At(0).line;
   const auto equals = text.find('=');
@@ -206,12 +206,12 @@ const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
 }
 
 const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view name) {
-  constexpr size_t kMostDepth = 64;
+  constexpr size_t kMaxDepth = 64;
   const BenchdnnFile& batch = files_.Batch(from, name);
   if (std::ranges::find(including_, &batch) != including_.end())
     throw BadInput("{} includes itself", benchdnn::ShownText(batch.path));
-  if (including_.size() == kMostDepth)
-    throw BadInput("batch files include each other more than {} deep", kMostDepth);
+  if (including_.size() == kMaxDepth)
+    throw BadInput("batch files include each other more than {} deep", kMaxDepth);
   return &batch;
 }
 
@@ -254,11 +254,11 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
 }
 
 void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file) {
-  constexpr size_t kMostCharacters = 1000;  // limited because each benchmark has a copy
-  if (token.text.size() > kMostCharacters)
-    throw BadInput("the problem is longer than {} characters", kMostCharacters);
-  if (benchmarks_.size() == kMostBenchmarks)
-    throw BadInput("the file has more than {} benchmarks", kMostBenchmarks);
+  constexpr size_t kMaxCharacters = 1000;  // limited because each benchmark has a copy
+  if (token.text.size() > kMaxCharacters)
+    throw BadInput("the problem is longer than {} characters", kMaxCharacters);
+  if (benchmarks_.size() == kMaxBenchmarks)
+    throw BadInput("the file has more than {} benchmarks", kMaxBenchmarks);
   auto& made = benchmarks_.emplace_back(
       ForeignProblem{{file.path, token.At(0).line, token.text, ""}, std::nullopt});
   const auto of_command = CommandReason();
@@ -289,7 +289,7 @@ constexpr std::string_view kTemplate = "Output template: ";
 constexpr std::string_view kDefault =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
 constexpr std::string_view kPerf = "perf,";
-constexpr double kMostGigaops = 1e15;  // larger numbers are treated as invalid
+constexpr double kMaxGigaops = 1e15;  // larger numbers are treated as invalid
 
 // A field of a line, and its column in that line.
 struct Field {
@@ -387,7 +387,7 @@ void AddWork(std::optional<double> gigaops, record::Record& record) {
   auto [bytes, type] = workload::FindOp(record.op)->benchdnn.front()->work(
       workload::ParseBenchmarkName(record.name));
   work.bytes = std::move(bytes);
-  if (!gigaops || *gigaops <= 0 || *gigaops > kMostGigaops) return;
+  if (!gigaops || *gigaops <= 0 || *gigaops > kMaxGigaops) return;
   if (const auto pipe = library_rules::NamedMatrixPipe(type, record.algorithm))
     work.flops[*pipe] = *gigaops * 1e9;
   else

@@ -18,8 +18,8 @@
 namespace dlroof::suites {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;
-constexpr size_t kMostNames = 10000;
+constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxNames = 10000;
 constexpr std::string_view kSpace = " \t\r";
 
 // Returns the line without its comment and without the spaces at both ends.
@@ -40,8 +40,8 @@ std::string Visible(std::string_view text) {
 
 // As Visible, but also shortens the text, because a malicious file may contain long names.
 std::string Shown(std::string_view name) {
-  constexpr size_t kMost = 160;
-  return Visible(name.substr(0, kMost)) + (name.size() > kMost ? "..." : "");
+  constexpr size_t kMax = 160;
+  return Visible(name.substr(0, kMax)) + (name.size() > kMax ? "..." : "");
 }
 
 // The text of a suite. Messages compute line and column from a pointer into the text.
@@ -113,7 +113,7 @@ std::vector<Pieces> Expanded(const Source& source, const char* at,
   size_t count = 1;
   for (const auto& choices : parts)
     if ((count *= choices.size()) > most)
-      source.Refuse(at, fmt::format("the suite has more than {} names", kMostNames));
+      source.Refuse(at, fmt::format("the suite has more than {} names", kMaxNames));
   std::vector<Pieces> names(1);
   for (const auto& choices : parts) {
     std::vector<Pieces> longer;
@@ -198,7 +198,7 @@ std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
   if (parts[kOp].size() > 1 || workload::FindOp(parts[kOp].front()) == nullptr)
     RefuseOp(source, line);
   std::vector<NameRow> rows;
-  for (auto& pieces : Expanded(source, line.data(), parts, kMostNames))
+  for (auto& pieces : Expanded(source, line.data(), parts, kMaxNames))
     rows.push_back({std::move(pieces)});
   return rows;
 }
@@ -228,7 +228,7 @@ class SuiteReader {
 
  private:
   void ReadLine(std::string_view line) {
-    constexpr auto kMostHead = 2;  // most slashes in op/direction/type
+    constexpr auto kMaxHead = 2;  // most slashes in op/direction/type
     if (line.empty()) return;
     const char* const begin = line.data();
     auto word = TakeWord(line);
@@ -236,7 +236,7 @@ class SuiteReader {
       if (!line.empty())
         source_.Refuse(line.data(), "expected the end of the line after a template");
       AddTemplate(word);
-    } else if (!line.empty() && std::ranges::count(word, '/') <= kMostHead) {
+    } else if (!line.empty() && std::ranges::count(word, '/') <= kMaxHead) {
       const auto problem = TakeWord(line);
       AddProblem(word, problem, CountIn(line));
     } else {
@@ -259,7 +259,7 @@ class SuiteReader {
     return ReadCount(source_, rest);
   }
 
-  size_t MostMore() const { return kMostNames - suite_.layers.size(); }
+  size_t MostMore() const { return kMaxNames - suite_.layers.size(); }
 
   void AddTemplate(std::string_view line) {
     auto rows = ReadTemplate(source_, line);
@@ -293,7 +293,7 @@ class SuiteReader {
       rows = Choose(rows, i == 1 ? kDirection : kType, parts[i]);
     const auto problems = Expanded(source_, head.data(), ReadBraces(source_, problem), MostMore());
     if (rows.size() * problems.size() > MostMore())
-      source_.Refuse(head.data(), fmt::format("the suite has more than {} names", kMostNames));
+      source_.Refuse(head.data(), fmt::format("the suite has more than {} names", kMaxNames));
     const auto runs = [&](const NameRow& row) {
       return row.parts.at(kDevice) == "gpu" ? devices_.gpu : devices_.cpu;
     };
@@ -342,7 +342,7 @@ class SuiteReader {
 }  // namespace
 
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices) {
-  if (text.size() > kMostBytes) throw BadInput(file + ": the suite is longer than 1 MiB");
+  if (text.size() > kMaxBytes) throw BadInput(file + ": the suite is longer than 1 MiB");
   Suite suite = SuiteReader(text, file, devices).Read();
   if (suite.layers.empty() && suite.skipped.empty())
     throw BadInput(file + ": the file contains no benchmark name");

@@ -26,7 +26,7 @@ namespace dlroof::supervise {
 namespace {
 
 // Maximum number of blocks of a benchmark, noisy ones included; only clean blocks count.
-constexpr int kMostBlocks = 2 * statistics::kLooks.back();
+constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
 
 // Key of the primitive's choice in the result of a process (Outcome::result).
 constexpr const char* kPrimitive = "primitive";
@@ -132,7 +132,7 @@ class InterleavedRun {
   }
 
   int Run() {
-    for (int block = 0; block < kMostBlocks; ++block) {
+    for (int block = 0; block < kMaxBlocks; ++block) {
       if (!RunRound(block)) break;
     }
     return Finish();

@@ -34,7 +34,7 @@ constexpr double kWindowSeconds = 0.02, kPlainWindowSeconds = 0.005;
 constexpr int kPlainRepetitions = 9;
 constexpr const char* kNoLiveCheck = "--dlroof_live_check=false";  // a flag of dlroof programs
 // Maximum number of repetitions in which Google Benchmark may search the number of iterations.
-constexpr int kMostGuesses = 40;
+constexpr int kMaxGuesses = 40;
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -297,7 +297,7 @@ bool InterleavedProcess::Ready() {
 
 bool InterleavedProcess::Settle() {
   std::string before;
-  for (int i = 0; i < kMostGuesses; ++i) {
+  for (int i = 0; i < kMaxGuesses; ++i) {
     const auto iterations = Turn();
     if (!iterations) return false;
     if (*iterations == before) return true;

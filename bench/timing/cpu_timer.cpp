@@ -10,7 +10,7 @@ namespace dlroof::timing {
 namespace {
 
 // [s] Duration of a part of a repetition, less than a scheduler's time slice; least time of a call.
-constexpr double kPartSeconds = 1e-3, kLeastSeconds = 1e-8;
+constexpr double kPartSeconds = 1e-3, kMinSeconds = 1e-8;
 // [s] Duration of a part of a repetition of cold calls, whose clocks are read around each call. Of
 // several threads only few calls in a row are clean; shorter parts are measured too roughly.
 constexpr double kColdPartSeconds = 1e-4;
@@ -145,7 +145,7 @@ record::Repetition RepetitionOfCalls(const std::vector<cpu::ClockReading>& calls
     fastest = std::min(fastest, call.wall);
   }
   const auto per_part =
-      static_cast<std::size_t>(std::ceil(kColdPartSeconds / std::max(fastest, kLeastSeconds)));
+      static_cast<std::size_t>(std::ceil(kColdPartSeconds / std::max(fastest, kMinSeconds)));
   if (!in_parts || calls.size() < per_part)
     return RepetitionOf(all, static_cast<double>(calls.size()));
   std::vector<cpu::ClockReading> parts(calls.size() / per_part);
@@ -177,7 +177,7 @@ std::int64_t CpuTimer::CallsPerPart(const workload::PreparedCall& call) const {
   if (interleaved_ || !evicted_.empty()) return 1;
   double fastest = kPartSeconds;
   for (int i = 0; i < kTries; ++i) fastest = std::min(fastest, cpu::SpentBy([] {}, call.run).wall);
-  return static_cast<std::int64_t>(std::ceil(kPartSeconds / std::max(fastest, kLeastSeconds)));
+  return static_cast<std::int64_t>(std::ceil(kPartSeconds / std::max(fastest, kMinSeconds)));
 }
 
 TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,

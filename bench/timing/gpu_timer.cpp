@@ -20,17 +20,17 @@ namespace dlroof::timing {
 namespace {
 
 constexpr double kBatchSeconds = 5e-3;
-constexpr int kMostCalls = 1000;  // about the length of the GPU's launch queue
+constexpr int kMaxCalls = 1000;  // about the length of the GPU's launch queue
 constexpr double kGraphSeconds = 2e-3;
-constexpr int kMostNodes = 100;
+constexpr int kMaxNodes = 100;
 constexpr int kSamples = 3;
-constexpr int kCallSamples = 9;           // of a call on an idle GPU
-constexpr double kQueueSeconds = 1e-3;    // long enough to read the SMs' clock
-constexpr double kFlushSeconds = 5e-5;    // about the time of a flush of L2
-constexpr int kMostQueuedLaunches = 400;  // half of the GPU's launch queue, with events and flushes
+constexpr int kCallSamples = 9;          // of a call on an idle GPU
+constexpr double kQueueSeconds = 1e-3;   // long enough to read the SMs' clock
+constexpr double kFlushSeconds = 5e-5;   // about the time of a flush of L2
+constexpr int kMaxQueuedLaunches = 400;  // half of the GPU's launch queue, with events and flushes
 constexpr int kUnknownLaunches = 20;
 constexpr int kTrials = 3;
-constexpr int kMostLost = 10;  // queues that the GPU began too early
+constexpr int kMaxLost = 10;  // queues that the GPU began too early
 constexpr int kEmptyCalls = 64;
 constexpr double kLongSeconds = 0.1;  // [s] a longer batch is timed once
 
@@ -58,7 +58,7 @@ gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after
 std::optional<double> GraphSeconds(const gpu::GpuClock& clock, const gpu::Enqueue& call,
                                    double seconds, const GpuCacheState& cache,
                                    std::vector<std::string>& reasons) {
-  const int calls = CallsToFill(seconds, kGraphSeconds, kMostNodes);
+  const int calls = CallsToFill(seconds, kGraphSeconds, kMaxNodes);
   std::function<double()> replay;
   try {
     replay = clock.graph(call, calls);
@@ -113,13 +113,13 @@ double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuC
 std::optional<int> CopiesToRotate(double bytes, double l2_bytes) {
   if (!(bytes > 0) || !(l2_bytes > 0)) return std::nullopt;
   const double copies = std::ceil(2 * l2_bytes / bytes) + 1;
-  return copies <= kMostCopies ? std::optional(static_cast<int>(copies)) : std::nullopt;
+  return copies <= kMaxCopies ? std::optional(static_cast<int>(copies)) : std::nullopt;
 }
 
 int CallsToQueue(double seconds, std::optional<double> launches) {
   constexpr int kBeside = 3;  // two events and a flush
   const auto fit =
-      static_cast<int>(kMostQueuedLaunches / (launches.value_or(kUnknownLaunches) + kBeside));
+      static_cast<int>(kMaxQueuedLaunches / (launches.value_or(kUnknownLaunches) + kBeside));
   return CallsToFill(seconds, kQueueSeconds, std::max(fit, 1));
 }
 
@@ -145,7 +145,7 @@ gpu::QueuedCalls QueuedTimer::Time(std::int64_t calls) {
     if (!part.queued) {
       // Fewer launches per queue, in case that the call has more than it was expected to have.
       launches_ = 2 * launches_.value_or(kUnknownLaunches);
-      if (++lost > kMostLost)
+      if (++lost > kMaxLost)
         throw std::runtime_error(
             fmt::format("the GPU began before {} queued call{} had been launched, {} times", more,
                         more == 1 ? "" : "s", lost));
@@ -180,7 +180,7 @@ struct Sampler {
   }
 
   void Batches() {
-    const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
+    const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
     std::vector<double> times;
     bool queued = true;
     for (int i = SamplesOf(seconds * calls); i > 0; --i) {
@@ -271,10 +271,10 @@ double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, dou
                        const GpuCacheState& cache, const std::function<double()>& now) {
   constexpr double kSlice = 0.25, kSettled = 0.01;  // [s], [1]
   constexpr std::size_t kSlices = 4;
-  const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
+  const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
   std::vector<double> clocks;  // [1/s] of each slice
   const double begin = now();
-  for (double at = 0; at < kMostLoadSeconds;) {
+  for (double at = 0; at < kMaxLoadSeconds;) {
     std::vector<double> slice;
     for (const double until = at + kSlice; at < until; at = now() - begin) {
       Renew(cache);
@@ -282,7 +282,7 @@ double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, dou
         slice.push_back(*batch.clock_hz);
     }
     if (!slice.empty()) clocks.push_back(Median(slice));
-    if (at < kLeastLoadSeconds || clocks.size() < kSlices) continue;
+    if (at < kMinLoadSeconds || clocks.size() < kSlices) continue;
     const auto [least, most] = std::minmax_element(clocks.end() - kSlices, clocks.end());
     if (*most - *least <= kSettled * *most) return at;
   }

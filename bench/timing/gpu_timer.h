@@ -80,9 +80,9 @@ struct SampledGpu {
 };
 
 // Returns on how many sets of buffers calls of `bytes` each must rotate so that twice the size of
-// L2 lies between two calls on the same set, or nullopt if that would take more than kMostCopies.
+// L2 lies between two calls on the same set, or nullopt if that would take more than kMaxCopies.
 std::optional<int> CopiesToRotate(double bytes, double l2_bytes);
-constexpr int kMostCopies = 128;
+constexpr int kMaxCopies = 128;
 
 // Measures call_seconds, throughput_seconds and graph_seconds, each a median, of a call that takes
 // `seconds`, and the GPU's health under load. `order` chooses in which order, so that none of them
@@ -106,10 +106,10 @@ std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
                             const std::optional<Reason>& reason);
 
 // Runs batches of the call until the SMs' clock settles: the clocks of the last second differ by at
-// most 1 %. Returns how long that took [s], between kLeastLoadSeconds and kMostLoadSeconds.
+// most 1 %. Returns how long that took [s], between kMinLoadSeconds and kMaxLoadSeconds.
 double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                        const GpuCacheState& cache, const std::function<double()>& now);
-constexpr double kLeastLoadSeconds = 3, kMostLoadSeconds = 20;
+constexpr double kMinLoadSeconds = 3, kMaxLoadSeconds = 20;
 
 class GpuTimer : public Timer {
  public:

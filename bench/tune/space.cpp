@@ -22,7 +22,7 @@ namespace dlroof::tune {
 namespace {
 
 constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
-constexpr int64_t kMostBatch = 1 << 16;
+constexpr int64_t kMaxBatch = 1 << 16;
 // Variables that a tuning sets unless the user has set them.
 constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
                                       "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
@@ -47,7 +47,7 @@ std::optional<int64_t> BatchOf(const workload::BenchmarkName& name) {
   const auto* op = workload::FindOp(name.op);
   if (op == nullptr || !op->with_batch) return std::nullopt;
   try {
-    for (int64_t batch = 1; batch <= kMostBatch; ++batch)
+    for (int64_t batch = 1; batch <= kMaxBatch; ++batch)
       if (op->with_batch(name, batch) == name.problem) return batch;
   } catch (const std::exception&) {
     return std::nullopt;

@@ -25,7 +25,7 @@
 namespace dlroof::tune {
 namespace {
 
-constexpr double kLeastPause = 0.25, kMostPause = 2;  // [s]
+constexpr double kMinPause = 0.25, kMaxPause = 2;  // [s]
 
 // The process that measures one setting in a block.
 class SettingProcess {
@@ -128,7 +128,7 @@ tuning::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
     if (*pause > 0) SleepSeconds(*pause);
     if (!MeasureOne(request, block, seed)) return false;
     block.seconds += *pause;
-    *pause = tuning::IsNoisy(block) ? std::clamp(2 * *pause, kLeastPause, kMostPause) : 0;
+    *pause = tuning::IsNoisy(block) ? std::clamp(2 * *pause, kMinPause, kMaxPause) : 0;
     return true;
   };
 }

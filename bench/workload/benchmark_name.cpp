@@ -26,18 +26,18 @@ void TextCursor::Expect(std::string_view word) {
 }
 
 int64_t TextCursor::Integer(int64_t least, std::string_view what) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   const size_t start = at_;
   int64_t value = 0;
   while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
     value = value * 10 + (text_[at_] - '0');
     ++at_;
-    if (value > kMost) break;
+    if (value > kMax) break;
   }
   const bool leading_zero = at_ - start > 1 && text_[start] == '0';
-  if (at_ == start || leading_zero || value < least || value > kMost) {
+  if (at_ == start || leading_zero || value < least || value > kMax) {
     at_ = start;
-    Refuse(fmt::format("{}, an integer from {} to {}", what, least, kMost));
+    Refuse(fmt::format("{}, an integer from {} to {}", what, least, kMax));
   }
   return value;
 }

@@ -165,9 +165,9 @@ float RoundToF16(float value) {
 }
 
 float RoundToE4m3(float value) {
-  constexpr float kMost = 448;
+  constexpr float kMax = 448;
   if (std::isnan(value)) return value;
-  return static_cast<float>(RoundTo(std::clamp(value, -kMost, kMost), kE4m3Format));
+  return static_cast<float>(RoundTo(std::clamp(value, -kMax, kMax), kE4m3Format));
 }
 
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,

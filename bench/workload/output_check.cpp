@@ -18,8 +18,8 @@ namespace {
 constexpr double kAllBelowFlops = 50e6;
 // [flop] Limits the cost of a sampled check, so that it takes about 0.1 s.
 constexpr double kSampledFlops = 120e6;
-constexpr int64_t kLeastSamples = 64;
-constexpr int64_t kMostSamples = 512;
+constexpr int64_t kMinSamples = 64;
+constexpr int64_t kMaxSamples = 512;
 
 // Tensor cores sum fp8 products with fewer bits than f32: about 14 on compute capability 9.0
 // (DeepSeek-V3's technical report, 3.3.2). The allowed error of 64 units is 2^-13 of the sum.
@@ -45,8 +45,8 @@ std::vector<int64_t> Compared(const OutputReference& reference, uint64_t seed) {
     const double of_unit =
         reference.unit_flops.value_or(reference.flops / static_cast<double>(reference.units));
     const double affordable = kSampledFlops / std::max(of_unit, 1.0);
-    const auto count = static_cast<int64_t>(std::clamp(
-        affordable, static_cast<double>(kLeastSamples), static_cast<double>(kMostSamples)));
+    const auto count = static_cast<int64_t>(
+        std::clamp(affordable, static_cast<double>(kMinSamples), static_cast<double>(kMaxSamples)));
     return reference.sample ? reference.sample(count, seed) : Sample(reference.units, count, seed);
   }
   std::vector<int64_t> all(static_cast<size_t>(reference.units));

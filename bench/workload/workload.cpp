@@ -13,7 +13,7 @@
 namespace dlroof::workload {
 namespace {
 
-constexpr int kMostThreads = 4096;
+constexpr int kMaxThreads = 4096;
 
 constexpr KeyRow<CacheState> kCacheStates[] = {{CacheState::kWarm, "warm"},
                                                {CacheState::kCold, "cold"},
@@ -32,8 +32,8 @@ std::optional<int> ThreadsOf(std::string_view option, int column) {
   TextCursor cursor(option, column - 1);
   cursor.Expect(kPrefix);
   const auto threads = cursor.Integer(1, "a number of threads");
-  if (!cursor.AtEnd() || threads > kMostThreads)
-    throw BadInput({.column = column}, "expected threads1 to threads{}, got '{}'", kMostThreads,
+  if (!cursor.AtEnd() || threads > kMaxThreads)
+    throw BadInput({.column = column}, "expected threads1 to threads{}, got '{}'", kMaxThreads,
                    option);
   return static_cast<int>(threads);
 }

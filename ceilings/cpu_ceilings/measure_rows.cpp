@@ -45,7 +45,7 @@ Step MeasureStep(MeasureSession& session, int threads, const cpu_kernels::FlopsP
 // ---- another pass, and sustained rates ----
 
 constexpr int kEnoughAtTheLimit = 2;  // clean repetitions near the best
-constexpr double kMostSeconds = 1;    // [s] longest time of a further pass of one row
+constexpr double kMaxSeconds = 1;     // [s] longest time of a further pass of one row
 
 // Returns the ceiling of a row of CeilingSet::flops or ::mixes, or null.
 const machine::Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
@@ -216,7 +216,7 @@ bool RemeasureNotValidated(MeasureSession& session) {
       continue;
     // The step creates new threads if session.bench is null.
     if (session.bench && session.bench->threads() != step.threads) session.bench.reset();
-    TryStep(session, step, kMostSeconds);
+    TryStep(session, step, kMaxSeconds);
     done.emplace(step.threads, *step.row);
   }
   return !done.empty();

@@ -17,7 +17,7 @@ constexpr double kNearerShares = 3;  // L3 working sets are at least this x a th
 using Parts = std::initializer_list<std::pair<double, const char*>>;
 constexpr std::pair<double, const char*> kHalf = {1 / 2.0, "half"},
                                          kQuarter = {1 / 4.0, "a quarter"},
-                                         kMost = {3 / 4.0, "three quarters"};
+                                         kMax = {3 / 4.0, "three quarters"};
 
 const char* Name(Level level) {
   return level == Level::kL1 ? "L1" : level == Level::kL2 ? "L2" : "L3";
@@ -132,8 +132,8 @@ WorkingSets ChooseWorkingSets(const cpu::Topology& topology, const std::vector<i
                               std::optional<double> available_bytes, double least_dram_bytes) {
   const auto shares = SharesOf(topology, cpus);
   WorkingSets result;
-  ChooseNear(Level::kL1, {kHalf, kQuarter, kMost}, shares, result);
-  ChooseNear(Level::kL2, {kQuarter, kHalf, kMost}, shares, result);
+  ChooseNear(Level::kL1, {kHalf, kQuarter, kMax}, shares, result);
+  ChooseNear(Level::kL2, {kQuarter, kHalf, kMax}, shares, result);
   ChooseL3(shares, result);
   ChooseDram(shares, static_cast<double>(std::max<std::size_t>(1, cpus.size())), available_bytes,
              least_dram_bytes, result);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr int kFill = 0x3f;
 constexpr std::size_t kPage = 4096, kPad = 256;  // [byte]
-constexpr std::size_t kMostArrays = 3, kWidestStepBytes = 1024;
+constexpr std::size_t kMaxArrays = 3, kWidestStepBytes = 1024;
 
 struct MixRow {
   Mix mix;
@@ -101,7 +101,7 @@ std::optional<double> MovedPerNamed(const Mix& mix, Level level) {
 std::size_t MemoryBytes(double set_bytes) {
   // Reserves for each array its alignment to a page, its offset in the page, and one more step.
   return static_cast<std::size_t>(std::ceil(set_bytes)) +
-         kMostArrays * (kPage + kPad + kWidestStepBytes);
+         kMaxArrays * (kPage + kPad + kWidestStepBytes);
 }
 
 void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
@@ -112,7 +112,7 @@ void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_f
   workspace.next = 0;
   const std::size_t bytes = workspace.floats * sizeof(float);
   const std::size_t apart = (bytes + kPage - 1) / kPage * kPage + kPad;
-  for (std::size_t i = 0; i < kMostArrays; ++i) {
+  for (std::size_t i = 0; i < kMaxArrays; ++i) {
     const bool used = i < static_cast<std::size_t>(streams);
     workspace.arrays[i] = used ? reinterpret_cast<float*>(memory + i * apart) : workspace.arrays[0];
   }

@@ -27,7 +27,7 @@ std::int64_t IterationsFor(double seconds_per_iteration) {
 // Returns the time [s] of the fastest iteration.
 double FastestIteration(const std::function<double(Kernel kernel, std::int64_t iterations)>& run,
                         Kernel kernel) {
-  constexpr double kLeast = 1e-12;  // [s]
+  constexpr double kMin = 1e-12;  // [s]
   std::int64_t iterations = 64;
   double seconds = run(kernel, iterations);
   while (seconds < kReadSeconds / 2 && iterations < std::int64_t{1} << 40) {
@@ -35,7 +35,7 @@ double FastestIteration(const std::function<double(Kernel kernel, std::int64_t i
     seconds = run(kernel, iterations);
   }
   for (int i = 1; i < kTries; ++i) seconds = std::min(seconds, run(kernel, iterations));
-  return std::max(kLeast, seconds / static_cast<double>(iterations));
+  return std::max(kMin, seconds / static_cast<double>(iterations));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kAbove = 1.02;    // [1] the clock is measured within 2 %
 constexpr double kScaling = 0.03;  // [1] allowed difference of Validation::scaling from 1
-constexpr double kLeastL2 = 16;    // DRAM arrays / L2: at most 6 % of the arrays are in L2
+constexpr double kMinL2 = 16;      // DRAM arrays / L2: at most 6 % of the arrays are in L2
 constexpr double kNear = 0.03;
 
 machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& policy) {
@@ -168,12 +168,12 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceilin
     return found == best.end() ? nullptr : &found->second;
   };
   auto *l1 = find(Level::kL1), *l2 = find(Level::kL2), *dram = find(Level::kDram);
-  if (dram != nullptr && facts.dram_set_bytes < kLeastL2 * facts.l2_bytes)
+  if (dram != nullptr && facts.dram_set_bytes < kMinL2 * facts.l2_bytes)
     machine::AddUnboundedReason(
-        *dram, fmt::format("the set of {:.0f} MiB is only {:.1f} times the L2, {:.0f} times are "
-                           "needed: part of the set stays in L2",
-                           facts.dram_set_bytes / 1048576, facts.dram_set_bytes / facts.l2_bytes,
-                           kLeastL2));
+        *dram,
+        fmt::format("the set of {:.0f} MiB is only {:.1f} times the L2, {:.0f} times are "
+                    "needed: part of the set stays in L2",
+                    facts.dram_set_bytes / 1048576, facts.dram_set_bytes / facts.l2_bytes, kMinL2));
   if (dram != nullptr && facts.pins && dram->per_second > kAbove * *facts.pins)
     machine::AddUnboundedReason(
         *dram,

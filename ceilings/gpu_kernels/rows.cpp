@@ -129,9 +129,9 @@ std::vector<GpuShape> ArithmeticShapes(const GpuRow& row, int sms) {
 
 std::vector<GpuShape> GemmShapes(std::optional<double> flops_per_second) {
   constexpr double kSeconds = 0.01, kUsual = 4096;
-  constexpr int kStep = 1024, kLeast = 1024, kMost = 8192;
+  constexpr int kStep = 1024, kMin = 1024, kMax = 8192;
   const double n = flops_per_second ? std::cbrt(*flops_per_second * kSeconds / 2) : kUsual;
-  return {{0, 0, std::clamp(static_cast<int>(n) / kStep * kStep, kLeast, kMost), 0}};
+  return {{0, 0, std::clamp(static_cast<int>(n) / kStep * kStep, kMin, kMax), 0}};
 }
 
 // Rounds down to a size that divides into three arrays of 16-byte vectors.

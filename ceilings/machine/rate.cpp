@@ -21,12 +21,12 @@ std::string ProgressText(const MeasureProgress& progress) {
   return fmt::format("[{:3}/{}] {}; {:.0f} s left", progress.step, progress.steps, progress.text,
                      progress.eta_seconds);
 }
-constexpr double kFirstPause = 2e-3;    // [s] after a noisy repetition; doubled each further time
-constexpr int kMostRecalibrations = 5;  // then the time is independent of the iterations
-constexpr double kLeastSeconds = 1e-9;  // a shorter time means that the clock did not advance
-constexpr double kMostGrowth = 10;      // [1] iterations of one calibration step / of the last
-constexpr int kPatience = 8;            // repetitions before shorter ones are tried
-constexpr double kCleanShare = 0.5;     // [1] clean repetitions below which they are
+constexpr double kFirstPause = 2e-3;   // [s] after a noisy repetition; doubled each further time
+constexpr int kMaxRecalibrations = 5;  // then the time is independent of the iterations
+constexpr double kMinSeconds = 1e-9;   // a shorter time means that the clock did not advance
+constexpr double kMaxGrowth = 10;      // [1] iterations of one calibration step / of the last
+constexpr int kPatience = 8;           // repetitions before shorter ones are tried
+constexpr double kCleanShare = 0.5;    // [1] clean repetitions below which they are
 constexpr int kAgreeing = 3;  // clean rates, with the best itself, that must be close to the best
 
 double PerSecond(const RateRepetition& repetition) {
@@ -107,15 +107,14 @@ Rate BestNoisy(const RateEvidence& evidence) {
 }
 
 std::int64_t Scaled(std::int64_t iterations, double factor) {
-  constexpr double kMost = 1e15;
-  return static_cast<std::int64_t>(
-      std::clamp(static_cast<double>(iterations) * factor, 1.0, kMost));
+  constexpr double kMax = 1e15;
+  return static_cast<std::int64_t>(std::clamp(static_cast<double>(iterations) * factor, 1.0, kMax));
 }
 
 double Fastest(const std::vector<RateRepetition>& repetitions) {
   double seconds = repetitions.front().time.seconds;
   for (const auto& repetition : repetitions) seconds = std::min(seconds, repetition.time.seconds);
-  return std::max(seconds, kLeastSeconds);
+  return std::max(seconds, kMinSeconds);
 }
 
 // Returns the number of iterations that takes about `policy.repetition_seconds`. Interference makes
@@ -126,17 +125,17 @@ std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
   std::int64_t iterations = 1;
   for (int step = 0; step < 64; ++step) {
     const double read = kernel(iterations).seconds;
-    const double seconds = std::max(read, kLeastSeconds);
+    const double seconds = std::max(read, kMinSeconds);
     if (seconds >= policy.repetition_seconds / 2)
       return Scaled(iterations, policy.repetition_seconds / seconds);
     if (policy.now() - begin >= policy.max_seconds) {
-      if (read >= kLeastSeconds) return iterations;
+      if (read >= kMinSeconds) return iterations;
       throw Unsupported(
           fmt::format("{} iterations took {:.2g} s, but the kernel's clock shows {:.2g} s",
                       iterations, policy.now() - begin, read));
     }
     iterations =
-        Scaled(iterations, std::clamp(policy.repetition_seconds / seconds, 2.0, kMostGrowth));
+        Scaled(iterations, std::clamp(policy.repetition_seconds / seconds, 2.0, kMaxGrowth));
   }
   return iterations;
 }
@@ -160,7 +159,7 @@ bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
   return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction &&
-         repetition.time.core_share.value_or(1) >= cpu::kLeastCoreShare;
+         repetition.time.core_share.value_or(1) >= cpu::kMinCoreShare;
 }
 
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
@@ -237,11 +236,11 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     const bool time_is_up = policy.now() - begin >= policy.max_seconds;
     const double fastest = Fastest(single);
     const bool too_short = fastest < wanted / 2;
-    if (too_short && recalibrations < (time_is_up ? 1 : kMostRecalibrations)) {
+    if (too_short && recalibrations < (time_is_up ? 1 : kMaxRecalibrations)) {
       ++recalibrations;
       // When time is up, limits the growth: a clock that shows too little time would ask for hours.
       const double factor = wanted / fastest;
-      iterations = Scaled(iterations, time_is_up ? std::min(factor, kMostGrowth) : factor);
+      iterations = Scaled(iterations, time_is_up ? std::min(factor, kMaxGrowth) : factor);
       single.clear();
       doubled.clear();
       continue;

@@ -65,7 +65,7 @@ struct RateRepetition {
 };
 
 // Returns true if no other program disturbed the repetition: wait_fraction is at most
-// max_wait_fraction and core_share at least kLeastCoreShare. Values that are absent count as
+// max_wait_fraction and core_share at least kMinCoreShare. Values that are absent count as
 // undisturbed.
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 

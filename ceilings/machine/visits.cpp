@@ -11,7 +11,7 @@
 namespace dlroof::machine {
 namespace {
 
-constexpr std::size_t kMostVisits = 8;
+constexpr std::size_t kMaxVisits = 8;
 constexpr double kSameClock = 0.95, kPerCycleTolerance = 0.04;  // [1]
 constexpr int kEnough = 2;                                      // visits that agree
 
@@ -32,7 +32,7 @@ double HighestClock(const std::vector<Visit>& visits) {
 std::vector<Visit> Joined(std::vector<Visit> visits, const std::vector<Visit>& more) {
   for (const auto& visit : more)
     if (std::ranges::count(visits, visit) == 0) visits.push_back(visit);
-  while (visits.size() > kMostVisits)
+  while (visits.size() > kMaxVisits)
     visits.erase(std::ranges::min_element(visits, {}, &Visit::per_second));
   return visits;
 }

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
+constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
 
 constexpr const char* kRoofsEffort = "roofs";
 
@@ -334,7 +334,7 @@ constexpr cpu_ceilings::Effort kSpotEffort = {"spot check", 0.1, 3e-3, 12, 2, 1,
 bool HasItsCore(cpu_ceilings::CpuBench& bench, const machine::Machine& machine) {
   if (!machine.issue_rate) return true;
   const auto rate = bench.IssueRate();
-  return !rate || *rate >= cpu::kLeastCoreShare * *machine.issue_rate;
+  return !rate || *rate >= cpu::kMinCoreShare * *machine.issue_rate;
 }
 
 // Measures the kernel up to kAttempts times on all threads and writes the best rate to `check`.
@@ -377,7 +377,7 @@ machine::Machine ReadMachineFile(const fs::path& path) {
     throw BadInput(fmt::format("{}: no such file; expected a machine file, or a known GPU: {}",
                                path.string(), fmt::join(KnownGpuNames(), ", ")));
   }
-  auto text = ReadFile(path, "a machine file", kMostBytes);
+  auto text = ReadFile(path, "a machine file", kMaxBytes);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput("{}: the file is empty; expected a machine file", path.string());
   const LocatedJson file(std::move(text), path.string());

@@ -64,9 +64,9 @@ double JsonReader::NotNegative(const std::string& key) const {
 }
 
 int JsonReader::AtLeastOne(const std::string& key) const {
-  constexpr double kMost = 1 << 30;
+  constexpr double kMax = 1 << 30;
   const double value = Number(key);
-  if (value < 1 || value > kMost || value != std::floor(value))
+  if (value < 1 || value > kMax || value != std::floor(value))
     RefuseNumber(key, "a whole number of at least 1", value);
   return static_cast<int>(value);
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kTimeout = 1e-3;  // [s] ends waits: a library may start fewer threads
 constexpr int kChunks = 9, kTrips = 10;
-constexpr std::size_t kRank = 3, kMostLooks = 4096;
+constexpr std::size_t kRank = 3, kMaxLooks = 4096;
 
 // Returns the third best value, or the worst of fewer than three.
 template <class Better>
@@ -30,7 +30,7 @@ std::optional<double> Lower(std::optional<double> one, std::optional<double> oth
 }  // namespace
 
 std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks) {
-  constexpr double kLeastOverlap = 0.8;  // [1] common time / (last end - first begin)
+  constexpr double kMinOverlap = 0.8;  // [1] common time / (last end - first begin)
   std::optional<double> lowest;
   if (looks.empty()) return lowest;
   auto [first_begin, last_begin] = std::pair(looks.front().begin, looks.front().begin);
@@ -43,7 +43,7 @@ std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks) {
     first_end = std::min(first_end, look.end);
     last_end = std::max(last_end, look.end);
   }
-  if (first_end - last_begin < kLeastOverlap * (last_end - first_begin)) return std::nullopt;
+  if (first_end - last_begin < kMinOverlap * (last_end - first_begin)) return std::nullopt;
   return lowest;
 }
 
@@ -106,7 +106,7 @@ void TeamLook::Measure(int thread) {
 
 TeamState Better(const TeamState& one, const TeamState& other) {
   const double rate = one.issue_rate.value_or(0), others = other.issue_rate.value_or(0);
-  const double least = kLeastCoreShare * std::max(rate, others);
+  const double least = kMinCoreShare * std::max(rate, others);
   if (rate < least) return other;
   if (others < least) return one;
   TeamState better{rate < others ? other.issue_rate : one.issue_rate, one.round_trip};
@@ -123,12 +123,12 @@ TeamState SharesOfBest::Best() const {
   // the rest all the time.
   TeamState known = best_known_;
   if (!known.issue_rate || std::ranges::none_of(rates, [&](double rate) {
-        return rate >= kLeastCoreShare * *known.issue_rate;
+        return rate >= kMinCoreShare * *known.issue_rate;
       }))
     known.issue_rate = seen.issue_rate;
   const auto full = Better(seen, {known.issue_rate, std::nullopt}).issue_rate.value_or(0);
   for (const auto& look : looks_)
-    if (look.round_trip && look.issue_rate.value_or(full) >= kLeastCoreShare * full)
+    if (look.round_trip && look.issue_rate.value_or(full) >= kMinCoreShare * full)
       trips.push_back(*look.round_trip);
   seen.round_trip = ThirdBest(trips, std::less<>());
   return Better(known, seen);
@@ -137,7 +137,7 @@ TeamState SharesOfBest::Best() const {
 TeamShares SharesOfBest::OfLower(const TeamState& before, const TeamState& after) {
   for (const auto& look : {before, after})
     if (look != TeamState{}) looks_.push_back(look);
-  if (looks_.size() > kMostLooks) looks_.erase(looks_.begin(), looks_.begin() + kMostLooks / 2);
+  if (looks_.size() > kMaxLooks) looks_.erase(looks_.begin(), looks_.begin() + kMaxLooks / 2);
   const auto best = Best();
   TeamShares shares;
   for (const auto& look : {before, after}) {

@@ -53,11 +53,11 @@ class TeamLook {
 };
 
 // [1] A measurement is noisy if a thread got less than this share of its core's issue slots.
-inline constexpr double kLeastCoreShare = 0.9;
+inline constexpr double kMinCoreShare = 0.9;
 // [1] A measurement is noisy if the shortest known round trip divided by its own round trip is less
 // than this. Round trips within a group of cores differ by a factor of two (50 to 115 ns); those
 // between groups or sockets take 400 ns and more.
-inline constexpr double kLeastLinkShare = 0.3;
+inline constexpr double kMinLinkShare = 0.3;
 
 // Returns the state with the higher issue rate or, if the rates differ by less than a tenth, the
 // higher rate with the shorter round trip.
@@ -79,7 +79,7 @@ class SharesOfBest {
 
   // Records the states before and after a measurement and returns the lower of their shares.
   TeamShares OfLower(const TeamState& before, const TeamState& after);
-  // Returns the better of `best_known`, if a measurement came within kLeastCoreShare of it, and the
+  // Returns the better of `best_known`, if a measurement came within kMinCoreShare of it, and the
   // third best rate and round trip seen (the worst of fewer), so that no outlier counts. Round
   // trips count only at the full rate, because two siblings on one core have a short round trip.
   TeamState Best() const;

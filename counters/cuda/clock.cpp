@@ -53,9 +53,9 @@ class HostFlags {
 class HeldStream {
  public:
   HeldStream(HostFlags& flags, cudaStream_t stream) : flags_(flags) {
-    constexpr unsigned long long kMostNanoseconds = 10'000'000;
+    constexpr unsigned long long kMaxNanoseconds = 10'000'000;
     flags_.Release(0);
-    CheckCuda(LaunchHold(flags_.on_gpu(), flags_.on_gpu() + 1, kMostNanoseconds, stream),
+    CheckCuda(LaunchHold(flags_.on_gpu(), flags_.on_gpu() + 1, kMaxNanoseconds, stream),
               "holding a stream");
   }
   ~HeldStream() { flags_.Release(1); }

@@ -71,10 +71,10 @@ size_t L2Bytes() {
 // [byte] Returns the size of the copy: at least 1 GiB and 16 times the L2, so that it matters
 // little what L2 contains from the previous run, but at most a quarter of the free memory.
 size_t CopyBytes() {
-  constexpr size_t kLeast = size_t{1} << 30, kTimesL2 = 16, kShare = 4;
+  constexpr size_t kMin = size_t{1} << 30, kTimesL2 = 16, kShare = 4;
   size_t available = 0, total = 0;
   CheckCuda(cudaMemGetInfo(&available, &total), "free memory of the GPU");
-  const size_t wanted = std::max(kLeast, kTimesL2 * L2Bytes());
+  const size_t wanted = std::max(kMin, kTimesL2 * L2Bytes());
   return std::min(wanted, available / kShare) / kKnownThreads * kKnownThreads;
 }
 

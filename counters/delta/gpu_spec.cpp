@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view kMacs = "macs_per_clock_";
 // Limits of figures in all units, far beyond any GPU's. Within them all results stay finite.
-constexpr double kLeastFigure = 1e-12, kMostFigure = 1e18;
-constexpr double kMostSms = 65536, kMostParts = 16;
+constexpr double kMinFigure = 1e-12, kMaxFigure = 1e18;
+constexpr double kMaxSms = 65536, kMaxParts = 16;
 constexpr double kSlowestClock = 1e6, kFastestClock = 1e12;  // [1/s]
 
 template <class Value>
@@ -65,9 +65,9 @@ double ReadFigure(const JsonReader& file, const std::string& key, GpuSpec& gpu) 
   const JsonReader figure = file.Object(key);
   const double value = figure.Number("value");
   if (value <= 0) throw BadInput("{}: 'value' must be positive, got {}", figure.where(), value);
-  if (value < kLeastFigure || value > kMostFigure)
-    throw BadInput("{}: 'value' must be from {:g} to {:g}, got {}", figure.where(), kLeastFigure,
-                   kMostFigure, value);
+  if (value < kMinFigure || value > kMaxFigure)
+    throw BadInput("{}: 'value' must be from {:g} to {:g}, got {}", figure.where(), kMinFigure,
+                   kMaxFigure, value);
   gpu.sources[key] = figure.Text("source");
   return value;
 }
@@ -96,8 +96,8 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
   for (const auto& [key, value] : kOptionalFigures) {
     if (!json.contains(key)) continue;
     gpu.*value = ReadFigure(file, std::string(key), gpu);
-    if (gpu.*value < 1 || gpu.*value > kMostParts || gpu.*value != std::floor(gpu.*value))
-      throw BadInput("{}: {}: expected a whole number from 1 to {}, got {}", where, key, kMostParts,
+    if (gpu.*value < 1 || gpu.*value > kMaxParts || gpu.*value != std::floor(gpu.*value))
+      throw BadInput("{}: {}: expected a whole number from 1 to {}, got {}", where, key, kMaxParts,
                      gpu.*value);
   }
   for (const auto& item : json.items()) {
@@ -109,8 +109,8 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
   }
   if (gpu.macs_per_clock.empty())
     throw BadInput("{}: expected at least one 'macs_per_clock_<type>', got none", where);
-  if (gpu.sms < 1 || gpu.sms > kMostSms || gpu.sms != std::floor(gpu.sms))
-    throw BadInput("{}: sms: expected a whole number from 1 to {}, got {}", where, kMostSms,
+  if (gpu.sms < 1 || gpu.sms > kMaxSms || gpu.sms != std::floor(gpu.sms))
+    throw BadInput("{}: sms: expected a whole number from 1 to {}, got {}", where, kMaxSms,
                    gpu.sms);
   if (gpu.clock_hz < kSlowestClock || gpu.clock_hz > kFastestClock)
     throw BadInput("{}: clock_hz: expected {:g} to {:g} per second, got {}", where, kSlowestClock,
@@ -163,8 +163,8 @@ const std::vector<std::string_view>& ScalableResources() {
 }
 
 GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor) {
-  constexpr double kMost = 64;
-  if (!std::isfinite(factor) || factor < 1 / kMost || factor > kMost)
+  constexpr double kMax = 64;
+  if (!std::isfinite(factor) || factor < 1 / kMax || factor > kMax)
     throw BadInput("{}={}: expected a factor from 1/64 to 64", resource, factor);
   if (resource == "mac") {
     for (auto& [type, macs] : gpu.macs_per_clock) macs *= factor;

@@ -187,8 +187,8 @@ Energy Summarized(const EnergyMeter& meter, const std::array<Window, kWindows>& 
 }  // namespace
 
 bool HasOthersEnergy(const Energy& energy) {
-  constexpr double kMostOthersCpus = 0.1;  // [1] CPUs; system daemons use about 0.01
-  return energy.others_cpus.value_or(0) > kMostOthersCpus;
+  constexpr double kMaxOthersCpus = 0.1;  // [1] CPUs; system daemons use about 0.01
+  return energy.others_cpus.value_or(0) > kMaxOthersCpus;
 }
 
 EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySource>& sources) {

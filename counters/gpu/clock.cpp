@@ -5,7 +5,7 @@
 namespace dlroof::gpu {
 namespace {
 
-constexpr double kLeastClock = 0.75;  // [1] of the default clock
+constexpr double kMinClock = 0.75;  // [1] of the default clock
 
 struct Slowdown {
   std::uint64_t bit;
@@ -28,7 +28,7 @@ std::optional<std::string> GpuSlowdown(std::uint64_t throttle) {
 
 bool IsClockTooLow(std::optional<double> clock_hz, std::optional<double> default_clock_hz,
                    std::uint64_t throttle) {
-  if (!clock_hz || !default_clock_hz || *clock_hz >= kLeastClock * *default_clock_hz) return false;
+  if (!clock_hz || !default_clock_hz || *clock_hz >= kMinClock * *default_clock_hz) return false;
   return (throttle & kPowerLimit) == 0 || GpuSlowdown(throttle);
 }
 
@@ -38,14 +38,14 @@ std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later) {
 
 std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps) {
   // The GPU's timer may advance in steps of 1 us: shorter times would have errors above 1%.
-  constexpr unsigned long long kLeastNanoseconds = 200'000;
+  constexpr unsigned long long kMinNanoseconds = 200'000;
   const std::size_t sms = stamps.size() / 2;
   double sum = 0;
   int known = 0;
   for (std::size_t sm = 0; sm < sms; ++sm) {
     const auto& before = stamps[sm];
     const auto& after = stamps[sms + sm];
-    if (before.nanoseconds == 0 || after.nanoseconds < before.nanoseconds + kLeastNanoseconds ||
+    if (before.nanoseconds == 0 || after.nanoseconds < before.nanoseconds + kMinNanoseconds ||
         after.cycles <= before.cycles)
       continue;
     sum += 1e9 * static_cast<double>(after.cycles - before.cycles) /

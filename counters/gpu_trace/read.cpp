@@ -13,9 +13,9 @@
 namespace dlroof::gpu_trace {
 namespace {
 
-constexpr std::uint64_t kLatestNs = std::uint64_t{1} << 62;     // later times are damage
-constexpr std::uint64_t kMostWorkNs = 3'600'000'000'000 * 24;   // [ns] so are longer kernels
-constexpr std::size_t kMostBlockBytes = std::size_t{64} << 20;  // [byte] so are larger blocks
+constexpr std::uint64_t kLatestNs = std::uint64_t{1} << 62;    // later times are damage
+constexpr std::uint64_t kMaxWorkNs = 3'600'000'000'000 * 24;   // [ns] so are longer kernels
+constexpr std::size_t kMaxBlockBytes = std::size_t{64} << 20;  // [byte] so are larger blocks
 
 // Values of CUPTI's CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind.
 constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4,
@@ -84,7 +84,7 @@ class TraceReader {
     }
     std::memcpy(&header, bytes.data() + at, sizeof header);
     const std::string_view records = bytes.substr(at + sizeof header);
-    if (header.mark != kBlockMark || header.bytes > kMostBlockBytes || header.bytes % 8 != 0) {
+    if (header.mark != kBlockMark || header.bytes > kMaxBlockBytes || header.bytes % 8 != 0) {
       ++damaged_;
       return NextBlock(bytes, at + 1);
     }
@@ -225,7 +225,7 @@ class TraceReader {
 
   // Returns the interval, or nullopt if it is damaged. CUPTI gives 0 if it could not measure.
   std::optional<Interval> TimeOf(std::uint64_t begin_ns, std::uint64_t duration_ns) {
-    if (begin_ns >= kLatestNs || duration_ns > kMostWorkNs) return std::nullopt;
+    if (begin_ns >= kLatestNs || duration_ns > kMaxWorkNs) return std::nullopt;
     return Interval{static_cast<std::int64_t>(begin_ns),
                     static_cast<std::int64_t>(begin_ns + duration_ns)};
   }

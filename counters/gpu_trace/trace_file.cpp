@@ -10,12 +10,12 @@ namespace dlroof::gpu_trace {
 namespace {
 
 constexpr std::size_t kBlockBytes = 256 << 10;  // [byte] that wait at most
-constexpr std::size_t kMostText = 60'000;       // [byte] longer texts are cut
-constexpr int kMostFiles = 1000;                // of one process number
+constexpr std::size_t kMaxText = 60'000;        // [byte] longer texts are cut
+constexpr int kMaxFiles = 1000;                 // of one process number
 
 int Create(const std::string& folder, std::uint32_t pid) {
   const std::string begin = folder + "/" + std::to_string(pid);
-  for (int again = 1; again <= kMostFiles; ++again) {
+  for (int again = 1; again <= kMaxFiles; ++again) {
     const std::string path = begin + (again == 1 ? "" : "-" + std::to_string(again)) + kFileEnding;
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (fd >= 0 || errno != EEXIST) return fd;
@@ -81,7 +81,7 @@ std::uint32_t TraceFile::TextNumber(const char* text) {
   if (text == nullptr) text = "";
   const auto known = by_pointer_.find(text);
   if (known != by_pointer_.end() && *texts_[known->second] == text) return known->second;
-  std::string copy(text, strnlen(text, kMostText));
+  std::string copy(text, strnlen(text, kMaxText));
   const auto [found, added] =
       by_text_.try_emplace(std::move(copy), static_cast<std::uint32_t>(texts_.size()));
   by_pointer_[text] = found->second;

@@ -24,12 +24,12 @@ void RegionClock::Forks(double at) {
 void RegionClock::Joins(int team, double at) {
   inside_ = false;
   seen_.widest_team = std::max(seen_.widest_team, team);
-  too_wide_ = too_wide_ || team > kMostThreads;
+  too_wide_ = too_wide_ || team > kMaxThreads;
   auto& sums = seen_.sums;
   sums.regions += 1;
   sums.seconds += at - forked_;
   double longest = 0;
-  for (int i = 0; i < std::min(team, kMostThreads); ++i) {
+  for (int i = 0; i < std::min(team, kMaxThreads); ++i) {
     const auto& thread = *Thread(i);
     longest = std::max(longest, thread.Seconds());
     sums.busy_seconds += thread.Seconds() - thread.Waited();
@@ -38,7 +38,7 @@ void RegionClock::Joins(int team, double at) {
 }
 
 ThreadInRegion* RegionClock::Thread(int number) {
-  if (number < 0 || number >= kMostThreads) return nullptr;
+  if (number < 0 || number >= kMaxThreads) return nullptr;
   return &threads_[static_cast<std::size_t>(number)];
 }
 

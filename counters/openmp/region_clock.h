@@ -51,11 +51,11 @@ inline ThreadMark ThisThread() {
 
 class RegionClock {
  public:
-  static constexpr int kMostThreads = 1024;
+  static constexpr int kMaxThreads = 1024;
 
   // Resets the sums and starts to watch the regions that `thread` begins.
   void Start(ThreadMark thread);
-  // Returns the sums, or nullopt if a region had more than kMostThreads threads. Stops watching.
+  // Returns the sums, or nullopt if a region had more than kMaxThreads threads. Stops watching.
   std::optional<RegionsSeen> Stop();
 
   // Returns whether to count a region that `thread` is about to begin: not those of other threads,
@@ -71,7 +71,7 @@ class RegionClock {
   // Record the begin and the end of a counted region. `team` is its number of threads.
   void Forks(double at);
   void Joins(int team, double at);
-  // Returns the times of a thread of the team, or nullptr for numbers from kMostThreads on. Each
+  // Returns the times of a thread of the team, or nullptr for numbers from kMaxThreads on. Each
   // thread of a region must call Enters before Joins is called.
   ThreadInRegion* Thread(int number);
 
@@ -82,7 +82,7 @@ class RegionClock {
   bool too_wide_ = false;
   double forked_ = 0;
   RegionsSeen seen_;
-  std::array<ThreadInRegion, kMostThreads> threads_;
+  std::array<ThreadInRegion, kMaxThreads> threads_;
 };
 
 // --- The OpenMP runtime that this program watches through OMPT (ompt_regions.cpp) ---

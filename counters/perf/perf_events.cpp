@@ -101,10 +101,10 @@ std::string PerfOpenSentence(int error) {
 namespace {
 
 constexpr int kPerfCalls = 3;
-constexpr double kLeastShare = 0.5;  // [1] minimum part of the call with the event on a counter
+constexpr double kMinShare = 0.5;  // [1] minimum part of the call with the event on a counter
 
 // Returns the sum of an event's counts in one call over threads or units. Returns nullopt if one of
-// them was on a counter for less than kLeastShare of the call.
+// them was on a counter for less than kMinShare of the call.
 std::optional<double> Sum(const std::string& event, const std::vector<PerfReading>& readings,
                           std::set<std::string>& caveats) {
   double sum = 0;
@@ -112,7 +112,7 @@ std::optional<double> Sum(const std::string& event, const std::vector<PerfReadin
     const auto enabled = static_cast<double>(reading.enabled);
     const auto running = static_cast<double>(reading.running);
     if (reading.enabled == 0) continue;  // the thread did not run
-    if (running < kLeastShare * enabled) {
+    if (running < kMinShare * enabled) {
       caveats.insert(
           fmt::format("{} was left out: it was counted for only {:.0f} % of the call, as other "
                       "programs use the counters",

@@ -63,8 +63,8 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
   ++rows.count;
 }
 
-constexpr std::size_t kColours = 7;      // different colours of SeriesColour()
-constexpr std::size_t kMostTitles = 18;  // most trajectories in the legend
+constexpr std::size_t kColours = 7;     // different colours of SeriesColour()
+constexpr std::size_t kMaxTitles = 18;  // most trajectories in the legend
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
 std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
@@ -178,7 +178,7 @@ void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, 
       index, dash, colour));
   plot.elements.push_back(
       fmt::format("$points{} using 1:2:3 with points pt 7 ps 0.6 lc rgb variable notitle", index));
-  if (index < kMostTitles)
+  if (index < kMaxTitles)
     plot.elements.push_back(
         fmt::format("keyentry with lines lw 3 dt {} lc rgb '{}' title {} noenhanced", dash, colour,
                     GnuplotText(trajectory.label)));

@@ -15,13 +15,13 @@
 namespace dlroof::figure {
 namespace {
 
-constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
+constexpr std::size_t kMaxNamedNodes = 30, kMaxNamedBenchmarks = 24;
 constexpr std::size_t kLongestName = 30;  // [1] characters that fit below the map
 constexpr std::size_t kLongestNode = 18;  // [1] characters that fit beside the map
 // Larger maps are drawn as an image, which viewers blur when they enlarge it.
-constexpr std::size_t kMostRectangles = 20000;
-constexpr double kLeastScale = 5, kMostScale = 50;  // [%] bounds of the colour scale
-constexpr double kShown = 0.98;                     // [1] share of cells within the scale
+constexpr std::size_t kMaxRectangles = 20000;
+constexpr double kMinScale = 5, kMaxScale = 50;  // [%] bounds of the colour scale
+constexpr double kShown = 0.98;                  // [1] share of cells within the scale
 
 // Returns the end of the colour scale [%].
 double ScaleOf(const NodeMap& map) {
@@ -29,10 +29,10 @@ double ScaleOf(const NodeMap& map) {
   for (const auto& row : map.slower)
     for (const auto& cell : row)
       if (cell) sizes.push_back(std::abs(*cell));
-  if (sizes.empty()) return kLeastScale;
+  if (sizes.empty()) return kMinScale;
   const auto at = sizes.begin() + static_cast<long>(kShown * static_cast<double>(sizes.size() - 1));
   std::ranges::nth_element(sizes, at);
-  return std::clamp(std::ceil(*at), kLeastScale, kMostScale);
+  return std::clamp(std::ceil(*at), kMinScale, kMaxScale);
 }
 
 // Returns tics for at most `most` of the names, evenly spread.
@@ -70,14 +70,14 @@ std::vector<std::string> NodeLabels(std::vector<std::string> nodes) {
 
 // Returns tics with the names of the benchmarks, or with their numbers from 1.
 std::string BenchmarkTics(const NodeMap& map, bool named) {
-  if (named) return Tics(map.benchmarks, kMostNamedBenchmarks) + " rotate by 35 right";
+  if (named) return Tics(map.benchmarks, kMaxNamedBenchmarks) + " rotate by 35 right";
   std::vector<std::string> numbers;
   for (std::size_t i = 0; i < map.benchmarks.size(); ++i) numbers.push_back(std::to_string(i + 1));
-  return Tics(numbers, kMostNamedBenchmarks) + " norotate";
+  return Tics(numbers, kMaxNamedBenchmarks) + " norotate";
 }
 
 bool AreNamed(const NodeMap& map) {
-  return map.benchmarks.size() <= kMostNamedBenchmarks &&
+  return map.benchmarks.size() <= kMaxNamedBenchmarks &&
          std::ranges::all_of(map.benchmarks,
                              [](const auto& name) { return name.size() <= kLongestName; });
 }
@@ -120,9 +120,9 @@ std::string MapPanel(const NodeMap& map) {
       "set xtics {3} font ',8'\nset ytics {4} font ',9'\n"
       "set xlabel '{5}'\nplot $cells matrix with image {6} notitle\nunset xlabel\n",
       scale, map.benchmarks.size() - 1, map.nodes.size() - 1, BenchmarkTics(map, named),
-      Tics(NodeLabels(map.nodes), kMostNamedNodes),
+      Tics(NodeLabels(map.nodes), kMaxNamedNodes),
       named ? "" : "benchmark, by its number in the table",
-      map.benchmarks.size() * map.nodes.size() > kMostRectangles ? "" : "pixels");
+      map.benchmarks.size() * map.nodes.size() > kMaxRectangles ? "" : "pixels");
 }
 
 std::string RoofPanel(const NodeMap& map) {

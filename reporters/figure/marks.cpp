@@ -17,8 +17,8 @@ constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1"
                                                                            {"L3", "#b5468f"},
                                                                            {"DRAM", "#009e73"},
                                                                            {"HOST", "#6b7280"}};
-constexpr std::size_t kMostSeries = 18;   // most series in the legend
-constexpr std::size_t kMostCrosses = 60;  // most time marks with crosses; more would overlap
+constexpr std::size_t kMaxSeries = 18;   // most series in the legend
+constexpr std::size_t kMaxCrosses = 60;  // most time marks with crosses; more would overlap
 
 // gnuplot's hollow point types; the next number is the filled type.
 constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
@@ -71,7 +71,7 @@ void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const 
   const auto styles = Styles(series);
   std::size_t index = 0;
   for (const auto& [name, style] : styles) {
-    bool named = !titled || index >= kMostSeries;
+    bool named = !titled || index >= kMaxSeries;
     for (const auto& [measured, pale] : {std::pair(false, false), std::pair(true, false),
                                          std::pair(false, true), std::pair(true, true)}) {
       std::vector<Point> points;
@@ -219,7 +219,7 @@ void AddPipeCrosses(const Figure& figure, Plot& plot) {
   for (const auto& mark : figure.time)
     for (const double seconds : mark.pipes_until)
       crosses.emplace_back(seconds * mark.complexity.first / mark.complexity.second, seconds);
-  if (crosses.empty() || figure.time.size() > kMostCrosses) return;
+  if (crosses.empty() || figure.time.size() > kMaxCrosses) return;
   plot.blocks += Block("pipes", {crosses});
   plot.elements.emplace_back("$pipes with points pt 2 ps 0.5 lc rgb '#5b6675' notitle");
 }

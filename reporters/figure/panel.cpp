@@ -20,7 +20,7 @@ namespace {
 constexpr double kFarRight = 1e9, kFarLeft = 1e-9;  // [flop/byte] outside every chart
 constexpr double kCharacter = 5.5;                  // [px] mean width of a letter of a label
 constexpr double kWideCharacter = 6.5;              // [px] the same in a wider font
-constexpr double kMostShift = 15;                   // [px] of a ridge's label
+constexpr double kMaxShift = 15;                    // [px] of a ridge's label
 constexpr double kLine = 13;                        // [px] least distance of two labels' lines
 
 // Returns powers of ten per pixel.
@@ -101,7 +101,7 @@ double ShiftBeforeFlatLabels(double x, double y, std::size_t characters, const F
     const bool same_height = std::abs(label.y - y) < kLine * y_px;
     if (same_height && x < begin) shift = std::max(shift, end - begin);
   }
-  return std::min(shift, kMostShift * x_px);
+  return std::min(shift, kMaxShift * x_px);
 }
 
 }  // namespace

@@ -81,8 +81,8 @@ std::set<double> Overheads(const Figure& figure) {
   return overheads;
 }
 
-constexpr double kFar = 1e-18;      // [s] outside every chart
-constexpr double kMostDecades = 3;  // farther guide lines from 10 FLOP/byte have no label
+constexpr double kFar = 1e-18;     // [s] outside every chart
+constexpr double kMaxDecades = 3;  // farther guide lines from 10 FLOP/byte have no label
 
 // Adds lines of equal intensity, which are parallel to the machine balance. Their labels are
 // FLOP/byte if all marks share one compute roof, otherwise compute time / memory time.
@@ -100,7 +100,7 @@ void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::s
     lines.push_back({{kFar, kFar * ratio}, {1 / kFar, ratio / kFar}});
     const double x = std::min(panel.right, panel.top - std::log10(ratio)) - 0.02;
     const double y = x + std::log10(ratio);
-    if (!known || std::abs(power - 1) > kMostDecades || y < panel.bottom + 0.3 ||
+    if (!known || std::abs(power - 1) > kMaxDecades || y < panel.bottom + 0.3 ||
         x < panel.left + 0.3)
       continue;
     labels += Label(text::ThreeDigits(std::pow(10, power)) + " FLOP/byte", x, y,

@@ -15,7 +15,7 @@ namespace dlroof::figure {
 namespace {
 
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
-constexpr std::size_t kMostVersusTitles = 15;  // most series in the legend
+constexpr std::size_t kMaxVersusTitles = 15;  // most series in the legend
 
 const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record,
                                          Level level) {
@@ -127,7 +127,7 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
       fmt::format("$from{} using 1:2:3 with points pt 6 ps 0.7 lc rgb variable notitle", index));
   plot.elements.push_back(
       fmt::format("$to{} using 1:2:3 with points pt 7 ps 0.7 lc rgb variable notitle", index));
-  if (index < kMostVersusTitles)
+  if (index < kMaxVersusTitles)
     plot.elements.push_back(fmt::format("keyentry with points pt 7 lc rgb '{}' title {} noenhanced",
                                         colour, GnuplotText(series.name)));
 }

@@ -13,7 +13,7 @@ namespace dlroof::imports {
 namespace {
 
 constexpr std::string_view kFlops = "flops_", kBytes = "bytes_";
-constexpr double kMostThreads = 1e6;
+constexpr double kMaxThreads = 1e6;
 
 // Returns the text with empty lines in place of comments. A comment may contain a lone quote, so
 // comments must be removed before the text is read as CSV.
@@ -93,7 +93,7 @@ void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::s
   if (!row.seconds || !IsRunTime(*row.seconds))
     throw BadInput("{}: expected a time above 0 in 'seconds' of '{}'",
                    text::PlaceOf(at.front(), where), text::Printable(row.name));
-  if (row.threads && (*row.threads < 1 || *row.threads > kMostThreads))
+  if (row.threads && (*row.threads < 1 || *row.threads > kMaxThreads))
     throw BadInput("{}: expected a number of threads in 'threads' of '{}'",
                    text::PlaceOf(at.front(), where), text::Printable(row.name));
   const auto [known, added] = found.try_emplace(row.name, imported.records.size());

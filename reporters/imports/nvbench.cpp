@@ -22,8 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMostBytesPerSecond = 1e18;  // larger rates are invalid
-constexpr double kMostSamples = 1e8;
+constexpr double kMaxBytesPerSecond = 1e18;  // larger rates are invalid
+constexpr double kMaxSamples = 1e8;
 
 // One way in which nvbench measures a benchmark: its tags.
 struct Measurement {
@@ -259,7 +259,7 @@ class NvbenchReader {
       // nvbench divides the declared bytes by the mean time of cold calls.
       const auto seconds = measurement.gpu ? NumberOf(state, kMeasurements[0].time) : *mean->number;
       if (const auto rate = NumberOf(state, measurement.bandwidth);
-          rate && seconds && *rate > 0 && *rate <= kMostBytesPerSecond)
+          rate && seconds && *rate > 0 && *rate <= kMaxBytesPerSecond)
         work.bytes[Level::kDram] = *rate * *seconds;
       if (work == Work{}) record.work.clear();
       return;
@@ -275,7 +275,7 @@ class NvbenchReader {
     record::AggregateTime aggregate{.statistic = "mean"};
     const auto base = measurement.time.substr(0, measurement.time.rfind('/'));
     if (const auto count = NumberOf(state, measurement.samples); count && *count >= 1) {
-      aggregate.repetitions = static_cast<int>(std::min(*count, kMostSamples));
+      aggregate.repetitions = static_cast<int>(std::min(*count, kMaxSamples));
       repetition.iterations = *count;
     }
     aggregate.deviation = NumberOf(state, fmt::format("{}/stdev/relative", base));
@@ -302,9 +302,9 @@ class NvbenchReader {
       for (const double seconds : samples) sum += seconds;
       const auto size = Find(*summary, "size");
       const bool all = size && size->number == static_cast<double>(samples.size());
-      constexpr double kMostDifference = 1e-3;  // of means: samples are float32
+      constexpr double kMaxDifference = 1e-3;  // of means: samples are float32
       if (!all || !std::ranges::all_of(samples, IsRunTime) ||
-          std::abs(sum / static_cast<double>(samples.size()) / mean - 1) > kMostDifference) {
+          std::abs(sum / static_cast<double>(samples.size()) / mean - 1) > kMaxDifference) {
         missing_.push_back(file->text);
         return false;
       }

@@ -22,7 +22,7 @@ namespace dlroof::imports {
 namespace {
 
 constexpr double kMicro = 1e-6;
-constexpr double kMostMicros = 1e18;  // larger times are invalid
+constexpr double kMaxMicros = 1e18;  // larger times are invalid
 
 constexpr std::size_t kSpan = static_cast<std::size_t>(-1);
 
@@ -243,7 +243,7 @@ class TraceReader {
     } else {
       micros = event.Number(key);
     }
-    if (!(std::abs(micros) <= kMostMicros) || (micros < 0 && std::string_view(key) == "dur"))
+    if (!(std::abs(micros) <= kMaxMicros) || (micros < 0 && std::string_view(key) == "dur"))
       event.Refuse(key, "microseconds");
     return micros * kMicro;
   }

@@ -64,10 +64,10 @@ struct Counted {
 // Sets the number of outputs of an image dimension with this padding at both ends. Returns whether
 // its sizes are consistent.
 bool SetOutputs(FilterAxis& axis) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   if (axis.stride < 1 || axis.dilation < 1 || axis.pad_begin < 0) return false;
   for (const auto size : {axis.source, axis.taps, axis.stride, axis.dilation, axis.pad_begin})
-    if (size > kMost) return false;
+    if (size > kMax) return false;
   const auto available = axis.source + 2 * axis.pad_begin - axis.dilation * (axis.taps - 1) - 1;
   if (available < 0) return false;
   axis.outputs = available / axis.stride + 1;

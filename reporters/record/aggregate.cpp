@@ -8,12 +8,12 @@
 namespace dlroof::record {
 namespace {
 
-constexpr int kLeastRepetitions = 3;  // the deviation of two is hardly known
+constexpr int kMinRepetitions = 3;  // the deviation of two is hardly known
 
 }  // namespace
 
 std::optional<double> RelativeError(const AggregateTime& aggregate) {
-  if (!aggregate.deviation || aggregate.repetitions.value_or(0) < kLeastRepetitions)
+  if (!aggregate.deviation || aggregate.repetitions.value_or(0) < kMinRepetitions)
     return std::nullopt;
   const double of_mean = *aggregate.deviation / std::sqrt(*aggregate.repetitions);
   return aggregate.statistic == "median" ? of_mean * std::sqrt(std::numbers::pi / 2) : of_mean;

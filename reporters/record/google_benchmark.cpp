@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<const char*, 4> kComplexity = {"big_o", "rms", "cpu_coefficient",
                                                     "real_coefficient"};
 
-constexpr double kMostThreads = 1e6;
+constexpr double kMaxThreads = 1e6;
 
 double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
   constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
@@ -124,7 +124,7 @@ void CompleteForeign(std::string_view name, const Entry& entry, Record& record) 
   AddWorkOfRates(name, entry, record);
   const auto threads = entry.counters.find("threads");
   if (record.threads) return;
-  if (threads != entry.counters.end() && threads->second >= 1 && threads->second <= kMostThreads)
+  if (threads != entry.counters.end() && threads->second >= 1 && threads->second <= kMaxThreads)
     record.threads = static_cast<int>(threads->second);
   else
     record.threads = ReadBenchmarkName(name).threads;

@@ -38,7 +38,7 @@ Value ValueOf(const JsonMember& member, const char* expected) {
 }
 
 // [byte] Windows of the stream that are scanned at once; each is four times the previous one.
-constexpr std::size_t kFirstWindow = 1 << 14, kMostWindow = 1 << 20;
+constexpr std::size_t kFirstWindow = 1 << 14, kMaxWindow = 1 << 20;
 constexpr std::size_t kPadding = 64;         // [byte] that simdjson may read past an element
 constexpr std::string_view kInArray = "}]";  // brackets that are open around an element
 
@@ -82,7 +82,7 @@ class ElementScanner {
     begin_ = 0;
     if (text_.size() < unread + window_ + kPadding) text_.resize(2 * unread + window_ + kPadding);
     in_.read(text_.data() + unread, static_cast<std::streamsize>(window_));
-    window_ = std::min(4 * window_, kMostWindow);
+    window_ = std::min(4 * window_, kMaxWindow);
     end_ = unread + static_cast<std::size_t>(in_.gcount());
     return end_ > unread;
   }

@@ -11,7 +11,7 @@ namespace dlroof::record {
 namespace {
 
 constexpr std::string_view kBytesRate = "bytes_per_second";
-constexpr double kMostPerSecond = 1e18;  // no machine of today is as fast
+constexpr double kMaxPerSecond = 1e18;  // no machine of today is as fast
 
 struct FlopRate {
   std::string_view name;
@@ -65,7 +65,7 @@ std::optional<double> RateOf(const Entry& entry, std::string_view name, double s
   const auto found = entry.counters.find(std::string(name));
   if (found == entry.counters.end()) return std::nullopt;
   const double rate = found->second * scale;
-  return rate > 0 && rate <= kMostPerSecond ? std::optional(rate) : std::nullopt;
+  return rate > 0 && rate <= kMaxPerSecond ? std::optional(rate) : std::nullopt;
 }
 
 // Returns the whole number that a rate times its seconds is but for rounding.

@@ -29,7 +29,7 @@ constexpr double kFastest = 0.8, kSlowest = 1.1;
 constexpr double kClockAgreement = 0.02;
 // [1] Least share of a noisy repetition that the call may have needed: threads that wait one after
 // the other may wait longer than the call takes, so that nothing is left.
-constexpr double kLeastShare = 0.01;
+constexpr double kMinShare = 0.01;
 // [1] The same factors for repetitions whose noisy calls were left out: their threads never waited,
 // but neighbours may have evicted caches.
 constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
@@ -50,8 +50,8 @@ double HostSeconds(const Repetition& repetition) {
 // Returns whether a thread waited for a CPU, shared its core, or ran far from the other threads.
 bool HadNeighbours(const Repetition& repetition) {
   return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition) ||
-         repetition.core_share.value_or(1) < cpu::kLeastCoreShare ||
-         repetition.link_share.value_or(1) < cpu::kLeastLinkShare;
+         repetition.core_share.value_or(1) < cpu::kMinCoreShare ||
+         repetition.link_share.value_or(1) < cpu::kMinLinkShare;
 }
 
 // Estimates the time from clean repetitions and those without noisy calls, if at least three.
@@ -89,7 +89,7 @@ double LeastSeconds(const Repetition& repetition) {
   const double off_cpu =
       std::max(0.0, repetition.seconds - repetition.main_cpu_seconds.value_or(repetition.seconds));
   return std::max(repetition.seconds - repetition.run_delay_seconds.value_or(off_cpu),
-                  kLeastShare * repetition.seconds);
+                  kMinShare * repetition.seconds);
 }
 
 // Returns nullopt for a number in a file that cannot be NVML's bit mask.

@@ -16,13 +16,13 @@
 namespace dlroof::record {
 namespace {
 
-constexpr double kMostJoules = std::numeric_limits<double>::max();
-constexpr double kMostDeviation = 1e6;                               // [1]
-constexpr double kLeastJoules = std::numeric_limits<double>::min();  // the smallest above 0
+constexpr double kMaxJoules = std::numeric_limits<double>::max();
+constexpr double kMaxDeviation = 1e6;                              // [1]
+constexpr double kMinJoules = std::numeric_limits<double>::min();  // the smallest above 0
 
 template <auto kField, class Out>
 void ReadPositive(const JsonMember& member, Out& energy) {
-  energy.*kField = member.NumberIn(kLeastJoules, kMostJoules, "a number above 0");
+  energy.*kField = member.NumberIn(kMinJoules, kMaxJoules, "a number above 0");
 }
 
 // Reads a text; an empty text leaves the field unset.
@@ -36,7 +36,7 @@ void ReadJoulesByDomain(const JsonMember& member, energy::Energy& energy) {
   const JsonObject domains = member.Object();
   for (const auto [name, value] : domains.members())
     (energy.*kField)[std::string(name)] =
-        JsonMember{domains, name, value}.NumberIn(kLeastJoules, kMostJoules, "joules above 0");
+        JsonMember{domains, name, value}.NumberIn(kMinJoules, kMaxJoules, "joules above 0");
 }
 
 void ReadEnergyInterval(const JsonMember& member, energy::Energy& energy) {
@@ -160,7 +160,7 @@ void ReadSample(const JsonMember& member, Repetition& repetition) {
 constexpr JsonReading<AggregateTime> kAggregate[] = {
     {"deviation",
      [](const JsonMember& member, AggregateTime& aggregate) {
-       aggregate.deviation = member.NumberIn(0, kMostDeviation, "a share of at least 0");
+       aggregate.deviation = member.NumberIn(0, kMaxDeviation, "a share of at least 0");
      }},
     {"repetitions",
      [](const JsonMember& member, AggregateTime& aggregate) {

@@ -13,10 +13,10 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr double kTooUncertain = 0.5;    // [1] interval / median above which no advice is given
-constexpr double kFarAboveRoof = 4;      // [1] slowdown from which a ProblemRemedy applies
-constexpr double kAtItsRoof = 1.25;      // [1] slowdown below which only less work helps
-constexpr std::size_t kMostClauses = 2;  // of evidence in one sentence
+constexpr double kTooUncertain = 0.5;   // [1] interval / median above which no advice is given
+constexpr double kFarAboveRoof = 4;     // [1] slowdown from which a ProblemRemedy applies
+constexpr double kAtItsRoof = 1.25;     // [1] slowdown below which only less work helps
+constexpr std::size_t kMaxClauses = 2;  // of evidence in one sentence
 
 bool UsedReferenceImplementation(const record::Record& record) {
   return record.library != "reference" && record.algorithm.starts_with("ref");
@@ -111,7 +111,7 @@ std::string Advice(const AdviceCase& at, const record::Timing& timing) {
     ++found;
   }
   for (const AdviceRule& rule : AdviceRules()) {
-    const auto evidence = found < kMostClauses ? rule.evidence(at) : std::nullopt;
+    const auto evidence = found < kMaxClauses ? rule.evidence(at) : std::nullopt;
     if (!evidence) continue;
     clauses += "; " + *evidence;
     if (found == 0) next = rule.next;

@@ -11,7 +11,7 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr size_t kMostToFix = 3;
+constexpr size_t kMaxToFix = 3;
 
 struct ModelLayer {
   std::string name;
@@ -101,7 +101,7 @@ class Sum {
     model.fix_first = above_;
     std::ranges::stable_sort(model.fix_first, std::ranges::greater{},
                              &LayerToFix::above_roof_seconds);
-    if (model.fix_first.size() > kMostToFix) model.fix_first.resize(kMostToFix);
+    if (model.fix_first.size() > kMaxToFix) model.fix_first.resize(kMaxToFix);
     for (auto& layer : model.fix_first) layer.share = layer.seconds / seconds_;
   }
 

@@ -35,8 +35,8 @@ constexpr std::array<const char*, kColumns> kTitles = {
     "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "visits", "not validated"};
 // Columns to leave out in a narrow terminal, the first one first.
 constexpr Column kDropped[] = {kVisits, kClock, kScaling, kSpread, kSustained, kPerCycle};
-constexpr int kLeastReason = 24;  // [columns] reasons are not shortened below this width
-constexpr int kSeparation = 2;    // [columns] between two cells
+constexpr int kMinReason = 24;  // [columns] reasons are not shortened below this width
+constexpr int kSeparation = 2;  // [columns] between two cells
 
 using CeilingRow = std::array<std::string, kColumns>;
 using Rows = std::vector<CeilingRow>;
@@ -147,8 +147,8 @@ std::array<int, kColumns> Widths(const Rows& rows, int width) {
     return left - kSeparation;
   };
   for (const Column column : kDropped)
-    if (available() < std::min(widths[kReason], kLeastReason)) widths[column] = 0;
-  widths[kReason] = std::min(widths[kReason], std::max(available(), kLeastReason));
+    if (available() < std::min(widths[kReason], kMinReason)) widths[column] = 0;
+  widths[kReason] = std::min(widths[kReason], std::max(available(), kMinReason));
   return widths;
 }
 

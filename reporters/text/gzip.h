@@ -8,14 +8,14 @@
 namespace dlroof::text {
 
 // [byte] Limit for uncompressed text: a file of a few MB may expand to more than the memory.
-inline constexpr std::size_t kMostUnpacked = std::size_t{4} << 30;
+inline constexpr std::size_t kMaxUnpacked = std::size_t{4} << 30;
 
 bool IsGzip(std::string_view bytes);
 
 // Returns the text of all members of gzip data. Throws BadInput, whose message begins with `where`,
 // if the data are cut off, damaged, followed by other bytes, or expand to more than `most_bytes`.
 std::string Unpack(std::string_view packed, const std::string& where,
-                   std::size_t most_bytes = kMostUnpacked);
+                   std::size_t most_bytes = kMaxUnpacked);
 
 // Returns the text of a file in UTF-8 without a byte order mark (WithoutByteOrder), uncompressed if
 // the file begins with gzip's magic bytes, whatever its name. Throws BadInput like ReadFile and

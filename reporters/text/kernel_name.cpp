@@ -20,7 +20,7 @@ constexpr std::string_view kUnnamed = "<unnamed>";
 // Stands for <unnamed> while a name is analysed, so that its brackets are not those of a template.
 constexpr std::string_view kUnnamedAtom = "\x01";
 constexpr std::string_view kRest = "…";  // stands for dropped template arguments
-constexpr int kLeastArgument = 12;       // [columns] an argument is not shortened further
+constexpr int kMinArgument = 12;         // [columns] an argument is not shortened further
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -254,7 +254,7 @@ std::optional<std::string> WithFewerArguments(Parts parts, int width) {
     auto& last = parts.arguments[left - 1];
     last = Finished(last);
     const int room = width - (TextWidth(Assembled(parts, "")) - TextWidth(last));
-    if (room < kLeastArgument) continue;
+    if (room < kMinArgument) continue;
     last = ShortenMiddle(last, room);
     return Assembled(parts, "");
   }

@@ -19,15 +19,15 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr int kLeastName = 40;  // [columns] minimum width of benchmark names
-constexpr int kColumnGap = 2;   // [columns] between two cells
+constexpr int kMinName = 40;   // [columns] minimum width of benchmark names
+constexpr int kColumnGap = 2;  // [columns] between two cells
 
 constexpr std::array<std::string_view, 11> kPrefixes = {"p", "n", "µ", "m", "", "k",
                                                         "M", "G", "T", "P", "E"};
 constexpr int kUnscaled = 4;  // index of the empty prefix
 
-constexpr double kTick = 1e-9;      // [s] resolution of the system's clocks
-constexpr int kMostDecimals = 300;  // rounding to more decimals changes no double
+constexpr double kTick = 1e-9;     // [s] resolution of the system's clocks
+constexpr int kMaxDecimals = 300;  // rounding to more decimals changes no double
 
 struct Character {
   std::string_view bytes;
@@ -110,8 +110,8 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   int numbers = 0;
   for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kColumnGap;
   const int available = width > 0 ? width - numbers : widths[0];
-  const bool own_line = available < std::min(widths[0], kLeastName);
-  const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], available);
+  const bool own_line = available < std::min(widths[0], kMinName);
+  const int name_width = own_line ? std::max(kMinName, width) : std::min(widths[0], available);
   widths[0] = name_width;
   for (Row row : rows) {
     row[0] = ShortenMiddle(row[0], name_width);
@@ -220,7 +220,7 @@ double RoundedToClock(double seconds, double iterations, int digits) {
   double decimals = std::floor(-std::log10(kTick / iterations)) + 1;
   if (digits > 0)
     decimals = std::max(decimals, digits - 1 - std::floor(std::log10(std::abs(seconds))));
-  if (!(decimals >= 0 && decimals < kMostDecimals)) return seconds;
+  if (!(decimals >= 0 && decimals < kMaxDecimals)) return seconds;
   return Parsed(fmt::format("{:.{}f}", seconds, static_cast<int>(decimals)));
 }
 

@@ -10,7 +10,7 @@
 namespace dlroof::verbose {
 namespace {
 
-constexpr double kMostSize = 2147483647;
+constexpr double kMaxSize = 2147483647;
 constexpr std::array<std::pair<std::string_view, double>, 21> kTypes = {
     {{"f8_e5m2", 1}, {"f8_e4m3", 1}, {"f4_e2m1", 0.5}, {"f4_e3m0", 0.5}, {"e8m0", 1},
      {"boolean", 1}, {"bf16", 2},    {"undef", 0},     {"bin", 0.125},   {"f32", 4},
@@ -49,7 +49,7 @@ std::optional<double> TakeSize(std::string_view& text) {
   std::size_t digits = 0;
   while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9')
     size = size * 10 + (text[digits++] - '0');
-  if (digits == 0 || !(size <= kMostSize)) return std::nullopt;
+  if (digits == 0 || !(size <= kMaxSize)) return std::nullopt;
   text.remove_prefix(digits);
   return size;
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
 constexpr std::array<std::string_view, 3> kMarkers = {"onednn", "mkldnn", "dnnl"};
-constexpr double kMostNumber = 1e15;
+constexpr double kMaxNumber = 1e15;
 
 // Removes the text up to the next comma, and the comma. Returns the text.
 std::string_view TakeField(std::string_view& rest) {
@@ -231,7 +231,7 @@ class Reader {
   void ReadProcess(std::string_view text) {
     std::vector<std::int64_t> ids;
     for (const auto field : SplitText(text, ',')) {
-      if (!AreDigits(field) || field.size() > kMostDigits) return;
+      if (!AreDigits(field) || field.size() > kMaxDigits) return;
       ids.push_back(static_cast<std::int64_t>(NumberFromZero(field).value_or(0)));
     }
     process_ = ProcessOf(ids.front());
@@ -290,7 +290,7 @@ class Reader {
 
   // Whether a partition's primitives have lines of their own: see VerboseLog.
   bool HasOwnLines(const VerboseLine& line, double seconds) const {
-    constexpr double kRounding = 1.02, kMostOwn = 0.5;  // [1] of the partition's time
+    constexpr double kRounding = 1.02, kMaxOwn = 0.5;  // [1] of the partition's time
     const auto start = SecondsOf(line);
     double sum = 0;
     for (std::size_t i = log_.executions.size(); i > after_partition_; --i) {
@@ -299,7 +299,7 @@ class Reader {
       if (before || sum + execution.seconds > seconds * kRounding) break;
       sum += execution.seconds;
     }
-    return sum >= seconds * kMostOwn && sum > 0;
+    return sum >= seconds * kMaxOwn && sum > 0;
   }
 
   void ReadPartition(const VerboseLine& line) {
@@ -415,7 +415,7 @@ class Reader {
     ++found->count;
   }
 
-  static constexpr std::size_t kMostDigits = 10;  // of the number of a process
+  static constexpr std::size_t kMaxDigits = 10;  // of the number of a process
 
   VerboseLog log_;
   std::uint32_t process_ = 0;           // index of the process of the following lines
@@ -479,7 +479,7 @@ std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
 
 std::optional<double> NumberFromZero(std::string_view text) {
   const auto number = text::PlainNumber(text);
-  if (!number || *number < 0 || *number > kMostNumber) return std::nullopt;
+  if (!number || *number < 0 || *number > kMaxNumber) return std::nullopt;
   return number;
 }
 

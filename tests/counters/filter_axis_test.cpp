@@ -61,15 +61,13 @@ TEST(PairsInside, OfDeepLabsRates) {
 }
 
 TEST(PairsInside, NeedsNoLoopOverLargeSizes) {
-  constexpr int64_t kMost = int64_t{1} << 30;
-  // Every tap has one output less on its side: kMost outputs and kMost taps before the end.
-  EXPECT_EQ(PairsInside({.source = kMost, .outputs = kMost, .taps = kMost}),
-            kMost * (kMost + 1) / 2);
-  EXPECT_EQ(PairsInside({.source = 1, .outputs = kMost, .taps = kMost, .stride = kMost}), 1);
-  // Two outputs of half the taps each: tap t of output o reads o * kMost + t.
-  EXPECT_EQ(
-      PairsInside({.source = kMost + kMost / 2, .outputs = 2, .taps = kMost, .stride = kMost}),
-      kMost + kMost / 2);
+  constexpr int64_t kMax = int64_t{1} << 30;
+  // Every tap has one output less on its side: kMax outputs and kMax taps before the end.
+  EXPECT_EQ(PairsInside({.source = kMax, .outputs = kMax, .taps = kMax}), kMax * (kMax + 1) / 2);
+  EXPECT_EQ(PairsInside({.source = 1, .outputs = kMax, .taps = kMax, .stride = kMax}), 1);
+  // Two outputs of half the taps each: tap t of output o reads o * kMax + t.
+  EXPECT_EQ(PairsInside({.source = kMax + kMax / 2, .outputs = 2, .taps = kMax, .stride = kMax}),
+            kMax + kMax / 2);
 }
 
 TEST(PairsInside, OfNothingIsNone) {

@@ -54,13 +54,13 @@ struct BrokenBytes {
   // tells.
   template <cpu_kernels::BytesOperation kOperation>
   static void HalfWidth(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
-    constexpr std::size_t kMost = 32;
+    constexpr std::size_t kMax = 32;
     const auto step = kIsa().step_floats, half = kIsa().vector_floats / 2;
     const auto* from = workspace.arrays[kOperation == cpu_kernels::BytesOperation::kLoad ? 0 : 1];
-    std::uint32_t folds[cpu_kernels::kFolds * kMost] = {};
+    std::uint32_t folds[cpu_kernels::kFolds * kMax] = {};
     for (; iterations > 0; --iterations) {
       for (std::size_t i = 0; i < step; i += half) {
-        std::uint32_t vector[kMost];
+        std::uint32_t vector[kMax];
         const auto at = workspace.next + i;
         std::memcpy(vector, from + at, half * sizeof(float));
         // As faithful as it can be: bits as in the whole vector.

@@ -422,7 +422,7 @@ std::string ReserveNote(const LstmGpuCall& call) {
 workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   CudnnLstmCase small = lstm;
-  small.problem = Twin(lstm.problem, kMostFlopsToVerify);
+  small.problem = Twin(lstm.problem, kMaxFlopsToVerify);
   // Halving rounds up, so it may make a projection as wide as the cell, which cuDNN rejects.
   if (small.problem.p >= small.problem.h) small.problem.p = small.problem.h - 1;
   workload::Verification found;

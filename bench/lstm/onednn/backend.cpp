@@ -83,7 +83,7 @@ workload::Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCal
 
 workload::Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
   const LstmProblem& problem = call.lstm().problem;
-  const LstmProblem twin = Twin(problem, kMostFlopsToVerify);
+  const LstmProblem twin = Twin(problem, kMaxFlopsToVerify);
   if (twin != problem) return VerifyTwin(twin, call, type, seed);
   return CompareWithLoops(call, type, SeededLstmInput(twin, seed, type),
                           SeededLstmGradient(twin, seed));

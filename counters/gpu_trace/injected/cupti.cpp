@@ -37,7 +37,7 @@ namespace dlroof::gpu_trace {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;  // [byte] of one buffer of CUPTI
-constexpr std::size_t kMostBuffers = 128;      // that CUPTI holds at the same time
+constexpr std::size_t kMaxBuffers = 128;       // that CUPTI holds at the same time
 constexpr std::uint32_t kOldestCupti = 13;     // of CUDA 11.0; older records differ
 constexpr std::uint32_t kClustersSince = 18;   // of CUDA 11.8
 constexpr std::uint64_t kLeaveThreadNs = 2'000'000'000;
@@ -247,7 +247,7 @@ void CUPTIAPI BufferRequested(std::uint8_t** buffer, std::size_t* bytes, std::si
   *records = 0;
   *bytes = 0;
   *buffer = nullptr;  // CUPTI drops records then, and counts them
-  if (activity->buffers.fetch_add(1) >= kMostBuffers) {
+  if (activity->buffers.fetch_add(1) >= kMaxBuffers) {
     --activity->buffers;
     return;
   }
@@ -301,8 +301,8 @@ bool PutsWork(const char* name) {
 // Asks for records of those functions of the domain that put work onto the GPU.
 template <class Enable>
 void EnableCalls(CUpti_CallbackDomain domain, Enable enable) {
-  constexpr CUpti_CallbackId kMost = 4096;  // more than there are
-  for (CUpti_CallbackId id = 1; id < kMost; ++id) {
+  constexpr CUpti_CallbackId kMax = 4096;  // more than there are
+  for (CUpti_CallbackId id = 1; id < kMax; ++id) {
     const char* name = nullptr;
     if (activity->calls.callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr &&
         PutsWork(name))

@@ -12,7 +12,7 @@
 namespace dlroof::gpu_trace {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // [byte] of a file, if not set
+constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;  // [byte] of a file, if not set
 
 std::mutex* forking = nullptr;
 std::unique_ptr<TraceFile>* forked = nullptr;
@@ -63,7 +63,7 @@ TraceFile* Tracer::File() {
   if (!IsActive()) return nullptr;
   if (file_ == nullptr)
     file_ = std::make_unique<TraceFile>(folder_, static_cast<std::uint32_t>(getpid()),
-                                        Number("DLROOF_GPU_TRACE_BYTES", kMostBytes));
+                                        Number("DLROOF_GPU_TRACE_BYTES", kMaxBytes));
   return file_->IsOpen() ? file_.get() : nullptr;
 }
 

@@ -393,7 +393,7 @@ TEST(Compare, BlocksOfTwoRunsAreNoPairs) {
 TEST(Compare, TooFewCleanBlocksAreInsufficient) {
   auto base = Interleaved("base", 1, "a"), contender = Interleaved("new", 1.05, "a");
   for (auto& repetition : contender.file.records[0].repetitions)
-    repetition.noisy = *repetition.block >= statistics::kLeastBlocks - 1;
+    repetition.noisy = *repetition.block >= statistics::kMinBlocks - 1;
   const auto result = Compare(base, contender, {});
   EXPECT_EQ(result.rows.at(0).verdict, statistics::Verdict::kInsufficient);
   EXPECT_THAT(result.rows[0].reason, testing::HasSubstr("clean blocks: 7; at least 8"));

@@ -89,7 +89,7 @@ TEST(CommentOf, HasAtMostTenLinesAndTheWorstFirst) {
                       .interleaved_with = "fedcba9876543210",
                       .unclear = 2};
   const auto comment = CommentOf(report);
-  EXPECT_EQ(LinesIn(comment), kMostCommentLines);
+  EXPECT_EQ(LinesIn(comment), kMaxCommentLines);
   EXPECT_THAT(comment, HasSubstr("### dlroof: 40 slower (2 could still be slower)"));
   EXPECT_LT(comment.find("n 39"), comment.find("n 38"));
   EXPECT_THAT(comment, HasSubstr("and 35 more"));

@@ -182,8 +182,8 @@ TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
 // Body of a child process.
 [[noreturn]] void AddForEver(const std::string& path, int round,
                              std::vector<record::Record> records) {
-  constexpr unsigned kMostSeconds = 100;  // limit of its run time
-  alarm(kMostSeconds);
+  constexpr unsigned kMaxSeconds = 100;  // limit of its run time
+  alarm(kMaxSeconds);
   try {
     History history(path, Access::kWrite);
     for (int day = 1;; ++day) {

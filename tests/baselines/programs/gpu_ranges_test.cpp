@@ -226,7 +226,7 @@ TEST(RangeWorkOf, DeepAndManyRangesAreLimited) {
     made.Call(a, 10 * kDeep + 10 * i + 1, 20 * kDeep + i, 1);
   }
   const auto rows = WorkOf(made);
-  EXPECT_EQ(rows.size(), kMostRangeRows);
+  EXPECT_EQ(rows.size(), kMaxRangeRows);
   int deepest = 0;
   for (const auto& row : rows) deepest = std::max(deepest, row.depth);
   EXPECT_LT(deepest, 100);

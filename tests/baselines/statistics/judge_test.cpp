@@ -165,15 +165,15 @@ TEST(DeviationBetweenRuns, FindsTheExcessOverTheRepetitions) {
   // A fifth of true changes, all in one direction, raises it by less than a half.
   for (int i = 0; i < 400; ++i) shifts[i * 5].log_ratio += 0.5;
   EXPECT_LT(DeviationBetweenRuns(shifts).value(), 0.03);
-  shifts.resize(kLeastShifts - 1);
+  shifts.resize(kMinShifts - 1);
   EXPECT_FALSE(DeviationBetweenRuns(shifts).has_value());
 }
 
 TEST(DeviationBetweenRuns, StaysBetweenItsBounds) {
   std::vector<Shift> alike(30, At(1, 0.01).shift), apart;
   for (int i = 0; i < 30; ++i) apart.push_back(At(1 + 0.1 * i, 0.001).shift);
-  EXPECT_EQ(DeviationBetweenRuns(alike), kLeastRunNoise);
-  EXPECT_EQ(DeviationBetweenRuns(apart), kMostRunNoise);
+  EXPECT_EQ(DeviationBetweenRuns(alike), kMinRunNoise);
+  EXPECT_EQ(DeviationBetweenRuns(apart), kMaxRunNoise);
 }
 
 // A machine that halves its speed for some benchmarks of either run, and a program of which most
@@ -187,7 +187,7 @@ TEST(DeviationBetweenRuns, ExceedsTheCapOnlyWhereAsManyBecameFaster) {
     worse.push_back(At(std::exp(std::abs(gauss(random))), 0.01).shift);
   }
   EXPECT_NEAR(DeviationBetweenRuns(both).value(), 0.2, 0.03);
-  EXPECT_EQ(DeviationBetweenRuns(worse), kMostRunNoise);
+  EXPECT_EQ(DeviationBetweenRuns(worse), kMaxRunNoise);
   EXPECT_THAT(EstimateRunNoise({}, both).from,
               HasSubstr("moved in both directions: the machine's state changed"));
   EXPECT_THAT(EstimateRunNoise({}, worse).from,
@@ -300,7 +300,7 @@ TEST(Sequential, APValuePaysForAllLooks) {
   const auto paired = MeasureSequentialShift(std::vector<double>(10, 0.05));
   ASSERT_TRUE(paired);
   EXPECT_DOUBLE_EQ(paired->p_value, 5 * 2.0 / 1024);
-  EXPECT_FALSE(MeasureSequentialShift(std::vector<double>(kLeastBlocks - 1, 0.05)));
+  EXPECT_FALSE(MeasureSequentialShift(std::vector<double>(kMinBlocks - 1, 0.05)));
 }
 
 TEST(Sequential, SettlesWhenNoOtherBenchmarkCanTakeItBack) {

@@ -253,8 +253,8 @@ TEST(PairedShift, NothingMovedIsCertainlyNoChange) {
 }
 
 TEST(PairedShift, TooFewBlocksHaveNoInterval) {
-  EXPECT_FALSE(MeasurePairedShift(std::vector<double>(kLeastBlocks - 1, 0.1), 0.99));
-  EXPECT_TRUE(MeasurePairedShift(std::vector<double>(kLeastBlocks, 0.1), 0.99));
+  EXPECT_FALSE(MeasurePairedShift(std::vector<double>(kMinBlocks - 1, 0.1), 0.99));
+  EXPECT_TRUE(MeasurePairedShift(std::vector<double>(kMinBlocks, 0.1), 0.99));
   EXPECT_FALSE(MeasurePairedShift({}, 0.99));
 }
 

@@ -97,7 +97,7 @@ TEST(RunnerOfGpu, SteadyRunsLoadTheGpuFirst) {
   options.gpu = {.min_seconds = 0.001, .steady = true, .now = [&] { return now; }};
   const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, options);
   EXPECT_TRUE(record::IsSteady(record));
-  EXPECT_GE(now, timing::kLeastLoadSeconds);
+  EXPECT_GE(now, timing::kMinLoadSeconds);
 }
 
 // A call of 11 us fills a millisecond 91 times: one call alone, then what Google Benchmark keeps.

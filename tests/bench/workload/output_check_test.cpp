@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMost = std::numeric_limits<double>::max();
+constexpr double kMax = std::numeric_limits<double>::max();
 
 // Rows of `size` ones with an allowed error of 0.1.
 OutputReference Ones(int64_t units, int64_t size, double flops) {
@@ -90,9 +90,9 @@ TEST(CheckOutput, RefusesAnotherNumberOfElements) {
 TEST(ErrorInUnits, IsLargestForWhatIsNoNumber) {
   EXPECT_EQ(ErrorInUnits(3, 1, 4), 0.5);
   EXPECT_EQ(ErrorInUnits(1, 1, 0), 0);
-  EXPECT_EQ(ErrorInUnits(2, 1, 0), kMost);
-  EXPECT_EQ(ErrorInUnits(kNaN, 1, 4), kMost);
-  EXPECT_EQ(ErrorInUnits(std::numeric_limits<double>::infinity(), 1, 4), kMost);
+  EXPECT_EQ(ErrorInUnits(2, 1, 0), kMax);
+  EXPECT_EQ(ErrorInUnits(kNaN, 1, 4), kMax);
+  EXPECT_EQ(ErrorInUnits(std::numeric_limits<double>::infinity(), 1, 4), kMax);
 }
 
 TEST(RoundingOf, KnowsTheFloatingPointTypes) {

@@ -78,10 +78,10 @@ struct Accepted {
   double least = 0, most = 0;
 };
 Accepted AcceptedOf(const gpu_kernels::GpuRow& row) {
-  constexpr double kMostPadding = 0.25;
+  constexpr double kMaxPadding = 0.25;
   const double tolerance = cupti::CounterTolerance(QuantityOf(row));
   const bool library = row.unit == gpu_kernels::GpuUnit::kGemm;
-  return {1 - tolerance, 1 + (library ? kMostPadding : tolerance)};
+  return {1 - tolerance, 1 + (library ? kMaxPadding : tolerance)};
 }
 
 // cublasLt's fp8 product on an H200 was counted 33/32 of its useful work. Needs no GPU.

@@ -116,17 +116,17 @@ TEST_F(RegionClockTest, AStartForgets) {
 }
 
 TEST_F(RegionClockTest, MoreThreadsThanHavePlacesAreNotKnown) {
-  constexpr int kMost = RegionClock::kMostThreads;
-  EXPECT_NE(clock->Thread(kMost - 1), nullptr);
-  EXPECT_EQ(clock->Thread(kMost), nullptr);
+  constexpr int kMax = RegionClock::kMaxThreads;
+  EXPECT_NE(clock->Thread(kMax - 1), nullptr);
+  EXPECT_EQ(clock->Thread(kMax), nullptr);
   EXPECT_EQ(clock->Thread(-1), nullptr);
   clock->Forks(0);
-  for (int i = 0; i < kMost; ++i) Runs(i, 0, 1);
-  clock->Joins(kMost, 1);
-  EXPECT_EQ(clock->Stop(), (RegionsSeen{{1, 1, 1, kMost}, kMost}));
+  for (int i = 0; i < kMax; ++i) Runs(i, 0, 1);
+  clock->Joins(kMax, 1);
+  EXPECT_EQ(clock->Stop(), (RegionsSeen{{1, 1, 1, kMax}, kMax}));
   clock->Start(kWatching);
   clock->Forks(0);
-  clock->Joins(kMost + 1, 1);
+  clock->Joins(kMax + 1, 1);
   EXPECT_EQ(clock->Stop(), std::nullopt);
   clock->Start(kWatching);
   EXPECT_EQ(clock->Stop(), RegionsSeen());

@@ -104,7 +104,7 @@ int MutantsOf(int usual) {
 using Reader = std::function<void(const std::string&)>;
 
 // Detects hangs on slow machines too: a thousand of these files take about a second.
-constexpr double kMostSeconds = 1;
+constexpr double kMaxSeconds = 1;
 
 // Returns the time of the reader [s].
 double ExpectOrderly(const std::string& name, const std::string& text, const Reader& read) {
@@ -119,7 +119,7 @@ double ExpectOrderly(const std::string& name, const std::string& text, const Rea
     ADD_FAILURE() << name << ": not a sentence for the user: " << error.what() << "\n" << text;
   }
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, kMostSeconds) << name << " took " << seconds << " s\n" << text;
+  EXPECT_LT(seconds, kMaxSeconds) << name << " took " << seconds << " s\n" << text;
   return seconds;
 }
 
