@@ -280,9 +280,9 @@ void AdaptMinTime(std::vector<std::string>& args, std::string_view version) {
         value, version);
   const auto seconds = Seconds(value);
   if (!value.ends_with('s') || !seconds) return;
-  constexpr std::string_view kFlag = "--benchmark_min_time=";
-  std::erase_if(args, [&](const auto& arg) { return arg.starts_with(kFlag); });
-  args.push_back(fmt::format("{}{}", kFlag, value.substr(0, value.size() - 1)));
+  constexpr std::string_view kMinTime = "--benchmark_min_time=";
+  std::erase_if(args, [&](const auto& arg) { return arg.starts_with(kMinTime); });
+  args.push_back(fmt::format("{}{}", kMinTime, value.substr(0, value.size() - 1)));
 }
 
 bool AsksForHelp(const std::vector<std::string>& args) {
