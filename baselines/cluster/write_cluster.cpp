@@ -6,8 +6,8 @@
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
-#include "baselines/formats/export.h"
-#include "baselines/formats/page_text.h"
+#include "baselines/compare/export.h"
+#include "baselines/compare/page_text.h"
 #include "counters/base/numbers.h"
 #include "reporters/text/text.h"
 
@@ -24,8 +24,8 @@ std::string ValueText(const std::string& row, double value) {
   return text::WithPrefix(value, row.find(".bytes.") != std::string::npos ? "B/s" : "FLOP/s");
 }
 
-formats::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
-  formats::Cells cells = {{"roof", "nodes", "median", "lowest", "of node", "highest", "of node"}};
+compare::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
+  compare::Cells cells = {{"roof", "nodes", "median", "lowest", "of node", "highest", "of node"}};
   for (const auto& roof : effects.roofs)
     cells.push_back({RoofText(roof.name), std::to_string(roof.nodes),
                      ValueText(roof.name, roof.median), Percent(roof.low / roof.median),
@@ -41,7 +41,7 @@ std::string EstimatesText(const EstimateCount& count) {
 
 // Returns a table of the benchmarks, the largest spread over nodes first, each with the number of
 // its column in the heat map.
-formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects,
+compare::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects,
                               std::size_t most) {
   std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns in the heat map
   for (const auto& spread : effects.benchmarks)
@@ -51,7 +51,7 @@ formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects
   });
   if (spreads.size() > most) spreads.resize(most);
   const bool estimates = EstimatesOf(cluster).estimates > 0;
-  formats::Cells cells = {
+  compare::Cells cells = {
       {"no.", "benchmark", "nodes", "median", "fastest", "of node", "slowest", "of node"}};
   if (estimates) cells.front().emplace_back("estimates");
   for (const auto& [number, one] : spreads) {
@@ -65,8 +65,8 @@ formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects
   return cells;
 }
 
-formats::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  formats::Cells cells = {{"node", "status", "CPUs", "benchmarks", "slower by", "most for", "by"}};
+compare::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+  compare::Cells cells = {{"node", "status", "CPUs", "benchmarks", "slower by", "most for", "by"}};
   for (std::size_t i = 0; i < std::min(most, effects.nodes.size()); ++i) {
     const auto& effect = effects.nodes[i];
     const auto& node = cluster.nodes[effect.node];
@@ -83,8 +83,8 @@ formats::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std
 
 // Returns a table of nodes whose measurement was interfered with, the most noisy first; only its
 // titles if there are none.
-formats::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
-  formats::Cells cells = {
+compare::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
+  compare::Cells cells = {
       {"node", "noisy repetitions", "all over clean time", "steal", "quota [CPUs]", "throttled"}};
   std::vector<const ClusterNode*> nodes;
   for (const auto& node : cluster.nodes)
@@ -109,16 +109,16 @@ formats::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
   return cells;
 }
 
-formats::Cells FindingCells(const Cluster& cluster) {
-  formats::Cells cells = {{"node", "slow at", "verdict", "slower by", "visits"}};
+compare::Cells FindingCells(const Cluster& cluster) {
+  compare::Cells cells = {{"node", "slow at", "verdict", "slower by", "visits"}};
   for (const auto& one : cluster.findings)
     cells.push_back({cluster.nodes[one.node].name(), one.what, std::string(Key(one.verdict)),
                      Percent(one.ratio), one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1"});
   return cells;
 }
 
-formats::Cells OrderCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  formats::Cells cells = {{"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
+compare::Cells OrderCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+  compare::Cells cells = {{"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
   for (const auto& one : effects.order) {
     if (cells.size() > most) break;
     cells.push_back({cluster.nodes[one.node].name(), Percent(one.ratio),
@@ -205,13 +205,13 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
 
 // Returns the tables that have at least one row. Only the tables of benchmarks, nodes and the
 // measuring order (at once, one by one) are cut to `most` rows.
-std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
+std::vector<compare::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
                                    std::size_t most) {
-  std::vector<formats::Cells> tables = {
+  std::vector<compare::Cells> tables = {
       RoofCells(cluster, effects),       BenchmarkCells(cluster, effects, most),
       NodeCells(cluster, effects, most), OrderCells(cluster, effects, most),
       InterferenceCells(cluster, most),  FindingCells(cluster)};
-  std::erase_if(tables, [](const formats::Cells& cells) { return cells.size() == 1; });
+  std::erase_if(tables, [](const compare::Cells& cells) { return cells.size() == 1; });
   return tables;
 }
 
@@ -226,7 +226,7 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
                        std::ostream& out) {
   const auto most = verbose ? std::size_t(-1) : kMaxRows;
   for (const auto& cells : Tables(cluster, effects, most)) {
-    text::WriteAligned(formats::PrintableCells(cells), width, out);
+    text::WriteAligned(compare::PrintableCells(cells), width, out);
     out << '\n';
   }
   const auto notes = Notes(cluster, effects);
@@ -237,23 +237,23 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
 
 void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
   for (const auto& cells : Tables(cluster, effects, std::size_t(-1))) {
-    formats::WriteMarkdownTable(cells, out);
+    compare::WriteMarkdownTable(cells, out);
     out << '\n';
   }
   for (const auto& note : Notes(cluster, effects))
-    out << "- " << formats::MarkdownText(note) << '\n';
+    out << "- " << compare::MarkdownText(note) << '\n';
 }
 
 void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
   out << "node,status,benchmark,seconds,noisy,ratio\n";
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     const auto& record = cluster.run.records[i];
-    const auto name = formats::CsvText(record.name);
+    const auto name = compare::CsvText(record.name);
     for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j) {
       const auto index = cluster.nodes_of[i][j];
       const auto& node = cluster.nodes[index];
       const auto& repetition = record.repetitions[j];
-      out << fmt::format("{},{},{},{},{},{}\n", formats::CsvText(node.name()), Key(node.status),
+      out << fmt::format("{},{},{},{},{},{}\n", compare::CsvText(node.name()), Key(node.status),
                          name, repetition.seconds, cluster.estimates[i][j] ? 1 : 0,
                          *effects.ratios[i][index]);
     }
@@ -262,22 +262,22 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
 
 void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const std::string& figure,
                       const std::string& no_figure_reason, std::ostream& out) {
-  formats::BeginPage(Title(cluster), out);
-  formats::WritePageFigure(figure, no_figure_reason, out);
-  formats::WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
+  compare::BeginPage(Title(cluster), out);
+  compare::WritePageFigure(figure, no_figure_reason, out);
+  compare::WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
   if (!effects.order.empty())
-    formats::WritePageTable("Slowdown of nodes that are measured at once",
+    compare::WritePageTable("Slowdown of nodes that are measured at once",
                             OrderCells(cluster, effects, std::size_t(-1)), out);
   if (!cluster.findings.empty())
-    formats::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
+    compare::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
   if (const auto cells = InterferenceCells(cluster, std::size_t(-1)); cells.size() > 1)
-    formats::WritePageTable("Interference on nodes", cells, out);
-  formats::WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
-  formats::WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)),
+    compare::WritePageTable("Interference on nodes", cells, out);
+  compare::WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
+  compare::WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)),
                           out);
-  formats::WritePageTable("Benchmarks over nodes, the widest spread first",
+  compare::WritePageTable("Benchmarks over nodes, the widest spread first",
                           BenchmarkCells(cluster, effects, std::size_t(-1)), out);
-  formats::EndPage(out);
+  compare::EndPage(out);
 }
 
 figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {

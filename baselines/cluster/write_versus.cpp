@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "baselines/cluster/versus_models.h"
-#include "baselines/formats/export.h"
-#include "baselines/formats/page_text.h"
+#include "baselines/compare/export.h"
+#include "baselines/compare/page_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
@@ -207,7 +207,7 @@ void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) 
     notes.push_back(fmt::format("libraries (A | B): {}", *libraries));
 }
 
-formats::Cells OperatorCells(const VersusReport& report) {
+compare::Cells OperatorCells(const VersusReport& report) {
   const bool several = HasSeveralDevices(report), costs = HasCosts(report);
   std::vector<std::string> head = {"operator", "A", "B"};
   if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
@@ -219,7 +219,7 @@ formats::Cells OperatorCells(const VersusReport& report) {
   if (libraries) head.emplace_back("libraries");
   head.emplace_back("differs");
   const auto kinds = DifferenceKinds(report.versus);
-  formats::Cells cells = {head};
+  compare::Cells cells = {head};
   for (const auto& row : report.versus.rows) {
     std::vector<std::string> line = {row.key, QuantityText(row.a.seconds, "s"),
                                      QuantityText(row.b.seconds, "s")};
@@ -237,11 +237,11 @@ formats::Cells OperatorCells(const VersusReport& report) {
   return cells;
 }
 
-formats::Cells ModelCells(const VersusReport& report) {
+compare::Cells ModelCells(const VersusReport& report) {
   std::vector<std::string> head = {
       "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %", "libraries"};
   AddEnergyHead(report, head);
-  formats::Cells cells = {head};
+  compare::Cells cells = {head};
   for (const auto& model : report.models) {
     const auto cell = [](const std::optional<Quantity>& one, const char* unit) {
       return one ? QuantityText(*one, unit) : "";
@@ -299,20 +299,20 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
   const auto& record = cluster.run.file.records[side.record];
   const auto& ci95 = side.seconds.ci95;
   const bool at_most = side.share && side.share->at_most;
-  const auto share = side.share ? formats::NumberField(side.share->value) : "";
+  const auto share = side.share ? compare::NumberField(side.share->value) : "";
   return {record.name,
           record.library,
-          formats::NumberField(side.seconds.value),
-          ci95 ? formats::NumberField(ci95->first) : "",
-          ci95 ? formats::NumberField(ci95->second) : "",
-          formats::NumberField(1 / side.seconds.value),
-          formats::NumberField(side.node_calls_per_second),
+          compare::NumberField(side.seconds.value),
+          ci95 ? compare::NumberField(ci95->first) : "",
+          ci95 ? compare::NumberField(ci95->second) : "",
+          compare::NumberField(1 / side.seconds.value),
+          compare::NumberField(side.node_calls_per_second),
           at_most ? "" : share,
           at_most          ? "not validated"
           : side.specified ? "given"
                            : "",
           side.bound,
-          formats::NumberField(side.cost),
+          compare::NumberField(side.cost),
           at_most ? share : ""};
 }
 
@@ -412,10 +412,10 @@ nlohmann::json ClusterJson(const VersusCluster& cluster, const std::string& pric
 }  // namespace
 
 void WriteVersusTable(const VersusReport& report, int width, std::ostream& out) {
-  text::WriteAligned(formats::PrintableCells(OperatorCells(report)), width, out);
+  text::WriteAligned(compare::PrintableCells(OperatorCells(report)), width, out);
   if (!report.models.empty()) {
     out << '\n';
-    text::WriteAligned(formats::PrintableCells(ModelCells(report)), width, out);
+    text::WriteAligned(compare::PrintableCells(ModelCells(report)), width, out);
   }
   out << '\n';
   for (const auto& note : VersusNotes(report)) out << text::Printable(note) << '\n';
@@ -426,17 +426,17 @@ void WriteVersusTable(const VersusReport& report, int width, std::ostream& out) 
 }
 
 void WriteVersusMarkdown(const VersusReport& report, std::ostream& out) {
-  formats::WriteMarkdownTable(OperatorCells(report), out);
+  compare::WriteMarkdownTable(OperatorCells(report), out);
   if (!report.models.empty()) {
     out << '\n';
-    formats::WriteMarkdownTable(ModelCells(report), out);
+    compare::WriteMarkdownTable(ModelCells(report), out);
   }
   out << '\n';
-  for (const auto& note : VersusNotes(report)) formats::WriteMarkdownItem("-", note, out);
+  for (const auto& note : VersusNotes(report)) compare::WriteMarkdownItem("-", note, out);
   const auto kinds = DifferenceKinds(report.versus);
   if (!kinds.empty()) out << "\nDiffers (A | B):\n\n";
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    formats::WriteMarkdownItem(fmt::format("{}.", i + 1), kinds[i], out);
+    compare::WriteMarkdownItem(fmt::format("{}.", i + 1), kinds[i], out);
 }
 
 void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
@@ -451,17 +451,17 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
   out << ",timed_a,timed_b\n";
   for (const auto& row : report.versus.rows) {
-    out << formats::CsvText(row.key);
-    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << formats::CsvText(field);
-    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << formats::CsvText(field);
+    out << compare::CsvText(row.key);
+    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << compare::CsvText(field);
+    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << compare::CsvText(field);
     std::string differences;
     for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
     const auto& ci95 = row.nodes_of_a.ci95;
-    out << fmt::format(",{},{},{},{},{},{}", formats::NumberField(row.flops),
-                       formats::NumberField(row.nodes_of_a.value),
-                       ci95 ? formats::NumberField(ci95->first) : "",
-                       ci95 ? formats::NumberField(ci95->second) : "",
-                       formats::CsvText(report.versus.currency), formats::CsvText(differences));
+    out << fmt::format(",{},{},{},{},{},{}", compare::NumberField(row.flops),
+                       compare::NumberField(row.nodes_of_a.value),
+                       ci95 ? compare::NumberField(ci95->first) : "",
+                       ci95 ? compare::NumberField(ci95->second) : "",
+                       compare::CsvText(report.versus.currency), compare::CsvText(differences));
     for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
     for (const auto* record :
          {&report.a->run.file.records[row.a.record], &report.b->run.file.records[row.b.record]})
@@ -472,14 +472,14 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
 
 void WriteVersusPage(const VersusReport& report, const std::string& figure,
                      const std::string& no_figure_reason, std::ostream& out) {
-  formats::BeginPage(
+  compare::BeginPage(
       fmt::format("A: {} and B: {}", MachinesText(*report.a), MachinesText(*report.b)), out);
-  formats::WritePageFigure(figure, no_figure_reason, out);
-  formats::WritePageList("Sources and assumptions", "ul", VersusNotes(report), out);
-  if (!report.models.empty()) formats::WritePageTable("Models", ModelCells(report), out);
-  formats::WritePageTable("Operators", OperatorCells(report), out);
-  formats::WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);
-  formats::EndPage(out);
+  compare::WritePageFigure(figure, no_figure_reason, out);
+  compare::WritePageList("Sources and assumptions", "ul", VersusNotes(report), out);
+  if (!report.models.empty()) compare::WritePageTable("Models", ModelCells(report), out);
+  compare::WritePageTable("Operators", OperatorCells(report), out);
+  compare::WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);
+  compare::EndPage(out);
 }
 
 nlohmann::json VersusJson(const VersusReport& report) {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "baselines/programs/gpu_timeline.h"
+#include "counters/base/work.h"
 #include "counters/gpu_trace/read.h"
-#include "counters/work.h"
 #include "reporters/document/document.h"
 #include "reporters/record/record.h"
 #include "reporters/roofline/placed_run.h"

@@ -313,7 +313,7 @@ std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
 
 // Makes the ranges the summary's steps, with the primitives that begin in them.
 void SetStepsFromModel(const imports::Trace& trace, const std::vector<TimeRange>& ranges,
-                       const verbose::VerboseLog& log, ProgramSummary& summary) {
+                       const logs::VerboseLog& log, ProgramSummary& summary) {
   auto& steps = summary.steps;
   steps.from = StepsFrom::kModel;
   steps.reason.reset();
@@ -435,7 +435,7 @@ DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>
   return TimeDivider(trace, SegmentsOf(trace.calls)).Divide(primitives, ranges);
 }
 
-std::vector<TimeRange> PrimitiveRanges(const verbose::VerboseLog& log) {
+std::vector<TimeRange> PrimitiveRanges(const logs::VerboseLog& log) {
   std::vector<TimeRange> ranges;
   const auto add = [&](const auto& call) {
     if (call.process == log.main_process && call.start_seconds)
@@ -498,7 +498,7 @@ void JoinByModel(const imports::Trace& trace, Steps& steps) {
   steps = {.from = StepsFrom::kModel, .ranges = std::move(joined)};
 }
 
-std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbose::VerboseLog& log,
+std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::VerboseLog& log,
                                        const Steps& steps_of_log, ProgramSummary& summary) {
   auto ranges = StepsInTrace(trace, steps_of_log, summary.steps);
   if (ranges.empty() && summary.steps.count == 0) {

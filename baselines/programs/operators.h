@@ -11,7 +11,7 @@
 #include "baselines/programs/outside.h"
 #include "baselines/programs/program_summary.h"
 #include "reporters/imports/trace.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::programs {
 
@@ -43,7 +43,7 @@ DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>
 
 // Returns the ranges of the main process's executions and creations, as far as they have time
 // stamps.
-std::vector<TimeRange> PrimitiveRanges(const verbose::VerboseLog& log);
+std::vector<TimeRange> PrimitiveRanges(const logs::VerboseLog& log);
 
 // Returns the time in `range` that at least one of `ranges` covers [s].
 double SecondsWithin(std::vector<TimeRange> ranges, const TimeRange& range);
@@ -71,7 +71,7 @@ void JoinByModel(const imports::Trace& trace, Steps& steps);
 //   - else the whole trace.
 // Operator times are scaled to the step's time outside oneDNN, because the profiler slows down the
 // steps that it records. Returns the operators that have an entry of their own.
-std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const verbose::VerboseLog& log,
+std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::VerboseLog& log,
                                        const Steps& steps, ProgramSummary& summary);
 
 }  // namespace dlroof::programs

@@ -257,13 +257,13 @@ void Members(Archive& all, ProgramProcess& process) {
   all("threads", process.threads);
 }
 template <class Archive>
-void Members(Archive& all, verbose::RefusedLines& refused) {
+void Members(Archive& all, logs::RefusedLines& refused) {
   all("reason", refused.reason);
   all("count", refused.count);
   all("first_line", refused.first_line);
 }
 template <class Archive>
-void Members(Archive& all, verbose::LineCounts& lines) {
+void Members(Archive& all, logs::LineCounts& lines) {
   all("all", lines.all);
   all("verbose", lines.verbose);
   all("information", lines.information);

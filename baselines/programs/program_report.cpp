@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reporters/document/document.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/document/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::programs {
@@ -429,7 +429,7 @@ void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out) 
   const auto document = ProgramDocument(run);
   if (document.blocks.empty()) return;
   document::Write(document, width, out);
-  terminal::WriteCaveats(run, out);
+  document::WriteCaveats(run, out);
 }
 
 }  // namespace dlroof::programs

@@ -15,7 +15,7 @@ double Quantile(const std::vector<double>& rising, double share) {
   return rising[rank];
 }
 
-std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log,
+std::vector<ProgramPrimitive> PrimitivesOf(const logs::VerboseLog& log,
                                            const std::vector<double>& call_seconds) {
   std::vector<std::vector<double>> seconds(log.primitives.size());
   for (std::size_t i = 0; i < log.executions.size(); ++i)
@@ -26,8 +26,8 @@ std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log,
     primitive.calls = static_cast<double>(seconds[i].size());
     for (const double one : seconds[i]) primitive.seconds += one;
     primitive.times = TimesOf(std::move(seconds[i]));
-    const auto work = verbose::WorkOf(verbose::ReadPrimitive(primitive.text));
-    primitive.moves_data = verbose::HasNoFlops(work);
+    const auto work = logs::WorkOf(logs::ReadPrimitive(primitive.text));
+    primitive.moves_data = logs::HasNoFlops(work);
     primitive.work_unknown = work.reason;
     primitives.push_back(std::move(primitive));
   }
@@ -101,7 +101,7 @@ void AddWallTimes(const std::vector<StepRange>& averaged, ProgramSteps& steps) {
   }
 }
 
-bool IsMain(const verbose::VerboseLog& log, std::size_t execution) {
+bool IsMain(const logs::VerboseLog& log, std::size_t execution) {
   return log.executions[execution].process == log.main_process;
 }
 
@@ -110,7 +110,7 @@ struct PhaseBounds {
   std::size_t begin, backward, update, end;
 };
 
-std::optional<PhaseBounds> BoundsOf(const verbose::VerboseLog& log, const StepRange& range) {
+std::optional<PhaseBounds> BoundsOf(const logs::VerboseLog& log, const StepRange& range) {
   PhaseBounds bounds{range.begin, range.end, range.end, range.end};
   bool found = false;
   for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -124,14 +124,13 @@ std::optional<PhaseBounds> BoundsOf(const verbose::VerboseLog& log, const StepRa
   return bounds;
 }
 
-std::optional<double> StartOf(const verbose::VerboseLog& log, std::size_t i,
-                              const StepRange& range) {
+std::optional<double> StartOf(const logs::VerboseLog& log, std::size_t i, const StepRange& range) {
   if (i == range.begin) return range.begin_seconds;
   if (i >= range.end) return range.end_seconds;
   return log.executions[i].start_seconds;
 }
 
-void AddPhase(const verbose::VerboseLog& log, const Timeline& timeline, const StepRange& range,
+void AddPhase(const logs::VerboseLog& log, const Timeline& timeline, const StepRange& range,
               std::size_t begin, std::size_t end, double weight, ProgramPhase& phase) {
   for (std::size_t i = begin; i < end; ++i) {
     if (!IsMain(log, i)) continue;
@@ -146,7 +145,7 @@ void AddPhase(const verbose::VerboseLog& log, const Timeline& timeline, const St
     *phase.wall_seconds += weight * (*to - *from);
 }
 
-std::vector<ProgramPhase> PhasesOf(const verbose::VerboseLog& log, const Timeline& timeline,
+std::vector<ProgramPhase> PhasesOf(const logs::VerboseLog& log, const Timeline& timeline,
                                    const std::vector<StepRange>& averaged) {
   std::vector<ProgramPhase> phases = {{.name = "forward", .wall_seconds = 0},
                                       {.name = "backward", .wall_seconds = 0},
@@ -163,7 +162,7 @@ std::vector<ProgramPhase> PhasesOf(const verbose::VerboseLog& log, const Timelin
 }
 
 // Sets each primitive's mean calls and time per step, and the mean creations per step.
-void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
+void AddStepMeans(const logs::VerboseLog& log, const Timeline& timeline,
                   const std::vector<StepRange>& averaged, ProgramSummary& summary) {
   const double weight = 1 / static_cast<double>(std::max<std::size_t>(averaged.size(), 1));
   auto& steps = summary.steps;
@@ -186,7 +185,7 @@ void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
   }
 }
 
-void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, Steps found,
+void AddSteps(const logs::VerboseLog& log, const Timeline& timeline, Steps found,
               ProgramSummary& summary) {
   auto& steps = summary.steps;
   steps.warm_up_steps = LeaveOutWarmUp(found.ranges);
@@ -206,7 +205,7 @@ void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, Steps fo
   steps.phases = PhasesOf(log, timeline, averaged);
 }
 
-std::vector<ProgramProcess> ProcessesOf(const verbose::VerboseLog& log,
+std::vector<ProgramProcess> ProcessesOf(const logs::VerboseLog& log,
                                         const std::vector<double>& call_seconds) {
   std::vector<ProgramProcess> processes(log.processes.size());
   const auto threads = ThreadsOf(log);
@@ -234,7 +233,7 @@ CallTimes TimesOf(std::vector<double> seconds) {
           Quantile(seconds, 0.75), seconds.back()};
 }
 
-ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, const Steps& steps) {
+ProgramSummary SummarizeProgram(const logs::VerboseLog& log, const Steps& steps) {
   ProgramSummary summary{.version = log.version,
                          .runtime = log.runtime,
                          .isa_words = log.isa_words,

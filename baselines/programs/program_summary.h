@@ -12,9 +12,9 @@
 #include "baselines/programs/outside.h"
 #include "baselines/programs/steps.h"
 #include "counters/base/error.h"
-#include "reporters/verbose/primitive.h"
-#include "reporters/verbose/primitive_work.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::programs {
 
@@ -47,7 +47,7 @@ struct StandaloneTime {
 struct ProgramPrimitive {
   std::string record;        // name of its record
   bool is_operator = false;  // not oneDNN's: an operator of PyTorch, with its time outside oneDNN
-  verbose::PrimitiveText text;
+  logs::PrimitiveText text;
   double calls = 0;    // [1] in the log
   double seconds = 0;  // [s] of all its calls
   CallTimes times;
@@ -103,7 +103,7 @@ struct ProgramSummary {
   std::optional<double> wall_seconds;  // [s] of the program
   std::string version, runtime, isa_words;
   std::optional<int> threads;
-  verbose::LineCounts lines;
+  logs::LineCounts lines;
   double seconds = 0;                     // [s] sum of all executions in the log
   std::optional<double> covered_seconds;  // [s] wall time with any call running; needs time stamps
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
@@ -122,7 +122,7 @@ CallTimes TimesOf(std::vector<double> seconds);
 
 // Returns a log's summary with its steps. The caller sets `log`, `command`, `wall_seconds`, and the
 // primitives' `record`, `benchmark` and `repro`.
-ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, const Steps& steps);
+ProgramSummary SummarizeProgram(const logs::VerboseLog& log, const Steps& steps);
 
 nlohmann::json ToJson(const ProgramSummary& summary);
 // Reads context.dlroof.program, if it exists. Ignores JSON members with an unexpected type.

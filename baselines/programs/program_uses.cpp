@@ -79,7 +79,7 @@ void AddOutside(const ProgramSummary& summary, double seconds, ProgramBreakdown&
 }
 
 bool IsOfOther(const ProgramPrimitive& primitive) {
-  return std::ranges::count(primitive.text.others, verbose::kProcessField,
+  return std::ranges::count(primitive.text.others, logs::kProcessField,
                             &std::pair<std::string, std::string>::first) > 0;
 }
 

@@ -8,13 +8,13 @@
 #include <numeric>
 #include <tuple>
 
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::programs {
 namespace {
 
 // Returns the indices of the main process's executions.
-std::vector<std::size_t> MainExecutions(const verbose::VerboseLog& log) {
+std::vector<std::size_t> MainExecutions(const logs::VerboseLog& log) {
   std::vector<std::size_t> main;
   main.reserve(log.executions.size());
   for (std::size_t i = 0; i < log.executions.size(); ++i)
@@ -23,9 +23,9 @@ std::vector<std::size_t> MainExecutions(const verbose::VerboseLog& log) {
 }
 
 // Returns the steps between the begin and end marks in the log.
-Steps MarkedSteps(const verbose::VerboseLog& log) {
+Steps MarkedSteps(const logs::VerboseLog& log) {
   Steps steps;
-  const verbose::StepMark* open = nullptr;
+  const logs::StepMark* open = nullptr;
   for (const auto& mark : log.marks) {
     if (mark.begin) {
       open = &mark;
@@ -92,7 +92,7 @@ Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart,
 
 // Replaces each primitive of the stream by a number for its kind, direction and algorithm: those of
 // batches of different sizes, such as the last one of an epoch, are the same then.
-std::vector<std::uint32_t> KindsOf(const std::vector<verbose::PrimitiveText>& primitives,
+std::vector<std::uint32_t> KindsOf(const std::vector<logs::PrimitiveText>& primitives,
                                    std::vector<std::uint32_t> stream) {
   std::map<std::tuple<std::string, std::string, std::string>, std::uint32_t> kinds;
   for (auto& symbol : stream) {
@@ -206,7 +206,7 @@ Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count) {
   return steps;
 }
 
-Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
+Steps StepsOf(const logs::VerboseLog& log, std::optional<int> count) {
   if (!count)
     if (auto marked = MarkedSteps(log); marked.from == StepsFrom::kMarks) return marked;
   const auto main = MainExecutions(log);
@@ -236,7 +236,7 @@ Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
   return steps;
 }
 
-Timeline TimelineOf(const verbose::VerboseLog& log) {
+Timeline TimelineOf(const logs::VerboseLog& log) {
   const std::size_t executions = log.executions.size();
   Timeline timeline{.stamped = executions > 0};
   std::vector<double> own(executions + log.creations.size());
@@ -266,18 +266,18 @@ Timeline TimelineOf(const verbose::VerboseLog& log) {
   return timeline;
 }
 
-std::vector<double> CallSeconds(const verbose::VerboseLog& log, const Timeline& timeline) {
+std::vector<double> CallSeconds(const logs::VerboseLog& log, const Timeline& timeline) {
   std::vector<double> seconds;
   seconds.reserve(log.executions.size());
   for (std::size_t i = 0; i < log.executions.size(); ++i) {
     const auto& execution = log.executions[i];
-    const bool shared = verbose::IsUkernel(log.primitives[execution.primitive]);
+    const bool shared = logs::IsUkernel(log.primitives[execution.primitive]);
     seconds.push_back(shared ? timeline.executions[i] : execution.seconds);
   }
   return seconds;
 }
 
-std::vector<std::uint32_t> ThreadsOf(const verbose::VerboseLog& log) {
+std::vector<std::uint32_t> ThreadsOf(const logs::VerboseLog& log) {
   std::vector<std::uint32_t> threads(log.executions.size());
   std::vector<std::size_t> order(threads.size());
   std::iota(order.begin(), order.end(), 0);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "counters/base/error.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::programs {
 
@@ -56,7 +56,7 @@ Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count);
 // Returns the steps between a log's marks, or `count` steps, or without both the repetitions of the
 // main process's primitives, with wall-clock times. Ranges are of all executions; those of other
 // processes in them are no part of the step.
-Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count = std::nullopt);
+Steps StepsOf(const logs::VerboseLog& log, std::optional<int> count = std::nullopt);
 
 struct Timeline {
   // [s] wall time of each execution and creation of the main process, divided among those that run
@@ -66,14 +66,14 @@ struct Timeline {
   bool stamped = false;  // every execution has a time stamp
 };
 
-Timeline TimelineOf(const verbose::VerboseLog& log);
+Timeline TimelineOf(const logs::VerboseLog& log);
 
 // Returns the time of each execution [s]: its own, but for a ukernel its share of the wall time,
 // since a program calls ukernels from all of its threads at the same time.
-std::vector<double> CallSeconds(const verbose::VerboseLog& log, const Timeline& timeline);
+std::vector<double> CallSeconds(const logs::VerboseLog& log, const Timeline& timeline);
 
 // Returns the thread of each execution, from 0 in each process: the first one that was free when
 // the call began. Calls of one thread do not overlap.
-std::vector<std::uint32_t> ThreadsOf(const verbose::VerboseLog& log);
+std::vector<std::uint32_t> ThreadsOf(const logs::VerboseLog& log);
 
 }  // namespace dlroof::programs

@@ -11,24 +11,24 @@ namespace dlroof::benchdnn {
 namespace {
 
 // Returns "any" for a layout that the library chose.
-std::string TagOf(const verbose::Tensor& tensor) {
+std::string TagOf(const logs::Tensor& tensor) {
   const bool blocked = std::ranges::any_of(
       tensor.tag, [](unsigned char c) { return std::isupper(c) != 0 || std::isdigit(c) != 0; });
   return tensor.chosen || blocked || tensor.tag.empty() ? "any" : tensor.tag;
 }
 
 // "convolution_direct", benchdnn's default, is left out.
-std::string AlgorithmArgument(const verbose::Primitive& primitive) {
-  const auto algorithm = verbose::WordOf(primitive.text.auxiliary, "alg");
+std::string AlgorithmArgument(const logs::Primitive& primitive) {
+  const auto algorithm = logs::WordOf(primitive.text.auxiliary, "alg");
   if (algorithm.ends_with("winograd")) return "--alg=wino ";
   return algorithm.ends_with("auto") ? "--alg=auto " : "";
 }
 
-std::optional<std::string> DeconvLine(const verbose::Primitive& primitive) {
+std::optional<std::string> DeconvLine(const logs::Primitive& primitive) {
   return FilterLine(primitive, "deconv");
 }
 
-std::optional<std::string> ReorderLine(const verbose::Primitive& primitive) {
+std::optional<std::string> ReorderLine(const logs::Primitive& primitive) {
   const auto* source = primitive.Find("src");
   const auto* destination = primitive.Find("dst");
   if (source == nullptr || destination == nullptr || source->tag.empty() ||
@@ -39,12 +39,12 @@ std::optional<std::string> ReorderLine(const verbose::Primitive& primitive) {
 }
 
 // Returns the line of a kind whose algorithm, direction and problem benchdnn accepts as printed.
-std::string PlainLine(const verbose::Primitive& primitive, std::string_view driver,
+std::string PlainLine(const logs::Primitive& primitive, std::string_view driver,
                       std::string_view prefix) {
-  auto algorithm = verbose::WordOf(primitive.text.auxiliary, "alg");
+  auto algorithm = logs::WordOf(primitive.text.auxiliary, "alg");
   if (algorithm.starts_with(prefix)) algorithm.remove_prefix(prefix.size());
-  const auto axis = verbose::WordOf(primitive.text.auxiliary, "axis");
-  const auto flags = verbose::WordOf(primitive.text.auxiliary, "flags");
+  const auto axis = logs::WordOf(primitive.text.auxiliary, "axis");
+  const auto flags = logs::WordOf(primitive.text.auxiliary, "flags");
   return fmt::format("--{} --mode=P {}{}{}{}{}", driver,
                      primitive.text.prop == "undef" ? "" : DirArgument(primitive),
                      algorithm.empty() ? "" : fmt::format("--alg={} ", algorithm),
@@ -55,7 +55,7 @@ std::string PlainLine(const verbose::Primitive& primitive, std::string_view driv
 
 struct LineForm {
   std::string_view kind;
-  std::optional<std::string> (*line)(const verbose::Primitive& primitive);
+  std::optional<std::string> (*line)(const logs::Primitive& primitive);
 };
 constexpr LineForm kLines[] = {{"deconvolution", DeconvLine}, {"reorder", ReorderLine}};
 
@@ -70,27 +70,27 @@ constexpr PlainForm kPlainLines[] = {
 
 }  // namespace
 
-std::string TypeOf(const verbose::Primitive& primitive, std::string_view role) {
+std::string TypeOf(const logs::Primitive& primitive, std::string_view role) {
   const auto* tensor = primitive.Find(role);
   return tensor == nullptr || tensor->type.empty() ? "f32" : tensor->type;
 }
 
-std::string LayoutArgument(const verbose::Primitive& primitive, std::string_view role,
+std::string LayoutArgument(const logs::Primitive& primitive, std::string_view role,
                            std::string_view option) {
   const auto* tensor = primitive.Find(role);
   const auto tag = tensor == nullptr ? "any" : TagOf(*tensor);
   return tag == "any" ? "" : fmt::format("--{}={} ", option, tag);
 }
 
-std::string PostOpsArgument(const verbose::Primitive& primitive) {
+std::string PostOpsArgument(const logs::Primitive& primitive) {
   std::string list;
-  for (const auto post_op : verbose::PostOpsOf(primitive.text.attributes))
+  for (const auto post_op : logs::PostOpsOf(primitive.text.attributes))
     list += fmt::format("{}{}", list.empty() ? "" : "+", post_op);
   return list.empty() ? "" : fmt::format("--attr-post-ops={} ", list);
 }
 
 // benchdnn's inference direction has no bias.
-std::string DirArgument(const verbose::Primitive& primitive) {
+std::string DirArgument(const logs::Primitive& primitive) {
   const bool bias = primitive.HasBias();
   const auto& prop = primitive.text.prop;
   std::string dir;
@@ -102,23 +102,23 @@ std::string DirArgument(const verbose::Primitive& primitive) {
   return dir.empty() ? "" : fmt::format("--dir={} ", dir);
 }
 
-std::string TypesArgument(const verbose::Primitive& primitive) {
+std::string TypesArgument(const logs::Primitive& primitive) {
   const auto types = fmt::format("{}:{}:{}", TypeOf(primitive, "src"), TypeOf(primitive, "wei"),
                                  TypeOf(primitive, "dst"));
   return types == "f32:f32:f32" ? "" : fmt::format("--dt={} ", types);
 }
 
-std::string SourceRole(const verbose::Primitive& primitive) {
+std::string SourceRole(const logs::Primitive& primitive) {
   return primitive.Find("src") == nullptr ? "data" : "src";
 }
 
-std::string TypePair(const verbose::Primitive& primitive) {
+std::string TypePair(const logs::Primitive& primitive) {
   const auto source = TypeOf(primitive, SourceRole(primitive));
   const bool both = primitive.Find("dst") == nullptr;
   return fmt::format("{}:{}", source, both ? source : TypeOf(primitive, "dst"));
 }
 
-std::string InAndOutArguments(const verbose::Primitive& primitive) {
+std::string InAndOutArguments(const logs::Primitive& primitive) {
   const auto source = SourceRole(primitive);
   const auto destination = primitive.Find("dst") == nullptr ? source : "dst";
   std::string text;
@@ -129,7 +129,7 @@ std::string InAndOutArguments(const verbose::Primitive& primitive) {
          LayoutArgument(primitive, destination, "dtag");
 }
 
-std::string FilterLine(const verbose::Primitive& primitive, std::string_view driver) {
+std::string FilterLine(const logs::Primitive& primitive, std::string_view driver) {
   return fmt::format("--{} --mode=P {}{}{}{}{}{}{}", driver, DirArgument(primitive),
                      TypesArgument(primitive), LayoutArgument(primitive, "src", "stag"),
                      LayoutArgument(primitive, "dst", "dtag"), AlgorithmArgument(primitive),
@@ -138,7 +138,7 @@ std::string FilterLine(const verbose::Primitive& primitive, std::string_view dri
 
 namespace {
 
-std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
+std::optional<std::string> LineOf(const logs::Primitive& primitive) {
   const auto& kind = primitive.text.kind;
   for (const BenchdnnDriver* driver : BenchdnnDrivers())
     if (std::ranges::count(driver->kinds, kind) > 0) return driver->line(primitive);
@@ -150,7 +150,7 @@ std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
 
 }  // namespace
 
-std::optional<std::string> BenchdnnLine(const verbose::Primitive& primitive) {
+std::optional<std::string> BenchdnnLine(const logs::Primitive& primitive) {
   auto line = LineOf(primitive);
   const auto mode = line ? line->find(" --mode=P") : std::string::npos;
   if (mode != std::string::npos && primitive.text.engine == "gpu")

@@ -9,7 +9,7 @@
 
 #include "bench/benchdnn/tokens.h"
 #include "bench/workload/workload.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::benchdnn {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::array<BenchdnnDirection, 6> kDirections = {
 
 // Splits "u8:s8:u8" into the types of source, weights and destination.
 products::ProductTypes SplitTypes(std::string_view data_types) {
-  const auto types = verbose::SplitText(data_types, ':');
+  const auto types = logs::SplitText(data_types, ':');
   return {std::string(types.at(0)), std::string(types.at(1)), std::string(types.at(2))};
 }
 
@@ -118,7 +118,7 @@ std::vector<std::string> ProductOptionsOf(const BenchdnnChoice& choice, bool tra
   if (training) options.emplace_back("training");
   if (bias) options.emplace_back("bias");
   if (const auto post_ops = choice["attr-post-ops"]; !post_ops.empty())
-    for (const auto word : verbose::SplitText(post_ops, '+')) options.emplace_back(word);
+    for (const auto word : logs::SplitText(post_ops, '+')) options.emplace_back(word);
   if (!choice["attr-scales"].empty()) options.emplace_back("scales");
   return options;
 }
@@ -183,7 +183,7 @@ bool SameInAnyCase(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view OneOf(std::string_view words, std::string_view value) {
-  for (const auto word : verbose::SplitText(words, ' '))
+  for (const auto word : logs::SplitText(words, ' '))
     if (SameInAnyCase(word, value)) return word;
   throw BenchdnnRefusal(0, fmt::format("expected one of {}, got '{}'", words, ShownText(value)));
 }

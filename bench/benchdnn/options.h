@@ -16,9 +16,9 @@
 #include "bench/products/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
-#include "counters/work.h"
+#include "counters/base/work.h"
 
-namespace dlroof::verbose {
+namespace dlroof::logs {
 struct Primitive;
 }
 
@@ -162,7 +162,7 @@ struct BenchdnnDriver {
   // The kinds of primitives in oneDNN's logs that this driver times: "convolution".
   std::span<const std::string_view> kinds;
   // Returns benchdnn's arguments for such a primitive (log_line.h), or nothing if it has none.
-  std::optional<std::string> (*line)(const verbose::Primitive& primitive);
+  std::optional<std::string> (*line)(const logs::Primitive& primitive);
 };
 
 // Returns the drivers of all ops, in the order of the ops' names.

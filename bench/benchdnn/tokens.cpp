@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/benchdnn/options.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::benchdnn {
 namespace {
@@ -296,7 +296,7 @@ FoundPostOp FindPostOp(const Part& part) {
   for (const auto& row : kPostOps) {
     std::string_view name = lower;
     if (name.substr(0, row.prefix.size()) == row.prefix) name.remove_prefix(row.prefix.size());
-    for (const auto known : verbose::SplitText(row.names, ' '))
+    for (const auto known : logs::SplitText(row.names, ' '))
       if (known == name) return {known, row.arguments};
   }
   Refuse(part, "a post-op such as relu, sum, binary_add, dw or prelu");

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "bench/command_line/command.h"
+#include "bench/runner/command.h"
 
 namespace dlroof::cluster_run {
 
-command_line::Command MakeClusterScript();
-command_line::Command MakeClusterNode();
-command_line::Command MakeClusterGather();
-command_line::Command MakeClusterReport();
-command_line::Command MakeClusterVersus();
+runner::Command MakeClusterScript();
+runner::Command MakeClusterNode();
+runner::Command MakeClusterGather();
+runner::Command MakeClusterReport();
+runner::Command MakeClusterVersus();
 
 struct LaunchRequest {
   int nodes = 0;

@@ -142,22 +142,22 @@ int RunNode(const NodeFlags& flags) {
 
 }  // namespace
 
-command_line::Command MakeClusterNode() {
+runner::Command MakeClusterNode() {
   auto flags = std::make_shared<NodeFlags>();
   return {.name = "node",
           .about = "measure on one node and write DIR/nodes/NAME.json; continues after a kill",
           .options = {{"--out",
                        &flags->out,
                        "folder that all nodes share",
-                       {.type = command_line::kFolder, .required = true}},
+                       {.type = runner::kFolder, .required = true}},
                       {"--bench",
                        &flags->bench,
                        "the dlroof_bench to run (default: the one beside this program)",
-                       {.type = command_line::kFile}},
+                       {.type = runner::kFile}},
                       {"--visit",
                        &flags->visit,
                        "the number of a further visit, from 1",
-                       {.limits = command_line::Range{1, 10000}}},
+                       {.limits = runner::Range{1, 10000}}},
                       {"--order",
                        &flags->order,
                        "the order in which the caller starts the nodes, to store it in the file",
@@ -167,11 +167,11 @@ command_line::Command MakeClusterNode() {
                       {"--timeout",
                        &flags->timeout_seconds,
                        "[s] limit for one benchmark (default 600)",
-                       {.limits = command_line::AboveZero{}}},
+                       {.limits = runner::AboveZero{}}},
                       {"ARGUMENTS",
                        &flags->arguments,
                        "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50",
-                       {.type = command_line::kFlag}}},
+                       {.type = runner::kFlag}}},
           .run = [flags] { return RunNode(*flags); }};
 }
 

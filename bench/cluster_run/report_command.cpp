@@ -280,7 +280,7 @@ int ReportCluster(const ClusterReportFlags& flags) {
 
 }  // namespace
 
-command_line::Command MakeClusterGather() {
+runner::Command MakeClusterGather() {
   auto flags = std::make_shared<GatherFlags>();
   return {
       .name = "gather",
@@ -291,11 +291,11 @@ command_line::Command MakeClusterGather() {
           {{"DIR",
             &flags->folder,
             "the nodes' shared folder",
-            {.type = command_line::kFolder, .required = true}},
+            {.type = runner::kFolder, .required = true}},
            {"-o,--output",
             &flags->output,
             "cluster file to write (default cluster.json)",
-            {.type = command_line::kFile}},
+            {.type = runner::kFile}},
            {"--without",
             &flags->without,
             "leave out these nodes, such as n3,n5; may be repeated",
@@ -306,11 +306,11 @@ command_line::Command MakeClusterGather() {
            {"--drain-list",
             &flags->drain_list,
             "file to write with the names of the slow nodes, one per line",
-            {.type = command_line::kFile}}},
+            {.type = runner::kFile}}},
       .run = [flags] { return RunGather(*flags); }};
 }
 
-command_line::Command MakeClusterReport() {
+runner::Command MakeClusterReport() {
   auto flags = std::make_shared<ClusterReportFlags>();
   return {
       .name = "report",
@@ -321,33 +321,33 @@ command_line::Command MakeClusterReport() {
           {{"FILE",
             &flags->file,
             "file of `dlroof cluster gather`; with --follow the nodes' shared folder",
-            {.type = command_line::kFile, .required = true}},
+            {.type = runner::kFile, .required = true}},
            {"-o,--output",
             &flags->outputs,
             "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png (map of "
             "nodes and benchmarks)",
-            {.type = command_line::kFile, .one_each = true}},
+            {.type = runner::kFile, .one_each = true}},
            {"--alone",
             &flags->alone,
             "cluster file of the same nodes measured one by one, to show how much they slow each "
             "other down",
-            {.type = command_line::kFile}},
+            {.type = runner::kFile}},
            {"--verbose", &flags->verbose, "show all rows, not only the first 20"},
            {"--require",
             &flags->requirements,
             "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
             "\"times\": {\"BENCHMARK\": 6e-5}}",
-            {.type = command_line::kFile}},
+            {.type = runner::kFile}},
            {"--drain-list",
             &flags->drain_list,
             "file to write with the names of the slow nodes, one per line",
-            {.type = command_line::kFile}},
+            {.type = runner::kFile}},
            {"--follow", &flags->follow,
             "show how far the nodes are until all are whole, and write DIR/progress.txt"},
            {"--every",
             &flags->every_seconds,
             "[s] with --follow: time between two looks; 0: look once",
-            {.limits = command_line::AtLeastZero{}, .shows_default = true}}},
+            {.limits = runner::AtLeastZero{}, .shows_default = true}}},
       .run = [flags] { return ReportCluster(*flags); }};
 }
 

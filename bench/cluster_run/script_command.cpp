@@ -16,7 +16,7 @@
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/page/page.h"
+#include "reporters/figure/page.h"
 
 namespace dlroof::cluster_run {
 
@@ -80,17 +80,17 @@ std::string LaunchScript(const LaunchRequest& request) {
   RefuseControls(request.dlroof);
   const auto quoted = [](const std::string& text) { return runner::CommandLine({text}); };
   std::ostringstream script;
-  page::Fill(LaunchScripts().front().text,
-             {{"nodes", std::to_string(request.nodes)},
-              {"out", quoted(request.out)},
-              {"dlroof", quoted(request.dlroof)},
-              {"arguments", runner::CommandLine(ArgumentsOf(request))},
-              {"options", DirectiveLines(OptionsOf(request))},
-              {"gpus", std::to_string(request.gpus.value_or(0))},
-              {"tasks", std::to_string(request.gpus.value_or(1))},
-              {"visits", std::to_string(request.visits)},
-              {"order", request.order}},
-             script);
+  figure::Fill(LaunchScripts().front().text,
+               {{"nodes", std::to_string(request.nodes)},
+                {"out", quoted(request.out)},
+                {"dlroof", quoted(request.dlroof)},
+                {"arguments", runner::CommandLine(ArgumentsOf(request))},
+                {"options", DirectiveLines(OptionsOf(request))},
+                {"gpus", std::to_string(request.gpus.value_or(0))},
+                {"tasks", std::to_string(request.gpus.value_or(1))},
+                {"visits", std::to_string(request.visits)},
+                {"order", request.order}},
+               script);
   return script.str();
 }
 
@@ -167,7 +167,7 @@ void RunScript(ScriptFlags flags) {
 
 }  // namespace
 
-command_line::Command MakeClusterScript() {
+runner::Command MakeClusterScript() {
   auto flags = std::make_shared<ScriptFlags>();
   auto& request = flags->request;
   return {
@@ -176,15 +176,12 @@ command_line::Command MakeClusterScript() {
           "write a Slurm job that measures every node and gathers the results; submitted again it "
           "measures only what is missing",
       .options =
-          {{"-N,--nodes",
-            &request.nodes,
-            "number of nodes",
-            {.limits = command_line::Range{1, 100000}}},
-           {"--out", &request.out, "folder that all nodes share", {.type = command_line::kFolder}},
+          {{"-N,--nodes", &request.nodes, "number of nodes", {.limits = runner::Range{1, 100000}}},
+           {"--out", &request.out, "folder that all nodes share", {.type = runner::kFolder}},
            {"--dlroof",
             &request.dlroof,
             "path of dlroof on the nodes (default: the path of this program)",
-            {.type = command_line::kFile}},
+            {.type = runner::kFile}},
            {"--option",
             &request.options,
             "option for sbatch (--option=--partition=gpu); may be repeated",
@@ -198,22 +195,22 @@ command_line::Command MakeClusterScript() {
             &request.gpus,
             "number of GPUs of a node: start one process for each GPU, which sees only this GPU "
             "(default: one process for each node, which sees all GPUs)",
-            {.limits = command_line::Range{1, 64}}},
+            {.limits = runner::Range{1, 64}}},
            {"--time", &request.time,
             "limit of the job's time as sbatch writes it, such as 2:00:00"},
            {"--revisit",
             &flags->revisit,
             "cluster file whose suspects are visited again together with ordinary nodes, five "
             "times",
-            {.type = command_line::kFile}},
+            {.type = runner::kFile}},
            {"-o,--output",
             &flags->output,
             "file to write the script to (default: standard output)",
-            {.type = command_line::kFile}},
+            {.type = runner::kFile}},
            {"ARGUMENTS",
             &request.arguments,
             "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50",
-            {.type = command_line::kFlag}}},
+            {.type = runner::kFlag}}},
       .run = [flags] {
         RunScript(*flags);
         return 0;

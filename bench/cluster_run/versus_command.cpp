@@ -167,7 +167,7 @@ void RunVersus(const VersusFlags& flags) {
 
 }  // namespace
 
-command_line::Command MakeClusterVersus() {
+runner::Command MakeClusterVersus() {
   auto flags = std::make_shared<VersusFlags>();
   return {
       .name = "versus",
@@ -178,24 +178,24 @@ command_line::Command MakeClusterVersus() {
           {{"A",
             &flags->a,
             "run file, or several of one machine separated by commas",
-            {.type = command_line::kFile, .required = true}},
+            {.type = runner::kFile, .required = true}},
            {"B",
             &flags->b,
             "run file, or several of one machine separated by commas",
-            {.type = command_line::kFile, .required = true}},
+            {.type = runner::kFile, .required = true}},
            {"--prices",
             &flags->prices,
             "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": \"AMD "
             "EPYC\"}, \"per_node_hour\": 1.2}]} (no default)",
-            {.type = command_line::kFile}},
+            {.type = runner::kFile}},
            {"--suite",
             &flags->suites,
             "also sum up the layers of this model (default: the models that the runs name)",
-            {.type = command_line::kSuite, .one_each = true}},
+            {.type = runner::kSuite, .one_each = true}},
            {"--devices",
             &flags->devices,
             "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)",
-            {.limits = command_line::Range{1, 1024}, .one_each = true, .comma = true}},
+            {.limits = runner::Range{1, 1024}, .one_each = true, .comma = true}},
            {"--types",
             &flags->types,
             "same (default): pair records of the same data type; best: pair the fastest records of "
@@ -208,7 +208,7 @@ command_line::Command MakeClusterVersus() {
             &flags->outputs,
             "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
             "rooflines)",
-            {.type = command_line::kFile, .one_each = true}}},
+            {.type = runner::kFile, .one_each = true}}},
       .run = [flags] {
         RunVersus(*flags);
         return 0;

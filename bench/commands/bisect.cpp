@@ -1,5 +1,5 @@
 // dlroof bisect: finds the commit that changed a benchmark's time.
-#include "bench/bisect/bisect.h"
+#include "bench/supervise/bisect.h"
 
 #include <iostream>
 #include <memory>
@@ -12,7 +12,7 @@ namespace dlroof::commands {
 namespace {
 
 struct BisectFlags {
-  bisect::Request request;
+  supervise::Request request;
   std::optional<std::string> min_effect;
   std::vector<std::string> revisions, what;
   bool step = false;
@@ -33,8 +33,8 @@ int RunBisect(const BisectFlags& flags) {
   request.arguments.assign(flags.what.begin() + 1, flags.what.end());
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   StopOnInterrupt();
-  return flags.step ? bisect::Step(request, std::cerr)
-                    : bisect::Bisect(request, std::cout, std::cerr);
+  return flags.step ? supervise::Step(request, std::cerr)
+                    : supervise::Bisect(request, std::cout, std::cerr);
 }
 
 Command MakeBisect() {
@@ -53,7 +53,7 @@ Command MakeBisect() {
            {"NAME",
             &flags->what,
             "after --: the benchmark's name, and arguments of its program",
-            {.type = command_line::kFlag}},
+            {.type = runner::kFlag}},
            {"--build", &request.build,
             "shell command that builds a commit, run in the root of a worktree (default: the "
             "release preset of CMake, target dlroof_bench)"},

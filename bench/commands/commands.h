@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "bench/command_line/command.h"
+#include "bench/runner/command.h"
 
 namespace dlroof::commands {
 
-using command_line::AboveZero;
-using command_line::AtLeastZero;
-using command_line::Command;
-using command_line::kFile;
-using command_line::kFolder;
-using command_line::kMachine;
-using command_line::Option;
-using command_line::Range;
+using runner::AboveZero;
+using runner::AtLeastZero;
+using runner::Command;
+using runner::kFile;
+using runner::kFolder;
+using runner::kMachine;
+using runner::Option;
+using runner::Range;
 
 // Registers a command of dlroof. Call at namespace scope. Returns true.
 bool RegisterCommand(Command (*make)());

@@ -10,13 +10,13 @@
 #include <memory>
 #include <sstream>
 
-#include "baselines/builds/builds.h"
 #include "baselines/compare/compare_stored.h"
-#include "baselines/formats/write_comparison.h"
+#include "baselines/compare/write_comparison.h"
+#include "baselines/history/builds.h"
 #include "baselines/history/earlier_runs.h"
 #include "baselines/history/history.h"
 #include "bench/commands/commands.h"
-#include "bench/remeasure/remeasure.h"
+#include "bench/supervise/remeasure.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/installation.h"
@@ -102,24 +102,24 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
 }
 
 // Returns the stored program of the newest run that has one.
-std::optional<builds::StoredProgram> StoredProgram(const CompareFlags& flags,
-                                                   const Inputs& inputs) {
-  const builds::Builds builds(builds::FolderBeside(flags.database.value_or("perf.sqlite")));
+std::optional<history::StoredProgram> StoredProgram(const CompareFlags& flags,
+                                                    const Inputs& inputs) {
+  const history::Builds builds(history::FolderBeside(flags.database.value_or("perf.sqlite")));
   for (auto run = inputs.stored.rbegin(); run != inputs.stored.rend(); ++run)
     if (auto program = builds.Find(history::CommitOf(run->file))) return program;
   return inputs.stored.empty() ? builds.Find(history::CommitOf(inputs.base.file)) : std::nullopt;
 }
 
 // Compares, and measures again what is unclear.
-remeasure::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inputs,
+supervise::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inputs,
                                     const compare::CompareOptions& options) {
   const auto stored = StoredProgram(flags, inputs);
-  remeasure::Settings settings{.program = supervise::BenchProgram(flags.program),
+  supervise::Settings settings{.program = supervise::BenchProgram(flags.program),
                                .arguments = flags.arguments,
                                .budget_seconds = flags.budget_seconds};
   if (stored) settings.stored_program = stored->run;
   StopOnInterrupt();
-  auto settled = remeasure::Settle(
+  auto settled = supervise::Settle(
       inputs.contender,
       [&](const compare::NamedRun& contender, const compare::CompareOptions& with) {
         return inputs.stored.empty() ? compare::Compare(inputs.base, contender, with)
@@ -134,9 +134,9 @@ remeasure::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inp
   return settled;
 }
 
-void Write(const compare::CompareResult& result, const formats::ComparedFiles& files,
+void Write(const compare::CompareResult& result, const compare::ComparedFiles& files,
            const std::string& format) {
-  for (const auto& writer : formats::ComparisonWriters())
+  for (const auto& writer : compare::ComparisonWriters())
     if (writer.format == format) writer.write(result, files, std::cout);
   std::cout << std::flush;
 }
@@ -176,14 +176,14 @@ int RunCompare(const CompareFlags& given) {
     inputs.earlier = history::EarlierRuns(history, inputs.base);
     for (const auto& run : inputs.earlier) options.earlier.push_back(&run);
   }
-  std::optional<remeasure::Settled> settled;
+  std::optional<supervise::Settled> settled;
   if (now) settled = CompareAndSettle(flags, inputs, options);
   const auto result = settled ? settled->result
                       : inputs.stored.empty()
                           ? compare::Compare(inputs.base, inputs.contender, options)
                           : compare::CompareWithStored(inputs.stored, inputs.contender, options);
   Write(result, {BaseText(result), inputs.contender.where}, flags.format);
-  if (const auto few = formats::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
+  if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   // Frees large files in parallel, too.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
   inputs.contender = {};
@@ -193,7 +193,7 @@ int RunCompare(const CompareFlags& given) {
 Command MakeCompare() {
   auto flags = std::make_shared<CompareFlags>();
   std::vector<std::string> formats;
-  for (const auto& writer : formats::ComparisonWriters()) formats.emplace_back(writer.format);
+  for (const auto& writer : compare::ComparisonWriters()) formats.emplace_back(writer.format);
   const auto formats_text = fmt::format("{} (default table)", fmt::join(formats, ", "));
   return {
       .name = "compare",
@@ -208,7 +208,7 @@ Command MakeCompare() {
            {"ARGUMENTS",
             &flags->arguments,
             "after --, with --again now: arguments for NEW's program",
-            {.type = command_line::kFlag}},
+            {.type = runner::kFlag}},
            {"--baseline",
             &flags->baseline,
             "BASE: a file; or a folder with stored runs, of which the newest of each benchmark on "

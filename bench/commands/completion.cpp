@@ -1,6 +1,6 @@
 // dlroof completion: writes the script by which bash completes the command lines of all programs,
 // or the list of their flags.
-#include "bench/command_line/completion.h"
+#include "bench/runner/completion.h"
 
 #include <iostream>
 #include <memory>
@@ -14,7 +14,7 @@
 namespace dlroof::commands {
 namespace {
 
-using command_line::Completion;
+using runner::Completion;
 
 Completion WordsOrFiles(std::vector<std::string> words, bool comma = false) {
   return {.words = std::move(words), .paths = Completion::Paths::kFiles, .comma = comma};
@@ -26,15 +26,15 @@ std::vector<std::string> NamesOf(const std::vector<EmbeddedFile>& files) {
   return names;
 }
 
-command_line::TypeCompletions Types() {
+runner::TypeCompletions Types() {
   const auto gpus = machine_file::KnownGpuNames();
-  return {{command_line::kFile, WordsOrFiles({})},
-          {command_line::kFolder, {.paths = Completion::Paths::kFolders}},
-          {command_line::kSuite, WordsOrFiles(NamesOf(suites::BuiltInSuites()), true)},
-          {command_line::kMachine, WordsOrFiles({gpus.begin(), gpus.end()})},
-          {command_line::kBenchmark, WordsOrFiles({})},
-          {command_line::kFlag, {.bench_flags = true}},
-          {command_line::kProgram, {.any_program = true}},
+  return {{runner::kFile, WordsOrFiles({})},
+          {runner::kFolder, {.paths = Completion::Paths::kFolders}},
+          {runner::kSuite, WordsOrFiles(NamesOf(suites::BuiltInSuites()), true)},
+          {runner::kMachine, WordsOrFiles({gpus.begin(), gpus.end()})},
+          {runner::kBenchmark, WordsOrFiles({})},
+          {runner::kFlag, {.bench_flags = true}},
+          {runner::kProgram, {.any_program = true}},
           {"DEVICE", {.words = {"auto", "cpu", "gpu"}}}};
 }
 
@@ -54,8 +54,8 @@ Command MakeCompletion() {
       .run = [form] {
         const bool script = *form == "bash";
         const std::vector<Command> programs = {Program(), runner::DescribeProgram(script)};
-        std::cout << (script ? command_line::BashCompletion(programs, Types())
-                             : command_line::WriteFlagTable(programs))
+        std::cout << (script ? runner::BashCompletion(programs, Types())
+                             : runner::WriteFlagTable(programs))
                   << std::flush;
         return 0;
       }};

@@ -7,6 +7,6 @@ int main(int argc, char** argv) {
   using namespace dlroof;
   return RunProgram("dlroof", [&] {
     const auto version = std::string(kVersion) + " (" + kCommit + ")";
-    return command_line::Run(commands::Program(), version, argc, argv);
+    return runner::Run(commands::Program(), version, argc, argv);
   });
 }

@@ -19,17 +19,17 @@
 #include "bench/runner/process_limits.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine_file/machine_cache.h"
+#include "counters/base/counter_manager.h"
 #include "counters/base/error.h"
 #include "counters/base/installation.h"
 #include "counters/base/numbers.h"
 #include "counters/base/version.h"
-#include "counters/counter_manager.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/cpu/process_limits.h"
 #include "counters/cpu/team_look.h"
-#include "counters/cupti/report.h"
 #include "counters/energy/energy_source.h"
+#include "counters/gpu/report.h"
 #include "counters/perf/perf_events.h"
 #include "reporters/live/google_benchmark.h"
 
@@ -192,12 +192,11 @@ void ReportLibraries() {
 // Names the chips of NVIDIA's whose counters are known or, if there is a GPU, what is counted on
 // it.
 void ReportChips(const std::optional<std::string>& capability) {
-  const auto& table = cupti::BuiltInCuptiTable();
+  const auto& table = gpu::BuiltInCuptiTable();
   const auto chip = std::ranges::find_if(
-      table.chips, [&](const auto& one) { return capability == cupti::CapabilityText(one); });
-  Line("chip", chip != table.chips.end()
-                   ? cupti::ChipText(table, cupti::BuiltInStoredPasses(), *chip)
-                   : "counters are known of " + cupti::ChipNames(table));
+      table.chips, [&](const auto& one) { return capability == gpu::CapabilityText(one); });
+  Line("chip", chip != table.chips.end() ? gpu::ChipText(table, gpu::BuiltInStoredPasses(), *chip)
+                                         : "counters are known of " + gpu::ChipNames(table));
 }
 
 // Opens the CUDA module even without a driver, to report what else is missing.

@@ -13,10 +13,10 @@
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
-#include "counters/parallel_time.h"
-#include "reporters/breakdown/breakdown_text.h"
 #include "reporters/figure/breakdown_figure.h"
+#include "reporters/roofline/breakdown_text.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
@@ -80,15 +80,15 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
     fmt::print(out, " on {} threads, by {} profiled calls", record.parallel->threads,
                record.parallel->calls);
   out << '\n';
-  breakdown::WriteWaterfall(breakdown, out);
+  roofline::WriteWaterfall(breakdown, out);
   if (record.parallel)
-    if (const auto sentence = breakdown::InstructionSentence(*record.parallel))
+    if (const auto sentence = roofline::InstructionSentence(*record.parallel))
       out << "  " << *sentence << '\n';
   for (const auto& remark : placed.placement.above_roof_remarks)
     out << "  " << text::Printable(remark) << '\n';
   if (placed.placement.flop_count)
     out << "  " << text::Printable(*placed.placement.flop_count) << '\n';
-  if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
+  if (const auto advice = roofline::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
   out << '\n';
 }
 
@@ -163,7 +163,7 @@ Command MakeExplain() {
           {{"NAME",
             &flags->what,
             "names of benchmarks to measure now, or a run file made with --dlroof_explain",
-            {.type = command_line::kBenchmark, .required = true}},
+            {.type = runner::kBenchmark, .required = true}},
            {"-o,--output",
             &flags->outputs,
             "write the run file of the measurement (.json), or waterfall charts (.svg, .pdf, .png)",

@@ -1,6 +1,6 @@
 // dlroof gate: measures, compares with the last runs of a branch in a history, measures again what
 // is unclear, and writes what CI systems read.
-#include "baselines/gate/gate.h"
+#include "baselines/history/gate.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,11 @@
 #include <memory>
 #include <sstream>
 
-#include "baselines/builds/builds.h"
 #include "baselines/compare/compare_stored.h"
-#include "baselines/formats/write_comparison.h"
+#include "baselines/compare/write_comparison.h"
+#include "baselines/history/builds.h"
 #include "bench/commands/commands.h"
-#include "bench/remeasure/remeasure.h"
+#include "bench/supervise/remeasure.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -89,11 +89,11 @@ class Gate {
       : flags_(flags),
         measured_(ProgramFrom(flags.command)),
         origin_{flags.commit ? *flags.commit : CurrentCommit(), flags.baseline},
-        builds_(builds::FolderBeside(flags.db)) {
+        builds_(history::FolderBeside(flags.db)) {
     options_.min_effect = ParseShare("--min-effect", flags.min_effect);
     options_.on.clear();
     for (const auto& key : flags.on) options_.on.insert(*compare::QuantityFromKey(key));
-    if (flags.limit) limit_ = builds::ParseSize("--limit", *flags.limit);
+    if (flags.limit) limit_ = history::ParseSize("--limit", *flags.limit);
   }
 
   int Run() {
@@ -142,8 +142,8 @@ class Gate {
     const history::History history(flags_.db, history::Access::kRead);
     const auto unchanging = history.Unchanging();
     const auto runs =
-        gate::RunsOfBranch(history.Runs(), flags_.baseline, CommitsOf(flags_.baseline));
-    baseline_ = gate::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
+        history::RunsOfBranch(history.Runs(), flags_.baseline, CommitsOf(flags_.baseline));
+    baseline_ = history::ChooseBaseline(history, runs, flags_.last, contender_, std::cerr);
   }
 
   // The first run of a branch is no failure if it is to be stored.
@@ -157,7 +157,7 @@ class Gate {
   }
 
   // Returns the stored program of the newest run that has one.
-  std::optional<builds::StoredProgram> StoredProgram() const {
+  std::optional<history::StoredProgram> StoredProgram() const {
     for (auto commit = baseline_.commits.rbegin(); commit != baseline_.commits.rend(); ++commit)
       if (auto program = builds_.Find(*commit)) return program;
     return std::nullopt;
@@ -165,39 +165,39 @@ class Gate {
 
   int Judge() {
     const auto stored = StoredProgram();
-    remeasure::Settings settings{.program = measured_.program,
+    supervise::Settings settings{.program = measured_.program,
                                  .arguments = measured_.arguments,
                                  .budget_seconds = flags_.budget_seconds};
     if (stored) settings.stored_program = stored->run;
-    const auto settled = remeasure::Settle(
+    const auto settled = supervise::Settle(
         contender_,
         [&](const compare::NamedRun& contender, const compare::CompareOptions& options) {
           return compare::CompareWithStored(baseline_.runs, contender, options);
         },
         options_, settings, std::cerr);
-    const gate::Report report{.result = &settled.result,
-                              .commit = origin_.commit,
-                              .branch = flags_.baseline,
-                              .newest_commit = baseline_.commits.back(),
-                              .runs = static_cast<int>(baseline_.runs.size()),
-                              .again = static_cast<int>(settled.again.size()),
-                              .interleaved_with = settled.interleaved.empty()
-                                                      ? std::nullopt
-                                                      : std::optional(stored->commit),
-                              .unclear = static_cast<int>(settled.unclear.size())};
+    const history::Report report{.result = &settled.result,
+                                 .commit = origin_.commit,
+                                 .branch = flags_.baseline,
+                                 .newest_commit = baseline_.commits.back(),
+                                 .runs = static_cast<int>(baseline_.runs.size()),
+                                 .again = static_cast<int>(settled.again.size()),
+                                 .interleaved_with = settled.interleaved.empty()
+                                                         ? std::nullopt
+                                                         : std::optional(stored->commit),
+                                 .unclear = static_cast<int>(settled.unclear.size())};
     Write(report);
     return settled.result.exit_code;
   }
 
-  void Write(const gate::Report& report) const {
-    WriteFile(Path("comment.md"), gate::CommentOf(report));
+  void Write(const history::Report& report) const {
+    WriteFile(Path("comment.md"), history::CommentOf(report));
     std::ostringstream junit;
-    formats::WriteJunit(*report.result, {flags_.db, contender_.where}, junit);
+    compare::WriteJunit(*report.result, {flags_.db, contender_.where}, junit);
     WriteFile(Path("junit.xml"), junit.str());
-    std::cout << gate::SummaryOf(report);
+    std::cout << history::SummaryOf(report);
     const char* const actions = std::getenv("GITHUB_ACTIONS");
     if (actions != nullptr && std::string_view(actions) == "true")
-      std::cout << gate::AnnotationsOf(report);
+      std::cout << history::AnnotationsOf(report);
     std::cout << std::flush;
   }
 
@@ -217,11 +217,11 @@ class Gate {
   const GateFlags& flags_;
   Measured measured_;
   history::Origin origin_;
-  builds::Builds builds_;
-  std::uintmax_t limit_ = builds::kUsualLimit;  // [byte]
+  history::Builds builds_;
+  std::uintmax_t limit_ = history::kUsualLimit;  // [byte]
   compare::CompareOptions options_;
   compare::NamedRun contender_;
-  gate::Baseline baseline_;
+  history::Baseline baseline_;
 };
 
 Command MakeGate() {
@@ -272,7 +272,7 @@ Command MakeGate() {
             &flags->command,
             "after --: a program that takes Google Benchmark's flags, and its arguments; or only "
             "flags for dlroof_bench",
-            {.type = command_line::kProgram}}},
+            {.type = runner::kProgram}}},
       .run = [flags] {
         StopOnInterrupt();
         return VerdictOf("gate", [&] { return Gate(*flags).Run(); });

@@ -10,11 +10,11 @@
 #include <memory>
 #include <sstream>
 
-#include "baselines/builds/builds.h"
 #include "baselines/compare/compare_stored.h"
-#include "baselines/dashboard/dashboard.h"
-#include "baselines/dashboard/events.h"
-#include "baselines/formats/export.h"
+#include "baselines/compare/export.h"
+#include "baselines/history/builds.h"
+#include "baselines/history/dashboard.h"
+#include "baselines/history/events.h"
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
@@ -50,8 +50,8 @@ void Add(const HistoryFlags& flags) {
   }
 }
 
-builds::Builds BuildsOf(const HistoryFlags& flags) {
-  return builds::Builds(builds::FolderBeside(flags.db));
+history::Builds BuildsOf(const HistoryFlags& flags) {
+  return history::Builds(history::FolderBeside(flags.db));
 }
 
 void List(const HistoryFlags& flags) {
@@ -76,7 +76,8 @@ void KeepBuild(const HistoryFlags& flags) {
   const auto commit = flags.origin.commit.empty() ? runs.back().commit : flags.origin.commit;
   if (commit.empty())
     throw BadInput("{}: its newest run has no commit; name one with --commit", flags.db);
-  const auto limit = flags.limit ? builds::ParseSize("--limit", *flags.limit) : builds::kUsualLimit;
+  const auto limit =
+      flags.limit ? history::ParseSize("--limit", *flags.limit) : history::kUsualLimit;
   const auto kept = BuildsOf(flags).Keep(commit, flags.name, limit);
   std::cout << fmt::format("{}: {}: {:.1f} MB new, {:.1f} MB in all\n", text::Printable(commit),
                            Plural(static_cast<int>(kept.program.files.size()), "file"),
@@ -123,7 +124,7 @@ class SeriesTable {
     if (!profile_) return;
     std::vector<double> seconds;
     for (const auto i : timed_) seconds.push_back(*points_[i].median);
-    for (const auto& change : dashboard::ChangesOf(0, seconds, *profile_, timed_))
+    for (const auto& change : history::ChangesOf(0, seconds, *profile_, timed_))
       WriteRange(change, series.name);
   }
 
@@ -169,7 +170,7 @@ class SeriesTable {
   }
 
   // Writes which commits may have changed the level, and the command that finds the one.
-  void WriteRange(const dashboard::LevelChange& change, const std::string& name) const {
+  void WriteRange(const history::LevelChange& change, const std::string& name) const {
     const auto commit = [&](std::size_t point) {
       return std::ranges::find(runs_, points_[point].run, &history::StoredRun::id)->commit;
     };
@@ -291,7 +292,7 @@ void RunDashboard(const DashboardFlags& flags) {
     throw BadInput("dashboard: expected a folder of run files, or --db with a history");
   const history::History history = flags.db ? history::History(*flags.db, history::Access::kRead)
                                             : HistoryOfFolder(*flags.folder);
-  const auto counts = dashboard::WriteDashboard(history, flags.output);
+  const auto counts = history::WriteDashboard(history, flags.output);
   std::cerr << fmt::format("wrote {}/index.html: {} benchmarks, {} dates, {} changed their level\n",
                            flags.output, counts.series, counts.runs, counts.changed);
 }
@@ -349,7 +350,7 @@ std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
 void RunExport(const ExportFlags& flags) {
   auto runs = ReadRuns(flags);
   std::ostringstream out;
-  formats::Export(flags.format, std::move(runs), out, std::cerr);
+  compare::Export(flags.format, std::move(runs), out, std::cerr);
   WriteOutput(flags.output, out.str());
 }
 
@@ -357,7 +358,7 @@ Command MakeExport() {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
   std::vector<std::string> names;
-  for (const auto& exporter : formats::Exporters()) {
+  for (const auto& exporter : compare::Exporters()) {
     formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
                            exporter.description);
     names.emplace_back(exporter.format);

@@ -18,7 +18,7 @@
 #include "counters/base/files.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/document/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::commands {
@@ -66,7 +66,7 @@ void ShowMachine(MachineFlags flags) {
   flags.measure.progress = std::ref(progress);
   const machine::Machine machine = flags.named ? machine_file::ReadMachineFile(*flags.named)
                                                : MachineOf(flags.device, flags.measure);
-  terminal::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
+  document::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (const auto warning = machine_file::NotValidatedWarning(machine); warning && !flags.named)
     std::cerr << *warning;

@@ -8,8 +8,8 @@
 
 #include "bench/commands/commands.h"
 #include "bench/conv2d/case.h"
-#include "bench/predict/report.h"
-#include "bench/predict/study.h"
+#include "bench/model/report.h"
+#include "bench/model/study.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
@@ -28,8 +28,8 @@ struct ModelFlags {
   bool nhwc = false, exact = false;
 };
 
-predict::LayerChoice ChoiceOf(const ModelFlags& flags) {
-  predict::LayerChoice choice;
+model::LayerChoice ChoiceOf(const ModelFlags& flags) {
+  model::LayerChoice choice;
   const auto direction = ProductDirectionFromKey(flags.direction);
   if (!direction)
     throw BadInput("--direction={}: expected fwd, bwd_data or bwd_weights", flags.direction);
@@ -41,16 +41,16 @@ predict::LayerChoice ChoiceOf(const ModelFlags& flags) {
   return choice;
 }
 
-std::vector<predict::LayerGroup> GroupsOf(const ModelFlags& flags,
-                                          const std::optional<record::RunFile>& run) {
+std::vector<model::LayerGroup> GroupsOf(const ModelFlags& flags,
+                                        const std::optional<record::RunFile>& run) {
   const int sources =
       (flags.problem ? 1 : 0) + (flags.suites.empty() ? 0 : 1) + (flags.run_file ? 1 : 0);
   if (sources != 1)
     throw BadInput(
         "model: expected one of --suite NAME, --problem n..c..h..w..k..r..s.. or a run file");
-  if (run) return {predict::LayersOfRunFile(*run, *flags.run_file)};
-  if (flags.problem) return {predict::LayersOfProblem(*flags.problem, ChoiceOf(flags))};
-  return predict::LayersOfSuites(flags.suites, ChoiceOf(flags));
+  if (run) return {model::LayersOfRunFile(*run, *flags.run_file)};
+  if (flags.problem) return {model::LayersOfProblem(*flags.problem, ChoiceOf(flags))};
+  return model::LayersOfSuites(flags.suites, ChoiceOf(flags));
 }
 
 std::string ChoiceText(const ModelFlags& flags) {
@@ -82,53 +82,53 @@ ModelInputs InputsOf(const ModelFlags& flags) {
   return inputs;
 }
 
-predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
-                              const std::string& gpu) {
-  predict::ModelReport report;
+model::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
+                            const std::string& gpu) {
+  model::ModelReport report;
   report.run = inputs.run;
   auto groups = GroupsOf(flags, report.run);
-  report.base.gpu = predict::ChosenGpu(
+  report.base.gpu = model::ChosenGpu(
       {gpu.empty() ? std::nullopt : std::optional(gpu), inputs.machine ? &*inputs.machine : nullptr,
        inputs.run ? &*inputs.run : nullptr, flags.run_file.value_or("")});
   report.choice = ChoiceText(flags);
-  std::vector<predict::Design> designs;
-  for (const auto& scale : flags.scales) designs.push_back(predict::Rescaled(report.base, scale));
-  if (flags.sweep) report.axes = predict::ParseSweep(*flags.sweep);
-  if (report.run) groups.at(0) = predict::OnlyPredicted(groups.at(0), report.base.gpu);
+  std::vector<model::Design> designs;
+  for (const auto& scale : flags.scales) designs.push_back(model::Rescaled(report.base, scale));
+  if (flags.sweep) report.axes = model::ParseSweep(*flags.sweep);
+  if (report.run) groups.at(0) = model::OnlyPredicted(groups.at(0), report.base.gpu);
   for (const auto& group : groups)
-    report.groups.push_back(predict::Predict(group, report.base, flags.exact));
-  if (report.run) predict::SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
+    report.groups.push_back(model::Predict(group, report.base, flags.exact));
+  if (report.run) model::SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
   for (const auto& design : designs) {
-    predict::DesignResult result{design, {}};
+    model::DesignResult result{design, {}};
     for (const auto& group : groups)
-      result.groups.push_back(predict::Predict(group, design, flags.exact));
+      result.groups.push_back(model::Predict(group, design, flags.exact));
     report.designs.push_back(std::move(result));
   }
   if (!report.axes.empty())
     for (const auto& group : groups)
-      report.sweeps.push_back({group.name, predict::Sweep(group, report.base, report.axes)});
+      report.sweeps.push_back({group.name, model::Sweep(group, report.base, report.axes)});
   if (!designs.empty())
     for (const auto& group : groups)
-      report.gains.push_back(predict::GainsOfDoubling(group, designs.back()));
+      report.gains.push_back(model::GainsOfDoubling(group, designs.back()));
   return report;
 }
 
-std::string TablesOf(const std::vector<predict::ModelReport>& reports) {
+std::string TablesOf(const std::vector<model::ModelReport>& reports) {
   std::string tables;
   for (const auto& report : reports)
-    tables += fmt::format("{}{}", tables.empty() ? "" : "\n\n", predict::Table(report));
+    tables += fmt::format("{}{}", tables.empty() ? "" : "\n\n", model::Table(report));
   return tables;
 }
 
 // Returns one report, or an array of reports for several GPUs.
-std::string JsonOf(const std::vector<predict::ModelReport>& reports) {
-  if (reports.size() == 1) return JsonText(predict::ToJson(reports[0]), 1) + "\n";
+std::string JsonOf(const std::vector<model::ModelReport>& reports) {
+  if (reports.size() == 1) return JsonText(model::ToJson(reports[0]), 1) + "\n";
   auto all = nlohmann::json::array();
-  for (const auto& report : reports) all.push_back(predict::ToJson(report));
+  for (const auto& report : reports) all.push_back(model::ToJson(report));
   return JsonText(all, 1) + "\n";
 }
 
-std::string ContentOf(const std::vector<predict::ModelReport>& reports, const std::string& path) {
+std::string ContentOf(const std::vector<model::ModelReport>& reports, const std::string& path) {
   const auto dot = path.rfind('.');
   const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
   if (extension == "json") return JsonOf(reports);
@@ -136,14 +136,14 @@ std::string ContentOf(const std::vector<predict::ModelReport>& reports, const st
   const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
   if ((figure || extension == "html") && reports.size() > 1)
     throw BadInput("-o {}: only for one GPU; several can be written to .json or .txt", path);
-  if (extension == "html") return predict::ModelPage(reports.at(0));
-  if (figure) return predict::ModelFigure(reports.at(0), extension);
+  if (extension == "html") return model::ModelPage(reports.at(0));
+  if (figure) return model::ModelFigure(reports.at(0), extension);
   throw BadInput("-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path);
 }
 
 void ShowModel(const ModelFlags& flags) {
   const auto inputs = InputsOf(flags);
-  std::vector<predict::ModelReport> reports;
+  std::vector<model::ModelReport> reports;
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
   for (const auto& path : flags.outputs) WriteOutput(path, ContentOf(reports, path));
   if (!flags.outputs.empty()) return;
@@ -173,7 +173,7 @@ Command MakeModel() {
            {"--suite",
             &flags->suites,
             "suites to predict (names or files, separated by commas)",
-            {.type = command_line::kSuite, .one_each = true}},
+            {.type = runner::kSuite, .one_each = true}},
            {"--problem", &flags->problem,
             "one convolution to predict, written as in a benchmark's name"},
            {"--batch",

@@ -21,11 +21,11 @@
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
-#include "counters/cupti/report.h"
-#include "counters/cupti/table.h"
+#include "counters/gpu/report.h"
+#include "counters/gpu/table.h"
+#include "reporters/document/tables.h"
 #include "reporters/imports/import.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::commands {
@@ -37,18 +37,18 @@ struct ProfileFlags {
   bool gpu = false;
   std::optional<std::string> chip;
   std::optional<int> replay;  // [1] number of primitives
-  cupti::NcuChoice choice;
+  gpu::NcuChoice choice;
   profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
   std::optional<std::string> trace_folder, stored_trace;
   std::optional<double> budget;  // [s]
 };
 
 // Returns the chip that `name` names, or a chip with the compute capability of this machine's GPU.
-const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
-  const auto& table = cupti::BuiltInCuptiTable();
+const gpu::CuptiChip& ChipOf(const std::optional<std::string>& name) {
+  const auto& table = gpu::BuiltInCuptiTable();
   std::string reason;
   if (name) {
-    if (const auto* chip = cupti::FindChip(table, *name)) return *chip;
+    if (const auto* chip = gpu::FindChip(table, *name)) return *chip;
     reason = fmt::format("--chip {}: unknown chip", *name);
   } else {
     const auto access = gpu_loader::AccessGpu(gpu_loader::ParseDevice("gpu", "profile"), "profile");
@@ -58,35 +58,34 @@ const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
       const auto facts = access.module->describe(access.device.number).facts;
       const auto found = facts.find("gpu.compute_capability");
       for (const auto& chip : table.chips)
-        if (found != facts.end() && found->second == cupti::CapabilityText(chip)) return chip;
+        if (found != facts.end() && found->second == gpu::CapabilityText(chip)) return chip;
       reason = "the table of counters has no chip like this GPU";
     }
   }
-  throw BadInput("profile: {}; expected --chip with one of {}", reason, cupti::ChipNames(table));
+  throw BadInput("profile: {}; expected --chip with one of {}", reason, gpu::ChipNames(table));
 }
 
 // Runs the program under ncu and returns ncu's table. The program's output appears after its end.
 std::string NcuTable(const ProfileFlags& flags) {
   const TemporaryFolder folder;
-  cupti::NcuChoice choice = flags.choice;
+  gpu::NcuChoice choice = flags.choice;
   try {
     choice.program = profile::FindNcu();
   } catch (const BadInput& missing) {
     throw BadInput("profile: {}", missing.text);
   }
   choice.table = folder / "table";
-  const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(flags.chip));
-  auto ran = RunChild(cupti::NcuCommand(choice, metrics, flags.program.command));
-  if (ran.exit_code != 0 && cupti::RefusesWholeNames(ran.out + ran.err)) {
+  const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(flags.chip));
+  auto ran = RunChild(gpu::NcuCommand(choice, metrics, flags.program.command));
+  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
     choice.whole_names = false;
-    ran = RunChild(cupti::NcuCommand(choice, metrics, flags.program.command));
+    ran = RunChild(gpu::NcuCommand(choice, metrics, flags.program.command));
   }
   std::cout << ran.out << std::flush;
   std::cerr << ran.err;
   auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput("profile: " +
-                   cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
+    throw BadInput("profile: " + gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
   if (ran.exit_code != 0)
     std::cerr << fmt::format("dlroof: ncu, or the program that it ran, ended with exit code {}\n",
                              ran.exit_code);
@@ -95,7 +94,7 @@ std::string NcuTable(const ProfileFlags& flags) {
 
 // Whether the launches to count are chosen by the user, and no trace is needed to choose them.
 bool ChoosesLaunches(const ProfileFlags& flags) {
-  const cupti::NcuChoice none;
+  const gpu::NcuChoice none;
   return flags.choice.kernels != none.kernels || flags.choice.skip != none.skip ||
          flags.choice.launches != none.launches;
 }
@@ -124,7 +123,7 @@ void CountLaunches(const ProfileFlags& flags) {
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
   WriteFile(output, JsonText(roofline::ToJson(run)) + '\n');
-  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout);
+  document::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
 }
@@ -176,9 +175,9 @@ int Profile(ProfileFlags flags) {
     throw BadInput("profile: --from-trace reports a stored trace and runs no program");
   if (flags.gpu) return ProfileGpu(flags);
   for (const bool of_gpu :
-       {flags.chip.has_value(), flags.choice.kernels != cupti::NcuChoice().kernels,
-        flags.choice.skip != cupti::NcuChoice().skip,
-        flags.choice.launches != cupti::NcuChoice().launches, flags.trace_folder.has_value(),
+       {flags.chip.has_value(), flags.choice.kernels != gpu::NcuChoice().kernels,
+        flags.choice.skip != gpu::NcuChoice().skip,
+        flags.choice.launches != gpu::NcuChoice().launches, flags.trace_folder.has_value(),
         flags.stored_trace.has_value(), flags.budget.has_value()})
     if (of_gpu)
       throw BadInput(
@@ -230,7 +229,7 @@ std::vector<Option> ProgramOptions(ProfileFlags& flags) {
       {"COMMAND",
        &program.command,
        "the program and its arguments, after --",
-       {.type = command_line::kProgram}}};
+       {.type = runner::kProgram}}};
 }
 
 std::vector<Option> GpuOptions(ProfileFlags& flags) {

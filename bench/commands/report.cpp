@@ -12,11 +12,11 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
+#include "reporters/document/tables.h"
 #include "reporters/figure/figure.h"
-#include "reporters/page/page.h"
+#include "reporters/figure/page.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::commands {
@@ -31,7 +31,7 @@ struct ReportFlags {
   std::vector<std::string> levels;
   std::string balance = "pipe";
   std::optional<std::string> level, sweep, before;
-  terminal::TableOptions tables;
+  document::TableOptions tables;
 };
 
 roofline::PlaceView ViewOf(const ReportFlags& flags) {
@@ -63,12 +63,12 @@ figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::Placed
 
 void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                const std::string& path) {
-  auto content = page::PageContent(run, options.before);
+  auto content = figure::PageContent(run, options.before);
   auto program = programs::ProgramDocument(run);
   for (auto& block : programs::GpuProgramDocument(run).blocks) program.Add(std::move(block));
   if (!program.blocks.empty()) content["program"] = document::ToJson(program);
   std::ostringstream page;
-  page::WritePage(content, page);
+  figure::WritePage(content, page);
   WriteFile(path, page.str());
 }
 
@@ -124,7 +124,7 @@ void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flag
   if (program) programs::WriteProgram(run, columns, std::cout);
   document::Write(gpu_program, full_names ? 0 : columns, std::cout);
   if ((!program && gpu_program.blocks.empty()) || flags.tables.verbose)
-    terminal::WriteTables(run, columns, std::cout, flags.tables);
+    document::WriteTables(run, columns, std::cout, flags.tables);
 }
 
 // Writes the tables of several files, each under its name.

@@ -78,7 +78,7 @@ Command MakeRun() {
           {{"ARGUMENTS",
             &request.arguments,
             "after --: arguments for dlroof_bench, such as --benchmark_filter=...",
-            {.type = command_line::kFlag}},
+            {.type = runner::kFlag}},
            BenchOption(flags->bench),
            {"--ab",
             &flags->builds,

@@ -20,11 +20,11 @@
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
+#include "reporters/document/tables.h"
 #include "reporters/figure/breakdown_figure.h"
-#include "reporters/page/page.h"
+#include "reporters/figure/page.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::commands {
@@ -153,9 +153,9 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
                                    .arguments = arguments},
                                   folder, std::cerr);
   if (!path) return std::nullopt;
-  auto along = flags.weak ? std::string(trajectory::kAlongWeak) : flags.along.value_or("");
+  auto along = flags.weak ? std::string(roofline::kAlongWeak) : flags.along.value_or("");
   if (along.empty())
-    along = threads.size() > 1 ? std::string(trajectory::kAlongThreads) : sweep->parameter;
+    along = threads.size() > 1 ? std::string(roofline::kAlongThreads) : sweep->parameter;
   auto file = record::ReadRunFile(*path, std::cerr);
   // The command line of dlroof_bench refers to a temporary file.
   file.context["dlroof"]["command"] = TrajectoryCommandLine(flags, names, arguments);
@@ -174,15 +174,15 @@ TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
 }
 
 void WriteTrajectoryOutput(const roofline::PlacedRun& run,
-                           const std::vector<trajectory::Trajectory>& trajectories,
+                           const std::vector<roofline::Trajectory>& trajectories,
                            const std::string& path) {
   if (path.ends_with(".json")) {
     WriteFile(path, JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n');
   } else if (path.ends_with(".html")) {
-    auto content = page::PageContent(run);
-    content["trajectories"] = page::TrajectoriesJson(trajectories);
+    auto content = figure::PageContent(run);
+    content["trajectories"] = figure::TrajectoriesJson(trajectories);
     std::ostringstream page;
-    page::WritePage(content, page);
+    figure::WritePage(content, page);
     WriteFile(path, page.str());
   } else {
     figure::WriteTrajectoryFigure(run, trajectories, path);
@@ -217,11 +217,11 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   const bool files = std::filesystem::exists(first) || first.ends_with(".json");
   const auto found = files ? RunOfFiles(flags) : MeasuredRun(flags);
   if (!found) return 130;
-  const auto trajectories = trajectory::Trajectories(found->run, found->along, found->least);
+  const auto trajectories = roofline::Trajectories(found->run, found->along, found->least);
   if (files && trajectories.empty())
     throw BadInput("{}: no two records differ only in {}", text::Printable(flags.what.front()),
                    flags.along.value_or("threads or one size"));
-  terminal::WriteTrajectories(trajectories, std::cout);
+  document::WriteTrajectories(trajectories, std::cout);
   const int exit_code = files ? 0 : PrintMissing(found->run);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteTrajectoryOutput(found->run, trajectories, path);
@@ -239,11 +239,11 @@ Command MakeTrajectory() {
           {{"NAME",
             &flags->what,
             "names of benchmarks to measure now, or run files of one machine",
-            {.type = command_line::kBenchmark, .required = true}},
+            {.type = runner::kBenchmark, .required = true}},
            {"ARGUMENTS",
             &flags->arguments,
             "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20",
-            {.type = command_line::kFlag}},
+            {.type = runner::kFlag}},
            {"--threads",
             &flags->threads,
             "numbers of threads, separated by commas (default, unless a size varies: 1, 2, 4, ... "

@@ -227,7 +227,7 @@ benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
 // A primitive of oneDNN's log has benchdnn's letters.
 constexpr std::string_view kKinds[] = {"convolution"};
 
-std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
+std::optional<std::string> LineOf(const logs::Primitive& primitive) {
   return benchdnn::FilterLine(primitive, "conv");
 }
 

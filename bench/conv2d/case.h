@@ -10,8 +10,8 @@
 #include "bench/products/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
+#include "counters/base/work.h"
 #include "counters/delta/gemm.h"
-#include "counters/work.h"
 
 namespace dlroof::conv2d {
 

@@ -16,7 +16,7 @@
 #include "bench/library_rules/library_rules.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
-#include "counters/work.h"
+#include "counters/base/work.h"
 
 namespace dlroof::conv2d {
 

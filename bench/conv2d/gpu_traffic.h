@@ -8,8 +8,8 @@
 
 #include "bench/conv2d/case.h"
 #include "bench/workload/benchmark_name.h"
+#include "counters/base/work.h"
 #include "counters/delta/model.h"
-#include "counters/work.h"
 
 namespace dlroof::conv2d {
 

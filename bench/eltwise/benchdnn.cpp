@@ -8,7 +8,7 @@
 #include "bench/benchdnn/tokens.h"
 #include "bench/eltwise/case.h"
 #include "bench/rows/operator.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::eltwise {
 namespace {
@@ -59,9 +59,9 @@ workload::BenchmarkName NameOf(const rows::Rows& rows, const benchdnn::BenchdnnC
 
 constexpr std::string_view kKinds[] = {"eltwise"};
 
-std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
+std::optional<std::string> LineOf(const logs::Primitive& primitive) {
   const auto& auxiliary = primitive.text.auxiliary;
-  auto algorithm = verbose::WordOf(auxiliary, "alg");
+  auto algorithm = logs::WordOf(auxiliary, "alg");
   if (algorithm.starts_with("eltwise_")) algorithm.remove_prefix(8);
   if (algorithm.empty()) return std::nullopt;
   const auto source = benchdnn::SourceRole(primitive);
@@ -71,7 +71,7 @@ std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
   text += benchdnn::LayoutArgument(primitive, source, "tag");
   text += fmt::format("--alg={} ", algorithm);
   for (const auto* name : {"alpha", "beta"})
-    if (const auto value = verbose::WordOf(auxiliary, name); !value.empty() && value != "0")
+    if (const auto value = logs::WordOf(auxiliary, name); !value.empty() && value != "0")
       text += fmt::format("--{}={} ", name, value);
   return text + benchdnn::PostOpsArgument(primitive) + primitive.text.problem;
 }

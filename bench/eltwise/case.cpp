@@ -28,7 +28,7 @@ EltwiseCase ReadReferenceCase(const workload::BenchmarkName& name) {
   return ReadCase(name, {"f64"});
 }
 
-verbose::PrimitiveText Logged(const EltwiseCase& eltwise) {
+logs::PrimitiveText Logged(const EltwiseCase& eltwise) {
   return rows::Logged(eltwise, "eltwise",
                       fmt::format("alg:eltwise_{} alpha:0 beta:0", Key(eltwise.function)));
 }

@@ -5,7 +5,7 @@
 #include "bench/rows/rows.h"
 #include "bench/workload/eltwise.h"
 #include "bench/workload/workload.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::eltwise {
 
@@ -21,7 +21,7 @@ EltwiseCase ReadOnednnCase(const workload::BenchmarkName& name);
 EltwiseCase ReadReferenceCase(const workload::BenchmarkName& name);
 
 // Returns the call as oneDNN logs it. Its work and benchdnn's line follow from this text.
-verbose::PrimitiveText Logged(const EltwiseCase& eltwise);
+logs::PrimitiveText Logged(const EltwiseCase& eltwise);
 
 extern const benchdnn::BenchdnnDriver kEltwiseDriver;
 

@@ -11,8 +11,8 @@
 #include "bench/workload/workload.h"
 #include "ceilings/gpu_ceilings/measure.h"
 #include "ceilings/machine/machine.h"
+#include "counters/base/counter_manager.h"
 #include "counters/base/error.h"
-#include "counters/counter_manager.h"
 #include "counters/gpu/clock.h"
 
 namespace dlroof::gpu_loader {

@@ -6,7 +6,7 @@
 #include "bench/benchdnn/log_line.h"
 #include "bench/layernorm/case.h"
 #include "bench/rows/operator.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::layernorm {
 namespace {
@@ -28,7 +28,7 @@ std::optional<Reason> UnsupportedReason(size_t dimensions, const benchdnn::Bench
   if (choice["dir"].starts_with("BWD")) return Reason{fmt::format("direction {}", choice["dir"])};
   if (choice["dt"] != "f32:f32" && choice["dt"] != "bf16:bf16")
     return Reason{fmt::format("types {}", choice["dt"])};
-  for (const auto tag : verbose::SplitText(choice["tag"], ':'))
+  for (const auto tag : logs::SplitText(choice["tag"], ':'))
     if (tag != "tnc")
       if (auto reason = rows::LayoutReason(benchdnn::ReadLayout(tag), dimensions)) return reason;
   if (choice["flags"].find('G') != std::string_view::npos) return Reason{"global statistics"};
@@ -45,9 +45,9 @@ workload::BenchmarkName NameOf(const rows::Rows& rows, const benchdnn::BenchdnnC
 
 constexpr std::string_view kKinds[] = {"layer_normalization", "layer_normalization_v2"};
 
-std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
+std::optional<std::string> LineOf(const logs::Primitive& primitive) {
   const auto tag = benchdnn::LayoutArgument(primitive, benchdnn::SourceRole(primitive), "tag");
-  std::string flags(verbose::WordOf(primitive.text.auxiliary, "flags"));
+  std::string flags(logs::WordOf(primitive.text.auxiliary, "flags"));
   // oneDNN 2 has scale and shift in one tensor, "S".
   if (const auto at = flags.find('S'); at != std::string::npos) flags.replace(at, 1, "CH");
   return fmt::format("--lnorm --mode=P {}--dt={} {}{}{}", benchdnn::DirArgument(primitive),

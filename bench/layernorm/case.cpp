@@ -23,7 +23,7 @@ LayerNormCase ReadReferenceCase(const workload::BenchmarkName& name) {
   return ReadCase(name, {"f64"});
 }
 
-verbose::PrimitiveText Logged(const LayerNormCase& norm) {
+logs::PrimitiveText Logged(const LayerNormCase& norm) {
   return rows::Logged(norm, "layer_normalization",
                       fmt::format("flags:{}{}", norm.scale ? "C" : "", norm.shift ? "H" : ""));
 }

@@ -5,7 +5,7 @@
 #include "bench/benchdnn/options.h"
 #include "bench/rows/rows.h"
 #include "bench/workload/workload.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::layernorm {
 
@@ -23,7 +23,7 @@ LayerNormCase ReadOnednnCase(const workload::BenchmarkName& name);
 LayerNormCase ReadReferenceCase(const workload::BenchmarkName& name);
 
 // Returns the call as oneDNN logs it. Its work and benchdnn's line follow from this text.
-verbose::PrimitiveText Logged(const LayerNormCase& norm);
+logs::PrimitiveText Logged(const LayerNormCase& norm);
 
 extern const benchdnn::BenchdnnDriver kLnormDriver;
 

@@ -9,8 +9,8 @@
 #include "bench/library/program.h"
 #include "counters/base/error.h"
 #include "counters/base/program.h"
+#include "reporters/document/tables.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -126,7 +126,7 @@ int Report() {
   return RunProgram("dlroof", [&] {
     if (program.IsSimulation()) throw BadInput("this program has no such benchmark");
     program.session().Finish();
-    terminal::WriteTables(roofline::PlaceRun(program.session().file()), text::TerminalColumns(),
+    document::WriteTables(roofline::PlaceRun(program.session().file()), text::TerminalColumns(),
                           std::cout);
     return program.reporters().End();
   });

@@ -151,13 +151,13 @@ constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=co
 
 constexpr std::string_view kKinds[] = {"rnn"};
 
-std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
+std::optional<std::string> LineOf(const logs::Primitive& primitive) {
   const auto& text = primitive.text;
   const auto type = benchdnn::TypeOf(primitive, "src_layer");
   const bool plain = benchdnn::TypeOf(primitive, "wei_layer") == type &&
                      benchdnn::TypeOf(primitive, "dst_layer") == type;
   if (!plain) return std::nullopt;
-  std::string algorithm(verbose::WordOf(text.auxiliary, "alg"));
+  std::string algorithm(logs::WordOf(text.auxiliary, "alg"));
   std::ranges::transform(algorithm, algorithm.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   std::string line = fmt::format("--rnn --mode=P --prop={} --alg={} ",
@@ -165,7 +165,7 @@ std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
                                  : text.prop == "forward_inference" ? "FWD_I"
                                                                     : "FWD_D",
                                  algorithm);
-  const auto direction = verbose::WordOf(text.auxiliary, "direction");
+  const auto direction = logs::WordOf(text.auxiliary, "direction");
   if (direction == "unidirectional_right2left") line += "--direction=right2left ";
   if (direction == "bidirectional_concat") line += "--direction=concat ";
   if (direction == "bidirectional_sum") line += "--direction=sum ";

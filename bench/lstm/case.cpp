@@ -16,7 +16,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
-#include "reporters/verbose/call_work.h"
+#include "reporters/logs/call_work.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -166,13 +166,13 @@ LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
   const LstmElements elements = Elements(problem);
   const int64_t samples = problem.t * problem.n;
   const int64_t cells = samples * problem.l * Passes(problem);
-  auto cell = verbose::kLstmCell;
+  auto cell = logs::kLstmCell;
   if (problem.peephole) {
-    cell.forward += verbose::kLstmPeephole.forward;
-    cell.backward += verbose::kLstmPeephole.backward;
+    cell.forward += logs::kLstmPeephole.forward;
+    cell.backward += logs::kLstmPeephole.backward;
   }
   const bool summed = problem.passes == LstmPasses::kSummed;
-  const auto call = verbose::FlopsOfRecurrent(
+  const auto call = logs::FlopsOfRecurrent(
       {.weights = static_cast<double>(elements.weights),
        .samples = static_cast<double>(samples),
        .cells = static_cast<double>(cells),

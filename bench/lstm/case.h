@@ -11,7 +11,7 @@
 
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
-#include "counters/work.h"
+#include "counters/base/work.h"
 
 namespace dlroof::lstm {
 
@@ -71,7 +71,7 @@ LstmElements Elements(const LstmProblem& problem);
 // gradient, weight gradient).
 //
 // `elementwise` counts 1 for each add, subtraction, multiplication, sigmoid and tanh, per layer,
-// pass, step and sample, as verbose::kLstmCell and kLstmPeephole list them for a hidden unit.
+// pass, step and sample, as logs::kLstmCell and kLstmPeephole list them for a hidden unit.
 // "bisum" adds its two outputs: 1 per output channel of each layer. `bwd` also adds the gradients
 // from above and from the next step, 1 per state channel; the forward call before it is not
 // counted.

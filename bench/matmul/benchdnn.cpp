@@ -208,17 +208,17 @@ benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
 constexpr std::string_view kMatmulKinds[] = {"matmul", "gemm_api"};
 constexpr std::string_view kIpKinds[] = {"inner_product"};
 
-std::optional<std::string> LoggedIp(const verbose::Primitive& primitive) {
+std::optional<std::string> LoggedIp(const logs::Primitive& primitive) {
   return fmt::format("--ip --mode=P {}{}{}{}", benchdnn::DirArgument(primitive),
                      benchdnn::TypesArgument(primitive), benchdnn::PostOpsArgument(primitive),
                      primitive.text.problem);
 }
 
 // benchdnn's default mask is 2, the columns of a single product; a batch has 4.
-std::string BiasArguments(const verbose::Primitive& primitive) {
+std::string BiasArguments(const logs::Primitive& primitive) {
   if (!primitive.HasBias()) return "";
   std::string text = fmt::format("--bia_dt={} ", benchdnn::TypeOf(primitive, "bia"));
-  for (const auto word : verbose::SplitText(primitive.text.tensors, ' ')) {
+  for (const auto word : logs::SplitText(primitive.text.tensors, ' ')) {
     const auto mask = word.find("_mask");
     if (word.starts_with("bia") && mask != std::string_view::npos && word.substr(mask + 5) != "2")
       text += fmt::format("--bia_mask={} ", word.substr(mask + 5));
@@ -227,8 +227,8 @@ std::string BiasArguments(const verbose::Primitive& primitive) {
 }
 
 // Leaves out the third part of the problem, the destination's sizes, which follow from the others.
-std::optional<std::string> LoggedMatmul(const verbose::Primitive& primitive) {
-  const auto dims = verbose::ReadDimsList(primitive.text.problem);
+std::optional<std::string> LoggedMatmul(const logs::Primitive& primitive) {
+  const auto dims = logs::ReadDimsList(primitive.text.problem);
   if (!dims || dims->size() < 2) return std::nullopt;
   const auto second = primitive.text.problem.find(':');
   const auto third = primitive.text.problem.find(':', second + 1);

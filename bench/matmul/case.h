@@ -9,7 +9,7 @@
 #include "bench/products/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
-#include "counters/work.h"
+#include "counters/base/work.h"
 
 namespace dlroof::matmul {
 

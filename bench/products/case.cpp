@@ -10,8 +10,8 @@
 
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
-#include "reporters/verbose/call_work.h"
-#include "reporters/verbose/primitive_work.h"
+#include "reporters/logs/call_work.h"
+#include "reporters/logs/primitive_work.h"
 
 namespace dlroof::products {
 namespace {
@@ -156,22 +156,22 @@ std::string_view ResultType(const ProductCase& one) {
 
 namespace {
 
-verbose::CallWork CallWorkOf(const ProductCase& one, const ProductSizes& sizes) {
+logs::CallWork CallWorkOf(const ProductCase& one, const ProductSizes& sizes) {
   const auto bytes = [](std::string_view type) {
     return static_cast<double>(workload::ElementBytes(type));
   };
-  auto work = verbose::WorkOfProduct({.multiply_adds = static_cast<double>(sizes.flops / 2),
-                                      .source = static_cast<double>(sizes.source),
-                                      .weights = static_cast<double>(sizes.weights),
-                                      .destination = static_cast<double>(sizes.destination),
-                                      .bias = one.bias ? static_cast<double>(sizes.channels) : 0},
-                                     {bytes(one.types.source), bytes(one.types.weights),
-                                      bytes(one.types.destination), bytes(BiasType(one.types))});
+  auto work = logs::WorkOfProduct({.multiply_adds = static_cast<double>(sizes.flops / 2),
+                                   .source = static_cast<double>(sizes.source),
+                                   .weights = static_cast<double>(sizes.weights),
+                                   .destination = static_cast<double>(sizes.destination),
+                                   .bias = one.bias ? static_cast<double>(sizes.channels) : 0},
+                                  {bytes(one.types.source), bytes(one.types.weights),
+                                   bytes(one.types.destination), bytes(BiasType(one.types))});
   std::vector<std::string> post_ops;
   if (one.sum) post_ops.emplace_back("sum");
   if (one.eltwise) post_ops.push_back(fmt::format("eltwise_{}", Key(*one.eltwise)));
-  const auto fused = verbose::WorkOfPostOps(post_ops, static_cast<double>(sizes.destination),
-                                            bytes(one.types.destination));
+  const auto fused = logs::WorkOfPostOps(post_ops, static_cast<double>(sizes.destination),
+                                         bytes(one.types.destination));
   work.elementwise += fused.elementwise;
   work.bytes += fused.bytes;
   return work;

@@ -12,7 +12,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/eltwise.h"
 #include "bench/workload/workload.h"
-#include "counters/work.h"
+#include "counters/base/work.h"
 
 namespace dlroof::products {
 
@@ -85,7 +85,7 @@ void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilit
 std::string_view ResultType(const ProductCase& one);
 
 // Returns the elementwise FLOPs of one call [flop], which the problem's FLOPs lack
-// (verbose::WorkOfProduct, verbose::WorkOfPostOps).
+// (logs::WorkOfProduct, logs::WorkOfPostOps).
 int64_t ElementwiseFlops(const ProductCase& one, const ProductSizes& sizes);
 
 // Returns the work of one call: the problem's FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on

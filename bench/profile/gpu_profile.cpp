@@ -25,7 +25,7 @@
 #include "counters/base/process.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
-#include "counters/cupti/report.h"
+#include "counters/gpu/report.h"
 #include "counters/gpu_trace/read.h"
 #include "reporters/imports/import.h"
 #include "reporters/record/kernels.h"
@@ -69,40 +69,40 @@ Variables TraceVariables(const std::string& folder) {
 int Columns() { return isatty(STDERR_FILENO) == 1 ? text::TerminalColumns() : 0; }
 
 // The chip whose counters ncu is asked for: that of --chip, or one like the traced GPU.
-const cupti::CuptiChip& ChipOf(const GpuProfileRequest& request,
-                               const programs::GpuTimeline& timeline) {
-  const auto& table = cupti::BuiltInCuptiTable();
+const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
+                             const programs::GpuTimeline& timeline) {
+  const auto& table = gpu::BuiltInCuptiTable();
   if (request.chip) {
-    if (const auto* chip = cupti::FindChip(table, *request.chip)) return *chip;
+    if (const auto* chip = gpu::FindChip(table, *request.chip)) return *chip;
     throw BadInput("--chip {}: unknown chip; expected one of {}", *request.chip,
-                   cupti::ChipNames(table));
+                   gpu::ChipNames(table));
   }
   for (const auto& chip : table.chips)
     if (static_cast<std::uint32_t>(chip.compute_capability) == timeline.compute_capability)
       return chip;
   throw BadInput("the table of counters has no chip like this GPU: name one of {} with --chip",
-                 cupti::ChipNames(table));
+                 gpu::ChipNames(table));
 }
 
 // Runs the program under ncu. Returns ncu's table.
-std::string NcuTable(const GpuProfileRequest& request, cupti::NcuChoice choice,
+std::string NcuTable(const GpuProfileRequest& request, gpu::NcuChoice choice,
                      const std::vector<std::string>& metrics,
                      const std::vector<std::string>& arguments) {
   const TemporaryFolder folder;
   choice.table = folder / "table";
   const auto command = [&] {
-    auto words = cupti::NcuCommand(choice, metrics, arguments);
+    auto words = gpu::NcuCommand(choice, metrics, arguments);
     words.insert(words.end(), request.command.begin(), request.command.end());
     return words;
   };
   auto ran = RunChild(command());
-  if (ran.exit_code != 0 && cupti::RefusesWholeNames(ran.out + ran.err)) {
+  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
     choice.whole_names = false;
     ran = RunChild(command());
   }
   auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput(cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
+    throw BadInput(gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
   return table;
 }
 
@@ -112,11 +112,11 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
                                                   programs::GpuProgram& program,
                                                   std::ostream& out) {
   const auto& timeline = program.timelines.front();
-  cupti::NcuChoice choice;
+  gpu::NcuChoice choice;
   choice.program = FindNcu();
   // ncu slows down each process that it looks at, and a program may start many to compile.
   choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
-  const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(request, timeline));
+  const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(request, timeline));
   const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
   const auto selection = programs::SelectLaunches(timeline, static_cast<std::size_t>(most));
   if (selection.launches == 0)
@@ -320,9 +320,9 @@ bool CanTraceGpuPrograms() {
 
 int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const auto machine = MachineOf(request);
-  if (request.chip && cupti::FindChip(cupti::BuiltInCuptiTable(), *request.chip) == nullptr)
+  if (request.chip && gpu::FindChip(gpu::BuiltInCuptiTable(), *request.chip) == nullptr)
     throw BadInput("profile: --chip {}: unknown chip; expected one of {}", *request.chip,
-                   cupti::ChipNames(cupti::BuiltInCuptiTable()));
+                   gpu::ChipNames(gpu::BuiltInCuptiTable()));
   if (request.stored_trace) {
     ReportStored(request, machine, out);
     return 0;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/cupti/table.h"
+#include "counters/gpu/table.h"
 
 namespace dlroof::profile {
 

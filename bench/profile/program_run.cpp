@@ -20,10 +20,10 @@
 #include "counters/base/numbers.h"
 #include "counters/base/version.h"
 #include "reporters/imports/import.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/logs/primitive_work.h"
 #include "reporters/text/gzip.h"
 #include "reporters/text/text.h"
-#include "reporters/verbose/primitive.h"
-#include "reporters/verbose/primitive_work.h"
 
 namespace dlroof::profile {
 namespace {
@@ -32,13 +32,13 @@ namespace {
 constexpr std::size_t kMaxRepetitions = 256;
 
 // Cross-engine reorders ("cpu2gpu") are on the GPU, too.
-bool IsOnGpu(const verbose::PrimitiveText& text) {
+bool IsOnGpu(const logs::PrimitiveText& text) {
   return text.engine.find("gpu") != std::string::npos;
 }
 
 // Returns the name of the benchmark for `line`, the primitive in benchdnn's syntax. Returns "", as
 // in ProgramPrimitive::benchmark, if there is no such benchmark.
-std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& line) {
+std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& line) {
   if (line.empty() || IsOnGpu(primitive.text)) return "";
   try {
     const auto found = suites::ReadBenchdnn(line, "line");
@@ -65,7 +65,7 @@ std::string NamePart(std::string_view text) {
 
 // Returns the record name of a primitive without a benchmark:
 // "reorder/cpu/onednn/undef/f32:f32/8x64x56x56/abcd:aBcd8b".
-std::string OwnName(const verbose::Primitive& primitive) {
+std::string OwnName(const logs::Primitive& primitive) {
   std::string types, tags;
   for (const auto& tensor : primitive.tensors) {
     if (tensor.type == "undef") continue;
@@ -78,7 +78,7 @@ std::string OwnName(const verbose::Primitive& primitive) {
 }
 
 // Returns "aten::addmm/cpu/pytorch/operator/f32/768:512x3072:3072x768".
-std::string OperatorName(const verbose::PrimitiveText& text) {
+std::string OperatorName(const logs::PrimitiveText& text) {
   return fmt::format("{}/cpu/pytorch/operator/{}/{}", NamePart(text.kind), NamePart(text.auxiliary),
                      NamePart(text.problem));
 }
@@ -95,7 +95,7 @@ void NameRecords(programs::ProgramSummary& summary) {
       continue;
     }
     const auto name = primitive.is_operator ? OperatorName(primitive.text)
-                                            : OwnName(verbose::ReadPrimitive(primitive.text));
+                                            : OwnName(logs::ReadPrimitive(primitive.text));
     primitive.record = name;
     for (int i = 2; !take(primitive.record); ++i) primitive.record = fmt::format("{}/{}", name, i);
   }
@@ -103,8 +103,8 @@ void NameRecords(programs::ProgramSummary& summary) {
 
 // Returns the data type in which the library multiplies. With an fpmath attribute, the library may
 // multiply f32 as bf16 if the CPU has the instructions.
-std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
-  auto type = verbose::ComputeTypeOf(primitive);
+std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
+  auto type = logs::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
   const auto has = [&](std::string_view word) {
     return text.attributes.find(word) != std::string::npos;
@@ -118,7 +118,7 @@ std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
   const bool named = std::ranges::any_of(
       std::initializer_list<std::string_view>{"int8", "s8", "u8", "bf16"},
       [&](std::string_view word) { return text.implementation.find(word) != std::string::npos; });
-  const bool typed = std::ranges::any_of(primitive.tensors, [](const verbose::Tensor& tensor) {
+  const bool typed = std::ranges::any_of(primitive.tensors, [](const logs::Tensor& tensor) {
     return !tensor.type.empty() && tensor.type != "undef";
   });
   if (!named && !typed) return "f32";
@@ -127,7 +127,7 @@ std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
 
 // On a GPU, 16-bit floats and integers count as work of its matrix units, whose roof is the
 // highest: the log does not name the unit.
-std::optional<std::string> PipeOf(const verbose::Primitive& primitive, const std::string& isa) {
+std::optional<std::string> PipeOf(const logs::Primitive& primitive, const std::string& isa) {
   const auto type = MultipliedType(primitive);
   if (!type) return std::nullopt;
   if (IsOnGpu(primitive.text))
@@ -140,8 +140,8 @@ std::optional<std::string> PipeOf(const verbose::Primitive& primitive, const std
   return library_rules::MatrixPipe(*type, primitive.text.implementation, isa);
 }
 
-void AddWork(const verbose::Primitive& primitive, record::Record& record) {
-  const auto found = verbose::WorkOf(primitive);
+void AddWork(const logs::Primitive& primitive, record::Record& record) {
+  const auto found = logs::WorkOf(primitive);
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
   if (found.bytes) work.bytes[Level::kDram] = *found.bytes;
@@ -155,7 +155,7 @@ void AddWork(const verbose::Primitive& primitive, record::Record& record) {
     return;
   }
   if (*found.matrix > 0) work.flops[*pipe] += *found.matrix;
-  const auto* vector = verbose::ComputeTypeOf(primitive) == "f64" ? "fp64.vector" : "fp32.vector";
+  const auto* vector = logs::ComputeTypeOf(primitive) == "f64" ? "fp64.vector" : "fp32.vector";
   if (*found.elementwise > 0 || *found.matrix == 0) work.flops[vector] += *found.elementwise;
   if (*found.matrix > 0 && *found.elementwise > 0)
     work.parts = {{"matrix", *found.matrix}, {"elementwise", *found.elementwise}};
@@ -176,13 +176,13 @@ std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds
   return repetitions;
 }
 
-std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
+std::vector<record::Record> RecordsOf(const logs::VerboseLog& log,
                                       const programs::ProgramSummary& summary) {
   std::vector<std::vector<double>> seconds(log.primitives.size());
   const auto call_seconds = programs::CallSeconds(log, programs::TimelineOf(log));
   for (std::size_t i = 0; i < log.executions.size(); ++i)
     seconds[log.executions[i].primitive].push_back(call_seconds[i]);
-  const auto isa = verbose::IsaOf(log.isa_words).value_or("");
+  const auto isa = logs::IsaOf(log.isa_words).value_or("");
   std::vector<record::Record> records;
   for (std::size_t i = 0; i < log.primitives.size(); ++i) {
     const auto& primitive = summary.primitives[i];
@@ -195,10 +195,10 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
     record.repetitions = RepetitionsOf(seconds[i]);
     if (record.repetitions.empty())
       record.reason = "its calls are shorter than the log's time resolution";
-    if (verbose::IsUkernel(primitive.text))
+    if (logs::IsUkernel(primitive.text))
       record.counting.push_back(
           {.text = "times are shares of the clock: threads call ukernels at the same time"});
-    AddWork(verbose::ReadPrimitive(primitive.text), record);
+    AddWork(logs::ReadPrimitive(primitive.text), record);
     records.push_back(std::move(record));
   }
   return records;
@@ -207,10 +207,10 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
 // Appends the records of operators, whose entries follow those of the log's primitives.
 void AddOperatorRecords(const imports::Trace& trace,
                         const std::vector<programs::OperatorTime>& operators,
-                        const verbose::VerboseLog& log, const programs::ProgramSummary& summary,
+                        const logs::VerboseLog& log, const programs::ProgramSummary& summary,
                         std::vector<record::Record>& records) {
-  auto added = OperatorRecords(trace, operators, verbose::IsaOf(log.isa_words).value_or(""),
-                               summary.threads);
+  auto added =
+      OperatorRecords(trace, operators, logs::IsaOf(log.isa_words).value_or(""), summary.threads);
   for (std::size_t i = 0; i < added.size(); ++i) {
     added[i].name = summary.primitives.at(log.primitives.size() + i).record;
     records.push_back(std::move(added[i]));
@@ -218,7 +218,7 @@ void AddOperatorRecords(const imports::Trace& trace,
 }
 
 // Returns how the main thread spent the time outside oneDNN, in the mean step or in the program.
-std::optional<programs::OutsideTimes> OutsideOf(const verbose::VerboseLog& log,
+std::optional<programs::OutsideTimes> OutsideOf(const logs::VerboseLog& log,
                                                 const ProgramFacts& facts,
                                                 const std::vector<programs::StepRange>& found,
                                                 const programs::ProgramSummary& summary) {
@@ -240,12 +240,12 @@ std::optional<programs::OutsideTimes> OutsideOf(const verbose::VerboseLog& log,
 
 }  // namespace
 
-bool LooksLikeOneDnnLog(std::string_view text) { return verbose::HasVerboseLine(text); }
+bool LooksLikeOneDnnLog(std::string_view text) { return logs::HasVerboseLine(text); }
 
 record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
                            const std::optional<machine::Machine>& machine, std::ostream& warnings) {
   const auto text = text::ReadUnpacked(log_path, "a log of oneDNN");
-  const auto log = verbose::ReadVerboseLog(text);
+  const auto log = logs::ReadVerboseLog(text);
   if (log.executions.empty() && facts.trace == nullptr)
     throw BadInput(
         "{}:1: no executed primitive in {} lines, expected lines like "
@@ -263,7 +263,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   summary.line_seconds = facts.line_seconds;
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
-    const auto parsed = verbose::ReadPrimitive(primitive.text);
+    const auto parsed = logs::ReadPrimitive(primitive.text);
     primitive.repro = benchdnn::BenchdnnLine(parsed).value_or("");
     primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
   }

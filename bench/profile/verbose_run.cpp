@@ -15,8 +15,8 @@
 
 #include "bench/profile/cpu_sampler.h"
 #include "counters/base/error.h"
+#include "reporters/logs/verbose_log.h"
 #include "reporters/text/text.h"
-#include "reporters/verbose/verbose_log.h"
 
 namespace dlroof::profile {
 namespace {
@@ -96,7 +96,7 @@ class VerboseProgram {
     if (process_ == logged_process_) return;
     const bool known = !named_.insert(process_).second;
     logged_process_ = process_;
-    log_ << verbose::kProcessLine << process_;
+    log_ << logs::kProcessLine << process_;
     if (!known)
       for (const auto ancestor : AncestorsOf(process_)) log_ << ',' << ancestor;
     log_ << '\n';

@@ -1,6 +1,6 @@
 // An operator on rows, made of what differs between them. Its case is a type derived from RowsCase.
 // The namespace of the case has these functions, where Tensors is rows::Tensors:
-// - verbose::PrimitiveText Logged(const Case&)
+// - logs::PrimitiveText Logged(const Case&)
 //   The forward call as oneDNN logs it.
 // - Tensors<float> SeededTensors(const Case&, uint64_t seed)
 //   The inputs, exact in their types.
@@ -23,7 +23,7 @@
 #include "bench/rows/rows.h"
 #include "bench/workload/operator_parts.h"
 #include "bench/workload/workload.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::rows {
 
@@ -63,7 +63,7 @@ template <auto ReadCase, ReasonOfChoice kReason, NameOfChoice kName>
 constexpr benchdnn::BenchdnnDriver DriverOf(
     std::string_view name, std::span<const benchdnn::BenchdnnOption> options,
     std::span<const std::string_view> kinds,
-    std::optional<std::string> (*line)(const verbose::Primitive& primitive)) {
+    std::optional<std::string> (*line)(const logs::Primitive& primitive)) {
   return {.name = name,
           .options = options,
           // A text that begins with sizes and x, without a driver's name, is a problem of matmul.

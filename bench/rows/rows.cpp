@@ -11,7 +11,7 @@
 #include "bench/workload/memory.h"
 #include "bench/workload/operator_parts.h"
 #include "counters/base/error.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::rows {
 
@@ -99,8 +99,8 @@ workload::BenchmarkName NameOf(std::string_view op, std::string_view type, const
   return name;
 }
 
-verbose::PrimitiveText Logged(const RowsCase& one, std::string_view kind,
-                              const std::string& auxiliary) {
+logs::PrimitiveText Logged(const RowsCase& one, std::string_view kind,
+                           const std::string& auxiliary) {
   return {.kind = std::string(kind),
           .prop = one.training ? "forward_training" : "forward_inference",
           .tensors = fmt::format("src:{0}::blocked:ab::f0 dst:{0}::blocked:ab::f0", one.type),
@@ -108,8 +108,8 @@ verbose::PrimitiveText Logged(const RowsCase& one, std::string_view kind,
           .problem = fmt::format("{}x{}", one.rows.m, one.rows.n)};
 }
 
-workload::Workload WorkloadOf(const verbose::PrimitiveText& logged) {
-  return {.repro = benchdnn::BenchdnnLine(verbose::ReadPrimitive(logged))};
+workload::Workload WorkloadOf(const logs::PrimitiveText& logged) {
+  return {.repro = benchdnn::BenchdnnLine(logs::ReadPrimitive(logged))};
 }
 
 std::vector<float> SeededRows(const RowsCase& one, uint64_t seed, float low, float high) {

@@ -14,8 +14,8 @@
 #include "bench/benchdnn/options.h"
 #include "bench/workload/output_check.h"
 #include "bench/workload/workload.h"
-#include "counters/work.h"
-#include "reporters/verbose/verbose_log.h"
+#include "counters/base/work.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::rows {
 
@@ -70,11 +70,11 @@ workload::BenchmarkName NameOf(std::string_view op, std::string_view type, const
                                const benchdnn::BenchdnnChoice& choice);
 
 // Returns the forward call as oneDNN logs it.
-verbose::PrimitiveText Logged(const RowsCase& one, std::string_view kind,
-                              const std::string& auxiliary);
+logs::PrimitiveText Logged(const RowsCase& one, std::string_view kind,
+                           const std::string& auxiliary);
 
 // Returns the workload of a call that is logged so, with benchdnn's line.
-workload::Workload WorkloadOf(const verbose::PrimitiveText& logged);
+workload::Workload WorkloadOf(const logs::PrimitiveText& logged);
 
 // The inputs of a call.
 template <class Number>

@@ -12,7 +12,7 @@
 #include <set>
 #include <string_view>
 
-#include "bench/command_line/command.h"
+#include "bench/runner/command.h"
 #include "bench/runner/google_benchmark_flags.h"
 #include "counters/base/error.h"
 #include "counters/base/nearest_name.h"
@@ -70,10 +70,10 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
   return otherwise;
 }
 
-using command_line::AboveZero;
-using command_line::AtLeastZero;
-using command_line::Option;
-using command_line::Range;
+using runner::AboveZero;
+using runner::AtLeastZero;
+using runner::Option;
+using runner::Range;
 
 // Values as the command line spells them, which ReadOwnFlags converts.
 struct SpelledFlags {
@@ -115,7 +115,7 @@ std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
            "machine file with the roofs of a device, one per device, or the name of a GPU that "
            "dlroof machine knows (default: cached ceilings, or measured now); none: results "
            "without roofs",
-           {.type = command_line::kMachine}},
+           {.type = runner::kMachine}},
           {"--dlroof_live_check", &spelled.live_check,
            "measure two of the stored ceilings again first (about 1 s); if they changed, measure "
            "all ceilings again (default true)"}};
@@ -129,7 +129,7 @@ std::vector<Option> SuiteOptions(BenchFlags& flags) {
            "what to run instead of the default suites: built-in suites (--dlroof_suite=help lists "
            "them), or files with one problem or benchmark name per line, or files of benchdnn; "
            "separated by commas",
-           {.type = command_line::kSuite}},
+           {.type = runner::kSuite}},
           {"--dlroof_library",
            &choices.library,
            "run the suites' problems with these libraries: onednn",
@@ -158,7 +158,7 @@ std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
        &flags.onednn,
        "file of the oneDNN to measure, any libdnnl.so.3 from 3.2 on (default: the one that "
        "this program was built with)",
-       {.type = command_line::kFile}},
+       {.type = runner::kFile}},
       {"--dlroof_threads",
        &flags.threads,
        "threads per benchmark (default: all CPUs that the process may use)",
@@ -167,7 +167,7 @@ std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
       {"--dlroof_html",
        &flags.html_file,
        "also write the interactive page",
-       {.type = command_line::kFile}},
+       {.type = runner::kFile}},
       {"--dlroof_verbose,--verbose", &flags.verbose,
        "name each unsupported benchmark instead of one line per reason"},
       // The other programs of dlroof set these two.
@@ -224,11 +224,11 @@ std::vector<Option> CountingOptions(BenchFlags& flags, SpelledFlags& spelled) {
 }
 
 // Returns dlroof_bench with its own flags.
-command_line::Command OwnProgram(BenchFlags& flags, SpelledFlags& spelled) {
-  command_line::Command program{.name = "dlroof_bench",
-                                .about = "Flags of dlroof_bench beside Google Benchmark's:",
-                                .options = PassOptions(flags),
-                                .equals_sign = true};
+runner::Command OwnProgram(BenchFlags& flags, SpelledFlags& spelled) {
+  runner::Command program{.name = "dlroof_bench",
+                          .about = "Flags of dlroof_bench beside Google Benchmark's:",
+                          .options = PassOptions(flags),
+                          .equals_sign = true};
   for (auto& more : {DeviceOptions(flags, spelled), SuiteOptions(flags), RunOptions(flags, spelled),
                      RepetitionOptions(flags, spelled), CountingOptions(flags, spelled)})
     std::ranges::move(more, std::back_inserter(program.options));
@@ -242,7 +242,7 @@ std::string_view BareFlag(std::string_view flag) {
   return flag;
 }
 
-void RefuseUnknownFlag(const command_line::Command& program, std::string_view arg) {
+void RefuseUnknownFlag(const runner::Command& program, std::string_view arg) {
   const std::string flag(arg.substr(0, arg.find('=')));
   if (!flag.starts_with("--")) return;
   std::map<std::string, std::string> known;
@@ -342,7 +342,7 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
   flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);
 }
 
-std::optional<timing::StoppingRule> RuleFrom(const BenchFlags& flags) {
+std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags) {
   // Google Benchmark's CSV would list the skipped repetitions.
   const bool csv = flags.display == OutputFormat::kCsv ||
                    (flags.out_format == OutputFormat::kCsv && flags.out_file);
@@ -353,7 +353,7 @@ std::optional<timing::StoppingRule> RuleFrom(const BenchFlags& flags) {
   return rule;
 }
 
-int OfferedRepetitions(const timing::StoppingRule& rule, const BenchFlags& flags) {
+int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags) {
   constexpr double kMax = 1000, kMinSeconds = 1e-3;
   const double in_time = rule.max_seconds / std::max(kMinSeconds, flags.min_seconds.value_or(0));
   return rule.repetitions + static_cast<int>(std::min(in_time, kMax));
@@ -363,7 +363,7 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   SpelledFlags spelled;
   const auto program = OwnProgram(flags, spelled);
   for (const auto& arg : args) RefuseUnknownFlag(program, arg);
-  command_line::Parse(program, args);
+  runner::Parse(program, args);
   flags.live_check = spelled.live_check.value_or(flags.live_check);
   if (spelled.max_noise) flags.stop.max_noise = *spelled.max_noise / 100;
   if (!spelled.disturbed.empty()) flags.keep_noisy = spelled.disturbed == "keep";
@@ -395,7 +395,7 @@ bool KeptByFilter(const std::string& filter, const std::string& name) {
   return found != negative;
 }
 
-command_line::Command DescribeProgram(bool with_google_benchmark) {
+runner::Command DescribeProgram(bool with_google_benchmark) {
   struct Targets {
     BenchFlags flags;
     SpelledFlags spelled;
@@ -417,7 +417,7 @@ command_line::Command DescribeProgram(bool with_google_benchmark) {
 std::string OwnHelp() {
   BenchFlags flags;
   SpelledFlags spelled;
-  return command_line::Help(OwnProgram(flags, spelled));
+  return runner::Help(OwnProgram(flags, spelled));
 }
 
 }  // namespace dlroof::runner

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/runner/timer.h"
 #include "bench/suites/suite_selection.h"
-#include "bench/timing/timer.h"
 #include "bench/workload/workload.h"
 #include "counters/base/version.h"
 
-namespace dlroof::command_line {
+namespace dlroof::runner {
 struct Command;
 }
 
@@ -43,7 +43,7 @@ struct BenchFlags {
   std::optional<std::string> algorithm;
   std::string counters{kAutoCounters};
   bool live_check = true;     // check the stored ceilings before they are used
-  timing::StoppingRule stop;  // `repetitions` is set by --benchmark_repetitions
+  runner::StoppingRule stop;  // `repetitions` is set by --benchmark_repetitions
   bool keep_noisy = false;
   bool explain = false;
   std::optional<double> explain_seconds;  // [s] for each benchmark; see ExplainOptions
@@ -88,9 +88,9 @@ void RefuseBenchmarkFlags(const std::vector<std::string>& args,
 
 // Returns the rule that adds and replaces repetitions. Returns nothing if exactly the requested
 // number runs: one repetition, --dlroof_max_seconds=0, an interleaved run, or CSV output.
-std::optional<timing::StoppingRule> RuleFrom(const BenchFlags& flags);
+std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags);
 // Returns how many repetitions to request from Google Benchmark: the most that the rule may use.
-int OfferedRepetitions(const timing::StoppingRule& rule, const BenchFlags& flags);
+int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags);
 
 // Parses the --benchmark_* flags. `args` is the whole command line, before Google Benchmark removes
 // its flags.
@@ -114,7 +114,7 @@ bool KeptByFilter(const std::string& filter, const std::string& name);
 
 // Describes the flags of dlroof_bench: its own and, for completion, those of the Google Benchmark
 // that it is built with.
-command_line::Command DescribeProgram(bool with_google_benchmark);
+runner::Command DescribeProgram(bool with_google_benchmark);
 
 // Returns the help text of the --dlroof_* flags.
 std::string OwnHelp();

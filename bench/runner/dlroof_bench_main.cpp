@@ -26,12 +26,12 @@
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
+#include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
 #include "counters/cpu/cpu.h"
-#include "counters/parallel_time.h"
+#include "reporters/figure/page.h"
 #include "reporters/live/google_benchmark.h"
-#include "reporters/page/page.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof::runner {

@@ -11,14 +11,14 @@
 #include <numeric>
 #include <vector>
 
-#include "bench/timing/watched_calls.h"
+#include "bench/runner/watched_calls.h"
 #include "bench/workload/workload.h"
 #include "counters/base/json_text.h"
 #include "counters/base/program.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/breakdown/breakdown.h"
+#include "reporters/roofline/breakdown.h"
 
 namespace dlroof::runner {
 namespace {
@@ -79,13 +79,13 @@ void Region(const std::function<void(int thread)>& body) {
 constexpr double kFastTenth = 0.1;
 
 struct Cause {
-  breakdown::ComponentKind kind;
+  roofline::ComponentKind kind;
   std::function<double()> seconds;  // returns the cause's cost in the last call [s]
   std::function<void()> run;        // the call
   // Adds to the breakdown's input what reveals this cause. `planted` is the cost of the cause [s],
   // measured with the passes. Returns `planted`, or a new measurement of the cost. [s]
-  std::function<double(breakdown::BreakdownFacts&, double planted)> add_facts =
-      [](breakdown::BreakdownFacts&, double planted) { return planted; };
+  std::function<double(roofline::BreakdownFacts&, double planted)> add_facts =
+      [](roofline::BreakdownFacts&, double planted) { return planted; };
   // [1] Quantile of the measured costs to use; small if interference can only add costs.
   double quantile = 0.5;
 };
@@ -96,9 +96,9 @@ Cause InstructionCause(int threads) {
   constexpr int kTries = 400;
   const auto seconds = [](int rounds) { return Fastest(kTries, [=] { Additions(rounds); }); };
   const auto both = [] { Additions(kUsefulRounds + kOtherRounds); };
-  return {breakdown::ComponentKind::kInstructions, [] { return 0; },
+  return {roofline::ComponentKind::kInstructions, [] { return 0; },
           [both] { Region([both](int) { both(); }); },
-          [=](breakdown::BreakdownFacts& facts, double) {
+          [=](roofline::BreakdownFacts& facts, double) {
             facts.roof_seconds = seconds(kUsefulRounds);
             facts.single_thread_compute_seconds = threads * facts.roof_seconds;
             facts.parallel.instructions = InstructionCount{
@@ -123,20 +123,20 @@ class Planted {
     return {Serial(regions),
             Imbalance(),
             ForkAndJoin(regions),
-            {breakdown::ComponentKind::kLanes, [] { return kRegions * kRegionSeconds / 2; },
+            {roofline::ComponentKind::kLanes, [] { return kRegions * kRegionSeconds / 2; },
              [] {
                for (int i = 0; i < kRegions; ++i) Region([](int) { Work(1.5 * kRegionSeconds); });
              },
-             [](breakdown::BreakdownFacts& facts, double planted) {
+             [](roofline::BreakdownFacts& facts, double planted) {
                facts.parallel.executed_over_useful = 1.5;
                return planted;
              }},
             // The fastest of three: under system load one timing may include a wait for a CPU.
-            {breakdown::ComponentKind::kLevels, [read] { return kRegions * Fastest(3, read); },
+            {roofline::ComponentKind::kLevels, [read] { return kRegions * Fastest(3, read); },
              [even, read] {
                for (int i = 0; i < kRegions; ++i) Region(even), read();
              },
-             [](breakdown::BreakdownFacts& facts, double planted) {
+             [](roofline::BreakdownFacts& facts, double planted) {
                facts.levels = {{"DRAM", planted, Provenance::kMeasured}};
                return planted;
              },
@@ -146,11 +146,11 @@ class Planted {
 
   nlohmann::json Attributed(const Cause& cause) const {
     const int calls =
-        cause.kind == breakdown::ComponentKind::kInstructions ? kShortCalls : kCallsOfPass;
+        cause.kind == roofline::ComponentKind::kInstructions ? kShortCalls : kCallsOfPass;
     workload::PreparedCall call;
     call.run = cause.run;
     call.run();
-    timing::WatchedCalls watched;
+    runner::WatchedCalls watched;
     std::vector<double> costs;
     for (int round = 0; round < kRounds; ++round) {
       for (int i = 0; i < kPasses; ++i) {
@@ -163,19 +163,18 @@ class Planted {
     std::ranges::sort(costs);
     const double cost =
         costs[static_cast<std::size_t>(cause.quantile * static_cast<double>(costs.size()))];
-    breakdown::BreakdownFacts facts{.roof_seconds = kRegions * kRegionSeconds,
-                                    .roof = "arithmetic"};
+    roofline::BreakdownFacts facts{.roof_seconds = kRegions * kRegionSeconds, .roof = "arithmetic"};
     facts.parallel = watched.Mean().value();
     facts.seconds = facts.parallel.mean.seconds;
     const double planted = cause.add_facts(facts, cost);
-    const auto breakdown = breakdown::MakeBreakdown(facts);
+    const auto breakdown = roofline::MakeBreakdown(facts);
     const auto* found = breakdown.Find(cause.kind);
-    const auto* rest = breakdown.Find(breakdown::ComponentKind::kUnexplained);
-    const auto* stolen = breakdown.Find(breakdown::ComponentKind::kStolen);
-    const auto seconds = [](const breakdown::Component* component) {
+    const auto* rest = breakdown.Find(roofline::ComponentKind::kUnexplained);
+    const auto* stolen = breakdown.Find(roofline::ComponentKind::kStolen);
+    const auto seconds = [](const roofline::Component* component) {
       return component == nullptr ? 0 : component->seconds;
     };
-    return {{"cause", breakdown::Key(cause.kind)},
+    return {{"cause", roofline::Key(cause.kind)},
             {"planted_seconds", planted},
             {"found_seconds", seconds(found)},
             {"ratio", seconds(found) / planted},
@@ -190,7 +189,7 @@ class Planted {
  private:
   Cause Serial(const std::function<void()>& regions) {
     constexpr double kSerial = 4e-4;
-    return {breakdown::ComponentKind::kSerial, [this] { return serial_seconds_ * share_; },
+    return {roofline::ComponentKind::kSerial, [this] { return serial_seconds_ * share_; },
             [=, this] {
               regions();
               serial_seconds_ = Work(kSerial);
@@ -203,7 +202,7 @@ class Planted {
     const auto empty = [] {
       for (int i = 0; i < kEmpty; ++i) Region([](int) {});
     };
-    return {breakdown::ComponentKind::kForkJoin,
+    return {roofline::ComponentKind::kForkJoin,
             [empty] { return Fastest(1, empty) / kEmpty * (kEmpty + kRegions); },
             [=] { regions(), empty(); }};
   }
@@ -211,7 +210,7 @@ class Planted {
   // In each region the first thread works longer than the others.
   Cause Imbalance() {
     constexpr double kSlower = 1e-4;
-    return {breakdown::ComponentKind::kImbalance, [this] { return waited_seconds_; },
+    return {roofline::ComponentKind::kImbalance, [this] { return waited_seconds_; },
             [this] {
               waited_seconds_ = 0;
               for (int i = 0; i < kRegions; ++i) {

@@ -8,7 +8,7 @@
 namespace dlroof::runner {
 namespace {
 
-using breakdown::ComponentKind;
+using roofline::ComponentKind;
 
 // [1] CPU time that the pass may use, as a share of the limit: a benchmark ends in half its limit
 // on a quiet machine, and within it if other programs take half of the CPUs' time.
@@ -16,7 +16,7 @@ constexpr double kCpuShare = 0.4;
 
 std::optional<ComponentKind> Largest(const workload::Workload& workload,
                                      const ExplainOptions& options,
-                                     const timing::WatchedCalls& watched) {
+                                     const runner::WatchedCalls& watched) {
   const auto profile = watched.Mean();
   if (!profile || !options.largest) return std::nullopt;
   return options.largest(workload::NameOf(workload), *profile);
@@ -49,7 +49,7 @@ std::string_view Words(ExplainPart part) {
 
 void ExplainCall(const workload::Workload& workload, workload::RunSettings settings,
                  const ExplainOptions& options, const cpu::Budget& budget,
-                 const std::function<void(ExplainPart)>& begin, timing::WatchedCalls& watched) {
+                 const std::function<void(ExplainPart)>& begin, runner::WatchedCalls& watched) {
   if (budget.IsSpent())
     return watched.SetInstructionsReason(
         Reason{fmt::format("the limit of {:g} s for this benchmark was over (dlroof explain "

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "bench/timing/watched_calls.h"
+#include "bench/runner/watched_calls.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine/rate.h"
+#include "counters/base/parallel_time.h"
 #include "counters/cpu/budget.h"
-#include "counters/parallel_time.h"
-#include "reporters/breakdown/breakdown.h"
+#include "reporters/roofline/breakdown.h"
 
 namespace dlroof::runner {
 
@@ -24,8 +24,8 @@ struct ExplainOptions {
   std::optional<double> limit_seconds;
   // Returns the largest component of the breakdown of the benchmark `name` with this profile,
   // except the roof's time; nothing without a breakdown. Needed only with a limit.
-  std::function<std::optional<breakdown::ComponentKind>(const std::string& name,
-                                                        const ParallelTime& profile)>
+  std::function<std::optional<roofline::ComponentKind>(const std::string& name,
+                                                       const ParallelTime& profile)>
       largest;
   ProgressFunction progress;    // may be empty
   bool reports_timing = false;  // report also which benchmark is timed: no table shows it
@@ -33,7 +33,7 @@ struct ExplainOptions {
 
 // Returns whether the times of the call with near and with far tensors can change the advice, if
 // `largest` is the largest component without them.
-bool NearAndFarDecide(breakdown::ComponentKind largest);
+bool NearAndFarDecide(roofline::ComponentKind largest);
 
 // Returns whether the timed repetitions have to end, after `spent_seconds` of wall time, to leave
 // time for the pass. On a very busy machine a single call can take a second.
@@ -53,7 +53,7 @@ std::string_view Words(ExplainPart part);  // "on one thread"
 // Calls `begin` before each part. Throws what Workload::prepare throws.
 void ExplainCall(const workload::Workload& workload, workload::RunSettings settings,
                  const ExplainOptions& options, const cpu::Budget& budget,
-                 const std::function<void(ExplainPart)>& begin, timing::WatchedCalls& watched);
+                 const std::function<void(ExplainPart)>& begin, runner::WatchedCalls& watched);
 
 // Counts the steps of a run of `benchmarks` benchmarks and estimates the time that is left.
 class ExplainProgress {

@@ -17,10 +17,10 @@
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
+#include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
-#include "counters/parallel_time.h"
-#include "reporters/page/page.h"
+#include "reporters/figure/page.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof::runner {
@@ -57,7 +57,7 @@ void AddLoadedLibraries(nlohmann::json& context) {
 
 void WriteHtml(const live::Session& session, const std::string& path) {
   std::ostringstream page;
-  page::WritePage(roofline::PlaceRun(session.file()), page);
+  figure::WritePage(roofline::PlaceRun(session.file()), page);
   WriteFile(path, page.str());
 }
 
@@ -91,9 +91,9 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, bool cpu_runs, bool gpu_runs) {
 }
 
 // Returns the largest component of the breakdown of a record of the session with this profile.
-std::optional<breakdown::ComponentKind> LargestComponent(const live::Session& session,
-                                                         const std::string& name,
-                                                         const ParallelTime& profile) {
+std::optional<roofline::ComponentKind> LargestComponent(const live::Session& session,
+                                                        const std::string& name,
+                                                        const ParallelTime& profile) {
   const auto& file = session.file();
   const auto found = std::ranges::find(file.records, name, &record::Record::name);
   if (found == file.records.end()) return std::nullopt;
@@ -118,8 +118,8 @@ std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags,
                         .reports_timing = flags.progress_pipe.has_value()};
 }
 
-timing::GpuTiming GpuTimingOf(const BenchFlags& flags) {
-  timing::GpuTiming timing{.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
+runner::GpuTiming GpuTimingOf(const BenchFlags& flags) {
+  runner::GpuTiming timing{.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
   if (flags.gpu_clock_mhz) timing.clock_hz = 1e6 * *flags.gpu_clock_mhz;
   return timing;
 }

@@ -160,7 +160,7 @@ bool EnergyPass::Measures(const std::string& device) const {
   return cpu && (device == "gpu" || !cpu->from.empty());
 }
 
-energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu) {
+energy::IdlePowers IdlePowersOf(const EnergyPass& pass, runner::Timer& gpu) {
   const auto idle = [](const energy::EnergyMeter& meter, double seconds) {
     return energy::MeasureIdlePower(
         meter, [&] { SleepSeconds(seconds); }, cpu::WallSeconds);
@@ -178,7 +178,7 @@ energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu) {
 }
 
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
-                                  const workload::PreparedCall& call, const timing::Timer& timer,
+                                  const workload::PreparedCall& call, const runner::Timer& timer,
                                   const EnergyPass& pass) {
   const bool gpu = workload.name.device == "gpu";
   if (!pass.Measures(workload.name.device)) return {};
@@ -190,7 +190,7 @@ energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
                                 StoppedByInterrupt, energy::CpuSecondsOfOthers});
 }
 
-timing::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
+runner::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
   if (workload.name.device == "gpu") return gpu_;
   return cpu_;
 }
@@ -236,7 +236,7 @@ workload::RunSettings PreparedCalls::Settings() const {
 
 // Returns the prepared call, with its timer set up for the workload's cache state.
 workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
-  timing::Timer& timer = TimerOf(workload);
+  runner::Timer& timer = TimerOf(workload);
   threads_ = timer.Threads(workload, settings_.threads);
   timer.Open();
   Pin();

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/timing/cpu_timer.h"
-#include "bench/timing/gpu_timer.h"
-#include "bench/timing/timer.h"
+#include "bench/runner/cpu_timer.h"
+#include "bench/runner/gpu_timer.h"
+#include "bench/runner/timer.h"
 #include "bench/workload/workload.h"
-#include "counters/counter_manager.h"
+#include "counters/base/counter_manager.h"
 #include "counters/energy/energy_meter.h"
 
 namespace dlroof::runner {
@@ -60,23 +60,23 @@ struct EnergyPass {
 
 // Returns the idle power, measured while this process sleeps: of the CPU during 1 s and, if the run
 // has GPU benchmarks, of `gpu` during 2 s. Opens `gpu`. [W]
-energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu);
+energy::IdlePowers IdlePowersOf(const EnergyPass& pass, runner::Timer& gpu);
 
 // Measures the energy of one call in three windows of back-to-back calls, each of at least 0.5 s on
 // a CPU and 2 s on a GPU. If the caches have to be prepared before each call, the result has only a
 // reason.
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
-                                  const workload::PreparedCall& call, const timing::Timer& timer,
+                                  const workload::PreparedCall& call, const runner::Timer& timer,
                                   const EnergyPass& pass);
 
 // Owns the prepared call, of which there is at most one, and stores calls until they are counted.
 class PreparedCalls {
  public:
-  PreparedCalls(workload::RunSettings settings, timing::CpuTimer cpu, timing::GpuTimer gpu)
+  PreparedCalls(workload::RunSettings settings, runner::CpuTimer cpu, runner::GpuTimer gpu)
       : settings_(std::move(settings)), cpu_(std::move(cpu)), gpu_(std::move(gpu)) {}
 
-  timing::Timer& TimerOf(const workload::Workload& workload);
-  timing::Timer& Gpu() { return gpu_; }
+  runner::Timer& TimerOf(const workload::Workload& workload);
+  runner::Timer& Gpu() { return gpu_; }
   // Returns whether the workload's call is counted after all benchmarks were timed.
   bool CountsLater(const workload::Workload& workload);
 
@@ -100,8 +100,8 @@ class PreparedCalls {
   void Pin();
 
   workload::RunSettings settings_;
-  timing::CpuTimer cpu_;
-  timing::GpuTimer gpu_;
+  runner::CpuTimer cpu_;
+  runner::GpuTimer gpu_;
   std::vector<int> pinned_;  // CPU of each thread
   int threads_ = 1;          // of the prepared call
   std::optional<workload::PreparedCall> call_;

@@ -13,7 +13,7 @@
 
 #include "bench/runner/explain_pass.h"
 #include "bench/runner/prepared_calls.h"
-#include "bench/timing/watched_calls.h"
+#include "bench/runner/watched_calls.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/record/work_counters.h"
@@ -42,7 +42,7 @@ struct BenchmarkState {
   double spent_seconds = 0;                     // [s] by `repetitions` and their pauses
   cpu::Throttling throttled;                    // while they were timed
   std::optional<std::int64_t> calls_per_part;   // see Timer::CallsPerPart
-  std::optional<timing::WatchedCalls> watched;  // profiles of the parallel regions
+  std::optional<runner::WatchedCalls> watched;  // profiles of the parallel regions
   double wall_seconds = 0;                      // [s] of all that was done for this benchmark
   bool started = false;                         // Google Benchmark's loop has begun
   bool failed = false;
@@ -66,7 +66,7 @@ class WallTime {
 
 // Returns the kernels that the call launches, known without counters, and their number. Tells the
 // call their names.
-Counting KernelsOf(timing::Timer& timer, workload::PreparedCall& call) {
+Counting KernelsOf(runner::Timer& timer, workload::PreparedCall& call) {
   constexpr const char* kSource = "graph";
   Counting counting;
   try {
@@ -338,11 +338,11 @@ class Runner::Impl {
   }
 
   // Google Benchmark searches the iteration count until two repetitions have the same count.
-  timing::NextRepetition Next(const BenchmarkState& benchmark) const {
+  runner::NextRepetition Next(const BenchmarkState& benchmark) const {
     if (!options_.stop || benchmark.all_repetitions || benchmark.repetitions.size() < 2) return {};
     if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
       return {false, 0};
-    return timing::NextAfter(benchmark.repetitions, benchmark.spent_seconds, *options_.stop,
+    return runner::NextAfter(benchmark.repetitions, benchmark.spent_seconds, *options_.stop,
                              replacements_);
   }
 
@@ -421,7 +421,7 @@ class Runner::Impl {
   }
 
   void Attach(benchmark::State& state, const BenchmarkState& benchmark,
-              const timing::TimedLoop& timed) const {
+              const runner::TimedLoop& timed) const {
     for (const auto& [key, value] : record::ToCounters(timed.repetition))
       state.counters[key] = value;
     if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
@@ -491,7 +491,7 @@ class Runner::Impl {
 
   workload::RunSettings settings_;
   RunnerOptions options_;
-  timing::Replacements replacements_;
+  runner::Replacements replacements_;
   ExplainProgress progress_;
   PreparedCalls calls_;
   std::map<std::string, BenchmarkState> benchmarks_;  // by name

@@ -12,12 +12,12 @@
 
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/explain_pass.h"
+#include "bench/runner/gpu_timer.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/runner/process_limits.h"
-#include "bench/timing/gpu_timer.h"
-#include "bench/timing/timer.h"
+#include "bench/runner/timer.h"
 #include "bench/workload/workload.h"
-#include "counters/counter_manager.h"
+#include "counters/base/counter_manager.h"
 #include "counters/cpu/team_look.h"
 #include "counters/gpu/clock.h"
 #include "reporters/live/session.h"
@@ -53,9 +53,9 @@ struct RunnerOptions {
   TurnClient* turns = nullptr;
   // Returns the best known state of the cores on which `threads` threads run. May be empty.
   std::function<cpu::TeamState(int threads)> best_state;
-  timing::GpuTiming gpu;
+  runner::GpuTiming gpu;
   // Decides when to stop; later repetitions of Google Benchmark are skipped.
-  std::optional<timing::StoppingRule> stop;
+  std::optional<runner::StoppingRule> stop;
   bool keep_noisy = false;  // use noisy repetitions, too
   // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
   // and run ExplainCall after all benchmarks.

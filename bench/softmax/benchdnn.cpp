@@ -6,7 +6,7 @@
 #include "bench/benchdnn/log_line.h"
 #include "bench/rows/operator.h"
 #include "bench/softmax/case.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 
 namespace dlroof::softmax {
 namespace {
@@ -51,13 +51,13 @@ workload::BenchmarkName NameOf(const rows::Rows& rows, const benchdnn::BenchdnnC
 
 constexpr std::string_view kKinds[] = {"softmax", "softmax_v2", "logsoftmax"};
 
-std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
-  const auto algorithm = verbose::WordOf(primitive.text.auxiliary, "alg");
+std::optional<std::string> LineOf(const logs::Primitive& primitive) {
+  const auto algorithm = logs::WordOf(primitive.text.auxiliary, "alg");
   const bool logarithm = primitive.text.kind == "logsoftmax" || algorithm == "softmax_log";
   if (!logarithm && !algorithm.empty() && algorithm != "softmax_accurate") return std::nullopt;
   return fmt::format("--softmax --mode=P {}{}--axis={} {}{}{}", benchdnn::DirArgument(primitive),
                      logarithm ? "--alg=LOGSOFTMAX " : "",
-                     verbose::WordOf(primitive.text.auxiliary, "axis"),
+                     logs::WordOf(primitive.text.auxiliary, "axis"),
                      benchdnn::InAndOutArguments(primitive), benchdnn::PostOpsArgument(primitive),
                      primitive.text.problem);
 }

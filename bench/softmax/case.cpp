@@ -12,7 +12,7 @@ SoftmaxCase ReadReferenceCase(const workload::BenchmarkName& name) {
   return {rows::ReadRowsCase(name, {"f64"}, {})};
 }
 
-verbose::PrimitiveText Logged(const SoftmaxCase& softmax) {
+logs::PrimitiveText Logged(const SoftmaxCase& softmax) {
   return rows::Logged(softmax, "softmax", "alg:softmax_accurate axis:1");
 }
 

@@ -4,7 +4,7 @@
 #include "bench/benchdnn/options.h"
 #include "bench/rows/rows.h"
 #include "bench/workload/workload.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::softmax {
 
@@ -18,7 +18,7 @@ SoftmaxCase ReadOnednnCase(const workload::BenchmarkName& name);
 SoftmaxCase ReadReferenceCase(const workload::BenchmarkName& name);
 
 // Returns the call as oneDNN logs it. Its work and benchdnn's line follow from this text.
-verbose::PrimitiveText Logged(const SoftmaxCase& softmax);
+logs::PrimitiveText Logged(const SoftmaxCase& softmax);
 
 extern const benchdnn::BenchdnnDriver kSoftmaxDriver;
 

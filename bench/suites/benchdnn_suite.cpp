@@ -19,9 +19,9 @@
 #include "bench/library_rules/library_rules.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "reporters/logs/verbose_log.h"
 #include "reporters/text/csv.h"
 #include "reporters/text/text.h"
-#include "reporters/verbose/verbose_log.h"
 
 namespace dlroof::suites {
 namespace {
@@ -299,7 +299,7 @@ struct Field {
 
 std::vector<Field> FieldsOf(std::string_view line) {
   std::vector<Field> fields;
-  for (const auto text : verbose::SplitText(line, ','))
+  for (const auto text : logs::SplitText(line, ','))
     fields.push_back({text, static_cast<int>(text.data() - line.data()) + 1});
   return fields;
 }

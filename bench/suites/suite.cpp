@@ -13,7 +13,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::suites {
 namespace {
@@ -83,7 +83,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
     const auto close = text.find_first_of("{}", open + 1);
     if (close == std::string_view::npos) source.Refuse(&text[open], "'{' without its '}'");
     if (text[close] == '{') source.Refuse(&text[close], "brace lists do not nest");
-    parts.push_back(verbose::SplitText(text.substr(open + 1, close - open - 1), ','));
+    parts.push_back(logs::SplitText(text.substr(open + 1, close - open - 1), ','));
     if (parts.back().size() < 2)
       source.Refuse(&text[open], "a brace list needs at least two choices: {a,b}");
     at = close + 1;
@@ -95,7 +95,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
 // word nor one brace list.
 std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
-  for (const auto part : verbose::SplitText(text, '/')) {
+  for (const auto part : logs::SplitText(text, '/')) {
     auto braces = ReadBraces(source, part);
     if (braces.size() != 1)
       source.Refuse(part.data(), "expected a word or one brace list between two slashes");
@@ -218,7 +218,7 @@ class SuiteReader {
 
   // Returns the suite. Throws BadInput with line and column of the first error.
   Suite Read() {
-    for (const auto line : verbose::SplitText(source_.text, '\n')) ReadLine(Trimmed(line));
+    for (const auto line : logs::SplitText(source_.text, '\n')) ReadLine(Trimmed(line));
     for (const auto& [op, templates] : templates_)
       if (!templates.used)
         source_.Refuse(templates.rows.front().parts.front().data(),
@@ -275,7 +275,7 @@ class SuiteReader {
       return found->second.rows;
     }
     std::vector<NameRow> rows;
-    for (const auto line : verbose::SplitText(op.templates, '\n')) {
+    for (const auto line : logs::SplitText(op.templates, '\n')) {
       if (line.empty()) continue;
       const auto more = ReadTemplate({op.templates, op.name}, line);
       rows.insert(rows.end(), more.begin(), more.end());

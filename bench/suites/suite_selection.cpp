@@ -18,7 +18,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::suites {
 namespace {
@@ -65,7 +65,7 @@ struct Flag {
   }
   std::vector<std::string_view> Items() const {
     if (value.empty()) return {};
-    auto items = verbose::SplitText(value, ',');
+    auto items = logs::SplitText(value, ',');
     for (const auto item : items)
       if (item.empty()) Refuse(ColumnOf(item), "an empty choice");
     return items;
@@ -101,7 +101,7 @@ std::string NameOf(const NameRow& row) { return fmt::format("{}", fmt::join(row.
 std::vector<NameRow> RowsOf(const Suite& suite) {
   std::vector<NameRow> rows;
   for (const auto& layer : suite.layers)
-    rows.push_back({verbose::SplitText(layer.name, '/'), layer.count});
+    rows.push_back({logs::SplitText(layer.name, '/'), layer.count});
   return rows;
 }
 
@@ -243,7 +243,7 @@ std::vector<std::string> Separated(const std::vector<std::string>& values) {
       single.push_back(value);
       continue;
     }
-    for (const auto part : verbose::SplitText(value, ',')) single.emplace_back(part);
+    for (const auto part : logs::SplitText(value, ',')) single.emplace_back(part);
   }
   return single;
 }

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "reporters/verbose/primitive.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::supervise {
 namespace {
@@ -16,19 +16,19 @@ using nlohmann::json;
 // fields, and its templates of those fields.
 std::string AsExecutions(std::string_view log) {
   std::string lines;
-  for (const auto text : verbose::SplitText(log, '\n')) {
-    const auto at = verbose::FindMarker(text);
+  for (const auto text : logs::SplitText(log, '\n')) {
+    const auto at = logs::FindMarker(text);
     if (at == std::string_view::npos) continue;
-    const auto line = verbose::ParseLine(text.substr(at));
-    if (line.kind == verbose::VerboseKind::kCreated)
+    const auto line = logs::ParseLine(text.substr(at));
+    if (line.kind == logs::VerboseKind::kCreated)
       lines += fmt::format("onednn_verbose,exec,{}\n", line.fields);
-    else if (verbose::TemplateOf(line))
+    else if (logs::TemplateOf(line))
       lines += fmt::format("{}\n", text.substr(at));
   }
   return lines;
 }
 
-std::string LayoutOf(const verbose::Tensor& tensor) {
+std::string LayoutOf(const logs::Tensor& tensor) {
   return tensor.tag.empty() ? tensor.type : fmt::format("{} {}", tensor.type, tensor.tag);
 }
 
@@ -42,8 +42,8 @@ std::string TextOr(const std::map<std::string, std::string>& texts, const std::s
 const std::map<std::string, std::string> kLogOfCreations = {{"ONEDNN_VERBOSE", "profile_create"}};
 
 std::optional<PrimitiveChoice> ChoiceIn(std::string_view log) {
-  const auto read = verbose::ReadVerboseLog(AsExecutions(log));
-  const verbose::PrimitiveText* last = nullptr;
+  const auto read = logs::ReadVerboseLog(AsExecutions(log));
+  const logs::PrimitiveText* last = nullptr;
   for (const auto& execution : read.executions) {
     const auto& primitive = read.primitives.at(execution.primitive);
     if (primitive.kind == "reorder") continue;
@@ -51,7 +51,7 @@ std::optional<PrimitiveChoice> ChoiceIn(std::string_view log) {
   }
   if (last == nullptr) return std::nullopt;
   PrimitiveChoice choice{.implementation = last->implementation, .layouts = {}};
-  for (const auto& tensor : verbose::ReadPrimitive(*last).tensors)
+  for (const auto& tensor : logs::ReadPrimitive(*last).tensors)
     if (tensor.type != "undef") choice.layouts.emplace(tensor.role, LayoutOf(tensor));
   return choice;
 }

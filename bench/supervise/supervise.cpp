@@ -23,10 +23,10 @@
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
+#include "reporters/document/tables.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::supervise {
@@ -157,7 +157,7 @@ class SupervisedRun {
     const auto merged = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
       WriteFile(run_.request().outputs.front(), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
-      terminal::WriteTables(merged.run, text::TerminalColumns(), run_.tables());
+      document::WriteTables(merged.run, text::TerminalColumns(), run_.tables());
       run_.tables() << std::flush;
     }
     if (missing == 0)

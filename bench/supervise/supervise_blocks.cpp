@@ -9,7 +9,7 @@
 
 #include "baselines/compare/compare.h"
 #include "baselines/compare/paired_record.h"
-#include "baselines/formats/write_comparison.h"
+#include "baselines/compare/write_comparison.h"
 #include "baselines/statistics/judge.h"
 #include "bench/supervise/journal.h"
 #include "bench/supervise/primitive_choice.h"
@@ -322,7 +322,7 @@ class InterleavedRun {
     if (seconds_.empty()) return StoppedByInterrupt() ? 130 : 3;
     const compare::NamedRun base = Write(true), contender = Write(false);
     const auto result = compare::Compare(base, contender, {.names = NamesDone()});
-    formats::WriteTable(result, {base.where, contender.where}, text::TerminalColumns(),
+    compare::WriteTable(result, {base.where, contender.where}, text::TerminalColumns(),
                         run_.tables());
     if (!run_.request().libraries.empty()) WriteChoices(result);
     run_.tables() << std::flush;

@@ -71,11 +71,11 @@ class Space {
   void AddVariants() {
     const auto* op = workload::FindOp(name_.op);
     if (op == nullptr) return;
-    std::optional<tuning::Coordinate> all;
+    std::optional<settings::Coordinate> all;
     for (const auto& row : op->variants) {
       auto coordinate = OfOptions(row.what, row.options, row.reason);
       if (coordinate.choices.empty()) continue;
-      all = all ? tuning::Crossed(*all, coordinate) : coordinate;
+      all = all ? settings::Crossed(*all, coordinate) : coordinate;
     }
     if (all) Add(*all);
   }
@@ -92,7 +92,7 @@ class Space {
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
     // Without VNNI, int8 products are summed in 16 bits, which may saturate.
     if (name_.type.find('8') != std::string::npos && !precision) return;
-    tuning::Coordinate coordinate{"instruction set", {}};
+    settings::Coordinate coordinate{"instruction set", {}};
     const auto add = [&](const char* isa, const char* reason) {
       coordinate.choices.push_back({{{"ONEDNN_MAX_CPU_ISA", isa}}, reason});
     };
@@ -103,7 +103,7 @@ class Space {
   }
 
   void AddMemory() {
-    tuning::Coordinate pages{"huge pages", {}};
+    settings::Coordinate pages{"huge pages", {}};
     if (IsFree("GLIBC_TUNABLES") && machine_.huge_pages == "madvise")
       pages.choices.push_back({{{kHugeTlb, "1"}}, "malloc asks for transparent huge pages"});
     if (IsFree("GLIBC_TUNABLES") && machine_.reserved_pages)
@@ -132,7 +132,7 @@ class Space {
   void AddBatch() {
     const auto batch = BatchOf(name_);
     if (!batch) return;
-    tuning::Coordinate coordinate{"batch", {}};
+    settings::Coordinate coordinate{"batch", {}};
     for (const int64_t other : {*batch / 2, *batch * 2, *batch * 4, *batch * 8})
       if (other >= 1)
         coordinate.choices.push_back(
@@ -140,18 +140,18 @@ class Space {
     Add(std::move(coordinate));
   }
 
-  void Add(tuning::Coordinate coordinate) {
+  void Add(settings::Coordinate coordinate) {
     if (!coordinate.choices.empty()) coordinates.push_back(std::move(coordinate));
   }
 
-  std::vector<tuning::Coordinate> coordinates;
+  std::vector<settings::Coordinate> coordinates;
 
  private:
   bool IsFree(const std::string& variable) const { return machine_.fixed.count(variable) == 0; }
 
-  tuning::Coordinate OfOptions(const std::string& knob, const std::vector<std::string>& options,
-                               const std::string& reason) const {
-    tuning::Coordinate coordinate{knob, {}};
+  settings::Coordinate OfOptions(const std::string& knob, const std::vector<std::string>& options,
+                                 const std::string& reason) const {
+    settings::Coordinate coordinate{knob, {}};
     if (HasAny(name_, options)) return coordinate;
     for (const auto& option : options)
       if (workload::WithOption(name_, option))
@@ -184,8 +184,9 @@ void SetBatch(const std::string& value, TunedBenchmark& tuned) {
 
 }  // namespace
 
-std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
-                                        const TunedMachine& machine, const SpaceRequest& request) {
+std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
+                                          const TunedMachine& machine,
+                                          const SpaceRequest& request) {
   workload::MakeWorkload(workload::ToText(name));
   const bool on_cpu = name.device == "cpu";
   Space space(name, machine);
@@ -201,15 +202,15 @@ std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
   return space.coordinates;
 }
 
-tuning::Coordinate RequestedCoordinate(const std::string& variable,
-                                       const std::vector<std::string>& values) {
-  tuning::Coordinate coordinate{variable, {}};
+settings::Coordinate RequestedCoordinate(const std::string& variable,
+                                         const std::vector<std::string>& values) {
+  settings::Coordinate coordinate{variable, {}};
   for (const auto& value : values)
     coordinate.choices.push_back({{{variable, value}}, "requested by --env"});
   return coordinate;
 }
 
-TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting) {
+TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting) {
   TunedBenchmark tuned{.name = name};
   // The type is set first, because it decides which options are valid.
   if (const auto type = setting.find("type"); type != setting.end()) tuned.name.type = type->second;
@@ -344,17 +345,17 @@ std::set<int> FirstOf(const std::vector<int>& cpus, int count) {
   return {cpus.begin(), cpus.begin() + count};
 }
 
-std::vector<tuning::Choice> Waits() {
+std::vector<settings::Choice> Waits() {
   return {{{{"OMP_WAIT_POLICY", "active"}}, "threads spin until they have work"},
           {{{"OMP_WAIT_POLICY", "passive"}}, "threads sleep until they have work"},
           {{{"GOMP_SPINCOUNT", "10000"}}, "threads spin shortly, then sleep"}};
 }
 
-std::vector<tuning::Choice> ChoicesOf(const cpu::Cpu& cpu, int count, bool is_default, bool pin) {
-  tuning::Choice plain{{}, fmt::format("{} thread{}", count, count == 1 ? "" : "s")};
+std::vector<settings::Choice> ChoicesOf(const cpu::Cpu& cpu, int count, bool is_default, bool pin) {
+  settings::Choice plain{{}, fmt::format("{} thread{}", count, count == 1 ? "" : "s")};
   if (count == 1) plain.reason = "no fork, no join, no waiting";
   if (!is_default) plain.values["threads"] = std::to_string(count);
-  std::vector<tuning::Choice> choices = {plain};
+  std::vector<settings::Choice> choices = {plain};
   if (!pin || count == 1) return choices;
   const auto spread = cpu::SpreadCpus(cpu, count);
   std::set<std::set<int>> known = {{spread.begin(), spread.end()}};
@@ -372,9 +373,9 @@ std::vector<tuning::Choice> ChoicesOf(const cpu::Cpu& cpu, int count, bool is_de
 
 }  // namespace
 
-std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
-                                        bool wait) {
-  std::vector<tuning::Choice> all;
+std::vector<settings::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
+                                          bool wait) {
+  std::vector<settings::Choice> all;
   const int most = static_cast<int>(cpu.allowed.size());
   if (fixed.value_or(0) > most) return all;
   for (const int count : Counts(cpu, fixed)) {
@@ -383,9 +384,9 @@ std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> 
       if (!choice.values.empty()) all.push_back(choice);
       if (!wait || count == 1) continue;
       for (const auto& waiting : Waits()) {
-        tuning::Choice both{choice.values, choice.values.empty()
-                                               ? waiting.reason
-                                               : choice.reason + "; " + waiting.reason};
+        settings::Choice both{choice.values, choice.values.empty()
+                                                 ? waiting.reason
+                                                 : choice.reason + "; " + waiting.reason};
         both.values.insert(waiting.values.begin(), waiting.values.end());
         all.push_back(std::move(both));
       }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/tuning/tuning.h"
+#include "baselines/settings/tuning.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
@@ -37,11 +37,11 @@ TunedMachine ThisMachine();
 // Options in the benchmark's name stay as they are. On a GPU these are the options of the name
 // (algorithm, layout, padding), a CUDA graph, and the requested ones. Throws BadInput for an
 // invalid name.
-std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
-                                        const TunedMachine& machine, const SpaceRequest& request);
+std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
+                                          const TunedMachine& machine, const SpaceRequest& request);
 // Returns the coordinate of an environment variable with the values that the user requested.
-tuning::Coordinate RequestedCoordinate(const std::string& variable,
-                                       const std::vector<std::string>& values);
+settings::Coordinate RequestedCoordinate(const std::string& variable,
+                                         const std::vector<std::string>& values);
 
 inline constexpr const char* kThreadsCoordinate = "threads";
 // A knob without influence on the benchmark's name: the call is replayed in a CUDA graph.
@@ -57,7 +57,7 @@ struct TunedBenchmark {
   double scale = 1;    // [1] factor for its time, if its batch size is not the default's
   bool graph = false;  // its time is that of a call in a CUDA graph
 };
-TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting);
+TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
 
 // Returns the environment variables that apply this setting, as far as possible, to any program.
 Variables EnvironmentLines(const TunedBenchmark& benchmark);
@@ -68,7 +68,7 @@ std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& pr
 // every allowed CPU, or `fixed` threads, which occupy all cores before second hardware threads. The
 // knobs are "threads", "cpus" (for taskset; only with `pin`), and OMP_WAIT_POLICY and
 // GOMP_SPINCOUNT (only with `wait` and for teams of several threads).
-std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
-                                        bool wait);
+std::vector<settings::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
+                                          bool wait);
 
 }  // namespace dlroof::tune

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "baselines/tuning/tune.h"
+#include "baselines/settings/tune.h"
 #include "bench/runner/runner.h"
 #include "bench/supervise/journal.h"
 #include "bench/supervise/supervised_program.h"
@@ -30,7 +30,7 @@ constexpr double kMinPause = 0.25, kMaxPause = 2;  // [s]
 // The process that measures one setting in a block.
 class SettingProcess {
  public:
-  SettingProcess(const BenchTrialRequest& request, const tuning::Setting& setting,
+  SettingProcess(const BenchTrialRequest& request, const settings::Setting& setting,
                  const TemporaryFolder& folder, std::size_t number)
       : tuned_(UnderSetting(request.name, setting)), timeout_seconds_(request.timeout_seconds) {
     const auto workload = workload::MakeWorkload(workload::ToText(tuned_.name));
@@ -53,7 +53,7 @@ class SettingProcess {
   void Settle() { answers_ = answers_ && process_->Settle(); }
   void Turn() { answers_ = answers_ && process_->Turn().has_value(); }
 
-  tuning::TrialResult End() {
+  settings::TrialResult End() {
     nlohmann::json machines;
     // A process that no longer answers gets 1 s to end: it has had its timeout or is just ending.
     const auto end = process_->End(answers_ ? timeout_seconds_ : 1);
@@ -63,7 +63,7 @@ class SettingProcess {
       return {{},
               Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
               record.status == record::Status::kUnsupported};
-    tuning::TrialResult result{record.repetitions, {}, false};
+    settings::TrialResult result{record.repetitions, {}, false};
     for (auto& window : result.windows) {
       const auto seconds = OnGpu() ? DeviceSeconds(window, tuned_.graph) : window.seconds;
       if (!seconds) return {{}, Reason{"failed: the call cannot be captured in a CUDA graph"}};
@@ -85,7 +85,7 @@ class SettingProcess {
 };
 
 // Measures one block. Returns false after an interrupt.
-bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std::uint64_t seed) {
+bool MeasureOne(const BenchTrialRequest& request, settings::TrialBlock& block, std::uint64_t seed) {
   const double begin = cpu::WallSeconds();
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<SettingProcess>> processes(block.settings.size());
@@ -122,26 +122,26 @@ std::optional<double> DeviceSeconds(const record::Repetition& repetition, bool g
   return repetition.seconds;
 }
 
-tuning::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
+settings::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
   auto pause = std::make_shared<double>(0);
-  return [request, pause](tuning::TrialBlock& block, std::uint64_t seed) {
+  return [request, pause](settings::TrialBlock& block, std::uint64_t seed) {
     if (*pause > 0) SleepSeconds(*pause);
     if (!MeasureOne(request, block, seed)) return false;
     block.seconds += *pause;
-    *pause = tuning::IsNoisy(block) ? std::clamp(2 * *pause, kMinPause, kMaxPause) : 0;
+    *pause = settings::IsNoisy(block) ? std::clamp(2 * *pause, kMinPause, kMaxPause) : 0;
     return true;
   };
 }
 
-std::optional<Proposal> ProposalOf(const breakdown::Breakdown& breakdown, int threads) {
+std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads) {
   const auto* largest = breakdown.Largest();
   if (largest == nullptr || threads < 2) return std::nullopt;
   switch (largest->kind) {
-    case breakdown::ComponentKind::kForkJoin:
-    case breakdown::ComponentKind::kImbalance:
-    case breakdown::ComponentKind::kSerial:
-    case breakdown::ComponentKind::kSharing:
-    case breakdown::ComponentKind::kStolen:
+    case roofline::ComponentKind::kForkJoin:
+    case roofline::ComponentKind::kImbalance:
+    case roofline::ComponentKind::kSerial:
+    case roofline::ComponentKind::kSharing:
+    case roofline::ComponentKind::kStolen:
       return Proposal{{{kThreadsCoordinate, "1"}}, "on 1 thread"};
     default:
       return std::nullopt;
@@ -224,14 +224,14 @@ std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
 
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
                         double budget_seconds) {
-  tuning::Tuning tuning{
+  settings::Tuning tuning{
       .plan = {.subject = workload::ToText(request.name), .budget_seconds = budget_seconds},
       .best = proposal.setting};
   std::optional<Reason> reason;
-  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, reason);
+  const auto effect = settings::Verify(tuning, {BenchTrials(request)}, reason);
   if (!effect)
     return fmt::format("tried {}: no result, {}", proposal.text, reason.value_or(Reason{}).text);
-  return fmt::format("tried {}, interleaved: {}{}", proposal.text, tuning::EffectText(*effect),
+  return fmt::format("tried {}, interleaved: {}{}", proposal.text, settings::EffectText(*effect),
                      effect->confirmed ? "" : ", not significant");
 }
 

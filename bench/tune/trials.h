@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "baselines/tuning/tuning.h"
+#include "baselines/settings/tuning.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/process.h"
-#include "reporters/breakdown/breakdown.h"
+#include "reporters/roofline/breakdown.h"
 
 namespace dlroof::tune {
 
@@ -25,16 +25,16 @@ std::optional<double> DeviceSeconds(const record::Repetition& repetition, bool g
 // Returns the function that measures a block: each setting in a new process, one process at a time.
 // The times of a GPU benchmark are DeviceSeconds.
 // The result of a failed process has the reason. After a noisy block the function waits up to 2 s.
-tuning::MeasureBlock BenchTrials(const BenchTrialRequest& request);
+settings::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
 struct Proposal {
-  tuning::Setting setting;
+  settings::Setting setting;
   std::string text;  // in messages: "on 1 thread"
 };
 
 // Returns the setting that may reduce the breakdown's largest component. Returns nothing if no
 // setting can reduce it, even if another batch size or shape might.
-std::optional<Proposal> ProposalOf(const breakdown::Breakdown& breakdown, int threads);
+std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
 
 // Returns the other ways to compute the GPU benchmark `name` that its operator lists: the options
 // that its name may have, and its name without one of them.

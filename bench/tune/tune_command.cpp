@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "baselines/tuning/tune.h"
+#include "baselines/settings/tune.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/space.h"
 #include "bench/tune/trials.h"
@@ -24,11 +24,11 @@ namespace {
 constexpr int kInterrupted = 130, kNotConfirmed = 3;  // exit codes
 
 // Returns coordinates of environment variables that no program reads, for an A/A test.
-std::vector<tuning::Coordinate> EqualCoordinates() {
+std::vector<settings::Coordinate> EqualCoordinates() {
   constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
-  std::vector<tuning::Coordinate> all;
+  std::vector<settings::Coordinate> all;
   for (int i = 1; i <= kEqualCoordinates; ++i) {
-    tuning::Coordinate coordinate{fmt::format("nothing {}", i), {}};
+    settings::Coordinate coordinate{fmt::format("nothing {}", i), {}};
     for (int value = 1; value <= kEqualChoices; ++value)
       coordinate.choices.push_back(
           {{{fmt::format("DLROOF_NOTHING_{}", i), std::to_string(value)}}, "changes nothing"});
@@ -46,7 +46,7 @@ std::string Bar(double left) {
   return std::string(width, '#') + std::string(kBarWidth - width, ' ');
 }
 
-void WriteSteps(const tuning::Tuning& tuning, std::ostream& out) {
+void WriteSteps(const settings::Tuning& tuning, std::ostream& out) {
   double left = 1;
   const auto time = [&] {
     return tuning.default_seconds ? text::WithPrefix(*tuning.default_seconds * left, "s") : "";
@@ -55,16 +55,17 @@ void WriteSteps(const tuning::Tuning& tuning, std::ostream& out) {
   for (const auto& step : tuning.steps) {
     if (step.effect) left *= step.effect->ratio;
     fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(),
-               tuning::SettingText(step.values),
-               step.effect ? tuning::EffectText(*step.effect) : "not measured alone",
+               settings::SettingText(step.values),
+               step.effect ? settings::EffectText(*step.effect) : "not measured alone",
                step.effect && !step.effect->confirmed ? ", not confirmed by itself" : "");
     fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
   }
 }
 
-std::string NothingWon(const tuning::Tuning& tuning) {
+std::string NothingWon(const settings::Tuning& tuning) {
   const auto unmeasured = std::ranges::count_if(
-      tuning.tried, [](const tuning::TriedChoice& tried) { return !tried.failed && !tried.ratio; });
+      tuning.tried,
+      [](const settings::TriedChoice& tried) { return !tried.failed && !tried.ratio; });
   if (unmeasured > 0)
     return fmt::format("no gain was found, but {} of {} choices have too few blocks for a verdict",
                        unmeasured, tuning.tried.size());
@@ -72,31 +73,31 @@ std::string NothingWon(const tuning::Tuning& tuning) {
   return "nothing to win: no setting is faster than the default";
 }
 
-std::string Verdict(const tuning::Tuning& tuning) {
+std::string Verdict(const settings::Tuning& tuning) {
   switch (tuning.state) {
-    case tuning::TuningState::kConfirmed:
+    case settings::TuningState::kConfirmed:
       return fmt::format("best: {}, confirmed by {} blocks of new processes",
-                         tuning::EffectText(*tuning.total), tuning.total->blocks);
-    case tuning::TuningState::kNothingWon:
+                         settings::EffectText(*tuning.total), tuning.total->blocks);
+    case settings::TuningState::kNothingWon:
       return NothingWon(tuning);
-    case tuning::TuningState::kNotConfirmed:
+    case settings::TuningState::kNotConfirmed:
       return fmt::format("no confirmed gain: {}", tuning.reason);
-    case tuning::TuningState::kUnsupported:
+    case settings::TuningState::kUnsupported:
       return "not tuned: " + text::Printable(tuning.reason);
-    case tuning::TuningState::kFailed:
+    case settings::TuningState::kFailed:
       return "not tuned: the default fails: " + text::Printable(tuning.reason);
-    case tuning::TuningState::kUnfinished:
+    case settings::TuningState::kUnfinished:
       break;
   }
   return fmt::format("unfinished; so far {} seems best, but it is not confirmed yet",
-                     tuning::SettingText(tuning.best));
+                     settings::SettingText(tuning.best));
 }
 
 // [1] A machine is quiet if runs of one setting differ by less.
 constexpr double kQuiet = 0.03;
 
-void WriteSpread(const tuning::Tuning& tuning, std::ostream& out) {
-  const auto spread = tuning::SpreadOf(tuning);
+void WriteSpread(const settings::Tuning& tuning, std::ostream& out) {
+  const auto spread = settings::SpreadOf(tuning);
   if (!spread) return;
   fmt::print(out, "  {}: times of one setting differ by {:.1f} % from block to block ({} pairs)\n",
              spread->deviation < kQuiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs);
@@ -104,8 +105,8 @@ void WriteSpread(const tuning::Tuning& tuning, std::ostream& out) {
     fmt::print(out, "  the best setting of a quiet machine may be another one\n");
 }
 
-void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
-  if (const auto count = tuning::NoisyBlocks(tuning); count > 0)
+void WriteTried(const settings::Tuning& tuning, std::ostream& out) {
+  if (const auto count = settings::NoisyBlocks(tuning); count > 0)
     fmt::print(out, "  {} of {} blocks were noisy and are not used\n", count, tuning.blocks.size());
   for (const auto& dropped : tuning.dropped)
     fmt::print(out, "  not confirmed: {}\n", text::Printable(dropped));
@@ -115,12 +116,12 @@ void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
                                    : std::string();
     fmt::print(
         out, "  tried {}: {}{}\n",
-        tried.values.empty() ? "to undo " + tried.coordinate : tuning::SettingText(tried.values),
+        tried.values.empty() ? "to undo " + tried.coordinate : settings::SettingText(tried.values),
         text::Printable(tried.verdict), ratio);
   }
 }
 
-void WriteSettings(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
+void WriteSettings(const settings::Tuning& tuning, const std::string& program, std::ostream& out) {
   const auto tuned = UnderSetting(workload::ParseBenchmarkName(tuning.plan.subject), tuning.best);
   fmt::print(out, "  settings:\n");
   for (const auto& [variable, value] : EnvironmentLines(tuned))
@@ -131,30 +132,30 @@ void WriteSettings(const tuning::Tuning& tuning, const std::string& program, std
 
 }  // namespace
 
-void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
+void WriteTuning(const settings::Tuning& tuning, const std::string& program, std::ostream& out) {
   fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
-  if (tuning.state == tuning::TuningState::kConfirmed) WriteSteps(tuning, out);
+  if (tuning.state == settings::TuningState::kConfirmed) WriteSteps(tuning, out);
   fmt::print(out, "  {}\n", Verdict(tuning));
   if (tuning.verified)
-    fmt::print(out, "  measured again: {}\n", tuning::EffectText(*tuning.verified));
+    fmt::print(out, "  measured again: {}\n", settings::EffectText(*tuning.verified));
   WriteSpread(tuning, out);
   WriteTried(tuning, out);
-  if (tuning.state == tuning::TuningState::kConfirmed) WriteSettings(tuning, program, out);
+  if (tuning.state == settings::TuningState::kConfirmed) WriteSettings(tuning, program, out);
   fmt::print(out, "\n");
 }
 
 namespace {
 
-tuning::MeasureBlock TrialsOf(const TuneRequest& request, const std::string& name) {
+settings::MeasureBlock TrialsOf(const TuneRequest& request, const std::string& name) {
   return BenchTrials({supervise::BenchProgram(request.bench), workload::ParseBenchmarkName(name),
                       request.timeout_seconds});
 }
 
-tuning::TuningPlan PlanOf(const TuneRequest& request, const std::string& name) {
-  tuning::TuningPlan plan{.subject = name,
-                          .budget_seconds = request.budget_seconds,
-                          .min_effect = request.min_effect,
-                          .seed = request.seed};
+settings::TuningPlan PlanOf(const TuneRequest& request, const std::string& name) {
+  settings::TuningPlan plan{.subject = name,
+                            .budget_seconds = request.budget_seconds,
+                            .min_effect = request.min_effect,
+                            .seed = request.seed};
   plan.coordinates = request.compare_with_itself ? EqualCoordinates()
                                                  : SpaceOf(workload::ParseBenchmarkName(name),
                                                            ThisMachine(), request.space);
@@ -175,17 +176,18 @@ nlohmann::json AboutOf(const TuneRequest& request) {
           {"compare_with_itself", request.compare_with_itself}};
 }
 
-bool IsFinished(const tuning::TuningFile& file, const std::vector<std::string>& names) {
+bool IsFinished(const settings::TuningFile& file, const std::vector<std::string>& names) {
   return file.tunings.size() == names.size() &&
-         std::ranges::none_of(file.tunings, [](const tuning::Tuning& tuning) {
-           return tuning.state == tuning::TuningState::kUnfinished;
+         std::ranges::none_of(file.tunings, [](const settings::Tuning& tuning) {
+           return tuning.state == settings::TuningState::kUnfinished;
          });
 }
 
-tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume) {
-  tuning::TuningFile file{about, {}};
+settings::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about,
+                                 bool resume) {
+  settings::TuningFile file{about, {}};
   if (!std::filesystem::exists(path)) return file;
-  auto before = tuning::ReadTuningFile(path);
+  auto before = settings::ReadTuningFile(path);
   if (!resume) {
     if (IsFinished(before, before.about.value("names", std::vector<std::string>()))) return file;
     throw BadInput("{}: an unfinished tuning; continue it with --resume, or remove this file",
@@ -216,8 +218,8 @@ class Tunings {
       out_ << std::flush;
     }
     return std::ranges::any_of(file_.tunings,
-                               [](const tuning::Tuning& tuning) {
-                                 return tuning.state == tuning::TuningState::kFailed;
+                               [](const settings::Tuning& tuning) {
+                                 return tuning.state == settings::TuningState::kFailed;
                                })
                ? 1
                : 0;
@@ -225,31 +227,31 @@ class Tunings {
 
  private:
   void TuneOne(std::size_t i) {
-    tuning::Tuning before;
+    settings::Tuning before;
     if (i < file_.tunings.size()) {
       before = file_.tunings[i];
       const bool more = before.budget_spent && request_.budget_seconds > before.plan.budget_seconds;
-      if (before.state != tuning::TuningState::kUnfinished && !more) return;
+      if (before.state != settings::TuningState::kUnfinished && !more) return;
       before.plan.budget_seconds = request_.budget_seconds;
     } else {
       before.plan = PlanOf(request_, request_.names[i]);
       file_.tunings.push_back(before);
     }
     if (StoppedByInterrupt()) return;
-    const auto save = [&](const tuning::Tuning& tuning) {
+    const auto save = [&](const settings::Tuning& tuning) {
       file_.tunings[i] = tuning;
       Write();
     };
     const auto say = [&](const std::string& sentence) {
       log_ << text::Printable(sentence) << '\n';
     };
-    tuning::Tune(before.plan, before.blocks, {TrialsOf(request_, request_.names[i]), save, say});
+    settings::Tune(before.plan, before.blocks, {TrialsOf(request_, request_.names[i]), save, say});
   }
 
-  void Write() const { WriteFile(request_.output, JsonText(tuning::ToJson(file_), 1) + "\n"); }
+  void Write() const { WriteFile(request_.output, JsonText(settings::ToJson(file_), 1) + "\n"); }
 
   int Interrupted() {
-    if (!file_.tunings.empty() && file_.tunings.back().state == tuning::TuningState::kUnfinished)
+    if (!file_.tunings.empty() && file_.tunings.back().state == settings::TuningState::kUnfinished)
       WriteTuning(file_.tunings.back(), supervise::BenchProgram(request_.bench), out_);
     log_ << fmt::format("interrupted; run the same command with --resume to continue from {}\n",
                         request_.output);
@@ -259,7 +261,7 @@ class Tunings {
   const TuneRequest& request_;
   std::ostream& log_;
   std::ostream& out_;
-  tuning::TuningFile file_;
+  settings::TuningFile file_;
 };
 
 }  // namespace
@@ -275,31 +277,31 @@ int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& 
 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out) {
-  auto file = tuning::ReadTuningFile(path);
+  auto file = settings::ReadTuningFile(path);
   int exit_code = 0;
   for (auto& tuning : file.tunings) {
     fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
-    if (tuning.state != tuning::TuningState::kConfirmed) {
-      fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
+    if (tuning.state != settings::TuningState::kConfirmed) {
+      fmt::print(out, "  nothing to verify: {}\n", settings::Key(tuning.state));
       continue;
     }
-    log << fmt::format("default against {}\n", tuning::SettingText(tuning.best));
+    log << fmt::format("default against {}\n", settings::SettingText(tuning.best));
     std::optional<Reason> reason;
-    tuning.verified = tuning::Verify(tuning, {TrialsOf(request, tuning.plan.subject)}, reason);
+    tuning.verified = settings::Verify(tuning, {TrialsOf(request, tuning.plan.subject)}, reason);
     if (StoppedByInterrupt()) return kInterrupted;
-    WriteFile(path, JsonText(tuning::ToJson(file), 1) + "\n");
+    WriteFile(path, JsonText(settings::ToJson(file), 1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
     fmt::print(
-        out, "  {}: {}: {}\n", tuning::SettingText(tuning.best),
+        out, "  {}: {}: {}\n", settings::SettingText(tuning.best),
         confirmed ? "confirmed again" : "not confirmed again",
-        tuning.verified ? tuning::EffectText(*tuning.verified) : reason.value_or(Reason{}).text);
+        tuning.verified ? settings::EffectText(*tuning.verified) : reason.value_or(Reason{}).text);
     if (!confirmed) exit_code = kNotConfirmed;
   }
   return exit_code;
 }
 
 void ShowTunings(const std::string& path, std::ostream& out) {
-  for (const auto& tuning : tuning::ReadTuningFile(path).tunings)
+  for (const auto& tuning : settings::ReadTuningFile(path).tunings)
     WriteTuning(tuning, supervise::BenchProgram(), out);
 }
 

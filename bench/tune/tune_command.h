@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "baselines/tuning/tuning.h"
+#include "baselines/settings/tuning.h"
 #include "bench/tune/space.h"
 
 namespace dlroof::tune {
@@ -38,7 +38,7 @@ int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostr
 // Writes the report of a tuning: the steps from the default to the best setting with the confirmed
 // speedups, what else was tried, and settings to copy. `program` is the path of dlroof_bench in
 // the command line that the report shows.
-void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out);
+void WriteTuning(const settings::Tuning& tuning, const std::string& program, std::ostream& out);
 
 // Writes the reports of a file of TuneBenchmarks.
 void ShowTunings(const std::string& path, std::ostream& out);

@@ -10,8 +10,8 @@
 
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "reporters/logs/verbose_log.h"
 #include "reporters/roofline/roofline.h"
-#include "reporters/verbose/verbose_log.h"
 
 namespace dlroof::workload {
 
@@ -91,7 +91,7 @@ std::string ToText(const BenchmarkName& name) {
 BenchmarkName ParseBenchmarkName(const std::string& text) {
   CheckCharacters(text);
   std::vector<std::string> parts;
-  for (const auto part : verbose::SplitText(text, '/')) {
+  for (const auto part : logs::SplitText(text, '/')) {
     if (part.empty())
       throw BadInput({.column = static_cast<int>(part.data() - text.data()) + 1},
                      "empty part of a benchmark name");

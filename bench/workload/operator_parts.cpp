@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "reporters/verbose/primitive.h"
-#include "reporters/verbose/primitive_work.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/logs/primitive_work.h"
 
 namespace dlroof::workload {
 namespace {
@@ -31,13 +31,13 @@ void RequireType(const BenchmarkName& name, const std::vector<std::string_view>&
   RequirePart(name, 4, "type", name.type, types);
 }
 
-Work WorkOfLogged(const verbose::PrimitiveText& text) {
-  const auto primitive = verbose::ReadPrimitive(text);
-  const auto found = verbose::WorkOf(primitive);
+Work WorkOfLogged(const logs::PrimitiveText& text) {
+  const auto primitive = logs::ReadPrimitive(text);
+  const auto found = logs::WorkOf(primitive);
   if (found.matrix != 0.0 || !found.elementwise || !found.bytes)
     throw std::logic_error(fmt::format("{} {}: {}", text.kind, text.problem,
                                        found.reason ? found.reason->text : "has matrix products"));
-  const bool wide = verbose::ComputeTypeOf(primitive) == "f64";
+  const bool wide = logs::ComputeTypeOf(primitive) == "f64";
   Work work;
   work.flops[wide ? "fp64.vector" : "fp32.vector"] = *found.elementwise;
   work.parts["elementwise"] = *found.elementwise;

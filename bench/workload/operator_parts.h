@@ -8,8 +8,8 @@
 
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
-#include "counters/work.h"
-#include "reporters/verbose/verbose_log.h"
+#include "counters/base/work.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::workload {
 
@@ -22,7 +22,7 @@ void RequireType(const BenchmarkName& name, const std::vector<std::string_view>&
 // `text`: FLOPs and compulsory DRAM bytes by the closed form that the reader of logs uses
 // (reporters/verbose/primitive_work.h), the FLOPs on fp32.vector, for which narrower types are
 // widened (f64: fp64.vector), and one launch. Throws std::logic_error if there is no closed form.
-Work WorkOfLogged(const verbose::PrimitiveText& text);
+Work WorkOfLogged(const logs::PrimitiveText& text);
 
 // Returns a prepared call of plain loops in f64 on one thread, with all members but `verify` and
 // `levels`. `run` owns the tensors.

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "bench/workload/benchmark_name.h"
+#include "counters/base/counter_manager.h"
 #include "counters/base/error.h"
-#include "counters/counter_manager.h"
+#include "counters/base/parallel_time.h"
+#include "counters/base/work.h"
 #include "counters/gpu/clock.h"
-#include "counters/parallel_time.h"
-#include "counters/work.h"
 #include "reporters/record/record.h"
 #include "reporters/roofline/roofline.h"
 

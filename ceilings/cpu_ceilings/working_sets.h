@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/work.h"
 #include "counters/cpu/cpu.h"
-#include "counters/work.h"
 
 namespace dlroof::cpu_ceilings {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/work.h"
+#include "counters/base/work.h"
 
 namespace dlroof::cpu_kernels {
 

@@ -42,14 +42,14 @@ constexpr KernelOfRow kKernels[] = {
 };
 
 // Returns the row's launch function, or null if there is none.
-GpuKernel* FindKernel(const gpu_kernels::GpuRow& row) {
+GpuKernel* FindKernel(const gpu_ceilings::GpuRow& row) {
   for (const auto& kernel : kKernels)
     if (row.key == kernel.key && kernel.k.value_or(row.instruction.k) == row.instruction.k)
       return kernel.launch;
   return nullptr;
 }
 
-GpuKernel* KernelOf(const gpu_kernels::GpuRow& row) {
+GpuKernel* KernelOf(const gpu_ceilings::GpuRow& row) {
   if (auto* kernel = FindKernel(row)) return kernel;
   throw std::logic_error(fmt::format("{} has no kernel", row.key));
 }
@@ -62,30 +62,30 @@ std::size_t AtLeastOne(std::int64_t bytes) {
 // empty if the row reads none.
 class Prepared {
  public:
-  Prepared(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
+  Prepared(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape,
            const gpu::GpuIdentity& gpu)
       : row_(row),
         shape_(shape),
         shared_bytes_(
-            gpu_kernels::ExclusiveSharedBytes(row, static_cast<int>(gpu.shared_bytes_per_sm))),
-        operands_(AtLeastOne(gpu_kernels::GpuOperandBytes(row, shape))),
-        results_(AtLeastOne(gpu_kernels::GpuResultBytes(row, shape))) {
-    if (row.unit == gpu_kernels::GpuUnit::kGemm) gemm_.emplace(row.element, shape.n);
+            gpu_ceilings::ExclusiveSharedBytes(row, static_cast<int>(gpu.shared_bytes_per_sm))),
+        operands_(AtLeastOne(gpu_ceilings::GpuOperandBytes(row, shape))),
+        results_(AtLeastOne(gpu_ceilings::GpuResultBytes(row, shape))) {
+    if (row.unit == gpu_ceilings::GpuUnit::kGemm) gemm_.emplace(row.element, shape.n);
   }
 
-  bool Is(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) const {
+  bool Is(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) const {
     return row_.key == row.key && shape_ == shape;
   }
 
-  void SetOperands(const gpu_kernels::GpuBytes& operands) {
+  void SetOperands(const gpu_ceilings::GpuBytes& operands) {
     if (!operands.empty()) operands_.CopyFrom(operands.data());
     results_.Fill(0);
   }
 
   void SetRandomOperands(int blocks) {
-    if (!gpu_kernels::IsMemory(row_))
+    if (!gpu_ceilings::IsMemory(row_))
       return SetOperands(
-          gpu_kernels::GpuOperands(row_, shape_, gpu_kernels::GpuOperandKind::kRandom));
+          gpu_ceilings::GpuOperands(row_, shape_, gpu_ceilings::GpuOperandKind::kRandom));
     const cuda::CudaStream stream;
     for (auto* buffer : {&operands_, &results_})
       cuda::CheckCuda(
@@ -107,18 +107,18 @@ class Prepared {
                     row_.key);
   }
 
-  gpu_kernels::GpuBytes Results() const {
-    gpu_kernels::GpuBytes results(results_.bytes());
+  gpu_ceilings::GpuBytes Results() const {
+    gpu_ceilings::GpuBytes results(results_.bytes());
     results_.CopyTo(results.data());
-    results.resize(static_cast<std::size_t>(gpu_kernels::GpuResultBytes(row_, shape_)));
+    results.resize(static_cast<std::size_t>(gpu_ceilings::GpuResultBytes(row_, shape_)));
     return results;
   }
 
   GpuGemm* gemm() { return gemm_ ? &*gemm_ : nullptr; }
 
  private:
-  gpu_kernels::GpuRow row_;
-  gpu_kernels::GpuShape shape_;
+  gpu_ceilings::GpuRow row_;
+  gpu_ceilings::GpuShape shape_;
   int shared_bytes_;
   cuda::DeviceBuffer operands_, results_;
   std::optional<GpuGemm> gemm_;
@@ -135,7 +135,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
     return {identity_, static_cast<double>(free), clock_.default_clock_hz};
   }
 
-  void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) override {
+  void Prepare(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) override {
     if (prepared_ && prepared_->Is(row, shape)) return;
     Renew(row, shape);
     prepared_->SetRandomOperands(identity_.sms * 8);
@@ -152,12 +152,13 @@ class CudaBench : public gpu_ceilings::GpuBench {
     return time;
   }
 
-  gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
-                               const gpu_kernels::GpuBytes& operands,
-                               std::int64_t iterations) override {
+  gpu_ceilings::GpuBytes Result(const gpu_ceilings::GpuRow& row,
+                                const gpu_ceilings::GpuShape& shape,
+                                const gpu_ceilings::GpuBytes& operands,
+                                std::int64_t iterations) override {
     // A GEMM is checked with the algorithm that is timed: Prepare() chooses it, or reuses the GEMM
     // that is already prepared. Other rows have nothing to choose.
-    if (row.unit != gpu_kernels::GpuUnit::kGemm)
+    if (row.unit != gpu_ceilings::GpuUnit::kGemm)
       Renew(row, shape);
     else
       Prepare(row, shape);
@@ -167,7 +168,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
     stream.Wait();
     auto results = prepared_->Results();
     // The GEMM stays prepared, otherwise its algorithm would be chosen again.
-    if (row.unit == gpu_kernels::GpuUnit::kGemm)
+    if (row.unit == gpu_ceilings::GpuUnit::kGemm)
       prepared_->SetRandomOperands(identity_.sms * 8);
     else
       prepared_.reset();
@@ -180,7 +181,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
   }
 
  private:
-  void Renew(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) {
+  void Renew(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) {
     prepared_.reset();  // frees the old memory before it allocates
     prepared_ = std::make_unique<Prepared>(row, shape, identity_);
   }
@@ -279,7 +280,7 @@ std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device) {
   return std::make_unique<CudaBench>(device);
 }
 
-bool HasCudaKernel(const gpu_kernels::GpuRow& row) { return FindKernel(row) != nullptr; }
+bool HasCudaKernel(const gpu_ceilings::GpuRow& row) { return FindKernel(row) != nullptr; }
 
 double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times,
                     const gpu::GpuClock& clock) {

@@ -29,7 +29,7 @@ constexpr Types kTypes[] = {
     {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F},
 };
 
-const Types& TypesOf(gpu_kernels::GpuElement element) {
+const Types& TypesOf(gpu_ceilings::GpuElement element) {
   return kTypes[static_cast<std::size_t>(element)];
 }
 
@@ -81,16 +81,16 @@ struct Scales {
   float fp32[2] = {1, 0};
   std::int32_t int32[2] = {1, 0};
 
-  const void* Of(gpu_kernels::GpuElement element, int which) const {
-    if (element == gpu_kernels::GpuElement::kFp64) return fp64 + which;
-    if (element == gpu_kernels::GpuElement::kInt8) return int32 + which;
+  const void* Of(gpu_ceilings::GpuElement element, int which) const {
+    if (element == gpu_ceilings::GpuElement::kFp64) return fp64 + which;
+    if (element == gpu_ceilings::GpuElement::kInt8) return int32 + which;
     return fp32 + which;
   }
 };
 
 }  // namespace
 
-ProductDescriptor DescribeProduct(gpu_kernels::GpuElement element) {
+ProductDescriptor DescribeProduct(gpu_ceilings::GpuElement element) {
   const Types& types = TypesOf(element);
   cublasLtMatmulDesc_t made = nullptr;
   CheckBlas(cublasLtMatmulDescCreate(&made, types.compute, types.scale), "a product");
@@ -100,7 +100,7 @@ ProductDescriptor DescribeProduct(gpu_kernels::GpuElement element) {
   CheckBlas(cublasLtMatmulDescSetAttribute(product.get(), CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
                                            sizeof transposed),
             "a transposed operand");
-  if (element == gpu_kernels::GpuElement::kFp8) {
+  if (element == gpu_ceilings::GpuElement::kFp8) {
     // Otherwise sums are moved to wider registers every few instructions, which is slower.
     const std::int8_t fast = 1;
     CheckBlas(cublasLtMatmulDescSetAttribute(product.get(), CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
@@ -110,7 +110,7 @@ ProductDescriptor DescribeProduct(gpu_kernels::GpuElement element) {
   return product;
 }
 
-GpuGemm::GpuGemm(gpu_kernels::GpuElement element, int n)
+GpuGemm::GpuGemm(gpu_ceilings::GpuElement element, int n)
     : library_(NewLibrary(), cublasLtDestroy),
       product_(DescribeProduct(element)),
       operands_(NewLayout(TypesOf(element).operand, n), cublasLtMatrixLayoutDestroy),

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "ceilings/gpu_kernels/rows.h"
+#include "ceilings/gpu_ceilings/rows.h"
 #include "counters/cuda/device.h"
 
 namespace dlroof::cuda_kernels {
@@ -17,14 +17,14 @@ using ProductDescriptor =
 // Returns cublasLt's description of a product of this type. Only fp8 sums in narrow registers
 // (CUBLASLT_MATMUL_DESC_FAST_ACCUM): cublasLt has no algorithm for other types with it. Needs no
 // GPU. Throws std::runtime_error with cublasLt's message.
-ProductDescriptor DescribeProduct(gpu_kernels::GpuElement element);
+ProductDescriptor DescribeProduct(gpu_ceilings::GpuElement element);
 
 // D = A^T B of n x n matrices, without scaling or addition. A and B are stored as n rows of k, D by
 // columns (ceilings/gpu_kernels/known.h).
 class GpuGemm {
  public:
   // Throws Unsupported with cublasLt's message if there is no algorithm for the type on this GPU.
-  GpuGemm(gpu_kernels::GpuElement element, int n);
+  GpuGemm(gpu_ceilings::GpuElement element, int n);
   // Returns the number of algorithms of the heuristic, the best first. Run uses the chosen one.
   int algorithms() const { return static_cast<int>(algorithms_.size()); }
   void Choose(int algorithm) { chosen_ = algorithm; }
@@ -39,7 +39,7 @@ class GpuGemm {
   Handle<cublasLtMatrixLayoutOpaque_t> operands_, result_;
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
   cuda::DeviceBuffer workspace_;
-  gpu_kernels::GpuElement element_;
+  gpu_ceilings::GpuElement element_;
   int chosen_ = 0;
 };
 

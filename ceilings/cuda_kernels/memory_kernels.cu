@@ -3,19 +3,19 @@
 // a thread in flight.
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/memory_access.cuh"
-#include "ceilings/gpu_kernels/constants.h"
+#include "ceilings/gpu_ceilings/constants.h"
 
 namespace dlroof::cuda_kernels {
 namespace {
 
-using gpu_kernels::kCopiesTogether;
-using gpu_kernels::kL1BytesPerBlock;
-using gpu_kernels::kL1VectorsPerThread;
-using gpu_kernels::kLoadsTogether;
-using gpu_kernels::kStoredFactor;
-using gpu_kernels::kStoresTogether;
-using gpu_kernels::kTriadFactor;
-using gpu_kernels::kTriadsTogether;
+using gpu_ceilings::kCopiesTogether;
+using gpu_ceilings::kL1BytesPerBlock;
+using gpu_ceilings::kL1VectorsPerThread;
+using gpu_ceilings::kLoadsTogether;
+using gpu_ceilings::kStoredFactor;
+using gpu_ceilings::kStoresTogether;
+using gpu_ceilings::kTriadFactor;
+using gpu_ceilings::kTriadsTogether;
 
 __device__ unsigned Sum(uint4 v) { return v.x + v.y + v.z + v.w; }
 

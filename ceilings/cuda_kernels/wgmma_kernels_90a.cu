@@ -1,7 +1,7 @@
 // Matrix multiplications of 64 x 256 results by a warpgroup (wgmma; only Hopper, sm_90a).
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/wgmma_registers.cuh"
-#include "ceilings/gpu_kernels/constants.h"
+#include "ceilings/gpu_ceilings/constants.h"
 
 #define DLROOF_FLOAT(sum) "+f"(sum)
 #define DLROOF_INT(sum) "+r"(sum)
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSums = 128;  // accumulators of a thread
 constexpr int kRowsOfA = 64, kRowsOfB = 256;
-constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * gpu_kernels::kWgmmaTileBytes;
+constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * gpu_ceilings::kWgmmaTileBytes;
 
 using Descriptor = unsigned long long;
 
@@ -46,7 +46,7 @@ DLROOF_WGMMA(Fp8, float, DLROOF_FLOAT, "m64n256k32.f32.e4m3.e4m3", "p, 1, 1");
 template <class Wgmma>
 __global__ void __launch_bounds__(256, 1)
     WgmmaKernel(const uint4* operands, typename Wgmma::Sum* results, long long iterations) {
-  __shared__ alignas(128) char tiles[gpu_kernels::kWgmmaTiles * kTileBytes];
+  __shared__ alignas(128) char tiles[gpu_ceilings::kWgmmaTiles * kTileBytes];
   for (unsigned i = threadIdx.x; i < sizeof(tiles) / sizeof(uint4); i += blockDim.x)
     reinterpret_cast<uint4*>(tiles)[i] = operands[i];
   // Makes the stores visible to wgmma, which reads shared memory through the async proxy.
@@ -59,10 +59,10 @@ __global__ void __launch_bounds__(256, 1)
   for (long long i = 0; i < iterations; ++i) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-    for (int step = 0; step < gpu_kernels::kWgmmaSteps; ++step) {
-      const char* tile = tiles + step % gpu_kernels::kWgmmaTiles * kTileBytes;
+    for (int step = 0; step < gpu_ceilings::kWgmmaSteps; ++step) {
+      const char* tile = tiles + step % gpu_ceilings::kWgmmaTiles * kTileBytes;
       Wgmma::Step(sums, DescriptorOf(tile),
-                  DescriptorOf(tile + kRowsOfA * gpu_kernels::kWgmmaTileBytes));
+                  DescriptorOf(tile + kRowsOfA * gpu_ceilings::kWgmmaTileBytes));
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "ceilings/gpu_kernels/known.h"
-#include "ceilings/gpu_kernels/rows.h"
+#include "ceilings/gpu_ceilings/known.h"
+#include "ceilings/gpu_ceilings/rows.h"
 #include "counters/gpu/clock.h"
 #include "counters/gpu/driver.h"
 
@@ -41,14 +41,14 @@ class GpuBench {
   virtual GpuDescription Describe() = 0;
   // Allocates the row's memory, with random operands. Throws Unsupported with the library's message
   // if the row cannot run.
-  virtual void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) = 0;
+  virtual void Prepare(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) = 0;
   // Runs and times the kernel of the last Prepare.
   virtual GpuTime Run(std::int64_t iterations) = 0;
   // Runs the row on `operands` (of GpuOperands) and returns GpuResultBytes bytes of results.
-  virtual gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row,
-                                       const gpu_kernels::GpuShape& shape,
-                                       const gpu_kernels::GpuBytes& operands,
-                                       std::int64_t iterations) = 0;
+  virtual gpu_ceilings::GpuBytes Result(const gpu_ceilings::GpuRow& row,
+                                        const gpu_ceilings::GpuShape& shape,
+                                        const gpu_ceilings::GpuBytes& operands,
+                                        std::int64_t iterations) = 0;
   // Returns the total time [s] of `times` operations of this kind.
   virtual double Overhead(GpuOverhead kind, std::int64_t times) = 0;
 };

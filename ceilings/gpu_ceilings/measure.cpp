@@ -33,9 +33,9 @@ GpuEffort EffortOf(const GpuMeasureOptions& options) {
 std::string TextOf(const std::optional<Reason>& reason) { return reason ? reason->text : ""; }
 
 std::string LaunchText(const GpuRowState& state) {
-  if (state.row.unit == gpu_kernels::GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
+  if (state.row.unit == gpu_ceilings::GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
   auto text = fmt::format("{} blocks of {} threads", state.shape.blocks, state.shape.threads);
-  if (gpu_kernels::IsMemory(state.row))
+  if (gpu_ceilings::IsMemory(state.row))
     text += fmt::format(", set {:.4g} MiB", static_cast<double>(state.shape.set_bytes) / 1048576);
   return text;
 }
@@ -55,7 +55,7 @@ machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) 
   const auto policy = session.Policy(state.row);
   const auto merged = MergeGpuPasses(state.passes, policy, kPassTolerance, by_clock);
   auto ceiling =
-      machine::CeilingFrom(merged.rate, gpu_kernels::WorkPerIteration(state.row, state.shape), 1,
+      machine::CeilingFrom(merged.rate, gpu_ceilings::WorkPerIteration(state.row, state.shape), 1,
                            fmt::format("{}, {}", state.row.text, LaunchText(state)));
   if (merged.clock_moved) ceiling.how += "; the clock changed, repetitions agree in cycles";
   if (gpu::IsClockTooLow(ceiling.clock_hz, session.gpu.default_clock_hz, 0))
@@ -79,7 +79,7 @@ void AddRows(const GpuSession& session, machine::Machine& machine) {
     if (state.passes.empty())
       set.absent[state.row.key] = TextOf(state.absent);
     else
-      (gpu_kernels::IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] =
+      (gpu_ceilings::IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] =
           CeilingOf(session, state);
   }
   set.sweep = session.sweep;
@@ -97,7 +97,7 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
   std::map<Level, machine::MeasuredMixes> by_level;
   GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
   for (const auto& state : session.rows)
-    if (gpu_kernels::IsMemory(state.row) && state.result && !state.passes.empty())
+    if (gpu_ceilings::IsMemory(state.row) && state.result && !state.passes.empty())
       by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
                                         set.mixes.at(state.row.key));
   for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
@@ -209,7 +209,7 @@ Ends RunForTenSeconds(GpuSession& session, double iterations_per_second) {
 
 void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machine& machine) {
   auto& ceiling = machine.by_threads.at(1).flops.at(state.row.key);
-  const double work = gpu_kernels::WorkPerIteration(state.row, state.shape);
+  const double work = gpu_ceilings::WorkPerIteration(state.row, state.shape);
   session.bench.Prepare(state.row, state.shape);
   const auto ends = RunForTenSeconds(session, ceiling.per_second / work);
   if (session.Stopped()) return;
@@ -234,7 +234,7 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
   };
   std::map<std::string, const GpuRowState*> best;
   for (const auto& state : session.rows) {
-    if (gpu_kernels::IsMemory(state.row) || !state.result || !set.flops.contains(state.row.key))
+    if (gpu_ceilings::IsMemory(state.row) || !state.result || !set.flops.contains(state.row.key))
       continue;
     auto& chosen = best[state.row.key.substr(0, state.row.key.rfind('.'))];
     if (chosen == nullptr || rate(&state) > rate(chosen)) chosen = &state;
@@ -257,14 +257,14 @@ machine::RatePolicy GpuEffort::Policy(double tolerance,
           .now = clock};
 }
 
-machine::RatePolicy GpuSession::Policy(const gpu_kernels::GpuRow& row) const {
+machine::RatePolicy GpuSession::Policy(const gpu_ceilings::GpuRow& row) const {
   constexpr double kArithmetic = 0.02, kMemory = 0.03;
-  auto policy = effort.Policy(gpu_kernels::IsMemory(row) ? kMemory : kArithmetic, now);
+  auto policy = effort.Policy(gpu_ceilings::IsMemory(row) ? kMemory : kArithmetic, now);
   policy.max_seconds = effort.row_seconds;
   return policy;
 }
 
-std::optional<double> GpuSession::RequiredClock(const gpu_kernels::GpuRow& row) const {
+std::optional<double> GpuSession::RequiredClock(const gpu_ceilings::GpuRow& row) const {
   return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
 }
 

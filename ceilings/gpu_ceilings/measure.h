@@ -47,8 +47,8 @@ struct GpuEffort {
 
 // The measurements of one row.
 struct GpuRowState {
-  gpu_kernels::GpuRow row;
-  gpu_kernels::GpuShape shape;
+  gpu_ceilings::GpuRow row;
+  gpu_ceilings::GpuShape shape;
   std::optional<std::string> result;  // Validation::result; set if the results are right
   std::optional<Reason> wrong_result;
   std::optional<Reason> absent;  // why the row was not measured
@@ -68,9 +68,9 @@ struct GpuSession {
 
   bool Stopped() const { return options.stopped && options.stopped(); }
   int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
-  machine::RatePolicy Policy(const gpu_kernels::GpuRow& row) const;
+  machine::RatePolicy Policy(const gpu_ceilings::GpuRow& row) const;
   // Returns the default SM clock [1/s] that the row's repetitions must nearly reach, if any.
-  std::optional<double> RequiredClock(const gpu_kernels::GpuRow& row) const;
+  std::optional<double> RequiredClock(const gpu_ceilings::GpuRow& row) const;
 };
 
 // ---- the steps of MeasureGpuOn, in this order ----

@@ -32,11 +32,11 @@ machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& pol
 }
 
 // Returns the share [1] of the peak that the kernel must reach, or nothing if there is no limit.
-std::optional<double> LeastShare(const gpu_kernels::GpuRow& row, int compute_capability) {
-  if (row.unit == gpu_kernels::GpuUnit::kChain) return 0.95;
-  if (row.unit == gpu_kernels::GpuUnit::kWgmma || gpu_kernels::IsMemory(row)) return 0.9;
-  return row.unit == gpu_kernels::GpuUnit::kMma && compute_capability < 90 ? std::optional(0.9)
-                                                                           : std::nullopt;
+std::optional<double> LeastShare(const gpu_ceilings::GpuRow& row, int compute_capability) {
+  if (row.unit == gpu_ceilings::GpuUnit::kChain) return 0.95;
+  if (row.unit == gpu_ceilings::GpuUnit::kWgmma || gpu_ceilings::IsMemory(row)) return 0.9;
+  return row.unit == gpu_ceilings::GpuUnit::kMma && compute_capability < 90 ? std::optional(0.9)
+                                                                            : std::nullopt;
 }
 
 // If too few repetitions are clean, returns why: interference of noisy ones, or too little time.
@@ -59,8 +59,8 @@ std::optional<Reason> TooFewReason(const machine::Rate& rate, const std::vector<
 
 }  // namespace
 
-bool RunsBySmClock(const gpu_kernels::GpuRow& row) {
-  return !gpu_kernels::IsMemory(row) || row.level == Level::kL1;
+bool RunsBySmClock(const gpu_ceilings::GpuRow& row) {
+  return !gpu_ceilings::IsMemory(row) || row.level == Level::kL1;
 }
 
 std::optional<Reason> GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz) {
@@ -113,15 +113,15 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePo
   return merged;
 }
 
-void JudgeGpuPerCycle(const gpu_kernels::GpuRow& row, int compute_capability,
+void JudgeGpuPerCycle(const gpu_ceilings::GpuRow& row, int compute_capability,
                       machine::Ceiling& ceiling) {
   const auto key =
-      gpu_kernels::IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
+      gpu_ceilings::IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
   const auto* peak = FindGpuPeak(compute_capability, key);
   if (peak == nullptr || !ceiling.validation.per_cycle) return;
   const double measured = *ceiling.validation.per_cycle;
   const auto least = LeastShare(row, compute_capability);
-  const char* unit = gpu_kernels::IsMemory(row) ? "byte" : "flop";
+  const char* unit = gpu_ceilings::IsMemory(row) ? "byte" : "flop";
   const auto& values = peak->per_cycle;
   ceiling.validation.per_cycle_expected = values.back();
   if (measured > kAbove * values.back())

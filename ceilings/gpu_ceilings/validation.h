@@ -17,7 +17,7 @@ namespace dlroof::gpu_ceilings {
 
 // Returns true if the row's rate is proportional to the SM clock (arithmetic and L1). Repetitions
 // at different clocks are then compared by work per cycle.
-bool RunsBySmClock(const gpu_kernels::GpuRow& row);
+bool RunsBySmClock(const gpu_ceilings::GpuRow& row);
 
 // Returns why a repetition is noisy: the driver reports a slowdown by heat or the power supply, or
 // the SM clock is too low (IsClockTooLow). A reached power limit does not make it noisy.
@@ -48,7 +48,7 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePo
 // not validated if it is more than 2 % above the highest peak: work was skipped, or the clock is
 // wrong. dlroof's own kernels must also reach 95 % (chains) or 90 % (mma, wgmma, L1) of a peak;
 // mma.sync on Hopper and later and cublasLt need not. Returns at once if clock or peak is unknown.
-void JudgeGpuPerCycle(const gpu_kernels::GpuRow& row, int compute_capability,
+void JudgeGpuPerCycle(const gpu_ceilings::GpuRow& row, int compute_capability,
                       machine::Ceiling& ceiling);
 
 // The rate of a row with half of the blocks, which use half of the SMs.

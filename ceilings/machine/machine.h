@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "counters/base/work.h"
 #include "counters/cpu/team_look.h"
-#include "counters/work.h"
 
 namespace dlroof::machine {
 

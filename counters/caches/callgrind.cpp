@@ -16,12 +16,12 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "counters/base/counter_manager.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
-#include "counters/counter_manager.h"
 #include "counters/cpu/core_caches.h"
 #include "counters/cpu/cpu.h"
 

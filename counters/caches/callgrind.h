@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/work.h"
+#include "counters/base/work.h"
 
 namespace dlroof::caches {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/work.h"
+#include "counters/base/work.h"
 
 namespace dlroof::cpu {
 

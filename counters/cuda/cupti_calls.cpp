@@ -22,18 +22,18 @@ constexpr size_t kRanges = 4;
 
 void CheckRuntime(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  cupti::CudaFailure failure{cupti::CudaLibrary::kRuntime, static_cast<int>(status),   call,
-                             cudaGetErrorName(status),     cudaGetErrorString(status), ""};
+  gpu::CudaFailure failure{gpu::CudaLibrary::kRuntime, static_cast<int>(status),   call,
+                           cudaGetErrorName(status),   cudaGetErrorString(status), ""};
   cudaDriverGetVersion(&failure.driver_version);
   cudaRuntimeGetVersion(&failure.runtime_version);
-  throw cupti::CuptiError(std::move(failure));
+  throw gpu::CuptiError(std::move(failure));
 }
 
-cupti::CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
-  if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED) return cupti::CuptiSupport::kUnsupported;
-  if (level == CUPTI_PROFILER_CONFIGURATION_DISABLED) return cupti::CuptiSupport::kDisabled;
-  return level == CUPTI_PROFILER_CONFIGURATION_SUPPORTED ? cupti::CuptiSupport::kSupported
-                                                         : cupti::CuptiSupport::kUnknown;
+gpu::CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
+  if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED) return gpu::CuptiSupport::kUnsupported;
+  if (level == CUPTI_PROFILER_CONFIGURATION_DISABLED) return gpu::CuptiSupport::kDisabled;
+  return level == CUPTI_PROFILER_CONFIGURATION_SUPPORTED ? gpu::CuptiSupport::kSupported
+                                                         : gpu::CuptiSupport::kUnknown;
 }
 
 // Returns the current context. Gets the driver's function through the runtime, because a program
@@ -49,8 +49,8 @@ CUcontext CurrentContext() {
   const auto get = reinterpret_cast<CUresult (*)(CUcontext*)>(address);
   const auto result = get == nullptr ? CUDA_ERROR_NOT_FOUND : get(&context);
   if (result != CUDA_SUCCESS || context == nullptr)
-    throw cupti::CuptiError({cupti::CudaLibrary::kDriver, static_cast<int>(result),
-                             "cuCtxGetCurrent", "no current context", "", ""});
+    throw gpu::CuptiError({gpu::CudaLibrary::kDriver, static_cast<int>(result), "cuCtxGetCurrent",
+                           "no current context", "", ""});
   return context;
 }
 
@@ -92,7 +92,7 @@ void CuptiCalls::StartProfiler() {
   DLROOF_CUPTI(cuptiProfilerInitialize, params);
 }
 
-cupti::CuptiDeviceSupport CuptiCalls::Support(int device) {
+gpu::CuptiDeviceSupport CuptiCalls::Support(int device) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported);
   params.cuDevice = device;
   params.api = CUPTI_PROFILER_RANGE_PROFILING;
@@ -113,12 +113,12 @@ std::string CuptiCalls::ChipName(int device) {
   return params.pChipName;
 }
 
-cupti::CuptiImage CuptiCalls::CounterAvailability() {
+gpu::CuptiImage CuptiCalls::CounterAvailability() {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability);
   params.ctx = context_;
   AskForDeviceCounters(params);
   DLROOF_CUPTI(cuptiProfilerGetCounterAvailability, params);
-  cupti::CuptiImage image(params.counterAvailabilityImageSize);
+  gpu::CuptiImage image(params.counterAvailabilityImageSize);
   params.pCounterAvailabilityImage = image.data();
   DLROOF_CUPTI(cuptiProfilerGetCounterAvailability, params);
   return image;
@@ -132,11 +132,11 @@ void CuptiCalls::Subscribe() {
                                            : subscribe(&subscriber_, NoCallback, nullptr, &params);
   try {
     CheckCupti(result, "cuptiSubscribe");
-  } catch (const cupti::CuptiError& error) {
+  } catch (const gpu::CuptiError& error) {
     auto failure = error.failure();
     other.back() = '\0';
     failure.tool = other.data();
-    throw cupti::CuptiError(std::move(failure));
+    throw gpu::CuptiError(std::move(failure));
   }
 }
 
@@ -152,7 +152,7 @@ void CuptiCalls::EnableRanges() {
   ranges_ = params.pRangeProfilerObject;
 }
 
-cupti::CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
+gpu::CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
   auto names = Pointers(metrics);
   auto size = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = ranges_;
@@ -161,7 +161,7 @@ cupti::CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metri
   size.maxNumOfRanges = kRanges;
   size.maxNumRangeTreeNodes = kRanges;
   DLROOF_CUPTI(cuptiRangeProfilerGetCounterDataSize, size);
-  cupti::CuptiImage image(size.counterDataSize);
+  gpu::CuptiImage image(size.counterDataSize);
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize);
   params.pRangeProfilerObject = ranges_;
   params.pCounterData = image.data();
@@ -170,7 +170,7 @@ cupti::CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metri
   return image;
 }
 
-void CuptiCalls::SetConfig(const cupti::CuptiImage& config, cupti::CuptiImage& counters) {
+void CuptiCalls::SetConfig(const gpu::CuptiImage& config, gpu::CuptiImage& counters) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig);
   params.pRangeProfilerObject = ranges_;
   params.pConfig = config.data();
@@ -219,7 +219,7 @@ size_t CuptiCalls::DecodeCounters() {
   return params.numOfRangeDropped;
 }
 
-size_t CuptiCalls::Ranges(const cupti::CuptiImage& counters) {
+size_t CuptiCalls::Ranges(const gpu::CuptiImage& counters) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo);
   params.pCounterDataImage = counters.data();
   params.counterDataImageSize = counters.size();
@@ -287,9 +287,9 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
 double Seconds(uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
 // Returns the kernels ordered by start time. CUPTI returns its buffers in any order.
-std::vector<cupti::TracedKernel> InOrder(std::vector<Record> records) {
+std::vector<gpu::TracedKernel> InOrder(std::vector<Record> records) {
   std::ranges::sort(records, {}, &Record::start);
-  std::vector<cupti::TracedKernel> kernels;
+  std::vector<gpu::TracedKernel> kernels;
   kernels.reserve(records.size());
   for (const auto& record : records)
     kernels.push_back({record.name, Seconds(record.end - record.start),
@@ -310,7 +310,7 @@ void CuptiCalls::StartTrace() {
   CheckCupti(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "cuptiActivityEnable");
 }
 
-std::vector<cupti::TracedKernel> CuptiCalls::StopTrace() {
+std::vector<gpu::TracedKernel> CuptiCalls::StopTrace() {
   const auto flushed = cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   const auto disabled = cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   CheckCupti(flushed, "cuptiActivityFlushAll");
@@ -333,9 +333,9 @@ void CheckCupti(CUptiResult result, const char* call) {
   const char *name = nullptr, *words = nullptr;
   cuptiGetResultString(result, &name);
   cuptiGetErrorMessage(result, &words);
-  throw cupti::CuptiError({cupti::CudaLibrary::kCupti, static_cast<int>(result), call,
-                           name != nullptr ? name : "an unknown code",
-                           words != nullptr ? words : "", ""});
+  throw gpu::CuptiError({gpu::CudaLibrary::kCupti, static_cast<int>(result), call,
+                         name != nullptr ? name : "an unknown code", words != nullptr ? words : "",
+                         ""});
 }
 
 std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
@@ -351,7 +351,7 @@ std::string CuptiCalls::Version() {
   return std::to_string(version);
 }
 
-void CuptiCalls::OpenHost(const std::string& chip, const cupti::CuptiImage& availability) {
+void CuptiCalls::OpenHost(const std::string& chip, const gpu::CuptiImage& availability) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
   params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
   params.pChipName = chip.c_str();
@@ -375,11 +375,11 @@ bool CuptiCalls::AddMetrics(const std::vector<std::string>& metrics) {
   return true;
 }
 
-cupti::CuptiImage CuptiCalls::Config() {
+gpu::CuptiImage CuptiCalls::Config() {
   auto size = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize);
   size.pHostObject = host_;
   DLROOF_CUPTI(cuptiProfilerHostGetConfigImageSize, size);
-  cupti::CuptiImage image(size.configImageSize);
+  gpu::CuptiImage image(size.configImageSize);
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage);
   params.pHostObject = host_;
   params.pConfigImage = image.data();
@@ -388,7 +388,7 @@ cupti::CuptiImage CuptiCalls::Config() {
   return image;
 }
 
-int CuptiCalls::Passes(const cupti::CuptiImage& config) {
+int CuptiCalls::Passes(const gpu::CuptiImage& config) {
   auto image = config;
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses);
   params.pConfigImage = image.data();
@@ -397,7 +397,7 @@ int CuptiCalls::Passes(const cupti::CuptiImage& config) {
   return static_cast<int>(params.numOfPasses);
 }
 
-std::vector<double> CuptiCalls::Values(const cupti::CuptiImage& counters,
+std::vector<double> CuptiCalls::Values(const gpu::CuptiImage& counters,
                                        const std::vector<std::string>& metrics) {
   auto names = Pointers(metrics);
   std::vector<double> values(metrics.size());

@@ -6,41 +6,41 @@
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
 
-#include "counters/cupti/api.h"
+#include "counters/gpu/api.h"
 
 namespace dlroof::cuda {
 
-class CuptiCalls final : public cupti::CuptiApi {
+class CuptiCalls final : public gpu::CuptiApi {
  public:
   std::string Version() override;
-  void OpenHost(const std::string& chip, const cupti::CuptiImage& availability) override;
+  void OpenHost(const std::string& chip, const gpu::CuptiImage& availability) override;
   bool AddMetrics(const std::vector<std::string>& metrics) override;
-  cupti::CuptiImage Config() override;
-  int Passes(const cupti::CuptiImage& config) override;
-  std::vector<double> Values(const cupti::CuptiImage& counters,
+  gpu::CuptiImage Config() override;
+  int Passes(const gpu::CuptiImage& config) override;
+  std::vector<double> Values(const gpu::CuptiImage& counters,
                              const std::vector<std::string>& metrics) override;
   void CloseHost() noexcept override;
 
   int DeviceCount() override;
   void OpenDevice(int device) override;
   void StartProfiler() override;
-  cupti::CuptiDeviceSupport Support(int device) override;
+  gpu::CuptiDeviceSupport Support(int device) override;
   std::string ChipName(int device) override;
-  cupti::CuptiImage CounterAvailability() override;
+  gpu::CuptiImage CounterAvailability() override;
   void Subscribe() override;
   void Unsubscribe() noexcept override;
   void EnableRanges() override;
-  cupti::CuptiImage CounterImage(const std::vector<std::string>& metrics) override;
-  void SetConfig(const cupti::CuptiImage& config, cupti::CuptiImage& counters) override;
+  gpu::CuptiImage CounterImage(const std::vector<std::string>& metrics) override;
+  void SetConfig(const gpu::CuptiImage& config, gpu::CuptiImage& counters) override;
   void StartPass() override;
   void PushRange() override;
   void PopRange() override;
   bool StopPass() override;
   size_t DecodeCounters() override;
-  size_t Ranges(const cupti::CuptiImage& counters) override;
+  size_t Ranges(const gpu::CuptiImage& counters) override;
   void DisableRanges() noexcept override;
   void StartTrace() override;
-  std::vector<cupti::TracedKernel> StopTrace() override;
+  std::vector<gpu::TracedKernel> StopTrace() override;
   void ForgetErrors() noexcept override;
   void Synchronize() override;
 

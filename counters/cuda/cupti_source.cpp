@@ -38,7 +38,7 @@ std::function<void()> Run(std::string name, std::function<cudaError_t()> launch)
   };
 }
 
-cupti::KnownCall KnownFma(const std::string& pipe, KnownVector type, double flops_per_instruction) {
+gpu::KnownCall KnownFma(const std::string& pipe, KnownVector type, double flops_per_instruction) {
   const auto name = fmt::format("multiply-adds, {}", pipe);
   constexpr size_t kElementBytes = 8;
   const auto elements = Zeros(static_cast<size_t>(kThreads) * kElementBytes);
@@ -50,7 +50,7 @@ cupti::KnownCall KnownFma(const std::string& pipe, KnownVector type, double flop
           })};
 }
 
-cupti::KnownCall KnownTiles(const std::string& pipe, KnownTile type) {
+gpu::KnownCall KnownTiles(const std::string& pipe, KnownTile type) {
   const auto name = fmt::format("tiles, {}", pipe);
   constexpr size_t kOperandBytes = 4096;
   const auto operands = Zeros(kOperandBytes);
@@ -78,7 +78,7 @@ size_t CopyBytes() {
   return std::min(wanted, available / kShare) / kKnownThreads * kKnownThreads;
 }
 
-cupti::KnownCall KnownCopy() {
+gpu::KnownCall KnownCopy() {
   const size_t bytes = CopyBytes();
   const auto name = fmt::format("copy of {} MiB", bytes >> 20);
   const Buffer from = Zeros(bytes), to = Zeros(bytes);
@@ -90,9 +90,9 @@ cupti::KnownCall KnownCopy() {
           })};
 }
 
-cupti::KnownCall KnownL2Loads() {
+gpu::KnownCall KnownL2Loads() {
   const auto [blocks, bytes] =
-      cupti::WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
+      gpu::WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
   const std::string name = "loads from L2";
   const Buffer from = Zeros(bytes), sink = Zeros(kKnownThreads);
   Work work;
@@ -102,7 +102,7 @@ cupti::KnownCall KnownL2Loads() {
           })};
 }
 
-cupti::KnownCall KnownSharedLoads() {
+gpu::KnownCall KnownSharedLoads() {
   constexpr double kWavefrontBytes = 128, kStores = 4;
   const std::string name = "loads from shared memory";
   const auto sink = Zeros(kKnownThreads);
@@ -115,14 +115,14 @@ cupti::KnownCall KnownSharedLoads() {
 
 }  // namespace
 
-std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip) {
+std::vector<gpu::KnownCall> CuptiKnownCalls(const gpu::CuptiChip& chip) {
   constexpr int kAmpere = 80;
-  std::vector<cupti::KnownCall> calls = {KnownFma("fp32.vector", KnownVector::kFp32, 2),
-                                         KnownFma("fp64.vector", KnownVector::kFp64, 2),
-                                         KnownFma("fp16.vector", KnownVector::kFp16x2, 4),
-                                         KnownCopy(),
-                                         KnownL2Loads(),
-                                         KnownSharedLoads()};
+  std::vector<gpu::KnownCall> calls = {KnownFma("fp32.vector", KnownVector::kFp32, 2),
+                                       KnownFma("fp64.vector", KnownVector::kFp64, 2),
+                                       KnownFma("fp16.vector", KnownVector::kFp16x2, 4),
+                                       KnownCopy(),
+                                       KnownL2Loads(),
+                                       KnownSharedLoads()};
   if (chip.compute_capability < kAmpere) return calls;
   calls.push_back(KnownFma("bf16.vector", KnownVector::kBf16x2, 4));
   calls.push_back(KnownTiles("fp16.matrix", KnownTile::kFp16));
@@ -133,20 +133,20 @@ std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip) {
   return calls;
 }
 
-std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device) {
-  return std::make_shared<cupti::CuptiCounter>(
-      cupti::CuptiParts{
+std::shared_ptr<gpu::CuptiCounter> OpenCuptiCounter(int device) {
+  return std::make_shared<gpu::CuptiCounter>(
+      gpu::CuptiParts{
           std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
           [](int number) {
             const auto gpu = ReadGpuIdentity(number);
-            return cupti::GpuCapacity{10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm};
+            return gpu::GpuCapacity{10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm};
           }},
       device);
 }
 
 std::vector<CounterSource> CuptiSources(int device) {
   const char* path = std::getenv("CUPTI_VALUES_FILE");
-  return {cupti::CuptiSourceOf(OpenCuptiCounter(device), path != nullptr ? path : "")};
+  return {gpu::CuptiSourceOf(OpenCuptiCounter(device), path != nullptr ? path : "")};
 }
 
 }  // namespace dlroof::cuda

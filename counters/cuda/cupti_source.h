@@ -5,17 +5,17 @@
 #include <memory>
 #include <vector>
 
-#include "counters/cupti/counter.h"
+#include "counters/gpu/counter.h"
 
 namespace dlroof::cuda {
 
 // Returns the calls with known work that this chip can run on the current device. They own their
 // memory. Throws std::runtime_error if the device has too little memory.
-std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip);
+std::vector<gpu::KnownCall> CuptiKnownCalls(const gpu::CuptiChip& chip);
 
 // Returns the counter of CUDA device `device`, which uses the calls with known work for its
 // self-test. It opens the device on first use.
-std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device);
+std::shared_ptr<gpu::CuptiCounter> OpenCuptiCounter(int device);
 
 // Returns the source "cupti". Call this once per process, as a GPU has one set of counters. If the
 // environment variable CUPTI_VALUES_FILE is set, the source writes the raw values of all calls to

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "counters/cuda/device.h"
-#include "counters/cupti/report.h"
+#include "counters/gpu/report.h"
 
 namespace dlroof::cuda {
 namespace {
@@ -67,8 +67,8 @@ LaunchedKernel KernelOf(const Driver& driver, cudaGraphNode_t node, const gpu::G
   facts.cluster =
       static_cast<int>(std::max(cluster.clusterDim.x, 1U) * std::max(cluster.clusterDim.y, 1U) *
                        std::max(cluster.clusterDim.z, 1U));
-  facts.waves = cupti::Waves(facts, {10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm});
-  return {cupti::KernelName(symbol), 1, std::nullopt, facts};
+  facts.waves = gpu::Waves(facts, {10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm});
+  return {gpu::KernelName(symbol), 1, std::nullopt, facts};
 }
 
 void AddKernels(const Driver& driver, cudaGraph_t graph, const gpu::GpuIdentity& gpu,
@@ -94,7 +94,7 @@ std::vector<LaunchedKernel> KernelNodes(cudaGraph_t graph, const gpu::GpuIdentit
   static const Driver driver;
   std::vector<LaunchedKernel> kernels;
   AddKernels(driver, graph, gpu, kernels);
-  return cupti::MergedLaunches(std::move(kernels));
+  return gpu::MergedLaunches(std::move(kernels));
 }
 
 }  // namespace dlroof::cuda

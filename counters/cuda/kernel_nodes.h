@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "counters/base/work.h"
 #include "counters/gpu/driver.h"
-#include "counters/work.h"
 
 namespace dlroof::cuda {
 

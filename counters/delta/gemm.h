@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "counters/filter_axis.h"
-#include "counters/work.h"
+#include "counters/base/filter_axis.h"
+#include "counters/base/work.h"
 
 namespace dlroof::delta {
 

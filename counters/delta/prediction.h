@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/work.h"
 #include "counters/delta/gemm.h"
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/kernel_name.h"
 #include "counters/delta/model.h"
-#include "counters/work.h"
 
 namespace dlroof::delta {
 

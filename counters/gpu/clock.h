@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/work.h"
 #include "counters/gpu/sm_stamps.h"
-#include "counters/work.h"
 
 namespace dlroof::gpu {
 

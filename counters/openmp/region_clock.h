@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "counters/parallel_time.h"
+#include "counters/base/parallel_time.h"
 
 namespace dlroof::openmp {
 

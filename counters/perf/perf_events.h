@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/counter_manager.h"
+#include "counters/base/counter_manager.h"
 #include "counters/perf/pmu_table.h"
 
 namespace dlroof::perf {

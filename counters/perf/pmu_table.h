@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "counters/base/files.h"
+#include "counters/base/work.h"
 #include "counters/cpu/cpu.h"
-#include "counters/work.h"
 
 namespace dlroof::perf {
 

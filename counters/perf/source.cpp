@@ -10,9 +10,9 @@
 #include <fstream>
 #include <string>
 
+#include "counters/base/counter_manager.h"
 #include "counters/base/files.h"
 #include "counters/base/process.h"
-#include "counters/counter_manager.h"
 #include "counters/perf/perf_events.h"
 
 namespace dlroof::perf {

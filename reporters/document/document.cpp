@@ -10,7 +10,7 @@
 #include <ostream>
 
 #include "counters/base/keys.h"
-#include "reporters/breakdown/breakdown_text.h"
+#include "reporters/roofline/breakdown_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::document {
@@ -71,7 +71,7 @@ void WriteBlock(const Bar& block, int, std::ostream& out) {
   for (std::size_t i = 0; i < block.parts.size(); ++i) {
     const auto& part = block.parts[i];
     fmt::print(out, "  |{}| {:>9} {:>7}  {}\n",
-               breakdown::WaterfallBar(sum / total, (sum + part.seconds) / total),
+               roofline::WaterfallBar(sum / total, (sum + part.seconds) / total),
                text::WithPrefix(part.seconds, "s"), shares[i], text::Printable(part.label));
     sum += part.seconds;
   }

@@ -25,9 +25,9 @@ struct Rows {
   int count = 0;
 };
 
-const char* ColourOf(breakdown::ComponentKind kind) {
-  if (kind == breakdown::ComponentKind::kRoof) return "#2c7a4b";
-  return kind == breakdown::ComponentKind::kUnexplained ? "#9aa5b1" : "#c2571a";
+const char* ColourOf(roofline::ComponentKind kind) {
+  if (kind == roofline::ComponentKind::kRoof) return "#2c7a4b";
+  return kind == roofline::ComponentKind::kUnexplained ? "#9aa5b1" : "#c2571a";
 }
 
 void AddLabel(const std::string& text, double x, const char* style, Rows& rows) {
@@ -36,12 +36,12 @@ void AddLabel(const std::string& text, double x, const char* style, Rows& rows) 
 }
 
 // Draws the label beside the bar if there is enough space, else on the bar.
-void AddComponent(const breakdown::Component& component, double begin, double end, Rows& rows) {
+void AddComponent(const roofline::Component& component, double begin, double end, Rows& rows) {
   constexpr double kLabel = 45;  // [%]
   rows.bars[ColourOf(component.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
   const auto text = fmt::format("{} {}  {} ({})", text::WithPrefix(component.seconds, "s"),
                                 text::PercentText((end - begin) / 100),
-                                breakdown::Words(component.kind), Key(component.from));
+                                roofline::Words(component.kind), Key(component.from));
   if (100 - end >= kLabel) return AddLabel(text, end + 1, "left font ',9'", rows);
   if (begin >= kLabel) return AddLabel(text, begin - 1, "right font ',9'", rows);
   AddLabel(text, begin + 1, "left font ',9' tc rgb 'white'", rows);
@@ -69,7 +69,7 @@ constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
 std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
   std::string caption = MachineNames(run);
-  const auto shared = trajectory::SharedName(figure.trajectories);
+  const auto shared = roofline::SharedName(figure.trajectories);
   if (!shared.empty()) caption += ", " + shared;
   caption += fmt::format(", bytes of {}; numbers: {}", roofline::LevelName(Key(figure.level)),
                          figure.trajectories.front().along);
@@ -80,7 +80,7 @@ std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figu
 }
 
 // Returns the level that most trajectories have; of tied levels the farthest.
-std::optional<Level> MainLevel(const std::vector<trajectory::Trajectory>& trajectories) {
+std::optional<Level> MainLevel(const std::vector<roofline::Trajectory>& trajectories) {
   std::map<Level, int> counts;
   for (const auto& one : trajectories)
     if (one.level && one.points.size() > 1) ++counts[*one.level];
@@ -90,7 +90,7 @@ std::optional<Level> MainLevel(const std::vector<trajectory::Trajectory>& trajec
   return main;
 }
 
-bool IsDrawn(const trajectory::TrajectoryPoint& point) {
+bool IsDrawn(const roofline::TrajectoryPoint& point) {
   return point.intensity && point.flops_per_second && *point.intensity > 0;
 }
 
@@ -152,9 +152,9 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
 
 // Adds a trajectory to the gnuplot script: a data block of its coloured points, one of the arrows
 // from each point to the next, and labels.
-void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, Plot& plot,
+void AddTrajectory(const roofline::Trajectory& trajectory, std::size_t index, Plot& plot,
                    std::string& labels) {
-  std::vector<const trajectory::TrajectoryPoint*> points;
+  std::vector<const roofline::TrajectoryPoint*> points;
   for (const auto& point : trajectory.points)
     if (IsDrawn(point)) points.push_back(&point);
   const auto colour = SeriesColour(index);
@@ -219,7 +219,7 @@ void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& pat
 }
 
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
-                                      const std::vector<trajectory::Trajectory>& trajectories) {
+                                      const std::vector<roofline::Trajectory>& trajectories) {
   const auto level = MainLevel(trajectories);
   if (!level) throw BadInput("figure: no trajectory has two points with FLOPs, bytes and ceilings");
   TrajectoryFigure figure{.level = *level};
@@ -261,7 +261,7 @@ std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& 
 }
 
 void WriteTrajectoryFigure(const roofline::PlacedRun& run,
-                           const std::vector<trajectory::Trajectory>& trajectories,
+                           const std::vector<roofline::Trajectory>& trajectories,
                            const std::string& path) {
   const auto extension = FigureExtension(path);
   WriteFile(path, RunGnuplot(TrajectoryScript(MakeTrajectoryFigure(run, trajectories), extension)));

@@ -7,7 +7,7 @@
 
 #include "reporters/figure/figure.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/trajectory/trajectory.h"
+#include "reporters/roofline/trajectory.h"
 
 namespace dlroof::figure {
 
@@ -21,18 +21,18 @@ void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& pat
 struct TrajectoryFigure {
   std::vector<Figure> roofs;  // roofs only; one per number of threads, most first
   Level level = Level::kDram;
-  std::vector<trajectory::Trajectory> trajectories;  // each has at least two points at `level`
+  std::vector<roofline::Trajectory> trajectories;  // each has at least two points at `level`
   std::string caption;
 };
 
 // Throws BadInput if no trajectory can be drawn.
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
-                                      const std::vector<trajectory::Trajectory>& trajectories);
+                                      const std::vector<roofline::Trajectory>& trajectories);
 std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension);
 
 // Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.
 void WriteTrajectoryFigure(const roofline::PlacedRun& run,
-                           const std::vector<trajectory::Trajectory>& trajectories,
+                           const std::vector<roofline::Trajectory>& trajectories,
                            const std::string& path);
 
 }  // namespace dlroof::figure

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/work.h"
+#include "counters/base/work.h"
 #include "reporters/text/numbers.h"
 
 namespace dlroof::imports {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "counters/filter_axis.h"
+#include "counters/base/filter_axis.h"
 #include "reporters/imports/trace.h"
 
 namespace dlroof::imports {

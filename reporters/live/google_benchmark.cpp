@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "counters/base/json_text.h"
+#include "reporters/document/tables.h"
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::live {
@@ -265,14 +265,14 @@ void TerminalReporter::Finalize() {
           name_width_);
   }
   const auto run = roofline::PlaceRun(session_.file());
-  terminal::WriteSpreadMeaning(run, GetOutputStream());
-  terminal::WriteEstimates(run, GetOutputStream());
-  terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
-  terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
-  terminal::WriteCaveats(run, GetOutputStream());
-  terminal::WriteModels(run.models, 0, GetOutputStream());
-  terminal::WriteHeuristics(session_.file().records, GetOutputStream());
-  terminal::WriteOpportunities(run, GetOutputStream());
+  document::WriteSpreadMeaning(run, GetOutputStream());
+  document::WriteEstimates(run, GetOutputStream());
+  document::WriteEnergy(session_.file().records, 0, GetOutputStream());
+  document::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
+  document::WriteCaveats(run, GetOutputStream());
+  document::WriteModels(run.models, 0, GetOutputStream());
+  document::WriteHeuristics(session_.file().records, GetOutputStream());
+  document::WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records, stopped_ ? stopped_() : std::nullopt);
 }

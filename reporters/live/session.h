@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "counters/counter_manager.h"
+#include "counters/base/counter_manager.h"
+#include "counters/base/parallel_time.h"
 #include "counters/energy/energy.h"
-#include "counters/parallel_time.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::live {

@@ -10,9 +10,9 @@
 
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
+#include "counters/base/parallel_time.h"
+#include "counters/base/work.h"
 #include "counters/energy/energy.h"
-#include "counters/parallel_time.h"
-#include "counters/work.h"
 
 namespace dlroof::record {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "counters/base/parallel_time.h"
 #include "counters/energy/energy.h"
-#include "counters/parallel_time.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "counters/work.h"
+#include "counters/base/work.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::record {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
-#include "counters/work.h"
+#include "counters/base/work.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 

@@ -7,11 +7,11 @@
 #include <limits>
 
 #include "counters/gpu/driver.h"
-#include "reporters/breakdown/breakdown.h"
-#include "reporters/breakdown/breakdown_text.h"
 #include "reporters/record/estimate.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/advice.h"
+#include "reporters/roofline/breakdown.h"
+#include "reporters/roofline/breakdown_text.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/text/text.h"
 
@@ -66,7 +66,7 @@ void Round(TimePoint& time) {
 }
 
 // Sets the binding roof and the times of the other memory levels in `facts`.
-void AddRoofs(const Placement& placement, breakdown::BreakdownFacts& facts,
+void AddRoofs(const Placement& placement, roofline::BreakdownFacts& facts,
               std::optional<Level>& binding) {
   const auto& time = *placement.time;
   if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
@@ -90,7 +90,7 @@ void AddRoofs(const Placement& placement, breakdown::BreakdownFacts& facts,
 // Sets the times at the binding and at the arithmetic roof with the ceilings of one thread.
 void AddSingleThreaded(const record::Record& record, const machine::Machine& machine,
                        const PlaceView& view, const std::optional<Level>& binding,
-                       breakdown::BreakdownFacts& facts) {
+                       roofline::BreakdownFacts& facts) {
   record::Record single = record;
   single.threads = 1;
   // The call's time on one thread is not known, so no roof of one thread can be too slow for it.
@@ -253,9 +253,9 @@ void PutPlacement(const Placement& placement, json& object) {
   PutUnlessEmpty(object, "advice", placement.advice);
 }
 
-void PutBreakdown(const breakdown::Breakdown& breakdown, json& time) {
+void PutBreakdown(const roofline::Breakdown& breakdown, json& time) {
   for (const auto& component : breakdown.components) {
-    auto& object = time["parts"].emplace_back(json{{"part", breakdown::Key(component.kind)},
+    auto& object = time["parts"].emplace_back(json{{"part", roofline::Key(component.kind)},
                                                    {"seconds", component.seconds},
                                                    {"provenance", Key(component.from)}});
     PutUnlessEmpty(object, "how", component.how);
@@ -318,11 +318,11 @@ void PutParts(const ModelSummary& model, json& object) {
 
 // Replaces the proposal of `advice` by that of the breakdown, if its largest component is
 // explained.
-void ReplaceProposal(const breakdown::Breakdown& breakdown, std::string& advice) {
+void ReplaceProposal(const roofline::Breakdown& breakdown, std::string& advice) {
   const auto* largest = breakdown.Largest();
   const auto proposal = advice.find(": ");
-  const auto better = breakdown::BreakdownAdvice(breakdown);
-  if (largest == nullptr || largest->kind == breakdown::ComponentKind::kUnexplained || !better ||
+  const auto better = roofline::BreakdownAdvice(breakdown);
+  if (largest == nullptr || largest->kind == roofline::ComponentKind::kUnexplained || !better ||
       proposal == std::string::npos)
     return;
   advice = fmt::format("{}{}.", advice.substr(0, proposal + 2), *better);
@@ -390,24 +390,24 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   return found;
 }
 
-std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
-                                                const Placement& placement,
-                                                const machine::Machine& machine,
-                                                const PlaceView& view) {
+std::optional<roofline::Breakdown> BreakdownOf(const record::Record& record,
+                                               const Placement& placement,
+                                               const machine::Machine& machine,
+                                               const PlaceView& view) {
   const auto* ceilings = machine::ForThreads(machine, record.threads);
   const bool gpu = record.device == "gpu";
   if ((!gpu && !record.parallel) || !placement.time || ceilings == nullptr) return std::nullopt;
-  breakdown::BreakdownFacts facts{.seconds = placement.time->seconds,
-                                  .roof_seconds = placement.time->compute_seconds,
-                                  .roof = "arithmetic",
-                                  .call_seconds = LaunchCost(record, *ceilings),
-                                  .parallel = record.parallel.value_or(ParallelTime{})};
+  roofline::BreakdownFacts facts{.seconds = placement.time->seconds,
+                                 .roof_seconds = placement.time->compute_seconds,
+                                 .roof = "arithmetic",
+                                 .call_seconds = LaunchCost(record, *ceilings),
+                                 .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
   if (!placement.time->slowdown) facts.roof += ", not validated: at most";
-  if (gpu) return breakdown::MakeGpuBreakdown(facts, record.kernels);
+  if (gpu) return roofline::MakeGpuBreakdown(facts, record.kernels);
   AddSingleThreaded(record, machine, view, binding, facts);
-  return breakdown::MakeBreakdown(facts);
+  return roofline::MakeBreakdown(facts);
 }
 
 json ToJson(const ModelSummary& model) {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
-#include "reporters/breakdown/breakdown.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/breakdown.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/roofline/summaries.h"
 
@@ -22,7 +22,7 @@ namespace dlroof::roofline {
 struct Placed {
   std::optional<record::Timing> timing;
   Placement placement;  // with AddFindings; no pipe_seconds equal to compute_seconds
-  std::optional<breakdown::Breakdown> breakdown;  // by BreakdownOf
+  std::optional<roofline::Breakdown> breakdown;  // by BreakdownOf
 };
 
 struct PlacedRun {
@@ -42,10 +42,10 @@ Placed PlaceWritten(const record::Record& written, const machine::Machine* machi
 
 // Returns the breakdown of a placed CPU call with measured parallel regions, or of a placed GPU
 // call with traced kernels; nullopt for other calls. `placement` must be for `machine` and `view`.
-std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
-                                                const Placement& placement,
-                                                const machine::Machine& machine,
-                                                const PlaceView& view);
+std::optional<roofline::Breakdown> BreakdownOf(const record::Record& record,
+                                               const Placement& placement,
+                                               const machine::Machine& machine,
+                                               const PlaceView& view);
 
 PlacedRun PlaceRun(record::RunFile file, const PlaceView& view = {});
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ceilings/machine/machine.h"
-#include "counters/work.h"
+#include "counters/base/work.h"
 
 namespace dlroof::roofline {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ceilings/machine/machine.h"
-#include "counters/work.h"
+#include "counters/base/work.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::roofline {

@@ -3,25 +3,25 @@
 
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu_kernels/known.h"
+#include "ceilings/gpu_ceilings/known.h"
 
 namespace dlroof::fakes {
 
-inline gpu_kernels::GpuRow RowOf(int capability, const std::string& key) {
-  for (const auto& row : gpu_kernels::GpuRows(capability))
+inline gpu_ceilings::GpuRow RowOf(int capability, const std::string& key) {
+  for (const auto& row : gpu_ceilings::GpuRows(capability))
     if (row.key == key) return row;
   ADD_FAILURE() << key;
   return {};
 }
 
 // Returns results without a difference. A GEMM's has only the compared elements.
-inline gpu_kernels::GpuBytes ExpectedGpuResults(const gpu_kernels::GpuRow& row,
-                                                const gpu_kernels::GpuShape& shape,
-                                                std::int64_t iterations) {
-  if (gpu_kernels::IsMemory(row)) return gpu_kernels::MemoryResults(row, shape, iterations);
-  if (row.unit == gpu_kernels::GpuUnit::kGemm) return gpu_kernels::GemmResults(row, shape);
-  const auto block = gpu_kernels::OneBlock(row, shape, iterations);
-  gpu_kernels::GpuBytes results;
+inline gpu_ceilings::GpuBytes ExpectedGpuResults(const gpu_ceilings::GpuRow& row,
+                                                 const gpu_ceilings::GpuShape& shape,
+                                                 std::int64_t iterations) {
+  if (gpu_ceilings::IsMemory(row)) return gpu_ceilings::MemoryResults(row, shape, iterations);
+  if (row.unit == gpu_ceilings::GpuUnit::kGemm) return gpu_ceilings::GemmResults(row, shape);
+  const auto block = gpu_ceilings::OneBlock(row, shape, iterations);
+  gpu_ceilings::GpuBytes results;
   for (int i = 0; i < shape.blocks; ++i) results.insert(results.end(), block.begin(), block.end());
   return results;
 }

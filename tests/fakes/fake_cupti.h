@@ -8,26 +8,26 @@
 #include <string>
 #include <vector>
 
-#include "counters/cupti/api.h"
+#include "counters/gpu/api.h"
 
 namespace dlroof::fakes {
 
-class FakeCupti : public cupti::CuptiApi {
+class FakeCupti : public gpu::CuptiApi {
  public:
   struct Failure {
     std::string call;  // function of CuptiApi
     int code = 999;
     int times = 1 << 20;  // from its first call on
-    cupti::CudaLibrary library = cupti::CudaLibrary::kCupti;
+    gpu::CudaLibrary library = gpu::CudaLibrary::kCupti;
   };
   std::vector<Failure> failures;
   int devices = 1, passes = 3, rounds_wanted = 0;  // 0: as many rounds as passes
   std::string chip = "GH100";
-  cupti::CuptiDeviceSupport support;
+  gpu::CuptiDeviceSupport support;
   std::map<std::string, double> values;  // 0 for the others
   std::map<std::string, int> refused;    // metrics that this device does not give
   std::string refused_late;              // and one that it refuses when it is to be counted
-  std::vector<cupti::TracedKernel> kernels = {{"kernel", 1e-6}};
+  std::vector<gpu::TracedKernel> kernels = {{"kernel", 1e-6}};
   bool stale = false;  // the runtime keeps an error of a call before
   size_t dropped = 0, ranges = 1;
   std::map<std::string, int> calls;  // by function
@@ -42,9 +42,7 @@ class FakeCupti : public cupti::CuptiApi {
   }
 
   std::string Version() override { return "130001"; }
-  void OpenHost(const std::string&, const cupti::CuptiImage&) override {
-    Begin("OpenHost", "host");
-  }
+  void OpenHost(const std::string&, const gpu::CuptiImage&) override { Begin("OpenHost", "host"); }
   bool AddMetrics(const std::vector<std::string>& metrics) override {
     Step("AddMetrics");
     metrics_ = metrics;
@@ -52,9 +50,9 @@ class FakeCupti : public cupti::CuptiApi {
       if (refused.count(metric) != 0) return false;
     return true;
   }
-  cupti::CuptiImage Config() override { return Step("Config", cupti::CuptiImage(8)); }
-  int Passes(const cupti::CuptiImage&) override { return Step("Passes", passes); }
-  std::vector<double> Values(const cupti::CuptiImage&,
+  gpu::CuptiImage Config() override { return Step("Config", gpu::CuptiImage(8)); }
+  int Passes(const gpu::CuptiImage&) override { return Step("Passes", passes); }
+  std::vector<double> Values(const gpu::CuptiImage&,
                              const std::vector<std::string>& metrics) override {
     Step("Values");
     std::vector<double> found;
@@ -69,10 +67,10 @@ class FakeCupti : public cupti::CuptiApi {
   int DeviceCount() override { return Step("DeviceCount", devices); }
   void OpenDevice(int) override { Step("OpenDevice"); }
   void StartProfiler() override { Step("StartProfiler"); }
-  cupti::CuptiDeviceSupport Support(int) override { return Step("Support", support); }
+  gpu::CuptiDeviceSupport Support(int) override { return Step("Support", support); }
   std::string ChipName(int) override { return Step("ChipName", chip); }
-  cupti::CuptiImage CounterAvailability() override {
-    return Step("CounterAvailability", cupti::CuptiImage(8));
+  gpu::CuptiImage CounterAvailability() override {
+    return Step("CounterAvailability", gpu::CuptiImage(8));
   }
   void Subscribe() override { Begin("Subscribe", "subscriber"); }
   void Unsubscribe() noexcept override { Close("subscriber"); }
@@ -81,15 +79,15 @@ class FakeCupti : public cupti::CuptiApi {
     Open("ranges");
     rounds_ = 0;
   }
-  cupti::CuptiImage CounterImage(const std::vector<std::string>&) override {
-    return Step("CounterImage", cupti::CuptiImage(8));
+  gpu::CuptiImage CounterImage(const std::vector<std::string>&) override {
+    return Step("CounterImage", gpu::CuptiImage(8));
   }
-  void SetConfig(const cupti::CuptiImage&, cupti::CuptiImage&) override {
+  void SetConfig(const gpu::CuptiImage&, gpu::CuptiImage&) override {
     Step("SetConfig");
     for (const auto& metric : metrics_)
       if (metric == refused_late)
-        throw cupti::CuptiError(
-            {cupti::CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
+        throw gpu::CuptiError(
+            {gpu::CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
     EXPECT_TRUE(open_["ranges"]);
   }
   void StartPass() override {
@@ -109,7 +107,7 @@ class FakeCupti : public cupti::CuptiApi {
     return ++rounds_ >= (rounds_wanted > 0 ? rounds_wanted : passes);
   }
   size_t DecodeCounters() override { return Step("DecodeCounters", dropped); }
-  size_t Ranges(const cupti::CuptiImage&) override { return Step("Ranges", ranges); }
+  size_t Ranges(const gpu::CuptiImage&) override { return Step("Ranges", ranges); }
   void DisableRanges() noexcept override {
     Close("ranges");
     Close("pass");
@@ -120,7 +118,7 @@ class FakeCupti : public cupti::CuptiApi {
     EXPECT_FALSE(open_["ranges"]);
     Open("trace");
   }
-  std::vector<cupti::TracedKernel> StopTrace() override {
+  std::vector<gpu::TracedKernel> StopTrace() override {
     Close("trace");
     Step("StopTrace");
     return kernels;
@@ -129,8 +127,8 @@ class FakeCupti : public cupti::CuptiApi {
   void Synchronize() override {
     Step("Synchronize");
     if (stale)
-      throw cupti::CuptiError(
-          {cupti::CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
+      throw gpu::CuptiError(
+          {gpu::CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
   }
 
  private:
@@ -138,7 +136,7 @@ class FakeCupti : public cupti::CuptiApi {
     ++calls[call];
     for (auto& failure : failures)
       if (failure.call == call && failure.times-- > 0)
-        throw cupti::CuptiError({failure.library, failure.code, call, "CODE", "words", ""});
+        throw gpu::CuptiError({failure.library, failure.code, call, "CODE", "words", ""});
   }
   template <class Value>
   Value Step(const std::string& call, const Value& value) {

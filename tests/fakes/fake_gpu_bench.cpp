@@ -10,22 +10,22 @@
 namespace dlroof::fakes {
 namespace {
 
-double ShareOfPeak(gpu_kernels::GpuUnit unit) {
-  if (unit == gpu_kernels::GpuUnit::kMma) return 0.6;
-  return unit == gpu_kernels::GpuUnit::kGemm ? 0.9 : 0.97;
+double ShareOfPeak(gpu_ceilings::GpuUnit unit) {
+  if (unit == gpu_ceilings::GpuUnit::kMma) return 0.6;
+  return unit == gpu_ceilings::GpuUnit::kGemm ? 0.9 : 0.97;
 }
 
 }  // namespace
 
-void FakeGpuBench::RefuseWhatCannotRun(const gpu_kernels::GpuRow& row) const {
+void FakeGpuBench::RefuseWhatCannotRun(const gpu_ceilings::GpuRow& row) const {
   if (const auto why = unsupported.find(row.key); why != unsupported.end())
     throw Unsupported(why->second);
   if (const auto why = broken.find(row.key); why != broken.end())
     throw std::runtime_error(why->second);
-  if (!gemms && row.unit == gpu_kernels::GpuUnit::kGemm) throw Unsupported("no cublasLt");
+  if (!gemms && row.unit == gpu_ceilings::GpuUnit::kGemm) throw Unsupported("no cublasLt");
 }
 
-void FakeGpuBench::Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) {
+void FakeGpuBench::Prepare(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) {
   RefuseWhatCannotRun(row);
   row_ = row;
   shape_ = shape;
@@ -33,14 +33,14 @@ void FakeGpuBench::Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::Gp
 
 // [flop/s] or [byte/s] at `clock_hz`.
 double FakeGpuBench::PerSecond() const {
-  const double sms = row_.unit == gpu_kernels::GpuUnit::kGemm
+  const double sms = row_.unit == gpu_ceilings::GpuUnit::kGemm
                          ? identity.sms
                          : std::min(shape_.blocks, identity.sms);
   const auto factor = speed.find(row_.key);
   const double times = factor == speed.end() ? 1 : factor->second;
   const auto set = static_cast<double>(shape_.set_bytes);
-  if (gpu_kernels::IsMemory(row_) && row_.level == Level::kL1) return times * 120 * sms * clock_hz;
-  if (gpu_kernels::IsMemory(row_)) {
+  if (gpu_ceilings::IsMemory(row_) && row_.level == Level::kL1) return times * 120 * sms * clock_hz;
+  if (gpu_ceilings::IsMemory(row_)) {
     // The part of a large set that is still in L2 in the next pass comes from there.
     const double from_l2 = std::min(1.0, identity.l2_bytes / set);
     return times / (from_l2 / l2_bytes_per_second + (1 - from_l2) / dram_bytes_per_second);
@@ -52,13 +52,13 @@ double FakeGpuBench::PerSecond() const {
 }
 
 gpu_ceilings::GpuTime FakeGpuBench::Run(std::int64_t iterations) {
-  const bool by_clock = !gpu_kernels::IsMemory(row_) || row_.level == Level::kL1;
+  const bool by_clock = !gpu_ceilings::IsMemory(row_) || row_.level == Level::kL1;
   const double clock = clock_factor ? clock_factor(runs_) : 1;
   double rate = PerSecond() * (by_clock ? clock : 1);
   if (heat) rate *= heat(now_);
   gpu_ceilings::GpuTime time;
   time.seconds =
-      static_cast<double>(iterations) * gpu_kernels::WorkPerIteration(row_, shape_) / rate + 2e-6;
+      static_cast<double>(iterations) * gpu_ceilings::WorkPerIteration(row_, shape_) / rate + 2e-6;
   if (row_.key == dead_loop) time.seconds = 2e-6;
   time.clock_hz = clock_hz * clock;
   time.health.memory_clock_hz = memory_clock_hz;
@@ -70,12 +70,12 @@ gpu_ceilings::GpuTime FakeGpuBench::Run(std::int64_t iterations) {
   return time;
 }
 
-gpu_kernels::GpuBytes FakeGpuBench::Result(const gpu_kernels::GpuRow& row,
-                                           const gpu_kernels::GpuShape& shape,
-                                           const gpu_kernels::GpuBytes& operands,
-                                           std::int64_t iterations) {
+gpu_ceilings::GpuBytes FakeGpuBench::Result(const gpu_ceilings::GpuRow& row,
+                                            const gpu_ceilings::GpuShape& shape,
+                                            const gpu_ceilings::GpuBytes& operands,
+                                            std::int64_t iterations) {
   RefuseWhatCannotRun(row);
-  if (static_cast<std::int64_t>(operands.size()) != gpu_kernels::GpuOperandBytes(row, shape))
+  if (static_cast<std::int64_t>(operands.size()) != gpu_ceilings::GpuOperandBytes(row, shape))
     throw std::logic_error("operands of another size than stated: " + row.key);
   auto results = ExpectedGpuResults(row, shape, iterations);
   if (row.key == wrong_result) results.front() ^= std::byte{1};

@@ -47,19 +47,20 @@ class FakeGpuBench : public gpu_ceilings::GpuBench {
   gpu_ceilings::GpuDescription Describe() override {
     return {identity, free_bytes, default_clock_hz};
   }
-  void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) override;
+  void Prepare(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) override;
   gpu_ceilings::GpuTime Run(std::int64_t iterations) override;
-  gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
-                               const gpu_kernels::GpuBytes& operands,
-                               std::int64_t iterations) override;
+  gpu_ceilings::GpuBytes Result(const gpu_ceilings::GpuRow& row,
+                                const gpu_ceilings::GpuShape& shape,
+                                const gpu_ceilings::GpuBytes& operands,
+                                std::int64_t iterations) override;
   double Overhead(gpu_ceilings::GpuOverhead kind, std::int64_t times) override;
 
  private:
   double PerSecond() const;
-  void RefuseWhatCannotRun(const gpu_kernels::GpuRow& row) const;
+  void RefuseWhatCannotRun(const gpu_ceilings::GpuRow& row) const;
 
-  gpu_kernels::GpuRow row_;
-  gpu_kernels::GpuShape shape_;
+  gpu_ceilings::GpuRow row_;
+  gpu_ceilings::GpuShape shape_;
   double now_ = 0;
   int runs_ = 0;
 };

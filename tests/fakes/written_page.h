@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ceilings/machine/machine.h"
-#include "reporters/page/page.h"
+#include "reporters/figure/page.h"
 #include "tests/fakes/placed_files.h"
 
 namespace dlroof::fakes {
@@ -18,13 +18,13 @@ namespace dlroof::fakes {
 
 inline std::string Page(const roofline::PlacedRun& run) {
   std::ostringstream out;
-  page::WritePage(run, out);
+  figure::WritePage(run, out);
   return out.str();
 }
 
 inline std::string Page(const nlohmann::json& content) {
   std::ostringstream out;
-  page::WritePage(content, out);
+  figure::WritePage(content, out);
   return out.str();
 }
 

@@ -6,7 +6,7 @@
 
 #include "baselines/compare/compare.h"
 #include "baselines/compare/compare_stored.h"
-#include "baselines/formats/write_comparison.h"
+#include "baselines/compare/write_comparison.h"
 #include "baselines/statistics/process_levels.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/verdicts.h"
@@ -99,12 +99,12 @@ TEST(ProcessTimes, AComparisonJudgesTheFastestPartAndSaysSo) {
   // 1 s of roof: by the same time.
   EXPECT_NEAR(*result.rows[3].base_fraction, 1 / *result.rows[3].base_seconds, 1e-9);
   std::ostringstream table;
-  formats::WriteTable(result, {"b", "n"}, 200, table);
+  compare::WriteTable(result, {"b", "n"}, 200, table);
   EXPECT_THAT(table.str(),
               HasSubstr("judged 12 by the mean of the fastest 25 % of the repetitions"));
   EXPECT_THAT(table.str(), Not(HasSubstr("measure what moved")));
   std::ostringstream json;
-  formats::WriteJson(result, {"b", "n"}, json);
+  compare::WriteJson(result, {"b", "n"}, json);
   EXPECT_THAT(json.str(), HasSubstr("fastest_share"));
 }
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "baselines/formats/write_comparison.h"
+#include "baselines/compare/write_comparison.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
@@ -342,11 +342,11 @@ TEST(RerunCheck, IsOfTheSameBuildElseRefused) {
 TEST(RerunCheck, IsSuggestedIfSomethingMoved) {
   const auto base = Base(), contender = Fresh();
   const auto asks = HasSubstr("--again FILE");
-  EXPECT_THAT(formats::RemarksOf(Compare(base, contender, fakes::Options())), Contains(asks));
-  EXPECT_THAT(formats::RemarksOf(Compare(base, base, fakes::Options())), Not(Contains(asks)));
+  EXPECT_THAT(compare::RemarksOf(Compare(base, contender, fakes::Options())), Contains(asks));
+  EXPECT_THAT(compare::RemarksOf(Compare(base, base, fakes::Options())), Not(Contains(asks)));
   const auto again =
       fakes::RunOf("again.json", {fakes::Measured("n0", 3.1), fakes::Measured("n1", 2)});
-  const auto remarks = formats::RemarksOf(Held(base, contender, again));
+  const auto remarks = compare::RemarksOf(Held(base, contender, again));
   EXPECT_THAT(remarks, Not(Contains(asks)));
   EXPECT_THAT(remarks, Contains("checked against again.json: 1 slower or faster only in NEW, 0 "
                                 "without enough times there"));

@@ -149,8 +149,8 @@ TEST(ModelSteps, AreFromCallToCallOfTheOutermostModule) {
 }
 
 // Ten steps of 10 s: a primitive of 2 s, addmm of 4 s, linear of 1 s, 3 s of Python.
-verbose::VerboseLog Log() {
-  verbose::VerboseLog log;
+logs::VerboseLog Log() {
+  logs::VerboseLog log;
   log.processes = {{}};
   log.primitives = {{.engine = "cpu", .kind = "eltwise", .implementation = "jit", .problem = "4"}};
   for (int i = 0; i < 10; ++i) {
@@ -340,7 +340,7 @@ TEST(AddOperators, LoopsOfACompiledModelAreNoOperators) {
 }
 
 TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
-  verbose::VerboseLog log;  // without marks a single primitive has no steps
+  logs::VerboseLog log;  // without marks a single primitive has no steps
   log.processes = {{}};
   log.primitives = {{.engine = "cpu", .kind = "eltwise"}};
   std::vector<imports::TraceCall> calls;
@@ -362,7 +362,7 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
 
 // Two equal layers are executed from call to call of the model, which the window sees in part.
 TEST(JoinByModel, LayersOfOneCallAreOneStep) {
-  verbose::VerboseLog log;
+  logs::VerboseLog log;
   log.processes = {{}};
   log.primitives = {{.engine = "cpu", .kind = "a"}, {.engine = "cpu", .kind = "b"}};
   for (int i = 0; i < 7; ++i)
@@ -386,7 +386,7 @@ TEST(JoinByModel, StepsThatTheModelHasOnceStay) {
   auto steps = StepsOf(log);
   JoinByModel(TraceOfLog(1), steps);
   EXPECT_EQ(steps.from, StepsFrom::kMarks);
-  verbose::VerboseLog repeated;
+  logs::VerboseLog repeated;
   repeated.primitives.resize(2);
   for (int i = 0; i < 12; ++i)
     repeated.executions.push_back({static_cast<std::uint32_t>(i % 2), 1, 5.0 * i + 1});

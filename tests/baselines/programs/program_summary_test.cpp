@@ -16,12 +16,12 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-ProgramSummary SummaryOf(const verbose::VerboseLog& log) {
+ProgramSummary SummaryOf(const logs::VerboseLog& log) {
   return SummarizeProgram(log, StepsOf(log));
 }
 
-verbose::VerboseLog TwoThreads() {
-  verbose::VerboseLog log;
+logs::VerboseLog TwoThreads() {
+  logs::VerboseLog log;
   log.processes = {{}};
   log.primitives.resize(2);
   // 0 to 4 s, and 2 to 6 s on another thread: between 2 and 4 s each has half.

@@ -179,7 +179,7 @@ TEST(StepsOf, ASpecifiedNumberDividesWhatHasNoPeriodOfItsOwn) {
 
 // Two epochs of three steps, whose last batch is smaller.
 TEST(StepsOf, ASmallerLastBatchIsASpecifiedStepToo) {
-  verbose::VerboseLog log;
+  logs::VerboseLog log;
   log.processes = {{}};
   for (const char* problem : {"8x32:32x64", "8x64:64x10", "5x32:32x64", "5x64:64x10"})
     log.primitives.push_back({.kind = "matmul", .problem = problem});
@@ -199,7 +199,7 @@ TEST(StepsOf, MarksDecide) {
 
 // Two concatenated logs: the step at the boundary has no wall time.
 TEST(StepsOf, AClockThatGoesBackGivesNoWallTime) {
-  verbose::VerboseLog log;
+  logs::VerboseLog log;
   log.primitives.resize(3);
   for (int run = 0; run < 2; ++run)
     for (int i = 0; i < 30; ++i)
@@ -211,7 +211,7 @@ TEST(StepsOf, AClockThatGoesBackGivesNoWallTime) {
 }
 
 TEST(ThreadsOf, CallsThatOverlapAreOfDifferentThreads) {
-  verbose::VerboseLog log;
+  logs::VerboseLog log;
   log.primitives.resize(1);
   log.processes.resize(2);
   log.executions = {{0, 1, 10.0, 0}, {0, 1, 10.5, 0}, {0, 1, 10.5, 1}, {0, 1, 11.25, 0}};

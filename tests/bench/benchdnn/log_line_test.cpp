@@ -6,14 +6,14 @@
 #include <set>
 
 #include "bench/suites/benchdnn_suite.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 #include "tests/fakes/primitives/logs.h"
 
 namespace dlroof::benchdnn {
 namespace {
 
-using verbose::PrimitiveText;
-using verbose::ReadPrimitive;
+using logs::PrimitiveText;
+using logs::ReadPrimitive;
 
 PrimitiveText Conv(const std::string& prop, const std::string& bias) {
   return {.kind = "convolution",

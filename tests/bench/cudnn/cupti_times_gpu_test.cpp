@@ -10,7 +10,7 @@
 #include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/device.h"
-#include "counters/cupti/session.h"
+#include "counters/gpu/session.h"
 #include "tests/fakes/no_gpu.h"
 
 namespace dlroof::cudnn {
@@ -30,8 +30,8 @@ class CuptiTimesOnGpu : public testing::Test {
     }
   }
 
-  std::vector<cupti::TracedKernel> Traced(const std::function<void()>& run) {
-    return cupti::TraceKernels(api_, {run, {}});
+  std::vector<gpu::TracedKernel> Traced(const std::function<void()>& run) {
+    return gpu::TraceKernels(api_, {run, {}});
   }
 
  private:

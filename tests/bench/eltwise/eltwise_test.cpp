@@ -10,7 +10,7 @@
 #include "bench/rows/operator.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/operator_parts.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 #include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
@@ -100,13 +100,13 @@ TEST(EltwiseBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
 TEST(EltwiseBenchdnn, WritesTheLineOfALoggedCall) {
   EXPECT_EQ(workload::MakeWorkload("Eltwise/cpu/onednn/fwd/bf16/m3n4/gelu_erf").repro,
             "--eltwise --mode=P --dir=FWD_I --dt=bf16 --tag=ab --alg=gelu_erf 3x4");
-  EXPECT_EQ(benchdnn::BenchdnnLine(
-                verbose::ReadPrimitive({.kind = "eltwise",
-                                        .prop = "forward_training",
-                                        .tensors = "data_f32::blocked:acdb:f0",
-                                        .auxiliary = "alg:eltwise_relu alpha:0.25 beta:0",
-                                        .problem = "4x8x5x5"})),
-            "--eltwise --mode=P --dir=FWD_D --tag=acdb --alg=relu --alpha=0.25 4x8x5x5");
+  EXPECT_EQ(
+      benchdnn::BenchdnnLine(logs::ReadPrimitive({.kind = "eltwise",
+                                                  .prop = "forward_training",
+                                                  .tensors = "data_f32::blocked:acdb:f0",
+                                                  .auxiliary = "alg:eltwise_relu alpha:0.25 beta:0",
+                                                  .problem = "4x8x5x5"})),
+      "--eltwise --mode=P --dir=FWD_D --tag=acdb --alg=relu --alpha=0.25 4x8x5x5");
 }
 
 TEST(EltwiseSuite, HasTheFeedForwardLayersOfItsModels) {

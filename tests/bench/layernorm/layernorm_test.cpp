@@ -10,7 +10,7 @@
 #include "bench/rows/operator.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/operator_parts.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 #include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
@@ -94,12 +94,12 @@ TEST(LayerNormBenchdnn, WritesTheLineOfALoggedCall) {
   EXPECT_EQ(workload::MakeWorkload("LayerNorm/cpu/onednn/fwd/bf16/m3n4/scale/shift").repro,
             "--lnorm --mode=P --dir=FWD_I --dt=bf16:bf16 --tag=ab --flags=CH 3x4");
   // oneDNN 2 has scale and shift in one tensor, and one tensor for source and destination.
-  EXPECT_EQ(benchdnn::BenchdnnLine(verbose::ReadPrimitive(
-                {.kind = "layer_normalization",
-                 .prop = "forward_training",
-                 .tensors = "data_f32::blocked:abc:f0 stats_f32::blocked:ab:f0",
-                 .auxiliary = "flags:S",
-                 .problem = "4x128x768"})),
+  EXPECT_EQ(benchdnn::BenchdnnLine(
+                logs::ReadPrimitive({.kind = "layer_normalization",
+                                     .prop = "forward_training",
+                                     .tensors = "data_f32::blocked:abc:f0 stats_f32::blocked:ab:f0",
+                                     .auxiliary = "flags:S",
+                                     .problem = "4x128x768"})),
             "--lnorm --mode=P --dir=FWD_D --dt=f32:f32 --tag=abc --flags=CH 4x128x768");
 }
 

@@ -10,24 +10,24 @@
 #include "bench/benchdnn/log_line.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/workload.h"
-#include "reporters/verbose/primitive.h"
-#include "reporters/verbose/primitive_work.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/verbose_log.h"
 
 namespace dlroof::onednn {
 namespace {
 
 // Returns the primitives that a call executes, as the library logs them.
-std::vector<verbose::Primitive> LoggedPrimitives(const workload::PreparedCall& call) {
+std::vector<logs::Primitive> LoggedPrimitives(const workload::PreparedCall& call) {
   testing::internal::CaptureStdout();
   dnnl::set_verbose(1);
   call.run();
   dnnl::set_verbose(0);
   std::fflush(stdout);
-  const auto log = verbose::ReadVerboseLog(testing::internal::GetCapturedStdout());
-  std::vector<verbose::Primitive> primitives;
+  const auto log = logs::ReadVerboseLog(testing::internal::GetCapturedStdout());
+  std::vector<logs::Primitive> primitives;
   for (const auto& execution : log.executions)
-    primitives.push_back(verbose::ReadPrimitive(log.primitives[execution.primitive]));
+    primitives.push_back(logs::ReadPrimitive(log.primitives[execution.primitive]));
   return primitives;
 }
 
@@ -39,10 +39,10 @@ double SumOf(const std::map<std::string, double>& parts) {
 struct LoggedWork {
   double flops = 0, bytes = 0;
 };
-LoggedWork WorkOf(const std::vector<verbose::Primitive>& primitives) {
+LoggedWork WorkOf(const std::vector<logs::Primitive>& primitives) {
   LoggedWork sum;
   for (const auto& primitive : primitives) {
-    const auto work = verbose::WorkOf(primitive);
+    const auto work = logs::WorkOf(primitive);
     EXPECT_FALSE(work.reason) << work.reason->text << ": " << primitive.text.problem;
     sum.flops += work.matrix.value_or(0) + work.elementwise.value_or(0);
     sum.bytes += work.bytes.value_or(0);
@@ -51,7 +51,7 @@ LoggedWork WorkOf(const std::vector<verbose::Primitive>& primitives) {
 }
 
 // Returns the benchmark that the line of benchdnn for the primitive is, or why there is none.
-std::string BenchmarkOf(const verbose::Primitive& primitive) {
+std::string BenchmarkOf(const logs::Primitive& primitive) {
   const auto line = benchdnn::BenchdnnLine(primitive);
   if (!line) return "no line";
   const auto found = suites::ReadBenchdnn(*line, "line");

@@ -109,7 +109,7 @@ TEST(DefaultFlags, YieldToTheUsers) {
   EXPECT_THAT(gpu, Contains(testing::StartsWith("--benchmark_min_time=0.005")));
 }
 
-std::optional<timing::StoppingRule> Rule(const std::vector<std::string>& own,
+std::optional<runner::StoppingRule> Rule(const std::vector<std::string>& own,
                                          const std::string& asked) {
   BenchFlags flags;
   ReadBenchmarkFlags({"x", "--benchmark_repetitions=" + asked}, flags);

@@ -12,7 +12,7 @@
 namespace dlroof::runner {
 namespace {
 
-using breakdown::ComponentKind;
+using roofline::ComponentKind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -72,7 +72,7 @@ class ExplainCallTest : public testing::Test {
           ++seen.prepared;
           return CallOf(single_thread_algorithm, seen);
         }};
-    timing::WatchedCalls watched;
+    runner::WatchedCalls watched;
     watched.Add(CallOf("fake", seen), 2, 3);
     ExplainCall(
         workload, {.threads = 2}, options, budget,
@@ -120,7 +120,7 @@ TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
   const cpu::Budget budget(10, 20, {[&] { return now; }, [] { return 0.0; }});
   ExplainOptions options = kLimited;
   Seen seen;
-  timing::WatchedCalls watched;
+  runner::WatchedCalls watched;
   watched.Add(CallOf("fake", seen), 2, 3);
   const workload::Workload workload{
       .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
@@ -171,7 +171,7 @@ TEST(IsTimedLongEnough, LeavesTimeForThePass) {
 TEST(Decide, OnlyTheKernelsOwnTimeIsDividedFurther) {
   for (const auto kind : {ComponentKind::kForkJoin, ComponentKind::kSharing, ComponentKind::kFixed,
                           ComponentKind::kFunctions, ComponentKind::kSerial})
-    EXPECT_FALSE(NearAndFarDecide(kind)) << breakdown::Key(kind);
+    EXPECT_FALSE(NearAndFarDecide(kind)) << roofline::Key(kind);
   EXPECT_TRUE(NearAndFarDecide(ComponentKind::kUnexplained));
   EXPECT_FALSE(NearAndFarDecide(ComponentKind::kKernel)) << "it is known already";
 }

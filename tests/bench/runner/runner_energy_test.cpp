@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/runner/gpu_timer.h"
 #include "bench/runner/prepared_calls.h"
-#include "bench/timing/gpu_timer.h"
 #include "counters/cpu/clocks.h"
 #include "counters/energy/energy_meter.h"
 #include "tests/fakes/fake_gpu.h"
@@ -80,7 +80,7 @@ TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
 }
 
 TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
-  timing::GpuTimer gpu(fakes::OpenWith(TakesWatts<70>), {});
+  runner::GpuTimer gpu(fakes::OpenWith(TakesWatts<70>), {});
   const auto idle = IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, gpu);
   EXPECT_FALSE(idle.cpu);
   ASSERT_TRUE(idle.gpu);
@@ -92,12 +92,12 @@ TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
 }
 
 TEST(IdlePowersOf, AGpuThatCannotBeOpenedOrDoesNotTellHasNone) {
-  timing::GpuTimer lost([]() -> gpu::GpuClock { throw std::runtime_error("no GPU"); }, {});
+  runner::GpuTimer lost([]() -> gpu::GpuClock { throw std::runtime_error("no GPU"); }, {});
   EXPECT_FALSE(IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, lost).gpu);
-  timing::GpuTimer silent(fakes::FakeClock, {});
+  runner::GpuTimer silent(fakes::FakeClock, {});
   EXPECT_FALSE(IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, silent).gpu);
   bool opened = false;
-  timing::GpuTimer unused(fakes::OpenWith([&](gpu::GpuClock&) { opened = true; }), {});
+  runner::GpuTimer unused(fakes::OpenWith([&](gpu::GpuClock&) { opened = true; }), {});
   IdlePowersOf({.cpu = energy::EnergyMeter{}}, unused);
   IdlePowersOf({.gpu_runs = true}, unused);
   EXPECT_FALSE(opened);

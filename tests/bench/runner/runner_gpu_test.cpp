@@ -97,7 +97,7 @@ TEST(RunnerOfGpu, SteadyRunsLoadTheGpuFirst) {
   options.gpu = {.min_seconds = 0.001, .steady = true, .now = [&] { return now; }};
   const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, options);
   EXPECT_TRUE(record::IsSteady(record));
-  EXPECT_GE(now, timing::kMinLoadSeconds);
+  EXPECT_GE(now, runner::kMinLoadSeconds);
 }
 
 // A call of 11 us fills a millisecond 91 times: one call alone, then what Google Benchmark keeps.
@@ -139,7 +139,7 @@ TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
   });
   RunnerOptions options{open};
   options.gpu.min_seconds = 0.001;
-  options.stop = timing::StoppingRule{.repetitions = 7, .max_noise = 1, .max_seconds = 100};
+  options.stop = runner::StoppingRule{.repetitions = 7, .max_noise = 1, .max_seconds = 100};
   const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, options, 40);
   const auto throttled = [](const record::Repetition& r) {
     return r.gpu && r.gpu->clock_hz < 1.5e9;

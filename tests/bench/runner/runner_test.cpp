@@ -106,7 +106,7 @@ TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
   const auto records = [&](double max_noise, double max_seconds, const std::string& size) {
     RunnerOptions options{.keep_noisy = true};
     options.stop =
-        timing::StoppingRule{.repetitions = 7, .max_noise = max_noise, .max_seconds = max_seconds};
+        runner::StoppingRule{.repetitions = 7, .max_noise = max_noise, .max_seconds = max_seconds};
     return fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n" + size, log), {}, options, 40);
   };
   EXPECT_EQ(records(1e9, 100, "1").repetitions.size(), 7);    // narrow enough at once

@@ -10,7 +10,7 @@
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/operator_parts.h"
-#include "reporters/verbose/primitive.h"
+#include "reporters/logs/primitive.h"
 #include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
@@ -103,8 +103,8 @@ TEST(SoftmaxBenchdnn, CountsWhatIsNoProblem) {
         << unknown;
 }
 
-std::string LineOf(const verbose::PrimitiveText& text) {
-  return benchdnn::BenchdnnLine(verbose::ReadPrimitive(text)).value_or("none");
+std::string LineOf(const logs::PrimitiveText& text) {
+  return benchdnn::BenchdnnLine(logs::ReadPrimitive(text)).value_or("none");
 }
 
 TEST(SoftmaxBenchdnn, WritesTheLineOfALoggedCall) {

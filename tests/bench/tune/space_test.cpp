@@ -21,20 +21,20 @@ TunedMachine Machine() {
   return machine;
 }
 
-std::vector<tuning::Coordinate> Space(const std::string& name, const SpaceRequest& request = {},
-                                      const TunedMachine& machine = Machine()) {
+std::vector<settings::Coordinate> Space(const std::string& name, const SpaceRequest& request = {},
+                                        const TunedMachine& machine = Machine()) {
   return SpaceOf(workload::ParseBenchmarkName(name), machine, request);
 }
 
-const tuning::Coordinate* Find(const std::vector<tuning::Coordinate>& all,
-                               const std::string& name) {
-  const auto found = std::ranges::find(all, name, &tuning::Coordinate::name);
+const settings::Coordinate* Find(const std::vector<settings::Coordinate>& all,
+                                 const std::string& name) {
+  const auto found = std::ranges::find(all, name, &settings::Coordinate::name);
   return found == all.end() ? nullptr : &*found;
 }
 
-bool Has(const tuning::Coordinate* coordinate, const tuning::Setting& values) {
+bool Has(const settings::Coordinate* coordinate, const settings::Setting& values) {
   return coordinate != nullptr &&
-         std::ranges::count(coordinate->choices, values, &tuning::Choice::values) == 1;
+         std::ranges::count(coordinate->choices, values, &settings::Choice::values) == 1;
 }
 
 TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogether) {
@@ -55,8 +55,8 @@ TEST(Space, EverySettingIsABenchmark) {
       for (const auto& choice : coordinate.choices) {
         const auto tuned = UnderSetting(workload::ParseBenchmarkName(name), choice.values);
         EXPECT_NO_THROW(workload::MakeWorkload(workload::ToText(tuned.name)))
-            << tuning::SettingText(choice.values);
-        EXPECT_EQ(tuning::With({}, coordinate, choice.values), choice.values);
+            << settings::SettingText(choice.values);
+        EXPECT_EQ(settings::With({}, coordinate, choice.values), choice.values);
       }
 }
 
@@ -147,8 +147,8 @@ cpu::Cpu TwoCores() {
   return cpu;
 }
 
-bool Has(const std::vector<tuning::Choice>& choices, const tuning::Setting& values) {
-  return std::ranges::count(choices, values, &tuning::Choice::values) == 1;
+bool Has(const std::vector<settings::Choice>& choices, const settings::Setting& values) {
+  return std::ranges::count(choices, values, &settings::Choice::values) == 1;
 }
 
 TEST(TeamChoices, TwoCoresHaveFewerThreadsAndWaysToWait) {

@@ -10,31 +10,31 @@
 namespace dlroof::tune {
 namespace {
 
-breakdown::Breakdown BreakdownOf(breakdown::ComponentKind largest) {
-  return {{{breakdown::ComponentKind::kRoof, 5, Provenance::kModelled, ""},
+roofline::Breakdown BreakdownOf(roofline::ComponentKind largest) {
+  return {{{roofline::ComponentKind::kRoof, 5, Provenance::kModelled, ""},
            {largest, 3, Provenance::kMeasured, ""},
-           {breakdown::ComponentKind::kCall, 1, Provenance::kMeasured, ""}},
+           {roofline::ComponentKind::kCall, 1, Provenance::kMeasured, ""}},
           9,
           1,
           std::nullopt};
 }
 
 TEST(ProposalOf, IsOneThreadWhereThreadsCostTheMost) {
-  for (const auto kind : {breakdown::ComponentKind::kForkJoin, breakdown::ComponentKind::kImbalance,
-                          breakdown::ComponentKind::kSerial, breakdown::ComponentKind::kSharing,
-                          breakdown::ComponentKind::kStolen}) {
+  for (const auto kind : {roofline::ComponentKind::kForkJoin, roofline::ComponentKind::kImbalance,
+                          roofline::ComponentKind::kSerial, roofline::ComponentKind::kSharing,
+                          roofline::ComponentKind::kStolen}) {
     const auto proposal = ProposalOf(BreakdownOf(kind), 2);
-    ASSERT_TRUE(proposal) << breakdown::Key(kind);
-    EXPECT_EQ(proposal->setting, (tuning::Setting{{"threads", "1"}}));
+    ASSERT_TRUE(proposal) << roofline::Key(kind);
+    EXPECT_EQ(proposal->setting, (settings::Setting{{"threads", "1"}}));
   }
 }
 
 TEST(ProposalOf, IsAbsentWhereNoSettingHelps) {
-  EXPECT_FALSE(ProposalOf(BreakdownOf(breakdown::ComponentKind::kForkJoin), 1));
-  for (const auto kind : {breakdown::ComponentKind::kFunctions, breakdown::ComponentKind::kProducts,
-                          breakdown::ComponentKind::kLevels, breakdown::ComponentKind::kUnexplained,
-                          breakdown::ComponentKind::kCall})
-    EXPECT_FALSE(ProposalOf(BreakdownOf(kind), 2)) << breakdown::Key(kind);
+  EXPECT_FALSE(ProposalOf(BreakdownOf(roofline::ComponentKind::kForkJoin), 1));
+  for (const auto kind : {roofline::ComponentKind::kFunctions, roofline::ComponentKind::kProducts,
+                          roofline::ComponentKind::kLevels, roofline::ComponentKind::kUnexplained,
+                          roofline::ComponentKind::kCall})
+    EXPECT_FALSE(ProposalOf(BreakdownOf(kind), 2)) << roofline::Key(kind);
 }
 
 }  // namespace

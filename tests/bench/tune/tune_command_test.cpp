@@ -7,12 +7,12 @@
 namespace dlroof::tune {
 namespace {
 
-tuning::Tuning Won() {
-  tuning::Tuning tuning{.plan = {.subject = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"}};
-  tuning.state = tuning::TuningState::kConfirmed;
+settings::Tuning Won() {
+  settings::Tuning tuning{.plan = {.subject = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"}};
+  tuning.state = settings::TuningState::kConfirmed;
   tuning.best = {{"threads", "1"}};
   // 1 / 0.8 = 1.25; 1 / 0.84 = 1.190 and 1 / 0.76 = 1.316.
-  const tuning::Effect effect{0.8, {0.76, 0.84}, 14, true};
+  const settings::Effect effect{0.8, {0.76, 0.84}, 14, true};
   tuning.steps = {{"threads", {{"threads", "1"}}, "no fork, no join, no waiting", effect}};
   tuning.total = effect;
   tuning.default_seconds = 4e-5;
@@ -20,7 +20,7 @@ tuning::Tuning Won() {
   return tuning;
 }
 
-std::string Written(const tuning::Tuning& tuning) {
+std::string Written(const settings::Tuning& tuning) {
   std::ostringstream out;
   WriteTuning(tuning, "dlroof_bench", out);
   return out.str();
@@ -43,7 +43,7 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
 
 TEST(TuningReport, NothingToWinIsSaidOnlyOfChoicesThatHaveTimes) {
   auto tuning = Won();
-  tuning.state = tuning::TuningState::kNothingWon;
+  tuning.state = settings::TuningState::kNothingWon;
   EXPECT_NE(Written(tuning).find("nothing to win"), std::string::npos);
   tuning.tried.front().ratio.reset();
   EXPECT_EQ(Written(tuning).find("nothing to win"), std::string::npos);
@@ -51,13 +51,13 @@ TEST(TuningReport, NothingToWinIsSaidOnlyOfChoicesThatHaveTimes) {
 }
 
 TEST(TuningReport, WithoutAValidationThereIsNoRatio) {
-  for (const auto state : {tuning::TuningState::kNothingWon, tuning::TuningState::kNotConfirmed,
-                           tuning::TuningState::kFailed, tuning::TuningState::kUnfinished}) {
+  for (const auto state : {settings::TuningState::kNothingWon, settings::TuningState::kNotConfirmed,
+                           settings::TuningState::kFailed, settings::TuningState::kUnfinished}) {
     auto tuning = Won();
     tuning.state = state;
     tuning.total.reset();
-    EXPECT_EQ(Written(tuning).find("as fast ("), std::string::npos) << tuning::Key(state);
-    EXPECT_EQ(Written(tuning).find("export"), std::string::npos) << tuning::Key(state);
+    EXPECT_EQ(Written(tuning).find("as fast ("), std::string::npos) << settings::Key(state);
+    EXPECT_EQ(Written(tuning).find("export"), std::string::npos) << settings::Key(state);
   }
 }
 

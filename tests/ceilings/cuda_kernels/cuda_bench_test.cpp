@@ -12,8 +12,8 @@ namespace {
 
 TEST(CudaBench, EveryRowOfEveryGpuHasAKernel) {
   for (const int capability : {75, 80, 86, 87, 89, 90, 100, 103, 120, 121})
-    for (const auto& row : gpu_kernels::GpuRows(capability))
-      EXPECT_TRUE(row.unit == gpu_kernels::GpuUnit::kGemm || HasCudaKernel(row))
+    for (const auto& row : gpu_ceilings::GpuRows(capability))
+      EXPECT_TRUE(row.unit == gpu_ceilings::GpuUnit::kGemm || HasCudaKernel(row))
           << capability << ' ' << row.key;
 }
 
@@ -23,23 +23,23 @@ TEST(CudaBenchOnGpu, EveryRowLeavesWhatAPlainLoopLeaves) {
     GTEST_SKIP() << fakes::NeedsGpu("no GPU");
   const auto bench = OpenCudaBench(0);
   const auto gpu = bench->Describe();
-  const gpu_kernels::GpuSize size = {gpu.identity.sms,
-                                     static_cast<std::int64_t>(gpu.identity.l2_bytes),
-                                     static_cast<std::int64_t>(gpu.free_bytes)};
-  for (const auto& row : gpu_kernels::GpuRows(10 * gpu.identity.major + gpu.identity.minor)) {
+  const gpu_ceilings::GpuSize size = {gpu.identity.sms,
+                                      static_cast<std::int64_t>(gpu.identity.l2_bytes),
+                                      static_cast<std::int64_t>(gpu.free_bytes)};
+  for (const auto& row : gpu_ceilings::GpuRows(10 * gpu.identity.major + gpu.identity.minor)) {
     try {
       for (const auto& shape :
-           gpu_kernels::CheckShapes(row, gpu_kernels::GpuShapes(row, size, 1e12).front())) {
+           gpu_ceilings::CheckShapes(row, gpu_ceilings::GpuShapes(row, size, 1e12).front())) {
         const auto operands =
-            gpu_kernels::GpuOperands(row, shape, gpu_kernels::GpuOperandKind::kKnown);
+            gpu_ceilings::GpuOperands(row, shape, gpu_ceilings::GpuOperandKind::kKnown);
         for (const int iterations : {1, 3})
-          EXPECT_EQ(fakes::TextOf(gpu_kernels::GpuDifference(
+          EXPECT_EQ(fakes::TextOf(gpu_ceilings::GpuDifference(
                         row, shape, iterations, bench->Result(row, shape, operands, iterations))),
                     "")
               << row.key << " with " << shape.blocks << " blocks";
       }
     } catch (const Unsupported& error) {
-      EXPECT_EQ(row.unit, gpu_kernels::GpuUnit::kGemm) << row.key << ": " << error.what();
+      EXPECT_EQ(row.unit, gpu_ceilings::GpuUnit::kGemm) << row.key << ": " << error.what();
     }
   }
 }

@@ -8,7 +8,7 @@
 namespace dlroof::cuda_kernels {
 namespace {
 
-using gpu_kernels::GpuElement;
+using gpu_ceilings::GpuElement;
 
 // Returns an attribute of the element's product. Fails the test if cublasLt does not.
 template <class T>

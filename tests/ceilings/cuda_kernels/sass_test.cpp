@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ceilings/gpu_kernels/rows.h"
+#include "ceilings/gpu_ceilings/rows.h"
 #include "tests/fakes/machine_code.h"
 
 namespace dlroof::cuda_kernels {
@@ -40,13 +40,13 @@ constexpr KernelName kNames[] = {
     {"tf32.matrix.wgmma", 8, "11WgmmaKernel", "4Tf32E", 0},
     {"int8.matrix.wgmma", 32, "11WgmmaKernel", "4Int8E", 0},
     {"fp8.matrix.wgmma", 32, "11WgmmaKernel", "3Fp8E", 0},
-    {"dram.load.v16", 0, "10LoadKernel", "LoadPastL1", gpu_kernels::kLoadsTogether},
-    {"l2.load.cg16", 0, "10LoadKernel", "LoadFromL2", gpu_kernels::kLoadsTogether},
-    {"dram.store.v16", 0, "11StoreKernel", "", gpu_kernels::kStoresTogether},
-    {"dram.copy.v16", 0, "10CopyKernel", "", gpu_kernels::kCopiesTogether},
-    {"dram.triad.v16", 0, "11TriadKernel", "", gpu_kernels::kTriadsTogether},
-    {"l1.load.ca16", 0, "8L1Kernel", "", gpu_kernels::kL1VectorsPerThread},
-    {"l1.shared.v16", 0, "12SharedKernel", "", gpu_kernels::kL1VectorsPerThread},
+    {"dram.load.v16", 0, "10LoadKernel", "LoadPastL1", gpu_ceilings::kLoadsTogether},
+    {"l2.load.cg16", 0, "10LoadKernel", "LoadFromL2", gpu_ceilings::kLoadsTogether},
+    {"dram.store.v16", 0, "11StoreKernel", "", gpu_ceilings::kStoresTogether},
+    {"dram.copy.v16", 0, "10CopyKernel", "", gpu_ceilings::kCopiesTogether},
+    {"dram.triad.v16", 0, "11TriadKernel", "", gpu_ceilings::kTriadsTogether},
+    {"l1.load.ca16", 0, "8L1Kernel", "", gpu_ceilings::kL1VectorsPerThread},
+    {"l1.shared.v16", 0, "12SharedKernel", "", gpu_ceilings::kL1VectorsPerThread},
 };
 
 std::vector<std::string> Objects() {
@@ -65,11 +65,11 @@ std::string Dumped(const std::string& what, const std::string& object) {
 
 // The row that the function is the kernel of; false where its architecture has none.
 bool RowOf(const fakes::SassFunction& function, const KernelName& name,
-           gpu_kernels::GpuRow& found) {
+           gpu_ceilings::GpuRow& found) {
   if (function.name.find(name.template_) == std::string::npos ||
       function.name.find(name.argument) == std::string::npos)
     return false;
-  for (const auto& row : gpu_kernels::GpuRows(function.architecture))
+  for (const auto& row : gpu_ceilings::GpuRows(function.architecture))
     if (row.key == name.key && (name.k == 0 || row.instruction.k == name.k)) {
       found = row;
       return true;
@@ -78,7 +78,7 @@ bool RowOf(const fakes::SassFunction& function, const KernelName& name,
 }
 
 void CheckLoop(const fakes::SassFunction& function, const KernelName& name,
-               const gpu_kernels::GpuRow& row) {
+               const gpu_ceilings::GpuRow& row) {
   const auto loop = fakes::LoopWith(function, row.sass);
   const auto opcode = row.sass.substr(0, row.sass.find('.'));
   const int wanted =
@@ -91,7 +91,7 @@ void CheckLoop(const fakes::SassFunction& function, const KernelName& name,
   int all = 0;
   for (const auto& [each, count] : loop) all += count;
   // Chains run at an instruction per cycle: what is beside them would be seen.
-  if (row.unit == gpu_kernels::GpuUnit::kChain) {
+  if (row.unit == gpu_ceilings::GpuUnit::kChain) {
     EXPECT_LE(all, wanted + 8) << where;
   }
 }
@@ -110,7 +110,7 @@ TEST_F(GpuSass, LoopsHoldWhatTheirRowsCount) {
   for (const auto& object : Objects())
     for (const auto& function : fakes::ParseSass(Dumped("-sass", object)))
       for (const auto& name : kNames) {
-        gpu_kernels::GpuRow row;
+        gpu_ceilings::GpuRow row;
         if (!RowOf(function, name, row)) continue;
         ++seen[name.key];
         CheckLoop(function, name, row);
@@ -124,12 +124,12 @@ TEST_F(GpuSass, RegistersAllowTheLaunchesThatAreTried) {
     for (const auto& [function, count] : registers)
       for (const auto& name : kNames)
         for (const int capability : {75, 80, 86, 89, 90, 100, 120}) {
-          gpu_kernels::GpuRow row;
+          gpu_ceilings::GpuRow row;
           if (!RowOf({function, capability, {}}, name, row) ||
-              row.unit == gpu_kernels::GpuUnit::kGemm)
+              row.unit == gpu_ceilings::GpuUnit::kGemm)
             continue;
           for (const auto& shape :
-               gpu_kernels::GpuShapes(row, {4, 8 << 20, 12LL << 30}, std::nullopt))
+               gpu_ceilings::GpuShapes(row, {4, 8 << 20, 12LL << 30}, std::nullopt))
             EXPECT_LE(count * shape.threads, 65536)
                 << function << " with " << count << " registers";
         }

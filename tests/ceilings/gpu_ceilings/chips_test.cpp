@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu_kernels/rows.h"
+#include "ceilings/gpu_ceilings/rows.h"
 
 namespace dlroof::gpu_ceilings {
 namespace {
@@ -48,8 +48,8 @@ TEST(GpuPeaks, GiveTheVendorsFigures) {
 
 TEST(GpuPeaks, EveryArithmeticRowOfAKnownGpuHasOneWithASource) {
   for (const int capability : {75, 80, 86, 89, 90, 120})
-    for (const auto& row : gpu_kernels::GpuRows(capability)) {
-      if (gpu_kernels::IsMemory(row)) continue;
+    for (const auto& row : gpu_ceilings::GpuRows(capability)) {
+      if (gpu_ceilings::IsMemory(row)) continue;
       const auto* peak = FindGpuPeak(capability, row.key.substr(0, row.key.rfind('.')));
       ASSERT_NE(peak, nullptr) << capability << ' ' << row.key;
       EXPECT_FALSE(std::string(peak->source).empty());

@@ -7,7 +7,7 @@
 #include <optional>
 #include <sstream>
 
-#include "reporters/terminal/tables.h"
+#include "reporters/document/tables.h"
 #include "tests/fakes/fake_gpu_bench.h"
 #include "tests/fakes/refusal.h"
 
@@ -220,7 +220,7 @@ TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {
 
 TEST(MeasureGpu, AGpuOnWhichNothingRunsIsAnError) {
   fakes::FakeGpuBench bench;
-  for (const auto& row : gpu_kernels::GpuRows(90)) bench.broken[row.key] = "no kernel image";
+  for (const auto& row : gpu_ceilings::GpuRows(90)) bench.broken[row.key] = "no kernel image";
   EXPECT_THAT(fakes::RefusalOf<std::runtime_error>([&] { Quickly(bench); }),
               testing::AllOf(HasSubstr("no ceiling of NVIDIA Fake 100 could be measured"),
                              HasSubstr("no kernel image")));
@@ -272,7 +272,7 @@ TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
   fakes::FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   std::ostringstream out;
-  terminal::WriteCeilings({machine}, 0, out);
+  document::WriteCeilings({machine}, 0, out);
   for (const char* part :
        {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
         "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})

@@ -15,7 +15,7 @@
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
-#include "counters/cupti/counter.h"
+#include "counters/gpu/counter.h"
 #include "tests/fakes/no_gpu.h"
 
 namespace dlroof::cuda {
@@ -29,12 +29,12 @@ TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
     GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   const auto& judged = counter->SelfTest();
   const auto path = testing::TempDir() + "cupti_values.json";
-  std::ofstream(path) << cupti::ToJson(counter->Recording()).dump(1) << '\n';
+  std::ofstream(path) << gpu::ToJson(counter->Recording()).dump(1) << '\n';
   std::cout << "raw values: " << path << '\n';
   EXPECT_FALSE(judged.empty());
   for (const auto& [quantity, row] : judged) {
     std::cout << quantity << ": " << row.evidence << '\n';
-    EXPECT_EQ(row.grade, cupti::CounterGrade::kValidated) << quantity << ": " << row.evidence;
+    EXPECT_EQ(row.grade, gpu::CounterGrade::kValidated) << quantity << ": " << row.evidence;
   }
 }
 
@@ -61,15 +61,15 @@ TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
 }
 
 // "bf16.matrix.wgmma" -> "bf16.matrix"; "dram.load.v16" -> "dram".
-std::string QuantityOf(const gpu_kernels::GpuRow& row) {
-  if (gpu_kernels::IsMemory(row)) return std::string(Key(row.level));
+std::string QuantityOf(const gpu_ceilings::GpuRow& row) {
+  if (gpu_ceilings::IsMemory(row)) return std::string(Key(row.level));
   return row.key.substr(0, row.key.rfind('.'));
 }
 
 // Enough launches that data left in L2 and the overhead around the kernel matter little.
-std::int64_t IterationsOf(const gpu_kernels::GpuRow& row) {
-  if (row.unit == gpu_kernels::GpuUnit::kGemm) return 2;
-  return gpu_kernels::IsMemory(row) && row.level == Level::kDram ? 2 : 64;
+std::int64_t IterationsOf(const gpu_ceilings::GpuRow& row) {
+  if (row.unit == gpu_ceilings::GpuUnit::kGemm) return 2;
+  return gpu_ceilings::IsMemory(row) && row.level == Level::kDram ? 2 : 64;
 }
 
 // [1] What a count over the row's work may be. A library may compute more than its useful work: its
@@ -77,20 +77,20 @@ std::int64_t IterationsOf(const gpu_kernels::GpuRow& row) {
 struct Accepted {
   double least = 0, most = 0;
 };
-Accepted AcceptedOf(const gpu_kernels::GpuRow& row) {
+Accepted AcceptedOf(const gpu_ceilings::GpuRow& row) {
   constexpr double kMaxPadding = 0.25;
-  const double tolerance = cupti::CounterTolerance(QuantityOf(row));
-  const bool library = row.unit == gpu_kernels::GpuUnit::kGemm;
+  const double tolerance = gpu::CounterTolerance(QuantityOf(row));
+  const bool library = row.unit == gpu_ceilings::GpuUnit::kGemm;
   return {1 - tolerance, 1 + (library ? kMaxPadding : tolerance)};
 }
 
 // cublasLt's fp8 product on an H200 was counted 33/32 of its useful work. Needs no GPU.
 TEST(CuptiRows, OnlyALibrarysKernelMayComputeMoreThanItsWork) {
   int libraries = 0;
-  for (const auto& row : gpu_kernels::GpuRows(90)) {
-    if (gpu_kernels::IsMemory(row)) continue;
+  for (const auto& row : gpu_ceilings::GpuRows(90)) {
+    if (gpu_ceilings::IsMemory(row)) continue;
     const auto accepted = AcceptedOf(row);
-    const bool library = row.unit == gpu_kernels::GpuUnit::kGemm;
+    const bool library = row.unit == gpu_ceilings::GpuUnit::kGemm;
     libraries += library ? 1 : 0;
     EXPECT_EQ(accepted.most > 33.0 / 32, library) << row.key;
     EXPECT_GT(accepted.least, 31.0 / 32) << row.key;
@@ -104,16 +104,16 @@ class CountedRows {
   explicit CountedRows(const CounterSource& source)
       : source_(source), bench_(cuda_kernels::OpenCudaBench(0)), gpu_(bench_->Describe()) {}
 
-  std::vector<gpu_kernels::GpuRow> Rows() const {
-    return gpu_kernels::GpuRows(10 * gpu_.identity.major + gpu_.identity.minor);
+  std::vector<gpu_ceilings::GpuRow> Rows() const {
+    return gpu_ceilings::GpuRows(10 * gpu_.identity.major + gpu_.identity.minor);
   }
 
   // [1] the count over the row's work. Prints why and returns nullopt if nothing was counted.
-  std::optional<double> CountedOverKnown(const gpu_kernels::GpuRow& row) {
-    const gpu_kernels::GpuSize size = {gpu_.identity.sms,
-                                       static_cast<std::int64_t>(gpu_.identity.l2_bytes),
-                                       static_cast<std::int64_t>(gpu_.free_bytes)};
-    const auto shape = gpu_kernels::GpuShapes(row, size, 1e13).front();
+  std::optional<double> CountedOverKnown(const gpu_ceilings::GpuRow& row) {
+    const gpu_ceilings::GpuSize size = {gpu_.identity.sms,
+                                        static_cast<std::int64_t>(gpu_.identity.l2_bytes),
+                                        static_cast<std::int64_t>(gpu_.free_bytes)};
+    const auto shape = gpu_ceilings::GpuShapes(row, size, 1e13).front();
     try {
       bench_->Prepare(row, shape);
     } catch (const Unsupported& error) {
@@ -123,10 +123,10 @@ class CountedRows {
     const auto iterations = IterationsOf(row);
     CountRequest request;
     request.name = row.key;
-    request.pipes = {gpu_kernels::IsMemory(row) ? "fp32.vector" : QuantityOf(row)};
+    request.pipes = {gpu_ceilings::IsMemory(row) ? "fp32.vector" : QuantityOf(row)};
     request.run = [&] { bench_->Run(iterations); };
     const auto counted = source_.count(request);
-    const auto known = gpu_kernels::WorkPerIteration(row, shape) * static_cast<double>(iterations);
+    const auto known = gpu_ceilings::WorkPerIteration(row, shape) * static_cast<double>(iterations);
     if (const auto found = Counted(row, counted.work)) return *found / known;
     std::cout << row.key << ": not counted; " << counted.how << '\n';
     for (const auto& reason : counted.caveats) std::cout << "  " << reason << '\n';
@@ -134,12 +134,13 @@ class CountedRows {
   }
 
  private:
-  static std::optional<double> Counted(const gpu_kernels::GpuRow& row, const Work& work) {
+  static std::optional<double> Counted(const gpu_ceilings::GpuRow& row, const Work& work) {
     const auto in = [](const auto& counts, const auto& key) -> std::optional<double> {
       const auto found = counts.find(key);
       return found == counts.end() ? std::nullopt : std::optional(found->second);
     };
-    return gpu_kernels::IsMemory(row) ? in(work.bytes, row.level) : in(work.flops, QuantityOf(row));
+    return gpu_ceilings::IsMemory(row) ? in(work.bytes, row.level)
+                                       : in(work.flops, QuantityOf(row));
   }
 
   const CounterSource& source_;
@@ -172,7 +173,7 @@ TEST(KnownCallsOnGpu, RunOnceAndSayWhatTheyDo) {
     GTEST_SKIP() << fakes::NeedsGpu("no GPU");
   const auto gpu = ReadGpuIdentity(0);
   int calls = 0;
-  for (const auto& chip : cupti::BuiltInCuptiTable().chips) {
+  for (const auto& chip : gpu::BuiltInCuptiTable().chips) {
     if (chip.compute_capability != 10 * gpu.major + gpu.minor || calls > 0) continue;
     for (const auto& call : CuptiKnownCalls(chip)) {
       call.run();

@@ -13,15 +13,15 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/cuda/cupti_calls.h"
-#include "counters/cupti/session.h"
+#include "counters/gpu/session.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::cuda {
 namespace {
 
-std::string Unknown(CuptiCalls& api, const cupti::CuptiChip& chip, const cupti::CuptiSet& set) {
+std::string Unknown(CuptiCalls& api, const gpu::CuptiChip& chip, const gpu::CuptiSet& set) {
   std::string unknown;
-  for (const auto* metric : cupti::MetricsOf(cupti::BuiltInCuptiTable(), set, chip)) {
+  for (const auto* metric : gpu::MetricsOf(gpu::BuiltInCuptiTable(), set, chip)) {
     api.OpenHost(chip.name, {});
     if (!api.AddMetrics({metric->name})) unknown += metric->name + " ";
     api.CloseHost();
@@ -32,19 +32,19 @@ std::string Unknown(CuptiCalls& api, const cupti::CuptiChip& chip, const cupti::
 // Adds all metrics of a set at once, and one by one only if that fails.
 TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
   CuptiCalls api;
-  for (const auto& chip : cupti::BuiltInCuptiTable().chips) {
+  for (const auto& chip : gpu::BuiltInCuptiTable().chips) {
     for (const bool alone : {false, true}) {
       std::vector<std::string> names;
-      for (const auto& set : cupti::BuiltInCuptiTable().sets)
+      for (const auto& set : gpu::BuiltInCuptiTable().sets)
         if (set.alone == alone)
-          for (const auto* metric : cupti::MetricsOf(cupti::BuiltInCuptiTable(), set, chip))
+          for (const auto* metric : gpu::MetricsOf(gpu::BuiltInCuptiTable(), set, chip))
             names.push_back(metric->name);
       if (names.empty()) continue;
       api.OpenHost(chip.name, {});
       const bool all = api.AddMetrics(names);
       api.CloseHost();
       if (all) continue;
-      for (const auto& set : cupti::BuiltInCuptiTable().sets) {
+      for (const auto& set : gpu::BuiltInCuptiTable().sets) {
         if (set.alone != alone) continue;
         EXPECT_EQ(Unknown(api, chip, set), "") << chip.name << " " << set.name;
       }
@@ -57,12 +57,12 @@ TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
 // old versions of metrics whose newer one ends in "_v2".
 TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
   CuptiCalls api;
-  for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable())) {
-    for (const auto& metric : cupti::BuiltInCuptiTable().metrics) {
+  for (const auto* chip : gpu::Representatives(gpu::BuiltInCuptiTable())) {
+    for (const auto& metric : gpu::BuiltInCuptiTable().metrics) {
       const bool listed = std::ranges::count(metric.families, chip->family) > 0;
       const auto newer = metric.name.substr(0, metric.name.find('.')) + "_v2.sum";
       const bool old =
-          std::ranges::any_of(cupti::BuiltInCuptiTable().metrics, [&](const auto& other) {
+          std::ranges::any_of(gpu::BuiltInCuptiTable().metrics, [&](const auto& other) {
             return other.name == newer && std::ranges::count(other.families, chip->family) > 0;
           });
       if (listed || old || metric.set.rfind("peak.", 0) == 0) continue;
@@ -98,13 +98,13 @@ TEST(CuptiTableByHostApi, EveryWeightIsTheSizeOfItsMetricsUnitOnEveryChip) {
       {"byte", 1},          {"l2_sector", 32}, {"sysl2_sector", 32},     {"l1tex_wavefront", 128},
       {"nanosecond", 1e-9}, {"math_op", 1},    {"math_op/gpc_cycle", 1}, {"gpc_cycle/second", 1}};
   int weights = 0;
-  for (const auto& chip : cupti::BuiltInCuptiTable().chips) {
+  for (const auto& chip : gpu::BuiltInCuptiTable().chips) {
     auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
     params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     params.pChipName = chip.name.c_str();
     DLROOF_CUPTI(cuptiProfilerHostInitialize, params);
-    for (const auto& set : cupti::BuiltInCuptiTable().sets)
-      for (const auto* metric : cupti::MetricsOf(cupti::BuiltInCuptiTable(), set, chip)) {
+    for (const auto& set : gpu::BuiltInCuptiTable().sets)
+      for (const auto* metric : gpu::MetricsOf(gpu::BuiltInCuptiTable(), set, chip)) {
         const auto unit = UnitOf(params.pHostObject, metric->name);
         const auto size = sizes.find(unit);
         EXPECT_TRUE(size != sizes.end() || unit == "instruction") << metric->name << ": " << unit;
@@ -127,12 +127,12 @@ TEST(CuptiTableByHostApi, PcieSharesNoConfigurationWithTheOthers) {
   api.CloseHost();
 }
 
-std::vector<std::string> MetricsOfSets(const cupti::CuptiChip& chip,
+std::vector<std::string> MetricsOfSets(const gpu::CuptiChip& chip,
                                        const std::vector<std::string>& sets) {
   std::vector<std::string> names;
-  for (const auto& set : cupti::BuiltInCuptiTable().sets)
+  for (const auto& set : gpu::BuiltInCuptiTable().sets)
     if (std::ranges::count(sets, set.name) > 0)
-      for (const auto* metric : cupti::MetricsOf(cupti::BuiltInCuptiTable(), set, chip))
+      for (const auto* metric : gpu::MetricsOf(gpu::BuiltInCuptiTable(), set, chip))
         names.push_back(metric->name);
   return names;
 }
@@ -140,36 +140,33 @@ std::vector<std::string> MetricsOfSets(const cupti::CuptiChip& chip,
 // Returns a reason if the stored passes are of another version of CUPTI, which may need others.
 std::optional<Reason> OtherCupti(CuptiCalls& api) {
   const auto version = api.Version();
-  if (version == cupti::BuiltInStoredPasses().cupti) return std::nullopt;
+  if (version == gpu::BuiltInStoredPasses().cupti) return std::nullopt;
   return Reason{"counters/cupti/tables/passes.json is of CUPTI " +
-                cupti::BuiltInStoredPasses().cupti + ", this is " + version};
+                gpu::BuiltInStoredPasses().cupti + ", this is " + version};
 }
 
-cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip,
-                               const std::string& type) {
+gpu::StoredPlan StoredPlanBy(CuptiCalls& api, const gpu::CuptiChip& chip, const std::string& type) {
   std::vector<std::string> types;
   if (!type.empty()) types.push_back(type);
-  const auto& table = cupti::BuiltInCuptiTable();
-  const auto plan =
-      cupti::PlanCounters(table, chip, types, {}, cupti::AskHostApi(api, chip.name, {}));
-  cupti::StoredPlan stored{plan.passes, {}, {}};
+  const auto& table = gpu::BuiltInCuptiTable();
+  const auto plan = gpu::PlanCounters(table, chip, types, {}, gpu::AskHostApi(api, chip.name, {}));
+  gpu::StoredPlan stored{plan.passes, {}, {}};
   for (const auto& metric : plan.metrics)
     if (std::ranges::count(stored.counted, metric.set) == 0) stored.counted.push_back(metric.set);
   // The table already tells which counters the chip lacks.
   for (const auto& left_out : plan.left_out)
-    if (cupti::HasCounters(table, chip, left_out.set)) stored.left_out.push_back(left_out.set);
+    if (gpu::HasCounters(table, chip, left_out.set)) stored.left_out.push_back(left_out.set);
   return stored;
 }
 
 TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
   CuptiCalls api;
   if (const auto reason = OtherCupti(api)) GTEST_SKIP() << reason->text;
-  for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable())) {
-    const auto stored = cupti::BuiltInStoredPasses().plans.find(chip->name);
-    ASSERT_NE(stored, cupti::BuiltInStoredPasses().plans.end()) << chip->name;
+  for (const auto* chip : gpu::Representatives(gpu::BuiltInCuptiTable())) {
+    const auto stored = gpu::BuiltInStoredPasses().plans.find(chip->name);
+    ASSERT_NE(stored, gpu::BuiltInStoredPasses().plans.end()) << chip->name;
     for (const auto& [type, plan] : stored->second) {
-      const auto passes =
-          cupti::AskHostApi(api, chip->name, {})(MetricsOfSets(*chip, plan.counted));
+      const auto passes = gpu::AskHostApi(api, chip->name, {})(MetricsOfSets(*chip, plan.counted));
       EXPECT_EQ(passes, plan.passes) << chip->name << " " << type;
       EXPECT_LE(plan.passes, 3) << chip->name << " " << type;
     }
@@ -220,7 +217,7 @@ std::vector<std::vector<std::string>> PipesOf(const std::string& tensor) {
 // bytes of all levels and the FLOPs of the type on Hopper.
 TEST(CuptiTableByHostApi, EveryOperatorAndTypeOfTheGpuTakesThreePassesAtMost) {
   CuptiCalls api;
-  const auto& table = cupti::BuiltInCuptiTable();
+  const auto& table = gpu::BuiltInCuptiTable();
   std::map<std::vector<std::string>, std::set<std::string>> calls;  // by types to count
   std::map<std::string, int> accepted;
   for (const auto& pattern : AllNames())
@@ -228,11 +225,11 @@ TEST(CuptiTableByHostApi, EveryOperatorAndTypeOfTheGpuTakesThreePassesAtMost) {
       const auto name = fmt::format(fmt::runtime(pattern), type);
       if (!Accepts(name)) continue;
       ++accepted[pattern];
-      const auto* row = cupti::FindCallType(table, type);
+      const auto* row = gpu::FindCallType(table, type);
       // Different source and weights are computed in f32. f32 calls have no pipe of tensor cores.
       for (const auto& pipes : PipesOf(row == nullptr ? "tf32" : row->tensor))
         if (row == nullptr || !row->check || pipes.front() == "fp32.vector")
-          calls[cupti::TensorTypesOf(table, type, pipes)].insert(name);
+          calls[gpu::TensorTypesOf(table, type, pipes)].insert(name);
     }
   for (const auto& pattern : AllNames()) EXPECT_GE(accepted[pattern], 4) << pattern;
   EXPECT_EQ(calls.size(), 5U) << "tf32, fp16, bf16, int8, fp8";
@@ -240,9 +237,9 @@ TEST(CuptiTableByHostApi, EveryOperatorAndTypeOfTheGpuTakesThreePassesAtMost) {
     const auto about = fmt::format("{}: {}", fmt::join(types, " "), *names.begin());
     ASSERT_EQ(types.size(), 1U) << about;
     for (const auto* chip : {"GH100", "GA100", "AD102", "GB100"}) {
-      const auto& found = *cupti::FindChip(table, chip);
+      const auto& found = *gpu::FindChip(table, chip);
       const auto plan =
-          cupti::PlanCounters(table, found, types, {}, cupti::AskHostApi(api, found.name, {}));
+          gpu::PlanCounters(table, found, types, {}, gpu::AskHostApi(api, found.name, {}));
       EXPECT_LE(plan.passes, 3) << chip << " " << about;
       EXPECT_EQ(plan.configs.size(), 1U) << chip << " " << about;
       std::set<std::string> counted;
@@ -251,7 +248,7 @@ TEST(CuptiTableByHostApi, EveryOperatorAndTypeOfTheGpuTakesThreePassesAtMost) {
       // Some types on Blackwell would take a fourth pass, and L1 is left out.
       if (found.name != "GB100") expected.emplace_back("l1");
       const auto tensor = "tensor." + types.front();
-      if (cupti::HasCounters(table, found, tensor)) expected.push_back(tensor);
+      if (gpu::HasCounters(table, found, tensor)) expected.push_back(tensor);
       EXPECT_THAT(counted, testing::IsSupersetOf(expected)) << chip << " " << about;
     }
   }
@@ -259,9 +256,9 @@ TEST(CuptiTableByHostApi, EveryOperatorAndTypeOfTheGpuTakesThreePassesAtMost) {
 
 TEST(CuptiTableByHostApi, EverythingTakesMorePassesThanACallsTypeNeeds) {
   CuptiCalls api;
-  const auto& table = cupti::BuiltInCuptiTable();
-  const auto plan = cupti::PlanCounters(table, *cupti::FindChip(table, "GH100"), {"fp16"},
-                                        {64, true, true}, cupti::AskHostApi(api, "GH100", {}));
+  const auto& table = gpu::BuiltInCuptiTable();
+  const auto plan = gpu::PlanCounters(table, *gpu::FindChip(table, "GH100"), {"fp16"},
+                                      {64, true, true}, gpu::AskHostApi(api, "GH100", {}));
   EXPECT_GT(plan.passes, 3);
   EXPECT_TRUE(plan.unread_pipes.empty());
 }
@@ -276,29 +273,29 @@ TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
                                                         {"GB100", "tf32"},
                                                         {"GB110", "fp8"},
                                                         {"TU116", ""}})
-    EXPECT_EQ(StoredPlanBy(api, *cupti::FindChip(cupti::BuiltInCuptiTable(), chip), type),
-              cupti::BuiltInStoredPasses().plans.at(chip).at(type))
+    EXPECT_EQ(StoredPlanBy(api, *gpu::FindChip(gpu::BuiltInCuptiTable(), chip), type),
+              gpu::BuiltInStoredPasses().plans.at(chip).at(type))
         << chip << " " << type;
 }
 
 // Not a test: makes counters/cupti/tables/passes.json anew (--gtest_also_run_disabled_tests).
 TEST(CuptiTableByHostApi, DISABLED_WriteStoredPasses) {
   CuptiCalls api;
-  cupti::StoredPasses passes{.cupti = api.Version()};
-  auto types = cupti::TensorTypes(cupti::BuiltInCuptiTable());
+  gpu::StoredPasses passes{.cupti = api.Version()};
+  auto types = gpu::TensorTypes(gpu::BuiltInCuptiTable());
   types.insert(types.begin(), "");
-  for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable()))
+  for (const auto* chip : gpu::Representatives(gpu::BuiltInCuptiTable()))
     for (const auto& type : types)
-      if (type.empty() || cupti::HasCounters(cupti::BuiltInCuptiTable(), *chip, "tensor." + type))
+      if (type.empty() || gpu::HasCounters(gpu::BuiltInCuptiTable(), *chip, "tensor." + type))
         passes.plans[chip->name][type] = StoredPlanBy(api, *chip, type);
   const auto path = testing::TempDir() + "cupti_passes.json";
-  std::ofstream(path) << cupti::ToJson(passes).dump(1) << '\n';
+  std::ofstream(path) << gpu::ToJson(passes).dump(1) << '\n';
   std::cout << "wrote " << path << '\n';
 }
 
 TEST(CuptiHostApi, ABadChipIsOneSentence) {
   CuptiCalls api;
-  EXPECT_THAT(fakes::RefusalOf<cupti::CuptiError>([&] { api.OpenHost("XX999", {}); }),
+  EXPECT_THAT(fakes::RefusalOf<gpu::CuptiError>([&] { api.OpenHost("XX999", {}); }),
               testing::HasSubstr("does not know the chip"));
 }
 
@@ -307,7 +304,7 @@ TEST(CuptiCalls, WithoutADeviceOpeningIsOneSentenceAndNoCrash) {
   CuptiCalls api;
   std::string said;
   try {
-    cupti::OpenCuptiDevice(api, cupti::BuiltInCuptiTable(), 0);
+    gpu::OpenCuptiDevice(api, gpu::BuiltInCuptiTable(), 0);
   } catch (const std::exception& error) {
     said = error.what();
     EXPECT_GT(said.size(), 20U) << said;

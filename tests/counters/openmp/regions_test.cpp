@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "counters/base/files.h"
+#include "counters/base/parallel_time.h"
 #include "counters/cpu/clocks.h"
 #include "counters/openmp/region_clock.h"
-#include "counters/parallel_time.h"
 
 extern "C" {
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <limits>
 
-#include "counters/cupti/counter.h"
+#include "counters/gpu/counter.h"
 #include "tests/fakes/fake_gpu.h"
 
 namespace {
@@ -31,14 +31,14 @@ Launched operator-(const Launched& end, const Launched& begin) {
   return {end[0] - begin[0], end[1] - begin[1], end[2] - begin[2], end[3] - begin[3]};
 }
 
-class RangeProfiler : public dlroof::cupti::CuptiApi {
+class RangeProfiler : public dlroof::gpu::CuptiApi {
  public:
   std::string Version() override { return "130001"; }
-  void OpenHost(const std::string&, const dlroof::cupti::CuptiImage&) override {}
+  void OpenHost(const std::string&, const dlroof::gpu::CuptiImage&) override {}
   bool AddMetrics(const std::vector<std::string>&) override { return true; }
-  dlroof::cupti::CuptiImage Config() override { return dlroof::cupti::CuptiImage(8); }
-  int Passes(const dlroof::cupti::CuptiImage&) override { return kPasses; }
-  std::vector<double> Values(const dlroof::cupti::CuptiImage&,
+  dlroof::gpu::CuptiImage Config() override { return dlroof::gpu::CuptiImage(8); }
+  int Passes(const dlroof::gpu::CuptiImage&) override { return kPasses; }
+  std::vector<double> Values(const dlroof::gpu::CuptiImage&,
                              const std::vector<std::string>& metrics) override {
     std::vector<double> values;
     for (const auto& metric : metrics) values.push_back(Value(metric));
@@ -49,28 +49,28 @@ class RangeProfiler : public dlroof::cupti::CuptiApi {
   int DeviceCount() override { return 1; }
   void OpenDevice(int) override {}
   void StartProfiler() override {}
-  dlroof::cupti::CuptiDeviceSupport Support(int) override { return {}; }
+  dlroof::gpu::CuptiDeviceSupport Support(int) override { return {}; }
   std::string ChipName(int) override { return "GH100"; }
-  dlroof::cupti::CuptiImage CounterAvailability() override { return dlroof::cupti::CuptiImage(8); }
+  dlroof::gpu::CuptiImage CounterAvailability() override { return dlroof::gpu::CuptiImage(8); }
   void Subscribe() override {}
   void Unsubscribe() noexcept override {}
   void EnableRanges() override { passes_.clear(); }
-  dlroof::cupti::CuptiImage CounterImage(const std::vector<std::string>&) override {
-    return dlroof::cupti::CuptiImage(8);
+  dlroof::gpu::CuptiImage CounterImage(const std::vector<std::string>&) override {
+    return dlroof::gpu::CuptiImage(8);
   }
-  void SetConfig(const dlroof::cupti::CuptiImage&, dlroof::cupti::CuptiImage&) override {}
+  void SetConfig(const dlroof::gpu::CuptiImage&, dlroof::gpu::CuptiImage&) override {}
   void StartPass() override {}
   void PushRange() override { begin_ = LaunchedSoFar(); }
   void PopRange() override { passes_.push_back(LaunchedSoFar() - begin_); }
   bool StopPass() override { return passes_.size() >= kPasses; }
   size_t DecodeCounters() override { return 0; }
-  size_t Ranges(const dlroof::cupti::CuptiImage&) override { return 1; }
+  size_t Ranges(const dlroof::gpu::CuptiImage&) override { return 1; }
   void DisableRanges() noexcept override {}
   void StartTrace() override { begin_ = LaunchedSoFar(); }
-  std::vector<dlroof::cupti::TracedKernel> StopTrace() override {
+  std::vector<dlroof::gpu::TracedKernel> StopTrace() override {
     const auto launches = (LaunchedSoFar() - begin_)[0];
-    return std::vector<dlroof::cupti::TracedKernel>(static_cast<size_t>(launches),
-                                                    {"fake_kernel", 1e-6, {}, {}});
+    return std::vector<dlroof::gpu::TracedKernel>(static_cast<size_t>(launches),
+                                                  {"fake_kernel", 1e-6, {}, {}});
   }
   void ForgetErrors() noexcept override {}
   void Synchronize() override {}
@@ -98,12 +98,12 @@ class RangeProfiler : public dlroof::cupti::CuptiApi {
 extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
   static const dlroof::gpu_loader::GpuModule module = [] {
     auto made = dlroof::fakes::FakeModule();
-    dlroof::cupti::CuptiParts parts{
+    dlroof::gpu::CuptiParts parts{
         .api = std::make_unique<RangeProfiler>(),
-        .known_calls = [](const auto&) { return std::vector<dlroof::cupti::KnownCall>{}; },
+        .known_calls = [](const auto&) { return std::vector<dlroof::gpu::KnownCall>{}; },
         .now = Seconds};
-    made.sources = {dlroof::cupti::CuptiSourceOf(
-        std::make_shared<dlroof::cupti::CuptiCounter>(std::move(parts)), "")};
+    made.sources = {dlroof::gpu::CuptiSourceOf(
+        std::make_shared<dlroof::gpu::CuptiCounter>(std::move(parts)), "")};
     made.clock = [](int) {
       auto clock = dlroof::fakes::FakeClock();
       clock.energy_joules = [] { return std::optional<double>(50 * Seconds()); };

@@ -4,15 +4,15 @@
 #include <string>
 
 #include "counters/base/files.h"
-#include "reporters/verbose/verbose_log.h"
+#include "reporters/logs/verbose_log.h"
 #include "tests/test_data.h"
 
 namespace dlroof::fakes {
 
 inline std::string LogPath(const std::string& name) { return TestData("onednn_verbose/" + name); }
 
-inline verbose::VerboseLog FromLog(const std::string& name) {
-  return verbose::ReadVerboseLog(ReadFile(LogPath(name), "a log"));
+inline logs::VerboseLog FromLog(const std::string& name) {
+  return logs::ReadVerboseLog(ReadFile(LogPath(name), "a log"));
 }
 
 }  // namespace dlroof::fakes

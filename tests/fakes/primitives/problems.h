@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "reporters/verbose/primitive_work.h"
+#include "reporters/logs/primitive_work.h"
 
 namespace dlroof::fakes {
 
@@ -58,15 +58,15 @@ class Draw {
   std::mt19937_64 random_{20261123};
 };
 
-inline verbose::Primitive Made(const std::string& kind, const std::string& prop,
-                               const std::string& tensors, const std::string& auxiliary,
-                               const std::string& problem, const std::string& attributes = "") {
-  return verbose::ReadPrimitive({.kind = kind,
-                                 .prop = prop,
-                                 .tensors = tensors,
-                                 .attributes = attributes,
-                                 .auxiliary = auxiliary,
-                                 .problem = problem});
+inline logs::Primitive Made(const std::string& kind, const std::string& prop,
+                            const std::string& tensors, const std::string& auxiliary,
+                            const std::string& problem, const std::string& attributes = "") {
+  return logs::ReadPrimitive({.kind = kind,
+                              .prop = prop,
+                              .tensors = tensors,
+                              .attributes = attributes,
+                              .auxiliary = auxiliary,
+                              .problem = problem});
 }
 
 inline constexpr const char* kFiltered =
@@ -89,8 +89,8 @@ inline void MultiplyAdd(int64_t count) {
   for (int64_t i = 0; i < count; ++i) sum = sum + Tally() * Tally();
 }
 
-inline void ExpectWork(const verbose::Primitive& primitive, int64_t matrix, int64_t elementwise) {
-  const auto work = verbose::WorkOf(primitive);
+inline void ExpectWork(const logs::Primitive& primitive, int64_t matrix, int64_t elementwise) {
+  const auto work = logs::WorkOf(primitive);
   ASSERT_TRUE(work.matrix) << work.reason.value_or(Reason{}).text << ": " << primitive.text.problem;
   EXPECT_EQ(*work.matrix, static_cast<double>(matrix)) << primitive.text.problem;
   EXPECT_EQ(*work.elementwise, static_cast<double>(elementwise))

@@ -22,12 +22,12 @@ roofline::PlacedRun OneRecord() {
   run.file.records.push_back({.name = "LSTM/cpu/onednn/fwd'`/f32/t1"});
   roofline::Placed placed;
   placed.timing = record::Timing{.median = 10, .noisy = true};
-  placed.breakdown = breakdown::Breakdown{
-      {{breakdown::ComponentKind::kRoof, 4, Provenance::kModelled, "arithmetic"},
-       {breakdown::ComponentKind::kForkJoin, 6, Provenance::kMeasured, ""}},
-      10,
-      3,
-      std::nullopt};
+  placed.breakdown =
+      roofline::Breakdown{{{roofline::ComponentKind::kRoof, 4, Provenance::kModelled, "arithmetic"},
+                           {roofline::ComponentKind::kForkJoin, 6, Provenance::kMeasured, ""}},
+                          10,
+                          3,
+                          std::nullopt};
   run.places.push_back(placed);
   return run;
 }
@@ -55,7 +55,7 @@ TEST(BreakdownFigure, RefusesARunWithoutABreakdownAndOtherExtensions) {
 }
 
 std::string Script(const roofline::PlacedRun& run) {
-  return TrajectoryScript(MakeTrajectoryFigure(run, trajectory::Trajectories(run)), "svg");
+  return TrajectoryScript(MakeTrajectoryFigure(run, roofline::Trajectories(run)), "svg");
 }
 
 // 200 byte and 100 flop: 0.5 flop/byte; 100 / 22 s, then 100 / 21 s.
@@ -93,7 +93,7 @@ TEST(MakeTrajectoryFigure, WithoutBytesThereIsNothingToDraw) {
   EXPECT_THAT(fakes::RefusalOf([] {
                 const auto run = fakes::RunOf(
                     {fakes::WithoutBytes(fakes::kOne), fakes::WithoutBytes(fakes::Two(6))});
-                MakeTrajectoryFigure(run, trajectory::Trajectories(run));
+                MakeTrajectoryFigure(run, roofline::Trajectories(run));
               }),
               HasSubstr("no trajectory has two points"));
 }
@@ -104,11 +104,11 @@ TEST(WriteTrajectoryFigure, DrawsEachFormat) {
   const TemporaryFolder folder;
   const auto run = fakes::RunOf({fakes::kOne, fakes::Two(9)});
   for (const char* name : {"x.svg", "x.pdf", "x.png"}) {
-    WriteTrajectoryFigure(run, trajectory::Trajectories(run), folder / name);
+    WriteTrajectoryFigure(run, roofline::Trajectories(run), folder / name);
     EXPECT_GT(std::filesystem::file_size(folder / name), 1000u) << name;
   }
   EXPECT_THAT(fakes::RefusalOf([&] {
-                WriteTrajectoryFigure(run, trajectory::Trajectories(run), folder / "x.txt");
+                WriteTrajectoryFigure(run, roofline::Trajectories(run), folder / "x.txt");
               }),
               HasSubstr("expected a figure's extension, .svg"));
 }

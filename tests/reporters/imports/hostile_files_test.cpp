@@ -16,9 +16,9 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
+#include "reporters/logs/verbose_log.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/verbose/verbose_log.h"
 #include "tests/test_data.h"
 
 namespace dlroof::imports {
@@ -192,7 +192,7 @@ TEST(HostileFiles, MachineFiles) {
 TEST(HostileFiles, LogsOfOneDnn) {
   const auto path = testing::TempDir() + "hostile_onednn.log";
   const Reader read = [&](const std::string& text) {
-    const auto log = verbose::ReadVerboseLog(text);
+    const auto log = logs::ReadVerboseLog(text);
     EXPECT_LE(log.lines.used, log.lines.executed);
     EXPECT_EQ(static_cast<std::size_t>(log.lines.used), log.executions.size());
     WriteFile(path, text);

@@ -10,7 +10,7 @@
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/cupti/report.h"
+#include "counters/gpu/report.h"
 #include "reporters/imports/ncu.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
@@ -176,21 +176,21 @@ TEST(ImportNsightCompute, FlopsOfTensorInstructionsAreUnknownOnOtherChips) {
 
 // The metrics that dlroof profile requests from ncu give the same work as CUPTI's counts.
 TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
-  const auto& table = cupti::BuiltInCuptiTable();
+  const auto& table = gpu::BuiltInCuptiTable();
   for (const auto& chip : table.chips) {
     MetricValues values;
-    std::vector<cupti::CuptiMetric> metrics;
+    std::vector<gpu::CuptiMetric> metrics;
     double value = 1e6;
     for (const auto& set : table.sets) {
       if (set.free || set.alone) continue;
-      for (const auto* metric : cupti::MetricsOf(table, set, chip)) {
+      for (const auto* metric : gpu::MetricsOf(table, set, chip)) {
         values[metric->name] = value += 1e5;
         metrics.push_back(*metric);
         EXPECT_TRUE(IsKnownMetric(metric->name) || set.name == "time") << metric->name;
       }
     }
     const auto counted =
-        cupti::DecodeCounters(metrics, {values.begin(), values.end()}, {"fp16.vector"});
+        gpu::DecodeCounters(metrics, {values.begin(), values.end()}, {"fp16.vector"});
     const auto imported = WorkOfLaunch(values, false);
     EXPECT_EQ(imported.flops, counted.work.flops) << chip.name;
     EXPECT_EQ(imported.bytes, counted.work.bytes) << chip.name;

@@ -5,8 +5,8 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
+#include "reporters/logs/verbose_log.h"
 #include "reporters/text/csv.h"
-#include "reporters/verbose/verbose_log.h"
 #include "tests/test_data.h"
 
 namespace dlroof::imports {
@@ -14,7 +14,7 @@ namespace {
 
 Outcome ReadLog(const std::string& text) {
   const auto plain = text::WithoutByteOrder(text);
-  const auto log = verbose::ReadVerboseLog(plain);
+  const auto log = logs::ReadVerboseLog(plain);
   Outcome outcome;
   for (const auto& execution : log.executions)
     outcome.numbers["executions"].push_back(execution.seconds);

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <sstream>
 
+#include "reporters/document/tables.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/tables.h"
 
 namespace dlroof::live {
 namespace {
@@ -167,7 +167,7 @@ TEST(TerminalReporter, WritesEachReasonOfUnsupportedBenchmarksOnce) {
   EXPECT_THAT(text, HasSubstr("\nunsupported\n  3 benchmarks, no bf16 for avx2\n"));
   EXPECT_THAT(text, Not(HasSubstr("bf16/b")));
   std::ostringstream verbose;
-  terminal::WriteUnsupported(session.file().records, verbose, true);
+  document::WriteUnsupported(session.file().records, verbose, true);
   EXPECT_EQ(
       verbose.str(),
       "\nunsupported\n  3 benchmarks, no bf16 for avx2\n    bf16/a\n    bf16/b\n    bf16/c\n");

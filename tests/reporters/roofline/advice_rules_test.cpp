@@ -230,14 +230,14 @@ TEST(PlaceWritten, HasABreakdownWithTheLongerRoofTimeAndItsProvenance) {
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 30;
   const machine::Machine machine = MachineOfRules();
   const auto roof =
-      *PlaceWritten(watched, &machine).breakdown.value().Find(breakdown::ComponentKind::kRoof);
-  EXPECT_EQ(roof, (breakdown::Component{breakdown::ComponentKind::kRoof, 3, Provenance::kSimulated,
-                                        "DRAM"}));
+      *PlaceWritten(watched, &machine).breakdown.value().Find(roofline::ComponentKind::kRoof);
+  EXPECT_EQ(roof, (roofline::Component{roofline::ComponentKind::kRoof, 3, Provenance::kSimulated,
+                                       "DRAM"}));
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 5;
   const auto other =
-      *PlaceWritten(watched, &machine).breakdown.value().Find(breakdown::ComponentKind::kRoof);
-  EXPECT_EQ(other, (breakdown::Component{breakdown::ComponentKind::kRoof, 1, Provenance::kMeasured,
-                                         "arithmetic"}));
+      *PlaceWritten(watched, &machine).breakdown.value().Find(roofline::ComponentKind::kRoof);
+  EXPECT_EQ(other, (roofline::Component{roofline::ComponentKind::kRoof, 1, Provenance::kMeasured,
+                                        "arithmetic"}));
 }
 
 TEST(Advice, AtMostTwoClausesOfEvidence) {

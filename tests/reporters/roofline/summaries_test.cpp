@@ -5,8 +5,8 @@
 
 #include <sstream>
 
+#include "reporters/document/tables.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/tables.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -221,7 +221,7 @@ TEST(RunFileJson, HasModelsIfACountedSuiteWasRun) {
 
 std::string Shown(const record::RunFile& file) {
   std::ostringstream out;
-  terminal::WriteModels(SummarizeModels(file), 0, out);
+  document::WriteModels(SummarizeModels(file), 0, out);
   return out.str();
 }
 
@@ -251,7 +251,7 @@ TEST(WriteOpportunities, ListsTheMostTimeAboveTheRoofFirst) {
   EXPECT_NEAR(found[2].above_roof_seconds, 2, 1e-6);
   EXPECT_EQ(Opportunities(run, 1).size(), 1U);
   std::ostringstream out;
-  terminal::WriteOpportunities(run, out);
+  document::WriteOpportunities(run, out);
   EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
 }
 
@@ -274,7 +274,7 @@ TEST(Opportunities, AreAtLeastThisFarAboveARoofThatIsNotValidated) {
   ASSERT_EQ(Opportunities(run).size(), 1U);
   EXPECT_TRUE(Opportunities(run)[0].at_least);
   std::ostringstream out;
-  terminal::WriteOpportunities(run, out);
+  document::WriteOpportunities(run, out);
   EXPECT_THAT(out.str(), HasSubstr("a: >= 2.00 s of 3.00 s, bound by "));
   EXPECT_THAT(out.str(), HasSubstr(", >= 3.00x its roof\n"));
 }
@@ -284,7 +284,7 @@ TEST(WriteModels, WritesNoControlCharactersOfTheFile) {
   models[0].suite = "\x1b[2J";
   models[0].options = {"\x07"};
   std::ostringstream out;
-  terminal::WriteModels(models, 80, out);
+  document::WriteModels(models, 80, out);
   EXPECT_THAT(out.str(), testing::Not(testing::ContainsRegex("[\x1b\x07]")));
 }
 
@@ -338,7 +338,7 @@ record::Record Best(const std::string& problem, std::optional<double> ratio,
 
 std::string Heuristics(const std::vector<record::Record>& records) {
   std::ostringstream out;
-  terminal::WriteHeuristics(records, out);
+  document::WriteHeuristics(records, out);
   return out.str();
 }
 

@@ -1,0 +1,209 @@
+#include "baselines/compare/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <tuple>
+
+#include "baselines/compare/compare_stored.h"
+#include "counters/base/error.h"
+#include "counters/base/json_text.h"
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/roofline/roofline.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::compare {
+namespace {
+
+// Returns CSV fields: the joules of a call, their interval, and the source.
+std::string EnergyFields(const record::Record& record) {
+  const auto& energy = record.energy;
+  if (!energy) return ",,,";
+  std::optional<double> low, high;
+  if (energy->ci95) std::tie(low, high) = *energy->ci95;
+  return fmt::format("{},{},{},{}", energy->joules, NumberField(low), NumberField(high),
+                     CsvText(energy->from));
+}
+
+int CleanOf(const record::Record& record) {
+  int clean = 0;
+  for (const auto& repetition : record.repetitions) clean += repetition.noisy ? 0 : 1;
+  return clean;
+}
+using nlohmann::json;
+
+constexpr std::size_t kLongestName = 1024;  // [characters] accepted by Bencher
+
+std::size_t Characters(std::string_view utf8) {
+  std::size_t count = 0;
+  for (const char c : utf8) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+  return count;
+}
+
+// Returns Bencher's measure "latency" [ns].
+json Latency(const ExportedTime& time) {
+  json latency = {{"value", time.median * 1e9}};
+  if (time.ci95) {
+    latency["lower_value"] = time.ci95->first * 1e9;
+    latency["upper_value"] = time.ci95->second * 1e9;
+  }
+  return latency;
+}
+
+void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
+  const auto date = CsvText(record::Text(run.file.context, "date"));
+  const auto commit = CsvText(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
+  for (const auto& record : run.file.records) {
+    const auto* machine = record::MachineFor(run.file, record);
+    const auto time = TimeOf(run.file, record);
+    std::optional<double> seconds, low, high, fraction, at_most;
+    if (time) {
+      seconds = time->median;
+      fraction = time->fraction;
+      at_most = time->fraction_at_most;
+      if (time->ci95) std::tie(low, high) = *time->ci95;
+    }
+    out << fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
+        commit, machine == nullptr ? "" : CsvText(machine->name),
+        machine == nullptr ? "" : CsvText(machine->fingerprint),
+        record.threads ? std::to_string(*record.threads) : "", CsvText(record.cache.value_or("")),
+        record::Key(record.status), CsvText(record.reason), CsvText(record::AlgorithmText(record)),
+        NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
+        record.repetitions.size(), NumberField(fraction),
+        at_most           ? "not validated"
+        : !fraction       ? ""
+        : time->specified ? "given"
+                          : "validated",
+        EnergyFields(record), NumberField(at_most), time ? roofline::MarkOf(time->estimate) : "");
+  }
+}
+
+}  // namespace
+
+std::string NumberField(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
+  out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
+         "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
+         "joules,joules_low,joules_high,energy_from,fraction_of_roof_at_most,mark\n";
+  for (const auto& run : runs) WriteCsvLines(run, out);
+}
+
+void WriteRunFile(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
+  out << JsonText(roofline::ToJson(runs.front().file)) << '\n';
+}
+
+const std::vector<Exporter>& Exporters() {
+  static const std::vector<Exporter> table = {
+      {"bencher", "Bencher Metric Format, JSON", false, WriteBencher},
+      {"csv", "one line per benchmark and run", true, WriteCsv},
+      {"github-action", "github-action-benchmark's customSmallerIsBetter, JSON", false,
+       WriteGithubAction},
+      {"openmetrics", "OpenMetrics text, as Prometheus reads it", true, WriteOpenMetrics},
+      {"run", "the run file, as dlroof_bench wrote it", false, WriteRunFile}};
+  return table;
+}
+
+void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::ostream& out,
+            std::ostream& warnings) {
+  const auto& table = Exporters();
+  const auto found = std::ranges::find(table, format, &Exporter::format);
+  if (found == table.end()) {
+    std::string known;
+    for (const auto& one : table)
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", one.format);
+    throw BadInput("--format={}: expected one of {}", format, known);
+  }
+  if (runs.empty()) throw BadInput("export: no run to export");
+  if (runs.size() > 1 && !found->several)
+    throw BadInput("--format={} takes one run, but {} were given", format, runs.size());
+  for (const auto& run : runs) compare::CheckNames(run);
+  std::ranges::stable_sort(runs, [](const auto& a, const auto& b) {
+    return compare::Moment(a.file) < compare::Moment(b.file);
+  });
+  if (runs.size() > 1 && !compare::Moment(runs.front().file))
+    throw BadInput(runs.front().where + ": has no date, so its order among the runs is unknown");
+  found->write(runs, out, warnings);
+}
+
+std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record) {
+  if (record.status != record::Status::kOk) return std::nullopt;
+  const auto timing = record::TimeOf(record.repetitions);
+  if (!timing) return std::nullopt;
+  ExportedTime time{.median = timing->median, .ci95 = timing->ci95, .estimate = timing->noisy};
+  const auto* machine = record::MachineFor(file, record);
+  if (machine == nullptr || record.work.empty()) return time;
+  if (const auto placed = roofline::Place(record, machine).time) {
+    time.specified = placed->specified;
+    if (placed->slowdown) time.fraction = 1 / *placed->slowdown;
+    if (placed->slowdown_at_least) time.fraction_at_most = 1 / *placed->slowdown_at_least;
+  }
+  return time;
+}
+
+std::string CsvText(std::string_view text) {
+  if (text.find_first_of("\",\r\n") == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char c : text) {
+    if (c == '"') field += '"';
+    field += c;
+  }
+  return field + '"';
+}
+
+void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                  std::ostream& warnings) {
+  json all = json::object();
+  for (const auto& record : runs.front().file.records) {
+    const auto time = TimeOf(runs.front().file, record);
+    if (!time) continue;
+    if (Characters(record.name) > kLongestName) {
+      warnings << fmt::format("left out: '{}...', Bencher accepts names of up to {} characters\n",
+                              record.name.substr(0, 60), kLongestName);
+      continue;
+    }
+    json& measures = all[record.name];
+    measures["latency"] = Latency(*time);
+    if (time->estimate) measures["estimate"] = {{"value", 1}};
+    if (time->fraction)
+      measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {
+          {"value", *time->fraction}};
+    if (time->fraction_at_most)
+      measures["fraction-of-roof-at-most"] = {{"value", *time->fraction_at_most}};
+  }
+  out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                       std::ostream&) {
+  json all = json::array();
+  for (const auto& record : runs.front().file.records) {
+    const auto time = TimeOf(runs.front().file, record);
+    if (!time) continue;
+    json entry = {{"name", record.name}, {"unit", "ns"}, {"value", time->median * 1e9}};
+    if (time->ci95)
+      entry["range"] =
+          fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
+    std::string extra = record::AlgorithmText(record);
+    if (time->fraction)
+      extra += fmt::format("{}{} of its {}roof", extra.empty() ? "" : "\n",
+                           text::PercentText(*time->fraction), time->specified ? "specified " : "");
+    if (time->fraction_at_most)
+      extra += fmt::format("{}at most {} of its roof, which is not validated",
+                           extra.empty() ? "" : "\n", text::PercentText(*time->fraction_at_most));
+    if (time->estimate)
+      extra +=
+          fmt::format("{}~ an estimate: too few repetitions were clean", extra.empty() ? "" : "\n");
+    if (!extra.empty()) entry["extra"] = extra;
+    all.push_back(std::move(entry));
+  }
+  out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace dlroof::compare

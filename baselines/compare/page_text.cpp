@@ -1,0 +1,178 @@
+#include "baselines/compare/page_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+#include <string_view>
+
+#include "reporters/text/text.h"
+
+namespace dlroof::compare {
+namespace {
+
+constexpr const char* kStyle =
+    "body{margin:0 auto;max-width:1500px;padding:14px 20px;background:#f6f7f9;color:#1b2430;"
+    "font:14px/1.45 system-ui,'Segoe UI','Liberation Sans',sans-serif}"
+    "h1{font-size:20px}h2{font-size:15px;margin:18px 0 4px}"
+    "section{background:#fff;border:1px solid #dde2e9;border-radius:10px;padding:4px 14px 12px;"
+    "margin-top:12px;overflow-x:auto}"
+    "table{border-collapse:collapse;font-size:13px}th,td{padding:3px 7px;text-align:right;"
+    "border-bottom:1px solid #dde2e9;white-space:nowrap}"
+    "th{color:#5b6675;white-space:normal;vertical-align:bottom}"
+    "td.long{white-space:normal;overflow-wrap:anywhere;min-width:11em}td:first-child,th:first-"
+    "child{text-align:left;font-family:monospace}"
+    "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
+constexpr std::size_t kItemColumns = 120;  // [bytes] longest line of an item of a list
+constexpr int kLongCell = 24;              // [columns] longer cells of a page's table are wrapped
+
+// Returns the text's width [px] in an 11 px sans-serif font; textLength scales other fonts to it.
+double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
+
+const char* Colour(BadgeMood mood) {
+  if (mood == BadgeMood::kGood) return "#1a7f4b";
+  return mood == BadgeMood::kBad ? "#b3261e" : "#5b6675";
+}
+
+}  // namespace
+
+std::string XmlText(std::string_view text) {
+  std::string escaped;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const auto byte = static_cast<unsigned char>(c);
+    if (text.compare(at, 2, "\xEF\xBF") == 0 && at + 2 < text.size() &&
+        static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
+      escaped += static_cast<unsigned char>(text[at + 2]) == 0xBE ? "\\uFFFE" : "\\uFFFF";
+      at += 2;
+    } else if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'' || c == '\n' ||
+               c == '\t' || c == '\r') {
+      escaped += fmt::format("&#{};", static_cast<int>(c));
+    } else if (byte < 0x20 || byte == 0x7F) {
+      escaped += fmt::format("\\u{:04X}", static_cast<int>(byte));
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string MarkdownText(const std::string& text) {
+  const auto is_word = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  std::string escaped;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // Within a word '_' emphasizes nothing (CommonMark 6.2).
+    const bool within_word =
+        c == '_' && i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
+    const bool plain = is_word(c) || within_word || static_cast<unsigned char>(c) >= 0x80 ||
+                       std::string_view(" /.,:;-+()%=").find(c) != std::string_view::npos;
+    if (plain)
+      escaped += c;
+    else
+      escaped += fmt::format("&#{};", static_cast<int>(c));
+  }
+  return escaped;
+}
+
+void BeginPage(const std::string& title, std::ostream& out) {
+  out << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'; img-src data:\">\n<meta name=\"generator\" content=\"dlroof\">\n"
+         "<title>dlroof</title>\n<style>"
+      << kStyle << "</style>\n</head>\n<body>\n<h1>" << XmlText(title) << "</h1>\n";
+}
+
+void EndPage(std::ostream& out) { out << "</body>\n</html>\n"; }
+
+void WritePageFigure(const std::string& figure, const std::string& reason, std::ostream& out) {
+  out << "<section>\n";
+  if (figure.empty())
+    out << "<p>" << XmlText(reason) << "</p>\n";
+  else
+    out << figure.substr(std::min(figure.find("<svg"), figure.size())) << '\n';
+  out << "</section>\n";
+}
+
+void WritePageTable(const std::string& title, const Cells& cells, std::ostream& out) {
+  out << fmt::format("<section>\n<h2>{}</h2>\n<table>\n", XmlText(title));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const char* tag = i == 0 ? "th" : "td";
+    out << "<tr>";
+    for (const auto& cell : cells[i])
+      out << fmt::format("<{0}{2}>{1}</{0}>", tag, XmlText(cell),
+                         i > 0 && text::TextWidth(cell) > kLongCell ? " class=\"long\"" : "");
+    out << "</tr>\n";
+  }
+  out << "</table>\n</section>\n";
+}
+
+void WritePageList(const std::string& title, const char* tag, const std::vector<std::string>& items,
+                   std::ostream& out) {
+  out << fmt::format("<section>\n<h2>{}</h2>\n<{}>\n", XmlText(title), tag);
+  for (const auto& item : items) out << fmt::format("<li>{}</li>\n", XmlText(item));
+  out << fmt::format("</{}>\n</section>\n", tag);
+}
+
+void WriteMarkdownItem(std::string_view mark, const std::string& text, std::ostream& out) {
+  const std::string indent(mark.size() + 1, ' ');
+  std::string line(mark);
+  std::istringstream words(MarkdownText(text));
+  std::string part;  // a word with the short ones that follow it
+  const auto add_part = [&] {
+    if (line.size() + part.size() > kItemColumns && line.size() > mark.size()) {
+      out << line << '\n';
+      line = indent + part.substr(1);
+    } else {
+      line += part;
+    }
+  };
+  for (std::string word; words >> word; part += ' ' + word) {
+    // A short word at the beginning of a line could be a mark of Markdown, such as "-".
+    if (word.size() <= 3) continue;
+    if (!part.empty()) add_part();
+    part.clear();
+  }
+  if (!part.empty()) add_part();
+  out << line << '\n';
+}
+
+void WriteMarkdownTable(const Cells& cells, std::ostream& out) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    out << '|';
+    for (const auto& cell : cells[i]) out << ' ' << MarkdownText(cell) << " |";
+    out << '\n';
+    if (i > 0) continue;
+    out << "| --- |";
+    for (std::size_t column = 1; column < cells[0].size(); ++column) out << " ---: |";
+    out << '\n';
+  }
+}
+
+Cells PrintableCells(Cells cells) {
+  for (auto& row : cells)
+    for (auto& cell : row) cell = text::Printable(cell);
+  return cells;
+}
+
+std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood) {
+  const double left = WidthOf(label), right = WidthOf(text);
+  const auto word = [](double begin, double width, const std::string& escaped) {
+    return fmt::format("<text x=\"{}\" y=\"14\" textLength=\"{}\">{}</text>", begin + width / 2,
+                       width - 10, escaped);
+  };
+  const auto label_text = XmlText(text::Printable(label)),
+             value_text = XmlText(text::Printable(text));
+  return fmt::format(
+      R"svg(<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {text}"><title>{label}: {text}</title><clipPath id="r"><rect width="{width}" height="20" rx="3"/></clipPath><g clip-path="url(#r)"><rect width="{left}" height="20" fill="#30363d"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{first}{second}</g></svg>
+)svg",
+      fmt::arg("width", left + right), fmt::arg("left", left), fmt::arg("right", right),
+      fmt::arg("label", label_text), fmt::arg("text", value_text), fmt::arg("colour", Colour(mood)),
+      fmt::arg("first", word(0, left, label_text)),
+      fmt::arg("second", word(left, right, value_text)));
+}
+
+}  // namespace dlroof::compare

@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "baselines/compare/page_text.h"
+#include "baselines/compare/write_comparison.h"
+
+namespace dlroof::compare {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = *value;
+}
+
+json ToJson(const compare::Change& change) {
+  json object = {{"kind", compare::Key(change.kind)}, {"text", change.text}};
+  if (change.level) object["level"] = Key(*change.level);
+  PutIfKnown(object, "ratio", change.ratio);
+  return object;
+}
+
+json ToJson(const std::vector<compare::Residual>& residuals) {
+  json object = json::object();
+  for (const auto& residual : residuals)
+    object[residual.of] = {{"base", residual.base},
+                           {"new", residual.contender},
+                           {"moved", residual.moved},
+                           {"worse", residual.worse}};
+  return object;
+}
+
+json ToJson(const compare::Comparison& row) {
+  json object = {{"name", row.name()}, {"verdict", statistics::Key(row.verdict)}};
+  if (row.base != nullptr && row.base->name != row.name()) object["base_name"] = row.base->name;
+  if (row.stored != nullptr) object["base_file"] = row.stored->where;
+  if (!row.reason.empty()) object["reason"] = row.reason;
+  if (row.timed) object["timed"] = *row.timed;
+  if (row.fastest_share) object["fastest_share"] = *row.fastest_share;
+  if (row.added_seconds) object["added_seconds"] = *row.added_seconds;
+  if (row.judgement) {
+    object["ratio"] = row.judgement->ratio;
+    object["ci95"] = {row.judgement->ci95.first, row.judgement->ci95.second};
+    object["p_value"] = row.judgement->p_value;
+    object["adjusted_p_value"] = row.judgement->adjusted_p;
+    if (row.judgement->moved_with_run) object["moved_with_all"] = true;
+    PutIfKnown(object, "removed", row.judgement->removed);
+    if (row.judgement->earlier_runs > 0) object["earlier_runs"] = row.judgement->earlier_runs;
+  }
+  PutIfKnown(object, "cliffs_delta", row.cliffs_delta);
+  PutIfKnown(object, "base_seconds", row.base_seconds);
+  PutIfKnown(object, "new_seconds", row.contender_seconds);
+  PutIfKnown(object, "base_fraction", row.base_fraction);
+  PutIfKnown(object, "new_fraction", row.contender_fraction);
+  PutIfKnown(object, "base_fraction_at_most", row.base_fraction_at_most);
+  PutIfKnown(object, "new_fraction_at_most", row.contender_fraction_at_most);
+  if (row.specified_roof) object["given_roof"] = true;
+  if (row.newly_failed) object["newly_failed"] = true;
+  for (const auto& change : row.changes) object["changes"].push_back(ToJson(change));
+  if (!row.residuals.empty()) object["residuals"] = ToJson(row.residuals);
+  if (const auto cause = row.Cause(); !cause.empty()) object["why"] = cause;
+  for (const auto& alert : row.alerts)
+    object["alerts"].push_back({{"on", compare::Key(alert.on)}, {"text", alert.text}});
+  return object;
+}
+
+json Header(const compare::CompareResult& result, const ComparedFiles& files) {
+  json head = {{"base", files.base},
+               {"new", files.contender},
+               {"judged_by", result.across_machines ? "fraction" : "seconds"},
+               {"min_effect", result.min_effect},
+               {"min_effect_from", result.min_effect_from},
+               {"run_noise", result.noise.deviation},
+               {"run_drift", result.noise.drift},
+               {"run_noise_from", result.noise.from},
+               {"false_discovery_rate", statistics::kFalseDiscoveryRate},
+               {"exit_code", result.exit_code},
+               {"differs", result.context},
+               {"summary", json::object()}};
+  for (const statistics::Verdict verdict : statistics::AllVerdicts()) {
+    const auto found = result.count.find(verdict);
+    head["summary"][std::string(statistics::Key(verdict))] =
+        found == result.count.end() ? 0 : found->second;
+  }
+  if (result.rerun)
+    head["measured_again"] = {{"file", result.rerun->where},
+                              {"taken_back", result.rerun->retracted},
+                              {"unknown", result.rerun->unknown}};
+  for (const auto& [of, mean] : result.residuals)
+    head["mean_residuals"][of] = {
+        {"base", mean.base}, {"new", mean.contender}, {"benchmarks", mean.benchmarks}};
+  if (result.removed) {
+    const auto [low, high] = result.removed->Interval();
+    head["removed"] = {
+        {"ratio", std::exp(result.removed->log_ratio)}, {"ci95", {low, high}},
+        {"benchmarks", result.removed->benchmarks},     {"ceilings", result.removed->ceilings},
+        {"by_ceilings", result.removed->by_ceilings},   {"assumed", result.removed->assumed},
+        {"text", statistics::Describe(*result.removed)}};
+    head["earlier_runs"] = result.earlier_runs;
+  }
+  if (result.common)
+    head["moved_together"] = {{"ratio", std::exp(result.common->log_ratio)},
+                              {"same_way", result.common->same_way},
+                              {"benchmarks", result.common->benchmarks},
+                              {"text", statistics::Describe(*result.common)}};
+  for (const auto& part : result.parts)
+    head["stored"].push_back(Header(part, {part.base, files.contender}));
+  return head;
+}
+
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+// Returns the group of a test case for a CI server: "Conv2D.cpu.onednn.fwd".
+std::string ClassOf(const record::Record& record) {
+  std::string text = record.op;
+  for (const auto* part : {&record.device, &record.library, &record.direction})
+    if (!part->empty()) text += '.' + *part;
+  return text;
+}
+
+const char* ElementOf(const compare::Comparison& row) {
+  if (row.newly_failed) return "error";
+  if (GotWorse(row)) return "failure";
+  const bool judged =
+      row.verdict == statistics::Verdict::kSame || row.verdict == statistics::Verdict::kFaster;
+  return judged ? nullptr : "skipped";
+}
+
+std::string MessageOf(const compare::Comparison& row) {
+  std::string text(statistics::Key(row.verdict));
+  if (row.judgement) text += fmt::format(" by {}", RatioText(row));
+  const auto notes = NotesOf(row);
+  return notes.empty() ? text : text + ": " + notes;
+}
+
+void WriteCase(const compare::Comparison& row, std::ostream& out) {
+  const record::Record& record = row.contender != nullptr ? *row.contender : *row.base;
+  out << fmt::format(R"(    <testcase classname="{}" name="{}")", XmlText(ClassOf(record)),
+                     XmlText(row.name()));
+  if (row.contender_seconds) out << fmt::format(R"( time="{:.9f}")", *row.contender_seconds);
+  const char* element = ElementOf(row);
+  if (element == nullptr) {
+    out << "/>\n";
+    return;
+  }
+  out << fmt::format("><{} message=\"{}\"", element, XmlText(MessageOf(row)));
+  if (element != std::string_view("skipped"))
+    out << fmt::format(" type=\"{}\"", row.alerts.empty() ? statistics::Key(row.verdict) : "alert");
+  out << "/></testcase>\n";
+}
+
+}  // namespace
+
+// Writes the rows one by one, since a JSON object of 100,000 rows would need much memory and time.
+void WriteJson(const compare::CompareResult& result, const ComparedFiles& files,
+               std::ostream& out) {
+  auto head = Header(result, files).dump(1, ' ', false, json::error_handler_t::replace);
+  head.resize(head.rfind('\n'));
+  out << head << ",\n \"benchmarks\": [";
+  const char* before = "\n  ";
+  for (const auto& row : result.rows) {
+    out << before << Dump(ToJson(row));
+    before = ",\n  ";
+  }
+  out << "\n ]\n}\n";
+}
+
+void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files,
+                std::ostream& out) {
+  int failures = 0, errors = 0, skipped = 0;
+  for (const auto& row : result.rows) {
+    const std::string_view element = ElementOf(row) == nullptr ? "" : ElementOf(row);
+    failures += element == "failure" ? 1 : 0;
+    errors += element == "error" ? 1 : 0;
+    skipped += element == "skipped" ? 1 : 0;
+  }
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+  out << fmt::format(R"(<testsuites tests="{0}" failures="{1}" errors="{2}">
+  <testsuite name="{3}" tests="{0}" failures="{1}" errors="{2}" skipped="{4}">
+)",
+                     result.rows.size(), failures, errors,
+                     XmlText("dlroof compare " + files.base + " " + files.contender), skipped);
+  for (const auto& row : result.rows) WriteCase(row, out);
+  std::string remarks;
+  for (const auto& remark : RemarksOf(result)) remarks += remark + '\n';
+  out << fmt::format("    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
+                     XmlText(remarks));
+}
+
+}  // namespace dlroof::compare

@@ -1,0 +1,257 @@
+#include "baselines/history/builds.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/keys.h"
+#include "counters/base/process.h"
+
+namespace dlroof::history {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kObjects = "objects";
+constexpr const char* kDescription = "program.json";
+constexpr const char* kRun = "run";
+constexpr std::size_t kMinAbbreviation = 7;  // characters, as Git abbreviates
+
+// Starts the program with the libraries beside it.
+constexpr const char* kRunScript =
+    "#!/bin/sh\n"
+    "folder=$(dirname \"$(readlink -f \"$0\")\")\n"
+    "LD_LIBRARY_PATH=\"$folder${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\" exec \"$folder/{}\" "
+    "\"$@\"\n";
+
+// Returns the result of `action`, and throws the file system's errors as BadInput.
+template <class Action>
+auto Guarded(const Action& action) {
+  try {
+    return action();
+  } catch (const fs::filesystem_error& error) {
+    throw BadInput("{}: {}", error.path1().string(), error.code().message());
+  }
+}
+
+bool IsWord(const std::string& commit) {
+  return !commit.empty() && commit != kObjects && commit.front() != '.' &&
+         std::ranges::all_of(commit, [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+         });
+}
+
+bool IsSystems(const std::string& path) {
+  return std::ranges::any_of(
+      std::vector<std::string>{"/lib", "/usr/lib", "/usr/local/lib", "/usr/libexec"},
+      [&](const std::string& folder) { return path.starts_with(folder); });
+}
+
+// Returns the files of a program: the program itself first.
+std::vector<fs::path> FilesOf(const fs::path& program) {
+  std::vector<fs::path> files = {program};
+  // A script has no libraries; ldd then fails.
+  if (const auto ldd = RunChild({"ldd", fs::absolute(program).string()}); ldd.exit_code == 0)
+    for (const auto& library : OwnLibraries(ldd.out)) files.emplace_back(library);
+  const auto module = program.parent_path() / "libdlroof_cuda.so";  // loaded while it runs
+  if (fs::exists(module)) files.push_back(module);
+  return files;
+}
+
+// One process at a time stores and removes programs. Waits for the others.
+class Lock {
+ public:
+  explicit Lock(const fs::path& folder)
+      : file_(open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    if (file_.get() < 0 || flock(file_.get(), LOCK_EX) != 0)
+      throw BadInput("{}: cannot be locked, so no program can be stored", folder.string());
+  }
+
+ private:
+  Descriptor file_;
+};
+
+// Removes what a killed process left.
+void RemoveUnfinished(const fs::path& folder) {
+  std::vector<fs::path> unfinished;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() && entry.path().filename().string().starts_with('.'))
+      unfinished.push_back(entry.path());
+  for (const auto& path : unfinished) fs::remove_all(path);
+}
+
+bool IsProgram(const fs::directory_entry& entry) {
+  return entry.is_directory() && fs::exists(entry.path() / kDescription);
+}
+
+StoredProgram ReadProgram(const fs::path& folder) {
+  StoredProgram program{folder.filename().string(), (folder / kRun).string(), {}};
+  const auto text = ReadFile(folder / kDescription, "the description of a stored program");
+  const json description = json::parse(text, nullptr, false);
+  if (description.is_object() && description.contains("files"))
+    for (const auto& file : description.at("files"))
+      if (file.is_string()) program.files.push_back(file.get<std::string>());
+  if (program.files.empty())
+    throw BadInput("{}: damaged: expected the files of a program",
+                   (folder / kDescription).string());
+  return program;
+}
+
+}  // namespace
+
+std::vector<std::string> OwnLibraries(std::string_view ldd_output) {
+  std::vector<std::string> libraries;
+  std::istringstream in{std::string(ldd_output)};
+  for (std::string line; std::getline(in, line);) {
+    constexpr std::string_view kArrow = " => ";
+    const auto arrow = line.find(kArrow);
+    if (arrow == std::string::npos) continue;
+    const auto begin = arrow + kArrow.size(), end = line.rfind(" (0x");
+    if (end == std::string::npos || end <= begin || line[begin] != '/') continue;
+    if (auto path = line.substr(begin, end - begin); !IsSystems(path))
+      libraries.push_back(std::move(path));
+  }
+  return libraries;
+}
+
+std::uintmax_t ParseSize(const std::string& flag, const std::string& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+  constexpr double kMax = 1e18;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view rest(end, text.data() + text.size());
+  for (const auto& [unit, scale] : kUnits)
+    if (error == std::errc() && rest == unit && number >= 0 && number * scale < kMax)
+      return static_cast<std::uintmax_t>(number * scale);
+  throw BadInput("{}={}: expected a size such as 500M or 2G", flag, text);
+}
+
+std::uintmax_t Builds::AddFile(const fs::path& from, const fs::path& to) const {
+  const auto content = ReadFile(from, "a program or a library");
+  const auto object = folder_ / kObjects /
+                      fmt::format("{:016x}{:016x}-{}", HashOf(content),
+                                  HashOf(content, HashOf("second")), content.size());
+  std::uintmax_t added = 0;
+  Guarded([&] {
+    if (!fs::exists(object)) {
+      auto temporary = object;
+      temporary += ".new";
+      fs::copy_file(from, temporary, fs::copy_options::overwrite_existing);
+      fs::permissions(temporary, fs::perms::owner_all | fs::perms::group_read |
+                                     fs::perms::group_exec | fs::perms::others_read |
+                                     fs::perms::others_exec);
+      fs::rename(temporary, object);
+      added = content.size();
+    }
+    fs::create_hard_link(object, to);
+  });
+  return added;
+}
+
+Kept Builds::Keep(const std::string& commit, const fs::path& program,
+                  std::uintmax_t most_bytes) const {
+  if (!IsWord(commit)) throw BadInput("'{}': expected a commit to store the program for", commit);
+  if (!fs::is_regular_file(program))
+    throw BadInput("{}: no such file, expected a program to store", program.string());
+  const auto files = FilesOf(program);
+  const auto folder = folder_ / commit, making = folder_ / ("." + commit);
+  Kept kept;
+  json names = json::array();
+  Guarded([&] { fs::create_directories(folder_ / kObjects); });
+  const Lock lock(folder_);
+  Guarded([&] {
+    RemoveUnfinished(folder_);
+    fs::create_directories(making);
+  });
+  for (const auto& file : files) {
+    const auto name = file.filename().string();
+    if (std::ranges::find(names, json(name)) != names.end()) continue;
+    kept.added_bytes += AddFile(file, making / name);
+    names.push_back(name);
+  }
+  WriteFile(making / kDescription, json{{"files", names}}.dump() + "\n");
+  WriteFile(making / kRun, fmt::format(kRunScript, names.at(0).get<std::string>()));
+  Guarded([&] {
+    fs::permissions(making / kRun, fs::perms::owner_exec | fs::perms::group_exec,
+                    fs::perm_options::add);
+    fs::remove_all(folder);
+    fs::rename(making, folder);
+  });
+  kept.program = ReadProgram(folder);
+  kept.evicted = Evict(commit, most_bytes);
+  kept.all_bytes = CollectObjects();
+  return kept;
+}
+
+// Removes objects that no program uses. Returns the bytes of the others.
+std::uintmax_t Builds::CollectObjects() const {
+  return Guarded([&] {
+    std::uintmax_t bytes = 0;
+    for (const auto& object : fs::directory_iterator(folder_ / kObjects)) {
+      if (object.hard_link_count() < 2)
+        fs::remove(object.path());
+      else
+        bytes += object.file_size();
+    }
+    return bytes;
+  });
+}
+
+std::vector<std::string> Builds::Evict(const std::string& keep, std::uintmax_t most_bytes) const {
+  std::vector<std::pair<fs::file_time_type, std::string>> by_use;
+  for (const auto& commit : Commits())
+    if (commit != keep)
+      by_use.emplace_back(fs::last_write_time(folder_ / commit / kDescription), commit);
+  std::ranges::sort(by_use);
+  std::vector<std::string> evicted;
+  for (std::size_t next = 0;; ++next) {
+    const auto bytes = CollectObjects();
+    if (bytes <= most_bytes) return evicted;
+    if (next == by_use.size()) {
+      Guarded([&] { fs::remove_all(folder_ / keep); });
+      CollectObjects();
+      throw BadInput("the program takes {} byte, more than all stored programs may ({})", bytes,
+                     most_bytes);
+    }
+    Guarded([&] { fs::remove_all(folder_ / by_use[next].second); });
+    evicted.push_back(by_use[next].second);
+  }
+}
+
+std::optional<StoredProgram> Builds::Find(const std::string& commit) const {
+  if (!IsWord(commit)) return std::nullopt;
+  for (const auto& stored : Commits()) {
+    const auto shorter = std::min(stored.size(), commit.size());
+    const bool same = stored == commit || (shorter >= kMinAbbreviation &&
+                                           stored.compare(0, shorter, commit, 0, shorter) == 0);
+    if (!same) continue;
+    std::error_code not_ours;  // another user's programs can be used, but not marked
+    fs::last_write_time(folder_ / stored / kDescription, fs::file_time_type::clock::now(),
+                        not_ours);
+    return ReadProgram(folder_ / stored);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Builds::Commits() const {
+  std::vector<std::string> commits;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder_, missing))
+    if (IsProgram(entry) && !entry.path().filename().string().starts_with('.'))
+      commits.push_back(entry.path().filename().string());
+  std::ranges::sort(commits);
+  return commits;
+}
+
+}  // namespace dlroof::history

@@ -1,0 +1,471 @@
+#include "baselines/history/dashboard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "baselines/compare/cause.h"
+#include "baselines/compare/page_text.h"
+#include "baselines/history/events.h"
+#include "baselines/history/history.h"
+#include "baselines/statistics/series_profile.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/keys.h"
+#include "counters/base/numbers.h"
+#include "reporters/figure/page.h"
+
+namespace dlroof::history {
+
+// Embedded files of the site; module.cmake generates the functions.
+const std::vector<EmbeddedFile>& SiteHtmlFiles();
+const std::vector<EmbeddedFile>& SiteStyleFiles();
+const std::vector<EmbeddedFile>& SiteScriptFiles();
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::size_t kMaxSparkPoints = 60;
+constexpr int kHistogramBars = 21, kMiddleBar = kHistogramBars / 2;
+constexpr double kHistogramReach = 5;  // [deviations] to both sides
+
+// Rounds to six significant digits, which are enough for any chart and halve the files.
+double Rounded(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
+
+json NumberOrNull(const std::optional<double>& value) {
+  return value ? json(Rounded(*value)) : json(nullptr);
+}
+
+// Returns the values of a sparkline: medians of equal, consecutive groups of `values`.
+json Spark(const std::vector<double>& values) {
+  json spark = json::array();
+  const std::size_t groups = std::min(values.size(), kMaxSparkPoints);
+  const auto start = [&](std::size_t group) {
+    return values.begin() + static_cast<std::ptrdiff_t>(group * values.size() / groups);
+  };
+  for (std::size_t i = 0; i < groups; ++i)
+    spark.push_back(Rounded(Median({start(i), start(i + 1)})));
+  return spark;
+}
+
+// Returns a histogram of the values' deviations from their level; outer bars include all beyond.
+json Histogram(const std::vector<double>& values, const statistics::SeriesProfile& profile,
+               double bar) {
+  std::vector<int> bars(kHistogramBars, 0);
+  for (const auto& level : profile.levels)
+    for (std::size_t i = level.begin; i < level.end; ++i) {
+      const double distance = bar > 0 ? std::log(values[i] / level.median) / bar : 0;
+      const double at = std::clamp(std::round(distance) + kMiddleBar, 0.0,
+                                   static_cast<double>(kHistogramBars - 1));
+      ++bars[static_cast<std::size_t>(at)];
+    }
+  return bars;
+}
+
+// The points of a series that have a time.
+struct Timed {
+  std::vector<std::size_t> point;
+  std::vector<double> seconds;
+};
+
+Timed TimedOf(const std::vector<history::Point>& points) {
+  Timed timed;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (points[i].median) {
+      timed.point.push_back(i);
+      timed.seconds.push_back(*points[i].median);
+    }
+  return timed;
+}
+
+json EmptyTimes() {
+  json times = json::object();
+  for (const char* key : {"run", "median", "low", "high", "clean", "of"})
+    times[key] = json::array();
+  return times;
+}
+
+// Appends a point's time, its interval, and how many of its repetitions are clean.
+void AddTime(const history::Point& point, std::size_t run, double median,
+             const std::optional<std::pair<double, double>>& ci95, json& times) {
+  times["run"].push_back(run);
+  times["median"].push_back(Rounded(median));
+  times["low"].push_back(NumberOrNull(ci95 ? std::optional(ci95->first) : std::nullopt));
+  times["high"].push_back(NumberOrNull(ci95 ? std::optional(ci95->second) : std::nullopt));
+  times["clean"].push_back(point.clean);
+  times["of"].push_back(point.repetitions);
+}
+
+// Returns the points that have only an estimate, which no level and no change rests on.
+json EstimatesJson(const std::vector<history::Point>& points,
+                   const std::vector<std::size_t>& run_of) {
+  json all = EmptyTimes();
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (const auto& estimate = points[i].estimate)
+      AddTime(points[i], run_of[i], estimate->median, estimate->ci95, all);
+  return all["run"].empty() ? json() : all;
+}
+
+json PointsJson(const std::vector<history::Point>& points, const std::vector<std::size_t>& run_of,
+                const Timed& timed, const statistics::SeriesProfile& profile) {
+  json all = {{"outliers", profile.outliers}};
+  if (profile.deviation) {
+    const double bar = 2 * kHistogramReach * *profile.deviation / kHistogramBars;
+    all["bar"] = Rounded(bar);
+    all["histogram"] = Histogram(timed.seconds, profile, bar);
+  }
+  all.update(EmptyTimes());
+  for (const std::size_t i : timed.point)
+    AddTime(points[i], run_of[i], *points[i].median, points[i].ci95, all);
+  if (auto estimates = EstimatesJson(points, run_of); !estimates.is_null())
+    all["estimates"] = std::move(estimates);
+  return all;
+}
+
+// The JSON of a series that the site's scripts read.
+struct SeriesView {
+  nlohmann::json summary;  // for index.html: last time, levels, changes, noise, a sparkline
+  nlohmann::json points;   // all points, for the chart
+  std::vector<LevelChange> changes;     // of series 0, which its place among all replaces
+  std::vector<std::size_t> changed_at;  // indices of runs, rising
+  bool last_slower = false;             // direction of the last change
+};
+
+// Returns the JSON of a series. `run_of[i]` is the index of the run of points[i]. `cause(i, j)`
+// returns what changed besides the time between points i and j, where the level changed.
+SeriesView ViewOf(const history::Series& series, const std::vector<history::Point>& points,
+                  const std::vector<std::size_t>& run_of,
+                  const std::function<std::string(std::size_t, std::size_t)>& cause) {
+  SeriesView view;
+  view.summary = {{"id", series.id},        {"name", series.name},     {"points", points.size()},
+                  {"spark", json::array()}, {"levels", json::array()}, {"changes", json::array()}};
+  if (series.threads) view.summary["threads"] = *series.threads;
+  if (!series.cache.empty()) view.summary["cache"] = series.cache;
+  if (const auto& estimate = points.back().estimate) {
+    view.summary["last"] = Rounded(estimate->median);
+    view.summary["estimate"] = true;
+  }
+  const Timed timed = TimedOf(points);
+  if (timed.seconds.empty()) {
+    if (!EstimatesJson(points, run_of).is_null())
+      view.points = PointsJson(points, run_of, timed, {});
+    return view;
+  }
+  const statistics::SeriesProfile profile = statistics::ProfileOf(timed.seconds);
+  const auto run_at = [&](std::size_t value) { return run_of[timed.point[value]]; };
+  view.summary["spark"] = Spark(timed.seconds);
+  if (points.back().median) view.summary["last"] = Rounded(*points.back().median);
+  if (profile.deviation) view.summary["deviation"] = Rounded(*profile.deviation);
+  view.summary["memory"] = Rounded(profile.memory);
+  for (const auto& level : profile.levels)
+    view.summary["levels"].push_back(
+        {run_at(level.begin), run_at(level.end - 1), Rounded(level.median)});
+  for (const auto& change : profile.changes) {
+    view.summary["changes"].push_back(
+        {{"run", run_at(change.at)},
+         {"ratio", Rounded(change.ratio)},
+         {"why", cause(timed.point[change.at - 1], timed.point[change.at])}});
+    view.changed_at.push_back(run_at(change.at));
+    view.last_slower = change.ratio > 1;
+  }
+  std::vector<std::size_t> runs;
+  for (std::size_t value = 0; value < timed.point.size(); ++value) runs.push_back(run_at(value));
+  view.changes = ChangesOf(0, timed.seconds, profile, runs);
+  view.points = PointsJson(points, run_of, timed, profile);
+  return view;
+}
+
+constexpr std::size_t kSeriesPerFile = 32;
+constexpr std::string_view kLoader = "load";  // the script that loads a date's roofline
+
+std::string_view SiteStyle() { return SiteStyleFiles().at(0).text; }
+
+// Returns index.html's own scripts, which run after the first script of the report's page.
+std::vector<EmbeddedFile> SiteScripts() {
+  auto scripts = figure::InRunningOrder(SiteScriptFiles());
+  std::erase_if(scripts, [](const auto& script) { return script.name == kLoader; });
+  return scripts;
+}
+
+// Creates the folders, and deletes the data of an earlier dashboard.
+void MakeFolders(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder / "data", error);
+  if (error) throw BadInput("{}: {}", folder.string(), error.message());
+  for (const auto& entry : fs::directory_iterator(folder / "data")) {
+    const auto name = entry.path().filename().string();
+    for (const char* ours : {"series-", "times-", "run-", "machines-"})
+      if (name.rfind(ours, 0) == 0 && entry.path().extension() == ".js") {
+        fs::remove(entry.path());
+        break;
+      }
+  }
+}
+
+void WriteSharedFiles(const fs::path& folder) {
+  if (!figure::PlotlyScript())
+    throw BadInput(
+        "built without plotly.js: a dashboard cannot be written; configure with "
+        "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
+  WriteFile(folder / "plotly.js", figure::PlotlyScript()->text);
+  WriteFile(folder / "load.js", TextOf(SiteScriptFiles(), kLoader));
+  WriteFile(folder / "roofline.js", figure::Join(figure::PageScripts()));
+  WriteFile(folder / "site.js",
+            fmt::format("{}\n{}", figure::PageScripts().front().text, figure::Join(SiteScripts())));
+  std::ostringstream page;
+  figure::WriteSitePage(SiteStyle(), page);
+  WriteFile(folder / "roofline.html", page.str());
+}
+
+// Removes the members of a record that the page does not need.
+void Slim(json& record) {
+  for (const char* key : {"repetitions", "work", "verified", "repro", "seed", "problem", "library"})
+    record.erase(key);
+}
+
+void RoundAll(json& value) {
+  if (value.is_number_float()) {
+    value = Rounded(value.get<double>());
+  } else if (value.is_structured()) {
+    for (auto& member : value) RoundAll(member);
+  }
+}
+
+// Writes the site.
+class Site {
+ public:
+  Site(const history::History& history, fs::path folder)
+      : history_(history), folder_(std::move(folder)), runs_(history.Runs()), times_(runs_.size()) {
+    if (runs_.empty()) throw BadInput("dashboard: the history has no run");
+    for (std::size_t i = 0; i < runs_.size(); ++i) run_index_[runs_[i].id] = i;
+  }
+
+  DashboardCounts Write() {
+    MakeFolders(folder_);
+    WriteSharedFiles(folder_);
+    json content = {{"series", WriteSeries()}, {"runs", WriteRuns()}, {"machines", machines_}};
+    content["events"] = Events(content["series"]);
+    WriteTimes();
+    Count();
+    WriteIndex(content);
+    WriteFile(folder_ / "badge.svg", Badge());
+    return counts_;
+  }
+
+ private:
+  // Returns summaries of all series. Writes their points to files of kSeriesPerFile series each.
+  json WriteSeries() {
+    json summaries = json::array();
+    json chunk = json::object();
+    std::size_t chunks = 0;
+    const auto flush = [&] {
+      if (chunk.empty()) return;
+      WriteFile(folder_ / "data" / fmt::format("series-{}.js", chunks),
+                fmt::format("dlroofSeries({}, {});\n", chunks, figure::ScriptSafeJson(chunk)));
+      chunk = json::object();
+      ++chunks;
+    };
+    for (const history::Series& series : history_.AllSeries()) {
+      const auto points = history_.PointsOf(series);
+      if (points.empty()) continue;
+      SeriesView view = MakeView(series, points);
+      view.summary["machine"] = MachineIndex(series);
+      view.summary["chunk"] = chunks;
+      Record(points, view, summaries.size());
+      summaries.push_back(std::move(view.summary));
+      if (!view.points.is_null()) chunk[std::to_string(series.id)] = std::move(view.points);
+      if (chunk.size() == kSeriesPerFile) flush();
+    }
+    flush();
+    counts_.series = static_cast<int>(summaries.size());
+    return summaries;
+  }
+
+  SeriesView MakeView(const history::Series& series, const std::vector<history::Point>& points) {
+    std::vector<std::size_t> run_of;
+    run_of.reserve(points.size());
+    for (const auto& point : points) run_of.push_back(run_index_.at(point.run));
+    auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
+      const auto changes = compare::FindChanges(history_.Facts(points[before]), nullptr,
+                                                history_.Facts(points[after]), nullptr);
+      return changes.empty() ? std::string() : compare::CausesText(changes);
+    });
+    if (!points.back().median && !points.back().estimate) {
+      const record::Record last = history_.Facts(points.back());
+      view.summary["reason"] =
+          last.status == record::Status::kOk ? "noisy" : record::Key(last.status);
+    }
+    return view;
+  }
+
+  std::size_t MachineIndex(const history::Series& series) {
+    const auto [found, added] = machine_index_.try_emplace(series.fingerprint, machines_.size());
+    if (added) machines_.push_back({{"name", series.machine}, {"fingerprint", series.fingerprint}});
+    return found->second;
+  }
+
+  void Record(const std::vector<history::Point>& points, const SeriesView& view,
+              std::size_t series) {
+    for (const auto& point : points)
+      if (point.median || point.estimate)
+        times_[run_index_.at(point.run)].emplace_back(
+            series, Rounded(point.median ? *point.median : point.estimate->median), !point.median);
+    for (auto change : view.changes) {
+      change.series = series;
+      level_changes_.push_back(change);
+    }
+    if (view.changed_at.empty()) return;
+    ++counts_.changed;
+    auto& [slower, faster] = last_changes_[view.changed_at.back()];
+    ++(view.last_slower ? slower : faster);
+  }
+
+  // Returns the events, and those benchmarks' common course: for each run the median of their
+  // times, each divided by its median before the event.
+  json Events(const json& series) const {
+    json all = json::array();
+    for (const auto& event : FindEvents(level_changes_)) {
+      std::vector<std::string> names;
+      for (const auto index : event.series)
+        names.push_back(series.at(index).at("name").get<std::string>());
+      all.push_back({{"run", event.run},
+                     {"earliest", event.earliest},
+                     {"latest", event.latest},
+                     {"ratio", Rounded(event.ratio)},
+                     {"low", Rounded(event.low)},
+                     {"high", Rounded(event.high)},
+                     {"sure", Key(event.sureness)},
+                     {"pattern", PatternOf(names)},
+                     {"series", event.series},
+                     {"course", CourseOf(event)}});
+    }
+    return all;
+  }
+
+  json CourseOf(const Event& event) const {
+    std::unordered_map<std::size_t, std::vector<double>> before;
+    const std::set<std::size_t> members(event.series.begin(), event.series.end());
+    for (std::size_t run = 0; run < event.run; ++run)
+      for (const auto& [series, median, estimate] : times_[run])
+        if (members.contains(series)) before[series].push_back(median);
+    std::unordered_map<std::size_t, double> level;
+    for (auto& [series, medians] : before) level[series] = Median(std::move(medians));
+    json course = json::array();
+    for (const auto& times : times_) {
+      std::vector<double> ratios;
+      for (const auto& [series, median, estimate] : times)
+        if (const auto found = level.find(series); found != level.end())
+          ratios.push_back(median / found->second);
+      course.push_back(ratios.empty() ? json(nullptr) : json(Rounded(Median(std::move(ratios)))));
+    }
+    return course;
+  }
+
+  void WriteTimes() const {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      json medians = json::array();
+      for (const auto& [series, median, estimate] : times_[i]) {
+        json time = {series, median};
+        if (estimate) time.push_back(true);
+        medians.push_back(std::move(time));
+      }
+      WriteFile(folder_ / "data" / fmt::format("times-{}.js", runs_[i].id),
+                fmt::format("dlroofTimes({}, {});\n", runs_[i].id, medians.dump()));
+    }
+  }
+
+  // Returns summaries of all runs. Writes the content of each roofline page to a file, and machines
+  // to separate files, because most runs share them.
+  json WriteRuns() {
+    json all = json::array();
+    for (const auto& run : runs_) {
+      const auto read = history_.Read(run);
+      json summary = {
+          {"id", run.id}, {"date", run.date}, {"points", run.points}, {"source", run.source}};
+      if (!run.commit.empty()) summary["commit"] = run.commit;
+      if (!read.file.machines.empty()) summary["machine"] = read.file.machines.front().name;
+      all.push_back(std::move(summary));
+      WriteRun(run, read.file);
+    }
+    counts_.runs = static_cast<int>(runs_.size());
+    return all;
+  }
+
+  void WriteRun(const history::StoredRun& run, const record::RunFile& file) {
+    json content = figure::PageContent(roofline::PlaceRun(file));
+    for (auto& record : content["records"]) Slim(record);
+    const auto machines = figure::ScriptSafeJson(content["machines"]);
+    content.erase("machines");
+    RoundAll(content);
+    const auto hash = fmt::format("{:016x}", HashOf(machines));
+    if (written_machines_.insert(hash).second)
+      WriteFile(folder_ / "data" / fmt::format("machines-{}.js", hash),
+                fmt::format("dlroofMachines({});\n", machines));
+    WriteFile(folder_ / "data" / fmt::format("run-{}.js", run.id),
+              fmt::format("dlroofRun('{}', {});\n", hash, figure::ScriptSafeJson(content)));
+  }
+
+  void Count() {
+    if (last_changes_.empty()) return;
+    std::tie(counts_.slower_last, counts_.faster_last) = last_changes_.rbegin()->second;
+    last_change_date_ = runs_[last_changes_.rbegin()->first].date.substr(0, 10);
+  }
+
+  void WriteIndex(const json& content) const {
+    const statistics::ChangePointSettings settings;
+    std::ostringstream out;
+    figure::Fill(SiteHtmlFiles().at(0).text,
+                 {{"policy", figure::SitePolicy()},
+                  {"style", fmt::format("{}{}", figure::PageStyle().text, SiteStyle())},
+                  {"least", std::to_string(settings.least_segment)},
+                  {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
+                  {"content", figure::ScriptSafeJson(content)}},
+                 out);
+    WriteFile(folder_ / "index.html", out.str());
+  }
+
+  std::string Badge() const {
+    for (const auto& [count, what, mood] :
+         {std::tuple(counts_.slower_last, "slower", compare::BadgeMood::kBad),
+          {counts_.faster_last, "faster", compare::BadgeMood::kGood}})
+      if (count > 0)
+        return compare::BadgeSvg(
+            "performance", fmt::format("{} {} since {}", count, what, last_change_date_), mood);
+    return compare::BadgeSvg("performance", "no change", compare::BadgeMood::kGood);
+  }
+
+  const history::History& history_;
+  fs::path folder_;
+  std::vector<history::StoredRun> runs_;
+  std::unordered_map<std::int64_t, std::size_t> run_index_;  // by id
+  // Of each run: series, time [s], and whether it is an estimate.
+  std::vector<std::vector<std::tuple<std::size_t, double, bool>>> times_;
+  std::vector<LevelChange> level_changes_;  // of all series
+  json machines_ = json::array();
+  std::map<std::string, std::size_t> machine_index_;  // by fingerprint
+  std::set<std::string> written_machines_;
+  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run: slower, faster
+  std::string last_change_date_;
+  DashboardCounts counts_;
+};
+
+}  // namespace
+
+DashboardCounts WriteDashboard(const history::History& history, const fs::path& folder) {
+  const auto unchanging = history.Unchanging();
+  return Site(history, folder).Write();
+}
+
+}  // namespace dlroof::history

@@ -1,0 +1,190 @@
+#include "baselines/history/events.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "counters/base/keys.h"
+#include "counters/base/numbers.h"
+
+namespace dlroof::history {
+namespace {
+
+constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kCertain, "certain"},
+                                          {Sureness::kLikely, "likely"},
+                                          {Sureness::kMayBeChance, "may be chance"}};
+
+// [1] Standard errors of one change. A change among 500 series of 50 runs that has 5.5 is chance
+// once in a thousand pages, one of 4 once in one page or two. Three series that change in the same
+// run with 3 errors each are no chance.
+constexpr double kCertainErrors = 5.5, kLikelyErrors = 4, kErrorsInGroup = 3;
+constexpr int kMinGroup = 3;
+
+// [1] Error of a median in standard errors of a mean: sqrt(pi / 2).
+constexpr double kMedianError = 1.2533;
+// Noise that is not known (fewer than three values) is assumed large.
+constexpr double kUnknownNoise = 0.1;
+constexpr double kNormal95 = 1.96;
+
+// The first value of a new level: the most likely one, and the range of those that are not much
+// less likely.
+struct Moment {
+  std::size_t likely = 0, earliest = 0, latest = 0;
+};
+
+// Looks around value `at`, between the levels `before` and `after`.
+Moment MomentOf(const std::vector<double>& values, const statistics::SeriesLevel& before,
+                const statistics::SeriesLevel& after, std::size_t at, double deviation) {
+  constexpr std::size_t kReach = 8;
+  // [1] For Laplace's law, exp(-|x| / b), b is 0.97 times the deviation that the profile states.
+  constexpr double kScale = 0.97, kLikelihood = 3;
+  const std::size_t first = std::max(before.begin + 1, at - std::min(at, kReach));
+  const std::size_t last = std::min(after.end - 1, at + kReach);
+  const auto distance = [&](std::size_t i, const statistics::SeriesLevel& level) {
+    return std::abs(std::log(values[i] / level.median));
+  };
+  // [1] How badly a change at each moment, from `first` on, fits: the sum of the values' distances
+  // from the level that they then have. Only differences matter, so the first one is 0.
+  std::vector<double> costs = {0};
+  for (std::size_t moment = first + 1; moment <= last; ++moment)
+    costs.push_back(costs.back() + distance(moment - 1, before) - distance(moment - 1, after));
+  const auto least = std::ranges::min_element(costs);
+  const auto likely = [&](double cost) {
+    return cost <= *least + kLikelihood * kScale * deviation;
+  };
+  Moment moment{.likely = first + static_cast<std::size_t>(least - costs.begin())};
+  moment.earliest = moment.latest = moment.likely;
+  while (moment.earliest > first && likely(costs[moment.earliest - 1 - first])) --moment.earliest;
+  while (moment.latest < last && likely(costs[moment.latest + 1 - first])) ++moment.latest;
+  return moment;
+}
+
+// Returns the run in which most of the changes may have happened; the sharper ones count more.
+std::size_t MostLikelyRun(const std::vector<LevelChange>& changes) {
+  std::map<std::size_t, double> weight;
+  for (const auto& change : changes)
+    for (std::size_t run = change.earliest; run <= change.latest; ++run)
+      weight[run] +=
+          (run == change.run ? 1.5 : 1) / static_cast<double>(change.latest - change.earliest + 1);
+  return std::ranges::max_element(weight, {}, [](const auto& each) { return each.second; })->first;
+}
+
+double Errors(const LevelChange& change) {
+  return std::abs(change.log_ratio) / std::max(change.error, 1e-9);
+}
+
+Sureness SurenessOf(const std::vector<LevelChange>& changes) {
+  const auto group = std::ranges::count_if(
+      changes, [](const auto& change) { return Errors(change) >= kErrorsInGroup; });
+  const double most = Errors(*std::ranges::max_element(changes, {}, Errors));
+  if (most >= kCertainErrors || group >= kMinGroup) return Sureness::kCertain;
+  return most >= kLikelyErrors ? Sureness::kLikely : Sureness::kMayBeChance;
+}
+
+Event EventOf(std::vector<LevelChange> changes, std::size_t run) {
+  std::ranges::sort(changes, std::greater(),
+                    [](const auto& change) { return std::abs(change.log_ratio); });
+  Event event{.run = run, .earliest = 0, .latest = SIZE_MAX, .sureness = SurenessOf(changes)};
+  std::vector<double> ratios;
+  for (const auto& change : changes) {
+    ratios.push_back(std::exp(change.log_ratio));
+    event.series.push_back(change.series);
+    event.earliest = std::max(event.earliest, change.earliest);
+    event.latest = std::min(event.latest, change.latest);
+  }
+  event.ratio = Median(ratios);
+  event.low = *std::ranges::min_element(ratios);
+  event.high = *std::ranges::max_element(ratios);
+  if (changes.size() > 1) return event;
+  event.low = event.ratio * std::exp(-kNormal95 * changes.front().error);
+  event.high = event.ratio * std::exp(kNormal95 * changes.front().error);
+  return event;
+}
+
+std::vector<std::string> PartsOf(const std::string& name) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = name.find('/', begin)) != std::string::npos; begin = end + 1)
+    parts.push_back(name.substr(begin, end - begin));
+  parts.push_back(name.substr(begin));
+  return parts;
+}
+
+}  // namespace
+
+std::string_view Key(Sureness sureness) { return KeyIn(kSureness, sureness); }
+
+std::vector<LevelChange> ChangesOf(std::size_t series, const std::vector<double>& values,
+                                   const statistics::SeriesProfile& profile,
+                                   const std::vector<std::size_t>& run_of) {
+  std::vector<LevelChange> changes;
+  const double deviation = profile.deviation.value_or(kUnknownNoise);
+  for (std::size_t i = 0; i + 1 < profile.levels.size() && i < profile.changes.size(); ++i) {
+    const auto &before = profile.levels[i], &after = profile.levels[i + 1];
+    const auto moment = MomentOf(values, before, after, profile.changes[i].at, deviation);
+    LevelChange change{.series = series,
+                       .run = run_of.at(moment.likely),
+                       .earliest = run_of.at(moment.earliest),
+                       .latest = run_of.at(moment.latest)};
+    change.log_ratio = std::log(after.median / before.median);
+    const auto share = [](const auto& level) {
+      return 1 / static_cast<double>(std::max<std::size_t>(level.end - level.begin, 1));
+    };
+    change.error = kMedianError * deviation * std::sqrt(share(before) + share(after));
+    const double now = std::log(profile.levels.back().median / before.median);
+    change.lasts = now * change.log_ratio > 0 && std::abs(now) > std::abs(change.log_ratio) / 2;
+    // A change that only takes the one before it back is a repair, no gain.
+    const bool opposite = i > 0 && changes.back().log_ratio * change.log_ratio < 0;
+    if (opposite && std::abs(std::log(after.median / profile.levels[i - 1].median)) <
+                        std::abs(change.log_ratio) / 2)
+      change.lasts = false;
+    changes.push_back(change);
+  }
+  return changes;
+}
+
+std::vector<Event> FindEvents(const std::vector<LevelChange>& changes) {
+  std::vector<Event> events;
+  for (const bool slower : {true, false}) {
+    std::vector<LevelChange> left;
+    std::ranges::copy_if(changes, std::back_inserter(left), [&](const auto& change) {
+      return change.lasts && (change.log_ratio > 0) == slower;
+    });
+    while (!left.empty()) {
+      const auto run = MostLikelyRun(left);
+      const auto others = std::stable_partition(left.begin(), left.end(), [&](const auto& change) {
+        return change.earliest <= run && run <= change.latest;
+      });
+      events.push_back(EventOf({left.begin(), others}, run));
+      left.erase(left.begin(), others);
+    }
+  }
+  std::ranges::stable_sort(events, std::greater(), &Event::run);
+  return events;
+}
+
+std::string PatternOf(const std::vector<std::string>& names) {
+  constexpr std::size_t kMaxChoices = 3;
+  if (names.empty()) return "";
+  std::vector<std::set<std::string>> choices(PartsOf(names.front()).size());
+  for (const auto& name : names) {
+    const auto parts = PartsOf(name);
+    if (parts.size() != choices.size()) return "*";
+    for (std::size_t i = 0; i < parts.size(); ++i) choices[i].insert(parts[i]);
+  }
+  std::string pattern;
+  for (const auto& parts : choices) {
+    if (!pattern.empty()) pattern += '/';
+    pattern += parts.size() > kMaxChoices ? "*"
+               : parts.size() == 1        ? *parts.begin()
+                                          : fmt::format("{{{}}}", fmt::join(parts, ","));
+  }
+  return pattern;
+}
+
+}  // namespace dlroof::history

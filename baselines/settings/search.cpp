@@ -1,0 +1,326 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "baselines/settings/tune.h"
+#include "baselines/statistics/shift.h"
+#include "counters/base/numbers.h"
+
+namespace dlroof::settings {
+namespace {
+
+// [1] Blocks of each choice before any choice is judged.
+constexpr int kFirstBlocks = 2;
+// [1] Share of the budget for the search; the rest is for the confirmation.
+constexpr double kSearchShare = 0.6;
+// [1] If the log ratios of a choice's blocks differ by more, they do not show that it has no
+// effect.
+constexpr double kScatter = 0.1;
+// [1] Numbers of blocks at which the last choice of a coordinate is tested: it becomes a step if it
+// is faster. It is dropped if it is no faster than the best setting so far at kFutile blocks or
+// later. The level of each test is 95 %: the confirmation drops a wrong step.
+constexpr int kValidations[] = {8, 14};
+constexpr int kFutile = 4;
+constexpr double kValidationLevel = 0.95;
+constexpr int kMaxSweeps = 3;
+// A choice that was slower by more than this is not tried again in the next sweep.
+constexpr double kHopeless = 0.095310;  // log 1.1
+// Candidates are not measured further after this many successive blocks without a ratio (too
+// noisy).
+constexpr int kMaxVoid = 8;
+
+struct Candidate {
+  Setting values;  // of the coordinate
+  std::string reason;
+  Setting setting;  // complete setting, including the other coordinates' values
+  std::vector<double> log_ratios = {};
+  std::optional<Reason> failure = {};
+
+  double Center() const { return Median(log_ratios); }
+  bool Known() const { return !failure && !log_ratios.empty(); }
+  // One block may be wrong by any factor: something else may have run beside it.
+  bool HasVerdict() const { return !failure && log_ratios.size() >= kFirstBlocks; }
+};
+
+using Candidates = std::vector<Candidate*>;
+
+// Thrown when the budget of the search is spent. The best setting so far remains.
+struct SearchOver {};
+
+class CoordinateSearch {
+ public:
+  CoordinateSearch(TrialSequence& trials, Tuning& tuning, const Coordinate& coordinate)
+      : trials_(trials), tuning_(tuning), coordinate_(coordinate) {}
+
+  // Measures one block of each candidate that has not failed.
+  void Survey(std::vector<Candidate>& all) {
+    ForSome(PointersTo(all), [&](const Candidates& some) { MeasureOnce(some); });
+  }
+
+  // Returns the candidate that is faster than the best setting so far, or null. The candidates may
+  // have ratios of a survey.
+  const Candidate* Run(std::vector<Candidate>& all) {
+    auto left = PointersTo(all);
+    for (int blocks = kFirstBlocks; !left.empty(); blocks *= 2) {
+      const bool first = blocks == kFirstBlocks;
+      Measure(left, blocks, first);
+      Drop(left);
+      if (left.size() < 2) break;
+      left.resize((left.size() + 1) / 2);
+      if (left.size() == 1) break;
+    }
+    return !left.empty() && IsFaster(*left.front()) ? left.front() : nullptr;
+  }
+
+ private:
+  double Bound() const { return std::log1p(tuning_.plan.min_effect); }
+
+  static Candidates PointersTo(std::vector<Candidate>& all) {
+    Candidates pointers;
+    for (auto& candidate : all) pointers.push_back(&candidate);
+    return pointers;
+  }
+
+  // Calls `action` for as many candidates at a time as fit into a block.
+  template <class Action>
+  void ForSome(const Candidates& left, const Action& action) const {
+    const std::size_t available = std::max<std::size_t>(2, tuning_.plan.together) - 1;
+    for (std::size_t begin = 0; begin < left.size(); begin += available)
+      action(Candidates(
+          left.begin() + static_cast<std::ptrdiff_t>(begin),
+          left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), begin + available))));
+  }
+
+  // Measures until each candidate has `blocks` more ratios (in all, if `in_all`), as far as blocks
+  // are clean.
+  void Measure(const Candidates& left, int blocks, bool in_all) {
+    ForSome(left, [&](Candidates some) {
+      std::map<const Candidate*, std::size_t> wanted;
+      for (const auto* one : some)
+        wanted[one] = static_cast<std::size_t>(blocks) + (in_all ? 0 : one->log_ratios.size());
+      for (int empty = 0; empty < kMaxVoid;) {
+        std::erase_if(some, [&](const Candidate* one) {
+          return one->failure || one->log_ratios.size() >= wanted.at(one);
+        });
+        if (some.empty()) return;
+        empty = MeasureOnce(some) ? 0 : empty + 1;
+      }
+    });
+  }
+
+  // Measures one block of the best setting and `some`. Returns whether a candidate got a ratio.
+  bool MeasureOnce(const Candidates& some) {
+    if (trials_.seconds() >= kSearchShare * tuning_.plan.budget_seconds) throw SearchOver{};
+    std::vector<Setting> settings = {tuning_.best};
+    Candidates measured;
+    for (auto* candidate : some)
+      if (!candidate->failure) {
+        settings.push_back(candidate->setting);
+        measured.push_back(candidate);
+      }
+    const auto& block = trials_.Measure(coordinate_.name, settings);
+    // Only a failure of the default in the first block ends the tuning.
+    const auto& first = tuning_.blocks.front().results.front();
+    if (first.failure) throw TuningFailed{first.failure->text, first.unsupported};
+    bool any = false;
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      if (!measured[i]->failure) measured[i]->failure = block.results[i + 1].failure;
+      const auto ratio = LogRatio(block, i + 1);
+      if (ratio) measured[i]->log_ratios.push_back(*ratio);
+      any |= ratio.has_value();
+    }
+    return any;
+  }
+
+  // Removes candidates that are certainly not faster, and sorts the others, the fastest first.
+  void Drop(Candidates& left) const {
+    std::erase_if(left, [&](const Candidate* one) {
+      return !one->Known() || std::ranges::min(one->log_ratios) > Bound();
+    });
+    std::ranges::stable_sort(left, {}, [](const Candidate* one) { return one->Center(); });
+  }
+
+  bool IsFaster(Candidate& last) {
+    for (const int validation : kValidations) {
+      for (const int look : {kFutile, validation}) {
+        const auto missing = look - static_cast<int>(last.log_ratios.size());
+        if (missing > 0) Measure({&last}, missing, false);
+        if (!last.Known() || last.Center() > -Bound() / 2) return false;
+      }
+      const auto shift = statistics::MeasurePairedShift(last.log_ratios, kValidationLevel);
+      if (shift && shift->shift.ci95.second < 0 && shift->shift.log_ratio < -Bound()) return true;
+    }
+    return false;
+  }
+
+  TrialSequence& trials_;
+  Tuning& tuning_;
+  const Coordinate& coordinate_;
+};
+
+class Descent {
+ public:
+  Descent(TrialSequence& trials, Tuning& tuning) : trials_(trials), tuning_(tuning) {}
+
+  void Run() {
+    const auto& coordinates = tuning_.plan.coordinates;
+    Survey();
+    std::map<std::size_t, int> seen;  // coordinate -> number of changes when it was searched
+    for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
+      bool any = false;
+      for (const auto i : order_) {
+        if (sweep > 0 && seen[i] == changes_) continue;
+        if (SearchOne(coordinates[i], sweep == 0 && changes_ == 0 ? &surveyed_[i] : nullptr))
+          any = true, ++changes_;
+        seen[i] = changes_;
+      }
+      if (!any) return;
+    }
+  }
+
+ private:
+  // Measures kFirstBlocks blocks of every coordinate: one of each, then another one of each. Then
+  // sorts the coordinates, the one that promises most first.
+  void Survey() {
+    const auto& coordinates = tuning_.plan.coordinates;
+    for (const auto& coordinate : coordinates) surveyed_.push_back(CandidatesOf(coordinate));
+    try {
+      for (int block = 1; block <= kFirstBlocks; ++block) {
+        trials_.Say(fmt::format("block {} of {} of each of {} knobs ({:.0f} s spent)", block,
+                                kFirstBlocks, coordinates.size(), trials_.seconds()));
+        for (std::size_t i = 0; i < coordinates.size(); ++i)
+          CoordinateSearch(trials_, tuning_, coordinates[i]).Survey(surveyed_[i]);
+      }
+    } catch (const SearchOver&) {
+      RecordSurvey();
+      throw;
+    }
+    RecordSurvey();
+    for (std::size_t i = 0; i < coordinates.size(); ++i) order_.push_back(i);
+    std::ranges::stable_sort(order_, {}, [&](std::size_t i) { return Promise(surveyed_[i]); });
+  }
+
+  void RecordSurvey() {
+    for (std::size_t i = 0; i < surveyed_.size(); ++i)
+      Record(tuning_.plan.coordinates[i], surveyed_[i], nullptr);
+  }
+
+  // Returns the least log ratio of the candidates, at most 0.
+  static double Promise(const std::vector<Candidate>& candidates) {
+    double least = 0;
+    for (const auto& candidate : candidates)
+      if (candidate.Known()) least = std::min(least, candidate.Center());
+    return least;
+  }
+
+  // Searches the choices of one coordinate. Returns whether the best setting changed. `surveyed`
+  // are its candidates against the best setting so far, if they were measured already.
+  bool SearchOne(const Coordinate& coordinate, const std::vector<Candidate>* surveyed) {
+    auto candidates = surveyed != nullptr ? *surveyed : CandidatesOf(coordinate);
+    if (candidates.empty()) return false;
+    trials_.Say(fmt::format("{}: {} choice{} against {} ({:.0f} s spent)", coordinate.name,
+                            candidates.size(), candidates.size() == 1 ? "" : "s",
+                            SettingText(PartOf(tuning_.best, coordinate)), trials_.seconds()));
+    const Candidate* winner = nullptr;
+    try {
+      winner = CoordinateSearch(trials_, tuning_, coordinate).Run(candidates);
+    } catch (const SearchOver&) {
+      Record(coordinate, candidates, nullptr);
+      throw;
+    }
+    Record(coordinate, candidates, winner);
+    if (winner == nullptr) return false;
+    trials_.Say(fmt::format("  {}: about {:.2f}x faster, to be confirmed",
+                            SettingText(winner->values), std::exp(-winner->Center())));
+    Take(coordinate, *winner);
+    return true;
+  }
+
+  std::vector<Candidate> CandidatesOf(const Coordinate& coordinate) const {
+    const auto now = PartOf(tuning_.best, coordinate);
+    std::vector<Candidate> candidates;
+    const auto add = [&](const Choice& choice) {
+      if (!choice.values.empty() && choice.values != now && !IsHopeless(coordinate, choice.values))
+        candidates.push_back(
+            {choice.values, choice.reason, With(tuning_.best, coordinate, choice.values)});
+    };
+    for (const auto& choice : coordinate.choices) add(choice);
+    // The default is no choice, but a step may have become useless by a later one.
+    if (!now.empty() && !IsHopeless(coordinate, {}))
+      candidates.push_back({{}, "undone", With(tuning_.best, coordinate, {})});
+    return candidates;
+  }
+
+  bool IsHopeless(const Coordinate& coordinate, const Setting& values) const {
+    return std::ranges::any_of(tuning_.tried, [&](const TriedChoice& tried) {
+      return tried.coordinate == coordinate.name && tried.values == values &&
+             (tried.failed || (tried.ratio && std::log(*tried.ratio) > kHopeless));
+    });
+  }
+
+  // Adds all candidates except the winner to tuning_.tried.
+  void Record(const Coordinate& coordinate, const std::vector<Candidate>& candidates,
+              const Candidate* winner) {
+    for (const auto& candidate : candidates) {
+      std::erase_if(tuning_.tried, [&](const TriedChoice& tried) {
+        return tried.coordinate == coordinate.name && tried.values == candidate.values;
+      });
+      if (&candidate == winner) continue;
+      TriedChoice tried{coordinate.name,
+                        candidate.values,
+                        static_cast<int>(candidate.log_ratios.size()),
+                        std::nullopt,
+                        candidate.failure.has_value(),
+                        VerdictOn(candidate, winner)};
+      if (candidate.HasVerdict()) tried.ratio = std::exp(candidate.Center());
+      tuning_.tried.push_back(std::move(tried));
+    }
+  }
+
+  std::string VerdictOn(const Candidate& candidate, const Candidate* winner) const {
+    if (candidate.failure) return "failed: " + candidate.failure->text;
+    if (!candidate.Known()) return "not measured: the budget was spent, or its blocks were noisy";
+    if (!candidate.HasVerdict()) return "no verdict: one block is not enough";
+    const double least = std::log1p(tuning_.plan.min_effect);
+    const auto [low, high] = std::ranges::minmax(candidate.log_ratios);
+    if (low > least) return "slower";
+    if (candidate.Center() > least) return "seems slower, but its blocks scatter";
+    if (winner != nullptr) return "not faster than " + SettingText(winner->values);
+    if (candidate.Center() < -least)
+      return "seems faster, not confirmed: its blocks scatter or are few";
+    if (high - low > kScatter)
+      return fmt::format("no effect seen, but its blocks differ by {:.0f} %",
+                         100 * std::expm1(high - low));
+    return "no effect";
+  }
+
+  void Take(const Coordinate& coordinate, const Candidate& winner) {
+    tuning_.best = winner.setting;
+    std::erase_if(tuning_.steps,
+                  [&](const TuningStep& step) { return step.coordinate == coordinate.name; });
+    if (!winner.values.empty())
+      tuning_.steps.push_back({coordinate.name, winner.values, winner.reason, std::nullopt});
+  }
+
+  TrialSequence& trials_;
+  Tuning& tuning_;
+  std::vector<std::vector<Candidate>> surveyed_;  // of each coordinate, against the default
+  std::vector<std::size_t> order_;                // of the coordinates
+  int changes_ = 0;                               // of the best setting
+};
+
+}  // namespace
+
+void Search(TrialSequence& trials, Tuning& tuning) {
+  try {
+    Descent(trials, tuning).Run();
+  } catch (const SearchOver&) {
+    tuning.budget_spent = true;
+    trials.Say("the search's share of the budget is spent");
+  }
+}
+
+}  // namespace dlroof::settings

@@ -1,0 +1,272 @@
+#include "baselines/settings/tune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "baselines/statistics/judge.h"
+#include "counters/base/numbers.h"
+
+namespace dlroof::settings {
+namespace {
+
+// Returns the median of all clean windows of the default [s].
+std::optional<double> SecondsOfDefault(const std::vector<TrialBlock>& blocks) {
+  std::vector<double> seconds;
+  for (const auto& block : blocks)
+    for (std::size_t i = 0; i < block.settings.size(); ++i) {
+      if (!block.settings[i].empty() || block.results[i].failure) continue;
+      for (const auto& window : block.results[i].windows)
+        if (!window.noisy) seconds.push_back(window.seconds);
+    }
+  return seconds.empty() ? std::nullopt : std::optional(Median(std::move(seconds)));
+}
+
+constexpr double kError = 0.05;
+constexpr double kFineWidth = 0.05;  // [1] sufficient width of the interval of a log ratio
+// Limits the number of blocks, which includes noisy blocks without a ratio.
+constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
+
+// A ratio of the times of two settings of a Chain that is to be confirmed.
+struct Statement {
+  std::size_t before = 0, after = 0;  // indices of the chain
+  std::vector<double> log_ratios = {};
+  std::optional<Effect> effect = {};  // set when there are enough blocks for an interval
+  bool settled = false;
+};
+
+// Tests the ratio at the level `error` [1] and sets its effect.
+void Look(Statement& statement, double error, double min_effect) {
+  const auto paired = statistics::MeasureSequentialShift(statement.log_ratios, error);
+  if (!paired) return;
+  const auto& shift = paired->shift;
+  const double bound = std::log1p(min_effect);
+  const bool confirmed = shift.ci95.second < 0 && shift.log_ratio < -bound;
+  statement.effect = Effect{std::exp(shift.log_ratio),
+                            {std::exp(shift.ci95.first), std::exp(shift.ci95.second)},
+                            static_cast<int>(statement.log_ratios.size()),
+                            confirmed};
+  // A confirmed gain must be precise: its interval is at most half as wide as the gain, or 5 %.
+  const double width = shift.ci95.second - shift.ci95.first;
+  const bool precise = width <= std::max(kFineWidth, -shift.log_ratio / 2);
+  statement.settled = confirmed ? precise : shift.ci95.first > -bound;
+}
+
+// Measures a chain of settings interleaved until the ratios of each step and of all are settled.
+class Chain {
+ public:
+  Chain(TrialSequence& trials, const TuningPlan& plan, std::string stage,
+        std::vector<Setting> settings)
+      : trials_(trials), plan_(plan), stage_(std::move(stage)), settings_(std::move(settings)) {
+    failures_.resize(settings_.size());
+    for (std::size_t i = 1; i < settings_.size(); ++i) statements_.push_back({i - 1, i});
+    if (settings_.size() > 2) statements_.push_back({0, settings_.size() - 1});
+  }
+
+  // Measures until all ratios are settled. `error` [1] is the error of all tests together.
+  void Measure(double error) {
+    const double share = error / static_cast<double>(statements_.size());
+    std::size_t looks = 0;
+    for (int block = 0; block < kMaxBlocks && looks < statistics::kLooks.size(); ++block) {
+      if (trials_.seconds() >= plan_.budget_seconds || Broken()) break;
+      MeasureOnce();
+      if (Clean() < statistics::kLooks.at(looks)) continue;
+      ++looks;
+      for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
+      if (std::ranges::all_of(statements_, &Statement::settled)) return;
+    }
+    // The budget is spent; this early test does not depend on the ratios.
+    if (looks < statistics::kLooks.size())
+      for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
+  }
+
+  // Returns the ratio of each step in order, then of all steps together (if there are several).
+  const std::vector<Statement>& statements() const { return statements_; }
+  // Returns the last failure of the setting at this index of the chain.
+  const std::optional<Reason>& failure(std::size_t index) const { return failures_.at(index); }
+
+ private:
+  void MeasureOnce() {
+    const auto& block = trials_.Measure(stage_, settings_);
+    for (std::size_t i = 0; i < settings_.size(); ++i) {
+      if (!block.results[i].failure) continue;
+      failures_[i] = block.results[i].failure;
+      ++failure_count_;
+    }
+    for (auto& statement : statements_)
+      if (const auto ratio = LogRatio(block, statement.after, statement.before))
+        statement.log_ratios.push_back(*ratio);
+  }
+
+  // Tolerates one crash.
+  bool Broken() const { return failure_count_ > 1; }
+
+  int Clean() const {
+    std::size_t least = statements_.front().log_ratios.size();
+    for (const auto& statement : statements_) least = std::min(least, statement.log_ratios.size());
+    return static_cast<int>(least);
+  }
+
+  TrialSequence& trials_;
+  const TuningPlan& plan_;
+  std::string stage_;
+  std::vector<Setting> settings_;
+  std::vector<Statement> statements_;
+  std::vector<std::optional<Reason>> failures_;
+  int failure_count_ = 0;
+};
+
+const Coordinate& CoordinateOf(const Tuning& tuning, const TuningStep& step) {
+  return *std::ranges::find(tuning.plan.coordinates, step.coordinate, &Coordinate::name);
+}
+
+// Returns the default, then the setting after each step.
+std::vector<Setting> SettingsOf(const Tuning& tuning) {
+  std::vector<Setting> settings(1);
+  for (const auto& step : tuning.steps)
+    settings.push_back(With(settings.back(), CoordinateOf(tuning, step), step.values));
+  return settings;
+}
+
+bool IsConfirmed(const TuningStep& step) { return step.effect && step.effect->confirmed; }
+
+std::string DroppedText(const TuningStep& step, const std::optional<Reason>& failure) {
+  if (!step.effect && failure)
+    return fmt::format("{}: failed: {}", SettingText(step.values), failure->text);
+  if (!step.effect) return SettingText(step.values) + ": too few clean blocks";
+  const auto& [low, high] = step.effect->interval;
+  return fmt::format("{}: {:.3f} to {:.3f} of the time before", SettingText(step.values), low,
+                     high);
+}
+
+// Removes the steps that are not confirmed, or all steps if only their total is not confirmed.
+void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
+  std::vector<TuningStep> confirmed;
+  for (std::size_t i = 0; i < tuning.steps.size(); ++i) {
+    const auto& step = tuning.steps[i];
+    if (IsConfirmed(step))
+      confirmed.push_back(step);
+    else
+      tuning.dropped.push_back(DroppedText(step, chain.failure(i + 1)));
+  }
+  if (confirmed.size() == tuning.steps.size()) confirmed.clear();
+  // Without budget for another round only the first step remains, compared with the default.
+  if (over) {
+    const bool first =
+        !confirmed.empty() && confirmed.front().coordinate == tuning.steps.front().coordinate;
+    confirmed.resize(first ? 1 : 0);
+  }
+  tuning.steps = std::move(confirmed);
+  tuning.best = SettingsOf(tuning).back();
+}
+
+// Measures and judges the steps once. Returns whether the confirmation is finished.
+bool ConfirmRound(TrialSequence& trials, Tuning& tuning, int round, double error) {
+  Chain chain(trials, tuning.plan, fmt::format("confirmation {}", round), SettingsOf(tuning));
+  chain.Measure(error);
+  const auto& statements = chain.statements();
+  if (chain.failure(0) && !statements.back().effect) throw TuningFailed{chain.failure(0)->text};
+  for (std::size_t i = 0; i < tuning.steps.size(); ++i)
+    tuning.steps[i].effect = statements[i].effect;
+  tuning.total = statements.back().effect;
+  const bool over = trials.seconds() >= tuning.plan.budget_seconds;
+  tuning.budget_spent |= over;
+  if (tuning.total && tuning.total->confirmed &&
+      (over || std::ranges::all_of(tuning.steps, IsConfirmed))) {
+    tuning.state = TuningState::kConfirmed;
+    return true;
+  }
+  DropUnconfirmed(chain, over, tuning);
+  tuning.total.reset();
+  if (!tuning.steps.empty() && !over) return false;
+  if (!tuning.steps.empty()) tuning.total = tuning.steps.front().effect;
+  tuning.state = tuning.steps.empty() ? TuningState::kNotConfirmed : TuningState::kConfirmed;
+  if (tuning.steps.empty())
+    tuning.reason = over ? "the budget was spent before a gain was confirmed"
+                         : "new blocks do not confirm that anything is faster";
+  return true;
+}
+
+// Measures the default and the setting after each step interleaved, in new blocks. Sets effects,
+// total, state, reason and `dropped`, and reduces `steps` and `best` to the confirmed steps.
+void Confirm(TrialSequence& trials, Tuning& tuning) {
+  double error = kError;
+  for (int round = 1;; ++round) {
+    error /= 2;
+    trials.Say(fmt::format("confirming {} in new blocks ({:.0f} s spent)", SettingText(tuning.best),
+                           trials.seconds()));
+    if (ConfirmRound(trials, tuning, round, error)) return;
+  }
+}
+
+}  // namespace
+
+Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const TuneHooks& hooks) {
+  Tuning tuning{.plan = plan, .blocks = std::move(recorded)};
+  TrialSequence trials(tuning, hooks);
+  try {
+    Search(trials, tuning);
+    if (tuning.steps.empty()) {
+      tuning.best.clear();
+      tuning.state = TuningState::kNothingWon;
+    } else {
+      Confirm(trials, tuning);
+    }
+  } catch (const TuningInterrupted&) {
+    tuning.state = TuningState::kUnfinished;
+  } catch (const TuningFailed& failed) {
+    tuning.state = failed.unsupported ? TuningState::kUnsupported : TuningState::kFailed;
+    tuning.reason = failed.reason;
+  }
+  tuning.default_seconds = SecondsOfDefault(tuning.blocks);
+  if (hooks.save) hooks.save(tuning);
+  return tuning;
+}
+
+std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
+                             std::optional<Reason>& reason) {
+  Tuning contender{.plan = tuning.plan};
+  // Verify measures in another random order than the tuning.
+  contender.plan.seed += 7919;
+  TrialSequence trials(contender, hooks);
+  Chain chain(trials, contender.plan, "verification", {{}, tuning.best});
+  try {
+    chain.Measure(kError);
+  } catch (const TuningInterrupted&) {
+    reason = Reason{"interrupted"};
+    return std::nullopt;
+  }
+  const auto& effect = chain.statements().front().effect;
+  if (!effect) {
+    reason = chain.failure(0) ? chain.failure(0) : chain.failure(1);
+    if (!reason) reason = Reason{"too few clean blocks within the budget"};
+  }
+  return effect;
+}
+
+void TrialSequence::Say(const std::string& sentence) const {
+  if (hooks_.say) hooks_.say(sentence);
+}
+
+const TrialBlock& TrialSequence::Measure(const std::string& stage,
+                                         const std::vector<Setting>& settings) {
+  auto& blocks = tuning_.blocks;
+  if (next_ < blocks.size() &&
+      (blocks[next_].stage != stage || blocks[next_].settings != settings)) {
+    Say(fmt::format("{} recorded blocks do not belong to this search, and are measured again",
+                    blocks.size() - next_));
+    blocks.resize(next_);
+  }
+  if (next_ == blocks.size()) {
+    TrialBlock block{stage, settings, {}, 0};
+    if (!hooks_.measure(block, tuning_.plan.seed + 1009 * next_)) throw TuningInterrupted{};
+    blocks.push_back(std::move(block));
+    if (hooks_.save) hooks_.save(tuning_);
+  }
+  seconds_ += blocks[next_].seconds;
+  return blocks[next_++];
+}
+
+}  // namespace dlroof::settings

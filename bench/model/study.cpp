@@ -1,0 +1,424 @@
+#include "bench/model/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "bench/conv2d/gpu_traffic.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/benchmark_name.h"
+#include "ceilings/machine_file/specified_machine.h"
+#include "counters/base/error.h"
+#include "counters/base/numbers.h"
+#include "counters/delta/prediction.h"
+
+namespace dlroof::model {
+namespace {
+
+// Converts a pipe's ceiling [flop/s] to multiply-adds per clock cycle and SM.
+double MacsOf(const machine::Ceiling& ceiling, const delta::GpuSpec& gpu) {
+  return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
+}
+
+void RequireGpu(const machine::Machine& machine) {
+  if (machine.device != "gpu")
+    throw BadInput("the machine file is of a {} ('{}'), expected ceilings of a gpu", machine.device,
+                   machine.name);
+}
+
+bool IsBuiltIn(const std::string& name) {
+  const auto& gpus = delta::BuiltInGpus();
+  return std::ranges::any_of(gpus, [&](const auto& gpu) { return gpu.name == name; });
+}
+
+const machine::Machine* GpuOf(const record::RunFile& run) {
+  const auto found = std::ranges::find(run.machines, "gpu", &machine::Machine::device);
+  return found == run.machines.end() ? nullptr : &*found;
+}
+
+// Returns the built-in name of a measured GPU. Throws BadInput, with `where`, if there is none.
+std::string NameOf(const machine::Machine& machine, const std::string& where) {
+  const auto name = conv2d::BuiltInGpuOf(machine.name);
+  if (!name)
+    throw BadInput("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
+                   where, machine.name);
+  return *name;
+}
+
+void RequireSameGpu(const std::string& gpu, const machine::Machine& machine) {
+  if (!IsBuiltIn(gpu) || conv2d::BuiltInGpuOf(machine.name) == gpu) return;
+  throw BadInput(
+      "--machine: the ceilings are those of '{}', not of {}; give --gpu the name or a parameter "
+      "file of that GPU",
+      machine.name, gpu);
+}
+
+}  // namespace
+
+delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine) {
+  RequireGpu(machine);
+  if (machine.by_threads.empty()) return gpu;
+  const auto& set = machine::AllThreads(machine);
+  // A specified rate has the source that its machine file names.
+  const bool specified = machine_file::IsSpecified(machine);
+  const auto take = [&](const std::string& key, double& value, double rate,
+                        const std::string& how) {
+    value = rate;
+    gpu.sources[key] = !specified
+                           ? fmt::format("measured on {}, {}", machine.name, machine.measured_at)
+                       : how.empty() ? fmt::format("given for {}, not measured", machine.name)
+                                     : how;
+  };
+  for (auto& [type, macs] : gpu.macs_per_clock) {
+    const auto pipe = set.flops.find(delta::PipeOf(type, gpu));
+    if (pipe != set.flops.end() && pipe->second.AllowsPercentages())
+      take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu),
+           pipe->second.how);
+  }
+  for (const auto& [level, ceiling] : set.bytes) {
+    if (!ceiling.AllowsPercentages()) continue;
+    if (level == Level::kDram)
+      take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second, ceiling.how);
+    if (level == Level::kL2)
+      take("l2_bytes_per_second", gpu.l2_bytes_per_second, ceiling.per_second, ceiling.how);
+    if (level == Level::kL1)
+      take("l1_bytes_per_clock", gpu.l1_bytes_per_clock,
+           ceiling.per_second / gpu.sms / gpu.clock_hz, ceiling.how);
+  }
+  const auto launch = set.costs_how.find("launch");
+  if (set.launch_seconds)
+    take("launch_seconds", gpu.launch_seconds, *set.launch_seconds,
+         launch == set.costs_how.end() ? "" : launch->second);
+  return gpu;
+}
+
+delta::GpuSpec ChosenGpu(const GpuChoice& choice) {
+  if (choice.machine != nullptr) RequireGpu(*choice.machine);
+  const machine::Machine* measured = choice.machine;
+  std::string name = choice.gpu.value_or("");
+  if (name.empty() && choice.run != nullptr) {
+    const machine::Machine* ran = GpuOf(*choice.run);
+    if (ran == nullptr)
+      throw BadInput("{}: does not say which GPU ran it; give --gpu a name or a parameter file",
+                     choice.run_path);
+    name = NameOf(*ran, choice.run_path);
+    if (measured == nullptr) measured = ran;
+  } else if (name.empty()) {
+    name = measured == nullptr ? "v100" : NameOf(*measured, "--machine");
+  }
+  auto gpu = delta::FindGpu(name);
+  if (measured == nullptr) return gpu;
+  RequireSameGpu(name, *measured);
+  return WithCeilings(std::move(gpu), *measured);
+}
+
+namespace {
+
+std::vector<std::string> SplitAt(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text + separator);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+double Number(const std::string& text, const std::string& whole) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    throw BadInput("'{}': expected a number, got '{}'", whole, text);
+  return value;
+}
+
+delta::CtaTile ParseTile(const std::string& text) {
+  const auto sizes = SplitAt(text, 'x');
+  delta::CtaTile tile;
+  const auto size = [&](size_t i) {
+    const double value = i < sizes.size() ? Number(sizes[i], "tile=" + text) : 0;
+    if (value < 16 || value > 512 || std::fmod(value, 8) != 0)
+      throw BadInput("tile={}: expected MxN, multiples of 8 from 16 to 512", text);
+    return static_cast<int64_t>(value);
+  };
+  tile.m = size(0);
+  tile.n = size(1);
+  if (sizes.size() != 2)
+    throw BadInput("tile={}: expected MxN, multiples of 8 from 16 to 512", text);
+  return tile;
+}
+
+// Splits "dram=2" into "dram" and "2".
+std::pair<std::string, std::string> Assignment(const std::string& text, const char* expected) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw BadInput("'{}': expected {}", text, expected);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+double CallSeconds(const delta::ConvPrediction& prediction, const delta::GpuSpec& gpu) {
+  return std::max(prediction.time.seconds, gpu.launch_seconds);
+}
+
+PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool exact) try {
+  delta::ConvQuestion question = layer.question;
+  question.exact = exact;
+  PredictedLayer one{layer, delta::PredictConv(question, design.gpu), 0};
+  one.seconds = CallSeconds(one.prediction, design.gpu);
+  if (!design.tile) return one;
+  question.tile = design.tile;
+  auto other = delta::PredictConv(question, design.gpu);
+  const double seconds = CallSeconds(other, design.gpu);
+  if (seconds < one.seconds) one = {layer, std::move(other), seconds};
+  return one;
+} catch (const BadInput& error) {
+  throw BadInput("{}: {}", layer.name, error.what());
+}
+
+std::vector<double> Factors(const std::string& text) {
+  const auto parts = SplitAt(text, ':');
+  if (parts.size() != 3) throw BadInput("'{}': expected FIRST:LAST:STEP such as 1:4:0.5", text);
+  const double first = Number(parts[0], text), last = Number(parts[1], text);
+  const double step = Number(parts[2], text);
+  constexpr double kMaxValues = 64;
+  if (!(step > 0) || !(last >= first) || !((last - first) / step < kMaxValues))
+    throw BadInput(
+        "'{}': expected a first value not above the last, a positive step, {} values at most", text,
+        kMaxValues);
+  // Counts the values first, because adding a tiny step to a large factor would never reach the
+  // end.
+  const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
+  std::vector<double> factors;
+  for (int i = 0; i < count; ++i) factors.push_back(first + i * step);
+  return factors;
+}
+
+DesignPoint PointOf(const LayerGroup& group, const Design& design, double base_seconds,
+                    std::vector<double> factors) {
+  const auto predicted = Predict(group, design, false);
+  return {std::move(factors), base_seconds / predicted.seconds, MainBottleneck(predicted)};
+}
+
+Design WithFactor(Design design, const std::string& resource, double factor) {
+  design.gpu = delta::Scaled(design.gpu, resource, factor);
+  return design;
+}
+
+std::map<std::string, std::vector<double>> AbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, std::vector<double>> errors;
+  for (const auto& layer : group.layers)
+    for (const auto& [key, residual] : Residuals(layer)) errors[key].push_back(std::abs(residual));
+  return errors;
+}
+
+}  // namespace
+
+Design Rescaled(const Design& design, const std::string& scales) {
+  Design scaled = design;
+  scaled.name = scales;
+  std::set<std::string> seen;
+  for (const auto& part : SplitAt(scales, ',')) {
+    const auto [resource, value] =
+        Assignment(part, "RESOURCE=FACTOR such as dram=1.5, or tile=256x128");
+    if (!seen.insert(resource).second) throw BadInput("'{}': {} is repeated", scales, resource);
+    if (resource == "tile")
+      scaled.tile = ParseTile(value);
+    else
+      scaled.gpu = delta::Scaled(scaled.gpu, resource, Number(value, part));
+  }
+  return scaled;
+}
+
+LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu) {
+  LayerGroup predicted{group.name, {}, group.not_predicted};
+  for (const auto& layer : group.layers) {
+    if (auto reason = delta::RefusalReason(layer.question, gpu))
+      predicted.not_predicted.push_back({layer.name, std::move(reason->text)});
+    else
+      predicted.layers.push_back(layer);
+  }
+  if (predicted.layers.empty())
+    throw BadInput("{}: none of its GPU convolutions can be predicted; {}: {}", group.name,
+                   predicted.not_predicted.at(0).name, predicted.not_predicted.at(0).reason);
+  return predicted;
+}
+
+PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact) {
+  PredictedGroup predicted{group.name, {}, 0, {}, group.not_predicted};
+  for (const auto& layer : group.layers) {
+    auto one = PredictLayer(layer, design, exact);
+    predicted.seconds += layer.count * one.seconds;
+    predicted.bound_seconds[one.prediction.time.bottleneck] += layer.count * one.seconds;
+    predicted.layers.push_back(std::move(one));
+  }
+  return predicted;
+}
+
+void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, record::RunFile& file) {
+  std::map<std::string, const PredictedLayer*> layer_of;
+  for (const auto& one : group.layers) layer_of[one.layer.name] = &one;
+  for (auto& record : file.records) {
+    const auto found = layer_of.find(record.name);
+    if (found == layer_of.end()) continue;
+    const PredictedLayer& one = *found->second;
+    record.prediction = {one.seconds,
+                         delta::ModelledWork(one.layer.question, one.prediction, gpu).bytes,
+                         delta::HowModelled(one.prediction, gpu)};
+  }
+}
+
+delta::Bottleneck MainBottleneck(const PredictedGroup& group) {
+  return std::ranges::max_element(group.bound_seconds,
+                                  [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design) {
+  const double base = Predict(group, design, false).seconds;
+  std::vector<Gain> gains;
+  for (const auto resource : delta::ScalableResources()) {
+    const std::string name(resource);
+    gains.push_back({name, base / Predict(group, WithFactor(design, name, 2), false).seconds});
+  }
+  std::ranges::stable_sort(gains, std::ranges::greater{}, &Gain::speedup);
+  return gains;
+}
+
+std::vector<SweepAxis> ParseSweep(const std::string& text) {
+  std::vector<SweepAxis> axes;
+  for (const auto& part : SplitAt(text, ',')) {
+    const auto [resource, values] = Assignment(part, "RESOURCE=FIRST:LAST:STEP such as dram=1:4:1");
+    const auto& known = delta::ScalableResources();
+    if (std::ranges::count(known, resource) == 0)
+      delta::Scaled(delta::GpuSpec{}, resource, 1);  // throws with a list of the known resources
+    axes.push_back({resource, Factors(values)});
+  }
+  if (axes.size() > 2 || (axes.size() == 2 && axes[0].resource == axes[1].resource))
+    throw BadInput("'{}': expected one resource or two different ones", text);
+  return axes;
+}
+
+std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
+                               const std::vector<SweepAxis>& axes) {
+  const double base = Predict(group, design, false).seconds;
+  std::vector<DesignPoint> points;
+  for (const double first : axes.at(0).factors) {
+    const Design one = WithFactor(design, axes[0].resource, first);
+    if (axes.size() == 1) {
+      points.push_back(PointOf(group, one, base, {first}));
+      continue;
+    }
+    for (const double second : axes[1].factors)
+      points.push_back(
+          PointOf(group, WithFactor(one, axes[1].resource, second), base, {first, second}));
+  }
+  return points;
+}
+
+std::map<std::string, double> Residuals(const PredictedLayer& one) {
+  std::map<std::string, double> residuals;
+  if (one.layer.measured_seconds) residuals["time"] = one.seconds / *one.layer.measured_seconds - 1;
+  const auto bytes = delta::KnownBytes(one.prediction);
+  for (const auto& [level, measured] : one.layer.measured_bytes)
+    if (const auto found = bytes.find(level); found != bytes.end() && measured > 0)
+      residuals[std::string(Key(level))] = found->second / measured - 1;
+  return residuals;
+}
+
+std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, double> means;
+  for (const auto& [key, errors] : AbsoluteResiduals(group))
+    means[key] =
+        std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  return means;
+}
+
+std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, double> medians;
+  for (const auto& [key, errors] : AbsoluteResiduals(group)) medians[key] = Median(errors);
+  return medians;
+}
+
+namespace {
+
+// Parses the problem again after a change of the batch, to check it like one from the user.
+ModelLayer LayerOf(conv2d::Conv2dProblem problem, const LayerChoice& choice) {
+  if (choice.batch) {
+    problem.n = *choice.batch;
+    problem = conv2d::ParseConv2d(conv2d::ToText(problem));
+  }
+  ModelLayer layer{.name = conv2d::ToText(problem)};
+  layer.question.layer = {problem, choice.direction, choice.layout};
+  layer.question.type = choice.type;
+  return layer;
+}
+
+LayerGroup LayersOf(const suites::Suite& suite, const LayerChoice& choice) {
+  LayerGroup group{suite.name, {}, {}};
+  std::set<std::string> seen;
+  for (const auto& [text, count] : suite.layers) {
+    const auto name = workload::ParseBenchmarkName(text);
+    if (name.op != "Conv2D" || name.direction != Key(choice.direction)) continue;
+    if (!seen.insert(name.problem).second) continue;
+    group.layers.push_back(LayerOf(conv2d::ParseConv2d(name.problem), choice));
+    group.layers.back().count = static_cast<double>(count);
+  }
+  if (group.layers.empty())
+    throw BadInput("suite '{}' has no convolution of direction {}", suite.name,
+                   Key(choice.direction));
+  return group;
+}
+
+ModelLayer LayerOf(const record::Record& record) {
+  LayerChoice choice;
+  const auto direction = ProductDirectionFromKey(record.direction);
+  if (!direction) throw BadInput("no direction '{}'", record.direction);
+  choice.direction = *direction;
+  choice.type = record.type;
+  choice.layout = conv2d::GpuLayout(record.library, record.options);
+  ModelLayer layer = LayerOf(conv2d::ParseConv2d(record.problem), choice);
+  layer.name = record.name;
+  layer.question.kernel = record.algorithm;
+  for (const auto& kernel : record.kernels) layer.question.kernel += ", " + kernel.name;
+  if (const auto timing = record::Summarize(record.repetitions))
+    layer.measured_seconds = timing->median;
+  if (const auto work = record.work.find(Provenance::kMeasured); work != record.work.end())
+    layer.measured_bytes = work->second.bytes;
+  return layer;
+}
+
+}  // namespace
+
+LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
+  return LayerGroup{text, {LayerOf(conv2d::ParseConv2d(text), choice)}, {}};
+}
+
+std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
+                                       const LayerChoice& choice) {
+  std::vector<LayerGroup> groups;
+  if (suites.empty()) return groups;
+  for (const auto& suite : suites::SelectSuites(suites, {}, "--suite"))
+    groups.push_back(LayersOf(suite, choice));
+  return groups;
+}
+
+LayerGroup LayersOfRunFile(const record::RunFile& file, const std::string& path) {
+  LayerGroup group{path, {}, {}};
+  for (const auto& record : file.records) {
+    if (record.op != "Conv2D" || record.device != "gpu" || record.status != record::Status::kOk)
+      continue;
+    try {
+      group.layers.push_back(LayerOf(record));
+    } catch (const BadInput& error) {
+      group.not_predicted.push_back({record.name, error.what()});
+    }
+  }
+  if (group.layers.empty() && group.not_predicted.empty())
+    throw BadInput(path + ": the file has no convolution of a GPU that the model can predict");
+  return group;
+}
+
+}  // namespace dlroof::model

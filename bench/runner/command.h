@@ -1,0 +1,98 @@
+// The command line of a program as a table: its commands, their options, and where each value goes.
+// From the table follow the parser and --help (by CLI11, which parser.cpp alone sees), the
+// completion, and the list of all flags (completion.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace dlroof::runner {
+
+// Types of values, which --help names and shells complete. Others have names of CLI11's (TEXT,
+// INT).
+inline constexpr const char* kFile = "FILE";
+inline constexpr const char* kFolder = "DIR";
+inline constexpr const char* kSuite = "SUITE";          // suites or files, separated by commas
+inline constexpr const char* kMachine = "MACHINE";      // a machine file or a known GPU
+inline constexpr const char* kBenchmark = "BENCHMARK";  // a benchmark's name or a file
+inline constexpr const char* kFlag = "FLAG";            // a flag of dlroof_bench, after "--"
+inline constexpr const char* kProgram = "PROGRAM";      // a program and its arguments, after "--"
+
+// Where a value goes. A bool is set by a flag without a value, an optional<bool> by true or false.
+// A vector takes several values.
+using Target =
+    std::variant<bool*, int*, unsigned*, std::int64_t*, std::uint64_t*, double*, std::string*,
+                 std::optional<bool>*, std::optional<int>*, std::optional<std::int64_t>*,
+                 std::optional<std::uint64_t>*, std::optional<double>*, std::optional<std::string>*,
+                 std::vector<int>*, std::vector<std::string>*>;
+
+struct AboveZero {};
+struct AtLeastZero {};
+struct Range {
+  double least, most;
+};
+using Limits = std::variant<std::monostate, AboveZero, AtLeastZero, Range>;
+
+// What is allowed for an option's value, and how it is shown.
+struct Rules {
+  std::string type = {};  // of the value
+  std::vector<std::string> choices = {};
+  Limits limits = {};
+  bool required = false;
+  // Of a vector: each flag takes one value and may be repeated (`one_each`), or exactly so many
+  // words (`words`); otherwise the flag takes all words up to the next flag.
+  bool one_each = false;
+  int words = 1;
+  bool comma = false;                      // a value may be a list, separated by commas
+  std::vector<std::string> excludes = {};  // options that do not go with this one
+  bool shows_default = false;              // --help shows the value that the target has now
+  bool hidden = false;                     // for other programs: not in --help and the lists
+};
+
+// A flag with its short and its long name, "-o,--output", or a positional argument, "FILES". Of a
+// command's positional arguments that are vectors, at most one may be not required.
+struct Option {
+  std::string names;
+  Target target;
+  std::string help;
+  Rules rules = {};
+
+  bool IsPositional() const { return names.front() != '-'; }
+  bool TakesValue() const { return !std::holds_alternative<bool*>(target); }
+  bool TakesValues() const {
+    return std::holds_alternative<std::vector<int>*>(target) ||
+           std::holds_alternative<std::vector<std::string>*>(target);
+  }
+};
+
+struct Command {
+  std::string name, about;
+  std::vector<Option> options = {};
+  std::vector<Command> commands = {};  // if there are any, one of them is to be named
+  std::function<int()> run = {};       // returns the exit code; owns the targets of `options`
+  // Whether a value follows its flag after "=" (dlroof_bench), so that a space does not begin one.
+  bool equals_sign = false;
+};
+
+// Returns a flag's names: {"-o", "--output"}.
+std::vector<std::string> NamesOf(const Option& option);
+
+// Parses the command line and runs the command that it names. Returns the exit code: the command's,
+// 0 after --help and --version, or 2 after a sentence on standard error. Words after "--" go to the
+// option of type kFlag or kProgram. Throws BadInput for an unknown command, with the most similar
+// one, and what the command throws.
+int Run(const Command& program, const std::string& version, int argc, char** argv);
+
+// Parses the flags of a program without commands, which have no --help among them. Throws BadInput
+// for anything else.
+void Parse(const Command& program, const std::vector<std::string>& words);
+
+// Returns the text of --help.
+std::string Help(const Command& program);
+
+}  // namespace dlroof::runner

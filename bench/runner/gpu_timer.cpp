@@ -1,0 +1,430 @@
+#include "bench/runner/gpu_timer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "counters/base/numbers.h"
+#include "counters/gpu/clock.h"
+#include "reporters/record/work_counters.h"
+
+namespace dlroof::runner {
+namespace {
+
+constexpr double kBatchSeconds = 5e-3;
+constexpr int kMaxCalls = 1000;  // about the length of the GPU's launch queue
+constexpr double kGraphSeconds = 2e-3;
+constexpr int kMaxNodes = 100;
+constexpr int kSamples = 3;
+constexpr int kCallSamples = 9;          // of a call on an idle GPU
+constexpr double kQueueSeconds = 1e-3;   // long enough to read the SMs' clock
+constexpr double kFlushSeconds = 5e-5;   // about the time of a flush of L2
+constexpr int kMaxQueuedLaunches = 400;  // half of the GPU's launch queue, with events and flushes
+constexpr int kUnknownLaunches = 20;
+constexpr int kTrials = 3;
+constexpr int kMaxLost = 10;  // queues that the GPU began too early
+constexpr int kEmptyCalls = 64;
+constexpr double kLongSeconds = 0.1;  // [s] a longer batch is timed once
+
+void Renew(const GpuCacheState& cache) {
+  if (cache.renew) cache.renew();
+}
+
+int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
+
+// Returns `later` with the throttle reasons of both.
+gpu::GpuHealth Newer(const gpu::GpuHealth& earlier, gpu::GpuHealth later) {
+  if (earlier.throttle) later.throttle = later.throttle.value_or(0) | *earlier.throttle;
+  return later;
+}
+
+// `during` was read at the beginning of a long call, before a power limit shows. `after`, read
+// right after the call, still reports the power limit. Idleness in `after` is ignored.
+gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after) {
+  if (after.throttle)
+    during.throttle = gpu::KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
+  return during;
+}
+
+// Returns the time of a call in a CUDA graph [s], or nothing and adds to `reasons` why not.
+std::optional<double> GraphSeconds(const gpu::GpuClock& clock, const gpu::Enqueue& call,
+                                   double seconds, const GpuCacheState& cache,
+                                   std::vector<std::string>& reasons) {
+  const int calls = CallsToFill(seconds, kGraphSeconds, kMaxNodes);
+  std::function<double()> replay;
+  try {
+    replay = clock.graph(call, calls);
+  } catch (const std::exception& error) {
+    reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
+    return std::nullopt;
+  }
+  replay();  // uploads the graph
+  std::vector<double> times;
+  for (int i = SamplesOf(seconds * calls); i > 0; --i) {
+    Renew(cache);
+    times.push_back(replay() / calls);
+  }
+  return Median(times);
+}
+
+}  // namespace
+
+int CallsToFill(double seconds, double target_seconds, int most) {
+  if (seconds * most <= target_seconds) return most;
+  return std::clamp(static_cast<int>(std::ceil(target_seconds / seconds)), 1, most);
+}
+
+GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache) {
+  GpuCacheState state{.l2 = {.flush = cache != workload::CacheState::kWarm},
+                      .renew = call.gpu ? call.gpu->renew : std::function<void()>()};
+  if (cache == workload::CacheState::kCold && call.gpu) {
+    state.rotated = call.gpu->rotated;
+    for (const auto& region : call.memory) state.bytes += static_cast<double>(region.bytes);
+  }
+  if (cache != workload::CacheState::kColdWeights) return state;
+  bool weights = false;
+  for (const auto& region : call.memory) {
+    weights = weights || region.weights;
+    if (!region.weights) state.l2.touched.emplace_back(region.begin, region.bytes);
+  }
+  if (!weights)
+    throw Unsupported("cold-weights: the addresses of this call's weights are not known");
+  return state;
+}
+
+void MakeReady(const gpu::GpuClock& clock, const GpuCacheState& cache) {
+  Renew(cache);
+  if (cache.l2.flush || !cache.l2.touched.empty()) clock.prepare(cache.l2);
+}
+
+double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache) {
+  MakeReady(clock, cache);
+  return clock.once(call);
+}
+
+std::optional<int> CopiesToRotate(double bytes, double l2_bytes) {
+  if (!(bytes > 0) || !(l2_bytes > 0)) return std::nullopt;
+  const double copies = std::ceil(2 * l2_bytes / bytes) + 1;
+  return copies <= kMaxCopies ? std::optional(static_cast<int>(copies)) : std::nullopt;
+}
+
+int CallsToQueue(double seconds, std::optional<double> launches) {
+  constexpr int kBeside = 3;  // two events and a flush
+  const auto fit =
+      static_cast<int>(kMaxQueuedLaunches / (launches.value_or(kUnknownLaunches) + kBeside));
+  return CallsToFill(seconds, kQueueSeconds, std::max(fit, 1));
+}
+
+QueuedTimer::QueuedTimer(const gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState cache,
+                         std::optional<double> launches)
+    : clock_(clock), call_(std::move(call)), cache_(std::move(cache)), launches_(launches) {
+  for (int i = 0; i < kTrials && !seconds_; ++i) {
+    Renew(cache_);
+    const auto one = clock_.queued(cache_.l2, call_, 1);
+    if (one.queued) seconds_ = one.seconds.at(0);
+  }
+}
+
+gpu::QueuedCalls QueuedTimer::Time(std::int64_t calls) {
+  gpu::QueuedCalls all;
+  std::vector<double> clocks;
+  const double each = seconds_.value() + (cache_.l2.flush ? kFlushSeconds : 0);
+  for (int lost = 0; static_cast<std::int64_t>(all.seconds.size()) < calls;) {
+    const auto more = std::min<std::int64_t>(CallsToQueue(each, launches_),
+                                             calls - static_cast<std::int64_t>(all.seconds.size()));
+    Renew(cache_);
+    const auto part = clock_.queued(cache_.l2, call_, static_cast<int>(more));
+    if (!part.queued) {
+      // Fewer launches per queue, in case that the call has more than it was expected to have.
+      launches_ = 2 * launches_.value_or(kUnknownLaunches);
+      if (++lost > kMaxLost)
+        throw std::runtime_error(
+            fmt::format("the GPU began before {} queued call{} had been launched, {} times", more,
+                        more == 1 ? "" : "s", lost));
+      continue;
+    }
+    all.seconds.insert(all.seconds.end(), part.seconds.begin(), part.seconds.end());
+    if (part.clock_hz) clocks.push_back(*part.clock_hz);
+  }
+  if (!clocks.empty()) all.clock_hz = Median(clocks);
+  return all;
+}
+
+namespace {
+
+// Times of one kind, and why they are absent.
+struct Sampler {
+  const gpu::GpuClock& clock;
+  const gpu::Enqueue& call;
+  double seconds;  // [s] of a call, about
+  const GpuCacheState& cache;
+  record::GpuSample sample = {};
+  gpu::GpuHealth health = {};
+  std::vector<double> clocks = {};
+  std::vector<std::string> reasons = {};
+
+  void Call() {
+    std::vector<double> times;
+    const int samples = CallsToFill(seconds, kLongSeconds, kCallSamples);
+    while (times.size() < static_cast<std::size_t>(samples))
+      times.push_back(TimeOnce(clock, call, cache));
+    sample.call_seconds = Median(times);
+  }
+
+  void Batches() {
+    const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
+    std::vector<double> times;
+    bool queued = true;
+    for (int i = SamplesOf(seconds * calls); i > 0; --i) {
+      Renew(cache);
+      const auto batch = clock.batch(call, calls, [&] { health = Newer(health, clock.health()); });
+      times.push_back(batch.seconds / calls);
+      queued = queued && batch.queued;
+      if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
+    }
+    if (times.size() == 1) health = WithPowerLimit(health, clock.health());
+    if (cache.l2.flush) return;  // back-to-back calls are warm
+    if (queued)
+      sample.throughput_seconds = Median(times);
+    else
+      reasons.push_back(fmt::format(
+          "gpu.throughput_seconds is not known: the GPU began before {} calls were launched",
+          calls));
+  }
+
+  void Graph() {
+    if (!cache.l2.flush)
+      sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, reasons);
+    else if (cache.rotated)
+      ColdGraph();
+  }
+
+  // Calls in turn on so many buffers that none finds its own data in L2.
+  void ColdGraph() {
+    const auto copies = CopiesToRotate(cache.bytes, clock.l2_bytes);
+    if (!copies) {
+      reasons.emplace_back(
+          "gpu.graph_seconds is not known: the tensors are too small to rotate over buffers of "
+          "twice the size of L2");
+      return;
+    }
+    try {
+      const auto calls = cache.rotated(*copies);
+      const auto next = std::make_shared<std::size_t>(0);
+      const gpu::Enqueue turn = [calls, next](void* stream) {
+        calls[(*next)++ % calls.size()](stream);
+      };
+      const auto replay = clock.graph(turn, *copies);
+      replay();  // uploads the graph
+      std::vector<double> times;
+      for (int i = SamplesOf(seconds * *copies); i > 0; --i) times.push_back(replay() / *copies);
+      sample.graph_seconds = Median(times);
+    } catch (const std::exception& error) {
+      reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
+    }
+  }
+};
+
+}  // namespace
+
+SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                     const GpuCacheState& cache, unsigned order) {
+  Sampler sampler{clock, call, seconds, cache};
+  std::array<void (Sampler::*)(), 3> kinds = {&Sampler::Call, &Sampler::Batches, &Sampler::Graph};
+  std::shuffle(kinds.begin(), kinds.end(), std::mt19937(order));
+  for (const auto kind : kinds) (sampler.*kind)();
+  SampledGpu sampled{.sample = sampler.sample, .reason = {}};
+  auto& sample = sampled.sample;
+  if (!sampler.reasons.empty())
+    sampled.reason = Reason{fmt::format("{}", fmt::join(sampler.reasons, "; "))};
+  // The SMs count cycles over the whole batch; the driver samples one moment.
+  const auto& health = sampler.health;
+  sample.clock_hz = sampler.clocks.empty() ? health.sm_clock_hz : Median(sampler.clocks);
+  sample.default_clock_hz = clock.default_clock_hz;
+  sample.memory_clock_hz = health.memory_clock_hz;
+  sample.power_watts = health.power_watts;
+  sample.temperature_celsius = health.temperature_celsius;
+  if (health.throttle) sample.throttle = static_cast<double>(*health.throttle);
+  return sampled;
+}
+
+std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
+                            const std::optional<Reason>& reason) {
+  constexpr double kHeld = 0.01;
+  auto text = fmt::format("--dlroof_gpu_clock={:.0f}: ", asked_hz / 1e6);
+  if (reason) return text + "not locked: " + reason->text;
+  if (!clock_hz) return text + "locked, but the SMs' clock is not known";
+  const bool held = std::abs(*clock_hz / asked_hz - 1) <= kHeld;
+  return text +
+         fmt::format("{}: the SMs ran at {:.0f} MHz", held ? "held" : "not held", *clock_hz / 1e6);
+}
+
+double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                       const GpuCacheState& cache, const std::function<double()>& now) {
+  constexpr double kSlice = 0.25, kSettled = 0.01;  // [s], [1]
+  constexpr std::size_t kSlices = 4;
+  const int calls = CallsToFill(seconds, kBatchSeconds, kMaxCalls);
+  std::vector<double> clocks;  // [1/s] of each slice
+  const double begin = now();
+  for (double at = 0; at < kMaxLoadSeconds;) {
+    std::vector<double> slice;
+    for (const double until = at + kSlice; at < until; at = now() - begin) {
+      Renew(cache);
+      if (const auto batch = clock.batch(call, calls, {}); batch.clock_hz)
+        slice.push_back(*batch.clock_hz);
+    }
+    if (!slice.empty()) clocks.push_back(Median(slice));
+    if (at < kMinLoadSeconds || clocks.size() < kSlices) continue;
+    const auto [least, most] = std::minmax_element(clocks.end() - kSlices, clocks.end());
+    if (*most - *least <= kSettled * *most) return at;
+  }
+  return now() - begin;
+}
+
+int GpuTimer::Threads(const workload::Workload& workload, int) const {
+  if (workload.threads.value_or(1) > 1)
+    throw Unsupported("threads{}: a GPU benchmark has one host thread", *workload.threads);
+  return 1;
+}
+
+// Makes the GPU the current device. Without `open_` there is no clock, and the benchmark fails with
+// the reason when it is prepared.
+void GpuTimer::Open() {
+  if (lost_) throw std::runtime_error(lost_->text);
+  if (clock_ || !open_) return;
+  clock_ = open_();
+  if (options_.clock_hz) unlocked_ = clock_->lock_clock(*options_.clock_hz);
+}
+
+void GpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int) {
+  TearDown();
+  cache_ = GpuCacheOf(call, cache);
+}
+
+void GpuTimer::TearDown() {
+  cache_ = {};
+  queued_.reset();
+  launches_.reset();
+  steady_seconds_.reset();
+  iterations_ = 0;
+  repetitions_ = 0;
+}
+
+std::function<void()> GpuTimer::BeforeCall() const {
+  if (!clock_ || (!cache_.l2.flush && !cache_.renew)) return {};
+  return [this] { MakeReady(*clock_, cache_); };
+}
+
+std::vector<LaunchedKernel> GpuTimer::Kernels(const workload::PreparedCall& call) {
+  if (!clock_ || !call.gpu) throw std::logic_error("a call on a GPU needs a clock");
+  auto kernels = clock_->kernels(call.gpu->enqueue);
+  double launches = 0;
+  for (const auto& kernel : kernels) launches += kernel.launches;
+  launches_ = launches;
+  return kernels;
+}
+
+std::function<std::optional<double>()> GpuTimer::EnergyCounter() const {
+  return clock_ ? clock_->energy_joules : std::function<std::optional<double>()>();
+}
+
+// Returns whether Google Benchmark will discard the repetition: it increases the number of
+// iterations until a repetition takes `min_seconds` on the GPU's clock or five times `min_seconds`
+// on the host's. Discarded repetitions are not sampled.
+bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double host_seconds) {
+  const bool more = iterations > std::exchange(iterations_, iterations);
+  const auto& least = options_.min_seconds;
+  return more && least && gpu_seconds < *least / 2 && host_seconds < 2 * *least;
+}
+
+// Before the first repetition: tries whether the call can be queued, and loads the GPU.
+void GpuTimer::Begin(const workload::PreparedCall& call) {
+  const auto& enqueue = call.gpu->enqueue;
+  if (!empty_seconds_)
+    empty_seconds_ = Median(QueuedTimer(*clock_, clock_->empty, {}, 1).Time(kEmptyCalls).seconds);
+  queued_.emplace(*clock_, enqueue, cache_, launches_);
+  if (options_.steady)
+    steady_seconds_ =
+        LoadUntilSteady(*clock_, enqueue, TimeOnce(*clock_, enqueue, cache_), cache_, options_.now);
+}
+
+// Samples the other times of a call of `seconds`, during which the SMs ran at `clock_hz`.
+SampledGpu GpuTimer::Sample(const gpu::Enqueue& enqueue, double seconds,
+                            std::optional<double> clock_hz) {
+  auto sampled = SampleGpu(*clock_, enqueue, seconds, cache_, ++repetitions_);
+  auto& [sample, reason] = sampled;
+  std::vector<std::string> notes;
+  if (!queued_->CanQueue()) {
+    sample.call_seconds.reset();
+    notes.emplace_back(
+        "the call cannot be queued: it waits for the GPU, or it launches more than the GPU's queue "
+        "holds. Its time includes the launch");
+  }
+  if (reason) notes.push_back(reason->text);
+  if (clock_hz) sample.clock_hz = clock_hz;
+  if (options_.clock_hz)
+    notes.push_back(LockedClockText(*options_.clock_hz, sample.clock_hz, unlocked_));
+  if (!notes.empty()) reason = Reason{fmt::format("{}", fmt::join(notes, "; "))};
+  sample.empty_seconds = empty_seconds_;
+  sample.steady_seconds = steady_seconds_;
+  return sampled;
+}
+
+// Google Benchmark's time is the median call times the number of calls.
+TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
+                         std::int64_t) {
+  if (!clock_ || !call.gpu)
+    throw std::logic_error("a call on a GPU needs a clock and GpuCapabilities");
+  if (!queued_) Begin(call);
+  const auto& enqueue = call.gpu->enqueue;
+  // What ran before, such as batches of the last repetition, still disturbs the first calls.
+  if (queued_->CanQueue()) queued_->Time(1);
+  std::vector<double> times;
+  std::optional<double> clock_hz;
+  const cpu::ClockReading begin = cpu::ReadClocks();
+  for (auto _ : state) {
+    if (!queued_->CanQueue()) {
+      times.push_back(TimeOnce(*clock_, enqueue, cache_));
+    } else if (times.empty()) {
+      auto calls = queued_->Time(static_cast<std::int64_t>(state.max_iterations));
+      times = std::move(calls.seconds);
+      clock_hz = calls.clock_hz;
+    }
+  }
+  const cpu::ClockReading spent = cpu::ReadClocks() - begin;
+  const auto iterations = static_cast<double>(state.iterations());
+  TimedLoop timed{RepetitionOf(spent, iterations), std::nullopt};
+  const double seconds = Median(times);
+  state.SetIterationTime(seconds * iterations);
+  timed.repetition.seconds = seconds;
+  if (IsAttempt(state.iterations(), seconds * iterations, spent.wall)) return timed;
+  auto [sample, reason] = Sample(enqueue, seconds, clock_hz);
+  if (reason) timed.note = reason->text;
+  sample.host_seconds = spent.wall / iterations;
+  for (const auto& [key, value] : record::ToCounters(sample)) state.counters[key] = value;
+  timed.repetition.gpu = std::make_shared<const record::GpuSample>(sample);
+  return timed;
+}
+
+// After some failures the GPU is lost until the process ends. Later benchmarks then report this
+// reason, because their own errors would be misleading.
+void GpuTimer::Recover(const std::string& name) {
+  if (!clock_ || lost_) return;
+  try {
+    clock_->recover();
+  } catch (const std::exception& error) {
+    lost_ =
+        Reason{fmt::format("not run: this process cannot use the GPU any more since {} failed: {}",
+                           name, error.what())};
+  }
+}
+
+}  // namespace dlroof::runner

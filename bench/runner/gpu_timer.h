@@ -1,0 +1,152 @@
+// Times calls on a GPU. Four times of a call are measured separately and never mixed:
+//   seconds              the device's time of one queued call: the GPU runs [prepare L2, event,
+//                        call, event] without the host (Google Benchmark's loop)
+//   call_seconds         one call on an idle GPU, including its launch
+//   throughput_seconds   one call of a batch whose calls are all queued before the GPU starts
+//   graph_seconds        one call of a CUDA graph, which launches several calls together
+// A call that waits for the GPU cannot be queued: `seconds` then are those of a call on an idle
+// GPU, and call_seconds is absent.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/runner/timer.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "counters/cpu/clocks.h"
+#include "counters/gpu/clock.h"
+#include "reporters/record/record.h"
+
+namespace dlroof::runner {
+
+// Returns how many calls of `seconds` each fill `target_seconds`: at least 1 and at most `most`.
+// Returns `most` if `seconds` is 0.
+int CallsToFill(double seconds, double target_seconds, int most);
+
+// How memory and the L2 cache are prepared before each call.
+struct GpuCacheState {
+  gpu::L2State l2;
+  std::function<void()> renew;  // restores consumed inputs; runs before the flush; may be empty
+  // The call on other buffers (GpuCapabilities::rotated), for cold calls in a graph; may be empty.
+  std::function<std::vector<gpu::Enqueue>(int copies)> rotated;
+  double bytes = 0;  // [byte] of the call's tensors; 0 if not known
+};
+
+// Returns how to prepare the GPU for a call in the cache state `cache`. Throws Unsupported for cold
+// weights if the call does not name its weights.
+GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache);
+
+// Restores consumed inputs and prepares L2, as `cache` requests, and waits until that is done.
+void MakeReady(const gpu::GpuClock& clock, const GpuCacheState& cache);
+
+// Prepares memory and L2, runs the call once, and returns its time including the launch. [s]
+double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache);
+
+// Returns how many calls to queue at once: so many that they take about a millisecond, but at most
+// as fit the GPU's launch queue. `launches` is the number of kernels of a call, if known.
+int CallsToQueue(double seconds, std::optional<double> launches);
+
+// Measures the times of calls that the host queues ahead. Reusable for one call.
+class QueuedTimer {
+ public:
+  // Tries whether the call can be queued. Throws if the GPU fails.
+  QueuedTimer(const gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState cache,
+              std::optional<double> launches);
+
+  // False if the GPU began before one single call was queued, in several trials.
+  bool CanQueue() const { return seconds_.has_value(); }
+  // [s] Returns the times of `calls` calls. Those of one queue that the GPU began too early (the
+  // host was interrupted) are measured again. `clock_hz` is the median over the queues. Throws
+  // std::runtime_error if that happens again and again. Requires CanQueue().
+  gpu::QueuedCalls Time(std::int64_t calls);
+
+ private:
+  const gpu::GpuClock& clock_;
+  gpu::Enqueue call_;
+  GpuCacheState cache_;
+  std::optional<double> launches_;
+  std::optional<double> seconds_;  // [s] of the first queued call
+};
+
+struct SampledGpu {
+  record::GpuSample sample;
+  // Why one of the times is absent: no graph can be captured, or the GPU started before all calls
+  // were queued.
+  std::optional<Reason> reason;
+};
+
+// Returns on how many sets of buffers calls of `bytes` each must rotate so that twice the size of
+// L2 lies between two calls on the same set, or nullopt if that would take more than kMaxCopies.
+std::optional<int> CopiesToRotate(double bytes, double l2_bytes);
+constexpr int kMaxCopies = 128;
+
+// Measures call_seconds, throughput_seconds and graph_seconds, each a median, of a call that takes
+// `seconds`, and the GPU's health under load. `order` chooses in which order, so that none of them
+// always follows the same other one. A cold call has no throughput_seconds, because back-to-back
+// calls are warm, and its graph rotates over buffers of twice the size of L2. `renew` runs before
+// each batch and each replay of the graph; later calls of a batch do the same work on data that the
+// first call has consumed. Throws if the GPU fails.
+SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                     const GpuCacheState& cache, unsigned order = 0);
+
+// Options of a run for its GPU benchmarks.
+struct GpuTiming {
+  std::optional<double> min_seconds;  // [s] Google Benchmark's minimum time of a repetition
+  // Load the GPU before the first repetition until its clock has settled, at least for 3 s.
+  bool steady = false;
+  std::optional<double> clock_hz;  // [1/s] to ask the driver for; never locked by default
+  std::function<double()> now = cpu::WallSeconds;  // [s] of that load
+};
+// Returns a sentence on whether the SMs ran at the clock that was asked for, within 1 %.
+std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
+                            const std::optional<Reason>& reason);
+
+// Runs batches of the call until the SMs' clock settles: the clocks of the last second differ by at
+// most 1 %. Returns how long that took [s], between kMinLoadSeconds and kMaxLoadSeconds.
+double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                       const GpuCacheState& cache, const std::function<double()>& now);
+constexpr double kMinLoadSeconds = 3, kMaxLoadSeconds = 20;
+
+class GpuTimer : public Timer {
+ public:
+  // `open` is called before the first GPU benchmark; it may be empty.
+  GpuTimer(std::function<gpu::GpuClock()> open, GpuTiming options)
+      : open_(std::move(open)), options_(std::move(options)) {}
+
+  int Threads(const workload::Workload& workload, int threads_of_run) const override;
+  void Open() override;
+  void SetUp(const workload::PreparedCall& call, workload::CacheState cache, int threads) override;
+  void TearDown() override;
+  std::function<void()> BeforeCall() const override;
+  std::function<std::optional<double>()> EnergyCounter() const override;
+  std::int64_t CallsPerPart(const workload::PreparedCall&) const override { return 1; }
+  std::vector<LaunchedKernel> Kernels(const workload::PreparedCall& call) override;
+  TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
+                 std::int64_t) override;
+  void Recover(const std::string& name) override;
+  bool CountsLast() const override { return true; }
+
+ private:
+  bool IsAttempt(std::int64_t iterations, double gpu_seconds, double host_seconds);
+  void Begin(const workload::PreparedCall& call);
+  SampledGpu Sample(const gpu::Enqueue& enqueue, double seconds, std::optional<double> clock_hz);
+
+  std::function<gpu::GpuClock()> open_;
+  GpuTiming options_;
+  std::optional<gpu::GpuClock> clock_;    // set by Open
+  std::optional<Reason> unlocked_;        // why the clock was not locked
+  std::optional<double> empty_seconds_;   // [s] of an empty kernel, queued
+  GpuCacheState cache_;                   // how to prepare each call
+  std::optional<double> launches_;        // of the call, if Kernels found them
+  std::optional<QueuedTimer> queued_;     // of the call, set by its first repetition
+  std::optional<double> steady_seconds_;  // [s] time under load before the first repetition
+  unsigned repetitions_ = 0;              // of the call
+  std::int64_t iterations_ = 0;           // of the call's last repetition
+  std::optional<Reason> lost_;            // why the GPU cannot be used any more
+};
+
+}  // namespace dlroof::runner

@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <type_traits>
+
+#include "bench/runner/command.h"
+#include "counters/base/error.h"
+#include "counters/base/nearest_name.h"
+
+namespace dlroof::runner {
+namespace {
+
+void SetLimits(const Option& option, CLI::Option& added) {
+  const auto& limits = option.rules.limits;
+  const bool real = std::holds_alternative<double*>(option.target) ||
+                    std::holds_alternative<std::optional<double>*>(option.target);
+  if (std::holds_alternative<AboveZero>(limits)) added.check(CLI::PositiveNumber);
+  if (std::holds_alternative<AtLeastZero>(limits)) added.check(CLI::NonNegativeNumber);
+  const auto* range = std::get_if<Range>(&limits);
+  if (range == nullptr) return;
+  if (real)
+    added.check(CLI::Range(range->least, range->most));
+  else
+    added.check(CLI::Range(static_cast<std::int64_t>(range->least),
+                           static_cast<std::int64_t>(range->most)));
+}
+
+CLI::Option* Add(const Option& option, CLI::App& app) {
+  auto* added = std::visit(
+      [&](auto* target) -> CLI::Option* {
+        if constexpr (std::is_same_v<decltype(target), bool*>)
+          return app.add_flag(option.names, *target, option.help);
+        else
+          return app.add_option(option.names, *target, option.help);
+      },
+      option.target);
+  const auto& rules = option.rules;
+  if (!rules.type.empty()) added->type_name(rules.type);
+  if (rules.words > 1) added->type_size(rules.words)->expected(1);
+  if (rules.one_each) added->allow_extra_args(false);
+  if (rules.comma) added->delimiter(',');
+  if (rules.shows_default) added->capture_default_str();
+  if (!rules.choices.empty()) added->check(CLI::IsMember(rules.choices));
+  SetLimits(option, *added);
+  if (rules.required) added->required();
+  if (rules.hidden) added->group("");
+  return added;
+}
+
+// Adds a command's options, and the commands below it.
+void Add(const Command& command, CLI::App& app) {
+  std::map<std::string, CLI::Option*> by_name;
+  for (const auto& option : command.options) by_name[NamesOf(option).back()] = Add(option, app);
+  for (const auto& option : command.options)
+    for (const auto& other : option.rules.excludes)
+      by_name.at(NamesOf(option).back())->excludes(by_name.at(other));
+  for (const auto& below : command.commands)
+    Add(below, *app.add_subcommand(below.name, below.about));
+  if (!command.commands.empty()) app.require_subcommand(1);
+}
+
+// Returns the command that the words name. Throws BadInput, with the most similar command, if they
+// begin with an unknown one.
+const Command& Find(const Command& program, const std::vector<std::string>& words) {
+  const Command* command = &program;
+  std::string path;  // the commands found so far, each with a space behind it
+  for (const auto& word : words) {
+    if (command->commands.empty() || word.starts_with('-')) break;
+    const auto found = std::ranges::find(command->commands, word, &Command::name);
+    if (found == command->commands.end()) {
+      std::vector<std::string> names;
+      for (const auto& known : command->commands) names.push_back(known.name);
+      auto nearest = NearestName(word, names);
+      if (nearest) nearest = path + *nearest;
+      const auto lister =
+          program.name + (path.empty() ? "" : " " + path.substr(0, path.size() - 1));
+      throw BadInput(UnknownName("command", path + word, nearest, lister));
+    }
+    command = &*found;
+    path += word + ' ';
+  }
+  return *command;
+}
+
+// Returns the option that takes the words after "--", or null.
+const Option* AfterDashes(const Command& command) {
+  const auto found = std::ranges::find_if(command.options, [](const Option& option) {
+    return option.rules.type == kFlag || option.rules.type == kProgram;
+  });
+  return found == command.options.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<std::string> NamesOf(const Option& option) {
+  std::vector<std::string> names;
+  std::istringstream in(option.names);
+  for (std::string name; std::getline(in, name, ',');) names.push_back(name);
+  return names;
+}
+
+int Run(const Command& program, const std::string& version, int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const Command& command = Find(program, words);
+  CLI::App app(program.about, program.name);
+  app.set_version_flag("--version", version);
+  Add(program, app);
+  // CLI11 would give the words after "--" to the first positional argument that is not full.
+  std::vector<std::string> after;
+  const auto dashes = std::ranges::find(words, "--");
+  const Option* after_dashes = AfterDashes(command);
+  if (after_dashes != nullptr && dashes != words.end()) {
+    after.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
+  std::ranges::reverse(words);
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << fmt::format("{0}: {1} ({0} --help lists commands and flags)\n", program.name,
+                             error.what());
+    return 2;
+  }
+  if (!after.empty()) {
+    auto& target = *std::get<std::vector<std::string>*>(after_dashes->target);
+    target.insert(target.end(), after.begin(), after.end());
+  }
+  return command.run();
+}
+
+void Parse(const Command& program, const std::vector<std::string>& words) {
+  CLI::App app;
+  app.set_help_flag();
+  Add(program, app);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    throw BadInput("flags: {}", error.what());
+  }
+}
+
+std::string Help(const Command& program) {
+  CLI::App app(program.about);
+  app.set_help_flag();
+  Add(program, app);
+  return app.help();
+}
+
+}  // namespace dlroof::runner

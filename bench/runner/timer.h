@@ -1,0 +1,102 @@
+// Times a prepared call in Google Benchmark's loop (each kind of device has its own clock and its
+// own way to flush caches), and decides when a benchmark has enough repetitions.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/workload/workload.h"
+#include "counters/cpu/clocks.h"
+#include "reporters/record/record.h"
+
+namespace dlroof::runner {
+
+struct TimedLoop {
+  record::Repetition repetition;    // times on the device's clock, CPU times of the host
+  std::optional<std::string> note;  // stored in the record
+};
+
+// Returns the repetition of `iterations` calls that took `spent` in total, by the host's clocks.
+record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iterations);
+
+// Returns a repetition that was timed in parts of `calls` calls each. Its times are means over the
+// calls of the clean parts, or of all parts if no part is clean. The CPU time of all threads is set
+// only if no other thread than the calling one used any: the OS updates theirs every few ms.
+record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls);
+
+// Returns the repetition of calls that were timed one by one. With `in_parts` and enough calls, its
+// times are means over the clean parts of about 0.1 ms, as those of RepetitionOfParts.
+record::Repetition RepetitionOfCalls(const std::vector<cpu::ClockReading>& calls, bool in_parts);
+
+// Times one prepared call at a time, between SetUp and TearDown.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+
+  // Returns the number of host threads: the one in the benchmark's name, or `threads_of_run`.
+  // Throws Unsupported if the device cannot use that number.
+  virtual int Threads(const workload::Workload& workload, int threads_of_run) const = 0;
+  // Opens the device. Call it before a call is prepared. Throws if the device cannot be used.
+  virtual void Open() = 0;
+  // Reads from the call which memory to flush or touch for the cache state `cache`. Throws
+  // Unsupported if the call does not name that memory.
+  virtual void SetUp(const workload::PreparedCall& call, workload::CacheState cache,
+                     int threads) = 0;
+  // Forgets the call of SetUp and its memory.
+  virtual void TearDown() = 0;
+  // Returns a function that establishes the cache state before each call; empty if not necessary.
+  virtual std::function<void()> BeforeCall() const = 0;
+  // Returns the number of calls in one part of a repetition, which are timed together.
+  virtual std::int64_t CallsPerPart(const workload::PreparedCall& call) const = 0;
+  // Returns a function that reads the device's energy counter [J]; empty if there is no counter.
+  virtual std::function<std::optional<double>()> EnergyCounter() const { return {}; }
+  // Returns the device kernels that the call launches, without counters; empty on a CPU. Throws
+  // std::exception if that cannot be known.
+  virtual std::vector<LaunchedKernel> Kernels(const workload::PreparedCall&) { return {}; }
+  // Times one repetition, in parts of `calls_per_part` calls each.
+  virtual TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
+                         std::int64_t calls_per_part) = 0;
+  // Restores the device after benchmark `name` failed. If that fails, every later Open throws.
+  virtual void Recover(const std::string& name) = 0;
+  // Returns whether reading hardware counters slows down later timings. If it does, counters are
+  // read after all benchmarks were timed.
+  virtual bool CountsLast() const = 0;
+};
+
+// A benchmark has enough repetitions when `repetitions` are clean and the noise of the median is at
+// most `max_noise`, or after `max_seconds`.
+struct StoppingRule {
+  int repetitions = 9;      // [1] required clean ones; as many run even after max_seconds
+  double max_noise = 0.05;  // [1] half the median's 95 % interval divided by the median
+  double max_seconds = 2;   // [s] for one benchmark's repetitions and the pauses between them
+};
+
+struct NextRepetition {
+  bool wanted = true;
+  double pause_seconds = 0;  // [s] before the repetition, to let interference pass
+};
+
+// Measures whether it helps on this machine to replace noisy repetitions: the share of clean ones
+// among the replacements (an exponential average over about the latest 20, all benchmarks).
+class Replacements {
+ public:
+  void Add(bool clean);
+  // Returns which share of StoppingRule::max_seconds a benchmark may use: 1, or 0.25 if fewer than
+  // one replacement in ten is clean. [1]
+  double BudgetShare() const;
+
+ private:
+  double clean_share_ = 1;
+};
+
+// Decides whether another repetition follows those in `done`, whose noisy ones are marked. The
+// repetitions and their pauses took `spent_seconds`. [s]
+NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spent_seconds,
+                         const StoppingRule& rule, const Replacements& replacements = {});
+
+}  // namespace dlroof::runner

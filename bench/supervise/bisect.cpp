@@ -1,0 +1,227 @@
+#include "bench/supervise/bisect.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <sstream>
+
+#include "baselines/history/builds.h"
+#include "bench/supervise/git.h"
+#include "bench/supervise/remeasure.h"
+#include "bench/supervise/search.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShortCommit = 12, kTailLines = 3;
+
+std::string Short(const std::string& commit) { return commit.substr(0, kShortCommit); }
+
+std::string LastLines(const std::string& text) {
+  std::size_t begin = text.size();
+  for (std::size_t lines = 0; begin > 0 && lines < kTailLines + 1; ++lines)
+    begin = text.rfind('\n', begin - 1) == std::string::npos ? 0 : text.rfind('\n', begin - 1);
+  auto tail = text.substr(begin);
+  for (char& c : tail)
+    if (c == '\n') c = ' ';
+  return text::Printable(tail);
+}
+
+// Builds the tree at `folder`. Returns why it could not, or nothing. Throws after an interrupt.
+std::optional<Reason> Build(const Request& request, const std::string& folder) {
+  const auto ran =
+      RunChild({"sh", "-c", "cd \"$1\" && eval \"$2\"", "dlroof bisect", folder, request.build});
+  if (ran.exit_code != 0)
+    return Reason{fmt::format("the build ended with exit code {}:{}", ran.exit_code,
+                              LastLines(ran.out + ran.err))};
+  if (!fs::exists(fs::path(folder) / request.program))
+    return Reason{fmt::format("the build left no {}", request.program)};
+  return std::nullopt;
+}
+
+std::string ProgramIn(const Request& request, const std::string& folder) {
+  return fs::absolute(fs::path(folder) / request.program).string();
+}
+
+// The ratio of a commit's time to GOOD's.
+struct Ratio {
+  double log_ratio = 0;      // [1]
+  double low = 0, high = 0;  // [1] 95 % interval of the logarithm
+  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // beyond the minimum effect
+
+  std::string Text() const {
+    return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * std::expm1(log_ratio),
+                       100 * std::expm1(low), 100 * std::expm1(high));
+  }
+};
+
+// Measures a program interleaved with GOOD's. Returns nothing if it has no verdict.
+std::optional<Ratio> Measure(const Request& request, const std::string& good,
+                             const std::string& program, double min_effect, std::ostream& log) {
+  const auto pair = supervise::Interleave({.base = good,
+                                           .contender = program,
+                                           .arguments = request.arguments,
+                                           .names = {request.name},
+                                           .budget_seconds = request.budget_seconds,
+                                           .min_effect = min_effect},
+                                          log);
+  if (StoppedByInterrupt()) throw std::runtime_error("interrupted");
+  if (!pair || pair->result.rows.empty()) return std::nullopt;
+  const auto& row = pair->result.rows.front();
+  if (!row.judgement) return std::nullopt;
+  return Ratio{std::log(row.judgement->ratio), std::log(row.judgement->ci95.first),
+               std::log(row.judgement->ci95.second), row.verdict};
+}
+
+// A search in progress: two worktrees, of GOOD and of the commit under test.
+class Bisection {
+ public:
+  Bisection(const Request& request, std::ostream& out, std::ostream& log)
+      : request_(request),
+        out_(out),
+        log_(log),
+        git_(request.repository),
+        good_(git_.CommitOf(request.good)),
+        bad_(git_.CommitOf(request.bad)),
+        folder_(request.folder ? fs::absolute(*request.folder).string() : temporary_ / "trees") {
+    if (good_ == bad_ || !git_.Succeeds({"merge-base", "--is-ancestor", good_, bad_}))
+      throw BadInput("{} is not an ancestor of {}: expected the older, faster commit first",
+                     request.good, request.bad);
+    fs::create_directories(folder_);
+  }
+
+  int Run() {
+    const Worktree good(git_, folder_ + "/good", request_.folder.has_value());
+    const Worktree step(git_, folder_ + "/step", request_.folder.has_value());
+    log_ << fmt::format("building {} (GOOD)\n", text::Printable(git_.Title(good_)));
+    BuildOrRefuse(good, good_);
+    good_program_ = ProgramIn(request_, good.path());
+    log_ << fmt::format("building {} (BAD)\n", text::Printable(git_.Title(bad_)));
+    BuildOrRefuse(step, bad_);
+    const auto whole = Measure(request_, good_program_, ProgramIn(request_, step.path()),
+                               request_.min_effect, log_);
+    if (!whole) throw BadInput("{}: has no time in both commits", request_.name);
+    log_ << fmt::format("{} (BAD): {}\n", Short(bad_), whole->Text());
+    if (whole->verdict != statistics::Verdict::kSlower &&
+        whole->verdict != statistics::Verdict::kFaster) {
+      out_ << fmt::format("{} does not differ between {} and {}: {}\n",
+                          text::Printable(request_.name), Short(good_), Short(bad_), whole->Text());
+      return kCannotTell;
+    }
+    half_ = whole->log_ratio / 2;
+    return Tell(Find(step), *whole);
+  }
+
+ private:
+  void BuildOrRefuse(const Worktree& tree, const std::string& commit) const {
+    tree.CheckOut(commit);
+    if (const auto reason = Build(request_, tree.path()))
+      throw BadInput("{}: {}", Short(commit), reason->text);
+  }
+
+  Search Find(const Worktree& step) const {
+    Search search(good_, bad_, [&](const std::string& bad, const std::vector<std::string>& goods) {
+      return git_.Candidates(bad, goods);
+    });
+    while (const auto commit = search.Next()) {
+      log_ << fmt::format("{} commits left; testing {}\n", search.left(),
+                          text::Printable(git_.Title(*commit)));
+      search.Tell(*commit, Test(step, *commit));
+    }
+    return search;
+  }
+
+  // Returns whether the commit is like GOOD or like BAD: on which side of half of the change.
+  Finding Test(const Worktree& step, const std::string& commit) const {
+    step.CheckOut(commit);
+    if (const auto reason = Build(request_, step.path())) {
+      log_ << fmt::format("{}: skipped: {}\n", Short(commit), reason->text);
+      return Finding::kSkipped;
+    }
+    const double size = std::abs(half_);
+    const auto ratio =
+        Measure(request_, good_program_, ProgramIn(request_, step.path()), std::expm1(size), log_);
+    if (!ratio) {
+      log_ << fmt::format("{}: skipped: the benchmark has no time\n", Short(commit));
+      return Finding::kSkipped;
+    }
+    const double sign = half_ > 0 ? 1 : -1;
+    const double low = sign > 0 ? ratio->low : -ratio->high,
+                 high = sign > 0 ? ratio->high : -ratio->low;
+    const double change = sign * ratio->log_ratio;
+    const bool like_bad = change > size && low > 0, like_good = high < size || change < size / 2;
+    log_ << fmt::format("{}: {}: {}\n", Short(commit), ratio->Text(),
+                        like_bad    ? "like BAD"
+                        : like_good ? "like GOOD"
+                                    : "skipped: between the two");
+    return like_bad ? Finding::kLikeBad : like_good ? Finding::kLikeGood : Finding::kSkipped;
+  }
+
+  int Tell(const Search& search, const Ratio& whole) const {
+    const auto suspects = search.Suspects();
+    const auto what = fmt::format("{} {}", text::Printable(request_.name), whole.Text());
+    if (suspects.size() == 1) {
+      out_ << fmt::format("{}\n{}: this commit\n", text::Printable(git_.Title(suspects.front())),
+                          what);
+      return kFound;
+    }
+    out_ << fmt::format("{}: one of {} commits, since those between could not be tested:\n", what,
+                        suspects.size());
+    for (const auto& suspect : suspects)
+      out_ << fmt::format("  {}\n", text::Printable(git_.Title(suspect)));
+    return kCannotTell;
+  }
+
+  const Request& request_;
+  std::ostream& out_;
+  std::ostream& log_;
+  Git git_;
+  std::string good_, bad_;  // full names
+  TemporaryFolder temporary_;
+  std::string folder_;
+  std::string good_program_;
+  double half_ = 0;  // [1] half of the logarithm of BAD / GOOD
+};
+
+}  // namespace
+
+int Bisect(const Request& request, std::ostream& out, std::ostream& log) {
+  return Bisection(request, out, log).Run();
+}
+
+int Step(const Request& request, std::ostream& log) {
+  const Git git(request.repository);
+  const auto good = git.CommitOf(request.good);
+  const auto common = git.Run({"rev-parse", "--path-format=absolute", "--git-common-dir"});
+  const history::Builds programs(common + "/dlroof-bisect");
+  auto stored = programs.Find(good);
+  if (!stored) {
+    const TemporaryFolder temporary;
+    const Worktree tree(git, temporary / "good", false);
+    tree.CheckOut(good);
+    if (const auto reason = Build(request, tree.path()))
+      throw BadInput("{}: {}", Short(good), reason->text);
+    stored = programs.Keep(good, ProgramIn(request, tree.path()), history::kUsualLimit).program;
+  }
+  const auto root = git.Run({"rev-parse", "--show-toplevel"});
+  if (const auto reason = Build(request, root)) {
+    log << fmt::format("skipped: {}\n", reason->text);
+    return kStepSkip;
+  }
+  const auto ratio =
+      Measure(request, stored->run, ProgramIn(request, root), request.min_effect, log);
+  if (ratio) log << fmt::format("{}: {}\n", text::Printable(request.name), ratio->Text());
+  if (!ratio || ratio->verdict == statistics::Verdict::kAmbiguous) return kStepSkip;
+  return ratio->verdict == statistics::Verdict::kSame ? kStepLikeGood : kStepLikeBad;
+}
+
+}  // namespace dlroof::supervise

@@ -1,0 +1,42 @@
+// dlroof bisect: finds the commit that changed a benchmark's time. Builds commits in worktrees of
+// its own and measures each interleaved with GOOD.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlroof::supervise {
+
+struct Request {
+  std::string repository = ".";        // a folder of it
+  std::string good, bad;               // revisions
+  std::string name;                    // of the benchmark
+  std::vector<std::string> arguments;  // of the program
+  // Shell command, run in the root of a worktree, and the path of the program that it builds there.
+  std::string build =
+      "cmake --preset release >/dev/null && cmake --build build --target dlroof_bench";
+  std::string program = "build/dlroof_bench";
+  double budget_seconds = 120;        // [s] for measuring one commit
+  double min_effect = 0.02;           // [1] a smaller difference between GOOD and BAD is none
+  std::optional<std::string> folder;  // for the worktrees, kept afterwards; else a temporary one
+};
+
+// Exit codes of bisect.
+inline constexpr int kFound = 0, kCannotTell = 3;
+// Exit codes of a step, as `git bisect run` reads them.
+inline constexpr int kStepLikeGood = 0, kStepLikeBad = 1, kStepSkip = 125;
+
+// Finds the commit and prints it to `out`. Returns kFound, or kCannotTell: BAD does not differ from
+// GOOD, or several commits remain because those between them were skipped. Throws BadInput if GOOD
+// is no ancestor of BAD, or one of both does not build or has no such benchmark.
+int Bisect(const Request& request, std::ostream& out, std::ostream& log);
+
+// One step of `git bisect run`: builds the checked-out tree in its place and compares it with GOOD,
+// which is built once. Returns kStepLikeBad if the benchmark's time differs by more than
+// request.min_effect, kStepLikeGood if not, kStepSkip if the tree does not build or the time cannot
+// tell.
+int Step(const Request& request, std::ostream& log);
+
+}  // namespace dlroof::supervise

@@ -1,0 +1,229 @@
+#include "bench/supervise/remeasure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "baselines/history/gate.h"
+#include "bench/supervise/supervise.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof::supervise {
+namespace {
+
+// [1] Benchmarks measured interleaved at a time: the most suspicious ones are settled before the
+// budget is spent on the others.
+constexpr std::size_t kAtOnce = 16;
+constexpr int kMaxReruns = 3;  // of NEW, each in as many processes; without a stored program
+
+// Returns the arguments with a filter for `names` in place of their own.
+std::vector<std::string> WithFilter(const std::vector<std::string>& arguments,
+                                    const std::vector<std::string>& names) {
+  std::vector<std::string> filtered;
+  for (const auto& argument : arguments)
+    if (!argument.starts_with("--benchmark_filter")) filtered.push_back(argument);
+  filtered.push_back("--benchmark_filter=" + FilterOf(names));
+  return filtered;
+}
+
+// Returns the number of processes that measured a benchmark of the run, the most. [1]
+int ProcessesOf(const record::RunFile& run) {
+  std::size_t most = 1;
+  for (const auto& record : run.records) {
+    std::set<int> processes;
+    for (const auto& repetition : record.repetitions)
+      if (repetition.block) processes.insert(*repetition.block);
+    most = std::max(most, processes.size());
+  }
+  return static_cast<int>(most);
+}
+
+// Appends the repetitions of `more`, whose processes are others than those of `repetitions`.
+void AppendProcesses(const std::vector<record::Repetition>& more,
+                     std::vector<record::Repetition>& repetitions) {
+  std::optional<int> last;
+  for (const auto& repetition : repetitions)
+    if (repetition.block) last = std::max(last.value_or(0), *repetition.block);
+  for (const auto& repetition : more) {
+    repetitions.push_back(repetition);
+    if (last) repetitions.back().block = *last + 1 + repetition.block.value_or(0);
+  }
+}
+
+// Runs `measure` and returns whether it could. Writes why it could not.
+template <class Measure>
+bool CouldMeasure(const Measure& measure, std::ostream& log) {
+  try {
+    measure();
+    return true;
+  } catch (const BadInput& error) {
+    log << "cannot be measured again: " << error.what() << '\n';
+    return false;
+  }
+}
+
+class Settling {
+ public:
+  Settling(const compare::NamedRun& contender, const CompareRun& compare,
+           const compare::CompareOptions& options, const Settings& settings, std::ostream& log)
+      : contender_(contender),
+        compare_(compare),
+        options_(options),
+        settings_(settings),
+        log_(log),
+        begin_seconds_(cpu::WallSeconds()) {}
+
+  Settled Run() {
+    settled_.result = compare_(contender_, options_);
+    if (settings_.stored_program)
+      SettleInterleaved();
+    else
+      SettleAlone();
+    settled_.unclear = history::UnclearNames(settled_.result, decided_);
+    return std::move(settled_);
+  }
+
+ private:
+  double SecondsLeft() const {
+    return settings_.budget_seconds - (cpu::WallSeconds() - begin_seconds_);
+  }
+  bool IsOver() const { return SecondsLeft() <= 0 || StoppedByInterrupt(); }
+
+  void SettleInterleaved() {
+    std::set<std::string> tried;
+    while (!IsOver()) {
+      auto names = history::UnclearNames(settled_.result, tried);
+      if (names.empty()) return;
+      if (names.size() > kAtOnce) names.resize(kAtOnce);
+      tried.insert(names.begin(), names.end());
+      log_ << fmt::format("measuring {} unclear benchmarks interleaved with the stored program\n",
+                          names.size());
+      auto pair = Interleave({.base = *settings_.stored_program,
+                              .contender = settings_.program,
+                              .arguments = settings_.arguments,
+                              .names = names,
+                              .budget_seconds = SecondsLeft(),
+                              .min_effect = options_.min_effect.value_or(kInterleavedMinEffect)},
+                             log_);
+      if (!pair) continue;
+      const auto replaced = history::ReplaceRows(pair->result, options_, settled_.result);
+      settled_.interleaved.insert(replaced.begin(), replaced.end());
+      settled_.again.insert(names.begin(), names.end());
+      decided_.insert(replaced.begin(), replaced.end());
+      settled_.pairs.push_back(std::move(pair));
+    }
+    // A benchmark that the interleaved comparison left ambiguous stays unclear.
+    for (const auto& row : settled_.result.rows)
+      if (row.verdict == statistics::Verdict::kAmbiguous) decided_.erase(row.name());
+  }
+
+  // Without a stored program: further runs of NEW.
+  void SettleAlone() {
+    const compare::NamedRun* pooled = &contender_;
+    for (int number = 1; number <= kMaxReruns && !IsOver(); ++number) {
+      const auto names = history::UnclearNames(settled_.result, decided_);
+      if (names.empty()) return;
+      log_ << fmt::format("measuring {} unclear benchmarks in further processes\n", names.size());
+      const auto* rerun = MeasureAlone(names, number);
+      if (rerun == nullptr) return;
+      settled_.again.insert(names.begin(), names.end());
+      pooled = Pooled(*pooled, *rerun);
+      auto options = options_;
+      options.rerun = rerun;
+      settled_.result = compare_(*pooled, options);
+      for (const auto& row : settled_.result.rows)
+        if (row.verdict == statistics::Verdict::kSlower && settled_.again.contains(row.name()))
+          decided_.insert(row.name());  // slower in NEW and in another run
+    }
+  }
+
+  // Returns another run of NEW, or null if there is none.
+  const compare::NamedRun* MeasureAlone(const std::vector<std::string>& names, int number) {
+    const TemporaryFolder folder;
+    std::ostringstream tables;
+    supervise::RunRequest request;
+    request.programs = {settings_.program};
+    request.outputs = {folder / "again.json"};
+    request.arguments = WithFilter(settings_.arguments, names);
+    request.budget_seconds = SecondsLeft();
+    request.retries = 0;
+    request.processes = ProcessesOf(contender_.file);
+    request.tables = &tables;
+    const bool measured = CouldMeasure([&] { supervise::Supervise(request, log_); }, log_);
+    if (!measured || !std::filesystem::exists(request.outputs[0])) return nullptr;
+    settled_.runs.push_back(
+        {fmt::format("rerun {}", number), record::ReadRunFile(request.outputs[0], log_)});
+    return &settled_.runs.back();
+  }
+
+  // Returns the run with the repetitions of `rerun` behind its own.
+  const compare::NamedRun* Pooled(const compare::NamedRun& run, const compare::NamedRun& rerun) {
+    settled_.runs.push_back(run);
+    for (const auto& record : rerun.file.records) {
+      auto& records = settled_.runs.back().file.records;
+      const auto own = std::ranges::find(records, record.name, &record::Record::name);
+      if (own == records.end() || record.status != own->status) continue;
+      AppendProcesses(record.repetitions, own->repetitions);
+    }
+    return &settled_.runs.back();
+  }
+
+  static constexpr double kInterleavedMinEffect = 0.02;
+
+  const compare::NamedRun& contender_;
+  const CompareRun& compare_;
+  const compare::CompareOptions& options_;
+  const Settings& settings_;
+  std::ostream& log_;
+  double begin_seconds_;
+  std::set<std::string> decided_;  // a further measurement has confirmed or excluded a slowdown
+  Settled settled_;
+};
+
+}  // namespace
+
+std::string FilterOf(const std::vector<std::string>& names) {
+  std::string filter;
+  for (const auto& name : names) {
+    const auto exact = supervise::ExactFilter(name);  // ^name$
+    filter += (filter.empty() ? "" : "|") + exact.substr(1, exact.size() - 2);
+  }
+  return fmt::format("^({})(/(real|manual)_time)?$", filter);
+}
+
+std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::ostream& log) {
+  const TemporaryFolder folder;
+  std::ostringstream tables;
+  supervise::RunRequest run;
+  run.programs = {request.base, request.contender};
+  run.outputs = {folder / "old.json", folder / "new.json"};
+  run.arguments = WithFilter(request.arguments, request.names);
+  run.budget_seconds = request.budget_seconds;
+  run.min_effect = request.min_effect;
+  run.tables = &tables;
+  const bool measured = CouldMeasure([&] { supervise::SuperviseBlocks(run, log); }, log);
+  if (!measured || !std::filesystem::exists(run.outputs[1])) return nullptr;
+  auto pair = std::make_unique<Interleaved>();
+  pair->base = {"the stored program", record::ReadRunFile(run.outputs[0], log)};
+  pair->contender = {"the new program", record::ReadRunFile(run.outputs[1], log)};
+  pair->result = compare::Compare(pair->base, pair->contender, {});
+  return pair;
+}
+
+Settled Settle(const compare::NamedRun& contender, const CompareRun& compare,
+               const compare::CompareOptions& options, const Settings& settings,
+               std::ostream& log) {
+  return Settling(contender, compare, options, settings, log).Run();
+}
+
+}  // namespace dlroof::supervise

@@ -1,0 +1,344 @@
+#include "ceilings/gpu_ceilings/known.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "counters/base/numbers.h"
+
+namespace dlroof::gpu_ceilings {
+namespace {
+
+bool IsSum(const GpuRow& row) { return row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared; }
+
+std::int64_t OneBlockBytes(const GpuRow& row, const GpuShape& shape) {
+  if (row.unit == GpuUnit::kChain)
+    return static_cast<std::int64_t>(row.instruction.chains) * shape.threads *
+           ChainRegisterBytes(row.element);
+  if (row.unit == GpuUnit::kMma) return MmaResultBytes(row, shape);
+  return static_cast<std::int64_t>(row.instruction.m) * row.instruction.n *
+         (shape.threads / row.instruction.threads) * SumBytes(row.element);
+}
+
+// Returns the first index at which `results` differs from repeated `expected`, or its size.
+std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
+  for (std::size_t at = 0; at < results.size(); at += expected.size()) {
+    const auto begin = results.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto [here, there] = std::mismatch(expected.begin(), expected.end(), begin);
+    if (here != expected.end()) return static_cast<std::size_t>(there - results.begin());
+  }
+  return results.size();
+}
+
+// ---- chains ----
+
+constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots of a chain's operands
+
+// v = v * v + b with b in (-1.95, -1.8) is chaotic: a missing step changes all later values, and
+// the operands keep changing. |v| stays below |b|; to diverge it would have to exceed (1 + sqrt(1 -
+// 4 b)) / 2, which is at least 0.03 more than |b|. Rounding (0.004 in bf16) cannot cause that.
+double ChainOperand(GpuElement element, int slot, std::uint64_t index) {
+  const double random = OperandValue(element, GpuOperandKind::kRandom, index);
+  if (element == GpuElement::kInt8) return random;
+  return slot == kAddend ? -1.8 - 0.15 * std::abs(random) : 1.4 * random;
+}
+
+// Returns v * v + b with one rounding.
+double Step(GpuElement element, double v, double b) {
+  if (element == GpuElement::kFp64) return std::fma(v, v, b);
+  if (element == GpuElement::kFp32)
+    return std::fma(static_cast<float>(v), static_cast<float>(v), static_cast<float>(b));
+  // A double contains the sum exactly, or so close to b that it rounds to b.
+  return RoundTo(v * v + b, element == GpuElement::kFp16 ? kFp16Format : kBf16Format);
+}
+
+std::uint32_t DotStep(std::uint32_t v, std::uint32_t a, std::uint32_t b) {
+  for (int byte = 0; byte < 32; byte += 8)
+    v += static_cast<std::uint32_t>(static_cast<std::int8_t>(a >> byte) *
+                                    static_cast<std::int8_t>(b >> byte));
+  return v;
+}
+
+void AdvanceLanes(const GpuRow& row, std::int64_t steps, const std::byte* b, const std::byte* start,
+                  std::byte* to) {
+  const int bytes = ElementBytes(row.element);
+  for (int lane = 0; lane < row.instruction.n; ++lane) {
+    const auto at = lane * bytes;
+    double v = ReadElement(row.element, start + at);
+    const double addend = ReadElement(row.element, b + at);
+    for (std::int64_t i = 0; i < steps; ++i) v = Step(row.element, v, addend);
+    WriteElement(row.element, v, to + at);
+  }
+}
+
+// ---- GEMM ----
+
+// Values repeat after a prime: 128 Mi of them are written quickly, and no two rows are equal.
+constexpr std::uint64_t kPeriod = 4099;
+constexpr int kCompared = 256;
+
+std::uint64_t Offset(bool b) { return b ? kPeriod : 0; }
+
+double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, std::int64_t index) {
+  return OperandValue(row.element, kind, Offset(b) + static_cast<std::uint64_t>(index) % kPeriod);
+}
+
+struct Place {
+  std::int64_t row, column;
+};
+
+// Returns the positions that are compared: the corners, then pseudorandom positions.
+std::vector<Place> ComparedPlaces(int n) {
+  std::vector<Place> places = {{0, 0}, {0, n - 1}, {n - 1, 0}, {n - 1, n - 1}};
+  for (std::uint64_t i = 0; places.size() < kCompared; ++i)
+    places.push_back({RandomBits(2 * i) % static_cast<std::uint32_t>(n),
+                      RandomBits(2 * i + 1) % static_cast<std::uint32_t>(n)});
+  return places;
+}
+
+// Returns the expected element: a whole number below 2^24, rounded once to the result's type.
+double Expected(const GpuRow& row, int n, Place place) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < n; ++k)
+    sum += ValueOf(row, GpuOperandKind::kKnown, false, place.row * n + k) *
+           ValueOf(row, GpuOperandKind::kKnown, true, place.column * n + k);
+  const auto element = GemmResultElement(row.element);
+  if (element == GpuElement::kFp16) return RoundTo(sum, kFp16Format);
+  return element == GpuElement::kBf16 ? RoundTo(sum, kBf16Format) : sum;
+}
+
+int ResultBytes(const GpuRow& row) {
+  return row.element == GpuElement::kInt8 ? SumBytes(row.element)
+                                          : ElementBytes(GemmResultElement(row.element));
+}
+
+std::size_t At(const GpuRow& row, int n, Place place) {
+  return static_cast<std::size_t>((place.column * n + place.row) * ResultBytes(row));
+}
+
+double Read(const GpuRow& row, const std::byte* from) {
+  return row.element == GpuElement::kInt8 ? ReadSum(row.element, from)
+                                          : ReadElement(GemmResultElement(row.element), from);
+}
+
+// ---- memory ----
+
+constexpr int kWord = 4;
+
+float TriadOperand(std::uint32_t bits) { return static_cast<float>(bits >> 8) / 16777216.0F; }
+
+std::uint32_t WordSum(const GpuBytes& bytes) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < bytes.size(); i += kWord)
+    sum += Load<std::uint32_t>(bytes.data() + i);
+  return sum;
+}
+
+std::uint32_t ExpectedSum(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
+  const auto times = iterations * (row.level == Level::kL1 ? kL1VectorsPerThread : 1);
+  return static_cast<std::uint32_t>(times) * WordSum(MemoryOperands(row, shape));
+}
+
+}  // namespace
+
+GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
+  if (row.unit == GpuUnit::kChain) return ChainResults(row, shape, iterations);
+  if (row.unit == GpuUnit::kMma) return MmaResults(row, shape, iterations);
+  return WgmmaResults(row, shape, iterations);
+}
+
+std::int64_t GpuOperandBytes(const GpuRow& row, const GpuShape& shape) {
+  if (IsMemory(row)) return MemoryOperandBytes(row, shape);
+  if (row.unit == GpuUnit::kGemm)
+    return 2 * static_cast<std::int64_t>(shape.n) * shape.n * ElementBytes(row.element);
+  if (row.unit == GpuUnit::kMma) return MmaOperandBytes(row, shape);
+  if (row.unit == GpuUnit::kWgmma)
+    return static_cast<std::int64_t>(kWgmmaTiles) * (row.instruction.m + row.instruction.n) *
+           kWgmmaTileBytes;
+  return static_cast<std::int64_t>(2 + row.instruction.chains) * shape.threads *
+         ChainRegisterBytes(row.element);
+}
+
+std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape) {
+  if (IsMemory(row)) return MemoryResultBytes(row, shape);
+  if (row.unit == GpuUnit::kGemm)
+    return static_cast<std::int64_t>(shape.n) * shape.n *
+           (row.element == GpuElement::kInt8 ? 4 : ElementBytes(GemmResultElement(row.element)));
+  return OneBlockBytes(row, shape) * shape.blocks;
+}
+
+GpuBytes GpuOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind) {
+  if (IsMemory(row)) {
+    if (kind == GpuOperandKind::kRandom)
+      throw std::invalid_argument(
+          "GpuOperands: the device writes the random operands of memory rows");
+    return MemoryOperands(row, shape);
+  }
+  if (row.unit == GpuUnit::kGemm) return GemmOperands(row, shape, kind);
+  if (row.unit == GpuUnit::kMma) return MmaOperands(row, shape, kind);
+  if (row.unit == GpuUnit::kWgmma) return WgmmaOperands(row, kind);
+  return ChainOperands(row, shape);
+}
+
+std::optional<Reason> GpuDifference(const GpuRow& row, const GpuShape& shape,
+                                    std::int64_t iterations, const GpuBytes& results) {
+  if (static_cast<std::int64_t>(results.size()) != GpuResultBytes(row, shape))
+    throw std::invalid_argument(fmt::format("{} result bytes of {}, expected {}", results.size(),
+                                            row.key, GpuResultBytes(row, shape)));
+  if (row.unit == GpuUnit::kGemm) return GemmDifference(row, shape, results);
+  if (IsSum(row)) return SumDifference(row, shape, iterations, results);
+  const auto expected =
+      IsMemory(row) ? MemoryResults(row, shape, iterations) : OneBlock(row, shape, iterations);
+  const auto at = FirstDifference(expected, results);
+  if (at == results.size()) return std::nullopt;
+  return Reason{fmt::format("byte {} of {} differs from a plain loop after {} iteration{}", at,
+                            results.size(), iterations, iterations == 1 ? "" : "s")};
+}
+
+int ChainRegisterBytes(GpuElement element) { return element == GpuElement::kFp64 ? 8 : 4; }
+
+GpuBytes ChainOperands(const GpuRow& row, const GpuShape& shape) {
+  const int bytes = ElementBytes(row.element);
+  const int lanes = ChainRegisterBytes(row.element) / bytes;
+  const int slots = kFirstChain + row.instruction.chains;
+  GpuBytes operands(static_cast<std::size_t>(slots) * shape.threads * lanes * bytes);
+  std::size_t index = 0;
+  for (int slot = 0; slot < slots; ++slot)
+    for (int i = 0; i < shape.threads * lanes; ++i, ++index) {
+      const double value = ChainOperand(row.element, slot, index);
+      WriteElement(row.element, value, operands.data() + index * bytes);
+    }
+  return operands;
+}
+
+GpuBytes ChainResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
+  const auto operands = ChainOperands(row, shape);
+  const std::size_t bytes = ChainRegisterBytes(row.element);
+  const auto at = [&](int slot, int thread) {
+    return operands.data() + (static_cast<std::size_t>(slot) * shape.threads + thread) * bytes;
+  };
+  GpuBytes results(bytes * row.instruction.chains * shape.threads);
+  const auto steps = iterations * row.instruction.unroll;
+  for (int chain = 0; chain < row.instruction.chains; ++chain)
+    for (int thread = 0; thread < shape.threads; ++thread) {
+      auto* to =
+          results.data() + (static_cast<std::size_t>(chain) * shape.threads + thread) * bytes;
+      const auto *a = at(kFactor, thread), *b = at(kAddend, thread);
+      const auto* start = at(kFirstChain + chain, thread);
+      if (row.element != GpuElement::kInt8) {
+        AdvanceLanes(row, steps, b, start, to);
+        continue;
+      }
+      auto v = Load<std::uint32_t>(start);
+      for (std::int64_t i = 0; i < steps; ++i)
+        v = DotStep(v, Load<std::uint32_t>(a), Load<std::uint32_t>(b));
+      Store(v, to);
+    }
+  return results;
+}
+
+GpuElement GemmResultElement(GpuElement element) {
+  return element == GpuElement::kFp8 ? GpuElement::kBf16 : element;
+}
+
+GpuBytes GemmOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind) {
+  const auto bytes = static_cast<std::size_t>(ElementBytes(row.element));
+  const std::size_t matrix = static_cast<std::size_t>(shape.n) * shape.n * bytes;
+  GpuBytes operands(2 * matrix);
+  for (const bool b : {false, true}) {
+    auto* base = operands.data() + (b ? matrix : 0);
+    std::size_t filled = std::min<std::size_t>(matrix, kPeriod * bytes);
+    for (std::size_t i = 0; i < filled / bytes; ++i)
+      WriteElement(row.element, ValueOf(row, kind, b, static_cast<std::int64_t>(i)),
+                   base + i * bytes);
+    for (; filled < matrix; filled += std::min(filled, matrix - filled))
+      std::memcpy(base + filled, base, std::min(filled, matrix - filled));
+  }
+  return operands;
+}
+
+GpuBytes GemmResults(const GpuRow& row, const GpuShape& shape) {
+  GpuBytes results(static_cast<std::size_t>(shape.n) * shape.n * ResultBytes(row));
+  for (const Place place : ComparedPlaces(shape.n)) {
+    auto* to = results.data() + At(row, shape.n, place);
+    const double expected = Expected(row, shape.n, place);
+    if (row.element == GpuElement::kInt8)
+      WriteSum(row.element, expected, to);
+    else
+      WriteElement(GemmResultElement(row.element), expected, to);
+  }
+  return results;
+}
+
+std::optional<Reason> GemmDifference(const GpuRow& row, const GpuShape& shape,
+                                     const GpuBytes& results) {
+  for (const Place place : ComparedPlaces(shape.n)) {
+    const double got = Read(row, results.data() + At(row, shape.n, place));
+    const double expected = Expected(row, shape.n, place);
+    if (got != expected)
+      return Reason{fmt::format("element ({}, {}) of the product is {}, a plain loop gives {}",
+                                place.row, place.column, got, expected)};
+  }
+  return std::nullopt;
+}
+
+std::int64_t MemoryOperandBytes(const GpuRow& row, const GpuShape& shape) {
+  if (row.unit == GpuUnit::kStore) return 0;
+  if (row.unit == GpuUnit::kCopy) return shape.set_bytes / 2;
+  return row.unit == GpuUnit::kTriad ? shape.set_bytes / 3 * 2 : shape.set_bytes;
+}
+
+std::int64_t MemoryResultBytes(const GpuRow& row, const GpuShape& shape) {
+  if (row.unit == GpuUnit::kStore) return shape.set_bytes;
+  if (row.unit == GpuUnit::kCopy) return shape.set_bytes / 2;
+  if (row.unit == GpuUnit::kTriad) return shape.set_bytes / 3;
+  return static_cast<std::int64_t>(shape.blocks) * shape.threads * kWord;
+}
+
+GpuBytes MemoryOperands(const GpuRow& row, const GpuShape& shape) {
+  GpuBytes operands(static_cast<std::size_t>(MemoryOperandBytes(row, shape)));
+  for (std::size_t word = 0; word < operands.size() / kWord; ++word) {
+    const std::uint32_t bits = RandomBits(word);
+    auto* to = operands.data() + word * kWord;
+    if (row.unit == GpuUnit::kTriad)
+      Store(TriadOperand(bits), to);
+    else
+      Store(bits, to);
+  }
+  return operands;
+}
+
+GpuBytes MemoryResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
+  GpuBytes results(static_cast<std::size_t>(MemoryResultBytes(row, shape)));
+  if (row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared) {
+    Store(ExpectedSum(row, shape, iterations), results.data());  // compared: sum over threads
+    return results;
+  }
+  if (row.unit == GpuUnit::kCopy) return MemoryOperands(row, shape);
+  const auto operands = MemoryOperands(row, shape);
+  for (std::size_t at = 0; at < results.size(); at += kWord) {
+    if (row.unit == GpuUnit::kStore)  // each pass writes a different value
+      Store(kStoredFactor * static_cast<std::uint32_t>(iterations), results.data() + at);
+    else  // the product is exact
+      Store(Load<float>(operands.data() + at) +
+                kTriadFactor * Load<float>(operands.data() + results.size() + at),
+            results.data() + at);
+  }
+  return results;
+}
+
+std::optional<Reason> SumDifference(const GpuRow& row, const GpuShape& shape,
+                                    std::int64_t iterations, const GpuBytes& results) {
+  const auto got = WordSum(results), expected = ExpectedSum(row, shape, iterations);
+  if (got == expected) return std::nullopt;
+  return Reason{fmt::format(
+      "the sum of the bytes read is {:#010x}, a plain loop gives {:#010x}: some byte was not read, "
+      "or more than once",
+      got, expected)};
+}
+
+}  // namespace dlroof::gpu_ceilings

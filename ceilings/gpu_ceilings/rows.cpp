@@ -1,0 +1,238 @@
+#include "ceilings/gpu_ceilings/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlroof::gpu_ceilings {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
+constexpr int kWarpThreads = 32, kWarpgroupThreads = 128;
+
+// A range of compute capabilities.
+struct Capabilities {
+  int first, last;
+  bool Has(int capability) const { return capability >= first && capability <= last; }
+};
+constexpr int kNewest = 999;
+constexpr Capabilities kFrom75 = {75, kNewest}, kFrom80 = {80, kNewest}, kFrom89 = {89, kNewest};
+
+struct ArithmeticRow {
+  const char* pipe;
+  const char* part;
+  GpuUnit unit;
+  GpuElement element;
+  GpuInstruction instruction;
+  Capabilities on;
+  const char* sass;
+  const char* text;
+};
+
+using E = GpuElement;
+using U = GpuUnit;
+
+// m, n, k, threads, chains and unrolling of chain kernels. With eight warps per scheduler, eight
+// chains cover twice the latency of an instruction; of an iteration's 512 instructions, the three
+// of the loop itself are below 1 %.
+constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
+constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
+
+constexpr ArithmeticRow kVector[] = {
+    {"fp64.vector", "dfma", U::kChain, E::kFp64, kFp64, kFrom75, "DFMA", "fp64 multiply-adds"},
+    {"fp32.vector", "ffma", U::kChain, E::kFp32, kLong, kFrom75, "FFMA", "fp32 multiply-adds"},
+    {"fp16.vector", "hfma2", U::kChain, E::kFp16, kPairs, kFrom75, "HFMA2", "fp16 pairs"},
+    {"bf16.vector", "hfma2", U::kChain, E::kBf16, kPairs, kFrom80, "HFMA2", "bf16 pairs"},
+    {"int8.vector", "dp4a", U::kChain, E::kInt8, kDots, kFrom75, "IDP.4A", "dot products of 4"},
+};
+
+constexpr GpuInstruction Warp(int m, int n, int k, int chains = 8) {
+  return {m, n, k, kWarpThreads, chains, 4};
+}
+constexpr GpuInstruction Group(int k) { return {64, 256, k, kWarpgroupThreads, 1, kWgmmaSteps}; }
+
+constexpr const char* kMma = "mma.sync m16n8, fp32 sums";
+constexpr const char* kIntMma = "mma.sync, int32 sums";
+constexpr const char* kFp64Mma = "mma.sync in fp64";
+constexpr const char* kWgmma = "wgmma m64n256, fp32 sums, operands in shared memory";
+constexpr const char* kIntWgmma = "wgmma m64n256, int32 sums, operands in shared memory";
+
+constexpr ArithmeticRow kMatrix[] = {
+    {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 8), {75, 79}, "HMMA", kMma},
+    {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 16), kFrom80, "HMMA", kMma},
+    {"bf16.matrix", "mma", U::kMma, E::kBf16, Warp(16, 8, 16), kFrom80, "HMMA", kMma},
+    {"tf32.matrix", "mma", U::kMma, E::kTf32, Warp(16, 8, 8), kFrom80, "HMMA", kMma},
+    {"int8.matrix", "mma", U::kMma, E::kInt8, Warp(8, 8, 16), {75, 79}, "IMMA", kIntMma},
+    {"int8.matrix", "mma", U::kMma, E::kInt8, Warp(16, 8, 32), kFrom80, "IMMA", kIntMma},
+    {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(8, 8, 4), {80, 80}, "DMMA", kFp64Mma},
+    {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(16, 8, 16, 4), {90, 90}, "DMMA", kFp64Mma},
+    {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(8, 8, 4), {100, 103}, "DMMA", kFp64Mma},
+    {"fp8.matrix", "mma", U::kMma, E::kFp8, Warp(16, 8, 32), {89, 89}, "QMMA", kMma},
+    {"fp8.matrix", "mma", U::kMma, E::kFp8, Warp(16, 8, 32), {120, 121}, "QMMA", kMma},
+    {"fp16.matrix", "wgmma", U::kWgmma, E::kFp16, Group(16), {90, 90}, "HGMMA", kWgmma},
+    {"bf16.matrix", "wgmma", U::kWgmma, E::kBf16, Group(16), {90, 90}, "HGMMA", kWgmma},
+    {"tf32.matrix", "wgmma", U::kWgmma, E::kTf32, Group(8), {90, 90}, "HGMMA", kWgmma},
+    {"int8.matrix", "wgmma", U::kWgmma, E::kInt8, Group(32), {90, 90}, "IGMMA", kIntWgmma},
+    {"fp8.matrix", "wgmma", U::kWgmma, E::kFp8, Group(32), {90, 90}, "QGMMA", kWgmma},
+};
+
+constexpr const char* kGemm = "cublasLt GEMM, fp32 sums";
+constexpr const char* kFp8Gemm = "cublasLt GEMM, fast sums, bf16 out";
+
+constexpr ArithmeticRow kGemms[] = {
+    {"fp32.vector", "cublaslt", U::kGemm, E::kFp32, {}, kFrom75, "", kGemm},
+    {"fp16.matrix", "cublaslt", U::kGemm, E::kFp16, {}, kFrom75, "", kGemm},
+    {"bf16.matrix", "cublaslt", U::kGemm, E::kBf16, {}, kFrom80, "", kGemm},
+    {"tf32.matrix", "cublaslt", U::kGemm, E::kTf32, {}, kFrom80, "", kGemm},
+    {"int8.matrix", "cublaslt", U::kGemm, E::kInt8, {}, kFrom75, "", "cublasLt GEMM"},
+    {"fp8.matrix", "cublaslt", U::kGemm, E::kFp8, {}, kFrom89, "", kFp8Gemm},
+    {"fp64.matrix", "cublaslt", U::kGemm, E::kFp64, {}, {80, 80}, "", "cublasLt GEMM"},
+    {"fp64.matrix", "cublaslt", U::kGemm, E::kFp64, {}, {90, 103}, "", "cublasLt GEMM"},
+};
+
+struct MemoryRow {
+  const char* key;
+  GpuUnit unit;
+  Level level;
+  const char* sass;
+  const char* text;
+};
+constexpr MemoryRow kMemory[] = {
+    {"dram.load.v16", U::kLoad, Level::kDram, "LDG", "loads of 16 byte"},
+    {"dram.store.v16", U::kStore, Level::kDram, "STG", "stores of 16 byte"},
+    {"dram.copy.v16", U::kCopy, Level::kDram, "STG", "b = a, 16 byte"},
+    {"dram.triad.v16", U::kTriad, Level::kDram, "STG", "a = b + q c, 16 byte"},
+    {"l2.load.cg16", U::kLoad, Level::kL2, "LDG", "loads of 16 byte past L1"},
+    {"l2.store.v16", U::kStore, Level::kL2, "STG", "stores of 16 byte"},
+    {"l1.load.ca16", U::kLoad, Level::kL1, "LDG", "loads of 16 byte"},
+    {"l1.shared.v16", U::kShared, Level::kL1, "LDS", "loads of 16 byte from shared memory"},
+};
+
+void Add(const ArithmeticRow& row, int capability, std::vector<GpuRow>& rows) {
+  if (!row.on.Has(capability)) return;
+  rows.push_back({fmt::format("{}.{}", row.pipe, row.part), row.unit, row.element, row.instruction,
+                  Level::kDram, row.sass, row.text});
+}
+
+// Returns the number of threads per block that an SM's 64 Ki registers allow.
+int MostThreads(const GpuRow& row) {
+  if (row.unit == U::kChain) return 1024;
+  const bool wide = row.unit == U::kWgmma || (row.element == E::kFp64 && row.instruction.m > 8);
+  return wide ? 256 : 512;
+}
+
+std::vector<GpuShape> ArithmeticShapes(const GpuRow& row, int sms) {
+  const int most = MostThreads(row);
+  return {{sms, most, 0, 0}, {sms, most / 2, 0, 0}};
+}
+
+std::vector<GpuShape> GemmShapes(std::optional<double> flops_per_second) {
+  constexpr double kSeconds = 0.01, kUsual = 4096;
+  constexpr int kStep = 1024, kMin = 1024, kMax = 8192;
+  const double n = flops_per_second ? std::cbrt(*flops_per_second * kSeconds / 2) : kUsual;
+  return {{0, 0, std::clamp(static_cast<int>(n) / kStep * kStep, kMin, kMax), 0}};
+}
+
+// Rounds down to a size that divides into three arrays of 16-byte vectors.
+std::int64_t WholeSet(std::int64_t bytes) {
+  return std::max<std::int64_t>(1, bytes / (3 * kMiB)) * 3 * kMiB;
+}
+
+std::vector<GpuShape> DramShapes(const GpuSize& gpu) {
+  const auto set =
+      WholeSet(std::min(std::max(2 * kGiB + 2 * kMiB, 64 * gpu.l2_bytes), gpu.free_bytes / 2));
+  std::vector<GpuShape> shapes;
+  for (const int blocks : {8, 16, 32}) shapes.push_back({gpu.sms * blocks, 256, 0, set});
+  shapes.push_back({gpu.sms * 4, 512, 0, set});
+  return shapes;
+}
+
+std::vector<GpuShape> L2Shapes(const GpuRow& row, const GpuSize& gpu) {
+  std::vector<GpuShape> shapes;
+  for (const int threads : {128, 256, 512, 1024})
+    for (const int part : {8, 4, 2}) {
+      GpuShape shape{gpu.sms, threads, 0, 0};
+      const auto round = UnrolledBytes(row, shape);
+      shape.set_bytes = gpu.l2_bytes / part / round * round;
+      const bool tried = !shapes.empty() && shapes.back() == shape;
+      if (shape.set_bytes > 0 && !tried) shapes.push_back(shape);
+    }
+  return shapes;
+}
+
+}  // namespace
+
+bool IsMemory(const GpuRow& row) {
+  return row.unit == U::kLoad || row.unit == U::kShared || row.unit == U::kStore ||
+         row.unit == U::kCopy || row.unit == U::kTriad;
+}
+
+std::vector<GpuRow> GpuRows(int compute_capability) {
+  std::vector<GpuRow> rows;
+  for (const auto& row : kVector) Add(row, compute_capability, rows);
+  for (const auto& row : kMatrix) Add(row, compute_capability, rows);
+  for (const auto& row : kGemms) Add(row, compute_capability, rows);
+  for (const auto& row : kMemory)
+    rows.push_back({row.key, row.unit, GpuElement::kFp32, {}, row.level, row.sass, row.text});
+  return rows;
+}
+
+double WorkPerIteration(const GpuRow& row, const GpuShape& shape) {
+  if (row.unit == U::kGemm) return 2.0 * shape.n * shape.n * shape.n;
+  if (IsMemory(row))
+    return static_cast<double>(shape.set_bytes) *
+           (row.level == Level::kL1 ? kL1VectorsPerThread : 1);
+  const auto& each = row.instruction;
+  return 2.0 * each.m * each.n * each.k * each.chains * each.unroll * shape.blocks *
+         (static_cast<double>(shape.threads) / each.threads);
+}
+
+std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu,
+                                std::optional<double> flops_per_second) {
+  if (row.unit == U::kGemm) return GemmShapes(flops_per_second);
+  if (!IsMemory(row)) return ArithmeticShapes(row, gpu.sms);
+  if (row.level == Level::kDram) return DramShapes(gpu);
+  if (row.level == Level::kL2) return L2Shapes(row, gpu);
+  return {{gpu.sms, 1024, 0, static_cast<std::int64_t>(gpu.sms) * kL1BytesPerBlock}};
+}
+
+std::int64_t UnrolledBytes(const GpuRow& row, const GpuShape& shape) {
+  constexpr std::int64_t kVectorBytes = 16;
+  const auto threads = static_cast<std::int64_t>(shape.blocks) * shape.threads;
+  if (row.unit == U::kStore) return kStoresTogether * threads * kVectorBytes;
+  if (row.unit == U::kCopy) return 2 * kCopiesTogether * threads * kVectorBytes;
+  if (row.unit == U::kTriad) return 3 * kTriadsTogether * threads * kVectorBytes;
+  return kLoadsTogether * threads * kVectorBytes;
+}
+
+std::vector<GpuShape> CheckShapes(const GpuRow& row, const GpuShape& measured) {
+  constexpr int kFewBlocks = 7;
+  GpuShape shape = measured;
+  // One warp per scheduler is enough, because all warps compute the same kind of result.
+  if (row.unit == U::kChain || row.unit == U::kMma) shape.threads = std::min(shape.threads, 128);
+  if (!IsMemory(row) || row.level == Level::kL1) return {shape};
+  // Neither a power of two nor a multiple of the grid, so that loop remainders are checked too.
+  shape.set_bytes = 6 * (kMiB / 2 + 48);
+  GpuShape few = shape;
+  few.blocks = kFewBlocks;
+  return {shape, few};
+}
+
+bool ScalesWithSms(const GpuRow& row) {
+  return row.unit != U::kGemm && (!IsMemory(row) || row.level == Level::kL1);
+}
+
+int ExclusiveSharedBytes(const GpuRow& row, int shared_bytes_per_sm) {
+  // Two blocks with half the memory each do not fit, because the system reserves 1 KiB or more.
+  return ScalesWithSms(row) ? shared_bytes_per_sm / 2 : 0;
+}
+
+GpuShape HalfShape(const GpuShape& shape) {
+  GpuShape half = shape;
+  half.blocks = std::max(1, shape.blocks / 2);
+  half.set_bytes = shape.set_bytes / shape.blocks * half.blocks;
+  return half;
+}
+
+}  // namespace dlroof::gpu_ceilings

@@ -1,0 +1,96 @@
+// The kernels that measure a GPU's ceilings (rows): which GPUs run them, how they are launched, and
+// how much work they do. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ceilings/gpu_ceilings/constants.h"
+#include "counters/base/work.h"
+
+namespace dlroof::gpu_ceilings {
+
+enum class GpuElement { kFp64, kFp32, kTf32, kFp16, kBf16, kInt8, kFp8 };
+enum class GpuUnit {
+  kChain,   // chains of v = v * v + b in each thread (int8: v += dot(a, b))
+  kMma,     // mma.sync of a warp
+  kWgmma,   // wgmma of a warpgroup, operands in shared memory
+  kGemm,    // cublasLt: D = A^T B, n x n x n
+  kLoad,    // sums the elements that it reads from the memory level
+  kShared,  // sums the elements that it reads from shared memory
+  kStore,   // writes the same value to all elements
+  kCopy,    // b = a
+  kTriad    // a = b + q * c, fp32
+};
+
+// One instruction of an arithmetic kernel: `threads` threads together multiply an m x k by a k x n
+// matrix. A loop iteration issues `unroll` instructions on each of `chains` accumulators.
+struct GpuInstruction {
+  int m = 1, n = 1, k = 1;
+  int threads = 1;
+  int chains = 1, unroll = 1;
+};
+
+struct GpuRow {
+  std::string key;  // in CeilingSet::flops ("bf16.matrix.mma") or ::mixes ("dram.load.v16")
+  GpuUnit unit = GpuUnit::kChain;
+  GpuElement element = GpuElement::kFp32;  // operand type of an arithmetic row
+  GpuInstruction instruction;              // of an arithmetic row except kGemm
+  Level level = Level::kDram;              // of a memory row
+  std::string sass;                        // the instruction in SASS ("HMMA"); "" for cublasLt
+  std::string text;                        // description for people
+};
+
+bool IsMemory(const GpuRow& row);
+
+// The launch parameters of a row.
+struct GpuShape {
+  int blocks = 0, threads = 0;
+  int n = 0;                   // GEMM: n x n x n
+  std::int64_t set_bytes = 0;  // [byte] all arrays of a memory row (of all blocks if in L1)
+
+  bool operator==(const GpuShape&) const = default;
+};
+
+// The properties of a GPU that determine the launch shapes.
+struct GpuSize {
+  int sms = 0;
+  std::int64_t l2_bytes = 0, free_bytes = 0;  // [byte]
+};
+
+// Returns the rows that a GPU of this compute capability (10 x major + minor: 90) can run:
+// arithmetic, then DRAM, L2 and L1. fp8 mma.sync is included only where it is not emulated
+// (8.9, 12.x), wgmma on 9.0 only; cublasLt is a further row for every type that it supports.
+// Sources: PTX ISA 9.0, sections on mma and wgmma; cublasLt's table of supported types.
+std::vector<GpuRow> GpuRows(int compute_capability);
+
+// Returns the work [flop] or [byte] of one iteration of all blocks together.
+double WorkPerIteration(const GpuRow& row, const GpuShape& shape);
+
+// Returns launch shapes to try; the fastest is measured. Arithmetic and L1 rows have one block per
+// SM, so that half the blocks use half the SMs. A GEMM gets a size that takes about 10 ms at
+// `flops_per_second`, its expected rate. Arrays in DRAM have at least 2 GiB and 64 x L2 if half of
+// the free memory allows it; arrays in L2 have up to an eighth, a quarter and a half of L2 (two L2
+// partitions may each have a copy), rounded to whole iterations of the unrolled loop.
+std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu,
+                                std::optional<double> flops_per_second);
+
+// Returns the bytes that one iteration of the unrolled loop of a DRAM or L2 row moves.
+std::int64_t UnrolledBytes(const GpuRow& row, const GpuShape& shape);
+
+// Returns small launch shapes to check a row's results. For DRAM and L2 the second shape has few
+// blocks, because the many blocks of `measured` cover small arrays without the unrolled loop.
+std::vector<GpuShape> CheckShapes(const GpuRow& row, const GpuShape& measured);
+
+// Returns the shared memory [byte] that a launch requests without using it, so that no two blocks
+// run on the same SM. Returns 0 for rows whose blocks may share an SM.
+int ExclusiveSharedBytes(const GpuRow& row, int shared_bytes_per_sm);
+
+// Returns true if the row has one block per SM and is also measured on half of the SMs.
+bool ScalesWithSms(const GpuRow& row);
+// Returns `shape` with half of the blocks (at least 1) and their share of set_bytes.
+GpuShape HalfShape(const GpuShape& shape);
+
+}  // namespace dlroof::gpu_ceilings

@@ -1,0 +1,95 @@
+// The counter manager. A counter source measures, simulates or models the work of one call: FLOPs
+// by pipe, bytes by level. The manager asks the registered sources, the best first, and uses for
+// each quantity the first source that reports it. If a source fails, the run goes on with a note.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/base/error.h"
+#include "counters/base/work.h"
+
+namespace dlroof {
+
+// The call to count. A source may call `run` any number of times; each run does the same work.
+struct CountRequest {
+  std::string name;                // the benchmark's name, which reproduces it
+  std::string type;                // the call's type in that name, "f16"; empty if unknown
+  std::function<void()> run;       // executes the call and waits until it is finished
+  std::function<void()> ready;     // may be empty; called before each run and not counted
+  std::vector<std::string> pipes;  // pipes that the call uses, the fastest first
+  int threads = 1;                 // threads of the call, including the calling thread
+  std::string made_by;             // the libraries that execute the call, with versions
+  unsigned seed = 1;               // of the random numbers in the call's tensors
+  bool blocks_wait = false;        // GPU blocks wait for each other: all must be resident
+  bool everything = false;         // also what a call of this type should not use, in more runs
+  // Returns the bytes by a model of the call and describes it in `how`; may be empty.
+  std::function<Work(std::string& how)> model;
+};
+
+struct Counted {
+  Work work;                            // of ONE call; quantities that were not counted are missing
+  std::vector<LaunchedKernel> kernels;  // of one call, the longest first; may be empty
+  std::string how;  // "perf: 3 groups, 12 calls each", "CUPTI range profiler, 2 passes"
+  std::vector<std::string> caveats;  // why the counts may be inexact, one sentence each
+  int passes = 0;                    // [1] runs of the call that counting needed
+};
+
+struct CounterSource {
+  std::string name;    // value of --dlroof_counters: "perf", "cupti", "simulate", "model"
+  std::string device;  // "cpu", "gpu"
+  Provenance provenance = Provenance::kModelled;
+  // Returns why the source cannot count on this machine and how to change that. May be empty.
+  std::function<std::optional<Reason>()> unavailable;
+  // Throws std::exception with a message of one sentence if counting fails.
+  std::function<Counted(const CountRequest&)> count;
+  bool counts_everything = false;  // whether a request of `everything` differs from others
+};
+
+// Registers a source. Call at namespace scope:
+//   [[maybe_unused]] const bool registered = RegisterCounterSource({...});
+// A source without `count` only says why it cannot count, as long as the module that counts is not
+// loaded: the module registers a source with the same name and device, which replaces it.
+bool RegisterCounterSource(CounterSource source);
+const std::vector<CounterSource>& AllCounterSources();
+
+// The value of --dlroof_counters is the name of a source (models add what it lacks), or:
+inline constexpr std::string_view kAutoCounters = "auto";  // hardware counters, then models
+inline constexpr std::string_view kNoCounters = "off";     // only the problem's formulas
+// A name followed by this requests everything from a source that offers it: "cupti:all".
+inline constexpr std::string_view kEverythingSuffix = ":all";
+
+// Returns the name of the source in a value of --dlroof_counters: "cupti" for "cupti:all".
+std::string_view SourceName(std::string_view choice);
+
+// Returns the values of --dlroof_counters: kAutoCounters, the names in `sources`, kNoCounters.
+std::vector<std::string> CounterChoices(const std::vector<CounterSource>& sources);
+
+struct Counting {
+  std::map<Provenance, Work> work;
+  // How each source counted (a note with `provenance`), caveats, and why a source has no counts.
+  std::vector<CountingNote> notes;
+  std::vector<LaunchedKernel> kernels;  // from the best source that reports kernels
+};
+
+// Counts a call with the sources that `choice` (a value of --dlroof_counters) selects for `device`.
+// Drops values that are negative or not finite. If a source cannot count every pipe in
+// `request.pipes`, drops all its FLOPs, which would be incomplete, and adds a note.
+Counting CountCall(std::string_view choice, std::string_view device, const CountRequest& request,
+                   const std::vector<CounterSource>& sources);
+
+// Returns why the source named `choice` cannot count on `device`, or that there is no such source.
+// Returns nullopt for kAutoCounters and kNoCounters.
+std::optional<Reason> UnavailableReason(std::string_view choice, std::string_view device,
+                                        const std::vector<CounterSource>& sources);
+
+// Returns the reasons of the sources that `choice` selects on `device` but that cannot count on
+// this machine, by source name. A program reports them once per run.
+std::map<std::string, Reason> UnavailableSources(std::string_view choice, std::string_view device,
+                                                 const std::vector<CounterSource>& sources);
+
+}  // namespace dlroof

@@ -1,0 +1,129 @@
+// Profile of a call's OpenMP parallel regions. Region sources intercept calls to the OpenMP
+// runtime.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/base/error.h"
+#include "counters/base/work.h"
+
+namespace dlroof {
+
+// Sums over the parallel regions that began on one thread.
+struct RegionSums {
+  double regions = 0;          // [1] number of regions
+  double seconds = 0;          // [s] from each fork to its join
+  double longest_seconds = 0;  // [s] in the regions' functions, slowest thread, with barriers
+  double busy_seconds = 0;     // [s] in the regions' functions, all threads, without barriers
+
+  bool operator==(const RegionSums&) const = default;
+};
+
+// Times of one call: the mean over a pass, which makes several calls.
+struct RegionPass {
+  double seconds = 0;  // [s] wall time of the call
+  RegionSums regions;
+  std::optional<double> run_delay_seconds;  // [s] all threads waited for a CPU, sum
+
+  bool operator==(const RegionPass&) const = default;
+};
+
+// Components of one call on one thread, each measured separately as a library primitive.
+struct PartSeconds {
+  std::optional<double> functions;  // [s] sigmoid and tanh of the call's elements
+  std::optional<double> products;   // [s] the call's matrix products, one after another
+  std::optional<double> function_instructions, product_instructions;  // [1]
+
+  bool operator==(const PartSeconds&) const = default;
+};
+
+// Instructions of one call on one thread, by a hardware counter. Files of versions before 2.0 also
+// have counts of callgrind (simulated) and of single steps.
+struct InstructionCount {
+  double all = 0;                         // [1]
+  std::optional<double> smallest = {};    // [1] of the same call with all sizes 1
+  std::optional<double> per_second = {};  // [1/s] peak rate of the core, measured with it
+  Provenance from = Provenance::kMeasured;
+  std::string how = {};  // "hardware counter, user space"
+
+  bool operator==(const InstructionCount&) const = default;
+};
+
+// Parallel-region profile of one call.
+struct ParallelTime {
+  RegionPass mean;  // over `passes`
+  std::vector<RegionPass> passes;
+  int threads = 1;    // [1] of the largest region, or 1 if the call has no region
+  double calls = 0;   // [1] number of calls in all passes
+  PartSeconds parts;  // set if the operator knows its components
+  // [s] Time of the same call created for one thread. Unset if the call is single-threaded or if
+  // the library uses another algorithm for one thread.
+  std::optional<double> single_thread_seconds;
+  // [s] Time of the same call with all sizes 1 on one thread: overhead independent of sizes.
+  std::optional<double> smallest_seconds;
+  // [s] Times of the same call on one thread, measured interleaved. `near_seconds`: the tensors are
+  // folded so that they fit in the core's L2. `far_seconds`: the tensors are not folded.
+  std::optional<double> near_seconds, far_seconds;
+  // [1] Multiply-adds that the vector lanes execute divided by the needed ones, from a model.
+  std::optional<double> executed_over_useful;
+  std::optional<InstructionCount> instructions;
+  std::optional<Reason> instructions_reason;  // set if the instructions were not counted
+  std::string source;  // "libgomp's entry points", "OMPT of libomp.so.5 (...)"
+
+  bool operator==(const ParallelTime&) const = default;
+};
+
+// The regions that a source saw between `begin` and `end`.
+struct RegionsSeen {
+  RegionSums sums;
+  int widest_team = 1;  // [1] threads, or 1 if no region ran
+
+  bool operator==(const RegionsSeen&) const = default;
+};
+
+struct RegionSource {
+  std::function<std::string()> name;
+  // Returns why the source sees no regions of this process now; may change when a runtime starts.
+  std::function<std::optional<Reason>()> unavailable;
+  // Resets the sums and starts to watch the calling thread's regions.
+  std::function<void()> begin;
+  // Stops watching and returns the sums, or nullopt if the source missed events.
+  std::function<std::optional<RegionsSeen>()> end;
+};
+// Registers a source. Call at namespace scope. Returns true.
+bool RegisterRegionSource(RegionSource source);
+// Declares that this process will watch regions. Call this before the OpenMP runtime starts,
+// because libomp accepts a tool only then. With a tool, its empty regions take a sixth longer.
+// Returns true.
+bool ExpectRegions();
+bool RegionsAreExpected();
+// Returns the sources of this build, possibly none.
+const std::vector<RegionSource>& AllRegionSources();
+// Returns why none of `sources` can see regions of this process, or nullopt if one can.
+std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources);
+
+// Watches the regions of one thread between Begin and End. Each region is counted once, because
+// only one of the sources that see the same OpenMP runtime is available. If a process has several
+// runtimes, only the runtime whose regions took longest is counted.
+class RegionWatch {
+ public:
+  // `sources` must outlive this object.
+  explicit RegionWatch(const std::vector<RegionSource>& sources) : all_(&sources) {}
+
+  void Begin();
+  struct Watched {
+    RegionsSeen seen;
+    std::string source;  // name of the source
+  };
+  // Returns nullopt if no source could watch, or if a source missed events.
+  std::optional<Watched> End();
+
+ private:
+  const std::vector<RegionSource>* all_;
+  std::vector<const RegionSource*> watching_;
+};
+
+}  // namespace dlroof

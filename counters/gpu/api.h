@@ -1,0 +1,147 @@
+// The interface to CUPTI's range profiler, its errors, and recordings of raw counter values for
+// tests on machines without a GPU. Pure.
+//
+// Each function of CuptiApi is one call of CUPTI or two that belong together. cupti_calls.h
+// implements the interface, tests use a fake. session.h calls the functions in the right order.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "counters/base/error.h"
+#include "counters/base/work.h"
+
+namespace dlroof::gpu {
+
+enum class CudaLibrary { kCupti, kRuntime, kDriver };
+
+// A failed call of a CUDA library.
+struct CudaFailure {
+  CudaLibrary library = CudaLibrary::kCupti;
+  int code = 0;
+  std::string call;   // "cuptiRangeProfilerEnable"
+  std::string name;   // name of `code`: "CUPTI_ERROR_HARDWARE_BUSY"
+  std::string words;  // the library's message
+  std::string tool;   // another program that uses CUPTI, if CUPTI names it
+  int driver_version = 0, runtime_version = 0;  // [1000 major + 10 minor] or 0 if unknown
+};
+
+// Thrown if a call of a CUDA library fails. what() is FailureSentence(failure).
+class CuptiError : public std::runtime_error {
+ public:
+  explicit CuptiError(CudaFailure failure);
+  const CudaFailure& failure() const { return failure_; }
+
+ private:
+  CudaFailure failure_;
+};
+
+// Returns "<error> (<code's name> from <call>): <cure>", or the library's message.
+std::string FailureSentence(const CudaFailure& failure);
+
+// CUPTI's answer to whether it can profile a device, overall and for each property of the device.
+enum class CuptiSupport { kUnknown, kUnsupported, kDisabled, kSupported };
+struct CuptiDeviceSupport {
+  CuptiSupport overall = CuptiSupport::kUnknown;
+  CuptiSupport architecture = CuptiSupport::kUnknown;
+  CuptiSupport sli = CuptiSupport::kUnknown;
+  CuptiSupport vgpu = CuptiSupport::kUnknown;
+  CuptiSupport confidential = CuptiSupport::kUnknown;
+  CuptiSupport cmp = CuptiSupport::kUnknown;
+  CuptiSupport wsl = CuptiSupport::kUnknown;
+};
+
+// Returns why the device cannot be profiled and how to change that. Returns nullopt if it can be
+// profiled or CUPTI does not know (then the first attempt shows it).
+std::optional<Reason> UnsupportedReason(const CuptiDeviceSupport& support);
+
+using CuptiImage = std::vector<uint8_t>;
+
+struct TracedKernel {
+  std::string name;                     // mangled name of the function
+  double seconds = 0;                   // [s] execution time on the GPU
+  std::optional<double> start_seconds;  // [s] since the start of the first traced kernel
+  std::optional<KernelFacts> facts;     // nullopt in recordings
+};
+
+// The half of CUPTI that needs neither GPU nor driver. Only one host object can be open. All
+// functions throw CuptiError.
+class CuptiHostApi {
+ public:
+  virtual ~CuptiHostApi() = default;
+  virtual std::string Version() = 0;
+  // Opens the host object of a chip. An empty `availability` means that all counters of the chip
+  // are available, whatever the device or the user's permissions.
+  virtual void OpenHost(const std::string& chip, const CuptiImage& availability) = 0;
+  // Returns false if the chip lacks a metric, or if the metrics cannot be collected together.
+  virtual bool AddMetrics(const std::vector<std::string>& metrics) = 0;
+  virtual CuptiImage Config() = 0;
+  virtual int Passes(const CuptiImage& config) = 0;
+  virtual std::vector<double> Values(const CuptiImage& counters,
+                                     const std::vector<std::string>& metrics) = 0;
+  virtual void CloseHost() noexcept = 0;
+};
+
+// The half of CUPTI that needs a GPU. Call DeviceCount() first, and the other functions only if it
+// returns at least 1: without a driver CUPTI crashes.
+class CuptiApi : public CuptiHostApi {
+ public:
+  virtual int DeviceCount() = 0;
+  virtual void OpenDevice(int device) = 0;  // creates its context and makes it current
+  virtual void StartProfiler() = 0;
+  virtual CuptiDeviceSupport Support(int device) = 0;
+  virtual std::string ChipName(int device) = 0;
+  virtual CuptiImage CounterAvailability() = 0;
+
+  // Reserves CUPTI for this program, so that other tools see that it is in use.
+  virtual void Subscribe() = 0;
+  virtual void Unsubscribe() noexcept = 0;
+
+  virtual void EnableRanges() = 0;
+  virtual CuptiImage CounterImage(const std::vector<std::string>& metrics) = 0;
+  // CUPTI stores the addresses of both parameters until DisableRanges.
+  virtual void SetConfig(const CuptiImage& config, CuptiImage& counters) = 0;
+  virtual void StartPass() = 0;
+  virtual void PushRange() = 0;
+  virtual void PopRange() = 0;
+  virtual bool StopPass() = 0;                            // returns true after the last pass
+  virtual size_t DecodeCounters() = 0;                    // returns the number of dropped ranges
+  virtual size_t Ranges(const CuptiImage& counters) = 0;  // returns the number of ranges
+  virtual void DisableRanges() noexcept = 0;
+
+  virtual void StartTrace() = 0;
+  // Returns the kernels since StartTrace, ordered by start time.
+  virtual std::vector<TracedKernel> StopTrace() = 0;
+  // Clears CUDA's error of an earlier call, which CUDA would report for the next call.
+  virtual void ForgetErrors() noexcept = 0;
+  virtual void Synchronize() = 0;  // waits until the GPU is idle
+};
+
+struct RecordedCall {
+  std::string name;
+  std::vector<std::string> pipes;        // pipes that the call uses
+  std::map<std::string, double> values;  // by metric
+  std::vector<TracedKernel> kernels;
+  std::optional<Work> expected;  // the call's work, if it is known
+  std::optional<int> passes;     // [1]
+  std::string origin;            // as in CuptiRecording, if different
+};
+
+struct CuptiRecording {
+  std::string chip;    // "GH100"
+  std::string origin;  // GPU, driver, CUPTI and date, or a publication
+  // Quantities ("fp32.vector", "dram", "launches") whose counters failed the self-test on this
+  // hardware. `calls` contains their values, which are wrong.
+  std::vector<std::string> failed;
+  std::vector<RecordedCall> calls;
+};
+
+nlohmann::json ToJson(const CuptiRecording& recording);
+// Throws BadInput for a missing key or a value of the wrong type. `where` starts the message.
+CuptiRecording CuptiRecordingFromJson(const nlohmann::json& json, const std::string& where);
+
+}  // namespace dlroof::gpu

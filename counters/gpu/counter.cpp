@@ -1,0 +1,283 @@
+#include "counters/gpu/counter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "counters/base/json.h"
+
+namespace dlroof::gpu {
+namespace {
+
+std::map<std::string, double> Flat(const Work& work) {
+  std::map<std::string, double> flat(work.flops.begin(), work.flops.end());
+  for (const auto& [level, bytes] : work.bytes) flat[std::string(Key(level))] = bytes;
+  if (work.launches) flat["launches"] = *work.launches;
+  return flat;
+}
+
+void Erase(Work& work, const std::string& quantity) {
+  work.flops.erase(quantity);
+  if (const auto level = LevelFromKey(quantity)) work.bytes.erase(*level);
+  if (quantity == "launches") work.launches.reset();
+}
+
+}  // namespace
+
+double CounterTolerance(const std::string& quantity) {
+  if (quantity == Key(Level::kDram)) return 0.05;
+  return LevelFromKey(quantity) ? 0.10 : 0.01;
+}
+
+void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged) {
+  const auto found = Flat(counted);
+  for (const auto& [quantity, expected] : Flat(known.work)) {
+    const auto got = found.find(quantity);
+    if (got == found.end() || expected <= 0) continue;
+    const double error = got->second / expected - 1;
+    const bool ok = std::abs(error) <= CounterTolerance(quantity);
+    auto& row = judged[quantity];
+    if (row.grade == CounterGrade::kFailed) continue;
+    if (ok && row.grade == CounterGrade::kValidated) continue;
+    row.grade = ok ? CounterGrade::kValidated : CounterGrade::kFailed;
+    row.evidence = fmt::format("{}: counted {:.4g} of its work", known.name, 1 + error);
+  }
+}
+
+void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats) {
+  std::vector<std::string> untested;
+  for (const auto& [quantity, value] : Flat(work)) {
+    const auto row = judged.find(quantity);
+    const auto grade = row == judged.end() ? CounterGrade::kUntested : row->second.grade;
+    if (grade == CounterGrade::kFailed) {
+      caveats.push_back(
+          fmt::format("{} was dropped: its counter failed on a kernel of known work ({})", quantity,
+                      row->second.evidence));
+      Erase(work, quantity);
+    } else if (grade == CounterGrade::kUntested && value > 0) {
+      untested.push_back(quantity);
+    }
+  }
+  if (!untested.empty())
+    caveats.push_back(
+        fmt::format("not tested on a kernel of known work: {}", fmt::join(untested, ", ")));
+}
+
+KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
+  constexpr std::size_t kPart = 8, kStrides = 17;  // twice the loads in flight, plus 1
+  const std::size_t blocks = std::max<std::size_t>(1, l2_bytes / kPart / block_bytes / kStrides);
+  return {static_cast<int>(blocks), blocks * kStrides * block_bytes};
+}
+
+namespace {
+
+constexpr int kPlainRuns = 3;  // the first run warms up caches and clocks
+constexpr CounterOptions kDefaultOptions = {};
+constexpr CounterOptions kEverything = {64, true, true};
+
+CounterOptions OptionsFor(const CountRequest& request) {
+  CounterOptions options = request.everything ? kEverything : kDefaultOptions;
+  options.patched = !request.blocks_wait;
+  return options;
+}
+
+std::string KeyOf(const std::vector<std::string>& texts, const CounterOptions& options) {
+  return fmt::format("{} {} {} {} {}", fmt::join(texts, ","), options.most_passes,
+                     options.every_type, options.link, options.patched);
+}
+
+// Reserves CUPTI's counters. Throws if another thread uses them: CUPTI might wait for ever.
+class ExclusiveUse {
+ public:
+  explicit ExclusiveUse(std::atomic<bool>& busy) : busy_(busy) {
+    if (busy_.exchange(true))
+      throw std::runtime_error("this program is already counting another call on the GPU");
+  }
+  ~ExclusiveUse() { busy_ = false; }
+  ExclusiveUse(const ExclusiveUse&) = delete;
+  ExclusiveUse& operator=(const ExclusiveUse&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
+// Says that CUPTI exists and why it cannot count. The CUDA module, when it is loaded, registers the
+// source that counts in its place.
+[[maybe_unused]] const bool counter_registered =
+    RegisterCounterSource({"cupti",
+                           "gpu",
+                           Provenance::kMeasured,
+                           [] { return Reason{"it needs a GPU, and this run has none"}; },
+                           {},
+                           true});
+
+}  // namespace
+
+CuptiCounter::CuptiCounter(CuptiParts parts, int device)
+    : parts_(std::move(parts)), number_(device) {}
+
+std::optional<Reason> CuptiCounter::UnavailableReason() {
+  try {
+    Open();
+  } catch (const std::exception& error) {
+    return Reason{error.what()};
+  }
+  return std::nullopt;
+}
+
+void CuptiCounter::Open() {
+  const std::lock_guard lock(opening_);
+  if (!std::exchange(opened_, true)) try {
+      device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
+      if (parts_.capacity) capacity_ = parts_.capacity(number_);
+      recording_.chip = device_->chip.name;
+      recording_.origin = "CUPTI " + parts_.api->Version();
+    } catch (const std::exception& error) {
+      unavailable_ = Reason{error.what()};
+    }
+  if (unavailable_) throw std::runtime_error(unavailable_->text);
+}
+
+const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& types,
+                                       const CounterOptions& options) {
+  const auto key = KeyOf(types, options);
+  const auto found = plans_.find(key);
+  if (found != plans_.end()) return found->second;
+  auto plan = PlanCounters(BuiltInCuptiTable(), device_->chip, types, options,
+                           AskHostApi(*parts_.api, device_->chip.name, device_->availability));
+  if (plan.configs.empty())
+    throw std::runtime_error("this device has none of the counters in the table");
+  return plans_.emplace(key, std::move(plan)).first->second;
+}
+
+CuptiCounter::Reading CuptiCounter::Read(const std::string& type,
+                                         const std::vector<std::string>& pipes,
+                                         const CounterOptions& options, const RepeatedCall& call) {
+  Reading reading;
+  const auto types = TensorTypesOf(BuiltInCuptiTable(), type, pipes);
+  reading.plan = &PlanFor(types, options);
+  reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
+  auto metrics = reading.plan->metrics;
+  std::erase_if(metrics, [&](const CuptiMetric& metric) {
+    return !reading.values.values.contains(metric.name);
+  });
+  auto used = pipes;  // with the type's pipe, which tells fp16 from bf16
+  if (!types.empty()) used.push_back(types.front() + ".matrix");
+  reading.counts = DecodeCounters(metrics, reading.values.values, used);
+  reading.unknown_pipes = CheckUnreadPipes(reading.plan->unread_pipes, reading.counts);
+  for (const auto& caveat : reading.values.caveats) reading.counts.caveats.push_back(caveat);
+  return reading;
+}
+
+void CuptiCounter::TestOn(const KnownCall& known) {
+  known.run();  // warms up the caches, as for other calls
+  parts_.api->Synchronize();
+  const RepeatedCall call{known.run, {}};
+  const auto reading = Read("", known.pipes, kDefaultOptions, call);
+  auto counted = reading.counts.work;
+  std::vector<TracedKernel> kernels;
+  if (known.work.launches) try {
+      kernels = TraceKernels(*parts_.api, call);
+      counted.launches = static_cast<double>(kernels.size());
+    } catch (const CuptiError& error) {  // without a trace the other quantities are still tested
+      untested_ =
+          Reason{fmt::format("{}: its kernels were not traced: {}", known.name, error.what())};
+    }
+  JudgeCounters(known, counted, judged_);
+  recording_.calls.push_back({known.name, known.pipes, reading.values.values, kernels, known.work,
+                              reading.values.runs, ""});
+}
+
+void CuptiCounter::TestOnce() {
+  if (tested_) return;
+  untested_.reset();
+  try {
+    for (const auto& known : parts_.known_calls(device_->chip)) try {
+        TestOn(known);
+        tested_ = true;
+      } catch (const std::exception& error) {
+        untested_ = Reason{fmt::format("{}: {}", known.name, error.what())};
+      }
+  } catch (const std::exception& error) {
+    untested_ = Reason{error.what()};
+  }
+}
+
+const JudgedCounters& CuptiCounter::SelfTest() {
+  const ExclusiveUse use(busy_);
+  Open();
+  TestOnce();
+  return judged_;
+}
+
+CuptiRecording CuptiCounter::Recording() const {
+  auto recording = recording_;
+  for (const auto& [quantity, row] : judged_)
+    if (row.grade == CounterGrade::kFailed) recording.failed.push_back(quantity);
+  return recording;
+}
+
+Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions& options) {
+  const RepeatedCall call{request.run, request.ready};
+  const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
+  const auto reading = Read(request.type, request.pipes, options, call);
+  Counted counted{.work = reading.counts.work,
+                  .caveats = reading.counts.caveats,
+                  .passes = reading.values.runs};
+  std::vector<TracedKernel> kernels;
+  try {
+    kernels = TraceKernels(*parts_.api, call);
+    counted.work.launches = static_cast<double>(kernels.size());
+    counted.kernels = LaunchedKernels(kernels, capacity_);
+  } catch (const CuptiError& error) {
+    counted.caveats.push_back(fmt::format("the kernels were not traced: {}", error.what()));
+  }
+  if (untested_)
+    counted.caveats.push_back("the self-test of the counters is incomplete: " + untested_->text);
+  DropFailed(judged_, counted.work, counted.caveats);
+  counted.how =
+      HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.unknown_pipes,
+                  reading.values.runs, plain, reading.values.seconds_per_run});
+  recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
+                              std::nullopt, reading.values.runs, ""});
+  return counted;
+}
+
+Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& options) {
+  const ExclusiveUse use(busy_);
+  Open();
+  auto parts = request.pipes;
+  parts.push_back(request.type);
+  parts.push_back(request.name);
+  const auto key = KeyOf(parts, options);
+  const auto found = counted_.find(key);
+  if (found != counted_.end()) return found->second;
+  TestOnce();
+  return counted_.emplace(key, CountNow(request, options)).first->second;
+}
+
+CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
+                            const std::string& record_path) {
+  CounterSource source{.name = "cupti",
+                       .device = "gpu",
+                       .provenance = Provenance::kMeasured,
+                       .counts_everything = true};
+  source.unavailable = [counter] { return counter->UnavailableReason(); };
+  source.count = [counter, record_path](const CountRequest& request) {
+    auto counted = counter->Count(request, OptionsFor(request));
+    if (record_path.empty()) return counted;
+    std::ofstream file(record_path);
+    file << ToJson(counter->Recording()).dump(1) << '\n' << std::flush;
+    if (!file.good())
+      counted.caveats.push_back(fmt::format("{}: the raw values cannot be written", record_path));
+    return counted;
+  };
+  return source;
+}
+
+}  // namespace dlroof::gpu

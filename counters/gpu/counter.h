@@ -1,0 +1,123 @@
+// The counter source "cupti". It opens the device once, validates the counters once with calls of
+// known work, and counts each call once. Pure: the caller passes in CUPTI and the known calls.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/base/counter_manager.h"
+#include "counters/base/work.h"
+#include "counters/gpu/api.h"
+#include "counters/gpu/report.h"
+#include "counters/gpu/session.h"
+
+namespace dlroof::gpu {
+
+// A call whose work is known exactly.
+struct KnownCall {
+  std::string name;                // "1 GiB copied"
+  std::vector<std::string> pipes;  // pipes that the call uses
+  Work work;                       // of one run; unknown quantities are missing
+  std::function<void()> run;       // runs the call and waits until it is finished
+};
+
+enum class CounterGrade { kValidated, kUntested, kFailed };
+struct JudgedCounter {
+  CounterGrade grade = CounterGrade::kUntested;
+  std::string evidence;  // "the copy of 1 GiB: counted 1.003 of what it moves"
+};
+
+// The counters by quantity: a pipe ("fp32.vector"), a level ("dram") or "launches".
+using JudgedCounters = std::map<std::string, JudgedCounter>;
+
+// [1] Returns the accepted relative error: 1 % for FLOPs, launches; 5 % for DRAM; 10 % for L2, L1.
+double CounterTolerance(const std::string& quantity);
+
+// Compares the counts of a known call with its work and updates `judged`. A failed quantity stays
+// failed; the first of several successes is the evidence; a quantity without count is unchanged.
+void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged);
+
+// Removes quantities whose counter failed from `work`. Adds a caveat for each, and one that names
+// the untested quantities.
+void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats);
+
+// Access pattern of the known call that loads from L2: each thread's next load is `blocks *
+// block_bytes` further, modulo `bytes`, which fit in L2 even if both its partitions have a copy.
+struct KnownL2Walk {
+  int blocks = 0;
+  std::size_t bytes = 0;
+};
+// Returns the access pattern for an L2 of `l2_bytes`. A thread loads an address again only when its
+// earlier load is complete, because L1 would merge two loads in flight.
+KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes);
+
+struct CuptiParts {
+  std::unique_ptr<CuptiApi> api;
+  // Called once, with the open device. If it throws, counts get a caveat that nothing was tested.
+  std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
+  SecondsNow now;  // [s] a steady clock
+  // Called once, with the open device. If `capacity` is empty, the waves of kernels are unknown.
+  std::function<GpuCapacity(int device)> capacity = {};
+};
+
+// Create one per process, as a GPU has one set of counters. Thread-safe; concurrent calls fail.
+class CuptiCounter {
+ public:
+  explicit CuptiCounter(CuptiParts parts, int device = 0);
+
+  // Returns why the device cannot be counted. The first call opens the device.
+  std::optional<Reason> UnavailableReason();
+  // Counts a call, or returns the stored result of an equal request with equal options. Throws
+  // std::exception with a message of one sentence.
+  Counted Count(const CountRequest& request, const CounterOptions& options);
+  // Returns the results of the self-test, which the first call runs.
+  const JudgedCounters& SelfTest();
+  // Returns the raw values of all calls counted so far, those of the self-test first.
+  CuptiRecording Recording() const;
+
+ private:
+  struct Reading {
+    const CuptiPlan* plan = nullptr;
+    CountedValues values;
+    CuptiCounts counts;
+    std::vector<std::string> unknown_pipes;
+  };
+  void Open();
+  void TestOnce();
+  void TestOn(const KnownCall& known);
+  const CuptiPlan& PlanFor(const std::vector<std::string>& types, const CounterOptions& options);
+  Reading Read(const std::string& type, const std::vector<std::string>& pipes,
+               const CounterOptions& options, const RepeatedCall& call);
+  Counted CountNow(const CountRequest& request, const CounterOptions& options);
+
+  CuptiParts parts_;
+  int number_ = 0;
+  std::atomic<bool> busy_ = false;
+  std::mutex opening_;
+  std::optional<CuptiDevice> device_;
+  std::optional<GpuCapacity> capacity_;
+  bool opened_ = false;                // whether Open has been called
+  std::optional<Reason> unavailable_;  // why Open failed
+  bool tested_ = false;
+  std::optional<Reason> untested_;  // why the self-test is incomplete
+  JudgedCounters judged_;
+  std::map<std::string, CuptiPlan> plans_;
+  std::map<std::string, Counted> counted_;
+  CuptiRecording recording_;
+};
+
+// Returns the source "cupti". It counts the FLOPs of the pipes that a call of the request's type
+// can use, and the bytes of DRAM, L2 and L1, in at most three passes. A request of everything also
+// gets PCIe and the tensor operations of all types, in as many passes as needed. If `record_path`
+// is not empty, the source writes all raw values to that file after each call.
+CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
+                            const std::string& record_path);
+
+}  // namespace dlroof::gpu

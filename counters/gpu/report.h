@@ -1,0 +1,92 @@
+// Converts the values of NVIDIA's counters to FLOPs by pipe and bytes by level. Describes for the
+// user how a call was counted, its kernels, and what can be counted on a chip. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/base/work.h"
+#include "counters/gpu/api.h"
+#include "counters/gpu/session.h"
+#include "counters/gpu/table.h"
+
+namespace dlroof::gpu {
+
+// Quantities of one run of a call, computed from counters.
+struct CuptiCounts {
+  Work work;                       // without launches, which no counter counts
+  std::optional<double> seconds;   // [s] from the first kernel's begin to the last one's end
+  std::optional<double> clock_hz;  // [1/s] SM clock while counting
+  std::map<std::string, double> tensor_peaks;  // [flop/s] dense, at `clock_hz`, by pipe
+  std::map<std::string, double> details;       // [byte] "shared", "dram.read", "l2.slices", ...
+  std::map<std::string, double> instructions;  // [1] of warps, "tensor.imma", "tensor.hfma2", ...
+  std::vector<std::string> caveats;            // one sentence each
+};
+
+// Converts the `values` (by metric name) of the `metrics` that were read. `pipes` are those that
+// the call uses.
+// - One counter counts fp16 and bf16 instructions of the vector units; `pipes` distinguishes them.
+// - If half-precision instructions are less than 0.1 % of all FLOPs, they only load constants and
+//   are not counted as work, unless `pipes` has a half-precision vector pipe.
+// - L1 bytes are those of its tag stage plus shared memory (one memory with one data path).
+// - L2 bytes are the traffic between SMs and L2. DRAM bytes are reads plus writes.
+// - Host bytes are those of PCIe if that was read, otherwise the kernels' accesses to host memory.
+// - A value that is missing, negative or not finite leaves its quantity out, with a caveat.
+CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
+                           const std::map<std::string, double>& values,
+                           const std::vector<std::string>& pipes);
+
+// Counts the pipes that a plan does not read by the tensor instructions that it reads: a pipe is
+// known to have done no work, and gets 0 FLOPs, where none of its instructions was executed. If an
+// unread pipe certainly worked, removes all FLOPs, which would be incomplete, and adds a caveat.
+// Returns the pipes about which nothing is known.
+std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread_pipes,
+                                          CuptiCounts& counts);
+
+// Resources that limit how many blocks run on the GPU at once.
+struct GpuCapacity {
+  int capability = 0;              // compute capability, 10 * major + minor
+  int sms = 0;                     // [1]
+  double shared_bytes_per_sm = 0;  // [byte]
+};
+
+// [1] Returns the launch's blocks divided by the blocks that fit on the GPU at once. Above 1 some
+// blocks wait, and a partial last wave leaves SMs idle. Returns nullopt for an unknown compute
+// capability or a block that does not fit.
+std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu);
+
+struct CuptiReading {
+  const std::string& chip;
+  const CuptiPlan& plan;
+  const CuptiCounts& counts;
+  std::vector<std::string> unknown_pipes;  // from CheckUnreadPipes
+  int runs = 0;                            // [1] runs with counting
+  double plain_seconds = 0;                // [s] of the shortest run without counting
+  double counted_seconds = 0;              // [s] of the shortest run with counting
+};
+
+// Returns one line for the user: passes, slowdown by counting, shares of bytes, the dense tensor
+// peaks that the device reports, pipes whose FLOPs are unknown, and what was not counted with the
+// reasons.
+std::string HowCounted(const CuptiReading& reading);
+
+// Merges launches with the same name and facts, in the order of their first appearance. Adds up
+// `launches` and, where all have them, `seconds`.
+std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches);
+
+// Returns the kernels, the longest time first. Merges launches with the same KernelName and facts.
+std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
+                                            const std::optional<GpuCapacity>& gpu);
+
+// Returns a kernel's demangled name without its parameters.
+std::string KernelName(const std::string& symbol);
+
+// Returns the names of all chips, separated by commas.
+std::string ChipNames(const CuptiTable& table);
+// Returns in how many runs a call of each type is counted on the chip, by the stored passes, and
+// which sets of counters do not fit into them.
+std::string ChipText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip);
+
+}  // namespace dlroof::gpu

@@ -1,0 +1,328 @@
+#include "counters/gpu/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+#include "counters/base/work.h"
+
+namespace dlroof::gpu {
+namespace {
+
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+bool FlagOr(const JsonReader& row, const char* key, bool otherwise) {
+  return row.Has(key) ? row.Flag(key) : otherwise;
+}
+
+void RefuseTwice(std::set<std::string>& seen, const std::string& name, const JsonReader& row) {
+  if (!seen.insert(name).second) throw BadInput("{}: duplicate '{}'", row.where(), name);
+}
+
+void ReadChips(const JsonReader& file, CuptiTable& table) {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < file.Array("chips").size(); ++i) {
+    const auto row = file.Item("chips", i);
+    const auto family = row.Text("family");
+    RefuseTwice(seen, family + " (family)", row);
+    for (const auto& name : Words(row.Text("names"))) {
+      RefuseTwice(seen, name, row);
+      table.chips.push_back({name, family, static_cast<int>(row.Number("compute_capability"))});
+    }
+  }
+}
+
+void ReadSets(const JsonReader& file, CuptiTable& table) {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < file.Array("sets").size(); ++i) {
+    const auto row = file.Item("sets", i);
+    RefuseTwice(seen, row.Text("name"), row);
+    table.sets.push_back({row.Text("name"), row.Text("counts"), row.TextOr("type", ""),
+                          FlagOr(row, "free", false), FlagOr(row, "alone", false),
+                          FlagOr(row, "patches", false)});
+  }
+}
+
+void ReadTypes(const JsonReader& file, CuptiTable& table) {
+  std::set<std::string> seen;
+  const auto tensor_types = TensorTypes(table);
+  for (size_t i = 0; i < file.Array("types").size(); ++i) {
+    const auto row = file.Item("types", i);
+    const CuptiCallType type{row.Text("name"), row.Text("tensor"),
+                             Words(row.TextOr("elements", "")), FlagOr(row, "check", false)};
+    RefuseTwice(seen, type.name, row);
+    if (std::ranges::count(tensor_types, type.tensor) == 0)
+      throw BadInput("{}: no set counts tensor operations on '{}'", row.where(), type.tensor);
+    table.types.push_back(type);
+  }
+}
+
+std::vector<std::string> FamiliesOf(const JsonReader& row, const CuptiTable& table) {
+  std::vector<std::string> known;
+  for (const auto& chip : table.chips)
+    if (known.empty() || known.back() != chip.family) known.push_back(chip.family);
+  const auto text = row.Text("chips");
+  if (text == "all") return known;
+  auto families = Words(text);
+  for (const auto& family : families)
+    if (std::ranges::count(known, family) == 0)
+      throw BadInput("{}: unknown family '{}' of chips", row.where(), family);
+  if (families.empty()) row.Refuse("chips", "families of chips");
+  return families;
+}
+
+void ReadMetrics(const JsonReader& file, CuptiTable& table) {
+  for (size_t i = 0; i < file.Array("metrics").size(); ++i) {
+    const auto row = file.Item("metrics", i);
+    const CuptiMetric metric{row.Text("set"), row.Text("quantity"), row.Number("weight"),
+                             row.Text("metric"), FamiliesOf(row, table)};
+    if (std::ranges::none_of(table.sets, [&](const auto& set) { return set.name == metric.set; }))
+      throw BadInput("{}: unknown set '{}'", row.where(), metric.set);
+    if (metric.weight <= 0) throw BadInput(row.where() + ": 'weight' must be positive");
+    if (metric.name.find('.') == std::string::npos)
+      throw BadInput("{}: '{}' has no rollup (.sum)", row.where(), metric.name);
+    table.metrics.push_back(metric);
+  }
+}
+
+StoredPlan StoredPlanFrom(const JsonReader& row) {
+  return {.passes = static_cast<int>(row.Number("passes")),
+          .counted = Words(row.Text("counted")),
+          .left_out = Words(row.Text("left_out"))};
+}
+
+}  // namespace
+
+CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& where) {
+  const JsonReader file(json, where);
+  CuptiTable table;
+  ReadChips(file, table);
+  ReadSets(file, table);
+  ReadTypes(file, table);
+  ReadMetrics(file, table);
+  return table;
+}
+
+const CuptiTable& BuiltInCuptiTable() {
+  static const auto table =
+      CuptiTableFromJson(nlohmann::json::parse(TextOf(CuptiTables(), "metrics")),
+                         "counters/cupti/tables/metrics.json");
+  return table;
+}
+
+const CuptiChip* FindChip(const CuptiTable& table, std::string_view name) {
+  const auto chip =
+      std::ranges::find_if(table.chips, [&](const auto& one) { return one.name == name; });
+  return chip == table.chips.end() ? nullptr : &*chip;
+}
+
+std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSet& set,
+                                          const CuptiChip& chip) {
+  std::vector<const CuptiMetric*> metrics;
+  for (const auto& metric : table.metrics)
+    if (metric.set == set.name && std::ranges::count(metric.families, chip.family) > 0)
+      metrics.push_back(&metric);
+  return metrics;
+}
+
+bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_view set) {
+  return std::ranges::any_of(table.metrics, [&](const auto& metric) {
+    return metric.set == set && std::ranges::count(metric.families, chip.family) > 0;
+  });
+}
+
+namespace {
+
+// Removes one of the elements from the begin of a type. Returns false if the type has none there.
+bool AcceptElement(const std::vector<std::string>& elements, std::string_view& type) {
+  for (const auto& element : elements)
+    if (type.starts_with(element)) {
+      type.remove_prefix(element.size());
+      return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+const CuptiCallType* FindCallType(const CuptiTable& table, std::string_view type) {
+  for (const auto& row : table.types)
+    if (row.name == type) return &row;
+  for (const auto& row : table.types) {
+    auto destination = type;
+    if (AcceptElement(row.elements, destination) && AcceptElement(row.elements, destination) &&
+        !destination.empty())
+      return &row;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> MatrixPipes(const CuptiTable& table, const CuptiChip& chip) {
+  std::vector<std::string> pipes;
+  for (const auto& metric : table.metrics)
+    if (IsPipeKey(metric.quantity) && metric.quantity.ends_with(".matrix") &&
+        std::ranges::count(metric.families, chip.family) > 0 &&
+        std::ranges::count(pipes, metric.quantity) == 0)
+      pipes.push_back(metric.quantity);
+  return pipes;
+}
+
+std::string CapabilityText(const CuptiChip& chip) {
+  return fmt::format("{}.{}", chip.compute_capability / 10, chip.compute_capability % 10);
+}
+
+std::vector<const CuptiChip*> Representatives(const CuptiTable& table) {
+  std::vector<const CuptiChip*> chips;
+  for (const auto& chip : table.chips)
+    if (chips.empty() || chips.back()->family != chip.family) chips.push_back(&chip);
+  return chips;
+}
+
+std::vector<std::string> TensorTypes(const CuptiTable& table) {
+  std::vector<std::string> types;
+  for (const auto& set : table.sets)
+    if (!set.free && !set.type.empty()) types.push_back(set.type);
+  return types;
+}
+
+StoredPasses StoredPassesFromJson(const nlohmann::json& json, const std::string& where) {
+  const JsonReader file(json, where);
+  StoredPasses passes{.cupti = file.Text("cupti")};
+  const auto chips = file.Object("chips");
+  for (const auto& [chip, types] : chips.json().items()) {
+    const auto by_type = chips.Object(chip.c_str());
+    for (const auto& [type, plan] : by_type.json().items())
+      passes.plans[chip][type == "none" ? "" : type] = StoredPlanFrom(by_type.Object(type.c_str()));
+  }
+  return passes;
+}
+
+nlohmann::json ToJson(const StoredPasses& passes) {
+  nlohmann::json chips = nlohmann::json::object();
+  for (const auto& [chip, types] : passes.plans)
+    for (const auto& [type, plan] : types)
+      chips[chip][type.empty() ? "none" : type] = {
+          {"passes", plan.passes},
+          {"counted", fmt::format("{}", fmt::join(plan.counted, " "))},
+          {"left_out", fmt::format("{}", fmt::join(plan.left_out, " "))}};
+  return {{"cupti", passes.cupti}, {"chips", chips}};
+}
+
+const StoredPasses& BuiltInStoredPasses() {
+  static const auto passes = StoredPassesFromJson(
+      nlohmann::json::parse(TextOf(CuptiTables(), "passes")), "counters/cupti/tables/passes.json");
+  return passes;
+}
+
+namespace {
+
+struct Refusal {
+  std::string_view words;  // text in ncu's output
+  std::string_view sentence;
+};
+
+// Reasons for known texts in ncu's output; the first match is used. The texts are from Nsight
+// Compute's documentation and its users' reports.
+constexpr Refusal kRefusals[] = {
+    {"ERR_NVGPUCTRPERM",
+     "the driver restricts hardware counters to administrators: run as root or with "
+     "CAP_SYS_ADMIN (a container: --cap-add=SYS_ADMIN), or load the driver with "
+     "NVreg_RestrictProfilingToAdminUsers=0 (/etc/modprobe.d, then a reboot)"},
+    {"driver resource was unavailable",
+     "another profiler or monitor (DCGM) is using the counters: end it, or pause DCGM with dcgmi "
+     "profile --pause (and --resume afterwards)"},
+    {"LibraryNotLoaded",
+     "ncu could not load its library into the program, as in a sandbox (gVisor): use a machine "
+     "without one"},
+    {"Failed to find metric",
+     "ncu does not know a metric of this chip: give the GPU's chip with --chip (dlroof doctor "
+     "names them), or install a newer Nsight Compute"},
+    {"Cuda driver is not compatible",
+     "ncu is not compatible with the driver: update the driver, or install the Nsight Compute of "
+     "its CUDA release"},
+    {"is not supported on",
+     "ncu does not profile this GPU: use one of compute capability 7.5 or newer"},
+    {"not supported for this device",
+     "ncu does not profile this GPU: use one of compute capability 7.5 or newer"},
+    {"MIG", "this MIG instance has no counters: use a GPU without MIG"},
+    {"out of memory",
+     "ncu has too little memory to save what kernels write: profile a smaller problem, or fewer "
+     "launches (--launches)"},
+    {"lock file", "another user's ncu left its lock file: set TMPDIR to a folder of your own"},
+    {"No kernels were profiled",
+     "ncu profiled no kernel: the program launched none on this GPU, or --kernel and --skip left "
+     "none"},
+};
+
+// By default ncu drops namespaces of kernels' names, and with them the "<" of "<unnamed>::".
+constexpr std::string_view kRenameKernels = "--rename-kernels";
+
+std::string FirstError(std::string_view output) {
+  const auto at = output.find("==ERROR==");
+  if (at == std::string_view::npos) return "";
+  auto line = output.substr(at + 9);
+  line = line.substr(0, line.find('\n'));
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return std::string(line);
+}
+
+}  // namespace
+
+std::vector<std::string> NcuMetrics(const CuptiTable& table, const CuptiChip& chip) {
+  std::vector<std::string> names;
+  for (const auto& set : table.sets) {
+    if (set.free || set.alone) continue;
+    for (const auto* metric : MetricsOf(table, set, chip)) names.push_back(metric->name);
+  }
+  return names;
+}
+
+std::vector<std::string> NcuCommand(const NcuChoice& choice,
+                                    const std::vector<std::string>& metrics,
+                                    const std::vector<std::string>& command) {
+  std::vector<std::string> words = {choice.program, "--csv"};
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    words.push_back(flag);
+    words.push_back(value);
+  };
+  add("--page", "raw");
+  add("--print-units", "base");
+  add("--target-processes", choice.only_program ? "application-only" : "all");
+  add("--cache-control", "none");
+  add("--clock-control", "none");
+  if (choice.whole_names) add(std::string(kRenameKernels), "off");
+  add("--metrics", fmt::format("{}", fmt::join(metrics, ",")));
+  add("--log-file", choice.table);
+  if (!choice.kernels.empty()) add("--kernel-name", "regex:" + choice.kernels);
+  if (choice.skip > 0) add("--launch-skip", fmt::format("{}", choice.skip));
+  if (choice.launches) add("--launch-count", fmt::format("{}", *choice.launches));
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+bool RefusesWholeNames(std::string_view output) {
+  return FirstError(output).find(kRenameKernels) != std::string::npos;
+}
+
+std::string NcuFailureSentence(std::string_view output, int exit_code) {
+  for (const auto& [words, sentence] : kRefusals)
+    if (output.find(words) != std::string_view::npos) return std::string(sentence);
+  if (const auto error = FirstError(output); !error.empty())
+    return fmt::format("ncu failed: {}", error);
+  return fmt::format(
+      "ncu ended with exit code {} and profiled no kernel: check that the program runs without ncu",
+      exit_code);
+}
+
+}  // namespace dlroof::gpu

@@ -1,0 +1,66 @@
+// Writes a run file as one self-contained, interactive HTML file (the page).
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/base/files.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/roofline/trajectory.h"
+
+namespace dlroof::figure {
+
+// The files of a page.
+EmbeddedFile PageHtml();  // template with a {{NAME}} for each inserted text
+EmbeddedFile PageStyle();
+std::vector<EmbeddedFile> PageScripts();     // without plotly.js, in running order
+std::optional<EmbeddedFile> PlotlyScript();  // if the program was built with plotly.js
+
+// Sorts scripts into running order: first format.js, which creates the object that the other
+// scripts fill, last main.js, which uses all of them.
+std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts);
+
+// Writes the page of a run. Its scripts draw numbers that PageContent computed. Scripts, style and
+// data are inline, and a Content-Security-Policy blocks other scripts. If `before` (an older run)
+// is not null, an arrow leads from each benchmark's point in `before` to its point in `run`. Throws
+// BadInput if the program was built without plotly.js.
+void WritePage(const roofline::PlacedRun& run, std::ostream& out,
+               const roofline::PlacedRun* before = nullptr);
+
+// Returns the data of a page: the run's JSON plus "roofs", the coordinates of points and lines, the
+// index of each binding roof, and FLOP/s and FLOP/byte of DRAM of each record.
+nlohmann::json PageContent(const roofline::PlacedRun& run,
+                           const roofline::PlacedRun* before = nullptr);
+
+// Returns trajectories as a member of a page's content. PageContent has only those along threads.
+nlohmann::json TrajectoriesJson(const std::vector<roofline::Trajectory>& trajectories);
+
+// Writes the page of a content that PageContent returned, with what the caller added to it:
+// "trajectories" (TrajectoriesJson), "program" (document::ToJson). Throws BadInput if the program
+// was built without plotly.js.
+void WritePage(const nlohmann::json& content, std::ostream& out);
+
+// Writes the same page for a web site. Its scripts are separate files: "load.js", which loads the
+// content, "roofline.js" and "plotly.js". `more_style` is added to the page's own style.
+void WriteSitePage(std::string_view more_style, std::ostream& out);
+std::string SitePolicy();                                    // Content-Security-Policy
+std::string Join(const std::vector<EmbeddedFile>& scripts);  // one script after the other
+
+// Writes `text` with each {{key}} replaced. Inserted text is not searched for keys. Throws
+// std::out_of_range for a key that `values` lacks.
+void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
+          std::ostream& out);
+
+// Returns JSON that is safe inside <script>: without <, >, &, U+2028 and U+2029. Invalid UTF-8
+// becomes U+FFFD.
+std::string ScriptSafeJson(const nlohmann::json& json);
+
+// Converts a hash from hexadecimal to Base64, which a Content-Security-Policy requires.
+std::string Base64OfHex(std::string_view hex);
+
+}  // namespace dlroof::figure

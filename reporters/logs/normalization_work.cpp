@@ -1,0 +1,223 @@
+// Closed forms of batch, layer and group normalization, local response normalization and softmax.
+#include <algorithm>
+
+#include "reporters/logs/primitive_work.h"
+
+namespace dlroof::logs {
+namespace {
+
+constexpr double kStatisticBytes = 4;  // statistics, scale and shift are f32
+
+// The flags of oneDNN's "flags:CHR".
+struct Flags {
+  bool global, scale, shift, relu, add;
+};
+
+Flags FlagsOf(const Primitive& primitive) {
+  const auto text = WordOf(primitive.text.auxiliary, "flags");
+  const auto has = [&](char letter) { return text.find(letter) != std::string_view::npos; };
+  return {has('G'), has('C') || has('S'), has('H') || has('S'), has('R') || has('A'), has('A')};
+}
+
+// Returns the bytes per element of the tensors that have the size of the data. The log may print
+// one descriptor for source and destination.
+double PassBytes(const Primitive& primitive) {
+  double values = 0, gradients = 0;
+  int value_count = 0, gradient_count = 0;
+  for (const auto& tensor : primitive.tensors) {
+    const bool gradient = tensor.role.starts_with("diff");
+    const bool value = tensor.role == "src" || tensor.role == "dst" || tensor.role == "data";
+    if (tensor.type == "undef" || (!value && !gradient)) continue;
+    if (gradient && tensor.role != "diff" && tensor.role != "diff_src" &&
+        tensor.role != "diff_dst" && tensor.role != "diff_data")
+      continue;
+    const auto bytes = BytesOf(tensor.type);
+    if (!bytes) throw NoClosedForm{"no type of the data is printed"};
+    (gradient ? gradients : values) += *bytes;
+    ++(gradient ? gradient_count : value_count);
+  }
+  if (value_count + gradient_count == 0) throw NoClosedForm{"no type of the data is printed"};
+  if (!primitive.IsBackward()) return value_count == 1 ? 2 * values : values;
+  if (gradient_count == 0) return 3 * values;  // "data" alone
+  return values + (gradient_count == 1 ? 2 * gradients : gradients);
+}
+
+// A normalization has groups of `size` elements that share their statistics.
+struct Normalized {
+  double groups, size;
+  double scales;  // [1] elements of the scale, and of the shift
+};
+
+// Returns the FLOPs of one group: mean n (n - 1 additions, a division), variance 3n (subtract,
+// square, n - 1 additions, a division); 1/sqrt(variance + epsilon) 3; subtract and multiply 2n;
+// scale, shift, addition and relu n each.
+double ForwardFlops(const Flags& flags, double n) {
+  return (flags.global ? 0 : 4 * n) + 3 + 2 * n + n * flags.scale + n * flags.shift +
+         n * flags.add + n * flags.relu;
+}
+
+// In a batch normalization the elements that share statistics also share the scale (a channel), so
+// the sums for the gradients of scale and shift are also those for the source's gradient.
+double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
+  const bool sums = !flags.global || (makes_scales && (flags.scale || flags.shift));
+  double flops = 3 + n * flags.relu;
+  if (sums) flops += 2 * n + (2 * n - 1) + (n - 1);
+  if (flags.scale) flops += 1;
+  flops += flags.global ? n : 2 + 4 * n;
+  return flops;
+}
+
+// Returns the FLOPs of one row of n elements: 1/sqrt 3; normalization again 2n; multiplication by
+// the scale n; sums of the gradient and of gradient x normalized values 3n - 2, divided by n 2; the
+// gradient 4n. The gradients of scale and shift are sums over rows.
+double LayerBackwardFlops(const Flags& flags, double n) {
+  return 3 + 2 * n + n * flags.scale + (flags.global ? n : 3 * n - 2 + 2 + 4 * n);
+}
+
+Normalized BatchOf(const Primitive& primitive) {
+  const auto letters = LetterSizes::Read(primitive.text.problem);
+  if (letters && letters->Has("ic")) {
+    const double channels = letters->Or("ic", 1);
+    return {channels, letters->Or("mb", 1) * letters->Image('i'), channels};
+  }
+  const auto dims = DimsOf(primitive).front();
+  if (dims.size() < 2) throw NoClosedForm{"the problem has no channels"};
+  return {dims[1], ProductOf(dims) / std::max(dims[1], 1.0), dims[1]};
+}
+
+Normalized RowsOf(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive).front();
+  return {ProductOf(dims) / std::max(dims.back(), 1.0), dims.back(), dims.back()};
+}
+
+// Returns the bytes per element of a group normalization. Backward, "dst" is the gradient.
+double GroupPassBytes(const Primitive& primitive) {
+  double bytes = 0;
+  for (const char* role : {"src", "dst"}) bytes += ElementBytes(primitive, role);
+  if (primitive.IsBackward()) bytes += ElementBytes(primitive, "diff_src");
+  if (!(bytes > 0)) throw NoClosedForm{"no type of the data is printed"};
+  return bytes;
+}
+
+// Reads "mb2ic16ih4iw4ls5beta0.75" without beta, which is not a size.
+LetterSizes LocalSizes(const Primitive& primitive) {
+  const std::string_view problem = primitive.text.problem;
+  auto sizes = LetterSizes::Read(problem.substr(0, problem.find("beta")));
+  if (!sizes || !sizes->Has("ls")) throw NoClosedForm{"the problem has no local size"};
+  return *std::move(sizes);
+}
+
+// Returns the number of elements in the window of a local response normalization, including
+// padding.
+double WindowOf(const Primitive& primitive, const LetterSizes& sizes) {
+  const double length = sizes.Or("ls", 1);
+  const auto algorithm = WordOf(primitive.text.auxiliary, "alg");
+  if (algorithm == "lrn_across_channels") return length;
+  if (algorithm != "lrn_within_channel") throw NoClosedForm{"no algorithm is printed"};
+  double window = 1;
+  for (const char* image : {"id", "ih", "iw"})
+    if (sizes.Has(image)) window *= length;
+  return window;
+}
+
+// Adds the bytes of the data (`pass_bytes` [byte] per element), the statistics, scale and shift.
+void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& shape,
+              FormWork& work, double pass_bytes) {
+  const bool has_statistics = flags.global || primitive.text.prop != "forward_inference";
+  const double scales = shape.scales * (flags.scale + flags.shift);
+  work.bytes = shape.groups * shape.size * pass_bytes +
+               kStatisticBytes * (has_statistics ? 2 * shape.groups : 0) + kStatisticBytes * scales;
+  if (flags.add) work.bytes += shape.groups * shape.size * pass_bytes / 2;
+  if (primitive.text.prop == "backward") work.bytes += kStatisticBytes * scales;
+  work.destination = shape.groups * shape.size;
+}
+
+// Softmax over rows of n elements along the axis.
+FormWork RowWork(const Primitive& primitive, bool logarithm) {
+  const auto dims = DimsOf(primitive).front();
+  const auto axis_text = WordOf(primitive.text.auxiliary, "axis");
+  const auto axis = ReadDims(axis_text);
+  if (!axis || axis->size() != 1 || axis->front() >= static_cast<double>(dims.size()))
+    throw NoClosedForm{"no axis is printed"};
+  const double n = dims[static_cast<std::size_t>(axis->front())];
+  auto work = WorkOn(dims);
+  const double rows = n > 0 ? work.destination / n : 0;
+  // Forward: maximum n - 1, subtractions n, exp n, sum n - 1, and n divisions, or a log and n
+  // subtractions. Backward: products (exp) n, sum n - 1, subtractions n, multiplications n.
+  work.elementwise = rows * (primitive.IsBackward() ? 4 * n - 1 : 5 * n - 2 + (logarithm ? 1 : 0));
+  work.bytes = work.destination * PassBytes(primitive);
+  work.destination_bytes = PassBytes(primitive) / 2;
+  return work;
+}
+
+}  // namespace
+
+FormWork BatchNormalizationWork(const Primitive& primitive) {
+  const auto shape = BatchOf(primitive);
+  const auto flags = FlagsOf(primitive);
+  FormWork work;
+  work.elementwise =
+      shape.groups * (primitive.IsBackward()
+                          ? BatchBackwardFlops(flags, primitive.text.prop == "backward", shape.size)
+                          : ForwardFlops(flags, shape.size));
+  AddBytes(primitive, flags, shape, work, PassBytes(primitive));
+  return work;
+}
+
+FormWork LayerNormalizationWork(const Primitive& primitive) {
+  const auto shape = RowsOf(primitive);
+  const auto flags = FlagsOf(primitive);
+  FormWork work;
+  if (primitive.IsBackward()) {
+    work.elementwise = shape.groups * LayerBackwardFlops(flags, shape.size);
+    if (primitive.text.prop == "backward")
+      work.elementwise += (flags.scale ? (2 * shape.groups - 1) * shape.size : 0) +
+                          (flags.shift ? (shape.groups - 1) * shape.size : 0);
+  } else {
+    work.elementwise = shape.groups * ForwardFlops(flags, shape.size);
+  }
+  AddBytes(primitive, flags, shape, work, PassBytes(primitive));
+  return work;
+}
+
+FormWork GroupNormalizationWork(const Primitive& primitive) {
+  const auto letters = SizesOf(primitive);
+  if (!letters.Has("g") || !letters.Has("ic")) throw NoClosedForm{"the problem lacks g or ic"};
+  const double samples = letters.Or("mb", 1), channels = letters.Or("ic", 1);
+  const double image = letters.Image('i'), groups = letters.Or("g", 1);
+  if (!(groups > 0)) throw NoClosedForm{"the problem has no groups"};
+  const Normalized shape{samples * groups, channels / groups * image, channels};
+  const auto flags = FlagsOf(primitive);
+  FormWork work;
+  work.elementwise = shape.groups * (primitive.IsBackward() ? LayerBackwardFlops(flags, shape.size)
+                                                            : ForwardFlops(flags, shape.size));
+  if (primitive.text.prop == "backward") {
+    const double points = samples * image;  // of a channel
+    work.elementwise +=
+        channels * ((flags.scale ? 2 * points - 1 : 0) + (flags.shift ? points - 1 : 0));
+  }
+  work.destination = shape.groups * shape.size;
+  AddBytes(primitive, flags, shape, work, GroupPassBytes(primitive));
+  return work;
+}
+
+// Forward: squares of the window, their sum, times alpha over the window's size, plus k, power,
+// product. Backward: the same sum n again; A = gradient * n^-beta; A * x / n; its sum over the
+// window; times a constant and x; the difference.
+FormWork LocalNormalizationWork(const Primitive& primitive) {
+  const auto sizes = LocalSizes(primitive);
+  const double window = WindowOf(primitive, sizes);
+  FormWork work;
+  work.destination = sizes.Or("mb", 1) * sizes.Or("ic", 1) * sizes.Image('i');
+  work.elementwise = work.destination * (primitive.IsBackward() ? 3 * window + 7 : 2 * window + 3);
+  work.bytes = work.destination * PassBytes(primitive);
+  return work;
+}
+
+FormWork SoftmaxWork(const Primitive& primitive) {
+  return RowWork(primitive, WordOf(primitive.text.auxiliary, "alg") == "softmax_log");
+}
+
+FormWork LogsoftmaxWork(const Primitive& primitive) { return RowWork(primitive, true); }
+
+}  // namespace dlroof::logs

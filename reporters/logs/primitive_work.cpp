@@ -1,0 +1,410 @@
+#include "reporters/logs/primitive_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "counters/base/filter_axis.h"
+#include "reporters/logs/call_work.h"
+
+namespace dlroof::logs {
+namespace {
+
+struct Form {
+  std::string_view kind;
+  FormWork (*work)(const Primitive& primitive);
+};
+constexpr Form kForms[] = {{"convolution", ConvolutionWork},
+                           {"deconvolution", DeconvolutionWork},
+                           {"matmul", MatmulWork},
+                           {"gemm_api", MatmulWork},
+                           {"gemm", MatmulWork},
+                           {"brgemm", BlockProductWork},
+                           {"transform", BlockTransformWork},
+                           {"inner_product", InnerProductWork},
+                           {"rnn", RnnWork},
+                           {"batch_normalization", BatchNormalizationWork},
+                           {"layer_normalization", LayerNormalizationWork},
+                           {"group_normalization", GroupNormalizationWork},
+                           {"lrn", LocalNormalizationWork},
+                           {"softmax", SoftmaxWork},
+                           {"softmax_v2", SoftmaxWork},
+                           {"logsoftmax", LogsoftmaxWork},
+                           {"eltwise", EltwiseWork},
+                           {"prelu", PreluWork},
+                           {"binary", BinaryWork},
+                           {"sum", SumWork},
+                           {"reduction", ReductionWork},
+                           {"pooling", PoolingWork},
+                           {"pooling_v2", PoolingWork},
+                           {"resampling", ResamplingWork},
+                           {"reorder", ReorderWork},
+                           {"concat", ConcatWork},
+                           {"shuffle", ShuffleWork}};
+
+constexpr const char* kOfBlock =
+    "a block of a larger operation, whose data other blocks share in the caches";
+
+double BiasBytes(const Primitive& primitive) {
+  return ElementBytes(primitive, primitive.Find("bia") != nullptr ? "bia" : "bias");
+}
+
+// Returns the number of the bias's elements, or 0 for a call without bias.
+double BiasElements(const Primitive& primitive, double channels) {
+  return primitive.HasBias() && primitive.text.prop != "backward_data" ? channels : 0;
+}
+
+// Adds the work of a product to `work`, whose destination is set.
+void AddProduct(const ProductCounts& counts, const ProductElementBytes& bytes, FormWork& work) {
+  const auto product = WorkOfProduct(counts, bytes);
+  work.matrix = product.matrix;
+  work.elementwise = product.elementwise;
+  work.bytes = product.bytes;
+  work.destination_bytes = bytes.destination;
+}
+
+std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {
+  std::vector<double> dims = {sizes.Or("mb", 1), channels};
+  for (const char* key : {"od", "oh", "ow"})
+    if (sizes.Has(key)) dims.push_back(sizes.Or(key, 1));
+  return dims;
+}
+
+// Returns the dimensions of an image under a filter. The filter is applied to the points of
+// `applied` ('o': the destination's) and reads or writes those of `reached`.
+std::vector<FilterAxis> AxesOf(const LetterSizes& sizes, char reached, char applied) {
+  std::vector<FilterAxis> axes;
+  for (const char side : {'d', 'h', 'w'}) {
+    const auto size = [&](char first, double otherwise) {
+      return static_cast<int64_t>(sizes.Or(std::string{first, side}, otherwise));
+    };
+    axes.push_back({.source = size(reached, 1),
+                    .outputs = size(applied, 1),
+                    .taps = size('k', 1),
+                    .stride = size('s', 1),
+                    .dilation = size('d', 0) + 1,  // oneDNN's 0 is dense
+                    .pad_begin = size('p', 0)});
+    if (axes.back().stride < 1) throw NoClosedForm{"the problem has impossible sizes"};
+  }
+  return axes;
+}
+
+FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes,
+                    const std::vector<FilterAxis>& axes) {
+  const double groups = sizes.Or("g", 1);
+  if (!sizes.Has("ic") || !sizes.Has("oc") || groups < 1)
+    throw NoClosedForm{"the problem lacks ic or oc"};
+  const double samples = sizes.Or("mb", 1);
+  const double in = sizes.Or("ic", 1);
+  const double out = sizes.Or("oc", 1);
+  const double weights = in * out / groups * sizes.Image('k');
+  auto work = WorkOn(ImageDims(sizes, out));
+  work.destination = samples * out * sizes.Image('o');
+  AddProduct({.multiply_adds = samples * in * out / groups * UsefulPairs(axes),
+              .source = samples * in * sizes.Image('i'),
+              .weights = weights,
+              .destination = work.destination,
+              .bias = BiasElements(primitive, out)},
+             {ElementBytes(primitive, "src"), ElementBytes(primitive, "wei"),
+              ElementBytes(primitive, "dst"), BiasBytes(primitive)},
+             work);
+  return work;
+}
+
+double Batches(const std::vector<double>& a, const std::vector<double>& b) {
+  double batches = 1;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i) batches *= std::max(a[i], b[i]);
+  return batches;
+}
+
+// A kind of recurrent cell: vanilla RNN, LSTM, GRU, GRU with a linear transformation before its
+// reset, and the last two with attention.
+//
+// Elementwise operations per hidden unit, sample, step, layer and direction. h' is the previous
+// state; x and s are the products of the weights with the input and with h'.
+//   vanilla_rnn  h = act(x + s + b): bias 1, function 1.
+//     backward: gradient of the function 3 (dh*(1 - h*h)), bias 1.
+//   vanilla_lstm kLstmCell.
+//   vanilla_gru  u, r = sigmoid(x + s + b); o = tanh(x + U(r*h') + b); h = u*h' + (1 - u)*o:
+//     biases 3, functions 3, r*h' 1, the new state 4.
+//     backward: do = dh*(1 - u)*(1 - o*o) 5; du = dh*(h' - o)*u*(1 - u) 5; dh' = dh*u 1; with g the
+//     gradient of r*h': dr = g*h'*r*(1 - r) 4, dh' += g*r 2; r*h' again 1; biases 3.
+//   lbr_gru  o = tanh(x + r*(s + b') + b): biases 2, functions 2, o 5, the new state 4.
+//     backward: do 5, du 5, dh' = dh*u 1, dr = do*(s + b')*r*(1 - r) 4, gradient of s 1, biases 4.
+//   vanilla_augru, lbr_augru  the same with u' = (1 - a)*u for u in the new state: 1, and once per
+//     sample 1 - a.
+//     backward: u' again 1; du = dh*(h' - o)*u'*(1 - u), as many as without attention; da = the sum
+//     of -dh*(h' - o)*u over the units: product 1, additions and the sign 1; once per sample 1 - a.
+// Each backward call adds the gradient of the layer above to that of the next step: 1 per channel
+// of the state.
+struct CellKind {
+  std::string_view name;
+  double gates, biases;
+  CellFlops flops;
+  double attention = 0;  // [flop] per sample, step, layer and direction
+};
+constexpr CellKind kCells[] = {
+    {"vanilla_rnn", 1, 1, {2, 4}},        {"vanilla_lstm", 4, 4, kLstmCell},
+    {"vanilla_gru", 3, 3, {11, 21}},      {"lbr_gru", 3, 4, {13, 20}},
+    {"vanilla_augru", 3, 3, {12, 24}, 1}, {"lbr_augru", 3, 4, {14, 23}, 1}};
+
+struct RnnSizes {
+  double layers, steps, samples, input, state, hidden, output;
+  double directions;
+  bool summed, concatenated;
+  bool projected;
+};
+
+RnnSizes Read(const Primitive& primitive) {
+  const auto letters = SizesOf(primitive);
+  if (!letters.Has("sic")) throw NoClosedForm{"the problem lacks sic"};
+  RnnSizes sizes{.layers = letters.Or("l", 1),
+                 .steps = letters.Or("t", 1),
+                 .samples = letters.Or("mb", 1),
+                 .state = letters.Or("sic", 1)};
+  sizes.input = letters.Or("slc", sizes.state);
+  sizes.hidden = letters.Or("dhc", sizes.state);
+  sizes.output = letters.Or("dic", letters.Or("dlc", sizes.hidden));
+  const auto direction = WordOf(primitive.text.auxiliary, "direction");
+  sizes.summed = direction == "bidirectional_sum";
+  sizes.concatenated = direction == "bidirectional_concat";
+  sizes.directions = sizes.summed || sizes.concatenated ? 2 : 1;
+  if (sizes.concatenated && !letters.Has("dic") && letters.Has("dlc")) sizes.output /= 2;
+  sizes.projected = sizes.output != sizes.hidden;
+  return sizes;
+}
+
+const CellKind& CellOf(const Primitive& primitive) {
+  const auto name = WordOf(primitive.text.auxiliary, "alg");
+  const auto* cell = std::ranges::find(kCells, name, &CellKind::name);
+  if (cell == std::end(kCells)) throw NoClosedForm{"no closed form of this recurrent cell"};
+  return *cell;
+}
+
+// Numbers of elements of all layers and directions [1].
+struct RnnElements {
+  double layer_weights, state_weights, projection;
+};
+
+RnnElements ElementsOf(const RnnSizes& sizes, const CellKind& cell) {
+  const double gates = cell.gates * sizes.hidden;
+  const double inputs = sizes.input + (sizes.layers - 1) * sizes.output;
+  return {sizes.directions * gates * inputs, sizes.directions * sizes.layers * gates * sizes.state,
+          sizes.projected ? sizes.directions * sizes.layers * sizes.hidden * sizes.output : 0};
+}
+
+// Returns the bytes of the tensors, or of their gradients with `prefix` "diff_". The log does not
+// print the cell state, which exists if the hidden state does.
+double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const CellKind& cell,
+                   const std::string& prefix) {
+  const auto elements = ElementsOf(sizes, cell);
+  const double places = sizes.layers * sizes.directions;
+  const auto of = [&](const char* role, double count) {
+    return count * ElementBytes(primitive, prefix + role);
+  };
+  double bytes =
+      of("src_layer", sizes.steps * sizes.samples * sizes.input) +
+      of("src_iter", places * sizes.samples * sizes.state) +
+      of("wei_layer", elements.layer_weights) + of("wei_iter", elements.state_weights) +
+      of("wei_proj", elements.projection) + of("wei_peephole", places * 3 * sizes.hidden) +
+      of("bias", places * cell.biases * sizes.hidden) +
+      of("dst_layer", sizes.steps * sizes.samples * sizes.output * (sizes.concatenated ? 2 : 1)) +
+      of("dst_iter", places * sizes.samples * sizes.output);
+  // The log does not print the attention: one number of the source's type per sample and step.
+  if (cell.attention > 0) bytes += of("src_layer", sizes.steps * sizes.samples);
+  if (cell.name != "vanilla_lstm") return bytes;
+  constexpr double kCellBytes = 4;
+  for (const char* state : {"src_iter", "dst_iter"})
+    if (primitive.Find(prefix + state) != nullptr)
+      bytes += places * sizes.samples * sizes.hidden * kCellBytes;
+  return bytes;
+}
+
+}  // namespace
+
+FormWork WorkOn(const std::vector<double>& destination_dims) {
+  return {.destination = ProductOf(destination_dims), .destination_dims = destination_dims};
+}
+
+double ElementBytes(const Primitive& primitive, std::string_view role) {
+  const auto* tensor = primitive.Find(role);
+  if (tensor == nullptr) return 0;
+  const auto bytes = BytesOf(tensor->type);
+  if (!bytes) throw NoClosedForm{fmt::format("no type of '{}' is printed", role)};
+  return *bytes;
+}
+
+double TypeBytes(const Tensor& tensor) {
+  const auto bytes = BytesOf(tensor.type);
+  if (!bytes) throw NoClosedForm{"no type of a tensor is printed"};
+  return *bytes;
+}
+
+LetterSizes SizesOf(const Primitive& primitive) {
+  auto sizes = LetterSizes::Read(primitive.text.problem);
+  if (!sizes) throw NoClosedForm{"the problem has another form than letters with sizes"};
+  return *std::move(sizes);
+}
+
+std::vector<std::vector<double>> DimsOf(const Primitive& primitive) {
+  if (primitive.text.problem.find('*') != std::string::npos)
+    throw NoClosedForm{"sizes are known only at run time"};
+  auto dims = ReadDimsList(primitive.text.problem);
+  if (!dims) throw NoClosedForm{"the problem has another form than sizes with x between them"};
+  return *std::move(dims);
+}
+
+PrimitiveWork WorkOf(const Primitive& primitive) {
+  PrimitiveWork found;
+  const auto* form = std::ranges::find(kForms, primitive.text.kind, &Form::kind);
+  if (form == std::end(kForms)) {
+    found.reason = Reason{"no closed form of this kind"};
+    return found;
+  }
+  try {
+    FormWork work = form->work(primitive);
+    AddPostOps(primitive, work);
+    for (const double count : {work.matrix, work.elementwise, work.bytes})
+      if (!(count >= 0)) throw NoClosedForm{"the problem has impossible sizes"};
+    found.matrix = work.matrix;
+    found.elementwise = work.elementwise;
+    found.reason = work.missing_bytes;
+    const bool typed = std::ranges::any_of(primitive.tensors, [](const Tensor& tensor) {
+      return !tensor.type.empty() && tensor.type != "undef";
+    });
+    if (!typed && !found.reason) found.reason = Reason{"the log has no types of tensors"};
+    if (!found.reason) found.bytes = work.bytes;
+  } catch (const NoClosedForm& error) {
+    found.reason = Reason{error.reason};
+  }
+  return found;
+}
+
+bool HasNoFlops(const PrimitiveWork& work) {
+  return work.matrix && *work.matrix == 0 && *work.elementwise == 0;
+}
+
+std::optional<std::string> ComputeTypeOf(const Primitive& primitive) {
+  for (const std::string_view role :
+       {"src", "src_layer", "src_a", "data", "wei", "wei_layer", "src_b"}) {
+    const auto* tensor = primitive.Find(role);
+    if (tensor == nullptr) continue;
+    const std::string_view type = tensor->type;
+    if (type == "s8" || type == "u8" || type == "s4" || type == "u4") return "int8";
+    if (type == "f32" || type == "f64" || type == "bf16" || type == "f16") return std::string(type);
+    if (!type.empty()) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+FormWork ConvolutionWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  return FilterWork(primitive, sizes, AxesOf(sizes, 'i', 'o'));
+}
+
+// The filter is applied to every point of the source.
+FormWork DeconvolutionWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  return FilterWork(primitive, sizes, AxesOf(sizes, 'o', 'i'));
+}
+
+// Problems are "16x256:256x192", "4x16x256:1x256x192"; a third part has the sizes of the
+// destination.
+FormWork MatmulWork(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive);
+  if (dims.size() < 2 || dims[0].size() < 2 || dims[0].size() != dims[1].size())
+    throw NoClosedForm{"the problem is not a pair of matrices"};
+  const auto& a = dims[0];
+  const auto& b = dims[1];
+  const double rows = a[a.size() - 2];
+  const double inner = a.back();
+  const double columns = b.back();
+  if (b[b.size() - 2] != inner) throw NoClosedForm{"the matrices do not fit together"};
+  FormWork work;
+  work.destination = Batches(a, b) * rows * columns;
+  work.destination_dims = a;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i) work.destination_dims[i] = std::max(a[i], b[i]);
+  work.destination_dims.back() = columns;
+  const auto bytes_of = [&](const char* usual, const char* other) {
+    return ElementBytes(primitive, primitive.Find(usual) != nullptr ? usual : other);
+  };
+  AddProduct({.multiply_adds = work.destination * inner,
+              .source = ProductOf(a),
+              .weights = ProductOf(b),
+              .destination = work.destination,
+              .bias = BiasElements(primitive, columns)},
+             {bytes_of("src", "src_a"), bytes_of("wei", "src_b"), bytes_of("dst", "dst_c"),
+              BiasBytes(primitive)},
+             work);
+  return work;
+}
+
+// "bs:4 beta:1" and "32x64:64x48": C = beta * C + the sum of 4 products.
+FormWork BlockProductWork(const Primitive& primitive) {
+  auto work = MatmulWork(primitive);
+  const auto products = NumberFromZero(WordOf(primitive.text.auxiliary, "bs")).value_or(1);
+  const auto beta = WordOf(primitive.text.auxiliary, "beta");
+  work.matrix *= products;
+  if (!beta.empty() && beta != "0") work.elementwise += (beta == "1" ? 1 : 2) * work.destination;
+  work.missing_bytes = Reason{kOfBlock};
+  return work;
+}
+
+// Packs a block of a matrix for ukernels.
+FormWork BlockTransformWork(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive);
+  FormWork work = WorkOn(dims.front());
+  work.missing_bytes = Reason{kOfBlock};
+  return work;
+}
+
+FormWork InnerProductWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  if (!sizes.Has("ic") || !sizes.Has("oc")) throw NoClosedForm{"the problem lacks ic or oc"};
+  const double samples = sizes.Or("mb", 1);
+  const double inner = sizes.Or("ic", 1) * sizes.Image('i');
+  const double out = sizes.Or("oc", 1);
+  auto work = WorkOn({samples, out});
+  AddProduct({.multiply_adds = work.destination * inner,
+              .source = samples * inner,
+              .weights = inner * out,
+              .destination = work.destination,
+              .bias = BiasElements(primitive, out)},
+             {ElementBytes(primitive, "src"), ElementBytes(primitive, "wei"),
+              ElementBytes(primitive, "dst"), BiasBytes(primitive)},
+             work);
+  return work;
+}
+
+FormWork RnnWork(const Primitive& primitive) {
+  const auto sizes = Read(primitive);
+  const auto& cell = CellOf(primitive);
+  const auto elements = ElementsOf(sizes, cell);
+  const double samples = sizes.steps * sizes.samples;
+  const double cells = samples * sizes.layers * sizes.directions;
+  const bool backward = primitive.IsBackward();
+  auto flops = cell.flops;
+  if (primitive.Find("wei_peephole") != nullptr) {
+    flops.forward += kLstmPeephole.forward;
+    flops.backward += kLstmPeephole.backward;
+  }
+  const auto call = FlopsOfRecurrent(
+      {.weights = elements.layer_weights + elements.state_weights + elements.projection,
+       .samples = samples,
+       .cells = cells,
+       .hidden = sizes.hidden,
+       .state = sizes.output,
+       .summed = sizes.summed ? samples * sizes.output : 0},
+      flops, backward);
+  FormWork work;
+  work.matrix = call.matrix;
+  work.elementwise = call.elementwise + cells * cell.attention;
+  work.bytes = TensorBytes(primitive, sizes, cell, "");
+  if (backward) work.bytes += TensorBytes(primitive, sizes, cell, "diff_");
+  return work;
+}
+
+}  // namespace dlroof::logs

@@ -1,0 +1,113 @@
+// FLOPs and compulsory bytes of one call of a primitive, by closed form. Pure.
+//
+// FLOPs, counted as the operators of dlroof count their own:
+//   matrix: 2 per multiply-add; of a convolution or deconvolution those of filter taps inside the
+//     image (counters/filter_axis.h). All directions of a convolution, deconvolution, matrix
+//     product or inner product have the same number; the backward call of a recurrent layer has
+//     twice the number of the forward call (data and weight gradient).
+//   elementwise: each addition, subtraction, multiplication, division, comparison, maximum and each
+//     function (exp, log, tanh, sigmoid, erf, sqrt, power, rounding) counts 1. A bias adds 1 per
+//     element of the destination; its gradient adds 1 per element of the destination's gradient.
+//     Quantization scales and zero points count 0 in matrix operations, but 1 in a reorder.
+// Bytes: every tensor of the call once, whole, without padding of blocked layouts: read or written.
+//   The additional operands of post-ops (the destination of a sum, the operand of a binary) count
+//   too. Workspace and scratchpad belong to the library and do not count.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/base/error.h"
+#include "reporters/logs/call_work.h"
+#include "reporters/logs/primitive.h"
+
+namespace dlroof::logs {
+
+struct PrimitiveWork {
+  std::optional<double> matrix;       // [flop]
+  std::optional<double> elementwise;  // [flop] set if `matrix` is
+  std::optional<double> bytes;        // [byte] between DRAM and the caches
+  std::optional<Reason> reason;       // why one of these is not set
+};
+
+// Never throws for any text.
+PrimitiveWork WorkOf(const Primitive& primitive);
+
+// Returns true if the primitive only moves data: its FLOPs are known to be 0.
+bool HasNoFlops(const PrimitiveWork& work);
+
+// Returns the data type that selects the pipe of `matrix`: "f64", "f32", "f16", "bf16" or "int8".
+// The source's type decides: weights of fewer bits are converted to a floating-point type before
+// they are multiplied (oneDNN, "MatMul tutorial: weights decompression").
+std::optional<std::string> ComputeTypeOf(const Primitive& primitive);
+
+// Returns the work that post-ops of a log ("sum", "eltwise_gelu_erf") add to a call with a
+// destination of `elements` elements, of `element_bytes` [byte] each. Post-ops with an operand of
+// their own (binary, prelu) need its sizes: throws NoClosedForm for them and for unknown ones.
+CallWork WorkOfPostOps(const std::vector<std::string>& post_ops, double elements,
+                       double element_bytes);
+
+// The rest of this file is private to the module: closed forms by kind of primitive.
+
+// Thrown by a closed form that does not know the work of a call. WorkOf catches it.
+struct NoClosedForm {
+  std::string reason;
+};
+
+struct FormWork {
+  double matrix = 0, elementwise = 0;  // [flop]
+  double bytes = 0;                    // [byte]
+  // The destination tensor, to which post-ops are applied.
+  double destination = 0;                // [1] elements
+  double destination_bytes = 0;          // [byte] of an element
+  std::vector<double> destination_dims;  // its sizes, if they are known
+  std::optional<Reason> missing_bytes;   // set if `bytes` lacks a tensor
+};
+
+// Returns a FormWork of 0 FLOPs and 0 bytes whose destination has these sizes.
+FormWork WorkOn(const std::vector<double>& destination_dims);
+
+// Returns the size of one element of the role's tensor [byte], or 0 if the call has no such tensor.
+// Throws NoClosedForm for an unknown type.
+double ElementBytes(const Primitive& primitive, std::string_view role);
+double TypeBytes(const Tensor& tensor);
+// Throws NoClosedForm for a problem of another form.
+LetterSizes SizesOf(const Primitive& primitive);
+std::vector<std::vector<double>> DimsOf(const Primitive& primitive);
+
+FormWork ConvolutionWork(const Primitive& primitive);
+FormWork DeconvolutionWork(const Primitive& primitive);
+FormWork MatmulWork(const Primitive& primitive);
+FormWork BlockProductWork(const Primitive& primitive);
+FormWork BlockTransformWork(const Primitive& primitive);
+FormWork InnerProductWork(const Primitive& primitive);
+FormWork RnnWork(const Primitive& primitive);
+// normalization_work.cpp
+FormWork BatchNormalizationWork(const Primitive& primitive);
+FormWork LayerNormalizationWork(const Primitive& primitive);
+FormWork GroupNormalizationWork(const Primitive& primitive);
+FormWork LocalNormalizationWork(const Primitive& primitive);
+FormWork SoftmaxWork(const Primitive& primitive);
+FormWork LogsoftmaxWork(const Primitive& primitive);
+// pointwise_work.cpp
+FormWork EltwiseWork(const Primitive& primitive);
+FormWork PreluWork(const Primitive& primitive);
+FormWork BinaryWork(const Primitive& primitive);
+FormWork SumWork(const Primitive& primitive);
+FormWork ReductionWork(const Primitive& primitive);
+FormWork PoolingWork(const Primitive& primitive);
+FormWork ResamplingWork(const Primitive& primitive);
+FormWork ReorderWork(const Primitive& primitive);
+FormWork ConcatWork(const Primitive& primitive);
+FormWork ShuffleWork(const Primitive& primitive);
+
+// Returns the FLOPs of one element of an eltwise; `algorithm` is "eltwise_relu" or "relu". Throws
+// NoClosedForm for an algorithm that is not in the table.
+double EltwiseFlops(std::string_view algorithm, double alpha, bool backward);
+
+// Adds the FLOPs and bytes of the primitive's post-ops on its destination.
+void AddPostOps(const Primitive& primitive, FormWork& work);
+
+}  // namespace dlroof::logs

@@ -1,0 +1,169 @@
+// Reads logs of oneDNN's verbose mode: oneDNN 2.x and 3.x, and older versions with the same form. A
+// log may be mixed with any other output. Pure.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dlroof::logs {
+
+enum class VerboseKind {
+  kInformation,  // version, threads, instruction set, templates, warnings
+  kExecuted,     // a primitive ran
+  kCreated,      // a primitive was created or found in the cache, with its time
+  kNested,     // a primitive was created within the creation of another one, whose time has its own
+  kDispatch,   // a note on a creation or on the choice of an implementation, without a time
+  kPartition,  // a partition of oneDNN Graph ran
+  kGraph,      // another line of oneDNN Graph
+  kOther,      // an unknown operation
+};
+
+// One line. Its views point into the text of the line.
+struct VerboseLine {
+  VerboseKind kind = VerboseKind::kOther;
+  bool first_generation = false;             // of MKL-DNN ("mkldnn_verbose")
+  std::string_view operation;                // "exec", "create:cache_miss"
+  std::string_view fields;                   // after the operation and its comma
+  std::optional<double> stamp_milliseconds;  // [ms] start time; set if the log prints it
+};
+
+// Returns the position of the first marker ("onednn_verbose,", "dnnl_verbose,", "mkldnn_verbose,")
+// from `from` on, or npos.
+std::size_t FindMarker(std::string_view line, std::size_t from = 0);
+
+// Splits a line that begins with a marker, without its line end.
+VerboseLine ParseLine(std::string_view line);
+
+// The names of the fields of an executed primitive in their order, as a template line lists them,
+// without the time stamp and the operation: "engine", "primitive", ..., "exec_time".
+using VerboseTemplate = std::vector<std::string>;
+// Returns the template for logs that do not print one.
+VerboseTemplate DefaultTemplate(bool first_generation);
+// Returns the template of an information line, if the line is a template of executed primitives
+// with "primitive" and "exec_time".
+std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line);
+
+// Returns the number if the whole text is a number from 0 to 1e15.
+std::optional<double> NumberFromZero(std::string_view text);
+
+// Returns the parts between separators. An empty text has one empty part.
+std::vector<std::string_view> SplitText(std::string_view text, char separator);
+
+// The fields of an executed primitive's line except its times. They identify a primitive.
+struct PrimitiveText {
+  std::string engine, kind, implementation, prop;
+  std::string tensors, attributes, auxiliary, problem;
+  // Name and text of each additional field of the template, in its order.
+  std::vector<std::pair<std::string, std::string>> others;
+
+  auto operator<=>(const PrimitiveText&) const = default;
+};
+
+// One call, in the order of the log.
+struct Execution {
+  std::uint32_t primitive = 0;          // index into VerboseLog::primitives
+  double seconds = 0;                   // [s]
+  std::optional<double> start_seconds;  // [s] on the log's clock; set if the log prints it
+  std::uint32_t process = 0;            // index into VerboseLog::processes
+};
+
+// The creation of a primitive, or its retrieval from oneDNN's cache.
+struct Creation {
+  std::size_t before = 0;  // index of the execution that follows it
+  double seconds = 0;      // [s]
+  bool hit = false;        // found in the cache
+  std::optional<double> start_seconds;
+  std::uint32_t process = 0;  // index into VerboseLog::processes
+};
+
+// "DLROOF_MARK,begin,1,1795369780567.337402": the program prints the begin and the end of a step.
+struct StepMark {
+  std::size_t before = 0;  // index of the execution that follows it
+  bool begin = false;
+  std::int64_t step = 0;
+  double seconds = 0;  // [s] on the clock of the executions
+};
+
+// "DLROOF_PROCESS,1240,1200,1": the following lines are of process 1240, whose parent is 1200. The
+// ancestors are written before the first lines of a process, and its number alone before others.
+struct LogProcess {
+  std::int64_t id = 0;                  // 0: the log does not name the process
+  std::vector<std::int64_t> ancestors;  // the parent first
+};
+inline constexpr std::string_view kProcessLine = "DLROOF_PROCESS,";
+
+// The name under which PrimitiveText::others of a call has "other" if another process than the main
+// one executed it: such calls are primitives of their own.
+inline constexpr std::string_view kProcessField = "process";
+
+// The lines that were rejected for one reason.
+struct RefusedLines {
+  std::string reason;
+  std::int64_t count = 0;       // [1]
+  std::int64_t first_line = 0;  // from 1
+};
+
+// Numbers of lines [1].
+struct LineCounts {
+  std::int64_t all = 0;
+  std::int64_t verbose = 0;  // with a marker
+  std::int64_t information = 0;
+  std::int64_t executed = 0;  // executions of primitives, used or not
+  std::int64_t used = 0;      // executions that were used
+  std::int64_t created = 0;
+  std::int64_t dispatch = 0;
+  std::int64_t graph = 0;  // of oneDNN Graph, but not partitions that are executions themselves
+  std::vector<RefusedLines> refused;  // in order of appearance
+};
+
+// The time at the end of a line.
+struct EndTime {
+  std::string_view before;  // the fields before it, without the comma
+  double milliseconds = 0;  // [ms]
+};
+// Returns the time of a line that should have `expected` fields with it. A program that calls
+// setlocale may print a decimal comma, so that the time takes two fields: "...,2,98804" is 2.98804.
+std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected);
+
+// Executions of a partition of oneDNN Graph are primitives of the kind "partition" (engine,
+// implementation; `problem` has its operations), unless the executions before its line, which lie
+// in its time, take half of that time: then its primitives have lines of their own.
+// Executions of ukernels ("brgemm", "transform"), blocks of products that a program multiplies in
+// threads of its own, are executions of primitives of these kinds.
+struct VerboseLog {
+  // Facts about the library. A text that the log does not print is empty.
+  std::string version;                    // "v3.7.3"
+  std::string runtime;                    // "OpenMP", "threadpool"
+  std::optional<int> threads;             // at the start of the library
+  std::string isa_words;                  // "Intel AVX2"
+  std::vector<PrimitiveText> primitives;  // distinct, in order of appearance
+  std::vector<Execution> executions;
+  std::vector<Creation> creations;
+  std::vector<StepMark> marks;
+  // In order of appearance; one with the number 0 if the log does not name processes.
+  std::vector<LogProcess> processes;
+  // Index of the process whose steps count: one without an ancestor in the log, and among these the
+  // one whose calls take the most time.
+  std::uint32_t main_process = 0;
+  LineCounts lines;
+};
+
+// Returns whether the primitive is a ukernel: see VerboseLog.
+bool IsUkernel(const PrimitiveText& text);
+
+// Reads any text: each line is used, counted with a reason, or ignored as other output.
+VerboseLog ReadVerboseLog(std::string_view text);
+
+// Returns oneDNN's name of the instruction set: "avx512_core_vnni" for "Intel AVX-512 with Intel DL
+// Boost".
+std::optional<std::string> IsaOf(std::string_view words);
+
+// Returns whether the first 1 MiB of the text has a marker.
+bool HasVerboseLine(std::string_view text);
+
+}  // namespace dlroof::logs

@@ -1,0 +1,398 @@
+#include "reporters/roofline/breakdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "counters/base/keys.h"
+#include "counters/base/numbers.h"
+#include "reporters/roofline/breakdown_text.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::roofline {
+namespace {
+
+constexpr KeyRow<ComponentKind> kKeys[] = {{ComponentKind::kRoof, "roof"},
+                                           {ComponentKind::kFunctions, "functions"},
+                                           {ComponentKind::kProducts, "products"},
+                                           {ComponentKind::kFixed, "fixed"},
+                                           {ComponentKind::kSharing, "sharing"},
+                                           {ComponentKind::kLanes, "lanes"},
+                                           {ComponentKind::kInstructions, "instructions"},
+                                           {ComponentKind::kKernel, "kernel"},
+                                           {ComponentKind::kDistance, "distance"},
+                                           {ComponentKind::kLevels, "levels"},
+                                           {ComponentKind::kUnexplained, "unexplained"},
+                                           {ComponentKind::kImbalance, "imbalance"},
+                                           {ComponentKind::kForkJoin, "fork_join"},
+                                           {ComponentKind::kSerial, "serial"},
+                                           {ComponentKind::kCall, "call"},
+                                           {ComponentKind::kStolen, "stolen"},
+                                           {ComponentKind::kTail, "tail"},
+                                           {ComponentKind::kLaunch, "launch"},
+                                           {ComponentKind::kIdle, "idle"}};
+constexpr KeyRow<ComponentKind> kWords[] = {
+    {ComponentKind::kRoof, "needed by the roof"},
+    {ComponentKind::kFunctions, "sigmoid, tanh and other functions"},
+    {ComponentKind::kProducts, "products too small to reach the roof"},
+    {ComponentKind::kFixed, "code that runs whatever the sizes"},
+    {ComponentKind::kSharing, "threads slow each other"},
+    {ComponentKind::kLanes, "vector lanes that the shape leaves idle"},
+    {ComponentKind::kInstructions, "instructions that are not the roof's"},
+    {ComponentKind::kKernel, "the kernel, with all tensors near"},
+    {ComponentKind::kDistance, "tensors beyond the near caches"},
+    {ComponentKind::kLevels, "bytes of other levels"},
+    {ComponentKind::kUnexplained, "unexplained busy time of the threads"},
+    {ComponentKind::kImbalance, "waiting for the slowest thread"},
+    {ComponentKind::kForkJoin, "fork and join of parallel regions"},
+    {ComponentKind::kSerial, "one thread works, the others wait"},
+    {ComponentKind::kCall, "calling the library"},
+    {ComponentKind::kStolen, "waiting for a CPU"},
+    {ComponentKind::kTail, "multiprocessors without a block in the last wave"},
+    {ComponentKind::kLaunch, "starting kernels"},
+    {ComponentKind::kIdle, "no kernel runs"}};
+
+// Components of one profiling pass [s], each a mean over the threads. Their sum is the call's time.
+struct Split {
+  double call = 0, serial = 0, fork_join = 0, imbalance = 0, stolen = 0;
+  double busy = 0;
+
+  double Lost() const { return call + serial + fork_join + imbalance + stolen; }
+};
+
+double AtLeast0(double seconds) { return std::max(0.0, seconds); }
+
+// Subtracts up to `seconds` from `component`. Returns the seconds by which `seconds` was larger.
+double Take(double seconds, double& component) {
+  const double taken = std::min(seconds, component);
+  component -= taken;
+  return seconds - taken;
+}
+
+// Splits the time of a profiling pass. Subtracts the CPU waits that made the pass longer than the
+// call, and scales the rest to the time of the call.
+Split SplitOf(const BreakdownFacts& facts, const RegionPass& pass) {
+  const double threads = facts.parallel.threads;
+  Split split;
+  const double inside = std::min(pass.regions.seconds, pass.seconds);
+  const double longest = std::min(pass.regions.longest_seconds, inside);
+  split.fork_join = inside - longest;
+  split.imbalance = AtLeast0(longest - std::min(pass.regions.busy_seconds / threads, longest));
+  const double waited =
+      std::min(pass.run_delay_seconds.value_or(0), split.imbalance + split.fork_join);
+  Take(Take(waited, split.imbalance), split.fork_join);
+  const double longer = std::min(waited, AtLeast0(pass.seconds - facts.seconds));
+  split.stolen = waited - longer;
+  const double scale = facts.seconds / (pass.seconds - longer);
+  for (double* component : {&split.fork_join, &split.imbalance, &split.stolen}) *component *= scale;
+  const double outside = AtLeast0(facts.seconds - (inside - longer) * scale);
+  split.call = std::min(outside, facts.call_seconds.value_or(0));
+  split.serial = (outside - split.call) * (threads - 1) / threads;
+  split.busy = AtLeast0(facts.seconds - split.Lost());
+  return split;
+}
+
+std::optional<double> SingleThreadBusy(const BreakdownFacts& facts) {
+  if (!facts.parallel.single_thread_seconds) return std::nullopt;
+  return AtLeast0(*facts.parallel.single_thread_seconds - facts.call_seconds.value_or(0));
+}
+
+std::optional<Efficiencies> EfficienciesOf(const BreakdownFacts& facts, const Split& split) {
+  if (facts.parallel.threads < 2) return std::nullopt;
+  Efficiencies efficiencies;
+  efficiencies.parallel = split.busy / facts.seconds;
+  efficiencies.load_balance = split.busy / (split.busy + split.imbalance + split.stolen);
+  const double with_serial = split.busy + split.imbalance + split.stolen + split.serial;
+  efficiencies.serialisation = (with_serial - split.serial) / with_serial;
+  efficiencies.transfer = with_serial / facts.seconds;
+  if (const auto single = SingleThreadBusy(facts); single && split.busy > 0)
+    efficiencies.computation = *single / (split.busy * facts.parallel.threads);
+  return efficiencies;
+}
+
+// Returns kFixed per thread [s]. Each thread runs all fixed code, so no division by the threads.
+double FixedOf(const BreakdownFacts& facts) {
+  return AtLeast0(facts.parallel.smallest_seconds.value_or(0) - facts.call_seconds.value_or(0));
+}
+
+// Returns kSharing per thread [s]: the threads' total busy time minus that of the single-threaded
+// call, minus the growth of the roof's time, minus the fixed code that each further thread repeats.
+double SharingOf(const BreakdownFacts& facts, double busy) {
+  const auto single = SingleThreadBusy(facts);
+  if (!single || facts.parallel.threads < 2) return 0;
+  const double threads = facts.parallel.threads;
+  const double roof =
+      facts.single_thread_roof_seconds
+          ? AtLeast0(facts.roof_seconds * threads - *facts.single_thread_roof_seconds)
+          : 0;
+  const double repeated = (threads - 1) * FixedOf(facts);
+  return AtLeast0(busy * threads - *single - roof - repeated) / threads;
+}
+
+double ProductsOf(const BreakdownFacts& facts) {
+  const auto& products = facts.parallel.parts.products;
+  if (!products || !facts.arithmetic || !facts.single_thread_compute_seconds) return 0;
+  return AtLeast0(*products - *facts.single_thread_compute_seconds) / facts.parallel.threads;
+}
+
+// Times of the kernel beyond the roof [s] per thread. `distance` is kDistance, `rest` is kKernel.
+struct KernelTimes {
+  double lanes = 0, instructions = 0, rest = 0, distance = 0;
+};
+
+// Returns the least time [s] on one thread of the instructions that belong to no component measured
+// separately: all instructions at the core's issue rate, minus the issue time of the measured
+// components. A component without an instruction count is subtracted with its measured time.
+double InstructionsOf(const BreakdownFacts& facts, double lanes) {
+  const auto& parallel = facts.parallel;
+  const auto& counted = parallel.instructions;
+  if (!counted || !counted->per_second) return 0;
+  const auto issue_seconds = [&](std::optional<double> instructions,
+                                 std::optional<double> seconds) {
+    return instructions ? *instructions / *counted->per_second : seconds.value_or(0);
+  };
+  const auto& parts = parallel.parts;
+  double elsewhere = issue_seconds(parts.function_instructions, parts.functions) +
+                     issue_seconds(parts.product_instructions, parts.products) +
+                     issue_seconds(counted->smallest, parallel.smallest_seconds);
+  if (facts.arithmetic && !parts.products)
+    elsewhere += facts.single_thread_compute_seconds.value_or(0) + lanes * parallel.threads;
+  return AtLeast0(counted->all / *counted->per_second - elsewhere);
+}
+
+// If the call was timed with tensors in L2 (near) and beyond L2 (far), the roof's time is
+// subtracted first: an arithmetic roof from the near time, a memory roof from far - near, then from
+// near. The modelled lanes and the instructions are then taken out of the rest of the near time.
+KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
+  const auto& parallel = facts.parallel;
+  KernelTimes times;
+  if (facts.arithmetic && !parallel.parts.products)  // kProducts includes idle lanes
+    times.lanes = AtLeast0(parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
+  times.instructions = InstructionsOf(facts, times.lanes) / parallel.threads;
+  const auto& roof =
+      facts.arithmetic ? facts.single_thread_compute_seconds : facts.single_thread_roof_seconds;
+  if (!parallel.near_seconds || !parallel.far_seconds || !roof) return times;
+  double near = *parallel.near_seconds;
+  double distance = AtLeast0(*parallel.far_seconds - near);
+  if (facts.arithmetic)
+    Take(*roof, near);
+  else
+    Take(Take(*roof, distance), near);
+  times.rest = near / parallel.threads;
+  times.distance = distance / parallel.threads;
+  times.lanes -= Take(times.lanes, times.rest);
+  times.instructions -= Take(times.instructions, times.rest);
+  return times;
+}
+
+// Returns "L2 4.00 us, DRAM 3.00 us".
+std::string TextOf(const std::vector<LevelTime>& levels) {
+  std::string text;
+  for (const auto& [level, seconds, from] : levels)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level, text::WithPrefix(seconds, "s"));
+  return text;
+}
+
+// Splits a total time into components. Each added component reduces the rest of the time.
+class ComponentList {
+ public:
+  explicit ComponentList(double seconds) : rest_(seconds) {}
+
+  // Adds a component of `wanted` seconds, or of the rest of the time if `wanted` is longer.
+  void Add(ComponentKind kind, double wanted, Provenance from, const std::string& how) {
+    const double seconds = std::min(wanted, rest_);
+    rest_ -= seconds;
+    components_.push_back({kind, seconds, from, how});
+    if (seconds > 0) rest_from_ = std::max(rest_from_, from);
+  }
+  void AddLevels(const std::vector<LevelTime>& levels) {
+    double sum = 0;
+    auto worst = Provenance::kMeasured;
+    for (const auto& level : levels) {
+      sum += level.seconds;
+      worst = std::max(worst, level.from);
+    }
+    Add(ComponentKind::kLevels, sum, worst, "at most, without overlap: " + TextOf(levels));
+  }
+  // Adds kDistance, the measured extra time `wanted` [s]. Its text also lists the `levels`.
+  void AddDistance(double wanted, const std::vector<LevelTime>& levels) {
+    std::string how = "additional time on tensors whose pages do not repeat";
+    if (!levels.empty()) how += "; by the bandwidths " + TextOf(levels);
+    Add(ComponentKind::kDistance, wanted, Provenance::kMeasured, how);
+  }
+  // Returns all components, including those of 0 s, and the rest of the time as kUnexplained.
+  std::vector<Component> Take() {
+    components_.push_back({ComponentKind::kUnexplained, rest_, rest_from_, "the rest"});
+    return std::move(components_);
+  }
+
+ private:
+  double rest_;
+  Provenance rest_from_ = Provenance::kMeasured;  // the least trusted of the components
+  std::vector<Component> components_;
+};
+
+std::string RegionText(const RegionPass& pass, int threads, double seconds) {
+  return fmt::format("{:.3g} regions on {} threads, {} each", pass.regions.regions, threads,
+                     text::WithPrefix(seconds / pass.regions.regions, "s"));
+}
+
+std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) {
+  const auto& parallel = facts.parallel;
+  const auto kernel = KernelTimesOf(facts);
+  ComponentList list(busy);
+  list.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
+  list.Add(ComponentKind::kFunctions, parallel.parts.functions.value_or(0) / parallel.threads,
+           Provenance::kMeasured, "the library's own primitives on as many elements");
+  list.Add(ComponentKind::kProducts, ProductsOf(facts), Provenance::kMeasured,
+           "the library's own products of these sizes, less the roof");
+  list.Add(ComponentKind::kFixed, FixedOf(facts), Provenance::kMeasured,
+           "the same call with sizes of 1");
+  list.Add(ComponentKind::kSharing, SharingOf(facts, busy), Provenance::kMeasured,
+           "less on one thread");
+  list.Add(ComponentKind::kLanes, kernel.lanes, Provenance::kModelled,
+           fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
+  if (const auto& counted = parallel.instructions)
+    list.Add(ComponentKind::kInstructions, kernel.instructions, counted->from,
+             fmt::format("at least: {}, less those above, at the core's issue rate",
+                         text::WithPrefix(counted->all, " instructions")));
+  list.Add(ComponentKind::kKernel, kernel.rest, Provenance::kMeasured,
+           "the same call on tensors whose pages repeat, so that L2 holds them");
+  if (parallel.far_seconds)
+    list.AddDistance(kernel.distance, facts.levels);
+  else
+    list.AddLevels(facts.levels);
+  return list.Take();
+}
+
+// Returns all components, including those of 0 s.
+std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPass& pass) {
+  const auto split = SplitOf(facts, pass);
+  auto components = BusyComponents(facts, split.busy);
+  const auto add = [&](ComponentKind kind, double seconds, const std::string& how) {
+    components.push_back({kind, seconds, Provenance::kMeasured, how});
+  };
+  add(ComponentKind::kImbalance, split.imbalance, "");
+  add(ComponentKind::kForkJoin, split.fork_join,
+      split.fork_join > 0 ? RegionText(pass, facts.parallel.threads, split.fork_join) : "");
+  add(ComponentKind::kSerial, split.serial, "outside of parallel regions");
+  add(ComponentKind::kCall, split.call, "the time of an empty primitive");
+  add(ComponentKind::kStolen, split.stolen, "");
+  return components;
+}
+
+// Sets ci95 of each component: the interval of its median over the passes, widened to its value.
+void AddIntervals(const BreakdownFacts& facts, std::vector<Component>& components) {
+  std::map<ComponentKind, std::vector<double>> seconds;
+  for (const auto& pass : facts.parallel.passes)
+    for (const auto& one : ComponentsOf(facts, pass)) seconds[one.kind].push_back(one.seconds);
+  for (auto& one : components) {
+    one.ci95 = MedianInterval95(seconds[one.kind]);
+    if (!one.ci95) continue;
+    one.ci95->first = std::min(one.ci95->first, one.seconds);
+    one.ci95->second = std::max(one.ci95->second, one.seconds);
+  }
+}
+
+// Removes components below 1e-6 of the total time.
+void RemoveZeros(Breakdown& breakdown) {
+  std::erase_if(breakdown.components,
+                [&](const auto& one) { return one.seconds <= 1e-6 * breakdown.seconds; });
+}
+
+// Returns kTail [s] of a kernel that ran for `seconds`, or 0 if its number of waves is unknown.
+double TailOf(const LaunchedKernel& kernel, double seconds) {
+  if (!kernel.facts || !kernel.facts->waves || *kernel.facts->waves <= 0) return 0;
+  const double waves = *kernel.facts->waves;
+  return seconds * (1 - waves / std::ceil(waves));
+}
+
+// The kernels of a GPU call.
+struct GpuKernelTimes {
+  double running = 0;  // [s] while a kernel runs
+  double tail = 0;     // [s] kTail
+  int launches = 0;
+};
+
+std::optional<GpuKernelTimes> GpuKernelTimesOf(const BreakdownFacts& facts,
+                                               const std::vector<LaunchedKernel>& kernels) {
+  GpuKernelTimes times;
+  double traced = 0;
+  bool all_traced = true;
+  for (const auto& kernel : kernels) {
+    times.launches += kernel.launches;
+    all_traced = all_traced && kernel.seconds;
+    traced += kernel.seconds.value_or(0);
+    times.tail += TailOf(kernel, kernel.seconds.value_or(0));
+  }
+  if (times.launches == 0) return std::nullopt;
+  if (all_traced && traced > 0) {
+    times.running = std::min(traced, facts.seconds);
+    times.tail *= times.running / traced;
+    return times;
+  }
+  if (!facts.call_seconds) return std::nullopt;
+  times.running = std::max(facts.seconds - *facts.call_seconds * times.launches, 0.0);
+  times.tail = kernels.size() == 1 ? TailOf(kernels.front(), times.running) : 0;
+  return times;
+}
+
+}  // namespace
+
+std::string_view Key(ComponentKind kind) { return KeyIn(kKeys, kind); }
+std::string_view Words(ComponentKind kind) { return KeyIn(kWords, kind); }
+
+const Component* Breakdown::Find(ComponentKind kind) const {
+  const auto found = std::ranges::find(components, kind, &Component::kind);
+  return found == components.end() ? nullptr : &*found;
+}
+
+const Component* Breakdown::Largest() const {
+  const Component* largest = nullptr;
+  for (const auto& one : components)
+    if (one.kind != ComponentKind::kRoof && (largest == nullptr || one.seconds > largest->seconds))
+      largest = &one;
+  return largest;
+}
+
+double Breakdown::UnexplainedShare() const {
+  const auto* roof = Find(ComponentKind::kRoof);
+  const auto* rest = Find(ComponentKind::kUnexplained);
+  const double above_roof = seconds - (roof == nullptr ? 0 : roof->seconds);
+  return rest == nullptr || above_roof <= 0 ? 0 : rest->seconds / above_roof;
+}
+
+Breakdown MakeBreakdown(const BreakdownFacts& facts) {
+  const auto& mean = facts.parallel.mean;
+  Breakdown breakdown{ComponentsOf(facts, mean), facts.seconds, mean.regions.regions,
+                      EfficienciesOf(facts, SplitOf(facts, mean))};
+  RemoveZeros(breakdown);
+  AddIntervals(facts, breakdown.components);
+  return breakdown;
+}
+
+std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
+                                          const std::vector<LaunchedKernel>& kernels) {
+  const auto times = GpuKernelTimesOf(facts, kernels);
+  if (!times) return std::nullopt;
+  const auto& [running, tail, launches] = *times;
+  const double idle = facts.seconds - running;
+  const double launch = std::min(idle, facts.call_seconds.value_or(0) * launches);
+  ComponentList list(running);
+  list.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
+  list.Add(ComponentKind::kTail, tail, Provenance::kMeasured,
+           "blocks over those that the GPU holds at once");
+  list.AddLevels(facts.levels);
+  Breakdown breakdown{list.Take(), facts.seconds, static_cast<double>(launches), std::nullopt};
+  const auto counted = fmt::format("{} kernel{}", launches, launches == 1 ? "" : "s");
+  breakdown.components.push_back({ComponentKind::kLaunch, launch, Provenance::kMeasured, counted});
+  breakdown.components.push_back({ComponentKind::kIdle, idle - launch, Provenance::kMeasured,
+                                  "before, between and after " + counted});
+  RemoveZeros(breakdown);
+  return breakdown;
+}
+
+}  // namespace dlroof::roofline

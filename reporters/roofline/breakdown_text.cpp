@@ -1,0 +1,135 @@
+#include "reporters/roofline/breakdown_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "reporters/text/text.h"
+
+namespace dlroof::roofline {
+namespace {
+
+// `{0}` is the component's share in percent, `{1}` the number of parallel regions or kernels.
+constexpr std::pair<ComponentKind, const char*> kSentences[] = {
+    {ComponentKind::kForkJoin,
+     "{1:.0f} parallel regions cost {0:.0f} % of the time: run it on fewer threads, or give each "
+     "region more to do (batch, sequences side by side)"},
+    {ComponentKind::kSerial,
+     "one thread works alone for {0:.0f} % of the time: run several calls side by side, one on "
+     "each thread"},
+    {ComponentKind::kImbalance,
+     "{0:.0f} % of the time passes until the slowest thread is done: choose a batch or a number of "
+     "threads that divides the work evenly"},
+    {ComponentKind::kCall, "calling the library costs {0:.0f} % of the time: do more in one call"},
+    {ComponentKind::kStolen, "other programs took {0:.0f} % of the time: run it alone"},
+    {ComponentKind::kFunctions,
+     "sigmoid and tanh take {0:.0f} % of the time: a narrower type does not shorten them, a larger "
+     "hidden size hides them"},
+    {ComponentKind::kProducts,
+     "products of these sizes cost {0:.0f} % of the time beyond the roof, by the library's own "
+     "primitive: make them larger (batch, hidden size), or several sequences one product"},
+    {ComponentKind::kFixed,
+     "code that runs whatever the sizes costs {0:.0f} % of the time, in {1:.0f} parallel regions: "
+     "give each call more to do (batch, hidden size)"},
+    {ComponentKind::kSharing,
+     "the threads slow each other by {0:.0f} % of the time: run several calls side by side, one on "
+     "each thread, or fewer threads, near each other"},
+    {ComponentKind::kLanes,
+     "{0:.0f} % of the time goes to vector lanes that the shape leaves idle: pad channels to a "
+     "multiple of the vector's lanes, or choose such a size"},
+    {ComponentKind::kInstructions,
+     "instructions that are not the roof's cost at least {0:.0f} % of the time: another algorithm "
+     "or layout may need fewer, larger sizes make more of them arithmetic"},
+    {ComponentKind::kKernel,
+     "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too: another "
+     "algorithm, layout or version may have a better one"},
+    {ComponentKind::kDistance,
+     "{0:.0f} % of the time passes because the tensors are beyond the near caches: fuse it with "
+     "its neighbours, or split it so that a thread's share stays in its cache"},
+    {ComponentKind::kLevels,
+     "up to {0:.0f} % of the time passes with bytes of farther levels: fuse it with its "
+     "neighbours, or split it so that a thread's share stays in its cache"},
+    {ComponentKind::kTail,
+     "multiprocessors without a block cost {0:.0f} % of the time: choose a batch, or an algorithm, "
+     "whose blocks fill the last wave"},
+    {ComponentKind::kLaunch,
+     "starting kernels costs {0:.0f} % of the time: capture calls in a CUDA graph, or do more in "
+     "one"},
+    {ComponentKind::kIdle,
+     "no kernel runs for {0:.0f} % of the time: capture calls in a CUDA graph, or overlap them on "
+     "streams"},
+    {ComponentKind::kUnexplained,
+     "{0:.0f} % of the time is the kernels' own and not explained: look at blocking, layout and "
+     "instructions"}};
+
+constexpr int kColumns = 40;
+
+// Returns "   24..31", the interval of the share in percent, or blanks without an interval.
+std::string RangeText(const Component& component, double whole) {
+  if (!component.ci95) return std::string(9, ' ');
+  const auto percent = [&](double seconds) { return 100 * seconds / whole; };
+  return fmt::format("{:>9}", fmt::format("{:.0f}..{:.0f}", percent(component.ci95->first),
+                                          percent(component.ci95->second)));
+}
+
+}  // namespace
+
+std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown) {
+  const auto* largest = breakdown.Largest();
+  if (largest == nullptr) return std::nullopt;
+  for (const auto& [kind, sentence] : kSentences)
+    if (kind == largest->kind)
+      return fmt::format(fmt::runtime(sentence), 100 * largest->seconds / breakdown.seconds,
+                         breakdown.starts);
+  return std::nullopt;
+}
+
+std::optional<std::string> InstructionSentence(const ParallelTime& parallel) {
+  if (!parallel.instructions && !parallel.instructions_reason) return std::nullopt;
+  if (!parallel.instructions)
+    return "instructions not counted: " + parallel.instructions_reason->text;
+  const auto& count = *parallel.instructions;
+  auto sentence =
+      fmt::format("on one thread {} ({})", text::WithPrefix(count.all, " instructions"), count.how);
+  const auto single =
+      parallel.threads == 1 ? parallel.mean.seconds : parallel.single_thread_seconds;
+  if (count.per_second && single)
+    sentence += fmt::format(": {:.0f} % of the core's issue slots in that time",
+                            100 * count.all / (*count.per_second * *single));
+  return sentence;
+}
+
+std::string WaterfallBar(double begin, double end) {
+  const int from = std::min(kColumns - 1, static_cast<int>(std::lround(begin * kColumns)));
+  const int to = std::max(from + 1, static_cast<int>(std::lround(end * kColumns)));
+  return std::string(static_cast<std::size_t>(from), ' ') +
+         std::string(static_cast<std::size_t>(to - from), '#') +
+         std::string(static_cast<std::size_t>(std::max(0, kColumns - to)), ' ');
+}
+
+void WriteWaterfall(const Breakdown& breakdown, std::ostream& out) {
+  double sum = 0;
+  const auto share = [&](double seconds) { return seconds / breakdown.seconds; };
+  for (const auto& one : breakdown.components) {
+    fmt::print(out, "  |{}| {:>9} {:5.1f} %{}  {}{}\n",
+               WaterfallBar(share(sum), share(sum + one.seconds)),
+               text::WithPrefix(one.seconds, "s"), 100 * share(one.seconds),
+               RangeText(one, breakdown.seconds), Words(one.kind),
+               one.how.empty() ? "" : fmt::format(" ({}: {})", Key(one.from), one.how));
+    sum += one.seconds;
+  }
+  if (const auto& found = breakdown.efficiencies)
+    fmt::print(out,
+               "  parallel efficiency {:.0f} % = load balance {:.0f} % x serialisation {:.0f} % x "
+               "transfer {:.0f} %\n",
+               100 * found->parallel, 100 * found->load_balance, 100 * found->serialisation,
+               100 * found->transfer);
+  if (breakdown.efficiencies && breakdown.efficiencies->computation)
+    fmt::print(out, "  computation scaling {:.0f} %: useful time on one thread over that of all\n",
+               100 * *breakdown.efficiencies->computation);
+}
+
+}  // namespace dlroof::roofline

@@ -1,0 +1,244 @@
+#include "baselines/compare/export.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "baselines/compare/page_text.h"
+#include "reporters/record/run_file.h"
+#include "reporters/text/csv.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/small_run.h"
+#include "tests/test_data.h"
+
+namespace dlroof::compare {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kOdd = "A,\"b\"'c'<d>&|`e`\\\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80 ]]>";
+
+compare::NamedRun OddRun(int day = 1, double seconds = 2) {
+  record::Record odd = fakes::Measured("n1", seconds);
+  odd.name = kOdd;
+  odd.device = "cpu";
+  record::Record failed = fakes::Measured("n3", 1);
+  failed.status = record::Status::kFailed;
+  failed.reason = "it, \"broke\"";
+  compare::NamedRun run =
+      fakes::RunOf(fmt::format("{}.json", day), {odd, fakes::Measured("n2", 4), failed});
+  run.file.context["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
+  run.file.context["dlroof"]["commit"] = "abc";
+  return run;
+}
+
+std::string Exported(const std::string& format, const std::vector<compare::NamedRun>& runs) {
+  std::ostringstream out, warnings;
+  Export(format, runs, out, warnings);
+  return out.str();
+}
+
+// The texts of an export's rows and fields.
+std::vector<std::vector<std::string>> CsvTexts(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : text::ReadCsv(text, "export"))
+    for (auto& fields = rows.emplace_back(); const auto& field : row) fields.push_back(field.text);
+  return rows;
+}
+
+std::size_t Count(std::string_view part, std::string_view text) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(Export, BencherHasLatencyInNanoseconds) {
+  const auto whole = json::parse(Exported("bencher", {OddRun()}));
+  EXPECT_EQ(whole.size(), 2U);  // without the failed one
+  const auto& latency = whole.at(kOdd).at("latency");
+  EXPECT_DOUBLE_EQ(latency.at("value"), 2e9);
+  // 9 values from 1.98 to 2.02; the 95 % interval is from the second to the eighth.
+  EXPECT_NEAR(latency.at("lower_value").get<double>(), 1.985e9, 1);
+  EXPECT_NEAR(latency.at("upper_value").get<double>(), 2.015e9, 1);
+  // The roof of 100 flop at 100 flop/s takes 1 s.
+  EXPECT_DOUBLE_EQ(whole.at(kOdd).at("fraction-of-roof").at("value"), 0.5);
+}
+
+TEST(Export, BencherLeavesOutNamesThatItRefuses) {
+  compare::NamedRun run = OddRun();
+  run.file.records[1].name = std::string(1025, 'x');
+  std::ostringstream out, warnings;
+  Export("bencher", {run}, out, warnings);
+  EXPECT_EQ(json::parse(out.str()).size(), 1U);
+  EXPECT_THAT(warnings.str(), testing::HasSubstr("left out: 'xxx"));
+}
+
+TEST(Export, GithubActionIsAnArrayOfEntries) {
+  const auto whole = json::parse(Exported("github-action", {OddRun()}));
+  ASSERT_EQ(whole.size(), 2U);
+  EXPECT_EQ(whole[0].at("name"), kOdd);
+  EXPECT_EQ(whole[0].at("unit"), "ns");
+  EXPECT_DOUBLE_EQ(whole[0].at("value"), 2e9);
+  EXPECT_EQ(whole[0].at("range"), "1.985e+09 to 2.015e+09");
+  EXPECT_EQ(whole[0].at("extra"), "brgemm\n50.0 % of its roof");
+}
+
+TEST(Export, OpenMetricsEscapesLabelsAndEnds) {
+  const auto text = Exported("openmetrics", {OddRun()});
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "dlroof_median_seconds{benchmark=\"A,\\\"b\\\"'c'<d>&|`e`\\\\\\n\xC3\xA9"));
+  EXPECT_THAT(text, testing::HasSubstr(",fingerprint=\"00\",cache=\"cold\",threads=\"2\"} 2\n"));
+  EXPECT_EQ(text.substr(text.size() - 6), "# EOF\n");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_TRUE(line.rfind("# ", 0) == 0 || line.rfind("dlroof_", 0) == 0) << line;
+}
+
+TEST(Export, OpenMetricsOfSeveralRunsHasRisingTimestamps) {
+  const auto text = Exported("openmetrics", {OddRun(2, 3), OddRun(1, 2)});
+  // 2026-01-01 is 1767225600.
+  const auto first = text.find("threads=\"2\"} 2 1767225600\n");
+  const auto second = text.find("threads=\"2\"} 3 1767312000\n");
+  ASSERT_NE(first, std::string::npos);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_LT(first, second);
+}
+
+TEST(Export, CsvKeepsNamesAndReasons) {
+  const auto rows = CsvTexts(Exported("csv", {OddRun()}));
+  ASSERT_EQ(rows.size(), 4U);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), 23U);
+  EXPECT_EQ(rows[1][0], kOdd);
+  EXPECT_EQ(rows[1][10], "2");
+  EXPECT_EQ(rows[1][13], "9");
+  EXPECT_EQ(rows[1][16], "validated");
+  EXPECT_EQ(rows[3][8], "it, \"broke\"");
+  EXPECT_EQ(rows[3][10], "");  // unknown fields are empty
+}
+
+TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
+  compare::NamedRun run = OddRun();
+  const auto energy_of = [&] {
+    const auto row = CsvTexts(Exported("csv", {run})).at(1);
+    return std::vector(row.begin() + 17, row.begin() + 21);
+  };
+  EXPECT_THAT(energy_of(), testing::Each(""));
+  run.file.records[0].energy =
+      energy::Energy{.joules = 1.5, .ci95 = {{1.25, 1.75}}, .from = "perf"};
+  EXPECT_THAT(energy_of(), testing::ElementsAre("1.5", "1.25", "1.75", "perf"));
+}
+
+TEST(Export, ASpecifiedRoofIsNamedSo) {
+  compare::NamedRun run = OddRun();
+  for (auto& [threads, set] : run.file.machines.at(0).by_threads)
+    for (auto& [pipe, ceiling] : set.flops) {
+      ceiling.status = machine::CeilingStatus::kSpecified;
+    }
+  EXPECT_EQ(CsvTexts(Exported("csv", {run}))[1][16], "given");
+  const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
+  EXPECT_FALSE(bencher.contains("fraction-of-roof"));
+  EXPECT_DOUBLE_EQ(bencher.at("fraction-of-given-roof").at("value"), 0.5);
+  EXPECT_EQ(json::parse(Exported("github-action", {run}))[0].at("extra"),
+            "brgemm\n50.0 % of its specified roof");
+  const auto metrics = Exported("openmetrics", {run});
+  EXPECT_NE(metrics.find("\ndlroof_given_roof_ratio{"), std::string::npos);
+  EXPECT_EQ(metrics.find("\ndlroof_roof_ratio{"), std::string::npos);
+}
+
+TEST(Export, TheLimitUnderARoofThatIsNotValidatedHasNamesOfItsOwn) {
+  compare::NamedRun run = OddRun();
+  for (auto& [threads, set] : run.file.machines.at(0).by_threads)
+    for (auto& [pipe, ceiling] : set.flops) ceiling.status = machine::CeilingStatus::kNotValidated;
+  const auto rows = CsvTexts(Exported("csv", {run}));
+  EXPECT_EQ(rows[0].at(21), "fraction_of_roof_at_most");
+  EXPECT_EQ(rows[1][15], "");
+  EXPECT_EQ(rows[1][16], "not validated");
+  EXPECT_EQ(rows[1].at(21), "0.5");
+  const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
+  EXPECT_FALSE(bencher.contains("fraction-of-roof"));
+  EXPECT_DOUBLE_EQ(bencher.at("fraction-of-roof-at-most").at("value"), 0.5);
+  EXPECT_EQ(json::parse(Exported("github-action", {run}))[0].at("extra"),
+            "brgemm\nat most 50.0 % of its roof, which is not validated");
+  const auto metrics = Exported("openmetrics", {run});
+  EXPECT_NE(metrics.find("\ndlroof_roof_at_most_ratio{"), std::string::npos);
+  EXPECT_EQ(metrics.find("\ndlroof_roof_ratio{"), std::string::npos);
+}
+
+// A run of one thread of a two-core machine on which other programs ran: 54 of its 79 times are
+// estimates.
+compare::NamedRun BusyRun() {
+  const auto path = std::filesystem::path(fakes::TestData("../..")) /
+                    "baselines/stored/cascade-lake-2c/2026-11-22-conv2d-threads1.json";
+  std::ostringstream warnings;
+  return {.where = "busy.json", .file = record::ReadRunFile(path.string(), warnings)};
+}
+
+TEST(Export, EveryFormatHasATimeOfEachBenchmarkOfABusyRunAndMarksEstimates) {
+  const auto run = BusyRun();
+  std::size_t timed = 0, estimates = 0;
+  for (const auto& record : run.file.records) {
+    if (record.status != record::Status::kOk) continue;
+    ++timed;
+    estimates += record::TimeOf(record.repetitions).value().noisy ? 1 : 0;
+  }
+  ASSERT_EQ(timed, 79U);
+  ASSERT_EQ(estimates, 54U);
+  std::size_t marked = 0;
+  for (const auto& row : CsvTexts(Exported("csv", {run}))) {
+    if (row[7] != "ok") continue;
+    EXPECT_GT(std::stod(row[10]), 0) << row[0];
+    marked += row[22] == "~" ? 1 : 0;
+  }
+  EXPECT_EQ(marked, estimates);
+  const auto bencher = json::parse(Exported("bencher", {run}));
+  EXPECT_EQ(bencher.size(), timed);
+  EXPECT_EQ(
+      std::ranges::count_if(bencher, [](const auto& one) { return one.contains("estimate"); }), 54);
+  const auto action = json::parse(Exported("github-action", {run}));
+  EXPECT_EQ(action.size(), timed);
+  EXPECT_EQ(std::ranges::count_if(action,
+                                  [](const auto& one) {
+                                    return one.value("extra", "").find("~ an estimate") !=
+                                           std::string::npos;
+                                  }),
+            54);
+  const auto metrics = Exported("openmetrics", {run});
+  EXPECT_EQ(Count("\ndlroof_median_seconds{", metrics), timed);
+  EXPECT_EQ(Count("\ndlroof_estimate_ratio{", metrics), estimates);
+}
+
+std::string ErrorOf(const std::string& format, const std::vector<compare::NamedRun>& runs) {
+  return fakes::RefusalOf([&] { Exported(format, runs); });
+}
+
+TEST(Export, RefusesWhatAFormatCannotHold) {
+  EXPECT_THAT(ErrorOf("xml", {OddRun()}), testing::HasSubstr("expected one of bencher, csv"));
+  EXPECT_EQ(ErrorOf("bencher", {OddRun(1), OddRun(2)}),
+            "--format=bencher takes one run, but 2 were given");
+  compare::NamedRun undated = OddRun();
+  undated.file.context.erase("date");
+  EXPECT_THAT(ErrorOf("csv", {undated, OddRun(2)}), testing::HasSubstr("1.json: has no date"));
+  EXPECT_EQ(ErrorOf("csv", {undated}), "accepted");
+}
+
+TEST(Export, EveryFormatRefusesANameThatOccursTwice) {
+  compare::NamedRun twice = OddRun();
+  twice.file.records.push_back(twice.file.records[1]);
+  for (const auto& exporter : Exporters())
+    EXPECT_EQ(ErrorOf(std::string(exporter.format), {twice}),
+              "1.json: the name 'Conv2D/cpu/onednn/fwd/f32/n2' occurs twice; names must be unique");
+}
+
+TEST(Badge, EscapesItsTexts) {
+  EXPECT_THAT(BadgeSvg("<a>&", "\"", BadgeMood::kGood),
+              testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
+}
+
+}  // namespace
+}  // namespace dlroof::compare

@@ -1,0 +1,293 @@
+#include "baselines/settings/tune.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/baselines/settings/made_up_program.h"
+
+namespace dlroof::settings {
+namespace {
+
+// Default 10 us; one thread takes a fifth off, and then nodes=near another tenth.
+double Seconds(const Setting& setting) {
+  const bool one = ValueOf(setting, "threads") == "1";
+  double seconds = 1e-5 * (one ? 0.8 : 1);
+  if (ValueOf(setting, "nodes") == "near") seconds *= one ? 0.9 : 1.05;
+  if (ValueOf(setting, "wait") == "sleep") seconds *= 3;
+  return seconds;
+}
+
+TuningPlan Plan() {
+  return {.subject = "made up",
+          .coordinates = {Knob("nodes", {"near", "far"}), Knob("threads", {"1"}),
+                          Knob("wait", {"spin", "sleep"})},
+          .budget_seconds = 1e6};
+}
+
+Tuning Tuned(MadeUpProgram& program, const TuningPlan& plan = Plan(),
+             std::vector<TrialBlock> recorded = {}) {
+  return Tune(plan, std::move(recorded), {program.Measure()});
+}
+
+const TriedChoice* Tried(const Tuning& tuning, const Setting& values) {
+  const auto found = std::ranges::find(tuning.tried, values, &TriedChoice::values);
+  return found == tuning.tried.end() ? nullptr : &*found;
+}
+
+TEST(Tune, FindsAGainThatNeedsAnotherOneFirst) {
+  MadeUpProgram program(Seconds, {}, 1);
+  const auto tuned = Tuned(program);
+  ASSERT_EQ(tuned.state, TuningState::kConfirmed) << tuned.reason;
+  EXPECT_EQ(tuned.best, (Setting{{"nodes", "near"}, {"threads", "1"}}));
+  ASSERT_EQ(tuned.steps.size(), 2U);
+  EXPECT_EQ(tuned.steps[0].coordinate, "threads");
+  EXPECT_NEAR(tuned.steps[0].effect->ratio, 0.8, 0.02);
+  EXPECT_NEAR(tuned.steps[1].effect->ratio, 0.9, 0.02);
+  EXPECT_NEAR(tuned.total->ratio, 0.72, 0.02);
+  EXPECT_NEAR(*tuned.default_seconds, 1e-5, 2e-7);
+  ASSERT_NE(Tried(tuned, {{"wait", "sleep"}}), nullptr);
+  EXPECT_EQ(Tried(tuned, {{"wait", "sleep"}})->verdict, "slower");
+  EXPECT_EQ(Tried(tuned, {{"wait", "spin"}})->verdict, "no effect");
+}
+
+TEST(Tune, RatiosAreOfBlocksThatTheSearchDidNotSee) {
+  MadeUpProgram program(Seconds, {}, 2);
+  const auto tuned = Tuned(program);
+  int contender = 0;
+  for (const auto& block : tuned.blocks) contender += block.stage == "confirmation 1" ? 1 : 0;
+  ASSERT_TRUE(tuned.total);
+  EXPECT_EQ(tuned.total->blocks, contender);
+  // The first look with an interval of three statements that share 2.5 %: 2 / 2^14 is the least
+  // that 14 blocks can reach, 2 / 2^10 is too much of a fifth of 0.8 %.
+  EXPECT_EQ(contender, 14);
+}
+
+TEST(Tune, ASettingThatFailsIsRecordedWithItsReason) {
+  MadeUpProgram program(Seconds, {}, 3);
+  program.failures[{{"threads", "1"}}] = "ended by signal 11 (Segmentation fault)";
+  program.failures[{{"wait", "spin"}}] = "still running after 60 s, so it was ended";
+  const auto tuned = Tuned(program);
+  EXPECT_EQ(tuned.state, TuningState::kNothingWon);
+  ASSERT_NE(Tried(tuned, {{"threads", "1"}}), nullptr);
+  EXPECT_EQ(Tried(tuned, {{"threads", "1"}})->verdict,
+            "failed: ended by signal 11 (Segmentation fault)");
+  EXPECT_EQ(Tried(tuned, {{"wait", "spin"}})->verdict,
+            "failed: still running after 60 s, so it was ended");
+  EXPECT_FALSE(Tried(tuned, {{"threads", "1"}})->ratio);
+}
+
+TEST(Tune, ADefaultThatFailsIsNotTuned) {
+  MadeUpProgram program(Seconds, {}, 4);
+  program.failures[{}] = "not on this CPU";
+  const auto tuned = Tuned(program);
+  EXPECT_EQ(tuned.state, TuningState::kFailed);
+  EXPECT_EQ(tuned.reason, "not on this CPU");
+  EXPECT_EQ(tuned.blocks.size(), 1U);
+}
+
+TEST(Tune, ABestThatFailsLaterIsDropped) {
+  MadeUpProgram program(Seconds, {}, 5);
+  auto plan = Plan();
+  plan.coordinates = {Knob("threads", {"1"})};
+  const auto hooks = TuneHooks{program.Measure(), [&](const Tuning& tuning) {
+                                 if (!tuning.steps.empty())
+                                   program.failures[{{"threads", "1"}}] = "it crashed";
+                               }};
+  const auto tuned = Tune(plan, {}, hooks);
+  EXPECT_EQ(tuned.state, TuningState::kNotConfirmed);
+  ASSERT_EQ(tuned.dropped.size(), 1U);
+  EXPECT_EQ(tuned.dropped[0], "threads=1: failed: it crashed");
+  EXPECT_TRUE(tuned.best.empty());
+}
+
+TEST(Tune, GoesOnAfterAnInterruptToTheSameEnd) {
+  MadeUpProgram clean(Seconds, {}, 6);
+  const auto whole = Tuned(clean);
+  const int all = static_cast<int>(whole.blocks.size());
+  for (int stop = 0; stop < all; ++stop) {
+    // The noise does not depend on where the search was interrupted.
+    MadeUpProgram program(Seconds, {}, 6);
+    program.stop_after = stop;
+    const auto first = Tuned(program);
+    EXPECT_EQ(first.state, TuningState::kUnfinished);
+    EXPECT_EQ(first.blocks.size(), static_cast<std::size_t>(stop));
+    EXPECT_FALSE(first.state == TuningState::kConfirmed);
+    program.stop_after = -1;
+    const auto rest = Tuned(program, Plan(), first.blocks);
+    EXPECT_EQ(rest.state, whole.state) << stop;
+    EXPECT_EQ(rest.best, whole.best) << stop;
+    EXPECT_EQ(rest.blocks.size(), whole.blocks.size()) << stop;
+    EXPECT_DOUBLE_EQ(rest.total->ratio, whole.total->ratio) << stop;
+  }
+}
+
+TEST(Tune, AnInterruptLeavesTheBestSoFar) {
+  MadeUpProgram program(Seconds, {}, 7);
+  auto plan = Plan();
+  plan.coordinates = {Knob("threads", {"1"}), Knob("wait", {"spin"})};
+  program.stop_after = 11;  // 4 of the survey, and 6 more blocks find one thread
+  const auto tuned = Tuned(program, plan);
+  EXPECT_EQ(tuned.state, TuningState::kUnfinished);
+  EXPECT_EQ(tuned.best, (Setting{{"threads", "1"}}));
+  EXPECT_FALSE(tuned.total) << "nothing validates it yet";
+}
+
+TEST(Tune, RecordedBlocksOfAnotherCourseAreMeasuredAgain) {
+  MadeUpProgram program(Seconds, {}, 8);
+  auto recorded = Tuned(program).blocks;
+  recorded[1].settings[1] = {{"threads", "elsewhere"}};
+  const int before = program.measured;
+  const auto again = Tuned(program, Plan(), recorded);
+  EXPECT_EQ(again.state, TuningState::kConfirmed);
+  EXPECT_EQ(again.blocks[1].settings[1], (Setting{{"threads", "1"}}));
+  EXPECT_GT(program.measured, before);
+}
+
+TEST(Tune, EveryKnobIsTriedOnceBeforeAnyIsTriedMore) {
+  // On a noisy machine most blocks have no ratio: even then a knob gets no third block before all
+  // have had two.
+  for (const double noisy : {0.0, 0.5, 1.0}) {
+    MadeUpProgram program(Seconds, {.noisy = noisy}, 12);
+    auto plan = Plan();
+    plan.together = 2;  // a block per choice
+    const auto tuned = Tuned(program, plan);
+    std::map<Setting, int> blocks;
+    for (std::size_t i = 0; i < 10; ++i) ++blocks[tuned.blocks.at(i).settings.at(1)];
+    EXPECT_EQ(blocks.size(), 5U);
+    for (const auto& [setting, count] : blocks) EXPECT_EQ(count, 2) << SettingText(setting);
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_EQ(tuned.blocks[i].settings, tuned.blocks[i + 5].settings) << noisy;
+  }
+}
+
+TEST(Tune, OneBlockIsNoVerdict) {
+  MadeUpProgram program(Seconds, {}, 13);
+  auto plan = Plan();
+  // Three settings of 0.34 s, then two: the search's 60 % end in the second round.
+  plan.budget_seconds = 4.5;
+  const auto tuned = Tuned(program, plan);
+  EXPECT_EQ(tuned.state, TuningState::kNothingWon);
+  EXPECT_TRUE(tuned.budget_spent);
+  int without = 0;
+  for (const auto& tried : tuned.tried) {
+    if (tried.blocks >= 2) continue;
+    EXPECT_EQ(tried.verdict, "no verdict: one block is not enough") << SettingText(tried.values);
+    EXPECT_FALSE(tried.ratio);
+    ++without;
+  }
+  EXPECT_EQ(tuned.tried.size(), 5U);
+  EXPECT_GE(without, 1);
+}
+
+TEST(Tune, TheDefaultIsNotAChoice) {
+  MadeUpProgram program(Seconds, {}, 14);
+  auto plan = Plan();
+  plan.coordinates[1].choices.push_back({{}, "the default by mistake"});
+  for (const auto& block : Tuned(program, plan).blocks)
+    for (std::size_t i = 1; i < block.settings.size(); ++i)
+      EXPECT_TRUE(block.settings[i] != block.settings[0]) << block.stage;
+}
+
+TEST(SpreadOf, IsTheDeviationOfBlocksWithTheSameSetting) {
+  for (const double deviation : {0.005, 0.05, 0.2}) {
+    MadeUpProgram program(Seconds, {.window = 0, .process = 0, .spell = deviation, .wild = 0}, 15);
+    const auto spread = SpreadOf(Tuned(program));
+    ASSERT_TRUE(spread);
+    EXPECT_NEAR(spread->deviation, deviation, 0.4 * deviation);
+  }
+  Tuning few;
+  for (int i = 0; i < 8; ++i)  // seven pairs
+    few.blocks.push_back({"a", {{}}, {{{{.seconds = 1}}, std::nullopt, false}}, 1});
+  EXPECT_FALSE(SpreadOf(few));
+  few.blocks.push_back(few.blocks.back());
+  EXPECT_DOUBLE_EQ(SpreadOf(few)->deviation, 0);
+  EXPECT_EQ(SpreadOf(few)->pairs, 8U);
+}
+
+TEST(Tune, NoBlockBeginsAfterTheBudget) {
+  for (const double budget : {0.0, 2.0, 5.0, 10.0, 20.0, 30.0}) {
+    MadeUpProgram program(Seconds, {}, 9);
+    auto plan = Plan();
+    plan.budget_seconds = budget;
+    const auto tuned = Tuned(program, plan);
+    // Blocks of the plan hold at most four settings of 0.34 s.
+    EXPECT_LE(SecondsOf(tuned), budget + 4 * 0.34) << budget;
+    EXPECT_EQ(tuned.state == TuningState::kConfirmed, tuned.total.has_value()) << budget;
+    EXPECT_TRUE(tuned.budget_spent || budget >= 30) << budget;
+  }
+}
+
+TEST(Tune, GoesOnWithALargerBudget) {
+  MadeUpProgram program(Seconds, {}, 9);
+  auto plan = Plan();
+  plan.budget_seconds = 10;
+  const auto first = Tuned(program, plan);
+  EXPECT_NE(first.state, TuningState::kConfirmed);
+  plan.budget_seconds = 100;
+  const auto rest = Tuned(program, plan, first.blocks);
+  EXPECT_EQ(rest.state, TuningState::kConfirmed);
+  EXPECT_EQ(rest.best, (Setting{{"nodes", "near"}, {"threads", "1"}}));
+  EXPECT_FALSE(rest.budget_spent);
+}
+
+TEST(Tune, AnUnsupportedProgramIsNotAFailure) {
+  const MeasureBlock measure = [](TrialBlock& block, std::uint64_t) {
+    block.results.assign(block.settings.size(), {{}, Reason{"not on this CPU"}, true});
+    return true;
+  };
+  EXPECT_EQ(Tune(Plan(), {}, {measure}).state, TuningState::kUnsupported);
+}
+
+TEST(Tune, SaysWhenTheMachineIsTooBusyToKnow) {
+  MadeUpProgram program(Seconds, {.noisy = 1}, 10);
+  const auto tuned = Tuned(program);
+  EXPECT_EQ(tuned.state, TuningState::kNothingWon);
+  ASSERT_NE(Tried(tuned, {{"threads", "1"}}), nullptr);
+  EXPECT_TRUE(Tried(tuned, {{"threads", "1"}})->verdict.starts_with("not measured"));
+  EXPECT_FALSE(tuned.default_seconds);
+  EXPECT_EQ(NoisyBlocks(tuned), static_cast<int>(tuned.blocks.size()));
+}
+
+TEST(Tune, AChoiceThatSeemsFasterWithoutValidationIsNotSaidToHaveNoEffect) {
+  int seeming = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    MadeUpProgram program(Seconds, {.process = 0.8}, seed);
+    auto plan = Plan();
+    plan.budget_seconds = 5;
+    for (const auto& tried : Tuned(program, plan).tried) {
+      if (!tried.ratio || *tried.ratio > 1 / (1 + plan.min_effect)) continue;
+      if (tried.verdict.starts_with("not faster than ")) continue;
+      EXPECT_TRUE(tried.verdict.starts_with("seems faster, not confirmed")) << tried.verdict;
+      ++seeming;
+    }
+  }
+  EXPECT_GT(seeming, 0);
+}
+
+TEST(Tune, VerifyMeasuresOnlyDefaultAndBest) {
+  MadeUpProgram program(Seconds, {}, 11);
+  Tuning tuned{.plan = Plan(), .best = {{"threads", "1"}}};
+  std::optional<Reason> reason;
+  const auto effect = Verify(tuned, {program.Measure()}, reason);
+  ASSERT_TRUE(effect);
+  EXPECT_TRUE(effect->confirmed);
+  EXPECT_NEAR(effect->ratio, 0.8, 0.02);
+  tuned.best = {{"wait", "spin"}};
+  EXPECT_FALSE(Verify(tuned, {program.Measure()}, reason)->confirmed);
+  program.failures[{{"wait", "spin"}}] = "it crashed";
+  EXPECT_FALSE(Verify(tuned, {program.Measure()}, reason));
+  EXPECT_EQ(reason, Reason{"it crashed"});
+}
+
+TEST(Crossed, HoldsEachAloneAndAllPairs) {
+  const auto both = Crossed(Knob("a", {"1", "2"}), Knob("b", {"x"}));
+  EXPECT_EQ(both.choices.size(), 5U);
+  EXPECT_EQ(both.choices.back().values, (Setting{{"a", "2"}, {"b", "x"}}));
+  EXPECT_EQ(With({{"a", "1"}, {"b", "x"}, {"c", "3"}}, both, {{"a", "2"}}),
+            (Setting{{"a", "2"}, {"c", "3"}}));
+  EXPECT_EQ(PartOf({{"a", "1"}, {"c", "3"}}, both), (Setting{{"a", "1"}}));
+}
+
+}  // namespace
+}  // namespace dlroof::settings

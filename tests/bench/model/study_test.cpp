@@ -1,0 +1,447 @@
+#include "bench/model/study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "bench/model/report.h"
+#include "ceilings/machine_file/specified_machine.h"
+#include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
+
+namespace dlroof::model {
+namespace {
+
+using testing::HasSubstr;
+
+// DRAM of 4 TB/s is validated, L2 of 9 TB/s is not.
+machine::Machine Measured(const std::string& name) {
+  machine::Machine machine{.device = "gpu", .name = name, .measured_at = "2026-01-01"};
+  auto& set = machine.by_threads[1];
+  set.bytes[Level::kDram] = {
+      .per_second = 4e12, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  set.bytes[Level::kL2] = {.per_second = 9e12, .how = "fake", .reasons = {"noise"}};
+  return machine;
+}
+
+record::RunFile RunOn(const std::vector<machine::Machine>& machines) {
+  return record::RunFile{.machines = machines};
+}
+
+std::string Refusal(const GpuChoice& choice) {
+  return fakes::RefusalOf([&] { ChosenGpu(choice); });
+}
+
+TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
+  const auto v100 = delta::FindGpu("v100");
+  auto machine = Measured("a V100");
+  auto& set = machine.by_threads[1];
+  // 60 multiply-adds a clock.
+  set.flops["fp32.vector"] = {.per_second = 80 * 1.53e9 * 2 * 60,
+                              .how = "fake",
+                              .status = machine::CeilingStatus::kValidated};
+  set.bytes[Level::kL1] = {
+      .per_second = 80 * 1.53e9 * 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  set.launch_seconds = 3e-6;
+  const auto gpu = WithCeilings(v100, machine);
+  EXPECT_NEAR(delta::MacsPerClock(gpu, "f32"), 60, 1e-9);
+  EXPECT_EQ(delta::MacsPerClock(gpu, "f16"), 512);  // not measured
+  EXPECT_EQ(gpu.dram_bytes_per_second, 4e12);
+  EXPECT_NEAR(gpu.l1_bytes_per_clock, 100, 1e-9);
+  EXPECT_EQ(gpu.launch_seconds, 3e-6);
+  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "measured on a V100, 2026-01-01");
+  machine.device = "cpu";
+  EXPECT_THAT(fakes::RefusalOf([&] { WithCeilings(v100, machine); }), HasSubstr("is of a cpu"));
+}
+
+TEST(WithCeilings, WhatIsNotValidatedIsNotTaken) {
+  const auto v100 = delta::FindGpu("v100");
+  auto machine = Measured("a V100");
+  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 1e12, .how = "fake"};
+  const auto gpu = WithCeilings(v100, machine);
+  EXPECT_EQ(gpu.l2_bytes_per_second, v100.l2_bytes_per_second);
+  EXPECT_EQ(gpu.sources.at("l2_bytes_per_second"), v100.sources.at("l2_bytes_per_second"));
+  EXPECT_EQ(gpu.macs_per_clock, v100.macs_per_clock);
+}
+
+TEST(WithCeilings, SpecifiedRatesReplaceTheParametersAndKeepTheirSources) {
+  const auto h100 = delta::FindGpu("h100");
+  const auto same = WithCeilings(h100, machine_file::KnownGpu("h100").value());
+  EXPECT_NEAR(delta::MacsPerClock(same, "f32"), delta::MacsPerClock(h100, "f32"), 1e-9);
+  EXPECT_EQ(same.sources.at("launch_seconds"), h100.sources.at("launch_seconds"))
+      << "assumed, and still so";
+  auto machine = Measured("an H100");
+  machine.by_threads[1].bytes = {
+      {Level::kDram, {.per_second = 3e12, .status = machine::CeilingStatus::kSpecified}}};
+  const auto gpu = WithCeilings(h100, machine);
+  EXPECT_EQ(gpu.dram_bytes_per_second, 3e12);
+  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "given for an H100, not measured");
+}
+
+TEST(ChosenGpu, IsTheRunsOwnWithItsValidatedCeilings) {
+  machine::Machine cpu;
+  cpu.device = "cpu";
+  cpu.name = "a CPU";
+  const auto run = RunOn({cpu, Measured("NVIDIA H200")});
+  const auto gpu = ChosenGpu({.run = &run, .run_path = "run.json"});
+  EXPECT_EQ(gpu.name, delta::FindGpu("h200").name);
+  EXPECT_EQ(gpu.dram_bytes_per_second, 4e12);
+  EXPECT_EQ(gpu.l2_bytes_per_second, delta::FindGpu("h200").l2_bytes_per_second);
+  // A machine file of that GPU beats the run's ceilings.
+  auto later = Measured("NVIDIA H200 NVL");
+  later.by_threads[1].bytes[Level::kDram].per_second = 5e12;
+  EXPECT_EQ(ChosenGpu({.machine = &later, .run = &run}).dram_bytes_per_second, 5e12);
+  // --gpu determines the GPU.
+  EXPECT_EQ(ChosenGpu({.gpu = "a100", .run = &run}).dram_bytes_per_second,
+            delta::FindGpu("a100").dram_bytes_per_second);
+}
+
+TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsAName) {
+  const auto nobody = RunOn({});
+  EXPECT_EQ(Refusal({.run = &nobody, .run_path = "run.json"}),
+            "run.json: does not say which GPU ran it; give --gpu a name or a parameter file");
+  const auto other = RunOn({Measured("NVIDIA GeForce RTX 4090")});
+  EXPECT_EQ(Refusal({.run = &other, .run_path = "run.json"}),
+            "run.json: no built-in parameters for 'NVIDIA GeForce RTX 4090'; give --gpu a name or "
+            "a parameter file");
+  EXPECT_EQ(Refusal({.gpu = "v100", .run = &other}), "accepted");
+}
+
+TEST(ChosenGpu, AMachineFileNamesItsGpu) {
+  const auto machine = Measured("NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(ChosenGpu({.machine = &machine}).name, delta::FindGpu("a100").name);
+  EXPECT_EQ(ChosenGpu({.machine = &machine}).dram_bytes_per_second, 4e12);
+  EXPECT_EQ(ChosenGpu({}).name, delta::FindGpu("v100").name);
+}
+
+TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
+  const auto a100 = Measured("NVIDIA A100-SXM4-80GB"), other = Measured("NVIDIA GeForce RTX 4090");
+  EXPECT_EQ(Refusal({.gpu = "a100", .machine = &a100}), "accepted");
+  EXPECT_EQ(Refusal({.gpu = "v100", .machine = &a100}),
+            "--machine: the ceilings are those of 'NVIDIA A100-SXM4-80GB', not of v100; give --gpu "
+            "the name or a parameter file of that GPU");
+  EXPECT_THAT(Refusal({.gpu = "v100", .machine = &other}), HasSubstr("not of v100"));
+  const auto run = RunOn({Measured("NVIDIA H200")});
+  EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
+  // A parameter file accepts the ceilings of any GPU.
+  const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
+  EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
+  auto cpu = a100;
+  cpu.device = "cpu";
+  EXPECT_THAT(Refusal({.machine = &cpu}), HasSubstr("is of a cpu"));
+}
+
+}  // namespace
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Design V100() { return {"", delta::FindGpu("v100"), std::nullopt}; }
+
+LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }
+
+TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
+  LayerChoice choice{.batch = 256};
+  const auto groups = LayersOfSuites({"alexnet,resnet152"}, choice);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].layers.size(), 5U);
+  double calls = 0;
+  for (const auto& layer : groups[1].layers) {
+    calls += layer.count;
+    EXPECT_EQ(layer.question.layer.shape.n, 256);
+  }
+  EXPECT_EQ(calls, 155);
+  choice.direction = ProductDirection::kBackwardData;
+  EXPECT_EQ(LayersOfSuites({"alexnet"}, choice)[0].layers.size(), 4U);  // none of the first layer
+}
+
+TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }),
+              HasSubstr("suite 'gnmt' has no"));
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
+              testing::StartsWith("--suite: unknown suite 'nope'"));
+}
+
+TEST(Rescaled, ChangesResourcesAndTile) {
+  const auto design = Rescaled(V100(), "sm=2,dram=1.5,tile=256x128");
+  EXPECT_EQ(design.gpu.sms, 160);
+  EXPECT_DOUBLE_EQ(design.gpu.dram_bytes_per_second, 1.5 * V100().gpu.dram_bytes_per_second);
+  ASSERT_TRUE(design.tile);
+  EXPECT_EQ(design.tile->m, 256);
+  EXPECT_EQ(design.tile->n, 128);
+}
+
+TEST(Rescaled, RefusesInOneSentence) {
+  const auto of = [](const char* text) {
+    return fakes::RefusalOf([&] { Rescaled(V100(), text); });
+  };
+  EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
+  EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
+  EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
+  EXPECT_THAT(of("dram=0"), HasSubstr("expected a factor from 1/64 to 64"));
+  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is repeated"));
+  EXPECT_THAT(of("cache=2"), HasSubstr("is not a resource"));
+  EXPECT_THAT(of("tile=100x64"), HasSubstr("expected MxN"));
+  EXPECT_THAT(of("tile=128"), HasSubstr("expected MxN"));
+  EXPECT_THAT(of("tile=128x64x8"), HasSubstr("expected MxN"));
+}
+
+TEST(Predict, SumsCallsAndNamesWhatBoundsThem) {
+  auto group = OneLayer();
+  group.layers[0].count = 3;
+  const auto predicted = Predict(group, V100(), false);
+  EXPECT_DOUBLE_EQ(predicted.seconds, 3 * predicted.layers[0].seconds);
+  EXPECT_EQ(MainBottleneck(predicted), predicted.layers[0].prediction.time.bottleneck);
+  // The exact bytes are near the fast ones.
+  const auto exact = Predict(group, V100(), true);
+  EXPECT_NEAR(exact.seconds / predicted.seconds, 1, 0.02);
+}
+
+TEST(Predict, ATileIsTakenWhereItIsFaster) {
+  // 64 columns: a tile of 256x256 would compute four times as many.
+  const auto narrow = LayersOfProblem("n64c64h56w56k64r3s3_p1", {});
+  const auto wide = LayersOfProblem("n256c256h14w14k1024r1s1", {});
+  const auto design = Rescaled(V100(), "mac=8,reg=4,tile=256x256");
+  EXPECT_EQ(Predict(narrow, design, false).layers[0].prediction.tile_from, "rule");
+  const auto taken = Predict(wide, design, false);
+  EXPECT_EQ(taken.layers[0].prediction.tile_from, "request");
+  EXPECT_LE(taken.seconds, Predict(wide, Rescaled(V100(), "mac=8,reg=4"), false).seconds);
+  EXPECT_THAT(fakes::RefusalOf([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
+              HasSubstr("does not fit into an SM"));
+}
+
+TEST(GainsOfDoubling, TheMostUsefulFirstAndNoneSlower) {
+  const auto gains = GainsOfDoubling(OneLayer(), V100());
+  EXPECT_EQ(gains.size(), delta::ScalableResources().size());
+  for (size_t i = 1; i < gains.size(); ++i) EXPECT_GE(gains[i - 1].speedup, gains[i].speedup);
+  EXPECT_GT(gains[0].speedup, 1.2);
+  // A layer bound by DRAM alone gains most from DRAM.
+  EXPECT_EQ(GainsOfDoubling(OneLayer(), Rescaled(V100(), "dram=0.1"))[0].resource, "dram");
+}
+
+TEST(Sweep, BeginsAtOneAndNeverFalls) {
+  const auto axes = ParseSweep("dram=1:4:1,l2=1:2:0.5");
+  ASSERT_EQ(axes.size(), 2U);
+  EXPECT_THAT(axes[0].factors, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(axes[1].factors, ElementsAre(1, 1.5, 2));
+  const auto points = Sweep(OneLayer(), V100(), axes);
+  ASSERT_EQ(points.size(), 12U);
+  EXPECT_DOUBLE_EQ(points[0].speedup, 1);
+  for (size_t i = 3; i < points.size(); ++i) EXPECT_GE(points[i].speedup, points[i - 3].speedup);
+}
+
+TEST(ParseSweep, EveryStepEnds) {
+  const auto factors = [](const char* text) { return ParseSweep(text).at(0).factors; };
+  // 1 + i * 1e-300 is 1 for all i.
+  EXPECT_THAT(factors("dram=1:1:1e-300"), ElementsAre(1));
+  EXPECT_THAT(factors("dram=1:1:1e300"), ElementsAre(1));
+  EXPECT_THAT(factors("dram=1:2:0.75"), ElementsAre(1, 1.75));
+  // 0.1 is no binary fraction: (1.3 - 1) / 0.1 is just above or below 3.
+  EXPECT_EQ(factors("dram=1:1.3:0.1").size(), 4U);
+  EXPECT_EQ(factors("dram=1:64:1").size(), 64U);
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:2:1e-300"); }),
+              HasSubstr("64 values at most"));
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
+}
+
+TEST(ParseSweep, RefusesInOneSentence) {
+  const auto of = [](const char* text) { return fakes::RefusalOf([&] { ParseSweep(text); }); };
+  EXPECT_THAT(of("dram=1:4"), HasSubstr("expected FIRST:LAST:STEP"));
+  EXPECT_THAT(of("dram=4:1:1"), HasSubstr("not above the last"));
+  EXPECT_THAT(of("dram=1:4:0"), HasSubstr("a positive step"));
+  EXPECT_THAT(of("dram=1:1e9:1"), HasSubstr("64 values at most"));
+  EXPECT_THAT(of("dram=nan:4:1"), HasSubstr("expected"));
+  EXPECT_THAT(of("cache=1:2:1"), HasSubstr("is not a resource"));
+  EXPECT_THAT(of("dram=1:2:1,dram=1:2:1"), HasSubstr("two different ones"));
+  EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
+}
+
+record::RunFile GpuRun() {
+  return record::ReadRunFile(fakes::TestData("v100_gpu_run.json"), std::cerr);
+}
+
+TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
+  const auto group = LayersOfRunFile(GpuRun(), "run.json");
+  ASSERT_EQ(group.layers.size(), 2U);  // the CPU's is left out
+  EXPECT_EQ(group.layers[0].measured_seconds, 0.000722);
+  EXPECT_EQ(group.layers[0].measured_bytes.at(Level::kDram), 1.8e8);
+  EXPECT_TRUE(group.layers[1].measured_bytes.empty());
+  const auto predicted = Predict(group, V100(), false);
+  EXPECT_EQ(predicted.layers[0].prediction.tile_from, "kernel name");
+  EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfRunFile(record::RunFile{}, "x.json"); }),
+              HasSubstr("x.json: the file has no convolution of a GPU"));
+}
+
+// cuDNN's algorithm is an engine's number; CUPTI names the kernels.
+TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
+  auto run = GpuRun();
+  auto& record = run.records.at(1);
+  record.algorithm = "engine 45 (stages 3), tensor_core, workspace 0 B: first of heuristic A";
+  record.counting = {{"model", Provenance::kModelled, "2 kernel launches: tilesize128x32"}};
+  record.kernels = {{"sm80_xmma_fprop_tilesize256x64x32_stage3"}, {"nchwToNhwcKernel<float>"}};
+  const auto group = LayersOfRunFile(run, "run.json");
+  EXPECT_EQ(
+      group.layers.at(1).question.kernel,
+      record.algorithm + ", sm80_xmma_fprop_tilesize256x64x32_stage3, nchwToNhwcKernel<float>");
+  const auto layer = Predict(group, V100(), false).layers.at(1);
+  EXPECT_EQ(layer.prediction.tile_from, "kernel name");
+  EXPECT_EQ(layer.prediction.plan.tile.m, 256);
+  EXPECT_EQ(layer.prediction.plan.tile.n, 64);
+}
+
+// A record that the model does not cover does not affect the others.
+TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
+  auto run = GpuRun();
+  const auto add = [&](const std::string& rest, const std::string& algorithm) {
+    record::Record record{.name = "Conv2D/gpu/cudnn/" + rest};
+    record::SplitName(record);
+    record.algorithm = algorithm;
+    record.repetitions = {{.seconds = 1e-3}};
+    run.records.push_back(record);
+  };
+  add("fwd/f64/n16c64h56w56k64r3s3_p1", "engine 1");
+  add("fwd/f32/n16c64h56w56k64r3s3_p1", "xmma_256x256x8");
+  add("fwd/f32/n16c64h56w56k64r3s3_p1/nchw", "engine 6, winograd");
+  add("fwd/f32/of another program", "engine 1");
+  const auto group = OnlyPredicted(LayersOfRunFile(run, "run.json"), V100().gpu);
+  EXPECT_EQ(group.layers.size(), 2U);
+  ASSERT_EQ(group.not_predicted.size(), 4U);
+  EXPECT_EQ(group.not_predicted[0].name, "Conv2D/gpu/cudnn/fwd/f32/of another program");
+  EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("the model has no type 'f64'"));
+  EXPECT_THAT(group.not_predicted[2].reason, HasSubstr("256x256 does not fit into an SM"));
+  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel uses Winograd"));
+  ModelReport report;
+  report.base = V100();
+  report.groups = {Predict(group, report.base, false)};
+  EXPECT_THAT(Table(report), testing::AllOf(HasSubstr("\nnot predicted "),
+                                            HasSubstr(" its kernel uses Winograd")));
+  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel uses Winograd"));
+  const auto json = ToJson(report).at("groups").at(0);
+  EXPECT_EQ(json.at("layers").size(), 2U);
+  EXPECT_EQ(json.at("not_predicted").size(), 4U);
+  EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
+}
+
+TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
+  auto group = LayersOfRunFile(GpuRun(), "run.json");
+  for (auto& layer : group.layers) layer.question.type = "f64";
+  EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
+              testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
+                             HasSubstr(group.layers[0].name + ": the model has no type 'f64'")));
+}
+
+TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
+  const auto predicted = Predict(LayersOfRunFile(GpuRun(), "run.json"), V100(), false);
+  const auto& first = predicted.layers[0];
+  const auto residuals = Residuals(first);
+  ASSERT_EQ(residuals.size(), 3U);
+  EXPECT_DOUBLE_EQ(residuals.at("time"), first.seconds / 0.000722 - 1);
+  EXPECT_DOUBLE_EQ(residuals.at("dram"), delta::Total(first.prediction.traffic.dram) / 1.8e8 - 1);
+  EXPECT_EQ(Residuals(predicted.layers[1]).size(), 1U);  // unknown is absent
+  const auto means = MeanAbsoluteResiduals(predicted);
+  EXPECT_DOUBLE_EQ(means.at("dram"), std::abs(residuals.at("dram")));
+  EXPECT_DOUBLE_EQ(
+      means.at("time"),
+      (std::abs(residuals.at("time")) + std::abs(Residuals(predicted.layers[1]).at("time"))) / 2);
+}
+
+// The stored launches beside their prediction: the errors that README publishes.
+TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
+  const std::string folder = fakes::TestData("../../baselines/studies/delta_scaling");
+  const auto run = record::ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
+  const Design v100{"", delta::FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
+  const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100, false);
+  EXPECT_EQ(predicted.layers.size(), 9U);
+  const auto means = MeanAbsoluteResiduals(predicted);
+  EXPECT_NEAR(means.at("l1"), 0.010, 0.0005);
+  EXPECT_NEAR(means.at("l2"), 0.082, 0.0005);
+  EXPECT_NEAR(means.at("dram"), 0.020, 0.0005);
+  EXPECT_NEAR(means.at("time"), 0.087, 0.0015);
+  const auto medians = MedianAbsoluteResiduals(predicted);
+  EXPECT_NEAR(medians.at("l1"), 0.008, 0.0005);
+  EXPECT_NEAR(medians.at("l2"), 0.101, 0.0005);
+  EXPECT_NEAR(medians.at("dram"), 0.007, 0.0005);
+  EXPECT_NEAR(medians.at("time"), 0.068, 0.0015);
+}
+
+TEST(SetPredictions, MakesARunFileThatHoldsThem) {
+  ModelReport report;
+  report.base = V100();
+  report.run = GpuRun();
+  report.groups = {Predict(LayersOfRunFile(*report.run, "run.json"), report.base, false)};
+  SetPredictions(report.groups[0], report.base.gpu, *report.run);
+  std::ostringstream warnings;
+  const auto read = record::ParseRunFile(ToJson(report).dump(), "x", warnings);
+  const auto original = GpuRun();
+  ASSERT_EQ(read.records.size(), original.records.size());
+  int predicted = 0;
+  for (const auto& record : read.records) {
+    if (!record.prediction) continue;
+    const auto& layer = report.groups[0].layers.at(static_cast<size_t>(predicted++));
+    EXPECT_EQ(record.name, layer.layer.name);
+    EXPECT_EQ(record.prediction->seconds, layer.seconds);
+    EXPECT_EQ(record.prediction->bytes.at(Level::kDram),
+              delta::Total(layer.prediction.traffic.dram));
+    EXPECT_EQ(record.prediction->bytes.at(Level::kL2),
+              delta::L2TileBytes(layer.prediction.traffic));
+    EXPECT_THAT(record.prediction->by, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+  }
+  EXPECT_EQ(predicted, 2) << "the CPU's record has none";
+}
+
+TEST(ModelReport, JsonHoldsWhatTheTableSays) {
+  ModelReport report{.base = V100(), .choice = "fwd f32"};
+  const auto group = OneLayer();
+  report.groups = {Predict(group, report.base, false)};
+  const auto design = Rescaled(report.base, "sm=2");
+  report.designs = {{design, {Predict(group, design, false)}}};
+  report.gains = {GainsOfDoubling(group, design)};
+  const auto json = ToJson(report);
+  const auto& layer = json.at("groups").at(0).at("layers").at(0);
+  EXPECT_EQ(layer.at("name"), "n64c64h56w56k256r1s1");
+  EXPECT_DOUBLE_EQ(layer.at("seconds"), report.groups[0].layers[0].seconds);
+  EXPECT_FALSE(layer.contains("measured"));
+  EXPECT_GT(json.at("designs").at(0).at("groups").at(0).at("speedup").get<double>(), 1);
+  EXPECT_EQ(json.at("next").at(0).at("most_useful"), report.gains[0][0].resource);
+  // The GPU's figures read back as a parameter file.
+  EXPECT_EQ(delta::GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
+            report.base.gpu.dram_bytes_per_second);
+  const auto table = Table(report);
+  EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
+  EXPECT_THAT(table, testing::AllOf(HasSubstr("\nWhat if\n"), HasSubstr("\nsm=2 ")));
+  EXPECT_THAT(table, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+}
+
+TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
+  ModelReport report{.base = V100()};
+  report.base.gpu.name = "a<b>&\"c\x01";
+  report.choice = "fwd f32";
+  auto group = OneLayer();
+  group.name = "<script>x</script>";
+  report.groups = {Predict(group, report.base, false)};
+  report.gains = {GainsOfDoubling(group, report.base)};
+  const auto page = ModelPage(report);
+  EXPECT_THAT(page, HasSubstr("<h1>a&#60;b&#62;&#38;&#34;c&#65533;</h1>"));
+  EXPECT_THAT(page, HasSubstr("<h2>&#60;script&#62;x&#60;/script&#62;</h2>"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<script")));
+  EXPECT_THAT(page, HasSubstr(">n64c64h56w56k256r1s1</td>"));
+  EXPECT_THAT(page, HasSubstr("data-label=\"DRAM\""));
+  EXPECT_THAT(page, HasSubstr("Balance next"));
+  EXPECT_THAT(page, HasSubstr("NVIDIA Tesla V100 GPU Architecture"));  // a figure's source
+  EXPECT_THAT(page, testing::Not(HasSubstr("What if")));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<svg")));
+}
+
+TEST(ModelFigure, NeedsSomethingToDraw) {
+  ModelReport report{.base = V100()};
+  EXPECT_THAT(fakes::RefusalOf([&] { ModelFigure(report, "svg"); }),
+              HasSubstr("--scale or --sweep"));
+}
+
+}  // namespace
+}  // namespace dlroof::model

@@ -1,0 +1,430 @@
+#include "counters/gpu/counter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "counters/base/files.h"
+#include "counters/base/json_reader.h"
+#include "counters/gpu/report.h"
+#include "tests/fakes/fake_cupti.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::gpu {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kFfma = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum";
+constexpr const char* kDram = "dram__bytes.sum";
+
+// A counter on a fake CUPTI, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it
+// counts correctly, and a clock that advances by a second per reading.
+struct Bench {
+  fakes::FakeCupti* cupti = nullptr;
+  std::shared_ptr<CuptiCounter> counter;
+  double seconds = 0;
+  int runs = 0, known_runs = 0;
+
+  Bench() {
+    auto api = std::make_unique<fakes::FakeCupti>();
+    cupti = api.get();
+    cupti->values = {{kFfma, 3200}, {kDram, 4096}};
+    KnownCall known{"known", {"fp32.vector"}, {}, [this] { ++known_runs; }};
+    known.work.flops["fp32.vector"] = 6400;
+    known.work.bytes[Level::kDram] = 4096;
+    known.work.launches = 1;
+    counter = std::make_shared<CuptiCounter>(
+        CuptiParts{std::move(api), [known](const CuptiChip&) { return std::vector{known}; },
+                   [this] { return seconds += 1; }});
+  }
+  CountRequest Request(const std::string& name = "call") {
+    CountRequest request{.name = name};
+    request.run = [this] { ++runs; };
+    request.pipes = {"bf16.matrix", "fp32.vector"};
+    return request;
+  }
+  Counted Count(const CountRequest& request) { return counter->Count(request, {}); }
+  std::string Failure(const CountRequest& request) {
+    return fakes::RefusalOf<std::exception>([&] { Count(request); });
+  }
+};
+
+TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
+  Bench bench;
+  const auto counted = bench.Count(bench.Request());
+  EXPECT_EQ(bench.runs, 3 + 3 + 1);  // plain, passes, traced
+  EXPECT_EQ(counted.passes, 3);
+  EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
+  EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
+  EXPECT_EQ(counted.work.launches, 1);
+  EXPECT_THAT(counted.how, HasSubstr("CUPTI range profiler on GH100, 3 passes, each 1.00 times"));
+  EXPECT_THAT(counted.kernels, testing::ElementsAre(LaunchedKernel{"kernel", 1, 1e-6}));
+  EXPECT_EQ(bench.cupti->Left(), "");
+}
+
+// The flush of a cold call is neither counted nor timed.
+TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunAndOutsideThePass) {
+  Bench bench;
+  auto request = bench.Request();
+  int readied = 0;
+  request.ready = [&] {
+    EXPECT_THAT(bench.cupti->Left(), Not(HasSubstr("pass")));
+    EXPECT_THAT(bench.cupti->Left(), Not(HasSubstr("trace")));
+    EXPECT_EQ(readied++, bench.runs);
+  };
+  bench.Count(request);
+  EXPECT_EQ(readied, bench.runs);
+}
+
+TEST(CuptiCounter, DeviceThatWantsMorePassesThanPlannedGetsThem) {
+  Bench bench;
+  bench.cupti->rounds_wanted = 5;
+  EXPECT_EQ(bench.Count(bench.Request()).passes, 5);
+  bench.cupti->rounds_wanted = 1000;
+  EXPECT_THAT(bench.Failure(bench.Request("endless")), HasSubstr("was not done after 11"));
+  EXPECT_EQ(bench.cupti->Left(), "");
+}
+
+TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
+  Bench bench;
+  bench.Count(bench.Request());
+  const int runs = bench.runs, known_runs = bench.known_runs;
+  bench.Count(bench.Request());
+  EXPECT_EQ(bench.runs, runs);
+  auto other = bench.Request();
+  other.pipes = {"fp32.vector"};
+  bench.Count(other);
+  EXPECT_EQ(bench.runs, 2 * runs);
+  EXPECT_EQ(bench.known_runs, known_runs) << "one self-test per device";
+}
+
+// Each step fails once or permanently. The failure is one sentence, CUPTI is released, and the next
+// count works as soon as CUPTI does.
+TEST(CuptiCounter, NoFailureOfAStepLeavesAnythingOpenOrStopsTheNextCount) {
+  for (const char* step :
+       {"Subscribe", "OpenHost", "AddMetrics", "Config", "Passes", "EnableRanges", "CounterImage",
+        "SetConfig", "StartPass", "PushRange", "PopRange", "StopPass", "DecodeCounters", "Ranges",
+        "Values", "Synchronize"}) {
+    Bench bench;
+    ASSERT_EQ(bench.counter->UnavailableReason(), std::nullopt);
+    bench.cupti->failures = {{step, 26}};
+    const auto said = bench.Failure(bench.Request());
+    EXPECT_THAT(said, HasSubstr("another profiler or monitor (DCGM) is using the counters"))
+        << step;
+    EXPECT_THAT(said, Not(HasSubstr("\n"))) << step;
+    EXPECT_EQ(bench.cupti->Left(), "") << step;
+    bench.cupti->failures.clear();
+    EXPECT_EQ(bench.Count(bench.Request()).work.flops.at("fp32.vector"), 6400) << step;
+    EXPECT_EQ(bench.cupti->Left(), "") << step;
+  }
+}
+
+TEST(CuptiCounter, WithoutATraceTheCountStaysAndTheSelfTestStillJudgesTheCounters) {
+  for (const char* step : {"StartTrace", "StopTrace"})
+    for (const bool tested_before : {true, false}) {
+      SCOPED_TRACE(step);
+      Bench bench;
+      if (tested_before) bench.counter->SelfTest();
+      bench.cupti->failures = {{step, 39}};
+      const auto& judged = bench.counter->SelfTest();
+      EXPECT_EQ(judged.at("fp32.vector").grade, CounterGrade::kValidated);
+      EXPECT_EQ(judged.at("dram").grade, CounterGrade::kValidated);
+      EXPECT_EQ(judged.contains("launches"), tested_before);
+      const auto counted = bench.Count(bench.Request());
+      EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
+      EXPECT_FALSE(counted.work.launches) << "not 0";
+      EXPECT_THAT(counted.caveats,
+                  Contains(HasSubstr("the kernels were not traced: another tool is attached")));
+      EXPECT_EQ(
+          testing::Matches(Contains(HasSubstr("self-test of the counters is incomplete: known: its "
+                                              "kernels were not traced")))(counted.caveats),
+          !tested_before);
+      EXPECT_EQ(bench.cupti->Left(), "");
+    }
+}
+
+// Two launches of 264 blocks of one warpgroup with all registers on 132 SMs, and one of half of
+// them.
+TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskFor) {
+  const KernelFacts whole = {264, 256, 254, 0, {}}, half = {132, 256, 254, 0, {}};
+  const auto kernels = LaunchedKernels(
+      {{"k", 1e-6, {}, half}, {"k", 2e-6, {}, whole}, {"k", 3e-6, {}, whole}, {"other", 1e-7}},
+      GpuCapacity{90, 132, 228 << 10});
+  ASSERT_EQ(kernels.size(), 3U);
+  EXPECT_EQ(kernels[0].launches, 2);
+  EXPECT_DOUBLE_EQ(*kernels[0].seconds, 5e-6);
+  EXPECT_EQ(kernels[0].facts->waves, 2);
+  EXPECT_EQ(kernels[1].facts->waves, 1);
+  EXPECT_FALSE(kernels[2].facts);
+}
+
+TEST(CuptiCounter, ACallWhoseBlocksWaitIsCountedWithoutInstructions) {
+  Bench bench;
+  auto request = bench.Request();
+  request.blocks_wait = true;
+  const auto source = CuptiSourceOf(bench.counter, "");
+  const auto counted = source.count(request);
+  EXPECT_FALSE(counted.work.flops.contains("fp32.vector"));
+  EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
+  EXPECT_THAT(counted.how, HasSubstr("sass"));
+}
+
+// The fp16 counters are asked, and no others; "everything" asks for all types and PCIe.
+TEST(CuptiCounter, TheTypeOfTheCallDecidesWhatIsAsked) {
+  const auto tensor = [](const Bench& bench) {
+    std::set<std::string> metrics;
+    for (const auto& metric : bench.cupti->counted)
+      if (metric.find("ops_path_tensor") != std::string::npos && metric.ends_with(".sum"))
+        metrics.insert(metric);
+    return metrics;
+  };
+  Bench bench;
+  bench.counter->SelfTest();
+  bench.cupti->counted.clear();
+  auto request = bench.Request();
+  request.type = "f16";
+  request.pipes = {"fp32.vector"};
+  const auto source = CuptiSourceOf(bench.counter, "");
+  source.count(request);
+  EXPECT_THAT(tensor(bench), testing::ElementsAre("sm__ops_path_tensor_src_fp16.sum"));
+  EXPECT_THAT(bench.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
+  request.everything = true;
+  source.count(request);
+  EXPECT_EQ(tensor(bench).size(), 6U);
+  EXPECT_THAT(bench.cupti->counted, Contains("pcie__read_bytes.sum"));
+  EXPECT_TRUE(source.counts_everything);
+}
+
+// 12 instructions of the family of f16 and no others: int8 and fp64 did no work, of bf16 nothing is
+// known.
+TEST(CuptiCounter, PipesThatAreNotAskedAreKnownZeroOnlyWithAProof) {
+  Bench bench;
+  bench.cupti->values["sm__inst_executed_pipe_tensor_op_hmma.sum"] = 12;
+  bench.cupti->values["sm__ops_path_tensor_src_fp16.sum"] = 49152;
+  auto request = bench.Request();
+  request.type = "f16";
+  request.pipes = {"fp16.matrix"};
+  const auto counted = bench.Count(request);
+  EXPECT_EQ(counted.work.flops.at("fp16.matrix"), 49152);
+  EXPECT_EQ(counted.work.flops.at("int8.matrix"), 0);
+  EXPECT_EQ(counted.work.flops.at("fp64.matrix"), 0);
+  EXPECT_FALSE(counted.work.flops.contains("bf16.matrix"));
+  EXPECT_THAT(counted.how, HasSubstr("; FLOPs not asked: tf32.matrix, bf16.matrix, fp8.matrix "
+                                     "(--dlroof_counters=cupti:all)"));
+}
+
+TEST(CuptiCounter, FlopsAreDroppedIfAPipeThatWasNotAskedWorked) {
+  Bench bench;
+  bench.cupti->values["sm__inst_executed_pipe_tensor_op_imma.sum"] = 7;
+  auto request = bench.Request();
+  request.type = "f16";
+  request.pipes = {"fp16.matrix"};
+  const auto counted = bench.Count(request);
+  EXPECT_TRUE(counted.work.flops.empty());
+  EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
+  EXPECT_THAT(counted.caveats,
+              Contains(HasSubstr("tensor cores executed 7 integer instructions, which are not")));
+}
+
+TEST(CuptiCounter, ACallThatThrowsUnderCountingIsItsOwnSentence) {
+  for (const int good : {0, 3, 4, 6}) {  // while it is timed, in the first pass, later, traced
+    Bench bench;
+    auto request = bench.Request();
+    request.run = [&] {
+      if (++bench.runs > good) throw std::runtime_error("the kernel broke");
+    };
+    EXPECT_EQ(bench.Failure(request), "the kernel broke");
+    EXPECT_EQ(bench.cupti->Left(), "") << good;
+    EXPECT_NE(bench.Count(bench.Request("next")).how, "");
+  }
+}
+
+TEST(CuptiCounter, AnErrorOfACallBeforeIsNotThisOnes) {
+  Bench bench;
+  bench.counter->SelfTest();
+  bench.cupti->stale = true;
+  EXPECT_EQ(bench.Count(bench.Request()).work.flops.at("fp32.vector"), 6400);
+}
+
+TEST(CuptiCounter, DroppedRangesAreNoCount) {
+  Bench bench;
+  bench.counter->SelfTest();
+  bench.cupti->dropped = 1;
+  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI dropped 1 ranges");
+  bench.cupti->dropped = 0;
+  bench.cupti->ranges = 3;
+  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI has 3 ranges for one call, expected 1");
+}
+
+TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {
+  Bench bench;
+  auto request = bench.Request();
+  std::string inner;
+  request.run = [&] { inner = bench.Failure(bench.Request("inner")); };
+  bench.Count(request);
+  EXPECT_EQ(inner, "this program is already counting another call on the GPU");
+  EXPECT_EQ(bench.Failure(bench.Request("inner")), "accepted");
+}
+
+TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
+  struct Case {
+    const char* step;
+    int code;
+    CudaLibrary library;
+    const char* said;
+  };
+  for (const Case& one : {Case{"DeviceCount", 35, CudaLibrary::kRuntime, "no NVIDIA driver"},
+                          Case{"DeviceCount", 100, CudaLibrary::kRuntime, "no GPU"},
+                          Case{"OpenDevice", 2, CudaLibrary::kRuntime, "not enough memory"},
+                          Case{"StartProfiler", 999, CudaLibrary::kCupti, "cannot reach the GPU"},
+                          Case{"Support", 15, CudaLibrary::kCupti, "libnvperf_host"},
+                          Case{"ChipName", 27, CudaLibrary::kCupti, "does not support"},
+                          Case{"Subscribe", 39, CudaLibrary::kCupti, "another tool"},
+                          Case{"CounterAvailability", 35, CudaLibrary::kCupti, "administrators"},
+                          Case{"EnableRanges", 26, CudaLibrary::kCupti, "dcgmi profile --pause"},
+                          Case{"EnableRanges", 43, CudaLibrary::kCupti, "MIG"}}) {
+    Bench bench;
+    bench.cupti->failures = {{one.step, one.code, 1, one.library}};
+    const auto reason = bench.counter->UnavailableReason().value();
+    EXPECT_THAT(reason.text, HasSubstr(one.said));
+    EXPECT_EQ(bench.counter->UnavailableReason(), reason);
+    EXPECT_EQ(bench.Failure(bench.Request()), reason.text);
+    EXPECT_EQ(bench.cupti->calls["DeviceCount"], 1);
+    EXPECT_EQ(bench.cupti->Left(), "") << one.step;
+    EXPECT_EQ(bench.runs, 0);
+  }
+}
+
+TEST(CuptiCounter, WithoutADeviceNothingElseOfCuptiIsCalled) {
+  Bench bench;
+  bench.cupti->devices = 0;
+  EXPECT_THAT(bench.counter->UnavailableReason().value().text, HasSubstr("there is no GPU"));
+  EXPECT_EQ(bench.cupti->calls.size(), 1U) << "CUPTI crashes without a driver";
+}
+
+TEST(CuptiCounter, ChipThatTheTableLacksIsNamedAndADeviceThatCannotBeProfiledSaysWhy) {
+  Bench unknown, secret;
+  unknown.cupti->chip = "GV100";
+  EXPECT_THAT(unknown.counter->UnavailableReason().value().text,
+              HasSubstr("the chip GV100 is not in the table"));
+  secret.cupti->support.overall = secret.cupti->support.confidential = CuptiSupport::kUnsupported;
+  EXPECT_THAT(secret.counter->UnavailableReason().value().text,
+              HasSubstr("confidential computing"));
+}
+
+// 4096 byte copied, 4700 counted: 15 % more than the 5 % allowed.
+TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
+  Bench bench;
+  bench.cupti->values[kDram] = 4700;
+  const auto counted = bench.Count(bench.Request());
+  EXPECT_EQ(counted.work.bytes.count(Level::kDram), 0U);
+  EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
+  EXPECT_THAT(counted.caveats,
+              Contains(HasSubstr("dram was dropped: its counter failed on a kernel "
+                                 "of known work (known: counted 1.147")));
+  EXPECT_EQ(bench.counter->SelfTest().at("dram").grade, CounterGrade::kFailed);
+  EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kValidated);
+  const auto recording = bench.counter->Recording();
+  EXPECT_THAT(recording.failed, testing::ElementsAre("dram"));
+  EXPECT_EQ(CuptiRecordingFromJson(ToJson(recording), "again").failed, recording.failed);
+}
+
+TEST(CuptiCounter, WhatHasNoKnownKernelIsAReasonAndStays) {
+  Bench bench;
+  bench.cupti->values["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 1e9;
+  const auto counted = bench.Count(bench.Request());
+  EXPECT_EQ(counted.work.flops.at("bf16.matrix"), 1e9);
+  EXPECT_THAT(counted.caveats,
+              Contains(HasSubstr("not tested on a kernel of known work: bf16.matrix")));
+}
+
+TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgain) {
+  auto api = std::make_unique<fakes::FakeCupti>();
+  int tries = 0;
+  CuptiCounter counter({std::move(api),
+                        [&](const CuptiChip&) -> std::vector<KnownCall> {
+                          ++tries;
+                          throw std::runtime_error("1 GiB of GPU memory: out of memory");
+                        },
+                        [] { return 0.0; }});
+  CountRequest request{.run = [] {}};
+  for (const char* name : {"one", "two"}) {
+    request.name = name;
+    EXPECT_THAT(
+        counter.Count(request, {}).caveats,
+        Contains(HasSubstr("self-test of the counters is incomplete: 1 GiB of GPU memory")));
+  }
+  EXPECT_EQ(tries, 2);
+}
+
+TEST(CuptiCounter, PartOfADividedGpuCountsWhatItHas) {
+  Bench bench;
+  bench.cupti->refused = {{kDram, 1}};
+  const auto counted = bench.Count(bench.Request());
+  EXPECT_EQ(counted.work.bytes.count(Level::kDram), 0U);
+  EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
+  EXPECT_THAT(counted.how, HasSubstr("not counted: dram (this device refuses it"));
+}
+
+TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
+  for (const char* metric : {"pcie__read_bytes.sum", "lts__t_bytes.sum"}) {
+    Bench bench;
+    bench.cupti->refused_late = metric;
+    const auto counted = bench.counter->Count(bench.Request(), {64, true, true});
+    EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
+    EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
+    EXPECT_THAT(counted.caveats,
+                Contains(testing::AllOf(HasSubstr("counted without"), HasSubstr(metric),
+                                        HasSubstr("not on this machine"))));
+    EXPECT_THAT(counted.caveats, Not(Contains(HasSubstr("no valid value"))));
+    EXPECT_EQ(bench.cupti->Left(), "");
+  }
+  Bench bench;
+  bench.cupti->refused_late = kDram;
+  EXPECT_THAT(bench.Failure(bench.Request()), HasSubstr("not on this machine"));
+}
+
+TEST(CuptiCounter, SourceCountsForTheManager) {
+  Bench bench;
+  const auto source = CuptiSourceOf(bench.counter, "");
+  EXPECT_EQ(source.name, "cupti");
+  EXPECT_EQ(source.device, "gpu");
+  EXPECT_EQ(source.provenance, Provenance::kMeasured);
+  EXPECT_EQ(source.unavailable(), std::nullopt);
+  EXPECT_EQ(source.count(bench.Request()).passes, 3);
+  EXPECT_THAT(bench.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
+}
+
+TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {
+  Bench bench;
+  bench.cupti->passes = 2;
+  const TemporaryFolder folder;
+  const auto path = folder / "values.json";
+  auto request = bench.Request();
+  request.everything = true;
+  const auto counted = CuptiSourceOf(bench.counter, path).count(request);
+  const auto recording =
+      CuptiRecordingFromJson(ParsedJson(ReadFile(path, "a recording"), path), path);
+  EXPECT_EQ(recording.chip, "GH100");
+  ASSERT_EQ(recording.calls.size(), 2U);
+  EXPECT_EQ(recording.calls[0].name, "known");
+  EXPECT_EQ(recording.calls[0].expected->flops.at("fp32.vector"), 6400);
+  EXPECT_EQ(recording.calls[1].kernels.size(), 1U);
+  EXPECT_EQ(recording.calls[1].values.count("pcie__read_bytes.sum"), 1U);
+  std::vector<CuptiMetric> metrics;
+  for (const auto& metric : BuiltInCuptiTable().metrics)
+    if (recording.calls[1].values.count(metric.name) != 0) metrics.push_back(metric);
+  EXPECT_EQ(DecodeCounters(metrics, recording.calls[1].values, recording.calls[1].pipes).work.flops,
+            counted.work.flops);
+  const auto unwritable = CuptiSourceOf(bench.counter, "/proc/none/x.json").count(bench.Request());
+  EXPECT_THAT(unwritable.caveats, Contains(HasSubstr("/proc/none/x.json: the raw values")));
+}
+
+}  // namespace
+}  // namespace dlroof::gpu

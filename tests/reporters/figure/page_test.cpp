@@ -1,0 +1,365 @@
+#include "reporters/figure/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "counters/base/error.h"
+#include "reporters/roofline/placed_run.h"
+#include "tests/fakes/trajectory_points.h"
+#include "tests/fakes/written_page.h"
+#include "tests/paths.h"
+
+namespace dlroof::figure {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+int Count(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(ScriptSafeJson, HasNoCharactersWithAMeaningInHtml) {
+  const json value = {{"</script><!--", "a & b \xE2\x80\xA8 \xE2\x80\xA9 < >"}};
+  const auto text = ScriptSafeJson(value);
+  EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
+  EXPECT_THAT(text, Not(HasSubstr("\xE2\x80\xA8")));
+  EXPECT_THAT(text, Not(HasSubstr("\xE2\x80\xA9")));
+  EXPECT_EQ(json::parse(text), value) << "and still says the same";
+}
+
+TEST(ScriptSafeJson, ReplacesInvalidUtf8) {
+  EXPECT_EQ(ScriptSafeJson("a\xff"), "\"a\xEF\xBF\xBD\"");
+}
+
+TEST(Base64OfHex, AsInRfc4648) {
+  // The RFC's "f", "fo", "foo"; and the SHA-256 of nothing.
+  EXPECT_EQ(Base64OfHex("66"), "Zg==");
+  EXPECT_EQ(Base64OfHex("666f"), "Zm8=");
+  EXPECT_EQ(Base64OfHex("666F6F"), "Zm9v");
+  EXPECT_EQ(Base64OfHex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+}
+
+TEST(WritePage, ThrowsWithoutPlotly) {
+  if (PlotlyScript()) GTEST_SKIP() << "built with plotly.js";
+  EXPECT_THROW(fakes::Page(fakes::SmallRun()), BadInput);
+}
+
+TEST(WritePage, TextOfTheFileIsOnlyData) {
+  NEED_PLOTLY();
+  const auto page = fakes::Page(fakes::SmallRun());
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  const auto scripts = static_cast<int>(PageScripts().size()) + 2;  // plotly and the data
+  EXPECT_EQ(Count(page, "</script>"), scripts);
+  EXPECT_EQ(json::parse(fakes::Content(page))["records"][7]["reason"],
+            fakes::SmallRun().file.records[7].reason);
+}
+
+TEST(WritePage, ShowsTheNumbersOfTheFileAsTheyAre) {
+  NEED_PLOTLY();
+  const auto run = roofline::ToJson(fakes::SmallRun());
+  auto content = json::parse(fakes::Content(fakes::Page(fakes::SmallRun())));
+  for (auto& record : content["records"]) {
+    record.erase("binding");
+    record.erase("rate");
+    if (record.contains("time")) record["time"].erase("places");
+    if (record.contains("classic"))
+      for (auto& entry : record["classic"]) entry.erase("error_bar");
+  }
+  EXPECT_EQ(content["records"], run["records"]);
+  EXPECT_EQ(content["machines"], run["machines"]);
+  EXPECT_FALSE(content.contains("benchmarks"));
+}
+
+TEST(WritePage, LoadsNothing) {
+  NEED_PLOTLY();
+  std::string own(PageHtml().text);
+  own += PageStyle().text;
+  for (const auto& script : PageScripts()) own += script.text;
+  EXPECT_THAT(own, Not(HasSubstr("https:")));
+  for (const char* loader :
+       {" src=", " href=", "url(", "@import", "fetch(", "XMLHttpRequest", "innerHTML", "eval("})
+    EXPECT_THAT(own, Not(HasSubstr(loader)));
+  const auto page = fakes::Page(fakes::SmallRun());
+  EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));
+  for (const char* unfilled : {"{{policy", "{{style", "{{content", "{{scripts", "{{plotly"})
+    EXPECT_THAT(page, Not(HasSubstr(unfilled)));
+}
+
+TEST(WritePage, TakesAFileWithoutAnything) {
+  NEED_PLOTLY();
+  EXPECT_THAT(fakes::Page(roofline::PlacedRun()), HasSubstr("\"records\":[]"));
+  EXPECT_THAT(fakes::Page(roofline::PlacedRun()), HasSubstr("\"roofs\":[]"));
+}
+
+// Returns the page after its scripts ran. The browser may complain about nothing.
+std::string Render(const json& content, const std::string& address = "") {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("dlroof_page_" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "page.html") << fakes::Page(content);
+  const auto command = std::string(DLROOF_CHROMIUM) +
+                       " --headless=new --no-sandbox --disable-gpu --user-data-dir=" +
+                       (folder / "profile").string() +
+                       " --virtual-time-budget=20000 --window-size=1280,2400 "
+                       "--enable-logging=stderr --v=0 --dump-dom 'file://" +
+                       (folder / "page.html").string() + address + "' > " +
+                       (folder / "dom").string() + " 2> " + (folder / "log").string();
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::string complaints;
+  std::stringstream document, log;
+  document << std::ifstream(folder / "dom").rdbuf();
+  log << std::ifstream(folder / "log").rdbuf();
+  for (std::string line; std::getline(log, line);)
+    if (line.find("CONSOLE") != std::string::npos) complaints += line + "\n";
+  EXPECT_EQ(complaints, "");
+  std::filesystem::remove_all(folder);
+  return document.str();
+}
+
+// Returns the visible part of a document. Its scripts hold the words of every message.
+std::string WithoutScripts(std::string document) {
+  for (auto open = document.find("<script"); open != std::string::npos;
+       open = document.find("<script", open))
+    document.erase(open, document.find("</script>", open) - open);
+  return document;
+}
+
+class PageInABrowser : public testing::Test {
+ protected:
+  void SetUp() override {
+    NEED_PLOTLY();
+    if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "chromium is not installed";
+  }
+};
+
+TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
+  const auto page = Render(PageContent(fakes::SmallRun()));
+  EXPECT_THAT(page, HasSubstr("data-drawn=\"yes\""));
+  EXPECT_EQ(Count(page, "<tr data-index="), 10);
+  EXPECT_GE(Count(page, "class=\"main-svg\""), 2);
+  EXPECT_THAT(page, HasSubstr("7 benchmarks drawn, 3 without a point here."));
+  EXPECT_THAT(page, HasSubstr("Pale: noisy, the time is an estimate."));
+  EXPECT_EQ(Count(page, "above its roof ("), 5);
+  for (const char* marked : {">~200 µs<", ">~95.0 %<", ">~compute<"})
+    EXPECT_THAT(page, HasSubstr(marked));
+  EXPECT_THAT(page, HasSubstr(">160 GFLOP/s<"));
+  // The hostile label is text, and did not run.
+  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
+}
+
+TEST_F(PageInABrowser, UnsupportedBenchmarksAreListedOnlyOnRequest) {
+  record::RunFile file = fakes::SmallRun().file;
+  const auto is_f16 = [](const record::Record& record) {
+    return record.status == record::Status::kUnsupported;
+  };
+  record::Record other = *std::find_if(file.records.begin(), file.records.end(), is_f16);
+  other.name += "/cold";
+  file.records.push_back(other);
+  const auto content = PageContent(roofline::PlaceRun(file));
+  const auto usual = Render(content), asked = Render(content, "#status=unsupported"),
+             linked = Render(content, "#selected=" + other.name);
+  EXPECT_EQ(Count(usual, "<tr data-index="), 10);
+  EXPECT_THAT(usual, HasSubstr(">f16: 2 benchmarks<"));
+  EXPECT_THAT(usual, HasSubstr(">10 of 12 shown<"));
+  EXPECT_EQ(Count(asked, "<tr data-index="), 2);
+  EXPECT_EQ(Count(linked, "<tr data-index="), 12);
+}
+
+// Returns the places of the rings of the selected benchmark, one per chart.
+std::vector<std::string> Rings(const std::string& document) {
+  const std::string open = "class=\"ring\" style=\"";
+  std::vector<std::string> rings;
+  for (auto at = document.find(open); at != std::string::npos; at = document.find(open, at + 1))
+    rings.push_back(document.substr(at, document.find('>', at) - at));
+  return rings;
+}
+
+// Two benchmarks alike to DRAM: 1.25 ms, roof times compute 0.514 and DRAM 0.5 ms; L2 binds one.
+TEST_F(PageInABrowser, ABoundAtAnotherLevelDoesNotMoveAPointInTheTimeChart) {
+  record::RunFile file = fakes::SmallRun().file;
+  record::Record far = file.records[3];
+  auto& bytes = far.work.begin()->second.bytes;
+  bytes = {{Level::kDram, 0.5e-3 * 20e9}};
+  record::Record near = far;
+  near.name += "/cold";
+  near.work.begin()->second.bytes[Level::kL2] = 1.2e-3 * 400e9;
+  file.records = {file.records[0], far, near};
+  const auto content = PageContent(roofline::PlaceRun(file));
+  EXPECT_NE(content["records"][1]["time"]["gap"], content["records"][2]["time"]["gap"]);
+  std::vector<std::vector<std::string>> rings;
+  for (const auto& record : {far, near}) {
+    const auto page = Render(content, "#level=dram&selected=" + record.name);
+    rings.push_back(Rings(page));
+  }
+  EXPECT_EQ(rings[0].size(), 2U);
+  EXPECT_EQ(rings[0], rings[1]);
+}
+
+// Three sizes of the first benchmark, each counted on two levels and in two pipes: 15 ms in all.
+roofline::PlacedRun SweptRun() {
+  record::RunFile file = fakes::SmallRun().file;
+  for (const int batch : {1, 2, 4}) {
+    record::Record record = file.records[0];
+    record.problem = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
+    record.name = "Conv2D/cpu/onednn/fwd/f32/" + record.problem;
+    Work& work = record.work.begin()->second;
+    work.flops = {{"bf16.matrix", 0.01 * 1600e9}, {"fp32.vector", 0.005 * 200e9}};
+    work.bytes[Level::kL2] = 1e-3 * 400e9;
+    file.records.push_back(record);
+  }
+  return roofline::PlaceRun(file);
+}
+
+TEST(WritePage, SweepsMovesAndPipesComeWithTheData) {
+  NEED_PLOTLY();
+  auto before = SweptRun();
+  before.file.records.erase(before.file.records.begin());
+  before.places.erase(before.places.begin());
+  const auto run = SweptRun();
+  const auto content = PageContent(run, &before);
+  ASSERT_EQ(content["sweeps"].size(), 1U);
+  EXPECT_EQ(content["sweeps"][0]["name"], "batch");
+  EXPECT_EQ(content["sweeps"][0]["lines"][0]["values"], json({1, 2, 4}));
+  EXPECT_EQ(content["sweeps"][0]["lines"][0]["records"], json({11, 12, 13}));
+  EXPECT_FALSE(content["before"].contains("0")) << "not in the older file";
+  EXPECT_EQ(content["before"]["11"]["classic"], roofline::ToJson(run)["records"][11]["classic"]);
+  EXPECT_EQ(content["records"][11]["time"]["pipes_until"], json({0.01, 0.015}));
+}
+
+TEST_F(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
+  auto run = SweptRun();
+  const energy::Energy energy{.joules = 12.5, .domains = {{"package-0", 12.5}}, .seconds = 0.5};
+  for (auto& record : run.file.records) record.energy = energy;
+  const auto page =
+      Render(PageContent(run, &run),
+             "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3");
+  const auto shown = WithoutScripts(page);
+  EXPECT_EQ(Count(shown, "<tr data-index="), 3) << "the benchmarks on the line";
+  EXPECT_THAT(shown, HasSubstr("3 benchmarks drawn."));
+  EXPECT_THAT(shown, HasSubstr("Bytes of L1, L2, L3, DRAM"));
+  EXPECT_THAT(shown,
+              HasSubstr("href=\"#selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3\""));
+  EXPECT_THAT(shown, HasSubstr("median time before"));
+  EXPECT_THAT(shown, testing::AllOf(HasSubstr("energy of a call</span>12.5 J"),
+                                    HasSubstr("</span>25.0 W"), HasSubstr("package-0 12.5 J")));
+  EXPECT_THAT(shown, HasSubstr("bf16.matrix time at its own roof"));
+  EXPECT_THAT(shown, HasSubstr("Arrows: from the older run file"));
+  EXPECT_THAT(shown, HasSubstr("Ticks on a line"));
+  EXPECT_THAT(shown, HasSubstr("<option value=\"batch\">batch</option>"));
+  EXPECT_THAT(shown, Not(HasSubstr("NaN")));
+}
+
+TEST_F(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
+  auto run = PageContent(SweptRun());
+  for (auto& record : run["records"])
+    if (record.contains("time")) record["time"]["compute_roofs"] = {{"fp32.vector", "fp32.vector"}};
+  run["census"] = json::parse(R"([{"set": "<b>fw", "kernels": 5, "zero_flop_kernels": 2,
+    "launches": 8, "zero_flop_launches": 6, "zero_flop_launch_share": 0.75,
+    "zero_flop_time_share": 0.25, "seconds": 4, "flops": 1e9, "flops_per_second": 2.5e8}, 7])");
+  const auto shown = WithoutScripts(Render(run));
+  for (const char* text : {"DRAM bytes [B]", "FLOPs at the fp32.vector roof", " FLOP/byte</text>",
+                           "&lt;b&gt;fw", ">2 of 5<", ">6 of 8<", ">75.0 %<", ">25.0 %<"})
+    EXPECT_THAT(shown, HasSubstr(text));
+}
+
+TEST_F(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
+  auto run = PageContent(fakes::SmallRun());
+  const std::string layer = run["records"][0]["name"];
+  run["models"] = json::parse(R"([{"suite": "net<b>", "op": "Conv2D", "direction": "fwd",
+    "layers": {"measured": 2, "total": 3}, "calls": {"measured": 4, "total": 4}, "seconds": 0.25,
+    "flops": 5e9, "flops_per_second": 2e10, "roof": {"layers": 1, "seconds": 0.1, "fraction": 0.5},
+    "fix_first": [{"count": 3, "seconds": 0.2, "above_roof_seconds": 0.125, "share": 0.8},
+                  {"name": "<img src=x>", "count": 1}]}, null, {"fix_first": 5}])");
+  run["models"][0]["fix_first"][0]["name"] = layer;
+  const auto page = Render(run);
+  EXPECT_THAT(page, HasSubstr("net&lt;b&gt; Conv2D/"));
+  for (const char* text :
+       {">2 of 3<", ">4<", ">250 ms<", ">5.00 GFLOP<", ">20.0 GFLOP/s<", ">50.0 % (1 layer)<",
+        " ×3: 80.0 % of the time, 125 ms of it above the roof"})
+    EXPECT_THAT(page, HasSubstr(text));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, HasSubstr("<section id=\"models-section\" aria-labelledby=\"models-title\">"));
+  EXPECT_THAT(Render(PageContent(fakes::SmallRun())),
+              HasSubstr("aria-labelledby=\"models-title\" hidden"));
+}
+
+TEST_F(PageInABrowser, CeilingsShowTheirValidationsCurvesAndMixes) {
+  auto run = PageContent(fakes::CeilingsRun());
+  run["records"][0]["name"] = "Conv2D/cpu/onednn/fwd/f32/x";
+  auto& machine = run["machines"][0];
+  machine["facts"]["<img src=x>"] = "<b>text</b>";
+  machine["by_threads"]["2"]["mixes"]["l1.given"] = {{"per_second", 1e9}, {"given", true}};
+  machine["by_threads"]["2"]["mixes"]["l1.<img src=x>"] = {{"per_second", 1e9}, {"how", "<b>"}};
+  const auto page = Render(run);
+  const auto shown = WithoutScripts(page);
+  for (const char* text :
+       {// validation: the numbers first, or the reason first if a ceiling is not validated
+        "validated: </span>2.003× for twice the work · spread 0.400 % · 63.8 of 64 flop/cycle · "
+        "99.0 % clean · scaling 1.00<",
+        "caution\">specified, not measured here<",
+        "not validated: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
+        ">1, 2 and 7 iterations equal plain loops in all 256 elements<", ">Burst<", ">280 GFLOP/s<",
+        // mixes, overheads, facts, what the sweep says
+        "All 12 access mixes", ">dram.load.avx512.small-pages<",
+        ">1.10 µs · an empty parallel region",
+        ">not measured: in each repetition a thread waited for a CPU<", ">l1.&lt;img src=x&gt;<",
+        "11 facts about this machine", ">&lt;b&gt;text&lt;/b&gt;<",
+        "class=\"disagrees\">L3, 2 threads: the curve falls at 16.5 MiB",
+        // charts: the sweep with its lines and caches, the knee
+        "Bandwidth by working set", ">64 MiB<", ">L2 1 MiB<", ">2 threads</text>",
+        "Thin line with dots: measured knee, ",
+        // the second line below the burst
+        ">sustained  280 GFLOP/s<", "Thin line named sustained: "})
+    EXPECT_THAT(shown, HasSubstr(text));
+  EXPECT_EQ(Count(shown, "id=\"sweep-"), 1);
+  EXPECT_GE(Count(shown, "class=\"main-svg\""), 3);
+  EXPECT_THAT(shown, Not(HasSubstr("<img")));
+  EXPECT_THAT(shown, Not(HasSubstr("NaN")));
+}
+
+TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
+  auto run = PageContent(fakes::SmallRun());
+  run["machines"][0]["by_threads"]["2"]["sweep"] = json::parse("[[0, 1], [null, 2], 3]");
+  run["machines"][0]["by_threads"]["1"]["mixes"] = 4;
+  const auto shown = WithoutScripts(Render(run));
+  for (const char* absent :
+       {"class=\"sweep\"", "access mixes", "measured knee", "NaN", "undefined<"})
+    EXPECT_THAT(shown, Not(HasSubstr(absent)));
+}
+
+TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
+  const auto shown = WithoutScripts(
+      Render(PageContent(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(21, 200, 10)}))));
+  EXPECT_THAT(shown, HasSubstr("48 points are lost, 48 by bandwidth shared"));
+  EXPECT_THAT(shown, HasSubstr("Arrows: along threads"));
+  for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));
+}
+
+TEST_F(PageInABrowser, AFileWithoutCeilingsHasATableWithRates) {
+  auto file = fakes::SmallRun().file;
+  file.machines.clear();
+  const auto page = Render(PageContent(roofline::PlaceRun(file)));
+  EXPECT_EQ(Count(page, "<tr data-index="), 10);
+  EXPECT_THAT(page, HasSubstr("No ceilings in this file"));
+  EXPECT_THAT(page, HasSubstr(">160 GFLOP/s<"));
+  EXPECT_THAT(page, HasSubstr(">57.5<small>of DRAM</small>"));
+}
+
+}  // namespace
+}  // namespace dlroof::figure

@@ -1,0 +1,335 @@
+#include "reporters/logs/verbose_log.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "reporters/logs/primitive_work.h"
+#include "tests/fakes/primitives/logs.h"
+
+namespace dlroof::logs {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+std::map<std::string, int> KindsOf(const VerboseLog& log) {
+  std::map<std::string, int> kinds;
+  for (const auto& execution : log.executions) ++kinds[log.primitives[execution.primitive].kind];
+  return kinds;
+}
+
+constexpr const char* kTemplate =
+    "onednn_verbose,v1,primitive,info,template:timestamp,operation,engine,primitive,implementation,"
+    "prop_kind,memory_descriptors,attributes,auxiliary,problem_desc,exec_time\n";
+constexpr const char* kReorder =
+    "onednn_verbose,v1,1000.5,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0 "
+    "dst:f32::blocked:ba::f0,attr-scratchpad:user,,8x64,0.25\n";
+
+// The expected numbers were counted with grep and wc.
+TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
+  struct Golden {
+    const char* name;
+    const char* version;
+    std::map<std::string, int> kinds;
+  };
+  const Golden rows[] = {
+      {"debian_torch113_conv_v2.6.3.log", "v2.6.3", {{"reorder", 3}, {"convolution", 1}}},
+      {"tf212_conv_opts0.log", "v2.7.3", {{"gemm_api", 33}}},
+      {"tf212_conv_opts1.log", "v2.7.3", {{"reorder", 1}, {"convolution", 1}}},
+      {"pt_bert_inf.onednn.log", "v3.13.3", {{"eltwise", 48}}},
+      {"pt_lstm_inf.onednn.log", "v3.13.3", {{"reorder", 8}, {"rnn", 4}}},
+      {"pt_lstm_trn.onednn.log", "v3.13.3", {{"reorder", 28}, {"rnn", 8}}},
+      {"pt_r50_inf.onednn.log", "v3.13.3", {{"reorder", 344}, {"convolution", 116}}},
+      {"tf_r50_inf_dnn.onednn.log",
+       "v3.7.3",
+       {{"reorder", 125},
+        {"convolution", 124},
+        {"pooling", 3},
+        {"inner_product", 2},
+        {"softmax", 2}}}};
+  for (const auto& row : rows) {
+    const auto log = fakes::FromLog(row.name);
+    EXPECT_EQ(KindsOf(log), row.kinds) << row.name;
+    EXPECT_EQ(log.version, row.version) << row.name;
+    EXPECT_EQ(log.isa_words, "Intel AVX2") << row.name;
+    EXPECT_EQ(log.lines.used, log.lines.executed) << row.name;
+    EXPECT_THAT(log.lines.refused, IsEmpty()) << row.name;
+    for (const auto& primitive : log.primitives)
+      EXPECT_FALSE(WorkOf(ReadPrimitive(primitive)).reason) << row.name << primitive.problem;
+  }
+}
+
+TEST(VerboseLog, FactsOfTheLibraryAreRead) {
+  const auto log = fakes::FromLog("tf_r50_inf_dnn.onednn.log");
+  EXPECT_EQ(log.runtime, "threadpool");
+  EXPECT_EQ(log.threads, 2);
+  ASSERT_EQ(log.marks.size(), 4);
+  EXPECT_TRUE(log.marks[0].begin);
+  EXPECT_EQ(log.marks[0].before, 38);
+  EXPECT_DOUBLE_EQ(log.marks[0].seconds, 1795369597.754633301);
+}
+
+TEST(VerboseLog, CreationsAreMissesAndHits) {
+  const auto log = fakes::FromLog("debian_torch113_conv_v2.6.3.log");
+  ASSERT_EQ(log.creations.size(), 4);
+  EXPECT_FALSE(log.creations[0].hit);
+  EXPECT_DOUBLE_EQ(log.creations[0].seconds, 0.592041e-3);
+  EXPECT_EQ(log.creations[3].before, 3);
+  const auto hits = ReadVerboseLog(
+      "onednn_verbose,v1,1.5,primitive,create:cache_hit,cpu,reorder,jit:uni,undef,a,b,c,8x64,0."
+      "5\n");
+  ASSERT_EQ(hits.creations.size(), 1);
+  EXPECT_TRUE(hits.creations[0].hit);
+}
+
+TEST(VerboseLog, IgnoresTheRoundedStampOfOneDnn27sGemm) {
+  const auto log = fakes::FromLog("tf212_conv_opts0.log");
+  EXPECT_FALSE(log.executions.at(0).start_seconds);
+  EXPECT_EQ(log.primitives.at(0).problem, "96x288:288x16");
+  EXPECT_EQ(log.primitives.at(0).auxiliary, "");
+}
+
+TEST(VerboseLog, TheTemplateOrdersTheFieldsAndUnknownFieldsAreStored) {
+  const auto log = ReadVerboseLog(
+      "onednn_verbose,v1,primitive,info,template:operation,engine,primitive,colour,problem_desc,"
+      "prop_kind,exec_time\n"
+      "onednn_verbose,v1,primitive,exec,cpu,reorder,green,8x64,undef,0.5\n");
+  ASSERT_EQ(log.primitives.size(), 1);
+  EXPECT_EQ(log.primitives[0].problem, "8x64");
+  EXPECT_EQ(log.primitives[0].prop, "undef");
+  EXPECT_THAT(log.primitives[0].others, ElementsAre(Pair("colour", "green")));
+}
+
+TEST(VerboseLog, IgnoresOtherOutput) {
+  const auto log = ReadVerboseLog(std::string("epoch 1\n") + kTemplate + "\x1b[32m50 %" + kReorder +
+                                  "loss 0.5\r\n");
+  EXPECT_EQ(log.executions.size(), 1);
+  EXPECT_EQ(log.lines.all, 4);
+  EXPECT_EQ(log.lines.verbose, 2);
+  EXPECT_DOUBLE_EQ(log.executions[0].start_seconds.value(), 1.0005);
+}
+
+TEST(VerboseLog, CutAndMixedLinesAreCountedWithTheirReasons) {
+  const std::string whole = kReorder;
+  const std::string line = whole.substr(0, whole.size() - 1);
+  const auto log = ReadVerboseLog(kTemplate + line.substr(0, 70) + "\n" +  // fewer fields
+                                  line + "Epoch 2\n" +                     // text behind the time
+                                  line.substr(0, 40) + whole +             // two lines in one
+                                  line + ",jit:uni,undef,0.5\n" +          // the rest of another
+                                  "onednn_verbose,v1,ukernel,check,cpu,brgemm,0.5\n");
+  EXPECT_EQ(log.executions.size(), 1);
+  EXPECT_EQ(log.lines.used, 1);
+  EXPECT_EQ(log.lines.executed, 5);
+  std::map<std::string, std::int64_t> refused;
+  for (const auto& one : log.lines.refused) refused[one.reason] = one.count;
+  EXPECT_THAT(refused,
+              ElementsAre(Pair("another line of oneDNN begins before its end", 1),
+                          Pair("fewer fields than the template has", 1),
+                          Pair("more fields than the template has: mixed with other output", 1),
+                          Pair("neither the execution nor the creation of a primitive", 1),
+                          Pair("no time at its end: cut, or mixed with other output", 1)));
+  EXPECT_EQ(log.lines.refused.front().first_line, 2);
+}
+
+TEST(VerboseLog, OlderMarkersAndLogsWithoutTemplate) {
+  const auto log = ReadVerboseLog(
+      "dnnl_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 "
+      "dst_f32::blocked:ab:f0,,,16x256:256x192,0.5\n");
+  ASSERT_EQ(log.primitives.size(), 1);
+  EXPECT_EQ(log.primitives[0].kind, "matmul");
+  const auto oldest = ReadVerboseLog(
+      "mkldnn_verbose,exec,convolution,jit:avx2,forward_training,fsrc:nChw8c,alg:direct,mb2,0.5\n");
+  ASSERT_EQ(oldest.primitives.size(), 1);
+  EXPECT_EQ(oldest.primitives[0].kind, "convolution");
+}
+
+// A line of a partition that takes `milliseconds`.
+std::string Partition(const std::string& milliseconds) {
+  return "onednn_verbose,v1,graph,exec,cpu,100002,sdp,matmul_qk;softmax,,in0_f16:0:strided,fpm:"
+         "strict,larger_partition_kernel_t,dnnl_backend," +
+         milliseconds + "\n";
+}
+
+TEST(VerboseLog, PartitionsWithoutLinesOfTheirOwnAreExecutions) {
+  const auto log = fakes::FromLog("xpu_graph.log");
+  ASSERT_EQ(log.executions.size(), 3);
+  EXPECT_DOUBLE_EQ(log.executions[1].seconds, 7.7777e-3);
+  const auto& partition = log.primitives[log.executions[1].primitive];
+  EXPECT_EQ(partition.kind, "partition");
+  EXPECT_EQ(partition.engine, "gpu");
+  EXPECT_EQ(partition.implementation, "sdp_primitive_v1_kernel_t");
+  EXPECT_EQ(partition.problem, "matmul_qk;scale_mul;softmax;matmul_v");
+  EXPECT_EQ(log.lines.graph, 0);
+  EXPECT_EQ(log.lines.used, 3);
+  // Two reorders of 0.25 ms are within a partition of 0.6 ms, one is not within one of 9 ms.
+  const auto both = ReadVerboseLog(std::string(kReorder) + kReorder + Partition("0.6"));
+  EXPECT_EQ(both.executions.size(), 2);
+  EXPECT_EQ(both.lines.graph, 1);
+  EXPECT_EQ(ReadVerboseLog(kReorder + Partition("9")).executions.size(), 2);
+}
+
+TEST(VerboseLog, PartitionsOfAnotherFormAreCounted) {
+  const auto log = ReadVerboseLog("onednn_verbose,v1,5.5,graph,exec,cpu,100002,convolution,0.5\n");
+  EXPECT_THAT(log.executions, IsEmpty());
+  ASSERT_EQ(log.lines.refused.size(), 1);
+  EXPECT_EQ(log.lines.refused[0].reason,
+            "no time at the end of a partition, or other fields than the template has");
+}
+
+// Three executions of 2.98804, 2.1521 and 3 ms, and a creation of 0.573975 ms.
+TEST(VerboseLog, DecimalCommaTakesTwoFields) {
+  const auto log = fakes::FromLog("decimal_comma.log");
+  ASSERT_EQ(log.executions.size(), 3);
+  EXPECT_DOUBLE_EQ(log.executions[0].seconds, 2.98804e-3);
+  EXPECT_DOUBLE_EQ(log.executions[1].seconds, 2.1521e-3);
+  EXPECT_DOUBLE_EQ(log.executions[2].seconds, 3e-3);
+  ASSERT_EQ(log.creations.size(), 1);
+  EXPECT_DOUBLE_EQ(log.creations[0].seconds, 0.573975e-3);
+  EXPECT_THAT(log.lines.refused, IsEmpty());
+  EXPECT_EQ(log.primitives.size(), 1);
+  const auto stamped = ReadVerboseLog(
+      "onednn_verbose,v1,1000,5,primitive,exec,cpu,reorder,jit:uni,undef,a,,,8x64,2,5e-05\n");
+  ASSERT_EQ(stamped.executions.size(), 1);
+  EXPECT_DOUBLE_EQ(stamped.executions[0].seconds, 2.5e-8);
+  EXPECT_DOUBLE_EQ(stamped.executions[0].start_seconds.value(), 1.0005);
+}
+
+TEST(VerboseLog, ShortGemmOfOneDnn27MayHaveADecimalComma) {
+  const auto log = ReadVerboseLog(
+      "onednn_verbose,exec,cpu,gemm_api,x64:gemm_driver,undef,src_f32::blocked:ab:f0,,"
+      "96x288:288x16,0,5\n");
+  ASSERT_EQ(log.executions.size(), 1);
+  EXPECT_DOUBLE_EQ(log.executions[0].seconds, 0.5e-3);
+  EXPECT_EQ(log.primitives[0].problem, "96x288:288x16");
+}
+
+TEST(VerboseLog, NestedAndBegunCreationsHaveNoTimeOfTheirOwn) {
+  const std::string fields = ",cpu,softmax,jit:uni,undef,src:f32::blocked:a::f0,,alg:x,512";
+  const auto log =
+      ReadVerboseLog("onednn_verbose,v1,primitive,create:start" + fields +
+                     "\nonednn_verbose,v1,primitive,create_nested:cache_miss" + fields +
+                     ",40\nonednn_verbose,v1,primitive,create:cache_miss" + fields +
+                     ",50.1\nonednn_verbose,v1,primitive,create:cache_miss" + fields + "\n");
+  ASSERT_EQ(log.creations.size(), 1);
+  EXPECT_DOUBLE_EQ(log.creations[0].seconds, 50.1e-3);
+  EXPECT_EQ(log.lines.created, 3);
+  ASSERT_EQ(log.lines.refused.size(), 1) << "512 is the problem, not a time";
+}
+
+TEST(VerboseLog, BytesOfMklDnnWithoutTypesAreUnknown) {
+  const auto log = fakes::FromLog("mkldnn_0.18.log");
+  ASSERT_EQ(log.primitives.size(), 3);
+  const auto work = WorkOf(ReadPrimitive(log.primitives[1]));
+  EXPECT_EQ(work.matrix, 2.0 * 1024 * 512 * 14 * 14);
+  for (const auto& primitive : log.primitives)
+    EXPECT_FALSE(WorkOf(ReadPrimitive(primitive)).bytes) << primitive.kind;
+}
+
+// With a floating-point source the products are of its type, whatever the weights' type is.
+TEST(ComputeType, IsThatOfTheSource) {
+  const auto type = [](const std::string& tensors) {
+    return ComputeTypeOf(ReadPrimitive(PrimitiveText{.kind = "matmul", .tensors = tensors}));
+  };
+  EXPECT_EQ(type("src:f32::blocked:ab::f0 wei:s8::blocked:ab::f0 dst:f32::blocked:ab::f0"), "f32");
+  EXPECT_EQ(type("src:bf16::blocked:ab::f0 wei:s4::blocked:ab::f0 dst:bf16::blocked:ab::f0"),
+            "bf16");
+  EXPECT_EQ(type("src:u8::blocked:ab::f0 wei:s8::blocked:ab::f0 dst:f32::blocked:ab::f0"), "int8");
+  EXPECT_FALSE(type("src:f8_e5m2::blocked:ab::f0 wei:s8::blocked:ab::f0"));
+}
+
+TEST(IsaOf, TheWordsNameTheInstructionSet) {
+  EXPECT_EQ(IsaOf("Intel AVX2"), "avx2");
+  EXPECT_EQ(IsaOf("Intel AVX2 with Intel DL Boost"), "avx2_vnni");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with AVX512BW, AVX512VL, and AVX512DQ extensions"), "avx512_core");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with Intel DL Boost"), "avx512_core_vnni");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with Intel DL Boost and bfloat16 support"), "avx512_core_bf16");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support"),
+            "avx512_core_fp16");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support and Intel AMX "
+                  "with bfloat16 and 8-bit integer support"),
+            "avx512_core_amx");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support and Intel AMX "
+                  "with bfloat16, float16 and 8-bit integer support"),
+            "avx512_core_amx_fp16");
+  EXPECT_EQ(IsaOf("Intel AVX 10.1"), "avx512_core_fp16");
+  EXPECT_EQ(IsaOf("Intel AVX10.2"), "avx512_core_fp16");
+  EXPECT_EQ(IsaOf("Intel AVX10.1 and Intel AMX with bfloat16 and 8-bit integer support"),
+            "avx512_core_amx");
+  EXPECT_EQ(IsaOf("Intel AVX10.1 and Intel AMX with bfloat16, float16 and 8-bit integer support"),
+            "avx512_core_amx_fp16");
+  EXPECT_FALSE(IsaOf("Generic"));
+}
+
+TEST(VerboseLog, AMillionLinesGiveAMillionExecutions) {
+  std::string text = kTemplate;
+  constexpr int kLines = 1'000'000;
+  text.reserve(text.size() + kLines * std::string_view(kReorder).size());
+  for (int i = 0; i < kLines; ++i) text += kReorder;
+  const auto log = ReadVerboseLog(text);
+  EXPECT_EQ(log.executions.size(), kLines);
+  EXPECT_EQ(log.primitives.size(), 1);
+}
+
+// Two threads of PyTorch 2.15 call blocks of 32x64:64x48; the second and third add to the result.
+TEST(ReadVerboseLog, UkernelsAreExecutions) {
+  const auto log = fakes::FromLog("pt_ukernel.log");
+  EXPECT_EQ(log.lines.executed, 6);
+  EXPECT_EQ(log.lines.used, 6);
+  EXPECT_TRUE(log.lines.refused.empty());
+  ASSERT_EQ(log.primitives.size(), 2);
+  EXPECT_TRUE(IsUkernel(log.primitives[0]));
+  const auto first = WorkOf(ReadPrimitive(log.primitives[0]));
+  const auto adding = WorkOf(ReadPrimitive(log.primitives[1]));
+  EXPECT_EQ(first.matrix, 2.0 * 32 * 64 * 48);
+  EXPECT_EQ(first.elementwise, 0);
+  EXPECT_EQ(adding.matrix, first.matrix);
+  EXPECT_EQ(adding.elementwise, 32 * 48);
+  EXPECT_FALSE(first.bytes) << "other blocks share its data in the caches";
+  EXPECT_TRUE(first.reason);
+}
+
+TEST(WorkOf, ABatchOfBlocksIsASumOfProducts) {
+  PrimitiveText text{.engine = "cpu",
+                     .kind = "brgemm",
+                     .tensors =
+                         "src:bf16::blocked:ab::f0 wei:bf16::blocked:ab::f0 "
+                         "dst:f32::blocked:ab::f0",
+                     .auxiliary = "bs:4 beta:1",
+                     .problem = "32x64:64x48"};
+  EXPECT_EQ(WorkOf(ReadPrimitive(text)).matrix, 4 * 2.0 * 32 * 64 * 48);
+  text.kind = "transform";
+  text.problem = "64x48";
+  EXPECT_TRUE(HasNoFlops(WorkOf(ReadPrimitive(text))));
+}
+
+// Process 30 is a worker of 20, and executes the same primitive and one of its own.
+TEST(ReadVerboseLog, OtherProcessesAreApart) {
+  const auto call = [](const char* problem) {
+    return fmt::format("onednn_verbose,v1,primitive,exec,cpu,eltwise,jit:avx2,undef,,,,{},1\n",
+                       problem);
+  };
+  const auto log = ReadVerboseLog("DLROOF_PROCESS,30,25,20\n" + call("8x8") + call("4x4") +
+                                  "DLROOF_PROCESS,20\n" + call("8x8") + "DLROOF_PROCESS,30\n" +
+                                  call("4x4") + call("4x4"));
+  ASSERT_EQ(log.processes.size(), 2);
+  EXPECT_EQ(log.processes[log.main_process].id, 20);
+  ASSERT_EQ(log.executions.size(), 5);
+  EXPECT_EQ(log.executions[2].process, log.main_process);
+  EXPECT_NE(log.executions[0].primitive, log.executions[2].primitive);
+  EXPECT_EQ(log.executions[1].primitive, log.executions[3].primitive);
+}
+
+TEST(ReadVerboseLog, OddProcessLinesChangeNothing) {
+  for (const char* line : {"DLROOF_PROCESS,", "DLROOF_PROCESS,x", "DLROOF_PROCESS,99999999999999",
+                           "DLROOF_PROCESS,1,-2"}) {
+    const auto log = ReadVerboseLog(std::string(line) + "\n");
+    EXPECT_TRUE(log.processes.empty()) << line;
+  }
+}
+
+}  // namespace
+}  // namespace dlroof::logs

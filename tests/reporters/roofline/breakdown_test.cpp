@@ -1,0 +1,369 @@
+#include "reporters/roofline/breakdown.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <sstream>
+
+#include "reporters/roofline/breakdown_text.h"
+#include "tests/reporters/roofline/component_seconds.h"
+
+namespace dlroof::roofline {
+namespace {
+
+// 100 s on two threads, 60 s of it in ten regions, in which the slowest threads work 50 s and both
+// together 80 s.
+BreakdownFacts TwoThreads() {
+  return {.seconds = 100,
+          .roof_seconds = 30,
+          .roof = "arithmetic",
+          .call_seconds = 4,
+          .parallel = {.mean = {100, {10, 60, 50, 80}, 3},
+                       .threads = 2,
+                       .calls = 7,
+                       .parts = {.functions = 8},
+                       .source = "a test"}};
+}
+
+TEST(Breakdown, SplitsTheTimeByTheParallelRegions) {
+  const auto breakdown = MakeBreakdown(TwoThreads());
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kCall), 4);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), (40 - 4) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 60 - 50);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kStolen), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kImbalance), 50 - 40 - 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 30);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFunctions), 8 / 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 + 18 - 30 - 4);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  EXPECT_EQ(breakdown.Largest()->kind, ComponentKind::kUnexplained);
+  EXPECT_DOUBLE_EQ(breakdown.UnexplainedShare(), 24 / 70.0);
+  ASSERT_TRUE(breakdown.efficiencies);
+  EXPECT_DOUBLE_EQ(breakdown.efficiencies->parallel, 0.58);
+}
+
+// The unexplained rest is a difference from the roof's time.
+TEST(Breakdown, GivesTheRestTheProvenanceOfTheRoof) {
+  auto facts = TwoThreads();
+  for (const auto from : {Provenance::kMeasured, Provenance::kModelled}) {
+    facts.roof_from = from;
+    const auto breakdown = MakeBreakdown(facts);
+    EXPECT_EQ(breakdown.Find(ComponentKind::kRoof)->from, from);
+    EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, from);
+    EXPECT_EQ(breakdown.Find(ComponentKind::kForkJoin)->from, Provenance::kMeasured);
+  }
+}
+
+TEST(Breakdown, ScalesThePassesToTheMeasuredTime) {
+  auto facts = TwoThreads();
+  facts.parallel.mean.run_delay_seconds.reset();
+  facts.seconds = 50;
+  facts.roof_seconds = 15;
+  facts.call_seconds = 2;
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), 9);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 50);
+}
+
+// The call takes 90 s. The passes took 100 s, because threads waited 12 s in regions: 10 s of these
+// are left out, 2 s belong to the call. The slowest threads worked 50 s and the mean thread 37.5 s,
+// which leaves 0.5 s of imbalance.
+TEST(Breakdown, LeavesOutWaitsBeyondTheTimeOfTheCall) {
+  auto facts = TwoThreads();
+  facts.seconds = 90;
+  facts.parallel.mean = {100, {10, 60, 50, 75}, 12};
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 10)
+      << "as long as in the passes";
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), (40 - 4) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kStolen), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kImbalance), 0.5);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 90);
+}
+
+TEST(Breakdown, OfOneThreadHasNoWaits) {
+  BreakdownFacts facts{.seconds = 10, .roof_seconds = 6, .roof = "DRAM", .call_seconds = 1};
+  facts.parallel = {.mean = {.seconds = 10}, .threads = 1, .calls = 1};
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 6);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 3);
+  EXPECT_EQ(breakdown.components.size(), 3);
+  EXPECT_FALSE(breakdown.efficiencies);
+}
+
+// A roof above the busy time takes all of the busy time and no more.
+TEST(Breakdown, NeverExceedsTheTime) {
+  auto facts = TwoThreads();
+  facts.roof_seconds = 1000;
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 58);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained), nullptr);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+}
+
+TEST(Breakdown, OfAnyFactsIsASumOfPositiveComponentsAndItsEfficienciesMultiply) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> any(0, 2);
+  for (int i = 0; i < 1000; ++i) {
+    BreakdownFacts facts{.seconds = 0.1 + any(random), .roof_seconds = any(random)};
+    facts.call_seconds = any(random);
+    facts.parallel = {
+        .mean = {0.1 + any(random), {3, any(random), any(random), any(random)}, any(random)},
+        .threads = 1 + i % 8,
+        .calls = 1,
+        .parts = {any(random), any(random)},
+        .single_thread_seconds = any(random),
+        .near_seconds = any(random),
+        .far_seconds = any(random),
+        .executed_over_useful = 1 + any(random),
+        .instructions = InstructionCount{.all = any(random), .per_second = 1}};
+    facts.arithmetic = i % 3 != 0;
+    facts.single_thread_roof_seconds = facts.single_thread_compute_seconds = any(random);
+    facts.levels = {{"L2", any(random), Provenance::kModelled}};
+    const auto breakdown = MakeBreakdown(facts);
+    EXPECT_NEAR(Sum(breakdown), facts.seconds, 1e-4 * facts.seconds);
+    for (const auto& one : breakdown.components) EXPECT_GT(one.seconds, 0);
+    if (!breakdown.efficiencies) continue;
+    const auto& found = *breakdown.efficiencies;
+    EXPECT_NEAR(found.load_balance * found.serialisation * found.transfer, found.parallel, 1e-9);
+  }
+}
+
+// 100 s in one region, with 40 s of busy time per thread and 10 s at the roof.
+BreakdownFacts TwoBusyThreads() {
+  return {.seconds = 100,
+          .roof_seconds = 10,
+          .roof = "arithmetic",
+          .call_seconds = 0,
+          .single_thread_roof_seconds = 20,
+          .single_thread_compute_seconds = 20,
+          .parallel = {.mean = {100, {1, 100, 40, 80}, {}}, .threads = 2, .calls = 1}};
+}
+
+TEST(Breakdown, SplitsTheBusyTimeByTheComponentsMeasuredSeparately) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.parts = {.functions = 6, .products = 30};
+  facts.parallel.single_thread_seconds = 62;
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFunctions), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kProducts), (30 - 20) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSharing), (80 - 62) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 - 10 - 3 - 5 - 9);
+  EXPECT_DOUBLE_EQ(breakdown.efficiencies->computation.value(), 62 / 80.0);
+}
+
+// Both threads run the fixed code; the second thread's is not counted as sharing.
+TEST(Breakdown, CountsFixedCodePerThread) {
+  auto facts = TwoBusyThreads();
+  facts.call_seconds = 1;
+  facts.parallel.single_thread_seconds = 63;
+  facts.parallel.smallest_seconds = 6;
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFixed), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSharing), (80 - 62 - 5) / 2.0);
+}
+
+// A roof that gets slower itself (a bandwidth that two threads share) explains a part of the
+// growth.
+TEST(Breakdown, SharingExcludesTheGrowthOfTheRoof) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.single_thread_seconds = 62;
+  facts.single_thread_roof_seconds = 10;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kSharing), (80 - 62 - 10) / 2.0);
+  facts.parallel.single_thread_seconds = 90;  // two threads have two caches
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kSharing), nullptr);
+}
+
+// 120 instructions take at least 60 s; the roof's arithmetic on one thread takes 20 s of these.
+TEST(Breakdown, InstructionsTakeTheirIssueTime) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.instructions = {.all = 120, .per_second = 2};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions), (60 - 20) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kUnexplained), 40 - 10 - 20);
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions)->from, Provenance::kMeasured);
+  facts.parallel.instructions->all = 40;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions), nullptr)
+      << "as fast as the roof";
+  facts.parallel.instructions = {.all = 1e9, .per_second = 2};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions), 30)
+      << "all of the time that is left";
+  facts.parallel.instructions->per_second.reset();
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions), nullptr) << "no rate is known";
+}
+
+// Functions, products and fixed code are components of their own.
+TEST(Breakdown, InstructionsExcludeThoseOfOtherComponents) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.instructions = {.all = 120, .smallest = 4, .per_second = 2};
+  facts.parallel.parts = {
+      .functions = 6, .products = 22, .function_instructions = 8, .product_instructions = 50};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
+                   (60 - 2 - 4 - 25) / 2.0);
+  facts.parallel.parts.function_instructions.reset();
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
+                   (60 - 2 - 6 - 25) / 2.0)
+      << "all of an uncounted component's time is subtracted";
+}
+
+// The near kernel spends 8 s per thread beyond its multiply-adds, 2.5 s of these on idle lanes.
+TEST(Breakdown, InstructionsShareTheNearKernelWithLanes) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.near_seconds = 36;
+  facts.parallel.far_seconds = 50;
+  facts.parallel.executed_over_useful = 1.25;
+  facts.parallel.instructions = {.all = 29, .per_second = 1};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 2.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
+                   (29 - 20 - 5) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 8 - 2.5 - 2);
+  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+}
+
+TEST(Breakdown, WithModelledLanesAndLevelsHasAModelledRest) {
+  auto facts = TwoBusyThreads();
+  facts.roof_from = Provenance::kMeasured;
+  facts.parallel.executed_over_useful = 1.25;
+  facts.levels = {{"L2", 4, Provenance::kModelled}, {"DRAM", 3, Provenance::kSimulated}};
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLanes), 2.5);
+  EXPECT_EQ(*breakdown.Find(ComponentKind::kLevels),
+            (Component{ComponentKind::kLevels, 7, Provenance::kModelled,
+                       "at most, without overlap: L2 4.00 s, DRAM 3.00 s"}));
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 - 10 - 2.5 - 7);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, Provenance::kModelled);
+  facts.levels = {{"L2", 400, Provenance::kModelled}};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLevels), 40 - 10 - 2.5);
+  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+}
+
+// On one thread the multiply-adds take 20 s; with near tensors the kernel takes 36 s.
+BreakdownFacts TimedNearAndFar() {
+  auto facts = TwoBusyThreads();
+  facts.single_thread_compute_seconds = 20;
+  facts.parallel.near_seconds = 36;
+  facts.parallel.far_seconds = 50;
+  return facts;
+}
+
+TEST(Breakdown, SplitsTheNearKernelsTimeByModels) {
+  auto facts = TimedNearAndFar();
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 8);
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel)->from, Provenance::kMeasured);
+  facts.parallel.executed_over_useful = 1.25;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 2.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 5.5);
+  facts.parallel.executed_over_useful = 11;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 8)
+      << "no more than measured";
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr);
+  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+  facts.parallel.near_seconds = 19;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr)
+      << "the measured kernel leaves no time for idle lanes";
+}
+
+TEST(Breakdown, AMeasuredDistanceReplacesModelledLevels) {
+  auto facts = TimedNearAndFar();
+  facts.levels = {{"L2", 4, Provenance::kModelled}};
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(*breakdown.Find(ComponentKind::kDistance),
+            (Component{ComponentKind::kDistance, 7, Provenance::kMeasured,
+                       "additional time on tensors whose pages do not repeat; by the bandwidths "
+                       "L2 4.00 s"}));
+  EXPECT_EQ(breakdown.Find(ComponentKind::kLevels), nullptr);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, Provenance::kModelled)
+      << "as the roof";
+  facts.parallel.far_seconds = 30;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kDistance), nullptr)
+      << "far tensors were faster";
+  facts.parallel.far_seconds.reset();
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr)
+      << "the comparison lacks its far half";
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLevels), 4);
+}
+
+// A memory roof is subtracted first from the distance, then from the near kernel.
+TEST(Breakdown, AMemoryRoofReducesTheDistanceFirst) {
+  auto facts = TimedNearAndFar();
+  facts.arithmetic = false;
+  facts.single_thread_roof_seconds = 10;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kDistance), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 18);
+  facts.single_thread_roof_seconds = 20;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kDistance), nullptr);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 15);
+  facts.single_thread_roof_seconds.reset();
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr)
+      << "the roof's single-threaded time is not known";
+}
+
+// Products include their idle lanes; a memory roof hides both.
+TEST(Breakdown, NeverCountsProductsAndLanesTwice) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.executed_over_useful = 1.25;
+  facts.parallel.parts.products = 30;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr);
+  facts.arithmetic = false;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kProducts), nullptr);
+  facts.parallel.parts.products.reset();
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr);
+}
+
+TEST(Breakdown, HasIntervalsFromSixPassesOn) {
+  auto facts = TwoBusyThreads();
+  for (const double longest : {50, 46, 44, 42, 41})
+    facts.parallel.passes.push_back({100, {1, 100, longest, 80}, {}});
+  EXPECT_FALSE(MakeBreakdown(facts).Find(ComponentKind::kForkJoin)->ci95);
+  facts.parallel.passes.push_back({200, {1, 200, 104, 160}, {}});
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kForkJoin)->ci95, std::pair(48.0, 60.0));
+  EXPECT_EQ(breakdown.Find(ComponentKind::kRoof)->ci95, std::pair(10.0, 10.0));
+}
+
+struct Planted {
+  const char* what;
+  RegionSums regions;
+  ComponentKind largest;
+  const char* advice;
+};
+
+TEST(BreakdownAdvice, NamesTheLargestComponentWithItsNumber) {
+  const Planted cases[] = {
+      {"forks", {33, 95, 30, 240}, ComponentKind::kForkJoin, "33 parallel regions cost 65 %"},
+      {"one thread works", {1, 10, 10, 80}, ComponentKind::kSerial, "for 75 % of the time"},
+      {"a slow thread",
+       {1, 95, 95, 112},
+       ComponentKind::kImbalance,
+       "81 % of the time passes until"},
+      {"busy threads", {1, 95, 95, 760}, ComponentKind::kUnexplained, "not explained"}};
+  for (const auto& planted : cases) {
+    SCOPED_TRACE(planted.what);
+    BreakdownFacts facts{.seconds = 100, .roof_seconds = 1, .call_seconds = 4};
+    facts.parallel = {.mean = {100, planted.regions, {}}, .threads = 8, .calls = 1};
+    const auto breakdown = MakeBreakdown(facts);
+    ASSERT_NE(breakdown.Largest(), nullptr);
+    EXPECT_EQ(breakdown.Largest()->kind, planted.largest);
+    const auto advice = BreakdownAdvice(breakdown).value();
+    EXPECT_NE(advice.find(planted.advice), std::string::npos) << advice;
+  }
+}
+
+TEST(WriteWaterfall, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEnds) {
+  std::ostringstream out;
+  WriteWaterfall(MakeBreakdown(TwoThreads()), out);
+  const auto text = out.str();
+  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %           "
+                      "needed by the roof (modelled: arithmetic)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("|            ##                          |    4.00 s   4.0 %           sigmoid"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("10 regions on 2 threads, 1.00 s each"), std::string::npos) << text;
+  EXPECT_NE(text.find("parallel efficiency 58 %"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace dlroof::roofline
