@@ -31,6 +31,7 @@ VENDORS = {
     "simdjson": r"simdjson",
     "sqlite": r"(sqlite3|SQLiteCpp)",
     "utf8proc": r"utf8proc",
+    "valgrind": r"valgrind/",
     "zlib": r"zlib\.h",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)

@@ -20,7 +20,7 @@ LIMITS = {
     "lines of scripts": 13_500,
     "words of documents": 41_000,
     "bytes of studies": 2_100_000,
-    "modules": 68,
+    "modules": 66,
     "files": 1_406,
     "lines in the table of commands and flags": 235,
 }

@@ -4,9 +4,8 @@ dlroof_linked(linked bench/library)
 set(objects "")
 set(vendors "")
 foreach(module IN LISTS linked)
-  # What extends a module of bench is an operator or a backend; marks for valgrind extend the runner.
-  if("onednn" IN_LIST dlroof_vendors_${module}
-     OR (dlroof_extends_${module} MATCHES "^bench/" AND NOT dlroof_extends_${module} STREQUAL "bench/runner"))
+  # What extends a module of bench is an operator or a backend.
+  if("onednn" IN_LIST dlroof_vendors_${module} OR dlroof_extends_${module} MATCHES "^bench/")
     continue()
   endif()
   string(REPLACE "/" "_" target "${module}")

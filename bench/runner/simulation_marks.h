@@ -1,6 +1,5 @@
-// Client requests to callgrind, the cache simulator under which the program runs. Implemented in
-// valgrind/simulation_marks.cpp, or in no_valgrind/ for builds without valgrind's headers, where
-// the requests do nothing.
+// Client requests to callgrind, the cache simulator under which the program runs; without it they
+// do nothing.
 #pragma once
 
 namespace dlroof::runner {
@@ -11,8 +10,5 @@ void StartSimulation();
 void ForgetCounts();
 // Writes the counts to callgrind's output file and ends the simulation.
 void WriteCounts();
-
-// Returns whether this build can send the requests.
-bool CanMarkSimulation();
 
 }  // namespace dlroof::runner

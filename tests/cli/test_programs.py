@@ -200,8 +200,8 @@ class TestSimulation:
     @pytest.fixture(scope="class")
     def simulated(self, files):
         ran = bench("--dlroof_simulated_call=" + COLD)
-        if ran.code == 2 and re.search("not in this build|valgrind", ran.err):
-            pytest.skip("this build has no oneDNN or no headers of valgrind: " + ran.err)
+        if ran.code == 2 and re.search("not in this build", ran.err):
+            pytest.skip("this build has no oneDNN: " + ran.err)
         return ran
 
     def test_a_simulated_call_describes_itself(self, simulated):

@@ -13,6 +13,4 @@ void WriteCounts() {
   CALLGRIND_STOP_INSTRUMENTATION;
 }
 
-bool CanMarkSimulation() { return true; }
-
 }  // namespace dlroof::runner
