@@ -13,7 +13,6 @@
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "reporters/imports/import.h"
-#include "reporters/imports/unique_json.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
