@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "baselines/programs/gpu_device_work.h"
-#include "baselines/programs/gpu_ranges.h"
 #include "baselines/programs/operators.h"
 #include "counters/base/numbers.h"
 
@@ -155,7 +154,7 @@ std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const
     if (!sort) continue;
     const auto key = *sort == MarkSort::kStep ? WithoutNumbers(name) : name;
     auto& group = groups.try_emplace(key, Marks{.sort = *sort, .name = name}).first->second;
-    group.seconds += Seconds(time.end_ns - time.begin_ns);
+    group.seconds += Seconds(time);
     group_of[i] = &group;
   }
   std::vector<bool> seen(trace.ranges.size());
@@ -185,7 +184,7 @@ FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
   if (marks.sort != MarkSort::kModel) return found;
   const auto repeated = FindRepetition(work.stream);
   const auto least =
-      std::ranges::min(ranges, {}, [](const StepRange& one) { return one.end - one.begin; });
+      std::ranges::min(ranges, {}, [](const StepRange& range) { return range.end - range.begin; });
   const auto length = least.end - least.begin;
   if (!repeated || length % repeated->length != 0) return found;
   auto begin = marks.begins.front();

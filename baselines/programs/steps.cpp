@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "counters/base/keys.h"
 #include "reporters/verbose/primitive.h"
 
 namespace dlroof::programs {
@@ -103,7 +104,9 @@ std::vector<std::uint32_t> KindsOf(const std::vector<verbose::PrimitiveText>& pr
   return stream;
 }
 
-constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model", "graphs"};
+constexpr KeyRow<StepsFrom> kFromKeys[] = {
+    {StepsFrom::kNone, "none"},   {StepsFrom::kFound, "found"}, {StepsFrom::kSpecified, "given"},
+    {StepsFrom::kMarks, "marks"}, {StepsFrom::kModel, "model"}, {StepsFrom::kGraphs, "graphs"}};
 
 // [s] Rounding of a time stamp: 13 digits before the point, in milliseconds, of a double.
 constexpr double kStampSeconds = 1e-6;
@@ -138,13 +141,8 @@ void ShareTimes(std::vector<Edge>& edges, std::vector<double>& own) {
 
 }  // namespace
 
-std::string_view Key(StepsFrom from) { return kFromKeys[static_cast<std::size_t>(from)]; }
-
-std::optional<StepsFrom> StepsFromKey(std::string_view key) {
-  const auto* found = std::ranges::find(kFromKeys, key);
-  if (found == std::end(kFromKeys)) return std::nullopt;
-  return static_cast<StepsFrom>(found - kFromKeys);
-}
+std::string_view Key(StepsFrom from) { return KeyIn(kFromKeys, from); }
+std::optional<StepsFrom> StepsFromKey(std::string_view key) { return ValueIn(kFromKeys, key); }
 
 std::optional<Repetition> FindRepetition(std::span<const std::uint32_t> stream) {
   constexpr std::size_t kMinTimes = 3;  // two equal halves may be epochs, or chance
@@ -252,13 +250,13 @@ Timeline TimelineOf(const verbose::VerboseLog& log) {
     return process == log.main_process ? start : std::nullopt;
   };
   for (std::size_t i = 0; i < executions; ++i) {
-    const auto& one = log.executions[i];
-    timeline.stamped = timeline.stamped && one.start_seconds.has_value();
-    add(i, one.seconds, of_main(one.process, one.start_seconds));
+    const auto& execution = log.executions[i];
+    timeline.stamped = timeline.stamped && execution.start_seconds.has_value();
+    add(i, execution.seconds, of_main(execution.process, execution.start_seconds));
   }
   for (std::size_t i = 0; i < log.creations.size(); ++i) {
-    const auto& one = log.creations[i];
-    add(executions + i, one.seconds, of_main(one.process, one.start_seconds));
+    const auto& creation = log.creations[i];
+    add(executions + i, creation.seconds, of_main(creation.process, creation.start_seconds));
   }
   ShareTimes(edges, own);
   timeline.executions.assign(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(executions));
