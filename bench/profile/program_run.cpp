@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <ostream>
 #include <set>
 #include <utility>
@@ -51,11 +52,10 @@ std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& 
 // Replaces characters that names cannot have by '-'.
 std::string NamePart(std::string_view text) {
   std::string part(text);
-  for (char& c : part) {
-    const bool known = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '_' || c == '.' || c == ':' || c == '+' || c == '-';
-    if (!known) c = '-';
-  }
+  for (char& c : part)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
+        std::string_view("_.:+-").find(c) == std::string_view::npos)
+      c = '-';
   return part.empty() ? "none" : part;
 }
 
