@@ -75,9 +75,9 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
   const double usual = Median(lengths);
   std::vector<StepRange> steps;
   for (std::size_t i = 1; i < begins.size(); ++i)
-    if (lengths[i - 1] <= kMaxOfUsual * usual) steps.push_back({begins[i - 1], begins[i], {}, {}});
+    if (lengths[i - 1] <= kMaxOfUsual * usual) steps.push_back({begins[i - 1], begins[i]});
   const auto end = begins.back() + static_cast<std::size_t>(usual);
-  if (end <= launches) steps.push_back({begins.back(), end, {}, {}});
+  if (end <= launches) steps.push_back({begins.back(), end});
   return steps;
 }
 
@@ -191,7 +191,7 @@ FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
   while (begin >= repeated->begin + length) begin -= length;
   ranges.clear();
   for (; begin + length <= work.stream.size(); begin += length)
-    if (begin >= repeated->begin) ranges.push_back({begin, begin + length, {}, {}});
+    if (begin >= repeated->begin) ranges.push_back({begin, begin + length});
   return found;
 }
 

@@ -171,7 +171,7 @@ Steps RepeatedSteps(std::span<const std::uint32_t> stream) {
   const auto rest = (stream.size() - found->begin) % found->length;
   auto begin = found->begin == 0 ? 0 : found->begin + rest;
   for (; begin + found->length <= stream.size(); begin += found->length)
-    steps.ranges.push_back({begin, begin + found->length, {}, {}});
+    steps.ranges.push_back({begin, begin + found->length});
   return steps;
 }
 
@@ -200,7 +200,7 @@ Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count) {
   const auto last = best.begins.back();
   best.begins.push_back(count < 2 ? stream.size() : std::min(last + best.length, stream.size()));
   for (std::size_t i = 1; i < best.begins.size(); ++i)
-    steps.ranges.push_back({best.begins[i - 1], best.begins[i], {}, {}});
+    steps.ranges.push_back({best.begins[i - 1], best.begins[i]});
   return steps;
 }
 
