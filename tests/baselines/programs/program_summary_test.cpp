@@ -48,27 +48,6 @@ TEST(TimelineOf, CallsOfNoTimeAndWithoutStampKeepTheirOwn) {
   EXPECT_DOUBLE_EQ(timeline.executions[0] + timeline.executions[1], 6);
 }
 
-TEST(SummarizeProgram, PrimitivesAddUpToTheLog) {
-  for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log",
-                           "tf_r50_inf_dnn.onednn.log", "tf212_conv_opts0.log"}) {
-    const auto log = fakes::FromLog(name);
-    const auto summary = SummaryOf(log);
-    double all = 0, calls = 0, seconds = 0;
-    for (const auto& execution : log.executions) all += execution.seconds;
-    for (const auto& primitive : summary.primitives) {
-      calls += primitive.calls;
-      seconds += primitive.seconds;
-      EXPECT_LE(primitive.times.least, primitive.times.lower_quarter);
-      EXPECT_LE(primitive.times.lower_quarter, primitive.times.median);
-      EXPECT_LE(primitive.times.median, primitive.times.upper_quarter);
-      EXPECT_LE(primitive.times.upper_quarter, primitive.times.most);
-    }
-    EXPECT_EQ(calls, static_cast<double>(log.executions.size())) << name;
-    EXPECT_NEAR(seconds, all, 1e-9 * all) << name;
-    EXPECT_NEAR(summary.seconds, all, 1e-9 * all) << name;
-  }
-}
-
 ProgramBreakdown BreakdownOf(const ProgramSummary& summary) {
   record::RunFile file;
   file.context["dlroof"]["program"] = ToJson(summary);

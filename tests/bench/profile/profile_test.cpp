@@ -58,6 +58,9 @@ TEST(ProgramRun, TimesOfTheRecordsAddUpToTheLog) {
         calls += repetition.iterations;
       }
     const auto summary = programs::ProgramOf(run.context).value();
+    double of_primitives = 0;
+    for (const auto& primitive : summary.primitives) of_primitives += primitive.seconds;
+    EXPECT_NEAR(of_primitives, summary.seconds, 1e-9 * summary.seconds) << name;
     EXPECT_NEAR(seconds, summary.seconds, 1e-3 * summary.seconds) << name;
     EXPECT_EQ(calls, static_cast<double>(summary.lines.executed)) << name;
   }
