@@ -4,6 +4,7 @@
 #include <map>
 
 #include "baselines/programs/gpu_program.h"
+#include "baselines/programs/program_report.h"
 #include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
@@ -13,8 +14,6 @@ namespace {
 constexpr double kMinShare = 0.03;        // [1] of a step: less is not worth a sentence
 constexpr double kMostlyGraphs = 0.5;     // [1] of the launches
 constexpr std::uint32_t kFirstTf32 = 80;  // compute capability of Ampere
-
-std::string Time(double seconds) { return text::WithPrefix(seconds, "s"); }
 
 std::string ShareText(double seconds, const GpuTimeline& timeline) {
   return text::PercentText(seconds / timeline.times.wall_seconds);
@@ -42,7 +41,7 @@ void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   const bool graphs = GraphShare(timeline) >= kMostlyGraphs;
   if (times.short_idle_seconds > 0 && !graphs)
     advice.push_back(
-        {"graphs", times.short_idle_seconds,
+        {times.short_idle_seconds,
          fmt::format("The GPU waits {} ({}) in {:.0f} gaps of at most {} between its kernels: the "
                      "host launches too slowly. CUDA graphs "
                      "(torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fewer and "
@@ -50,7 +49,7 @@ void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
                      Time(times.short_idle_seconds), ShareText(times.short_idle_seconds, timeline),
                      times.short_gaps, Time(kShortGap))});
   if (times.short_idle_seconds > 0 && graphs)
-    advice.push_back({"idle", times.short_idle_seconds,
+    advice.push_back({times.short_idle_seconds,
                       fmt::format("The GPU waits {} ({}) between kernels of CUDA graphs: fewer and "
                                   "larger kernels close these gaps.",
                                   Time(times.short_idle_seconds),
@@ -64,7 +63,7 @@ void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
                         gap.range.empty() ? "" : fmt::format(" (in '{}')", gap.range));
   }
   advice.push_back(
-      {"idle", long_idle,
+      {long_idle,
        fmt::format("The GPU waits {} ({}) in gaps longer than {}: the host does something else "
                    "(data loading, synchronization, Python).{}",
                    Time(long_idle), ShareText(long_idle, timeline), Time(kShortGap), where)});
@@ -76,7 +75,7 @@ void AddCopies(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   for (const auto& copies : timeline.copy_kinds) pageable += copies.pageable_bytes;
   if (seconds <= 0) return;
   advice.push_back(
-      {"copies", seconds,
+      {seconds,
        fmt::format("Copies take {} ({}) in which no kernel runs: {}copy on another stream while "
                    "kernels run.",
                    Time(seconds), ShareText(seconds, timeline),
@@ -102,7 +101,7 @@ void AddLayouts(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
       SumOf(timeline, [](const GpuKernelUse& use) { return use.kind == KernelKind::kLayout; });
   if (seconds <= 0) return;
   advice.push_back(
-      {"layouts", seconds,
+      {seconds,
        fmt::format(
            "Kernels that only copy, convert or transpose take {} ({}, launches: {:.0f}): keep "
            "one layout (channels_last for convolutions) and one type through the program.",
@@ -112,7 +111,7 @@ void AddLayouts(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
 void AddFusion(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   if (timeline.fusible_seconds <= 0) return;
   advice.push_back(
-      {"fusion", timeline.fusible_seconds,
+      {timeline.fusible_seconds,
        fmt::format("{:.0f} elementwise launches follow one another: fused (torch.compile, a "
                    "library's epilogue) they would take {} ({}) less, at most.",
                    timeline.fusible_launches, Time(timeline.fusible_seconds),
@@ -133,16 +132,16 @@ bool IsCountedFp32(const GpuKernelUse& use, const roofline::PlacedRun& placed) {
   return false;
 }
 
-void AddTf32(const GpuTimeline& timeline, const roofline::PlacedRun* placed,
+void AddTf32(const GpuTimeline& timeline, const roofline::PlacedRun& placed,
              std::vector<GpuAdvice>& advice) {
   if (timeline.compute_capability != 0 && timeline.compute_capability < kFirstTf32) return;
   const auto [seconds, launches] = SumOf(timeline, [&](const GpuKernelUse& use) {
     return use.kind == KernelKind::kProduct &&
-           (IsFp32Product(use.name) || (placed != nullptr && IsCountedFp32(use, *placed)));
+           (IsFp32Product(use.name) || IsCountedFp32(use, placed));
   });
   if (seconds <= 0) return;
   advice.push_back(
-      {"tf32", seconds,
+      {seconds,
        fmt::format(
            "{:.0f} launches of products in fp32 take {} ({}) without tensor cores: allow TF32 "
            "(torch.set_float32_matmul_precision(\"high\")), or use bf16 or f16.",
@@ -151,7 +150,7 @@ void AddTf32(const GpuTimeline& timeline, const roofline::PlacedRun* placed,
 
 }  // namespace
 
-std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline, const roofline::PlacedRun* placed) {
+std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline, const roofline::PlacedRun& placed) {
   std::vector<GpuAdvice> advice;
   if (!(timeline.times.wall_seconds > 0)) return advice;
   AddIdle(timeline, advice);
@@ -159,8 +158,8 @@ std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline, const roofline::Pla
   AddLayouts(timeline, advice);
   AddFusion(timeline, advice);
   AddTf32(timeline, placed, advice);
-  std::erase_if(advice, [&](const GpuAdvice& one) {
-    return one.seconds < kMinShare * timeline.times.wall_seconds;
+  std::erase_if(advice, [&](const GpuAdvice& item) {
+    return item.seconds < kMinShare * timeline.times.wall_seconds;
   });
   std::ranges::stable_sort(advice, std::ranges::greater{}, &GpuAdvice::seconds);
   return advice;

@@ -1,5 +1,3 @@
-#include "baselines/programs/gpu_ranges.h"
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "baselines/programs/gpu_device_work.h"
 #include "baselines/programs/operators.h"
 
 namespace dlroof::programs {
@@ -101,7 +100,7 @@ class RangeTree {
 
   void Add(std::size_t launch, double weight) {
     const auto& task = work_.Launch(launch);
-    const double seconds = weight * Seconds(task.time.end_ns - task.time.begin_ns);
+    const double seconds = weight * Seconds(task.time);
     auto range = around_.OfLaunch(task.launch);
     if (range == kNone) {
       outside_.launches += weight;
@@ -134,7 +133,7 @@ class RangeTree {
         nodes_[node.parent].kernels[kernel] += seconds;
     }
     SetInner();
-    for (const auto one : outermost_) Append(one, 0, rows);
+    for (const auto node : outermost_) Append(node, 0, rows);
     if (outside_.launches > 0) rows.push_back(outside_);
     return rows;
   }
@@ -142,8 +141,8 @@ class RangeTree {
  private:
   static const std::pair<const std::uint32_t, double>* LongestOf(const Node& node) {
     const std::pair<const std::uint32_t, double>* longest = nullptr;
-    for (const auto& one : node.kernels)
-      if (longest == nullptr || one.second > longest->second) longest = &one;
+    for (const auto& kernel : node.kernels)
+      if (longest == nullptr || kernel.second > longest->second) longest = &kernel;
     return longest;
   }
 
@@ -213,8 +212,8 @@ class RangeTree {
   // Returns the node for the modules around `range`, within `node`.
   std::uint32_t WithinModules(std::uint32_t range, std::uint32_t node) {
     std::vector<std::uint32_t> modules;
-    for (auto one = ModuleAround(range); one != kNone; one = ModuleAround(one))
-      modules.push_back(one);
+    for (auto module = ModuleAround(range); module != kNone; module = ModuleAround(module))
+      modules.push_back(module);
     for (std::size_t i = modules.size(); i-- > 0;)
       node = Within(node, ModulePath(NameOf(modules[i])), Sort::kModule);
     return node;
@@ -238,16 +237,16 @@ class RangeTree {
     std::ranges::stable_sort(order, std::ranges::greater{},
                              [&](std::uint32_t i) { return nodes_[i].work.seconds; });
     if (order.size() > kMaxRangeRows) order.resize(kMaxRangeRows);
-    for (const auto one : order) {
-      const auto parent = nodes_[one].parent;
-      (parent == kNone ? outermost_ : nodes_[parent].inner).push_back(one);
+    for (const auto node : order) {
+      const auto parent = nodes_[node].parent;
+      (parent == kNone ? outermost_ : nodes_[parent].inner).push_back(node);
     }
   }
 
-  void Append(std::uint32_t one, int depth, std::vector<GpuRangeWork>& rows) {
-    nodes_[one].work.depth = depth;
-    rows.push_back(nodes_[one].work);
-    for (const auto inner : nodes_[one].inner) Append(inner, depth + 1, rows);
+  void Append(std::uint32_t node, int depth, std::vector<GpuRangeWork>& rows) {
+    nodes_[node].work.depth = depth;
+    rows.push_back(nodes_[node].work);
+    for (const auto inner : nodes_[node].inner) Append(inner, depth + 1, rows);
   }
 
   const Trace& trace_;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "baselines/programs/gpu_program.h"
+#include "baselines/programs/program_report.h"
 #include "reporters/document/document.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
@@ -22,14 +23,6 @@ using document::Cell;
 using document::Document;
 using document::PartKind;
 using document::Table;
-
-std::string Time(double seconds) { return text::WithPrefix(seconds, "s"); }
-std::string Count(double number, std::string_view noun) {
-  return fmt::format("{:.0f} {}{}", number, noun,
-                     number == 1            ? ""
-                     : noun.ends_with("ch") ? "es"
-                                            : "s");
-}
 
 // The records of a run by name, with their places. Refers to the run.
 class KernelPlaces {
@@ -91,13 +84,11 @@ struct RoofTimes {
 };
 
 void AddHead(const GpuProgram& program, const GpuTimeline& timeline, Document& document) {
-  document.Say(fmt::format(
-      "GPU work of {}: {}, {} of {} kernels in {}",
+  Say(document, "GPU work of {}: {}, {} of {} kernels in {}",
       program.command.empty() ? timeline.command : program.command,
       timeline.device_name.empty() ? fmt::format("GPU {}", timeline.device) : timeline.device_name,
-      Count(timeline.launches, "launch"), timeline.kernels.size(), Time(timeline.wall_seconds)));
-  if (program.stopped)
-    document.Say(fmt::format("{}: this is what was seen until then", *program.stopped));
+      Counted(timeline.launches, "launch"), timeline.kernels.size(), Time(timeline.wall_seconds));
+  if (program.stopped) Say(document, "{}: this is what was seen until then", *program.stopped);
 }
 
 std::string FoundText(const GpuSteps& steps) {
@@ -115,13 +106,13 @@ std::string FoundText(const GpuSteps& steps) {
 
 void AddSteps(const GpuSteps& steps, Document& document) {
   if (steps.count == 0) {
-    document.Say(fmt::format("{}; times are sums of the whole trace",
-                             steps.reason ? steps.reason->text : "no steps were found"));
+    Say(document, "{}; times are sums of the whole trace",
+        steps.reason ? steps.reason->text : "no steps were found");
     return;
   }
-  document.Say(fmt::format("{} of {:.0f} launches, {}; before them a warm-up of {} in {}",
-                           Count(steps.count, "step"), steps.launches, FoundText(steps),
-                           Count(steps.warm_up_launches, "launch"), Time(steps.warm_up_seconds)));
+  Say(document, "{} of {:.0f} launches, {}; before them a warm-up of {} in {}",
+      Counted(steps.count, "step"), steps.launches, FoundText(steps),
+      Counted(steps.warm_up_launches, "launch"), Time(steps.warm_up_seconds));
 }
 
 std::string BarTitle(const GpuTimeline& timeline) {
@@ -132,7 +123,7 @@ std::string BarTitle(const GpuTimeline& timeline) {
                      Time(steps.upper_seconds), Time(steps.least_seconds), Time(steps.most_seconds),
                      steps.outliers > 0
                          ? fmt::format("; {} longer than 1.5 times the median left out",
-                                       Count(steps.outliers, "step"))
+                                       Counted(steps.outliers, "step"))
                          : "");
 }
 
@@ -169,19 +160,24 @@ void AddBar(const GpuTimeline& timeline, const KernelPlaces& places, Document& d
   document.Add(std::move(bar));
 }
 
-void AddAdvice(const GpuTimeline& timeline, const roofline::PlacedRun& run, Document& document) {
-  for (const auto& advice : AdviceOf(timeline, &run)) document.Advise(advice.text);
-}
+using Names = std::map<std::string, std::string>;
 
 // Returns the name to show for each kernel: a short one that no other kernel has, or the whole one.
-std::map<std::string, std::string> NamesOf(const GpuTimeline& timeline, bool full_names) {
+Names NamesOf(const GpuTimeline& timeline, bool full_names) {
   std::vector<std::string> whole;
-  std::map<std::string, std::string> names;
+  Names names;
   for (const auto& use : timeline.kernels)
     if (names.try_emplace(use.name).second) whole.push_back(use.name);
   const auto shortened = full_names ? whole : text::ShortKernelNames(whole);
   for (std::size_t i = 0; i < whole.size(); ++i) names[whole[i]] = shortened[i];
   return names;
+}
+
+// A name of a kernel, or of something else.
+Cell NameCell(const std::string& whole, const Names& names) {
+  const auto found = names.find(whole);
+  if (found == names.end() || found->second == whole) return {whole};
+  return {found->second, whole};
 }
 
 constexpr std::size_t kKernelColumns = 12;
@@ -216,8 +212,8 @@ Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std
 }
 
 // Adds a row per kernel of a step: each launch is in one row, and the shares add up to 100.0 %.
-void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places,
-                const std::map<std::string, std::string>& names, bool all, Document& document) {
+void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places, const Names& names,
+                bool all, Document& document) {
   const bool steps = timeline.steps.count > 0;
   Table table{
       .columns = {steps ? "kernels of a step" : "kernels", "grid", "block", "time", "share",
@@ -254,23 +250,22 @@ void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places,
         "work");
   if (outside > 0)
     table.notes.push_back(
-        fmt::format("{} of kernels that are in no step", Count(outside, "launch")));
+        fmt::format("{} of kernels that are in no step", Counted(outside, "launch")));
   document.Add(std::move(table));
 }
 
 void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const KernelPlaces& places,
                  Document& document) {
   const auto& counting = program.counting;
-  if (counting.reason) document.Say(fmt::format("not counted: {}", counting.reason->text));
+  if (counting.reason) Say(document, "not counted: {}", counting.reason->text);
   if (counting.unassigned > 0)
     document.Say(
         "the second run launched other kernels, or in another order: launches of one name, grid "
         "and block that do different work are not counted");
   if (counting.kernels <= 0) return;
-  document.Say(fmt::format(
-      "counted by Nsight Compute, once each: {}, {} of the kernels' time{}",
-      Count(counting.kernels, "kernel"), text::PercentText(counting.share),
-      counting.seconds > 0 ? fmt::format("; the second run took {}", Time(counting.seconds)) : ""));
+  Say(document, "counted by Nsight Compute, once each: {}, {} of the kernels' time{}",
+      Counted(counting.kernels, "kernel"), text::PercentText(counting.share),
+      counting.seconds > 0 ? fmt::format("; the second run took {}", Time(counting.seconds)) : "");
   double kernels = 0, launches = 0, seconds = 0, all_launches = 0, all_seconds = 0;
   for (const auto& use : timeline.kernels) {
     const auto flops = places.FlopsOf(use);
@@ -283,15 +278,14 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
     seconds += use.step_wall_seconds;
   }
   if (kernels > 0 && all_seconds > 0)
-    document.Say(
-        fmt::format("zero-FLOP kernels: {} of {} counted, {} of their launches, {} of their time",
-                    kernels, counting.kernels, text::PercentText(launches / all_launches),
-                    text::PercentText(seconds / all_seconds)));
+    Say(document, "zero-FLOP kernels: {} of {} counted, {} of their launches, {} of their time",
+        kernels, counting.kernels, text::PercentText(launches / all_launches),
+        text::PercentText(seconds / all_seconds));
 }
 
 // Says which kernels are faster than their roofs. A kernel is counted in few of its launches.
-void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places,
-                  const std::map<std::string, std::string>& names, Document& document) {
+void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places, const Names& names,
+                  Document& document) {
   constexpr double kAbove = 1.02;  // [1]
   double kernels = 0, seconds = 0, most = 0;
   const GpuKernelUse* highest = nullptr;
@@ -304,11 +298,11 @@ void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places,
     most = std::max(most, share->value);
   }
   if (highest == nullptr) return;
-  document.Say(fmt::format(
+  Say(document,
       "{} ({} of a step) faster than the roofs: the counted launches did more work than the others "
       "of their name, grid and block, or the roof is too low (report --verbose). The highest: {}, "
       "{}",
-      Count(kernels, "kernel"), Time(seconds), names.at(highest->name), text::PercentText(most)));
+      Counted(kernels, "kernel"), Time(seconds), names.at(highest->name), text::PercentText(most));
 }
 
 void AddCopies(const GpuTimeline& timeline, Document& document) {
@@ -324,20 +318,14 @@ void AddCopies(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(table));
 }
 
-void AddGaps(const GpuTimeline& timeline, const std::map<std::string, std::string>& names,
-             Document& document) {
-  const auto shown = [&](const std::string& whole) -> Cell {
-    const auto found = names.find(whole);
-    return found == names.end() || found->second == whole ? Cell{whole}
-                                                          : Cell{found->second, whole};
-  };
+void AddGaps(const GpuTimeline& timeline, const Names& names, Document& document) {
   Table table{.columns = {"longest times in which nothing runs", "at", "after", "before", "in"}};
   for (std::size_t i = 0; i < std::min(kMaxGaps, timeline.gaps.size()); ++i) {
     const auto& gap = timeline.gaps[i];
     table.rows.push_back({{Time(gap.seconds)},
                           {Time(gap.at_seconds)},
-                          shown(gap.before),
-                          shown(gap.after),
+                          NameCell(gap.before, names),
+                          NameCell(gap.after, names),
                           {gap.range}});
   }
   document.Add(std::move(table));
@@ -383,8 +371,7 @@ void AddRanges(const GpuTimeline& timeline, Document& document) {
 
 // Adds the kernels by the range that launched them: with `all` each range, otherwise those with
 // most time, which include the ranges around them.
-void AddRangeWork(const GpuTimeline& timeline, const std::map<std::string, std::string>& names,
-                  bool all, Document& document) {
+void AddRangeWork(const GpuTimeline& timeline, const Names& names, bool all, Document& document) {
   const auto& rows = timeline.range_work;
   if (rows.empty()) return;
   double whole = 0, least = 0;
@@ -402,22 +389,20 @@ void AddRangeWork(const GpuTimeline& timeline, const std::map<std::string, std::
                           "ranges", "launches", "time", "share", "most of it"}};
   for (const auto& row : rows) {
     if (row.seconds < least && !row.name.empty()) continue;
-    const auto kernel = names.find(row.kernel);
-    const bool known = kernel != names.end();
     table.rows.push_back(
         {{fmt::format("{:{}}{}", "", 2 * row.depth, row.name.empty() ? "in no range" : row.name)},
          {row.ranges > 0 ? text::ThreeDigits(row.ranges) : ""},
          {text::ThreeDigits(row.launches)},
          {Time(row.seconds)},
-         {fmt::format("{:.1f} %", 100 * row.seconds / whole)},
-         {known ? kernel->second : "", known && kernel->second != row.kernel ? row.kernel : ""}});
+         {Percent(row.seconds, whole)},
+         names.contains(row.kernel) ? NameCell(row.kernel, names) : Cell{}});
   }
   if (table.rows.size() < rows.size())
     table.notes.push_back(fmt::format("{} ranges with less than {} each: --full-names",
                                       rows.size() - table.rows.size(), Time(least)));
   if (timeline.steps.count > 0)
     table.notes.push_back(fmt::format("means of the {} that {} ranges",
-                                      Count(timeline.range_steps, "step"),
+                                      Counted(timeline.range_steps, "step"),
                                       timeline.range_steps == 1 ? "has" : "have"));
   table.notes.emplace_back(
       "a row has the kernels of the ranges within it, too; sums of durations, by the call that "
@@ -428,15 +413,12 @@ void AddRangeWork(const GpuTimeline& timeline, const std::map<std::string, std::
 void AddOthers(const GpuProgram& program, Document& document) {
   for (std::size_t i = 1; i < program.timelines.size(); ++i) {
     const auto& other = program.timelines[i];
-    double seconds = 0;
-    for (const auto& kernel : other.kernels) seconds += kernel.seconds;
-    document.Say(fmt::format(
-        "also: process {} on GPU {}: {} of {} kernels, {} of device time in {}{}",
-        other.pid.value_or(0), other.device, Count(other.launches, "launch"), other.kernels.size(),
-        Time(seconds), Time(other.wall_seconds),
-        other.steps.count > 0 ? fmt::format(", {} of {}", Count(other.steps.count, "step"),
+    Say(document, "also: process {} on GPU {}: {} of {} kernels, {} of device time in {}{}",
+        other.pid.value_or(0), other.device, Counted(other.launches, "launch"),
+        other.kernels.size(), Time(other.KernelSeconds()), Time(other.wall_seconds),
+        other.steps.count > 0 ? fmt::format(", {} of {}", Counted(other.steps.count, "step"),
                                             Time(other.steps.median_seconds))
-                              : ""));
+                              : "");
   }
 }
 
@@ -460,37 +442,32 @@ void AddCost(const GpuProgram& program, Document& document) {
 
 void AddProcess(const GpuProcess& process, Document& document) {
   const auto pid = process.pid.value_or(0);
-  if (process.full)
-    document.Say(fmt::format("process {}: its trace is full, what followed is lost", pid));
+  if (process.full) Say(document, "process {}: its trace is full, what followed is lost", pid);
   if (!process.failure.empty())
-    document.Say(fmt::format("process {}: not traced: {}", pid, process.failure));
+    Say(document, "process {}: not traced: {}", pid, process.failure);
   else if (!process.ended)
-    document.Say(fmt::format(
+    Say(document,
         "process {} ended without its exit handlers (killed, or _exit): its last moments, about "
         "0.2 s, may be missing",
-        pid));
+        pid);
   for (const auto& remark : process.remarks) document.Say(remark);
 }
 
 void AddTrace(const GpuProgram& program, Document& document) {
-  double launches = 0, copies = 0, fills = 0, dropped = 0, untimed = 0;
-  for (const auto& process : program.processes) {
-    launches += process.launches;
-    copies += process.copies;
-    fills += process.fills;
-    dropped += process.dropped;
-    untimed += process.untimed;
-  }
-  document.Say(fmt::format(
-      "trace: {}, {:.0f} copies and {:.0f} fills of {}", Count(launches, "launch"), copies, fills,
-      program.processes.size() == 1 ? "1 process"
-                                    : fmt::format("{} processes", program.processes.size())));
+  const auto sum = [&](double GpuProcess::*member) {
+    double all = 0;
+    for (const auto& process : program.processes) all += process.*member;
+    return all;
+  };
+  const double dropped = sum(&GpuProcess::dropped), untimed = sum(&GpuProcess::untimed);
+  Say(document, "trace: {}, {:.0f} copies and {:.0f} fills of {}",
+      Counted(sum(&GpuProcess::launches), "launch"), sum(&GpuProcess::copies),
+      sum(&GpuProcess::fills), Counted(static_cast<double>(program.processes.size()), "process"));
   AddCost(program, document);
   if (dropped > 0)
-    document.Say(fmt::format(
-        "{:.0f} records were lost: numbers of launches and sums are lower limits", dropped));
-  if (untimed > 0)
-    document.Say(fmt::format("{:.0f} records have no time and are left out", untimed));
+    Say(document, "{:.0f} records were lost: numbers of launches and sums are lower limits",
+        dropped);
+  if (untimed > 0) Say(document, "{:.0f} records have no time and are left out", untimed);
   for (const auto& process : program.processes) AddProcess(process, document);
 }
 
@@ -508,7 +485,7 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   const KernelPlaces places(run);
   const auto names = NamesOf(timeline, full_names);
   AddHead(*program, timeline, document);
-  AddAdvice(timeline, run, document);
+  for (const auto& advice : AdviceOf(timeline, run)) document.Advise(advice.text);
   AddSteps(timeline.steps, document);
   AddBar(timeline, places, document);
   AddKernels(timeline, places, names, full_names, document);

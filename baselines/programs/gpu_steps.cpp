@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "baselines/programs/gpu_device_work.h"
-#include "baselines/programs/gpu_ranges.h"
 #include "baselines/programs/operators.h"
 #include "counters/base/numbers.h"
 
@@ -76,9 +75,9 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
   const double usual = Median(lengths);
   std::vector<StepRange> steps;
   for (std::size_t i = 1; i < begins.size(); ++i)
-    if (lengths[i - 1] <= kMaxOfUsual * usual) steps.push_back({begins[i - 1], begins[i], {}, {}});
+    if (lengths[i - 1] <= kMaxOfUsual * usual) steps.push_back({begins[i - 1], begins[i]});
   const auto end = begins.back() + static_cast<std::size_t>(usual);
-  if (end <= launches) steps.push_back({begins.back(), end, {}, {}});
+  if (end <= launches) steps.push_back({begins.back(), end});
   return steps;
 }
 
@@ -155,7 +154,7 @@ std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const
     if (!sort) continue;
     const auto key = *sort == MarkSort::kStep ? WithoutNumbers(name) : name;
     auto& group = groups.try_emplace(key, Marks{.sort = *sort, .name = name}).first->second;
-    group.seconds += Seconds(time.end_ns - time.begin_ns);
+    group.seconds += Seconds(time);
     group_of[i] = &group;
   }
   std::vector<bool> seen(trace.ranges.size());
@@ -185,14 +184,14 @@ FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
   if (marks.sort != MarkSort::kModel) return found;
   const auto repeated = FindRepetition(work.stream);
   const auto least =
-      std::ranges::min(ranges, {}, [](const StepRange& one) { return one.end - one.begin; });
+      std::ranges::min(ranges, {}, [](const StepRange& range) { return range.end - range.begin; });
   const auto length = least.end - least.begin;
   if (!repeated || length % repeated->length != 0) return found;
   auto begin = marks.begins.front();
   while (begin >= repeated->begin + length) begin -= length;
   ranges.clear();
   for (; begin + length <= work.stream.size(); begin += length)
-    if (begin >= repeated->begin) ranges.push_back({begin, begin + length, {}, {}});
+    if (begin >= repeated->begin) ranges.push_back({begin, begin + length});
   return found;
 }
 

@@ -11,7 +11,6 @@
 #include <unordered_map>
 
 #include "baselines/programs/gpu_device_work.h"
-#include "baselines/programs/gpu_ranges.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::programs {
@@ -41,19 +40,18 @@ class Sweep {
   void Add(const Window& window, std::size_t first, GpuTimes& times) {
     edges_.clear();
     for (std::size_t i = first; i < work_.all.size(); ++i) {
-      const auto& one = work_.all[i];
-      if (one.time.begin_ns >= window.end_ns) break;
-      const Interval clipped = {std::max(one.time.begin_ns, window.begin_ns),
-                                std::min(one.time.end_ns, window.end_ns)};
+      const auto& task = work_.all[i];
+      if (task.time.begin_ns >= window.end_ns) break;
+      const Interval clipped = {std::max(task.time.begin_ns, window.begin_ns),
+                                std::min(task.time.end_ns, window.end_ns)};
       if (clipped.end_ns <= clipped.begin_ns) continue;
       edges_.push_back({clipped.begin_ns, static_cast<std::uint32_t>(i), true});
       edges_.push_back({clipped.end_ns, static_cast<std::uint32_t>(i), false});
-      if (one.sort == Sort::kKernel)
-        times.overlap_seconds += Seconds(clipped.end_ns - clipped.begin_ns);
+      if (task.sort == Sort::kKernel) times.overlap_seconds += Seconds(clipped);
     }
     std::ranges::sort(edges_, {}, [](const Edge& edge) { return edge.at_ns; });
     Run(window, times);
-    times.wall_seconds += Seconds(window.end_ns - window.begin_ns);
+    times.wall_seconds += Seconds(window);
   }
 
   const std::vector<double>& wall() const { return wall_; }  // [s] by kernel
@@ -92,13 +90,13 @@ class Sweep {
     };
     for (const auto& edge : edges_) {
       if (edge.at_ns > at) pass(edge.at_ns);
-      const auto& one = work_.all[edge.work];
-      running[static_cast<std::size_t>(one.sort)] += edge.begins ? 1 : -1;
-      if (one.sort != Sort::kKernel) continue;
+      const auto& task = work_.all[edge.work];
+      running[static_cast<std::size_t>(task.sort)] += edge.begins ? 1 : -1;
+      if (task.sort != Sort::kKernel) continue;
       if (edge.begins)
         opened_[edge.work] = clock;
       else
-        wall_[one.index] += clock - opened_[edge.work];
+        wall_[task.index] += clock - opened_[edge.work];
     }
     pass(window.end_ns);
   }
@@ -111,7 +109,7 @@ class Sweep {
 
 Window WholeOf(const DeviceWork& work) {
   Window whole = {work.all.front().time.begin_ns, work.all.front().time.end_ns};
-  for (const auto& one : work.all) whole.end_ns = std::max(whole.end_ns, one.time.end_ns);
+  for (const auto& task : work.all) whole.end_ns = std::max(whole.end_ns, task.time.end_ns);
   return whole;
 }
 
@@ -138,18 +136,15 @@ std::vector<Step> TimedSteps(const DeviceWork& work, const Steps& found) {
 void SummarizeSteps(const DeviceWork& work, std::vector<Step>& steps, GpuSteps& summary) {
   std::vector<double> walls;
   walls.reserve(steps.size());
-  for (const auto& step : steps)
-    walls.push_back(Seconds(step.window.end_ns - step.window.begin_ns));
+  for (const auto& step : steps) walls.push_back(Seconds(step.window));
   const double most = kOutlier * Median(walls);
   const auto before = steps.size();
   summary.warm_up_launches = static_cast<double>(steps.front().begin);
-  std::erase_if(steps, [&](const Step& step) {
-    return Seconds(step.window.end_ns - step.window.begin_ns) > most;
-  });
+  std::erase_if(steps, [&](const Step& step) { return Seconds(step.window) > most; });
   summary.outliers = static_cast<int>(before - steps.size());
   walls.clear();
   for (const auto& step : steps) {
-    walls.push_back(Seconds(step.window.end_ns - step.window.begin_ns));
+    walls.push_back(Seconds(step.window));
     summary.launches += static_cast<double>(step.end - step.begin);
   }
   summary.count = static_cast<int>(steps.size());
@@ -191,14 +186,14 @@ void AddCopies(const Trace& trace, const DeviceWork& work, const std::vector<Win
   const double weight = 1 / static_cast<double>(windows.size());
   for (const auto& window : windows)
     for (std::size_t i = running.At(window.begin_ns); i < work.all.size(); ++i) {
-      const auto& one = work.all[i];
-      if (one.time.begin_ns >= window.end_ns) break;
-      if (one.sort != Sort::kCopy || one.time.begin_ns < window.begin_ns) continue;
-      const auto& copy = trace.copies[one.index];
+      const auto& task = work.all[i];
+      if (task.time.begin_ns >= window.end_ns) break;
+      if (task.sort != Sort::kCopy || task.time.begin_ns < window.begin_ns) continue;
+      const auto& copy = trace.copies[task.index];
       auto& kind = kinds[static_cast<std::size_t>(copy.kind)];
       kind.copies += weight;
       kind.bytes += weight * copy.bytes;
-      kind.seconds += weight * Seconds(copy.time.end_ns - copy.time.begin_ns);
+      kind.seconds += weight * Seconds(copy.time);
       if (copy.pageable) kind.pageable_bytes += weight * copy.bytes;
     }
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -239,11 +234,11 @@ void AddGaps(const Trace& trace, const DeviceWork& work, const Window& within,
   std::vector<Found> found;
   std::size_t last = 0;
   for (std::size_t i = 1; i < work.all.size(); ++i) {
-    const auto& one = work.all[i];
+    const auto& task = work.all[i];
     const auto end = work.all[last].time.end_ns;
-    if (one.time.begin_ns > end && end >= within.begin_ns && one.time.begin_ns <= within.end_ns)
-      found.push_back({end, one.time.begin_ns - end, last, i});
-    if (one.time.end_ns > end) last = i;
+    if (task.time.begin_ns > end && end >= within.begin_ns && task.time.begin_ns <= within.end_ns)
+      found.push_back({end, task.time.begin_ns - end, last, i});
+    if (task.time.end_ns > end) last = i;
   }
   const auto most = std::min(found.size(), kMaxGaps);
   std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(most),
@@ -258,23 +253,23 @@ void AddGaps(const Trace& trace, const DeviceWork& work, const Window& within,
 
 void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
               GpuTimeline& timeline) {
-  timeline.lane_seconds = Seconds(window.end_ns - window.begin_ns);
+  timeline.lane_seconds = Seconds(window);
   const double part = static_cast<double>(window.end_ns - window.begin_ns) / kLaneParts;
   if (part <= 0) return;
   std::map<std::pair<std::uint32_t, std::uint32_t>, GpuLane> lanes;
   for (std::size_t i = first; i < work.all.size(); ++i) {
-    const auto& one = work.all[i];
-    if (one.time.begin_ns >= window.end_ns) break;
+    const auto& task = work.all[i];
+    if (task.time.begin_ns >= window.end_ns) break;
     const double begin =
-        static_cast<double>(std::max(one.time.begin_ns, window.begin_ns) - window.begin_ns) / part;
+        static_cast<double>(std::max(task.time.begin_ns, window.begin_ns) - window.begin_ns) / part;
     const double end =
-        static_cast<double>(std::min(one.time.end_ns, window.end_ns) - window.begin_ns) / part;
+        static_cast<double>(std::min(task.time.end_ns, window.end_ns) - window.begin_ns) / part;
     if (end <= begin) continue;
-    auto& lane = lanes[{one.context, one.stream}];
+    auto& lane = lanes[{task.context, task.stream}];
     if (lane.kernels.empty())
-      lane = {one.context, one.stream, std::vector<double>(kLaneParts),
+      lane = {task.context, task.stream, std::vector<double>(kLaneParts),
               std::vector<double>(kLaneParts)};
-    auto& shares = one.sort == Sort::kKernel ? lane.kernels : lane.copies;
+    auto& shares = task.sort == Sort::kKernel ? lane.kernels : lane.copies;
     for (auto j = static_cast<std::size_t>(begin); j < kLaneParts; ++j) {
       const auto at = static_cast<double>(j);
       if (at >= end) break;
@@ -292,7 +287,7 @@ void AddRanges(const Trace& trace, GpuTimeline& timeline) {
     auto& use = uses[name];
     use.name = std::move(name);
     use.count += 1;
-    use.seconds += Seconds(range.time.end_ns - range.time.begin_ns);
+    use.seconds += Seconds(range.time);
   }
   for (auto& [name, use] : uses) timeline.ranges.push_back(std::move(use));
   std::ranges::stable_sort(timeline.ranges, std::ranges::greater{}, &GpuRangeUse::seconds);
@@ -325,13 +320,13 @@ void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, doub
     run = {};
   };
   for (std::size_t i = begin; i < end; ++i) {
-    const auto& one = work.all[work.launch_places[i]];
-    auto& run = runs[{one.context, one.stream}];
-    if (timeline.kernels[one.index].kind != KernelKind::kElementwise) {
+    const auto& task = work.all[work.launch_places[i]];
+    auto& run = runs[{task.context, task.stream}];
+    if (timeline.kernels[task.index].kind != KernelKind::kElementwise) {
       close(run);
       continue;
     }
-    const double seconds = Seconds(one.time.end_ns - one.time.begin_ns);
+    const double seconds = Seconds(task.time);
     run.seconds += seconds;
     run.longest = std::max(run.longest, seconds);
     run.launches += 1;
@@ -343,10 +338,10 @@ void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTime
   const double weight = 1 / static_cast<double>(steps.size());
   for (const auto& step : steps) {
     for (std::size_t i = step.begin; i < step.end; ++i) {
-      const auto& one = work.all[work.launch_places[i]];
-      auto& use = timeline.kernels[one.index];
+      const auto& task = work.all[work.launch_places[i]];
+      auto& use = timeline.kernels[task.index];
       use.step_launches += weight;
-      use.step_seconds += weight * Seconds(one.time.end_ns - one.time.begin_ns);
+      use.step_seconds += weight * Seconds(task.time);
     }
     AddFusible(work, step.begin, step.end, weight, timeline);
   }
@@ -395,19 +390,19 @@ void SortKernels(const DeviceWork& work, GpuTimeline& timeline) {
   for (const auto row : work.stream) timeline.order.kernels.push_back(places[row]);
 }
 
-GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineOptions& options) {
+GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<int> count) {
   GpuTimeline timeline{.pid = trace.pid, .command = trace.command, .device = device};
-  for (const auto& one : trace.devices)
-    if (one.number == device) {
-      timeline.device_name = one.name;
-      timeline.compute_capability = one.compute_capability;
+  for (const auto& known : trace.devices)
+    if (known.number == device) {
+      timeline.device_name = known.name;
+      timeline.compute_capability = known.compute_capability;
     }
   auto work = WorkOn(trace, device, timeline);
   const auto whole = WholeOf(work);
-  timeline.wall_seconds = Seconds(whole.end_ns - whole.begin_ns);
+  timeline.wall_seconds = Seconds(whole);
   AddRanges(trace, timeline);
   const RangesAround around(trace);
-  const auto found = FindGpuSteps(trace, around, work, timeline.kernels.size(), options.steps);
+  const auto found = FindGpuSteps(trace, around, work, timeline.kernels.size(), count);
   SplitByTime(found.steps, work, timeline);
   const auto steps = StepsToSum(work, found, timeline);
   const FirstRunning running(work);
@@ -438,23 +433,23 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, const TimelineO
   return timeline;
 }
 
-double KernelSecondsOf(const GpuTimeline& timeline) {
+}  // namespace
+
+double GpuTimeline::KernelSeconds() const {
   double seconds = 0;
-  for (const auto& kernel : timeline.kernels) seconds += kernel.seconds;
+  for (const auto& kernel : kernels) seconds += kernel.seconds;
   return seconds;
 }
 
-}  // namespace
-
-std::vector<GpuTimeline> TimelinesOf(const Trace& trace, const TimelineOptions& options) {
+std::vector<GpuTimeline> TimelinesOf(const Trace& trace, std::optional<int> steps) {
   std::set<std::uint32_t> devices;
   for (const auto& launch : trace.launches) devices.insert(launch.place.device);
   for (const auto& copy : trace.copies) devices.insert(copy.place.device);
   for (const auto& fill : trace.fills) devices.insert(fill.place.device);
   std::vector<GpuTimeline> timelines;
   timelines.reserve(devices.size());
-  for (const auto device : devices) timelines.push_back(TimelineOn(trace, device, options));
-  std::ranges::stable_sort(timelines, std::ranges::greater{}, KernelSecondsOf);
+  for (const auto device : devices) timelines.push_back(TimelineOn(trace, device, steps));
+  std::ranges::stable_sort(timelines, std::ranges::greater{}, &GpuTimeline::KernelSeconds);
   return timelines;
 }
 

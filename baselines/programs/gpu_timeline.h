@@ -147,14 +147,13 @@ struct GpuTimeline {
   double fusible_seconds = 0;
   double fusible_launches = 0;  // [1] launches of these runs
   OrderedLaunches order;        // not in a run file
-};
 
-struct TimelineOptions {
-  std::optional<int> steps;  // number of steps of the program, if known
+  double KernelSeconds() const;  // [s] sum of the durations of all kernels
 };
 
 // Returns the timelines of a process, one for each GPU that it used, the most kernel time first.
+// `steps` is the number of steps of the program, if that is known.
 std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
-                                     const TimelineOptions& options = {});
+                                     std::optional<int> steps = std::nullopt);
 
 }  // namespace dlroof::programs

@@ -12,13 +12,11 @@
 #include <utility>
 
 #include "baselines/programs/steps.h"
-#include "counters/base/numbers.h"
 
 namespace dlroof::programs {
 namespace {
 
 constexpr std::size_t kWarmUpFrom = 4;  // [1] of so many steps of the model the first is left out
-constexpr double kSlow = 1.5;           // [1] of the median: a first step that takes longer
 constexpr double kSmall = 1e-3;         // [1] of the window: operators below become one entry
 
 // A time on one thread in which the innermost call is the same.
@@ -195,8 +193,7 @@ class TimeDivider {
     for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
       const auto& call = trace_.calls[i];
       if (!call.op) continue;
-      const auto after = std::ranges::upper_bound(ranges, call.begin, {}, &TimeRange::first);
-      const bool in_range = after != ranges.begin() && call.begin < std::prev(after)->second;
+      const bool in_range = RangeWith(ranges, call.begin).has_value();
       if (!in_range && of_call_[i] == 0) continue;
       auto& time = by_op[*call.op];
       time.op = *call.op;
@@ -237,59 +234,40 @@ std::span<const StepRange> AfterWarmUp(const Steps& steps, const ProgramSteps& s
   return std::span(steps.ranges).subspan(std::min(steps.ranges.size(), slow));
 }
 
-// Returns the steps of the log that are whole in the trace, without outliers if others are left.
-std::vector<TimeRange> StepsInTrace(const imports::Trace& trace, const Steps& all,
-                                    const ProgramSteps& steps) {
-  std::vector<TimeRange> inside, regular;
-  for (const auto& step : AfterWarmUp(all, steps)) {
-    if (!step.begin_seconds || !step.end_seconds || *step.begin_seconds < trace.begin ||
-        *step.end_seconds > trace.end || *step.end_seconds <= *step.begin_seconds)
-      continue;
-    const double wall = *step.end_seconds - *step.begin_seconds;
-    inside.emplace_back(*step.begin_seconds, *step.end_seconds);
-    if (steps.least_wall_seconds && steps.most_wall_seconds && wall >= *steps.least_wall_seconds &&
-        wall <= *steps.most_wall_seconds)
-      regular.push_back(inside.back());
-  }
-  auto& taken = regular.empty() ? inside : regular;
-  std::ranges::sort(taken);
-  return std::move(taken);
-}
+// The log's steps in a trace, in ascending order.
+struct StepsInTrace {
+  std::vector<TimeRange> whole;    // without outliers if others are left
+  std::vector<TimeRange> clipped;  // the parts of all that are in the trace
+};
 
-// Returns the parts of the log's steps in the trace, if they are as long as a step together.
-std::vector<TimeRange> PartsOfStepsInTrace(const imports::Trace& trace, const Steps& all,
-                                           const ProgramSteps& steps) {
-  std::vector<TimeRange> parts;
-  double seconds = 0;
+StepsInTrace StepsIn(const imports::Trace& trace, const Steps& all, const ProgramSteps& steps) {
+  StepsInTrace found;
+  std::vector<TimeRange> regular;
   for (const auto& step : AfterWarmUp(all, steps)) {
     if (!step.begin_seconds || !step.end_seconds) continue;
-    const double begin = std::max(*step.begin_seconds, trace.begin);
-    const double end = std::min(*step.end_seconds, trace.end);
-    if (end <= begin) continue;
-    parts.emplace_back(begin, end);
-    seconds += end - begin;
+    const TimeRange range{*step.begin_seconds, *step.end_seconds};
+    const TimeRange clipped{std::max(range.first, trace.begin), std::min(range.second, trace.end)};
+    if (clipped.second <= clipped.first) continue;
+    found.clipped.push_back(clipped);
+    if (clipped != range) continue;
+    found.whole.push_back(range);
+    const double wall = range.second - range.first;
+    if (steps.least_wall_seconds && steps.most_wall_seconds && wall >= *steps.least_wall_seconds &&
+        wall <= *steps.most_wall_seconds)
+      regular.push_back(range);
   }
-  if (seconds < steps.wall_seconds.value_or(0)) return {};
-  std::ranges::sort(parts);
-  return parts;
-}
-
-// The trace has no step: only how its own time is divided is known.
-void SetTracedOutsideOfSteps(const imports::Trace& trace, ProgramSummary& summary) {
-  summary.traced =
-      TracedProgram{.of_no_step = true, .window_seconds = std::max(trace.end - trace.begin, 0.0)};
+  if (!regular.empty()) found.whole = std::move(regular);
+  std::ranges::sort(found.whole);
+  std::ranges::sort(found.clipped);
+  return found;
 }
 
 // Removes the first of several steps of the model, and others after it that are slow (they compile
 // it), but leaves two.
 void LeaveOutWarmUp(std::vector<TimeRange>& ranges) {
   std::vector<double> walls;
-  walls.reserve(ranges.size());
   for (const auto& [begin, end] : ranges) walls.push_back(end - begin);
-  if (walls.size() < 3) return;
-  const double most = kSlow * Median(walls);
-  std::size_t slow = 0;
-  while (slow + 2 < walls.size() && walls[slow] > most) ++slow;
+  auto slow = WarmUpSteps(walls);
   if (slow == 0 && walls.size() >= kWarmUpFrom) slow = 1;
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
@@ -303,10 +281,8 @@ std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
   for (const auto& [begin, end] : ranges) seconds.push_back(end - begin);
   for (const auto& call : trace.calls) {
     if (!IsHook(call)) continue;
-    const auto after = std::ranges::upper_bound(ranges, call.begin, {}, &TimeRange::first);
-    if (after == ranges.begin() || call.begin >= std::prev(after)->second) continue;
-    seconds[static_cast<std::size_t>(after - ranges.begin()) - 1] -=
-        std::min(call.end, std::prev(after)->second) - call.begin;
+    if (const auto range = RangeWith(ranges, call.begin))
+      seconds[*range] -= std::min(call.end, ranges[*range].second) - call.begin;
   }
   return seconds;
 }
@@ -314,37 +290,12 @@ std::vector<double> SecondsWithoutHooks(const imports::Trace& trace,
 // Makes the ranges the summary's steps, with the primitives that begin in them.
 void SetStepsFromModel(const imports::Trace& trace, const std::vector<TimeRange>& ranges,
                        const logs::VerboseLog& log, ProgramSummary& summary) {
-  auto& steps = summary.steps;
-  steps.from = StepsFrom::kModel;
-  steps.reason.reset();
-  steps.count = steps.timed = static_cast<int>(ranges.size());
-  auto walls = SecondsWithoutHooks(trace, ranges);
-  std::ranges::sort(walls);
-  double sum = 0;
-  for (const double wall : walls) sum += wall;
-  const double weight = 1 / static_cast<double>(walls.size());
-  steps.least_wall_seconds = walls.front();
-  steps.median_wall_seconds = MedianOfSorted(walls);
-  steps.most_wall_seconds = walls.back();
-  steps.wall_seconds = weight * sum;
-  const auto in_step = [&](const auto& call) {
-    if (!call.start_seconds || call.process != log.main_process) return false;
-    const auto after = std::ranges::upper_bound(ranges, *call.start_seconds, {}, &TimeRange::first);
-    return after != ranges.begin() && *call.start_seconds < std::prev(after)->second;
-  };
-  const auto timeline = TimelineOf(log);
-  for (std::size_t i = 0; i < log.executions.size(); ++i) {
-    if (!in_step(log.executions[i])) continue;
-    auto& primitive = summary.primitives.at(log.executions[i].primitive);
-    steps.primitives += weight;
-    primitive.step_calls += weight;
-    primitive.step_seconds += weight * timeline.executions[i];
-  }
-  for (std::size_t i = 0; i < log.creations.size(); ++i) {
-    if (!in_step(log.creations[i])) continue;
-    steps.creation_seconds += weight * timeline.creations[i];
-    (log.creations[i].hit ? steps.creation_hits : steps.creation_misses) += weight;
-  }
+  summary.steps.from = StepsFrom::kModel;
+  summary.steps.reason.reset();
+  summary.steps.count = static_cast<int>(ranges.size());
+  SetStepMeans(
+      log, TimelineOf(log), SecondsWithoutHooks(trace, ranges), ranges.size(),
+      [&](const auto& begin, std::size_t) { return begin && RangeWith(ranges, *begin); }, summary);
 }
 
 ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
@@ -500,7 +451,7 @@ void JoinByModel(const imports::Trace& trace, Steps& steps) {
 
 std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::VerboseLog& log,
                                        const Steps& steps_of_log, ProgramSummary& summary) {
-  auto ranges = StepsInTrace(trace, steps_of_log, summary.steps);
+  auto [ranges, clipped] = StepsIn(trace, steps_of_log, summary.steps);
   if (ranges.empty() && summary.steps.count == 0) {
     ranges = ModelSteps(trace);
     LeaveOutWarmUp(ranges);
@@ -512,11 +463,15 @@ std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::
   const bool steps = !ranges.empty();
   const auto step_seconds = summary.steps.wall_seconds;
   if (!steps && summary.steps.count > 0 && step_seconds) {
-    ranges = PartsOfStepsInTrace(trace, steps_of_log, summary.steps);
-    if (ranges.empty()) {
-      SetTracedOutsideOfSteps(trace, summary);
+    // The parts of steps in the trace stand for a step if they are as long together.
+    double seconds = 0;
+    for (const auto& [begin, end] : clipped) seconds += end - begin;
+    if (clipped.empty() || seconds < *step_seconds) {
+      summary.traced = TracedProgram{.of_no_step = true,
+                                     .window_seconds = std::max(trace.end - trace.begin, 0.0)};
       return {};
     }
+    ranges = std::move(clipped);
   }
   if (ranges.empty()) ranges = {{trace.begin, trace.end}};
   const auto divided = DivideTime(trace, PrimitiveRanges(log), ranges);

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "baselines/programs/outside.h"
 #include "baselines/programs/program_summary.h"
 #include "reporters/imports/trace.h"
 #include "reporters/logs/verbose_log.h"

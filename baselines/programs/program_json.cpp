@@ -1,8 +1,8 @@
 // The content of context.dlroof.program and of context.dlroof.gpu_program of a run file: one list
 // of members of each structure serves writing and reading.
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -17,48 +17,57 @@ namespace {
 using nlohmann::json;
 using Texts = std::vector<std::pair<std::string, std::string>>;  // an object of JSON
 
+// A member of a structure. It is not written if it has its default.
 template <class T>
-constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+struct Field {
+  const char* key;
+  T& value;
+};
+template <class T>
+Field(const char*, T&) -> Field<T>;
 
-// Writes the members of a structure. Those with their default are left out.
+// A member that is always written.
+template <class T>
+struct Required {
+  const char* key;
+  T& value;
+};
+template <class T>
+Required(const char*, T&) -> Required<T>;
+
+// Writes the members of a structure.
 class Writer {
  public:
   // `rounded`: numbers are rounded to text::kWrittenDigits.
   explicit Writer(bool rounded) : rounded_(rounded) {}
 
-  template <class T>
-  void operator()(const char* key, T& value) {
-    if constexpr (requires { value.empty(); }) {
-      if (value.empty()) return;
-    } else if constexpr (requires { value == T(); }) {
-      if (value == T()) return;
-    }
-    Always(key, value);
-  }
-  template <class T>
-  void operator()(const char* key, std::optional<T>& value) {
-    if (value) Always(key, *value);
-  }
-  template <class T>
-  void Always(const char* key, T& value) {
-    out_[key] = ValueOf(value);
+  template <class... Fields>
+  void operator()(Fields... fields) {
+    (Put(fields), ...);
   }
   json&& Take() { return std::move(out_); }
 
  private:
-  static json ValueOf(std::string& text) { return text; }
-  static json ValueOf(Reason& reason) { return reason.text; }
-  static json ValueOf(StepsFrom from) { return Key(from); }
-  static json ValueOf(KernelKind kind) { return Key(kind); }
-  static json ValueOf(gpu_trace::Size3& size) { return size; }
-  static json ValueOf(std::pair<double, double>& ends) { return {ends.first, ends.second}; }
-  static json ValueOf(Texts& texts) {
-    auto object = json::object();
-    for (const auto& [name, text] : texts) object[name] = text;
-    return object;
+  template <class T>
+  void Put(Required<T> field) {
+    out_[field.key] = ValueOf(field.value);
   }
-  json ValueOf(double number) {
-    return rounded_ ? text::WholeOrReal(text::Rounded(number)) : json(number);
+  template <class T>
+  void Put(Field<std::optional<T>> field) {
+    if (field.value) Put(Required{field.key, *field.value});
+  }
+  template <class T>
+  void Put(Field<T> field) {
+    if constexpr (requires { field.value.empty(); }) {
+      if (field.value.empty()) return;
+    } else if constexpr (requires { field.value == T(); }) {
+      if (field.value == T()) return;
+    }
+    Put(Required{field.key, field.value});
+  }
+
+  static json ValueOf(Texts& texts) {
+    return std::map<std::string, std::string>(texts.begin(), texts.end());
   }
   json ValueOf(std::vector<double>& shares) {
     constexpr int kDigits = 4;  // of shares of a lane
@@ -75,7 +84,13 @@ class Writer {
   }
   template <class T>
   json ValueOf(T& value) {
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_same_v<T, double>) {
+      return rounded_ ? text::WholeOrReal(text::Rounded(value)) : json(value);
+    } else if constexpr (std::is_enum_v<T>) {
+      return Key(value);
+    } else if constexpr (std::is_same_v<T, Reason>) {
+      return value.text;
+    } else if constexpr (std::is_constructible_v<json, T>) {
       return value;
     } else {
       Writer inner(rounded_);
@@ -94,13 +109,9 @@ class Reader {
  public:
   explicit Reader(const json& from) : from_(from) {}
 
-  template <class T>
-  void operator()(const char* key, T& value) {
-    Read(record::Member(from_, key), value);
-  }
-  template <class T>
-  void Always(const char* key, T& value) {
-    (*this)(key, value);
+  template <class... Fields>
+  void operator()(Fields... fields) {
+    (Read(record::Member(from_, fields.key), fields.value), ...);
   }
 
  private:
@@ -112,14 +123,6 @@ class Reader {
   static bool Read(const json& from, bool& value) {
     if (from.is_boolean()) value = from.get<bool>();
     return from.is_boolean();
-  }
-  static bool Read(const json& from, StepsFrom& value) {
-    value = from.is_string() ? StepsFromKey(from.get<std::string>()).value_or(value) : value;
-    return from.is_string();
-  }
-  static bool Read(const json& from, KernelKind& value) {
-    value = from.is_string() ? KernelKindFromKey(from.get<std::string>()).value_or(value) : value;
-    return from.is_string();
   }
   static bool Read(const json& from, gpu_trace::Size3& size) {
     if (!from.is_array() || from.size() != size.size()) return false;
@@ -154,7 +157,13 @@ class Reader {
   }
   template <class T>
   static bool Read(const json& from, T& value) {
-    if constexpr (kIsNumber<T>) {
+    if constexpr (std::is_same_v<T, StepsFrom>) {
+      if (from.is_string()) value = StepsFromKey(from.get<std::string>()).value_or(value);
+      return from.is_string();
+    } else if constexpr (std::is_same_v<T, KernelKind>) {
+      if (from.is_string()) value = KernelKindFromKey(from.get<std::string>()).value_or(value);
+      return from.is_string();
+    } else if constexpr (std::is_arithmetic_v<T>) {
       if (!from.is_number()) return false;
       const auto number = from.get<double>();
       // Counts are never negative, and below 2^53.
@@ -172,301 +181,175 @@ class Reader {
   const json& from_;
 };
 
-template <class Archive>
-void Members(Archive& all, StandaloneCheck& check) {
-  all("condition", check.condition);
-  all("seconds", check.seconds);
+void Members(auto& all, StandaloneCheck& check) {
+  all(Field{"condition", check.condition}, Field{"seconds", check.seconds});
 }
-template <class Archive>
-void Members(Archive& all, StandaloneTime& standalone) {
-  all("seconds", standalone.seconds);
-  all("disturbed", standalone.noisy);
-  all("cold_seconds", standalone.cold_seconds);
-  all("program_seconds", standalone.program_seconds);
-  all("ratio", standalone.ratio);
-  all("implementation", standalone.implementation);
-  all("ci95", standalone.ci95);
-  all("program_ci95", standalone.program_ci95);
-  all("ratio_ci95", standalone.ratio_ci95);
-  all("checks", standalone.checks);
+void Members(auto& all, StandaloneTime& standalone) {
+  all(Field{"seconds", standalone.seconds}, Field{"disturbed", standalone.noisy},
+      Field{"cold_seconds", standalone.cold_seconds},
+      Field{"program_seconds", standalone.program_seconds}, Field{"ratio", standalone.ratio},
+      Field{"implementation", standalone.implementation}, Field{"ci95", standalone.ci95},
+      Field{"program_ci95", standalone.program_ci95}, Field{"ratio_ci95", standalone.ratio_ci95},
+      Field{"checks", standalone.checks});
 }
-template <class Archive>
-void Members(Archive& all, ProgramPrimitive& one) {
-  all("record", one.record);
-  all("operator", one.is_operator);
-  all("engine", one.text.engine);
-  all("kind", one.text.kind);
-  all("implementation", one.text.implementation);
-  all("prop_kind", one.text.prop);
-  all("memory_descriptors", one.text.tensors);
-  all("attributes", one.text.attributes);
-  all("auxiliary", one.text.auxiliary);
-  all("problem", one.text.problem);
-  all("others", one.text.others);
-  all("calls", one.calls);
-  all("seconds", one.seconds);
-  all("least_seconds", one.times.least);
-  all("lower_quarter_seconds", one.times.lower_quarter);
-  all("median_seconds", one.times.median);
-  all("upper_quarter_seconds", one.times.upper_quarter);
-  all("most_seconds", one.times.most);
-  all("moves", one.moves_data);
-  all("no_work", one.work_unknown);
-  all("step_calls", one.step_calls);
-  all("step_seconds", one.step_seconds);
-  all("benchmark", one.benchmark);
-  all("benchdnn", one.repro);
-  all("not_alone", one.not_replayed);
-  all("alone", one.standalone);
+void Members(auto& all, ProgramPrimitive& primitive) {
+  all(Field{"record", primitive.record}, Field{"operator", primitive.is_operator},
+      Field{"engine", primitive.text.engine}, Field{"kind", primitive.text.kind},
+      Field{"implementation", primitive.text.implementation},
+      Field{"prop_kind", primitive.text.prop}, Field{"memory_descriptors", primitive.text.tensors},
+      Field{"attributes", primitive.text.attributes}, Field{"auxiliary", primitive.text.auxiliary},
+      Field{"problem", primitive.text.problem}, Field{"others", primitive.text.others},
+      Field{"calls", primitive.calls}, Field{"seconds", primitive.seconds},
+      Field{"least_seconds", primitive.times.least},
+      Field{"lower_quarter_seconds", primitive.times.lower_quarter},
+      Field{"median_seconds", primitive.times.median},
+      Field{"upper_quarter_seconds", primitive.times.upper_quarter},
+      Field{"most_seconds", primitive.times.most}, Field{"moves", primitive.moves_data},
+      Field{"no_work", primitive.work_unknown}, Field{"step_calls", primitive.step_calls},
+      Field{"step_seconds", primitive.step_seconds}, Field{"benchmark", primitive.benchmark},
+      Field{"benchdnn", primitive.repro}, Field{"not_alone", primitive.not_replayed},
+      Field{"alone", primitive.standalone});
 }
-template <class Archive>
-void Members(Archive& all, ProgramPhase& phase) {
-  all("name", phase.name);
-  all("calls", phase.calls);
-  all("seconds", phase.seconds);
-  all("wall_seconds", phase.wall_seconds);
+void Members(auto& all, ProgramPhase& phase) {
+  all(Field{"name", phase.name}, Field{"calls", phase.calls}, Field{"seconds", phase.seconds},
+      Field{"wall_seconds", phase.wall_seconds});
 }
-template <class Archive>
-void Members(Archive& all, ProgramSteps& steps) {
-  all.Always("from", steps.from);
-  all("reason", steps.reason);
-  all("count", steps.count);
-  all("warm_up_steps", steps.warm_up_steps);
-  all("outliers", steps.outliers);
-  all("median_low_seconds", steps.median_low_seconds);
-  all("median_high_seconds", steps.median_high_seconds);
-  all("primitives", steps.primitives);
-  all("warm_up_calls", steps.warm_up_calls);
-  all("warm_up_seconds", steps.warm_up_seconds);
-  all("timed", steps.timed);
-  all("wall_seconds", steps.wall_seconds);
-  all("least_wall_seconds", steps.least_wall_seconds);
-  all("median_wall_seconds", steps.median_wall_seconds);
-  all("most_wall_seconds", steps.most_wall_seconds);
-  all("creation_seconds", steps.creation_seconds);
-  all("creation_hits", steps.creation_hits);
-  all("creation_misses", steps.creation_misses);
-  all("phases", steps.phases);
+void Members(auto& all, ProgramSteps& steps) {
+  all(Required{"from", steps.from}, Field{"reason", steps.reason}, Field{"count", steps.count},
+      Field{"warm_up_steps", steps.warm_up_steps}, Field{"outliers", steps.outliers},
+      Field{"median_low_seconds", steps.median_low_seconds},
+      Field{"median_high_seconds", steps.median_high_seconds},
+      Field{"primitives", steps.primitives}, Field{"warm_up_calls", steps.warm_up_calls},
+      Field{"warm_up_seconds", steps.warm_up_seconds}, Field{"timed", steps.timed},
+      Field{"wall_seconds", steps.wall_seconds},
+      Field{"least_wall_seconds", steps.least_wall_seconds},
+      Field{"median_wall_seconds", steps.median_wall_seconds},
+      Field{"most_wall_seconds", steps.most_wall_seconds},
+      Field{"creation_seconds", steps.creation_seconds},
+      Field{"creation_hits", steps.creation_hits}, Field{"creation_misses", steps.creation_misses},
+      Field{"phases", steps.phases});
 }
-template <class Archive>
-void Members(Archive& all, ProgramProcess& process) {
-  all("id", process.id);
-  all("main", process.main);
-  all("calls", process.calls);
-  all("seconds", process.seconds);
-  all("threads", process.threads);
+void Members(auto& all, ProgramProcess& process) {
+  all(Field{"id", process.id}, Field{"main", process.main}, Field{"calls", process.calls},
+      Field{"seconds", process.seconds}, Field{"threads", process.threads});
 }
-template <class Archive>
-void Members(Archive& all, logs::RefusedLines& refused) {
-  all("reason", refused.reason);
-  all("count", refused.count);
-  all("first_line", refused.first_line);
+void Members(auto& all, logs::RefusedLines& refused) {
+  all(Field{"reason", refused.reason}, Field{"count", refused.count},
+      Field{"first_line", refused.first_line});
 }
-template <class Archive>
-void Members(Archive& all, logs::LineCounts& lines) {
-  all("all", lines.all);
-  all("verbose", lines.verbose);
-  all("information", lines.information);
-  all("executed", lines.executed);
-  all("used", lines.used);
-  all("created", lines.created);
-  all("dispatch", lines.dispatch);
-  all("graph", lines.graph);
-  all("refused", lines.refused);
+void Members(auto& all, logs::LineCounts& lines) {
+  all(Field{"all", lines.all}, Field{"verbose", lines.verbose},
+      Field{"information", lines.information}, Field{"executed", lines.executed},
+      Field{"used", lines.used}, Field{"created", lines.created}, Field{"dispatch", lines.dispatch},
+      Field{"graph", lines.graph}, Field{"refused", lines.refused});
 }
-template <class Archive>
-void Members(Archive& all, ModuleTime& module) {
-  all("path", module.path);
-  all("seconds", module.seconds);
+void Members(auto& all, ModuleTime& module) {
+  all(Field{"path", module.path}, Field{"seconds", module.seconds});
 }
-template <class Archive>
-void Members(Archive& all, TracedProgram& traced) {
-  all.Always("steps", traced.steps);
-  all.Always("window_seconds", traced.window_seconds);
-  all.Always("hook_seconds", traced.hook_seconds);
-  all.Always("of_no_step", traced.of_no_step);
-  all.Always("onednn_share", traced.onednn_share);
-  all.Always("onednn_matched", traced.onednn_matched);
-  all.Always("operator_share", traced.operator_share);
-  all.Always("rest_share", traced.rest_share);
-  all.Always("steps_in_windows", traced.cost.inside);
-  all.Always("steps_outside_windows", traced.cost.outside);
-  all.Always("window_slowdown", traced.cost.ratio);
-  all.Always("modules", traced.modules);
+void Members(auto& all, TracedProgram& traced) {
+  all(Required{"steps", traced.steps}, Required{"window_seconds", traced.window_seconds},
+      Required{"hook_seconds", traced.hook_seconds}, Required{"of_no_step", traced.of_no_step},
+      Required{"onednn_share", traced.onednn_share},
+      Required{"onednn_matched", traced.onednn_matched},
+      Required{"operator_share", traced.operator_share}, Required{"rest_share", traced.rest_share},
+      Required{"steps_in_windows", traced.cost.inside},
+      Required{"steps_outside_windows", traced.cost.outside},
+      Required{"window_slowdown", traced.cost.ratio}, Required{"modules", traced.modules});
 }
-template <class Archive>
-void Members(Archive& all, OutsideTimes& times) {
-  all.Always("computing", times.computing);
-  all.Always("waiting", times.waiting);
-  all.Always("sleeping", times.sleeping);
-  all.Always("other_cpus", times.other_cpus);
+void Members(auto& all, OutsideTimes& times) {
+  all(Required{"computing", times.computing}, Required{"waiting", times.waiting},
+      Required{"sleeping", times.sleeping}, Required{"other_cpus", times.other_cpus});
 }
-template <class Archive>
-void Members(Archive& all, ProgramSummary& summary) {
-  all("log", summary.log);
-  all("command", summary.command);
-  all("wall_seconds", summary.wall_seconds);
-  all("version", summary.version);
-  all("runtime", summary.runtime);
-  all("isa", summary.isa_words);
-  all("threads", summary.threads);
-  all("alone_version", summary.standalone_version);
-  all("seconds", summary.seconds);
-  all("covered_seconds", summary.covered_seconds);
-  all("creation_hits", summary.creation_hits);
-  all("creation_misses", summary.creation_misses);
-  all("creation_seconds", summary.creation_seconds);
-  all("line_seconds", summary.line_seconds);
-  all("lines", summary.lines);
-  all("processes", summary.processes);
-  all.Always("primitives", summary.primitives);
-  all("steps", summary.steps);
-  all("traced", summary.traced);
-  all("outside_times", summary.outside_times);
+void Members(auto& all, ProgramSummary& summary) {
+  all(Field{"log", summary.log}, Field{"command", summary.command},
+      Field{"wall_seconds", summary.wall_seconds}, Field{"version", summary.version},
+      Field{"runtime", summary.runtime}, Field{"isa", summary.isa_words},
+      Field{"threads", summary.threads}, Field{"alone_version", summary.standalone_version},
+      Field{"seconds", summary.seconds}, Field{"covered_seconds", summary.covered_seconds},
+      Field{"creation_hits", summary.creation_hits},
+      Field{"creation_misses", summary.creation_misses},
+      Field{"creation_seconds", summary.creation_seconds},
+      Field{"line_seconds", summary.line_seconds}, Field{"lines", summary.lines},
+      Field{"processes", summary.processes}, Required{"primitives", summary.primitives},
+      Field{"steps", summary.steps}, Field{"traced", summary.traced},
+      Field{"outside_times", summary.outside_times});
 }
-template <class Archive>
-void Members(Archive& all, GpuKernelUse& use) {
-  all("name", use.name);
-  all("mangled", use.mangled);
-  all("grid", use.grid);
-  all("block", use.block);
-  all("registers", use.registers);
-  all("shared_bytes", use.shared_bytes);
-  all("variant", use.variant);
-  all("variants", use.variants);
-  all.Always("kind", use.kind);
-  all("launches", use.launches);
-  all("seconds", use.seconds);
-  all("graph_launches", use.graph_launches);
-  all("step_launches", use.step_launches);
-  all("step_seconds", use.step_seconds);
-  all("step_wall_seconds", use.step_wall_seconds);
-  all("record", use.record);
+void Members(auto& all, GpuKernelUse& use) {
+  all(Field{"name", use.name}, Field{"mangled", use.mangled}, Field{"grid", use.grid},
+      Field{"block", use.block}, Field{"registers", use.registers},
+      Field{"shared_bytes", use.shared_bytes}, Field{"variant", use.variant},
+      Field{"variants", use.variants}, Required{"kind", use.kind}, Field{"launches", use.launches},
+      Field{"seconds", use.seconds}, Field{"graph_launches", use.graph_launches},
+      Field{"step_launches", use.step_launches}, Field{"step_seconds", use.step_seconds},
+      Field{"step_wall_seconds", use.step_wall_seconds}, Field{"record", use.record});
 }
-template <class Archive>
-void Members(Archive& all, GpuTimes& times) {
-  all("kernel_seconds", times.kernel_seconds);
-  all("copy_seconds", times.copy_seconds);
-  all("fill_seconds", times.fill_seconds);
-  all("idle_seconds", times.idle_seconds);
-  all("wall_seconds", times.wall_seconds);
-  all("overlap_seconds", times.overlap_seconds);
-  all("hidden_copy_seconds", times.hidden_copy_seconds);
-  all("short_idle_seconds", times.short_idle_seconds);
-  all("short_gaps", times.short_gaps);
+void Members(auto& all, GpuTimes& times) {
+  all(Field{"kernel_seconds", times.kernel_seconds}, Field{"copy_seconds", times.copy_seconds},
+      Field{"fill_seconds", times.fill_seconds}, Field{"idle_seconds", times.idle_seconds},
+      Field{"wall_seconds", times.wall_seconds}, Field{"overlap_seconds", times.overlap_seconds},
+      Field{"hidden_copy_seconds", times.hidden_copy_seconds},
+      Field{"short_idle_seconds", times.short_idle_seconds}, Field{"short_gaps", times.short_gaps});
 }
-template <class Archive>
-void Members(Archive& all, GpuCopies& copies) {
-  all("kind", copies.kind);
-  all("copies", copies.copies);
-  all("bytes", copies.bytes);
-  all("seconds", copies.seconds);
-  all("pageable_bytes", copies.pageable_bytes);
+void Members(auto& all, GpuCopies& copies) {
+  all(Field{"kind", copies.kind}, Field{"copies", copies.copies}, Field{"bytes", copies.bytes},
+      Field{"seconds", copies.seconds}, Field{"pageable_bytes", copies.pageable_bytes});
 }
-template <class Archive>
-void Members(Archive& all, GpuGap& gap) {
-  all("seconds", gap.seconds);
-  all("at_seconds", gap.at_seconds);
-  all("before", gap.before);
-  all("after", gap.after);
-  all("range", gap.range);
+void Members(auto& all, GpuGap& gap) {
+  all(Field{"seconds", gap.seconds}, Field{"at_seconds", gap.at_seconds},
+      Field{"before", gap.before}, Field{"after", gap.after}, Field{"range", gap.range});
 }
-template <class Archive>
-void Members(Archive& all, GpuLane& lane) {
-  all("context", lane.context);
-  all("stream", lane.stream);
-  all("kernels", lane.kernels);
-  all("copies", lane.copies);
+void Members(auto& all, GpuLane& lane) {
+  all(Field{"context", lane.context}, Field{"stream", lane.stream}, Field{"kernels", lane.kernels},
+      Field{"copies", lane.copies});
 }
-template <class Archive>
-void Members(Archive& all, GpuRangeUse& range) {
-  all("name", range.name);
-  all("count", range.count);
-  all("seconds", range.seconds);
+void Members(auto& all, GpuRangeUse& range) {
+  all(Field{"name", range.name}, Field{"count", range.count}, Field{"seconds", range.seconds});
 }
-template <class Archive>
-void Members(Archive& all, GpuRangeWork& range) {
-  all("name", range.name);
-  all("depth", range.depth);
-  all("ranges", range.ranges);
-  all("launches", range.launches);
-  all("seconds", range.seconds);
-  all("kernel", range.kernel);
+void Members(auto& all, GpuRangeWork& range) {
+  all(Field{"name", range.name}, Field{"depth", range.depth}, Field{"ranges", range.ranges},
+      Field{"launches", range.launches}, Field{"seconds", range.seconds},
+      Field{"kernel", range.kernel});
 }
-template <class Archive>
-void Members(Archive& all, GpuSteps& steps) {
-  all("from", steps.from);
-  all("range", steps.range);
-  all("reason", steps.reason);
-  all("count", steps.count);
-  all("outliers", steps.outliers);
-  all("launches", steps.launches);
-  all("warm_up_launches", steps.warm_up_launches);
-  all("warm_up_seconds", steps.warm_up_seconds);
-  all("least_seconds", steps.least_seconds);
-  all("lower_seconds", steps.lower_seconds);
-  all("median_seconds", steps.median_seconds);
-  all("upper_seconds", steps.upper_seconds);
-  all("most_seconds", steps.most_seconds);
+void Members(auto& all, GpuSteps& steps) {
+  all(Field{"from", steps.from}, Field{"range", steps.range}, Field{"reason", steps.reason},
+      Field{"count", steps.count}, Field{"outliers", steps.outliers},
+      Field{"launches", steps.launches}, Field{"warm_up_launches", steps.warm_up_launches},
+      Field{"warm_up_seconds", steps.warm_up_seconds}, Field{"least_seconds", steps.least_seconds},
+      Field{"lower_seconds", steps.lower_seconds}, Field{"median_seconds", steps.median_seconds},
+      Field{"upper_seconds", steps.upper_seconds}, Field{"most_seconds", steps.most_seconds});
 }
-template <class Archive>
-void Members(Archive& all, GpuTimeline& timeline) {
-  all("pid", timeline.pid);
-  all("command", timeline.command);
-  all("device", timeline.device);
-  all("device_name", timeline.device_name);
-  all("compute_capability", timeline.compute_capability);
-  all("launches", timeline.launches);
-  all("copies", timeline.copies);
-  all("fills", timeline.fills);
-  all("wall_seconds", timeline.wall_seconds);
-  all("steps", timeline.steps);
-  all("times", timeline.times);
-  all("kernels", timeline.kernels);
-  all("copy_kinds", timeline.copy_kinds);
-  all("gaps", timeline.gaps);
-  all("lanes", timeline.lanes);
-  all("lane_seconds", timeline.lane_seconds);
-  all("ranges", timeline.ranges);
-  all("range_work", timeline.range_work);
-  all("range_steps", timeline.range_steps);
-  all("fusible_seconds", timeline.fusible_seconds);
-  all("fusible_launches", timeline.fusible_launches);
+void Members(auto& all, GpuTimeline& timeline) {
+  all(Field{"pid", timeline.pid}, Field{"command", timeline.command},
+      Field{"device", timeline.device}, Field{"device_name", timeline.device_name},
+      Field{"compute_capability", timeline.compute_capability},
+      Field{"launches", timeline.launches}, Field{"copies", timeline.copies},
+      Field{"fills", timeline.fills}, Field{"wall_seconds", timeline.wall_seconds},
+      Field{"steps", timeline.steps}, Field{"times", timeline.times},
+      Field{"kernels", timeline.kernels}, Field{"copy_kinds", timeline.copy_kinds},
+      Field{"gaps", timeline.gaps}, Field{"lanes", timeline.lanes},
+      Field{"lane_seconds", timeline.lane_seconds}, Field{"ranges", timeline.ranges},
+      Field{"range_work", timeline.range_work}, Field{"range_steps", timeline.range_steps},
+      Field{"fusible_seconds", timeline.fusible_seconds},
+      Field{"fusible_launches", timeline.fusible_launches});
 }
-template <class Archive>
-void Members(Archive& all, GpuProcess& process) {
-  all("pid", process.pid);
-  all("command", process.command);
-  all("launches", process.launches);
-  all("copies", process.copies);
-  all("fills", process.fills);
-  all("dropped", process.dropped);
-  all("untimed", process.untimed);
-  all("library_seconds", process.library_seconds);
-  all("cupti_seconds", process.cupti_seconds);
-  all("records", process.records);
-  all("ended", process.ended);
-  all("full", process.full);
-  all("failure", process.failure);
-  all("remarks", process.remarks);
+void Members(auto& all, GpuProcess& process) {
+  all(Field{"pid", process.pid}, Field{"command", process.command},
+      Field{"launches", process.launches}, Field{"copies", process.copies},
+      Field{"fills", process.fills}, Field{"dropped", process.dropped},
+      Field{"untimed", process.untimed}, Field{"library_seconds", process.library_seconds},
+      Field{"cupti_seconds", process.cupti_seconds}, Field{"records", process.records},
+      Field{"ended", process.ended}, Field{"full", process.full}, Field{"failure", process.failure},
+      Field{"remarks", process.remarks});
 }
-template <class Archive>
-void Members(Archive& all, GpuCounting& counting) {
-  all("requested", counting.requested);
-  all("reason", counting.reason);
-  all("kernels", counting.kernels);
-  all("share", counting.share);
-  all("unassigned", counting.unassigned);
-  all("seconds", counting.seconds);
+void Members(auto& all, GpuCounting& counting) {
+  all(Field{"requested", counting.requested}, Field{"reason", counting.reason},
+      Field{"kernels", counting.kernels}, Field{"share", counting.share},
+      Field{"unassigned", counting.unassigned}, Field{"seconds", counting.seconds});
 }
-template <class Archive>
-void Members(Archive& all, GpuProgram& program) {
-  all("command", program.command);
-  all("wall_seconds", program.wall_seconds);
-  all("stopped", program.stopped);
-  all("processes", program.processes);
-  all("timelines", program.timelines);
-  all("counting", program.counting);
+void Members(auto& all, GpuProgram& program) {
+  all(Field{"command", program.command}, Field{"wall_seconds", program.wall_seconds},
+      Field{"stopped", program.stopped}, Field{"processes", program.processes},
+      Field{"timelines", program.timelines}, Field{"counting", program.counting});
 }
 
 template <class T>

@@ -20,22 +20,16 @@ using document::Document;
 using document::PartKind;
 using document::Table;
 
-constexpr std::size_t kShown = 10;  // primitives that the first table shows at once
-constexpr double kAbove = 1.05;     // [1] roof time / measured time: beyond noise
-constexpr double kMuch = 0.05;      // [1] share of the time above which reorders get advice
-
-std::string Percent(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "";
-}
+constexpr std::size_t kModules = 8;  // in the table
+constexpr double kMatched = 0.9;     // [1] below, the clocks of log and trace do not agree
+constexpr std::size_t kShown = 10;   // primitives that the first table shows at once
+constexpr double kAbove = 1.05;      // [1] roof time / measured time: beyond noise
+constexpr double kMuch = 0.05;       // [1] share of the time above which reorders get advice
 
 // Returns a number of calls, "12171" or "3.5"; a mean over steps may be fractional.
 std::string Times(double calls) {
   return calls == std::floor(calls) || calls >= 100 ? fmt::format("{:.0f}", calls)
                                                     : fmt::format("{:.3g}", calls);
-}
-
-std::string Counted(double count, std::string_view noun, std::string_view plural = "s") {
-  return fmt::format("{:.0f} {}{}", count, noun, count == 1 ? "" : plural);
 }
 
 void AddHead(const ProgramSummary& summary, Document& document) {
@@ -45,12 +39,13 @@ void AddHead(const ProgramSummary& summary, Document& document) {
   if (!summary.runtime.empty()) library += ", " + summary.runtime;
   if (summary.threads) library += fmt::format(", {}", Counted(*summary.threads, "thread"));
   if (!summary.isa_words.empty()) library += ", " + summary.isa_words;
-  document.Say(fmt::format(
-      "{}: {} of {}, {} in all", library, Counted(static_cast<double>(summary.lines.used), "call"),
-      Counted(static_cast<double>(std::ranges::count_if(
-                  summary.primitives, [](const auto& one) { return !one.is_operator; })),
-              "distinct primitive"),
-      text::WithPrefix(summary.seconds, "s")));
+  Say(document, "{}: {} of {}, {} in all", library,
+      Counted(static_cast<double>(summary.lines.used), "call"),
+      Counted(
+          static_cast<double>(std::ranges::count_if(
+              summary.primitives, [](const auto& primitive) { return !primitive.is_operator; })),
+          "distinct primitive"),
+      Time(summary.seconds));
 }
 
 std::string BoundOf(const PrimitiveUse& use) {
@@ -65,7 +60,7 @@ std::string MedianCall(const PrimitiveUse& use) {
   const auto& timing = use.placed->timing;
   if (!timing || std::abs(std::log(timing->median * use.calls / use.seconds)) < std::log(kAbove))
     return "";
-  return fmt::format(", by its median call of {}", text::WithPrefix(timing->median, "s"));
+  return fmt::format(", by its median call of {}", Time(timing->median));
 }
 
 // Adds the advice of the primitive whose time could be shortened most.
@@ -86,15 +81,13 @@ std::string OfRoof(const PrimitiveUse& use) {
 Table::Row RowOf(const PrimitiveUse& use, const std::string& share) {
   const auto limit = use.primitive->moves_data ? "" : roofline::AtLeastMark(use.roof_at_most);
   const auto potential =
-      use.potential_seconds
-          ? fmt::format("{}{}", limit, text::WithPrefix(*use.potential_seconds, "s"))
-          : "";
+      use.potential_seconds ? fmt::format("{}{}", limit, Time(*use.potential_seconds)) : "";
   const auto rate = use.flops && *use.flops > 0 && use.seconds > 0
                         ? text::WithPrefix(use.calls * *use.flops / use.seconds, "FLOP/s")
                         : "";
   return {{use.primitive->record},
           {Times(use.calls)},
-          {text::WithPrefix(use.seconds, "s")},
+          {Time(use.seconds)},
           {share},
           {rate},
           {OfRoof(use)},
@@ -107,7 +100,7 @@ Table::Row SumRow(std::string name, double calls, double seconds, int tenths) {
   Table::Row row(9);
   row[0].text = std::move(name);
   if (calls > 0) row[1].text = Times(calls);
-  row[2].text = text::WithPrefix(seconds, "s");
+  row[2].text = Time(seconds);
   row[3].text = document::TenthsText(tenths);
   return row;
 }
@@ -167,12 +160,12 @@ void AddAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown&
     if (longest == nullptr || use.seconds > longest->seconds) longest = &use;
   }
   if (longest == nullptr) return;
-  document.Say(fmt::format(
+  Say(document,
       "{} ({} of the time) are faster than their roofs: caches had their data, or a roof or a "
       "count "
       "is wrong (report --verbose). The longest: {}, {}x",
       Counted(static_cast<double>(count), "primitive"), Percent(seconds, breakdown.seconds),
-      longest->primitive->record, text::ThreeDigits(longest->seconds / *longest->roof_seconds)));
+      longest->primitive->record, text::ThreeDigits(longest->seconds / *longest->roof_seconds));
 }
 
 // Says how to avoid reorders (neighbours with different layouts cause them) if they take > kMuch.
@@ -204,7 +197,7 @@ void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdo
          {kind.prop},
          {std::to_string(kind.distinct)},
          {Times(kind.calls)},
-         {text::WithPrefix(kind.seconds, "s")},
+         {Time(kind.seconds)},
          {Percent(kind.seconds, breakdown.seconds)},
          {kind.moves_data ? "none"
           : flops         ? text::WithPrefix(*kind.flops, "FLOP")
@@ -214,10 +207,35 @@ void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdo
   }
   table.notes.push_back(
       fmt::format("zero-FLOP: {} of {} calls ({}), {} of {} of {} time ({})", Times(moving_calls),
-                  Times(calls), Percent(moving_calls, calls), text::WithPrefix(moving_seconds, "s"),
-                  text::WithPrefix(seconds, "s"),
+                  Times(calls), Percent(moving_calls, calls), Time(moving_seconds), Time(seconds),
                   HasOperators(summary.traced) ? "oneDNN's and operators'" : "oneDNN's",
                   Percent(moving_seconds, seconds)));
+  document.Add(std::move(table));
+}
+
+void AddProfilerCost(const TracedProgram& traced, document::Document& document) {
+  if (traced.hook_seconds > 0)
+    Say(document, "  beside that dlroof's hooks of modules took {}{}, left out here",
+        Time(traced.hook_seconds), traced.steps > 0 ? " a step" : "");
+  if (traced.cost.ratio > 0)
+    Say(document,
+        "  torch.profiler's own cost: {} steps with it take {:.2f} times the {} without (medians)",
+        traced.cost.inside, traced.cost.ratio, traced.cost.outside);
+  else
+    document.Say(
+        "  torch.profiler's own cost is not known: too few steps with or without it "
+        "(--verify-overhead measures it)");
+}
+
+void AddModules(const TracedProgram& traced, document::Document& document) {
+  if (traced.modules.empty()) return;
+  const double whole = traced.window_seconds / std::max(traced.steps, 1);
+  document::Table table{.columns = {fmt::format("modules{}, without those in them",
+                                                traced.steps > 0 ? ", per step" : ""),
+                                    "time", "share"}};
+  for (const auto& module : traced.modules)
+    table.rows.push_back({{module.path}, {Time(module.seconds)}, {Percent(module.seconds, whole)}});
+  table.first = kModules;
   document.Add(std::move(table));
 }
 
@@ -236,16 +254,13 @@ std::string StepsText(const ProgramSteps& steps) {
   if (steps.warm_up_steps > 0) text += fmt::format("; {} of warm-up", steps.warm_up_steps);
   if (steps.warm_up_calls > 0)
     text += fmt::format("; before them a warm-up of {} in {} of oneDNN",
-                        Counted(steps.warm_up_calls, "call"),
-                        text::WithPrefix(steps.warm_up_seconds, "s"));
+                        Counted(steps.warm_up_calls, "call"), Time(steps.warm_up_seconds));
   return text;
 }
 
 // Returns what is known of the steps' wall time: "median of 11, 95 %: 510 ms to 545 ms".
 std::string WallText(const ProgramSteps& steps) {
-  const auto seconds = [](const std::optional<double>& one) {
-    return text::WithPrefix(one.value_or(0), "s");
-  };
+  const auto seconds = [](const std::optional<double>& wall) { return Time(wall.value_or(0)); };
   auto text = fmt::format("median of {}", steps.timed);
   text += steps.median_low_seconds
               ? fmt::format(", 95 %: {} to {}", seconds(steps.median_low_seconds),
@@ -260,15 +275,14 @@ std::vector<std::string> PhaseTexts(const ProgramSteps& steps) {
   std::vector<std::string> texts;
   for (const auto& phase : steps.phases)
     if (phase.calls > 0)
-      texts.push_back(
-          fmt::format("{}: {}{}, {} in oneDNN", phase.name,
-                      phase.wall_seconds ? text::WithPrefix(*phase.wall_seconds, "s") + ", " : "",
-                      Counted(phase.calls, "call"), text::WithPrefix(phase.seconds, "s")));
+      texts.push_back(fmt::format("{}: {}{}, {} in oneDNN", phase.name,
+                                  phase.wall_seconds ? Time(*phase.wall_seconds) + ", " : "",
+                                  Counted(phase.calls, "call"), Time(phase.seconds)));
   return texts;
 }
 
 std::string BarTitle(const ProgramSummary& summary, const ProgramBreakdown& breakdown) {
-  const auto seconds = text::WithPrefix(breakdown.seconds, "s");
+  const auto seconds = Time(breakdown.seconds);
   if (!breakdown.of_step)
     return fmt::format("{}: {}", summary.wall_seconds ? "the program" : "all calls", seconds);
   const auto& steps = summary.steps;
@@ -276,33 +290,21 @@ std::string BarTitle(const ProgramSummary& summary, const ProgramBreakdown& brea
     return fmt::format("a step: {} in oneDNN; the log does not have its wall time", seconds);
   if (steps.timed < 2 || !steps.median_wall_seconds) return fmt::format("a step: {}", seconds);
   return fmt::format("a step: {} ({}); the parts are means of these steps: {}",
-                     text::WithPrefix(*steps.median_wall_seconds, "s"), WallText(steps), seconds);
+                     Time(*steps.median_wall_seconds), WallText(steps), seconds);
 }
 
-PartKind PartKindOf(ProgramComponentKind kind) {
-  switch (kind) {
-    case ProgramComponentKind::kRoof:
-      return PartKind::kRoof;
-    case ProgramComponentKind::kSlowdown:
-      return PartKind::kAboveRoof;
-    case ProgramComponentKind::kMoves:
-      return PartKind::kZeroFlop;
-    case ProgramComponentKind::kOutside:
-      return PartKind::kIdle;
-    case ProgramComponentKind::kNoRoof:
-    case ProgramComponentKind::kOperator:
-    case ProgramComponentKind::kCreation:
-      return PartKind::kOther;
-  }
-  return PartKind::kOther;
-}
+// By ProgramComponentKind.
+constexpr PartKind kPartKinds[] = {PartKind::kRoof,  PartKind::kAboveRoof, PartKind::kZeroFlop,
+                                   PartKind::kOther, PartKind::kOther,     PartKind::kOther,
+                                   PartKind::kIdle};
 
 void AddBreakdown(const ProgramSummary& summary, const ProgramBreakdown& breakdown,
                   Document& document) {
   document.Say(StepsText(summary.steps));
   document::Bar bar{.title = BarTitle(summary, breakdown)};
   for (const auto& component : breakdown.components)
-    bar.parts.push_back({PartKindOf(component.kind), component.label, component.seconds});
+    bar.parts.push_back(
+        {kPartKinds[static_cast<std::size_t>(component.kind)], component.label, component.seconds});
   bar.notes = PhaseTexts(summary.steps);
   document.Add(std::move(bar));
 }
@@ -310,15 +312,14 @@ void AddBreakdown(const ProgramSummary& summary, const ProgramBreakdown& breakdo
 // Says the wall time of the program, and the share of it that is in the log.
 void AddProgramTime(const ProgramSummary& summary, Document& document) {
   if (summary.creation_hits + summary.creation_misses > 0)
-    document.Say(fmt::format("creation of primitives: {} made, {} found in the cache, {} together",
-                             Times(summary.creation_misses), Times(summary.creation_hits),
-                             text::WithPrefix(summary.creation_seconds, "s")));
+    Say(document, "creation of primitives: {} made, {} found in the cache, {} together",
+        Times(summary.creation_misses), Times(summary.creation_hits),
+        Time(summary.creation_seconds));
   if (!summary.wall_seconds || summary.steps.count == 0) return;
   const double inside = summary.covered_seconds.value_or(summary.seconds);
-  document.Say(fmt::format("the program: {} = {} in oneDNN's primitives + {} outside",
-                           text::WithPrefix(*summary.wall_seconds, "s"),
-                           text::WithPrefix(inside, "s"),
-                           text::WithPrefix(std::max(*summary.wall_seconds - inside, 0.0), "s")));
+  Say(document, "the program: {} = {} in oneDNN's primitives + {} outside",
+      Time(*summary.wall_seconds), Time(inside),
+      Time(std::max(*summary.wall_seconds - inside, 0.0)));
 }
 
 // Says which processes called oneDNN if there are several, and how many calls run side by side.
@@ -329,16 +330,14 @@ void AddProcesses(const ProgramSummary& summary, Document& document) {
                : "";
   };
   if (summary.processes.size() == 1 && summary.processes[0].threads > 1)
-    document.Say(fmt::format("oneDNN is called from up to {} threads at the same time",
-                             summary.processes[0].threads));
+    Say(document, "oneDNN is called from up to {} threads at the same time",
+        summary.processes[0].threads);
   if (summary.processes.size() < 2) return;
-  document.Say(
-      fmt::format("{} called oneDNN; steps and tables are the main one's:",
-                  Counted(static_cast<double>(summary.processes.size()), "process", "es")));
+  Say(document, "{} called oneDNN; steps and tables are the main one's:",
+      Counted(static_cast<double>(summary.processes.size()), "process"));
   for (const auto& process : summary.processes)
-    document.Say(fmt::format("  {}{}: {}, {}{}", process.id, process.main ? " (main)" : "",
-                             Counted(process.calls, "call"), text::WithPrefix(process.seconds, "s"),
-                             threads(process)));
+    Say(document, "  {}{}: {}, {}{}", process.id, process.main ? " (main)" : "",
+        Counted(process.calls, "call"), Time(process.seconds), threads(process));
 }
 
 constexpr double kMuchForLines = 0.03;  // [1] of the time, above which lines get a remark
@@ -352,15 +351,13 @@ void AddLineCost(const ProgramSummary& summary, const ProgramBreakdown& breakdow
                            ? steps.primitives + steps.creation_hits + steps.creation_misses
                            : static_cast<double>(summary.lines.verbose);
   const double seconds = lines * *summary.line_seconds;
-  document.Say(fmt::format("oneDNN's lines take about {} of {}: {:.2g} % ({}, {} each){}",
-                           text::WithPrefix(seconds, "s"),
-                           breakdown.of_step ? "a step" : "the time",
-                           100 * seconds / breakdown.seconds, Counted(lines, "line"),
-                           text::WithPrefix(*summary.line_seconds, "s"),
-                           seconds > kMuchForLines * breakdown.seconds
-                               ? ": without profile it is that much shorter (--verify-overhead "
-                                 "measures it)"
-                               : ""));
+  Say(document, "oneDNN's lines take about {} of {}: {:.2g} % ({}, {} each){}", Time(seconds),
+      breakdown.of_step ? "a step" : "the time", 100 * seconds / breakdown.seconds,
+      Counted(lines, "line"), Time(*summary.line_seconds),
+      seconds > kMuchForLines * breakdown.seconds
+          ? ": without profile it is that much shorter (--verify-overhead "
+            "measures it)"
+          : "");
 }
 
 void AddUnknownWork(const ProgramSummary& summary, Document& document) {
@@ -378,25 +375,57 @@ void AddUnknownWork(const ProgramSummary& summary, Document& document) {
       reasons.emplace_back(text, primitive.calls);
   }
   for (const auto& [text, calls] : reasons)
-    document.Say(fmt::format("  {} with unknown FLOPs or bytes: {}", Counted(calls, "call"), text));
+    Say(document, "  {} with unknown FLOPs or bytes: {}", Counted(calls, "call"), text);
 }
 
 void AddLines(const ProgramSummary& summary, Document& document) {
   const auto& lines = summary.lines;
-  document.Say(
-      fmt::format("{} of {} lines of executed primitives were read; {} of {} lines are oneDNN's",
-                  lines.used, lines.executed, lines.verbose, lines.all));
+  Say(document, "{} of {} lines of executed primitives were read; {} of {} lines are oneDNN's",
+      lines.used, lines.executed, lines.verbose, lines.all);
   for (const auto& refused : lines.refused)
-    document.Say(fmt::format("  {} not read, line {} first: {}",
-                             Counted(static_cast<double>(refused.count), "line"),
-                             refused.first_line, refused.reason));
+    Say(document, "  {} not read, line {} first: {}",
+        Counted(static_cast<double>(refused.count), "line"), refused.first_line, refused.reason);
   if (lines.graph > 0)
-    document.Say(fmt::format("  {} of oneDNN Graph: their primitives have lines of their own",
-                             Counted(static_cast<double>(lines.graph), "partition")));
+    Say(document, "  {} of oneDNN Graph: their primitives have lines of their own",
+        Counted(static_cast<double>(lines.graph), "partition"));
   AddUnknownWork(summary, document);
 }
 
 }  // namespace
+
+std::string Time(double seconds) { return text::WithPrefix(seconds, "s"); }
+
+std::string Counted(double number, std::string_view noun) {
+  const bool hissing = noun.ends_with("ch") || noun.ends_with("ss");
+  return fmt::format("{:.0f} {}{}", number, noun, number == 1 ? "" : hissing ? "es" : "s");
+}
+
+std::string Percent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "";
+}
+
+void AddTraced(const TracedProgram& traced, document::Document& document) {
+  if (traced.of_no_step)
+    return Say(
+        document,
+        "torch.profiler saw {}, but less than one step of it: no operators are in the breakdown "
+        "(more steps let it see some)",
+        Time(traced.window_seconds));
+  Say(document,
+      "torch.profiler saw {}: {:.1f} % of it in oneDNN, {:.1f} % in other operators, {:.1f} % in "
+      "neither (Python, the program itself)",
+      traced.steps > 0 ? fmt::format("{} of {} together", Counted(traced.steps, "step"),
+                                     Time(traced.window_seconds))
+                       : Time(traced.window_seconds),
+      100 * traced.onednn_share, 100 * traced.operator_share, 100 * traced.rest_share);
+  AddProfilerCost(traced, document);
+  if (traced.onednn_matched < kMatched)
+    Say(document,
+        "  {:.0f} % of oneDNN's time lies outside of operators: another thread runs it, or the "
+        "clocks of log and trace differ",
+        100 * (1 - traced.onednn_matched));
+  AddModules(traced, document);
+}
 
 bool IsProgram(const record::RunFile& file) { return ProgramOf(file.context).has_value(); }
 

@@ -2,6 +2,8 @@
 // primitive; and its calls compared with standalone calls: the report of a terminal and of a page.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -33,7 +35,7 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
 // kOperator: operators of PyTorch without a roof. kOutside may be several components.
 enum class ProgramComponentKind {
   kRoof,
-  kSlowdown,
+  kAboveRoof,
   kMoves,
   kNoRoof,
   kOperator,
@@ -50,7 +52,7 @@ struct ProgramComponent {
 struct ProgramBreakdown {
   bool of_step = false;  // false: of the whole log
   double seconds = 0;    // [s] sum of the components: the step's wall time if that is known
-  // In this order: time at the roof, slowdowns by kind of primitive, zero-FLOP kernels by kind,
+  // In this order: time at the roof, time above it by kind of primitive, zero-FLOP kernels by kind,
   // primitives without a roof, operators of PyTorch without a roof by kind, creation of
   // primitives, time outside of both.
   std::vector<ProgramComponent> components;
@@ -77,6 +79,18 @@ std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummar
 
 // Returns what avoids reorders between the program's kinds of primitives.
 std::string ReorderAdvice(const ProgramSummary& summary);
+
+// Words of the reports: "12.3 ms"; "1 launch", "3 launches"; "12.3 %", or "" without a whole.
+std::string Time(double seconds);
+std::string Counted(double number, std::string_view noun);
+std::string Percent(double part, double whole);
+template <class... Values>
+void Say(document::Document& document, fmt::format_string<Values...> sentence, Values&&... values) {
+  document.Say(fmt::format(sentence, std::forward<Values>(values)...));
+}
+
+// Adds what was traced, and the modules with most time.
+void AddTraced(const TracedProgram& traced, document::Document& document);
 
 // Returns whether the run file is of a program (has context.dlroof.program).
 bool IsProgram(const record::RunFile& file);

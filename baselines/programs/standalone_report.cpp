@@ -84,9 +84,8 @@ std::vector<const ProgramPrimitive*> Replayed(const ProgramSummary& summary) {
   std::vector<const ProgramPrimitive*> replayed;
   for (const auto& primitive : summary.primitives)
     if (primitive.standalone) replayed.push_back(&primitive);
-  std::ranges::stable_sort(replayed, std::ranges::greater{}, [&](const auto* one) {
-    return summary.steps.count > 0 ? one->step_seconds : one->seconds;
-  });
+  std::ranges::stable_sort(replayed, std::ranges::greater{},
+                           [&](const auto* primitive) { return summary.SecondsOf(*primitive); });
   return replayed;
 }
 
@@ -104,13 +103,12 @@ void AddNotReplayed(const ProgramSummary& summary, Document& document) {
     auto row = std::ranges::find(rows, reason, &NotReplayed::reason);
     if (row == rows.end()) row = rows.insert(rows.end(), {reason, 0, 0});
     ++row->distinct;
-    row->seconds += summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
+    row->seconds += summary.SecondsOf(primitive);
   }
   std::ranges::stable_sort(rows, std::ranges::greater{}, &NotReplayed::seconds);
   for (const auto& row : rows)
-    document.Say(fmt::format("  not replayed: {} ({}{}) {}", row.distinct,
-                             text::WithPrefix(row.seconds, "s"),
-                             summary.steps.count > 0 ? " of a step" : "", row.reason));
+    Say(document, "  not replayed: {} ({}{}) {}", row.distinct, Time(row.seconds),
+        summary.steps.count > 0 ? " of a step" : "", row.reason);
 }
 
 }  // namespace
@@ -150,7 +148,7 @@ std::string StandaloneDiagnosis(const ProgramPrimitive& primitive) {
     return fmt::format("measured {}, it has {:.0f} % of the difference; the rest is not explained",
                        condition, 100 * share);
   std::vector<std::string> conditions;
-  for (const auto& one : explanations) conditions.push_back(one.condition);
+  for (const auto& explanation : explanations) conditions.push_back(explanation.condition);
   return fmt::format("not explained: measured {}, it is not as slow",
                      fmt::join(conditions, ", and "));
 }
@@ -178,20 +176,21 @@ void AddStandalone(const ProgramSummary& summary, Document& document) {
     if (number == diagnoses.end()) number = diagnoses.insert(diagnoses.end(), diagnosis);
     table.rows.push_back(
         {{primitive->record},
-         {text::WithPrefix(standalone.program_seconds, "s")},
-         {fmt::format("{}{}", standalone.noisy ? "~" : "",
-                      text::WithPrefix(standalone.seconds, "s"))},
+         {Time(standalone.program_seconds)},
+         {fmt::format("{}{}", standalone.noisy ? "~" : "", Time(standalone.seconds))},
          {RatioText(standalone)},
          {standalone.cold_seconds ? fmt::format("{}{}", ColdIsNoise(standalone) ? "~" : "",
-                                                text::WithPrefix(*standalone.cold_seconds, "s"))
+                                                Time(*standalone.cold_seconds))
                                   : ""},
          {std::to_string(number - diagnoses.begin() + 1)}});
   }
   for (std::size_t i = 0; i < diagnoses.size(); ++i)
     table.notes.push_back(fmt::format("{}: {}", i + 1, diagnoses[i]));
-  if (std::ranges::any_of(replayed, [](const auto* one) { return one->standalone->noisy; }))
+  if (std::ranges::any_of(replayed,
+                          [](const auto* primitive) { return primitive->standalone->noisy; }))
     table.notes.emplace_back("~ noisy because of other programs: an estimate");
-  if (std::ranges::any_of(replayed, [](const auto* one) { return ColdIsNoise(*one->standalone); }))
+  if (std::ranges::any_of(
+          replayed, [](const auto* primitive) { return ColdIsNoise(*primitive->standalone); }))
     table.notes.emplace_back(
         "~ of a time with cold caches: below that with warm ones, so the two differ by noise only");
   document.Add(std::move(table));

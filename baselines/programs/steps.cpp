@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "counters/base/keys.h"
 #include "reporters/logs/primitive.h"
 
 namespace dlroof::programs {
@@ -103,7 +104,9 @@ std::vector<std::uint32_t> KindsOf(const std::vector<logs::PrimitiveText>& primi
   return stream;
 }
 
-constexpr std::string_view kFromKeys[] = {"none", "found", "given", "marks", "model", "graphs"};
+constexpr KeyRow<StepsFrom> kFromKeys[] = {
+    {StepsFrom::kNone, "none"},   {StepsFrom::kFound, "found"}, {StepsFrom::kSpecified, "given"},
+    {StepsFrom::kMarks, "marks"}, {StepsFrom::kModel, "model"}, {StepsFrom::kGraphs, "graphs"}};
 
 // [s] Rounding of a time stamp: 13 digits before the point, in milliseconds, of a double.
 constexpr double kStampSeconds = 1e-6;
@@ -138,13 +141,8 @@ void ShareTimes(std::vector<Edge>& edges, std::vector<double>& own) {
 
 }  // namespace
 
-std::string_view Key(StepsFrom from) { return kFromKeys[static_cast<std::size_t>(from)]; }
-
-std::optional<StepsFrom> StepsFromKey(std::string_view key) {
-  const auto* found = std::ranges::find(kFromKeys, key);
-  if (found == std::end(kFromKeys)) return std::nullopt;
-  return static_cast<StepsFrom>(found - kFromKeys);
-}
+std::string_view Key(StepsFrom from) { return KeyIn(kFromKeys, from); }
+std::optional<StepsFrom> StepsFromKey(std::string_view key) { return ValueIn(kFromKeys, key); }
 
 std::optional<Repetition> FindRepetition(std::span<const std::uint32_t> stream) {
   constexpr std::size_t kMinTimes = 3;  // two equal halves may be epochs, or chance
@@ -173,7 +171,7 @@ Steps RepeatedSteps(std::span<const std::uint32_t> stream) {
   const auto rest = (stream.size() - found->begin) % found->length;
   auto begin = found->begin == 0 ? 0 : found->begin + rest;
   for (; begin + found->length <= stream.size(); begin += found->length)
-    steps.ranges.push_back({begin, begin + found->length, {}, {}});
+    steps.ranges.push_back({begin, begin + found->length});
   return steps;
 }
 
@@ -202,7 +200,7 @@ Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count) {
   const auto last = best.begins.back();
   best.begins.push_back(count < 2 ? stream.size() : std::min(last + best.length, stream.size()));
   for (std::size_t i = 1; i < best.begins.size(); ++i)
-    steps.ranges.push_back({best.begins[i - 1], best.begins[i], {}, {}});
+    steps.ranges.push_back({best.begins[i - 1], best.begins[i]});
   return steps;
 }
 
@@ -252,13 +250,13 @@ Timeline TimelineOf(const logs::VerboseLog& log) {
     return process == log.main_process ? start : std::nullopt;
   };
   for (std::size_t i = 0; i < executions; ++i) {
-    const auto& one = log.executions[i];
-    timeline.stamped = timeline.stamped && one.start_seconds.has_value();
-    add(i, one.seconds, of_main(one.process, one.start_seconds));
+    const auto& execution = log.executions[i];
+    timeline.stamped = timeline.stamped && execution.start_seconds.has_value();
+    add(i, execution.seconds, of_main(execution.process, execution.start_seconds));
   }
   for (std::size_t i = 0; i < log.creations.size(); ++i) {
-    const auto& one = log.creations[i];
-    add(executions + i, one.seconds, of_main(one.process, one.start_seconds));
+    const auto& creation = log.creations[i];
+    add(executions + i, creation.seconds, of_main(creation.process, creation.start_seconds));
   }
   ShareTimes(edges, own);
   timeline.executions.assign(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(executions));

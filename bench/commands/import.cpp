@@ -9,8 +9,7 @@
 
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
-#include "bench/profile/program_run.h"
-#include "bench/profile/replay.h"
+#include "bench/profile/profile.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"

@@ -1,5 +1,7 @@
 // dlroof profile: places any program's calls of oneDNN on the roofs of this CPU (by oneDNN's
 // verbose mode), or with --gpu its kernels on the roofs of a GPU (by Nsight Compute).
+#include "bench/profile/profile.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +13,6 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
-#include "bench/profile/gpu_profile.h"
-#include "bench/profile/profile_program.h"
-#include "bench/profile/replay.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
@@ -148,18 +147,11 @@ int ProfileGpu(const ProfileFlags& flags) {
     CountLaunches(flags);
     return 0;
   }
-  return profile::ProfileGpuProgram({.command = program.command,
-                                     .output = program.output,
-                                     .machine = program.machine,
-                                     .steps = program.steps,
+  return profile::ProfileGpuProgram({.program = program,
                                      .trace_folder = flags.trace_folder,
                                      .stored_trace = flags.stored_trace,
-                                     .duration_seconds = program.most_seconds,
                                      .budget_seconds = flags.budget.value_or(kBudgetSeconds),
-                                     .chip = flags.chip,
-                                     .overhead_turns = program.overhead_turns,
-                                     .read = program.read,
-                                     .torch = program.torch},
+                                     .chip = flags.chip},
                                     std::cerr);
 }
 

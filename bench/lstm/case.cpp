@@ -16,7 +16,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
-#include "reporters/logs/call_work.h"
+#include "reporters/logs/primitive_work.h"
 
 namespace dlroof::lstm {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
-#include "reporters/logs/call_work.h"
 #include "reporters/logs/primitive_work.h"
 
 namespace dlroof::products {

@@ -34,9 +34,10 @@ std::vector<pid_t> NumbersIn(const std::string& folder) {
   return numbers;
 }
 
-// Returns the process and its descendants.
-std::vector<pid_t> Family(pid_t program) {
-  std::vector<pid_t> family = {program};
+}  // namespace
+
+std::vector<pid_t> Family(pid_t process) {
+  std::vector<pid_t> family = {process};
   for (std::size_t i = 0; i < family.size(); ++i)
     for (const auto thread : NumbersIn(fmt::format("/proc/{}/task", family[i]))) {
       std::ifstream children(fmt::format("/proc/{}/task/{}/children", family[i], thread));
@@ -45,8 +46,6 @@ std::vector<pid_t> Family(pid_t program) {
     }
   return family;
 }
-
-}  // namespace
 
 std::optional<ThreadTimes> ParseSchedstat(std::string_view text) {
   std::istringstream in{std::string(text)};
@@ -69,14 +68,14 @@ std::vector<programs::CpuSample> SamplesOfBusiest(const std::vector<ProgramTimes
   for (const auto& sample : samples) {
     const auto found = sample.processes.find(busiest);
     if (found == sample.processes.end()) continue;
-    programs::CpuSample one{.at = sample.at,
-                            .main_cpu = found->second.main.cpu,
-                            .main_waiting = found->second.main.waiting,
-                            .others_cpu = found->second.others.cpu};
+    programs::CpuSample at_once{.at = sample.at,
+                                .main_cpu = found->second.main.cpu,
+                                .main_waiting = found->second.main.waiting,
+                                .others_cpu = found->second.others.cpu};
     for (const auto& [pid, times] : sample.processes)
       if (pid != busiest) last[pid] = times.main.cpu + times.others.cpu;
-    for (const auto& [pid, seconds] : last) one.others_cpu += seconds;
-    if (result.empty() || one.at > result.back().at) result.push_back(one);
+    for (const auto& [pid, seconds] : last) at_once.others_cpu += seconds;
+    if (result.empty() || at_once.at > result.back().at) result.push_back(at_once);
   }
   return result;
 }

@@ -13,9 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/programs/outside.h"
+#include "baselines/programs/program_summary.h"
 
 namespace dlroof::profile {
+
+// Returns the process and its living descendants, the process first.
+std::vector<pid_t> Family(pid_t process);
 
 // The times of a thread since its start [s], from /proc/<pid>/task/<tid>/schedstat.
 struct ThreadTimes {

@@ -16,15 +16,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
-#include "counters/base/numbers.h"
+#include "bench/profile/cpu_sampler.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::profile {
@@ -180,22 +178,8 @@ class Descendants {
  public:
   // Adds the living descendants of the process.
   void Look(pid_t pid) {
-    std::vector<pid_t> open = {pid};
-    std::set<pid_t> now;  // also prevents cycles if the process tree changes meanwhile
-    while (!open.empty()) {
-      const auto process = open.back();
-      open.pop_back();
-      if (!now.insert(process).second) continue;
-      std::error_code error;
-      const auto tasks = fmt::format("/proc/{}/task", process);
-      // The process may end during this loop.
-      for (std::filesystem::directory_iterator task(tasks, error), end; !error && task != end;
-           task.increment(error)) {
-        std::ifstream children(task->path() / "children");
-        for (pid_t child = 0; children >> child;) open.push_back(child);
-      }
-    }
-    now.erase(pid);
+    const auto family = Family(pid);
+    std::set<pid_t> now(family.begin() + 1, family.end());
     for (const auto child : now)
       if (before_.count(child) > 0) lasting_.insert(child);
     before_ = std::move(now);
@@ -397,15 +381,13 @@ bool WriteToStdout(std::string_view bytes) {
   return true;
 }
 
+int MessageColumns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 int ExitCodeOf(const ProcessEnd& end) { return end.signal == 0 ? end.exit_code : 128 + end.signal; }
 
 int ExitCodeOf(const CannotStart& cannot) { return cannot.error == ENOENT ? 127 : 126; }
-
-std::string OverheadText(std::string_view what, std::string_view with,
-                         const std::vector<double>& ratios) {
-  const auto [least, most] = std::ranges::minmax(ratios);
-  return fmt::format("{} with {} over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})", what, with,
-                     ratios.size(), ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
-}
 
 }  // namespace dlroof::profile

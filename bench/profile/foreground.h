@@ -1,14 +1,18 @@
 // Runs a program in the foreground and passes its standard output through this process. Linux.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "counters/base/process.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::profile {
 
@@ -60,9 +64,14 @@ bool WriteToStdout(std::string_view bytes);
 int ExitCodeOf(const ProcessEnd& end);
 int ExitCodeOf(const CannotStart& cannot);
 
-// Returns "wall time with the trace over without, 3 turns: 1.003 (1.001 to 1.005)", the median,
-// least and most of at least one ratio.
-std::string OverheadText(std::string_view what, std::string_view with,
-                         const std::vector<double>& ratios);
+// Returns the width of the terminal on standard error, or 0 if it is not a terminal. [columns]
+int MessageColumns();
+
+// Writes a sentence with the program's name in front. Control characters are replaced.
+template <class... Values>
+void Say(std::ostream& messages, fmt::format_string<Values...> sentence, Values&&... values) {
+  messages << "dlroof: " << text::Printable(fmt::format(sentence, std::forward<Values>(values)...))
+           << '\n';
+}
 
 }  // namespace dlroof::profile

@@ -1,27 +1,22 @@
-#include "bench/profile/gpu_profile.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "baselines/programs/gpu_counting.h"
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/operators.h"
 #include "bench/gpu_loader/cuda_folders.h"
 #include "bench/gpu_loader/loader.h"
 #include "bench/profile/foreground.h"
-#include "bench/profile/log_separator.h"
+#include "bench/profile/overhead.h"
+#include "bench/profile/profile.h"
 #include "bench/profile/torch_trace.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
-#include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
@@ -38,11 +33,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libdlroof_gpu_trace.so";
-
-template <class... Values>
-void Say(std::ostream& out, fmt::format_string<Values...> words, Values&&... values) {
-  out << "dlroof: " << fmt::format(words, std::forward<Values>(values)...) << '\n';
-}
 
 fs::path TraceLibrary() { return gpu_loader::GpuModuleFile().parent_path() / kLibrary; }
 
@@ -64,9 +54,6 @@ Variables TraceVariables(const std::string& folder) {
           {"DLROOF_GPU_TRACE_FOLDER", folder},
           {"DLROOF_GPU_TRACE_CUPTI", CuptiFiles()}};
 }
-
-// Reports to the terminal's width where the messages go to one.
-int Columns() { return isatty(STDERR_FILENO) == 1 ? text::TerminalColumns() : 0; }
 
 // The chip whose counters ncu is asked for: that of --chip, or one like the traced GPU.
 const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
@@ -92,7 +79,7 @@ std::string NcuTable(const GpuProfileRequest& request, gpu::NcuChoice choice,
   choice.table = folder / "table";
   const auto command = [&] {
     auto words = gpu::NcuCommand(choice, metrics, arguments);
-    words.insert(words.end(), request.command.begin(), request.command.end());
+    words.insert(words.end(), request.program.command.begin(), request.program.command.end());
     return words;
   };
   auto ran = RunChild(command());
@@ -140,22 +127,23 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
 record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram& program,
                           const std::vector<programs::CountedKernel>& counted,
                           const std::optional<machine::Machine>& machine, std::ostream& out) {
-  const auto set = request.command.empty() ? std::string("gpu")
-                                           : fs::path(request.command.front()).filename().string();
+  const auto set = request.program.command.empty()
+                       ? std::string("gpu")
+                       : fs::path(request.program.command.front()).filename().string();
   auto records = programs::RecordsOf(program, set, counted);
   auto run = imports::ImportedRun(std::move(records), machine, {{}, {}}, out);
-  run.context["dlroof"] = {
-      {"schema", record::kSchema},
-      {"version", kVersion},
-      {"commit", kCommit},
-      {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(request.command, " "))},
-      {"gpu_program", programs::ToJson(program)}};
+  run.context["dlroof"] = {{"schema", record::kSchema},
+                           {"version", kVersion},
+                           {"commit", kCommit},
+                           {"command", fmt::format("dlroof profile --gpu -- {}",
+                                                   fmt::join(request.program.command, " "))},
+                           {"gpu_program", programs::ToJson(program)}};
   return run;
 }
 
 void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& program,
            std::vector<programs::CountedKernel>& counted, std::ostream& out) {
-  if (request.command.empty() || !(request.budget_seconds > 0)) return;
+  if (request.program.command.empty() || !(request.budget_seconds > 0)) return;
   program.counting.requested = true;
   if (program.stopped) {
     program.counting.reason = Reason{"the program was ended early"};
@@ -181,61 +169,47 @@ void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgra
   std::vector<programs::CountedKernel> counted;
   Count(request, pid, program, counted, out);
   auto run = RunFileOf(request, program, counted, machine, out);
-  WriteFile(request.output, JsonText(roofline::ToJson(run)) + '\n');
+  WriteFile(request.program.output, JsonText(roofline::ToJson(run)) + '\n');
   const auto placed = roofline::PlaceRun(std::move(run));
-  document::Write(programs::GpuProgramDocument(placed), Columns(), out);
-  Say(out, "wrote {}", request.output);
+  document::Write(programs::GpuProgramDocument(placed), MessageColumns(), out);
+  Say(out, "wrote {}", request.program.output);
 }
 
-struct ProgramRun {
+struct TracedRun {
   int pid = 0;
   ForegroundEnd end;
   std::string own;  // the program's output, if requested
 };
 
-ProgramRun RunProgram(const GpuProfileRequest& request, const Variables& variables, bool shown,
-                      bool keep) {
-  ProgramRun run;
-  run.end = RunInForeground({.command = request.command,
+TracedRun RunProgram(const ProfileRequest& program, const Variables& variables, bool shown,
+                     bool keep) {
+  TracedRun run;
+  const auto take = [&](std::string_view bytes) {
+    if (keep) run.own += bytes;
+    return !shown || WriteToStdout(bytes);
+  };
+  run.end = RunInForeground({.command = program.command,
                              .variables = variables,
                              .no_input = !shown,
-                             .most_seconds = request.duration_seconds,
+                             .most_seconds = program.most_seconds,
                              .pipe = true,
-                             .take =
-                                 [&](std::string_view bytes) {
-                                   if (keep) run.own += bytes;
-                                   return !shown || WriteToStdout(bytes);
-                                 },
+                             .take = take,
                              .started = [&](int pid) { run.pid = pid; }});
   return run;
 }
 
 // Compares runs with and without the trace, interleaved.
-void VerifyOverhead(const GpuProfileRequest& request, const Variables& hook, std::ostream& out) {
-  std::optional<std::regex> pattern;
-  if (request.read) pattern = NumberPattern("--read", *request.read);
-  std::vector<double> ratios;
-  for (int turn = 0; turn < *request.overhead_turns; ++turn) {
-    const auto once = [&](bool traced) -> std::optional<double> {
-      const TemporaryFolder folder;
-      auto variables = traced ? TraceVariables(folder / "") : Variables{};
-      if (traced) variables.insert(hook.begin(), hook.end());
-      const auto run = RunProgram(request, variables, false, pattern.has_value());
-      if (!pattern) return run.end.wall_seconds;
-      const auto numbers = NumbersIn(run.own, *pattern);
-      return numbers.empty() ? std::nullopt : std::optional(Median(numbers));
-    };
-    const bool traced_first = turn % 2 == 0;
-    auto first = once(traced_first);
-    auto second = once(!traced_first);
-    if (!traced_first) std::swap(first, second);
-    if (!first || !second || !(*second > 0)) {
-      Say(out, "the overhead is not known: --read matches no number above 0 in the output");
-      return;
-    }
-    ratios.push_back(*first / *second);
-  }
-  Say(out, "{}", OverheadText(pattern ? "number read" : "wall time", "the trace", ratios));
+void VerifyOverhead(const ProfileRequest& program, const Variables& hook, std::ostream& out) {
+  const auto once = [&](bool traced) -> OverheadRequest::Run {
+    const TemporaryFolder folder;
+    auto variables = traced ? TraceVariables(folder / "") : Variables{};
+    if (traced) variables.insert(hook.begin(), hook.end());
+    const auto run = RunProgram(program, variables, false, program.read.has_value());
+    return {run.end, run.own};
+  };
+  ReportOverhead(
+      {.turns = *program.overhead_turns, .read = program.read, .what = "the trace", .run = once},
+      out);
 }
 
 // Returns whether the hook marked a call of a module.
@@ -248,16 +222,16 @@ bool HasModules(const std::vector<gpu_trace::Trace>& traces) {
 }
 
 std::optional<machine::Machine> MachineOf(const GpuProfileRequest& request) {
-  if (!request.machine || *request.machine == "none") return std::nullopt;
-  return machine_file::ReadMachineFile(*request.machine);
+  if (!request.program.machine || *request.program.machine == "none") return std::nullopt;
+  return machine_file::ReadMachineFile(*request.program.machine);
 }
 
 void SayEnd(const GpuProfileRequest& request, const ForegroundEnd& end, std::ostream& out) {
   if (end.out_of_time)
-    Say(out, "{} was ended after {:.3g} s (--duration)", request.command.front(),
-        *request.duration_seconds);
+    Say(out, "{} was ended after {:.3g} s (--duration)", request.program.command.front(),
+        *request.program.most_seconds);
   else if (end.end.signal != 0 || end.end.exit_code != 0)
-    Say(out, "{} ended with {}", request.command.front(), Describe(end.end));
+    Say(out, "{} ended with {}", request.program.command.front(), Describe(end.end));
 }
 
 // Reports the trace of an earlier run.
@@ -266,7 +240,7 @@ void ReportStored(const GpuProfileRequest& request, const std::optional<machine:
   const auto traces = gpu_trace::ReadTraces(*request.stored_trace);
   if (traces.empty())
     throw BadInput("profile: {}: no trace (*.gputrace) in this folder", *request.stored_trace);
-  ReportTraces(request, 0, programs::ProgramOfTraces(traces, {request.steps}), machine, out);
+  ReportTraces(request, 0, programs::ProgramOfTraces(traces, request.program.steps), machine, out);
 }
 
 // Returns the folder for trace files, which exists then.
@@ -280,18 +254,19 @@ std::string TraceFolder(const GpuProfileRequest& request, const TemporaryFolder&
   return folder;
 }
 
-void ReportRun(const GpuProfileRequest& request, const ProgramRun& run, const std::string& folder,
+void ReportRun(const GpuProfileRequest& request, const TracedRun& run, const std::string& folder,
                const std::optional<machine::Machine>& machine, std::ostream& out) {
   const auto traces = gpu_trace::ReadTraces(folder);
-  if (request.torch && !HasModules(traces))
+  if (request.program.torch && !HasModules(traces))
     Say(out,
         "--torch: no call of a module was marked: the program did not import torch, called its "
         "model less than three times, or its Python ignores PYTHONPATH (-I, -E, -S)");
-  auto program = programs::ProgramOfTraces(traces, {request.steps});
-  program.command = fmt::format("{}", fmt::join(request.command, " "));
+  auto program = programs::ProgramOfTraces(traces, request.program.steps);
+  program.command = fmt::format("{}", fmt::join(request.program.command, " "));
   program.wall_seconds = run.end.wall_seconds;
   if (run.end.out_of_time)
-    program.stopped = fmt::format("ended after {:.3g} s (--duration)", *request.duration_seconds);
+    program.stopped =
+        fmt::format("ended after {:.3g} s (--duration)", *request.program.most_seconds);
   else if (run.end.end.signal != 0)
     program.stopped = fmt::format("ended with {}", Describe(run.end.end));
   ReportTraces(request, run.pid, std::move(program), machine, out);
@@ -330,21 +305,23 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const TemporaryFolder temporary;
   const auto folder = TraceFolder(request, temporary);
   const auto notes = temporary / "torch";
-  const auto hook = request.torch ? PrepareTorchHook(HookTask::kRanges, notes) : Variables{};
+  const auto hook =
+      request.program.torch ? PrepareTorchHook(HookTask::kRanges, notes) : Variables{};
   auto variables = TraceVariables(folder);
   variables.insert(hook.begin(), hook.end());
-  ProgramRun run;
+  TracedRun run;
   try {
-    run = RunProgram(request, variables, true, false);
+    run = RunProgram(request.program, variables, true, false);
   } catch (const CannotStart& cannot) {
     Say(out, "profile: {}", cannot.what());
     return ExitCodeOf(cannot);
   }
   SayEnd(request, run.end, out);
-  for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", text::Printable(sentence));
+  for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", sentence);
   try {
     ReportRun(request, run, folder, machine, out);
-    if (request.overhead_turns && !run.end.passed_signal) VerifyOverhead(request, hook, out);
+    if (request.program.overhead_turns && !run.end.passed_signal)
+      VerifyOverhead(request.program, hook, out);
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }

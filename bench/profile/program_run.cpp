@@ -1,8 +1,7 @@
-#include "bench/profile/program_run.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <ostream>
 #include <set>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "baselines/programs/steps.h"
 #include "bench/benchdnn/log_line.h"
 #include "bench/library_rules/library_rules.h"
+#include "bench/profile/profile.h"
 #include "bench/profile/torch_trace.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
@@ -27,9 +27,6 @@
 
 namespace dlroof::profile {
 namespace {
-
-// Maximum repetitions per record. With more calls, a repetition is the mean of adjacent calls.
-constexpr std::size_t kMaxRepetitions = 256;
 
 // Cross-engine reorders ("cpu2gpu") are on the GPU, too.
 bool IsOnGpu(const logs::PrimitiveText& text) {
@@ -55,11 +52,10 @@ std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& lin
 // Replaces characters that names cannot have by '-'.
 std::string NamePart(std::string_view text) {
   std::string part(text);
-  for (char& c : part) {
-    const bool known = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '_' || c == '.' || c == ':' || c == '+' || c == '-';
-    if (!known) c = '-';
-  }
+  for (char& c : part)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
+        std::string_view("_.:+-").find(c) == std::string_view::npos)
+      c = '-';
   return part.empty() ? "none" : part;
 }
 
@@ -140,42 +136,6 @@ std::optional<std::string> PipeOf(const logs::Primitive& primitive, const std::s
   return library_rules::MatrixPipe(*type, primitive.text.implementation, isa);
 }
 
-void AddWork(const logs::Primitive& primitive, record::Record& record) {
-  const auto found = logs::WorkOf(primitive);
-  Work& work = record.work[Provenance::kModelled];
-  work.launches = 1;
-  if (found.bytes) work.bytes[Level::kDram] = *found.bytes;
-  if (found.reason) record.counting.push_back({.text = found.reason->text});
-  if (!found.matrix) return;
-  const auto pipe = PipeOf(primitive, record.isa);
-  if (*found.matrix > 0 && !pipe) {
-    record.counting.push_back(
-        {.text = "FLOPs are not known: the log lacks the type or the instruction set that "
-                 "determines the execution unit"});
-    return;
-  }
-  if (*found.matrix > 0) work.flops[*pipe] += *found.matrix;
-  const auto* vector = logs::ComputeTypeOf(primitive) == "f64" ? "fp64.vector" : "fp32.vector";
-  if (*found.elementwise > 0 || *found.matrix == 0) work.flops[vector] += *found.elementwise;
-  if (*found.matrix > 0 && *found.elementwise > 0)
-    work.parts = {{"matrix", *found.matrix}, {"elementwise", *found.elementwise}};
-}
-
-// Returns a repetition for each call, or for each group of adjacent calls.
-std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds) {
-  const std::size_t together = (seconds.size() + kMaxRepetitions - 1) / kMaxRepetitions;
-  std::vector<record::Repetition> repetitions;
-  for (std::size_t begin = 0; begin < seconds.size(); begin += together) {
-    const std::size_t end = std::min(begin + together, seconds.size());
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i) sum += seconds[i];
-    if (!(sum > 0)) continue;  // shorter than the log's resolution
-    const auto calls = static_cast<double>(end - begin);
-    repetitions.push_back({.seconds = sum / calls, .iterations = calls});
-  }
-  return repetitions;
-}
-
 std::vector<record::Record> RecordsOf(const logs::VerboseLog& log,
                                       const programs::ProgramSummary& summary) {
   std::vector<std::vector<double>> seconds(log.primitives.size());
@@ -198,7 +158,10 @@ std::vector<record::Record> RecordsOf(const logs::VerboseLog& log,
     if (logs::IsUkernel(primitive.text))
       record.counting.push_back(
           {.text = "times are shares of the clock: threads call ukernels at the same time"});
-    AddWork(logs::ReadPrimitive(primitive.text), record);
+    const auto parsed = logs::ReadPrimitive(primitive.text);
+    AddWork(logs::WorkOf(parsed), PipeOf(parsed, record.isa), logs::ComputeTypeOf(parsed) == "f64",
+            "the log lacks the type or the instruction set that determines the execution unit",
+            record);
     records.push_back(std::move(record));
   }
   return records;

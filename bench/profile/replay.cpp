@@ -1,5 +1,3 @@
-#include "bench/profile/replay.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "baselines/cluster/versus.h"
 #include "baselines/programs/program_report.h"
+#include "bench/profile/profile.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -24,11 +23,6 @@
 
 namespace dlroof::profile {
 namespace {
-
-double SecondsOf(const programs::ProgramPrimitive& primitive,
-                 const programs::ProgramSummary& summary) {
-  return summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
-}
 
 // Returns why this build cannot run the benchmark, or nothing if it can.
 std::optional<Reason> UnavailableReason(const std::string& benchmark) {
@@ -110,16 +104,21 @@ std::optional<double> MedianOfAll(const record::Record* record) {
 
 using Chosen = std::vector<std::size_t>;
 
-std::set<std::string> BenchmarksOf(const Chosen& chosen, const programs::ProgramSummary& summary) {
+// Returns the names of the benchmarks; with `cold` also of those with cold caches.
+std::set<std::string> BenchmarksOf(const Chosen& chosen, const programs::ProgramSummary& summary,
+                                   bool cold) {
   std::set<std::string> names;
-  for (const auto i : chosen) names.insert(summary.primitives[i].benchmark);
+  for (const auto i : chosen) {
+    names.insert(summary.primitives[i].benchmark);
+    if (cold) names.insert(ColdName(summary.primitives[i].benchmark));
+  }
   return names;
 }
 
 // Measures the primitives under one condition. Returns false after an interrupt.
 bool AddCheck(const ReplayRequest& request, const std::string& condition, const Chosen& chosen,
               const std::optional<int>& threads, programs::ProgramSummary& summary) {
-  const auto replayed = RunStandalone(request, BenchmarksOf(chosen, summary), threads);
+  const auto replayed = RunStandalone(request, BenchmarksOf(chosen, summary, false), threads);
   if (!replayed) return false;
   for (const auto i : chosen) {
     auto& primitive = summary.primitives[i];
@@ -154,18 +153,13 @@ void AddChecks(const ReplayRequest& request, const Chosen& chosen,
 void RepeatNoisy(const ReplayRequest& request, const Chosen& chosen, const record::RunFile& run,
                  programs::ProgramSummary& summary) {
   Chosen noisy;
-  std::set<std::string> names;
   for (const auto i : chosen) {
-    const auto& one = summary.primitives[i];
-    if (!one.standalone ||
-        one.standalone->cold_seconds.value_or(HUGE_VAL) >= one.standalone->seconds)
-      continue;
-    noisy.push_back(i);
-    names.insert(one.benchmark);
-    names.insert(ColdName(one.benchmark));
+    const auto& standalone = summary.primitives[i].standalone;
+    if (standalone && standalone->cold_seconds.value_or(HUGE_VAL) < standalone->seconds)
+      noisy.push_back(i);
   }
   if (noisy.empty()) return;
-  const auto replayed = RunStandalone(request, names, summary.threads);
+  const auto replayed = RunStandalone(request, BenchmarksOf(noisy, summary, true), summary.threads);
   if (replayed) AddStandaloneTimes(run, noisy, replayed->records, summary);
 }
 
@@ -174,10 +168,9 @@ void RepeatNoisy(const ReplayRequest& request, const Chosen& chosen, const recor
 std::vector<std::size_t> ChooseReplayed(int count, programs::ProgramSummary& summary) {
   std::vector<std::size_t> order, chosen;
   for (std::size_t i = 0; i < summary.primitives.size(); ++i)
-    if (SecondsOf(summary.primitives[i], summary) > 0) order.push_back(i);
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) {
-    return SecondsOf(summary.primitives[i], summary);
-  });
+    if (summary.SecondsOf(summary.primitives[i]) > 0) order.push_back(i);
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t i) { return summary.SecondsOf(summary.primitives[i]); });
   for (const auto i : order) {
     if (static_cast<int>(chosen.size()) >= count) break;
     auto& primitive = summary.primitives[i];
@@ -220,11 +213,6 @@ void Replay(const ReplayRequest& request, record::RunFile& run, std::ostream& lo
   auto summary = programs::ProgramOf(run.context);
   if (!summary) return;
   const auto chosen = ChooseReplayed(request.count, *summary);
-  std::set<std::string> names;
-  for (const auto i : chosen) {
-    names.insert(summary->primitives[i].benchmark);
-    names.insert(ColdName(summary->primitives[i].benchmark));
-  }
   if (chosen.empty())
     log << "dlroof: --replay: dlroof has no benchmark of the program's primitives\n";
   if (!chosen.empty()) {
@@ -232,7 +220,8 @@ void Replay(const ReplayRequest& request, record::RunFile& run, std::ostream& lo
                        chosen.size() == 1 ? "" : "s")
         << std::flush;
     StopOnInterrupt();
-    const auto replayed = RunStandalone(request, names, summary->threads);
+    const auto replayed =
+        RunStandalone(request, BenchmarksOf(chosen, *summary, true), summary->threads);
     if (!replayed) {
       log << "dlroof: interrupted: no replay\n";
       return;

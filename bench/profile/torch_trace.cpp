@@ -23,7 +23,6 @@ constexpr const char* kTraces = "DLROOF_TORCH_TRACES";
 constexpr const char* kRanges = "DLROOF_TORCH_RANGES";
 constexpr const char* kKinetoLog = "KINETO_LOG_LEVEL";  // Kineto writes to standard error
 constexpr double kShort = 0.5;  // [1] of the largest weight: a window with less is short
-constexpr std::size_t kMaxRepetitions = 256;
 
 // A file "<process>-<number>.json" of the hook.
 struct Window {
@@ -64,37 +63,12 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
     for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1))
       ++window.modules;
   }
-  const bool any = std::ranges::any_of(windows, [](const auto& one) { return one.modules > 0; });
+  const bool any =
+      std::ranges::any_of(windows, [](const auto& window) { return window.modules > 0; });
   std::vector<std::uintmax_t> weights;
   weights.reserve(windows.size());
   for (const auto& window : windows) weights.push_back(any ? window.modules : window.bytes);
   return weights;
-}
-
-void AddNotes(const std::string& folder, std::vector<std::string>& remarks) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() != ".txt") continue;
-    std::istringstream lines(ReadFileIfAny(entry->path().string()));
-    for (std::string line; std::getline(lines, line);)
-      remarks.push_back(
-          fmt::format("--torch: process {}: {}", entry->path().stem().string(), line));
-  }
-}
-
-std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& each) {
-  const std::size_t together =
-      std::max<std::size_t>(1, (each.size() + kMaxRepetitions - 1) / kMaxRepetitions);
-  std::vector<record::Repetition> repetitions;
-  for (std::size_t begin = 0; begin < each.size(); begin += together) {
-    const auto end = std::min(begin + together, each.size());
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i) sum += each[i];
-    const auto calls = static_cast<double>(end - begin);
-    if (sum > 0) repetitions.push_back({.seconds = sum / calls, .iterations = calls});
-  }
-  return repetitions;
 }
 
 // Returns the pipe of products in the type, or nothing for a type without products.
@@ -103,65 +77,6 @@ std::optional<std::string> PipeOf(const std::string& type, const std::string& is
   if ((type != "bf16" && type != "f16") || isa.empty()) return std::nullopt;
   return library_rules::MatrixPipe(type, "PyTorch", isa);
 }
-
-void AddWork(const imports::TraceOp& op, const std::string& isa, record::Record& record) {
-  Work& work = record.work[Provenance::kModelled];
-  work.launches = 1;
-  const auto count = imports::CountOfOp(op);
-  if (!count) {
-    record.counting.push_back({.text = "FLOPs are not counted for this operator of PyTorch"});
-    return;
-  }
-  if (count->bytes > 0) work.bytes[Level::kDram] = count->bytes;
-  const double matrix = count->matrix.value_or(0), elementwise = count->elementwise.value_or(0);
-  if (matrix > 0) {
-    if (const auto pipe = PipeOf(count->type, isa))
-      work.flops[*pipe] = matrix;
-    else
-      record.counting.push_back(
-          {.text = "FLOPs are not known: the unit that multiplies this type is not known"});
-  }
-  if (elementwise > 0 || matrix == 0)
-    work.flops[count->type == "f64" ? "fp64.vector" : "fp32.vector"] += elementwise;
-}
-
-}  // namespace
-
-std::filesystem::path TorchHookFolder() {
-  const auto data = DataFolder();
-  auto hook = data.value_or("") / "torch_hook";
-  std::error_code none;
-  if (!data || !std::filesystem::exists(hook / "sitecustomize.py", none))
-    throw BadInput(
-        "profile --torch: the hook share/dlroof/torch_hook/sitecustomize.py is not installed "
-        "beside this program");
-  return hook;
-}
-
-Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
-                         const std::string& folder, const std::string& python_path) {
-  Variables variables = {
-      {"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)},
-      {task == HookTask::kProfile ? kTraces : kRanges, folder}};
-  if (task == HookTask::kProfile && std::getenv(kKinetoLog) == nullptr)
-    variables[kKinetoLog] = "99";  // nothing
-  return variables;
-}
-
-Variables PrepareTorchHook(HookTask task, const std::string& folder) {
-  const auto hook = TorchHookFolder();
-  std::filesystem::create_directory(folder);
-  const char* const before = std::getenv("PYTHONPATH");
-  return TorchVariables(task, hook, folder, before == nullptr ? "" : before);
-}
-
-std::vector<std::string> TorchNotes(const std::string& folder) {
-  std::vector<std::string> notes;
-  AddNotes(folder, notes);
-  return notes;
-}
-
-namespace {
 
 // Kineto gives an operator that runs when its window ends no valid time, or one of centuries. Such
 // a call ends with the window.
@@ -198,9 +113,59 @@ std::vector<programs::TimeRange> ReadWindows(const std::string& folder,
 
 }  // namespace
 
+Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
+                         const std::string& folder, const std::string& python_path) {
+  Variables variables = {
+      {"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)},
+      {task == HookTask::kProfile ? kTraces : kRanges, folder}};
+  if (task == HookTask::kProfile && std::getenv(kKinetoLog) == nullptr)
+    variables[kKinetoLog] = "99";  // nothing
+  return variables;
+}
+
+Variables PrepareTorchHook(HookTask task, const std::string& folder) {
+  const auto data = DataFolder();
+  const auto hook = data.value_or("") / "torch_hook";
+  std::error_code none;
+  if (!data || !std::filesystem::exists(hook / "sitecustomize.py", none))
+    throw BadInput(
+        "profile --torch: the hook share/dlroof/torch_hook/sitecustomize.py is not installed "
+        "beside this program");
+  std::filesystem::create_directory(folder);
+  const char* const before = std::getenv("PYTHONPATH");
+  return TorchVariables(task, hook, folder, before == nullptr ? "" : before);
+}
+
+std::vector<std::string> TorchNotes(const std::string& folder) {
+  std::vector<std::string> notes;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() != ".txt") continue;
+    std::istringstream lines(ReadFileIfAny(entry->path().string()));
+    for (std::string line; std::getline(lines, line);)
+      notes.push_back(fmt::format("--torch: process {}: {}", entry->path().stem().string(), line));
+  }
+  return notes;
+}
+
+std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds) {
+  constexpr std::size_t kMax = 256;
+  const std::size_t together = (seconds.size() + kMax - 1) / kMax;
+  std::vector<record::Repetition> repetitions;
+  for (std::size_t begin = 0; begin < seconds.size(); begin += together) {
+    const auto end = std::min(begin + together, seconds.size());
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i) sum += seconds[i];
+    const auto calls = static_cast<double>(end - begin);
+    // Calls may be shorter than the log's resolution.
+    if (sum > 0) repetitions.push_back({.seconds = sum / calls, .iterations = calls});
+  }
+  return repetitions;
+}
+
 TorchTrace ReadTorchTrace(const std::string& folder) {
-  TorchTrace result;
-  AddNotes(folder, result.remarks);
+  TorchTrace result{.remarks = TorchNotes(folder)};
   auto processes = WindowsIn(folder);
   std::vector<Window>* windows = nullptr;
   for (auto& [process, all] : processes)
@@ -232,6 +197,24 @@ TorchTrace ReadTorchTrace(const std::string& folder) {
   return result;
 }
 
+void AddWork(const logs::PrimitiveWork& found, const std::optional<std::string>& pipe, bool wide,
+             std::string_view unknown, record::Record& record) {
+  Work& work = record.work[Provenance::kModelled];
+  work.launches = 1;
+  if (found.bytes) work.bytes[Level::kDram] = *found.bytes;
+  if (found.reason) record.counting.push_back({.text = found.reason->text});
+  if (!found.matrix) return;
+  if (*found.matrix > 0 && !pipe) {
+    record.counting.push_back({.text = fmt::format("FLOPs are not known: {}", unknown)});
+    return;
+  }
+  if (*found.matrix > 0) work.flops[*pipe] += *found.matrix;
+  if (*found.elementwise > 0 || *found.matrix == 0)
+    work.flops[wide ? "fp64.vector" : "fp32.vector"] += *found.elementwise;
+  if (*found.matrix > 0 && *found.elementwise > 0)
+    work.parts = {{"matrix", *found.matrix}, {"elementwise", *found.elementwise}};
+}
+
 std::vector<record::Record> OperatorRecords(const imports::Trace& trace,
                                             const std::vector<programs::OperatorTime>& operators,
                                             const std::string& isa, std::optional<int> threads) {
@@ -240,10 +223,19 @@ std::vector<record::Record> OperatorRecords(const imports::Trace& trace,
     record::Record record{.algorithm = "PyTorch", .isa = isa, .threads = threads};
     record.repetitions = RepetitionsOf(time.each);
     if (record.repetitions.empty()) record.reason = "no call began in the traced steps";
-    if (time.by_onednn)
+    const auto count = imports::CountOfOp(trace.ops.at(time.op));
+    if (time.by_onednn) {
       record.counting.push_back({.text = "its FLOPs are those of oneDNN's primitives in it"});
-    else
-      AddWork(trace.ops.at(time.op), isa, record);
+    } else if (!count) {
+      AddWork({.reason = Reason{"FLOPs are not counted for this operator of PyTorch"}}, {}, false,
+              "", record);
+    } else {
+      AddWork({.matrix = count->matrix,
+               .elementwise = count->elementwise,
+               .bytes = count->bytes > 0 ? std::optional(count->bytes) : std::nullopt},
+              PipeOf(count->type, isa), count->type == "f64",
+              "the unit that multiplies this type is not known", record);
+    }
     records.push_back(std::move(record));
   }
   return records;

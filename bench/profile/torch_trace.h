@@ -5,18 +5,16 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/programs/operators.h"
 #include "counters/base/process.h"
 #include "reporters/imports/trace.h"
+#include "reporters/logs/primitive_work.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::profile {
-
-// Returns the folder of the hook, which is installed with this program. Throws BadInput if it is
-// missing.
-std::filesystem::path TorchHookFolder();
 
 // What the hook does in the program.
 enum class HookTask {
@@ -29,7 +27,8 @@ enum class HookTask {
 Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
                          const std::string& folder, const std::string& python_path);
 
-// Creates the folder. Returns TorchVariables with this process's PYTHONPATH.
+// Creates the folder. Returns TorchVariables of the hook that is installed with this program and of
+// this process's PYTHONPATH. Throws BadInput if the hook is missing.
 Variables PrepareTorchHook(HookTask task, const std::string& folder);
 
 // Returns what the hook noted in a folder: sentences.
@@ -46,6 +45,15 @@ struct TorchTrace {
 // of which the last window that is not short: has at least half as many calls of modules (without
 // any: bytes) as another. Never throws for a broken trace.
 TorchTrace ReadTorchTrace(const std::string& folder);
+
+// Returns a repetition for each call [s], or for each group of adjacent calls: at most 256. Calls
+// of no time are left out.
+std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds);
+
+// Adds the modelled work of a call. `pipe` multiplies; without it `unknown` says why. `wide`: other
+// FLOPs are of f64.
+void AddWork(const logs::PrimitiveWork& found, const std::optional<std::string>& pipe, bool wide,
+             std::string_view unknown, record::Record& record);
 
 // Returns a record for each operator, with its work, in the order of `operators`. `isa` is oneDNN's
 // name of the instruction set ("" if not known). The caller sets the names.

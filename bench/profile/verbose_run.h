@@ -1,18 +1,73 @@
 // Runs a program in oneDNN's verbose mode, and takes oneDNN's lines out of its output.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "baselines/programs/outside.h"
+#include "baselines/programs/program_summary.h"
 #include "bench/profile/foreground.h"
-#include "bench/profile/log_separator.h"
 #include "counters/base/keys.h"
 
 namespace dlroof::profile {
+
+// oneDNN and the program both write to standard output, so a line of oneDNN may begin in the middle
+// of a line of the program, which continues after it. A line of oneDNN begins with a marker
+// (onednn_verbose, dnnl_verbose or mkldnn_verbose), a comma and one of the words that oneDNN writes
+// there, and ends with a newline. All other bytes belong to the program.
+//
+// A line of the program that begins with DLROOF_MARK (verbose_log.h) stays in the program's output
+// and is copied to the log, where its position shows between which calls it was written.
+//
+// Processes may interrupt each other's lines. If a marker occurs inside a line, the line's first
+// half is stored until a text follows that ends like a line of oneDNN: with a comma and a time.
+class LogSeparator {
+ public:
+  struct Output {
+    std::string own;  // the program's bytes
+    std::string log;  // complete lines of oneDNN
+  };
+
+  // Returns the bytes whose origin is certain. Stores bytes that may be the beginning of a line of
+  // oneDNN until more bytes arrive.
+  Output Add(std::string_view bytes);
+  // Returns the bytes that Add has stored as the program's output, unless a line of oneDNN has
+  // begun. Call it when the program pauses, so that a prompt that looks like a marker is shown.
+  Output Release();
+  // Returns all stored bytes at the end. Ends an incomplete line of oneDNN with a newline.
+  Output End();
+
+  std::size_t lines() const { return lines_; }          // [1] complete lines of oneDNN
+  std::size_t executed() const { return executed_; }    // [1] lines of executed primitives
+  std::size_t cut_lines() const { return cut_lines_; }  // [1] lines without their end
+  // [1] lines with oneDNN's version. Each process except a forked one writes one such line.
+  std::size_t versions() const { return versions_; }
+
+ private:
+  enum class State { kOwn, kLine, kTail };
+
+  void Drain(Output& output);
+  void TakeOwn(std::string_view bytes, Output& output);
+  bool DrainOwn(Output& output);
+  bool DrainLine(Output& output);
+  bool DrainTail(Output& output);
+  void BeginLine(std::size_t marker);
+  void EndLine(const std::string& line, Output& output);
+  void GiveUpTails(Output& output);
+  std::string_view Rest() const { return std::string_view(held_).substr(at_); }
+
+  State state_ = State::kOwn;
+  std::string held_;              // received bytes; those from at_ on are not yet assigned
+  std::size_t at_ = 0;            // position in held_
+  std::string line_;              // the current line of oneDNN so far
+  std::string own_line_;          // the beginning of the program's current line
+  std::vector<std::string> cut_;  // first halves of interrupted lines, the newest last
+  std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
+};
 
 // The environment variables that turn on oneDNN's verbose mode.
 struct VerboseMode {

@@ -7,7 +7,6 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "reporters/imports/import.h"
-#include "reporters/imports/unique_json.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -32,19 +31,6 @@ machine::Ceiling CeilingOf(double per_second, int threads) {
   ceiling.how = "the Empirical Roofline Toolkit's best repetition and configuration";
   ceiling.status = machine::CeilingStatus::kSpecified;
   return ceiling;
-}
-
-// Calls `put` with each name and rate [1e9 per second] of "data".
-void EachRate(const JsonReader& part, const auto& put) {
-  for (std::size_t i = 0; i < part.Array("data").size(); ++i) {
-    const json& pair = part.Array("data")[i];
-    const auto at = fmt::format("{}: data[{}]", part.where(), i);
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_number())
-      throw BadInput(at + ": expected [name, rate]");
-    const double rate = pair[1].get<double>() * 1e9;
-    if (!(rate >= 1) || rate > 1e30) throw BadInput(at + ": expected a rate above 0");
-    put(pair[0].get<std::string>(), rate);
-  }
 }
 
 // Returns a count of the metadata, which may be a text, or 1 if there is none.
@@ -80,31 +66,36 @@ bool IsGpu(const JsonReader& empirical) {
   return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
 }
 
-// Throws BadInput if the file has another rate of the same pipe or level.
-template <class Key>
-void AddCeiling(const Key& key, const std::string& name, machine::Ceiling ceiling,
-                const JsonReader& empirical, std::map<Key, machine::Ceiling>& ceilings) {
-  const auto [known, added] = ceilings.try_emplace(key, ceiling);
-  if (!added && known->second.per_second != ceiling.per_second)
-    throw BadInput("{}: '{}' is there with the rates {:g} and {:g} per second", empirical.where(),
-                   text::Printable(name), known->second.per_second, ceiling.per_second);
-}
-
+// Reads the rates of "data" in "gflops" and "gbytes", [name, rate in 1e9 per second]. Throws
+// BadInput for two different rates of one pipe or level.
 void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
                std::vector<std::string>& unknown) {
-  const int flop_threads = ThreadsOf(empirical, "gflops"),
-            byte_threads = ThreadsOf(empirical, "gbytes");
-  EachRate(empirical.Object("gflops"), [&](const std::string& name, double rate) {
-    const auto* row = std::ranges::find(kPipes, name, [](const auto& pipe) { return pipe.first; });
-    if (row == std::end(kPipes)) return unknown.push_back(name);
-    AddCeiling(std::string(row->second), name, CeilingOf(rate, flop_threads), empirical, set.flops);
-  });
-  EachRate(empirical.Object("gbytes"), [&](const std::string& name, double rate) {
-    const auto* row =
-        std::ranges::find(kLevels, name, [](const auto& level) { return level.first; });
-    if (row == std::end(kLevels)) return unknown.push_back(name);
-    AddCeiling(row->second, name, CeilingOf(rate, byte_threads), empirical, set.bytes);
-  });
+  const auto read = [&]<class Key>(const char* key, const auto& known,
+                                   std::map<Key, machine::Ceiling>& ceilings) {
+    const JsonReader part = empirical.Object(key);
+    for (std::size_t i = 0; i < part.Array("data").size(); ++i) {
+      const json& pair = part.Array("data")[i];
+      const auto at = fmt::format("{}: data[{}]", part.where(), i);
+      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_number())
+        throw BadInput(at + ": expected [name, rate]");
+      const auto name = pair[0].get<std::string>();
+      const double rate = pair[1].get<double>() * 1e9;
+      if (!(rate >= 1) || rate > 1e30) throw BadInput(at + ": expected a rate above 0");
+      const auto* row =
+          std::ranges::find(known, name, [](const auto& entry) { return entry.first; });
+      if (row == std::end(known)) {
+        unknown.push_back(name);
+        continue;
+      }
+      const auto [found, added] =
+          ceilings.try_emplace(Key(row->second), CeilingOf(rate, ThreadsOf(empirical, key)));
+      if (!added && found->second.per_second != rate)
+        throw BadInput("{}: '{}' is there with the rates {:g} and {:g} per second",
+                       empirical.where(), text::Printable(name), found->second.per_second, rate);
+    }
+  };
+  read("gflops", kPipes, set.flops);
+  read("gbytes", kLevels, set.bytes);
 }
 
 }  // namespace
@@ -119,7 +110,9 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   const JsonReader empirical = JsonReader(whole, where).Object("empirical");
   Imported imported;
   machine::Machine& machine = imported.machine.emplace();
-  const int threads = std::max(ThreadsOf(empirical, "gflops"), ThreadsOf(empirical, "gbytes"));
+  const int flop_threads = ThreadsOf(empirical, "gflops"),
+            byte_threads = ThreadsOf(empirical, "gbytes"),
+            threads = std::max(flop_threads, byte_threads);
   std::vector<std::string> unknown;
   ReadRates(empirical, machine.by_threads[threads], unknown);
   const machine::CeilingSet& set = machine.by_threads[threads];
@@ -138,11 +131,11 @@ Imported ImportErt(const std::string& text, const std::string& where) {
         where +
         ": the file names neither processes nor threads above 1; the rates are taken as "
         "those of 1 thread");
-  if (ThreadsOf(empirical, "gflops") != ThreadsOf(empirical, "gbytes"))
+  if (flop_threads != byte_threads)
     imported.remarks.push_back(
         fmt::format("{}: the best FLOP/s are of {} threads, the best bandwidths of {} (processes "
                     "times threads)",
-                    where, ThreadsOf(empirical, "gflops"), ThreadsOf(empirical, "gbytes")));
+                    where, flop_threads, byte_threads));
   for (const auto& name : unknown)
     imported.remarks.push_back(
         fmt::format("{}: '{}' is not known and left out", where, text::Printable(name)));

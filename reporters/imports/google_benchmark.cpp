@@ -45,19 +45,21 @@ std::map<std::string, double> ItemsPerCall(const std::string& text, const std::s
   simdjson::dom::parser parser;
   const record::JsonPlace file{nullptr, where};
   std::istringstream in(text);
-  record::EachJsonElement(in, [&](std::string_view key, std::size_t index, std::string_view one) {
-    if (key != "benchmarks") return;
-    const std::string json = record::RepairedJson(one).value_or(std::string(one));
-    const auto element = parser.parse(json);
-    if (element.error()) return;
-    const record::JsonPlace place{&file, key, index};
-    const auto read = record::FileEntryFromJson({element.value_unsafe(), place});
-    if (!read || read->entry.skipped) return;
-    const auto rate = read->entry.counters.find(kItemsRate);
-    const auto seconds = record::RateSeconds(read->entry.name, read->entry);
-    if (rate != read->entry.counters.end() && seconds && rate->second > 0)
-      items.emplace(read->entry.name, rate->second * *seconds);
-  });
+  record::EachJsonElement(
+      in, [&](std::string_view key, std::size_t index, std::string_view text_of_entry) {
+        if (key != "benchmarks") return;
+        const std::string json =
+            record::RepairedJson(text_of_entry).value_or(std::string(text_of_entry));
+        const auto element = parser.parse(json);
+        if (element.error()) return;
+        const record::JsonPlace place{&file, key, index};
+        const auto read = record::FileEntryFromJson({element.value_unsafe(), place});
+        if (!read || read->entry.skipped) return;
+        const auto rate = read->entry.counters.find(kItemsRate);
+        const auto seconds = record::RateSeconds(read->entry.name, read->entry);
+        if (rate != read->entry.counters.end() && seconds && rate->second > 0)
+          items.emplace(read->entry.name, rate->second * *seconds);
+      });
   return items;
 }
 

@@ -1,6 +1,7 @@
 #include "reporters/imports/import.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ostream>
@@ -8,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -60,23 +63,108 @@ void MergeWork(Provenance provenance, record::Record& record) {
   record.work = std::move(merged);
 }
 
+// Tools without a reader here: the sentence that names the export which works.
+struct OtherTool {
+  std::string_view ending;                // of the file's name; may be empty
+  std::vector<std::string_view> columns;  // words of the first lines that only this tool writes
+  std::string_view answer;                // {} is the file
+};
+
+const std::vector<OtherTool>& OtherTools() {
+  static const std::vector<OtherTool> tools = {
+      {".ncu-rep",
+       {},
+       "a report of Nsight Compute: export it by 'ncu --import {} --csv --page raw > raw.csv' (any "
+       "ncu of its version or later) and import raw.csv"},
+      {".nsys-rep",
+       {},
+       "a report of Nsight Systems, which counts neither FLOPs nor bytes: profile with 'dlroof "
+       "profile --gpu -- COMMAND', or with ncu, and import its --csv"},
+      {"",
+       {"OperationKind", "Disposition", "Runtime", "GFLOPs"},
+       "a table of CUTLASS's profiler: write its columns Operation, Runtime (ms), Flops and Bytes "
+       "as name, seconds, flops_<pipe> (such as flops_fp16.matrix) and bytes_dram in base units, "
+       "and "
+       "import that CSV"},
+      {"",
+       {"KernelName", "DurationNs"},
+       "a table of rocprof: write its columns KernelName and DurationNs as name and seconds, and "
+       "FLOPs and bytes from its counters as flops_<pipe> and bytes_dram, and import that CSV"},
+      {"",
+       {"Kernel_Name", "Start_Timestamp", "End_Timestamp"},
+       "a table of rocprofv3: write its columns Kernel_Name and End_Timestamp - Start_Timestamp "
+       "(ns) as name and seconds, and FLOPs and bytes from its counters as flops_<pipe> and "
+       "bytes_dram, "
+       "and import that CSV"},
+      {"",
+       {"Intel(R) Advisor"},
+       "a report of Intel Advisor: write its columns Function Call Sites and Loops, Self Time, "
+       "Self GFLOP and Self Memory (GB) as name, seconds, flops_<pipe> and bytes_l1 in base units, "
+       "and "
+       "import that CSV"},
+      {"",
+       {"Function Call Sites and Loops", "Self Time"},
+       "a report of Intel Advisor: write its columns Function Call Sites and Loops, Self Time, "
+       "Self GFLOP and Self Memory (GB) as name, seconds, flops_<pipe> and bytes_l1 in base units, "
+       "and "
+       "import that CSV"},
+      {".advixeexp",
+       {},
+       "a project of Intel Advisor: export it by 'advisor --report=survey --format=csv', and write "
+       "name, seconds, flops_<pipe> and bytes_l1 in base units"}};
+  return tools;
+}
+
 }  // namespace
 
 std::span<const ImportFormat> ImportFormats() { return kFormats; }
+
+std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text) {
+  constexpr std::size_t kSearched = 1 << 16;  // [byte]
+  const auto first = text.substr(0, kSearched);
+  for (const OtherTool& tool : OtherTools()) {
+    const bool named = !tool.ending.empty() && path.ends_with(tool.ending);
+    const bool written = !tool.columns.empty() && std::ranges::all_of(tool.columns, [&](auto word) {
+      return first.find(word) != first.npos;
+    });
+    if (named || written) return Reason{fmt::format(fmt::runtime(tool.answer), path)};
+  }
+  return std::nullopt;
+}
+
+nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where) {
+  using nlohmann::json;
+  std::vector<std::set<std::string>> keys;  // of each open object
+  const auto check = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      throw BadInput("{}: the key '{}' is there twice in one object", where,
+                     text::Printable(parsed.get<std::string>().substr(0, 40)));
+    return true;
+  };
+  try {
+    return json::parse(text, check);
+  } catch (const json::exception& error) {
+    throw BadInput("{}: not JSON: {}", where, JsonFault(error));
+  }
+}
 
 bool IsRunTime(double seconds) { return seconds >= 1e-12 && seconds <= 1e12; }
 
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
                        Imported& imported) {
   if (columns.empty()) return;
-  std::string names;
+  std::vector<std::string> named;
   for (std::size_t i = 0; i < std::min(columns.size(), kNamedColumns); ++i)
-    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", text::Printable(columns[i]));
-  if (columns.size() > kNamedColumns)
-    names += fmt::format(" and {} more", columns.size() - kNamedColumns);
-  imported.remarks.push_back(fmt::format("{}: column{} {} {} not known and left out", where,
-                                         columns.size() == 1 ? "" : "s", names,
-                                         columns.size() == 1 ? "is" : "are"));
+    named.push_back(fmt::format("'{}'", text::Printable(columns[i])));
+  const auto more = columns.size() - named.size();
+  imported.remarks.push_back(fmt::format("{}: {} {}{} not known and left out", where,
+                                         columns.size() == 1 ? "column" : "columns",
+                                         fmt::join(named, ", "),
+                                         more > 0 ? fmt::format(" and {} more are", more)
+                                         : columns.size() == 1 ? " is"
+                                                               : " are"));
 }
 
 void AddCutLine(std::string_view text, const std::string& where, Imported& imported) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -102,6 +103,10 @@ struct ItemWork {
 // Adds the FLOPs of the items that the file states. Returns the number of records that have some.
 std::size_t AddFlopsOfItems(const std::string& text, const std::string& where, ItemWork item,
                             std::vector<record::Record>& records);
+
+// Parses a JSON text as ParsedJson (json_reader.h) does, and also throws BadInput for an object
+// that has a key twice, as files edited by hand have: one of the two values would be lost.
+nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where);
 
 // Returns whether the run time [s] is plausible: from 1 ps to 30,000 years.
 bool IsRunTime(double seconds);

@@ -72,7 +72,7 @@ bool IsMetricTable(const text::CsvRow& title) {
   });
 }
 
-MetricTable Begin(const text::CsvRow& title) {
+MetricTable TableOf(const text::CsvRow& title) {
   MetricTable table{.line = title[0].line};
   for (std::size_t i = 1; i < title.size(); ++i) {
     const auto& text = title[i].text;
@@ -225,34 +225,39 @@ void Finish(Region& region, const std::string& where, Imported& imported) {
   imported.records.push_back(std::move(region.record));
 }
 
-// Finds the decimal mark by all metrics. likwid itself writes a point in every locale.
-text::DecimalMark MarkOf(const std::vector<text::CsvRow>& rows, const std::string& where) {
-  text::NumberConvention convention(text::DecimalMark::kPoint);
-  bool inside = false;
-  for (const text::CsvRow& row : rows) {
-    const auto& first = row[0].text;
-    if (first == "TABLE" || first == "STRUCT") inside = first == "TABLE" && IsMetricTable(row);
-    for (std::size_t i = 1; inside && first != "TABLE" && i < row.size(); ++i)
-      convention.Add(row[i].text, row[i].line);
-  }
-  return convention.Decide(where);
-}
-
-std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
-                                std::set<std::string>& unknown) {
-  const auto mark = MarkOf(rows, where);
-  std::vector<MetricTable> tables;
+// Calls `begin` with the title of each table of metrics, and `metric` with each row below it.
+template <class Begin, class Metric>
+void EachRow(const std::vector<text::CsvRow>& rows, const Begin& begin, const Metric& metric) {
   bool inside = false;
   for (const text::CsvRow& row : rows) {
     const auto& first = row[0].text;
     if (first == "TABLE" || first == "STRUCT") {
       inside = first == "TABLE" && IsMetricTable(row);
-      if (inside) tables.push_back(Begin(row));
+      if (inside) begin(row);
     } else if (inside) {
-      ReadMetric(row, mark, where, tables.back());
-      if (!IsUsed(first) && std::ranges::count(kIgnored, first) == 0) unknown.insert(first);
+      metric(row);
     }
   }
+}
+
+std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
+                                std::set<std::string>& unknown) {
+  // All metrics tell the decimal mark. likwid itself writes a point in every locale.
+  text::NumberConvention convention(text::DecimalMark::kPoint);
+  EachRow(
+      rows, [](const auto&) {},
+      [&](const text::CsvRow& row) {
+        for (std::size_t i = 1; i < row.size(); ++i) convention.Add(row[i].text, row[i].line);
+      });
+  const auto mark = convention.Decide(where);
+  std::vector<MetricTable> tables;
+  EachRow(
+      rows, [&](const text::CsvRow& title) { tables.push_back(TableOf(title)); },
+      [&](const text::CsvRow& row) {
+        ReadMetric(row, mark, where, tables.back());
+        const auto& name = row[0].text;
+        if (!IsUsed(name) && std::ranges::count(kIgnored, name) == 0) unknown.insert(name);
+      });
   return tables;
 }
 

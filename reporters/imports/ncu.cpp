@@ -76,9 +76,9 @@ std::optional<std::array<std::uint32_t, 3>> SizeIn(std::string_view text) {
   std::array<std::uint32_t, 3> size = {};
   const char* at = text.data();
   const char* const end = at + text.size();
-  for (auto& one : size) {
+  for (auto& count : size) {
     while (at < end && (*at < '0' || *at > '9')) ++at;
-    const auto [behind, error] = std::from_chars(at, end, one);
+    const auto [behind, error] = std::from_chars(at, end, count);
     if (error != std::errc()) return std::nullopt;
     at = behind;
   }
@@ -100,7 +100,25 @@ class NsightTable {
     FindMark();
   }
 
-  std::vector<Launch> Launches() { return per_row_ ? MetricPerRow() : MetricPerColumn(); }
+  std::vector<Launch> Launches() {
+    std::vector<Launch> launches;
+    std::map<std::string, std::size_t> found;
+    std::size_t begun = 0, current = 0;  // row of the last value, and its launch
+    EachValue([&](const std::string& metric, const std::string& unit, const text::CsvField& field,
+                  std::size_t row) {
+      if (row != begun) {
+        begun = row;
+        const auto [known, added] = found.try_emplace(KeyOf(rows_[row]), launches.size());
+        if (!added && !per_row_)
+          throw BadInput("{}: the launch with this ID is there twice",
+                         text::PlaceOf(Field(rows_[row], "ID"), where_));
+        if (added) launches.push_back(Begin(rows_[row]));
+        current = known->second;
+      }
+      if (!metric.empty() || !per_row_) Put(metric, unit, field, launches[current]);
+    });
+    return launches;
+  }
 
   // [1] Values of known metrics that are not numbers, such as "n/a".
   int missing_values() const { return missing_values_; }
@@ -200,36 +218,6 @@ class NsightTable {
     return key;
   }
 
-  std::vector<Launch> MetricPerColumn() {
-    std::vector<Launch> launches;
-    std::set<std::string> found;
-    std::size_t begun = 0;
-    EachValue([&](const std::string& metric, const std::string& unit, const text::CsvField& field,
-                  std::size_t row) {
-      if (row != begun) {
-        begun = row;
-        launches.push_back(Begin(rows_[row]));
-        if (!found.insert(KeyOf(rows_[row])).second)
-          throw BadInput("{}: the launch with this ID is there twice",
-                         text::PlaceOf(Field(rows_[row], "ID"), where_));
-      }
-      Put(metric, unit, field, launches.back());
-    });
-    return launches;
-  }
-
-  std::vector<Launch> MetricPerRow() {
-    std::vector<Launch> launches;
-    std::map<std::string, std::size_t> found;
-    EachValue([&](const std::string& metric, const std::string& unit, const text::CsvField& field,
-                  std::size_t row) {
-      const auto [known, added] = found.try_emplace(KeyOf(rows_[row]), launches.size());
-      if (added) launches.push_back(Begin(rows_[row]));
-      if (!metric.empty()) Put(metric, unit, field, launches[known->second]);
-    });
-    return launches;
-  }
-
   std::vector<text::CsvRow> rows_;
   const std::string& where_;
   std::map<std::string, std::size_t> columns_;
@@ -262,15 +250,18 @@ void AddCommon(const std::map<Key, double>& more, Kernel& kernel, std::map<Key, 
   }
 }
 
-void AddLaunch(const Launch& launch, Kernel& kernel) {
+CountedLaunch Counted(const Launch& launch) {
   const bool volta = !launch.capability || launch.capability == "7.0";
-  const auto work = WorkOfLaunch(launch.values, volta);
-  AddCommon(work.flops, kernel, kernel.work.flops);
-  AddCommon(work.bytes, kernel, kernel.work.bytes);
-  if (work.unknown != LaunchWork::Unknown::kNone) kernel.work.unknown = work.unknown;
-  const auto seconds = LaunchSeconds(launch.values);
-  kernel.timed = kernel.timed && seconds && IsRunTime(*seconds);
-  kernel.seconds += seconds.value_or(0);
+  return {launch.kernel, launch.grid, launch.block, WorkOfLaunch(launch.values, volta),
+          LaunchSeconds(launch.values)};
+}
+
+void AddLaunch(const CountedLaunch& launch, Kernel& kernel) {
+  AddCommon(launch.work.flops, kernel, kernel.work.flops);
+  AddCommon(launch.work.bytes, kernel, kernel.work.bytes);
+  if (launch.work.unknown != LaunchWork::Unknown::kNone) kernel.work.unknown = launch.work.unknown;
+  kernel.timed = kernel.timed && launch.seconds && IsRunTime(*launch.seconds);
+  kernel.seconds += launch.seconds.value_or(0);
   kernel.launches += 1;
 }
 
@@ -318,11 +309,8 @@ bool LooksLikeNsightCompute(std::string_view text) {
 
 std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where) {
   std::vector<CountedLaunch> counted;
-  for (const Launch& launch : NsightTable(text, where).Launches()) {
-    const bool volta = !launch.capability || launch.capability == "7.0";
-    counted.push_back({launch.kernel, launch.grid, launch.block, WorkOfLaunch(launch.values, volta),
-                       LaunchSeconds(launch.values)});
-  }
+  for (const Launch& launch : NsightTable(text, where).Launches())
+    counted.push_back(Counted(launch));
   return counted;
 }
 
@@ -334,7 +322,7 @@ Imported ImportNsightCompute(const std::string& text, const std::string& where) 
   for (const Launch& launch : table.Launches()) {
     const auto [known, added] = found.try_emplace(launch.kernel, kernels.size());
     if (added) kernels.emplace_back().name = launch.kernel;
-    AddLaunch(launch, kernels[known->second]);
+    AddLaunch(Counted(launch), kernels[known->second]);
     assumed_volta = assumed_volta || AssumesVolta(launch);
   }
   Imported imported;

@@ -13,7 +13,7 @@ namespace {
 using text::Dimension;
 
 struct Term {
-  std::string_view metric;
+  std::string metric;
   double weight;
 };
 template <class Key>
@@ -55,29 +55,24 @@ const std::vector<Recipe<Level>>& ByteRecipes() {
   return recipes;
 }
 
+std::string ThreadInstructions(std::string_view operation) {
+  return "sm__sass_thread_inst_executed_op_" + std::string(operation) + "_pred_on.sum";
+}
+
 // Counters of thread instructions. A multiply-add is 2 FLOPs; an fp16 instruction has two values
 // (Nsight Compute's derived__..._hfma_pred_on_x4).
 const std::vector<Recipe<std::string_view>>& FlopRecipes() {
-  static const std::vector<Recipe<std::string_view>> recipes = {
-      {"fp64.vector",
-       {{"sm__sass_thread_inst_executed_op_dadd_pred_on.sum", 1},
-        {"sm__sass_thread_inst_executed_op_dmul_pred_on.sum", 1},
-        {"sm__sass_thread_inst_executed_op_dfma_pred_on.sum", 2}}},
-      {"fp32.vector",
-       {{"sm__sass_thread_inst_executed_op_fadd_pred_on.sum", 1},
-        {"sm__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
-        {"sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2},
-        {"sm__sass_thread_inst_executed_op_fadd2_pred_on.sum", 2},
-        {"sm__sass_thread_inst_executed_op_fmul2_pred_on.sum", 2},
-        {"sm__sass_thread_inst_executed_op_ffma2_pred_on.sum", 4}}},
-      {"fp32.vector",
-       {{"sm__sass_thread_inst_executed_op_fadd_pred_on.sum", 1},
-        {"sm__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
-        {"sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2}}},
-      {"fp16.vector",
-       {{"sm__sass_thread_inst_executed_op_hadd_pred_on.sum", 2},
-        {"sm__sass_thread_inst_executed_op_hmul_pred_on.sum", 2},
-        {"sm__sass_thread_inst_executed_op_hfma_pred_on.sum", 4}}}};
+  static const auto recipes = [] {
+    std::vector<Recipe<std::string_view>> all = {
+        {"fp64.vector", {{"dadd", 1}, {"dmul", 1}, {"dfma", 2}}},
+        {"fp32.vector",
+         {{"fadd", 1}, {"fmul", 1}, {"ffma", 2}, {"fadd2", 2}, {"fmul2", 2}, {"ffma2", 4}}},
+        {"fp32.vector", {{"fadd", 1}, {"fmul", 1}, {"ffma", 2}}},
+        {"fp16.vector", {{"hadd", 2}, {"hmul", 2}, {"hfma", 4}}}};
+    for (auto& recipe : all)
+      for (auto& term : recipe.terms) term.metric = ThreadInstructions(term.metric);
+    return all;
+  }();
   return recipes;
 }
 
@@ -94,18 +89,15 @@ constexpr std::pair<std::string_view, std::string_view> kCycles[] = {
     {"smsp__cycles_elapsed.avg", "smsp__cycles_elapsed.avg.per_second"}};
 constexpr std::string_view kPerSecond = ".per_second", kPerCycle = ".per_cycle_elapsed";
 
-// Metrics of Nsight Compute's roofline section: the factor of a counter per cycle.
+// Metrics of Nsight Compute's roofline section, "derived__smsp__sass_thread_inst_executed_op_" +
+// name: the operation, and the factor of its counter per cycle.
 struct DerivedMetric {
-  std::string_view name, counter;
+  std::string_view name, operation;
   double factor;
 };
+constexpr std::string_view kDerivedMetric = "derived__smsp__sass_thread_inst_executed_op_";
 constexpr DerivedMetric kDerived[] = {
-    {"derived__smsp__sass_thread_inst_executed_op_dfma_pred_on_x2",
-     "sm__sass_thread_inst_executed_op_dfma_pred_on.sum", 2},
-    {"derived__smsp__sass_thread_inst_executed_op_ffma_pred_on_x2",
-     "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2},
-    {"derived__smsp__sass_thread_inst_executed_op_hfma_pred_on_x4",
-     "sm__sass_thread_inst_executed_op_hfma_pred_on.sum", 4}};
+    {"dfma_pred_on_x2", "dfma", 2}, {"ffma_pred_on_x2", "ffma", 2}, {"hfma_pred_on_x4", "hfma", 4}};
 
 // Names on the details page, which depend on the unit: "Memory Throughput" is a rate or a share.
 struct PageName {
@@ -171,6 +163,8 @@ bool IsCounter(std::string_view name) {
 }
 
 const DerivedMetric* FindDerived(std::string_view name) {
+  if (!name.starts_with(kDerivedMetric)) return nullptr;
+  name.remove_prefix(kDerivedMetric.size());
   const auto* found = std::ranges::find(kDerived, name, &DerivedMetric::name);
   return found == std::end(kDerived) ? nullptr : found;
 }
@@ -204,7 +198,7 @@ MetricValues WithCounters(MetricValues values) {
     if (const auto counter = CounterOfRate(name, kPerCycle); counter && cycles)
       values.try_emplace(*counter, value * *cycles);
     if (const auto* derived = FindDerived(name); derived != nullptr && cycles)
-      values.try_emplace(std::string(derived->counter), value / derived->factor * *cycles);
+      values.try_emplace(ThreadInstructions(derived->operation), value / derived->factor * *cycles);
   }
   return values;
 }

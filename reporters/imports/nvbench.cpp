@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -13,7 +11,6 @@
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 #include "reporters/imports/import.h"
-#include "reporters/imports/unique_json.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -122,16 +119,13 @@ std::optional<std::string> SampleFile(const std::string& name, const std::string
   return std::nullopt;
 }
 
-// Returns little-endian float32 numbers.
+// Returns the float32 numbers of a file of samples.
 std::vector<double> Floats(std::string_view bytes) {
   std::vector<double> numbers;
-  for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
-    std::array<unsigned char, 4> raw = {};
-    std::memcpy(raw.data(), bytes.data() + i, raw.size());
-    const std::uint32_t bits =
-        static_cast<std::uint32_t>(raw[0]) | static_cast<std::uint32_t>(raw[1]) << 8 |
-        static_cast<std::uint32_t>(raw[2]) << 16 | static_cast<std::uint32_t>(raw[3]) << 24;
-    numbers.push_back(std::bit_cast<float>(bits));
+  for (std::size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
+    float number = 0;
+    std::memcpy(&number, bytes.data() + i, sizeof number);
+    numbers.push_back(number);
   }
   return numbers;
 }

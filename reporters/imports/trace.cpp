@@ -12,7 +12,6 @@
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
-#include "reporters/imports/trace_threads.h"
 #include "reporters/record/kernels.h"
 #include "reporters/record/large_json.h"
 #include "reporters/text/numbers.h"
@@ -120,6 +119,74 @@ bool IsArray(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '[';
 }
+
+// Autograd's process of the times of operators on the GPU.
+constexpr std::string_view kAutogradGpu = "CUDA functions";
+
+// Threads of a GPU's process that sum up its streams.
+constexpr std::string_view kSpanThreads[] = {
+    "Steps",          "XLA Modules",          "XLA TraceMe",   "TensorFlow Name Scope",
+    "TensorFlow Ops", "Framework Name Scope", "Framework Ops", "Source code",
+    "Source Code",    "Launch Stats"};
+// Repeats the streams where there are any; otherwise its calls are the only ones.
+constexpr std::string_view kXlaOps = "XLA Ops";
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+using ThreadId = std::pair<std::string, std::string>;  // process, thread
+
+enum class ThreadKind {
+  kOperators,  // calls on the host, which may contain each other
+  kKernels,    // kernels, copies and fills of a GPU
+  kSpans,      // TensorFlow's summaries of other threads: steps, modules, scopes
+  kRepeated    // a stream of TensorFlow 1, whose kernels are also in the process of all streams
+};
+
+// TensorFlow names a GPU's process after the device, and its threads after streams ("Stream #13")
+// or summaries ("XLA Modules"). TensorFlow 1 has a process per stream, one of all streams
+// ("/gpu:0/stream:all Compute") and one of the host's calls for the device.
+class ThreadNames {
+ public:
+  void NameProcess(const std::string& process, const std::string& name) {
+    if (!Has(name, "/device:GPU:") && !Has(name, "/gpu:")) return;
+    processes_[process] = name;
+    streams_ = streams_ || Has(name, "/stream:");
+    all_streams_ = all_streams_ || Has(name, "/stream:all");
+  }
+  void NameThread(const ThreadId& thread, const std::string& name) { threads_[thread] = name; }
+
+  // Returns what the calls of a thread are. All names must be known: they may follow the calls.
+  ThreadKind KindOf(const ThreadId& thread) const {
+    if (thread.first == kAutogradGpu) return ThreadKind::kKernels;
+    const auto process = processes_.find(thread.first);
+    if (process == processes_.end()) return ThreadKind::kOperators;
+    if (Has(process->second, "/memcpy")) return ThreadKind::kKernels;
+    if (streams_ && !Has(process->second, "/stream:")) return ThreadKind::kOperators;
+    if (all_streams_ && !Has(process->second, "/stream:all")) return ThreadKind::kRepeated;
+    const auto name = threads_.find(thread);
+    if (name == threads_.end()) return ThreadKind::kKernels;
+    const bool streams = std::ranges::any_of(threads_, [&](const auto& other) {
+      return other.first.first == thread.first && other.second.starts_with("Stream");
+    });
+    const bool spans = std::ranges::count(kSpanThreads, std::string_view(name->second)) > 0 ||
+                       (streams && name->second == kXlaOps);
+    return spans ? ThreadKind::kSpans : ThreadKind::kKernels;
+  }
+
+  // Returns whether a thread of a GPU has no name, though others of its process have one.
+  bool LacksName(const ThreadId& thread) const {
+    return processes_.contains(thread.first) && !threads_.contains(thread) &&
+           std::ranges::any_of(
+               threads_, [&](const auto& other) { return other.first.first == thread.first; });
+  }
+
+ private:
+  std::map<std::string, std::string> processes_;  // names of all processes for GPUs
+  std::map<ThreadId, std::string> threads_;
+  bool streams_ = false, all_streams_ = false;  // processes of TensorFlow 1
+};
 
 class TraceReader {
  public:

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string_view>
 
@@ -129,8 +130,8 @@ std::optional<Counted> OfConvBackward(const TraceOp& op) {
       !std::ranges::equal(axes, std::span(gradient).subspan(2), {}, &FilterAxis::outputs))
     return std::nullopt;
   const double filters = static_cast<double>(gradient[0]) * static_cast<double>(weights[0]);
-  const double one = 2 * filters * static_cast<double>(weights[1]) * UsefulPairs(axes);
-  return Counted{(of_source ? one : 0) + (of_weights ? one : 0),
+  const double gradient_flops = 2 * filters * static_cast<double>(weights[1]) * UsefulPairs(axes);
+  return Counted{(of_source ? gradient_flops : 0) + (of_weights ? gradient_flops : 0),
                  Count(gradient) + (of_source ? Count(weights) + Count(source) : 0) +
                      (of_weights ? Count(source) + Count(weights) : 0)};
 }
@@ -156,10 +157,15 @@ constexpr ProductInputs kProducts[] = {{"aten::mm", 0, 2},
                                        {"aten::bmm", 0, 3},
                                        {"aten::baddbmm", 1, 3}};
 
+// Returns whether all sizes are known.
+bool HasSizes(const TraceOp& op) {
+  return std::ranges::all_of(op.sizes, [](const Sizes& sizes) {
+    return std::ranges::all_of(sizes, [](auto size) { return size >= 1; });
+  });
+}
+
 std::optional<Counted> CountedOf(const TraceOp& op) {
-  for (const auto& sizes : op.sizes)
-    for (const auto size : sizes)
-      if (size < 1) return std::nullopt;
+  if (!HasSizes(op)) return std::nullopt;
   for (const auto& conv : kConvs)
     if (op.name == conv.name) return OfConv(op, conv);
   if (op.name == "aten::_slow_conv2d_backward") return OfConvBackward(op);
@@ -195,52 +201,31 @@ double BytesOfType(std::string_view type) {
   return type == "bf16" || type == "f16" ? 2 : 1;
 }
 
-// Operators that work on each element of their largest tensor, with FLOPs for each. A comparison
-// is one, as for oneDNN's primitives; 0: it only moves data.
-struct PointwiseOp {
-  std::string_view name;
-  double flops = 0;  // [flop]
-};
-constexpr PointwiseOp kPointwise[] = {{"aten::add", 1},
-                                      {"aten::add_", 1},
-                                      {"aten::sub", 1},
-                                      {"aten::sub_", 1},
-                                      {"aten::mul", 1},
-                                      {"aten::mul_", 1},
-                                      {"aten::div", 1},
-                                      {"aten::div_", 1},
-                                      {"aten::relu", 1},
-                                      {"aten::relu_", 1},
-                                      {"aten::clamp_min", 1},
-                                      {"aten::clamp_min_", 1},
-                                      {"aten::neg", 1},
-                                      {"aten::sum", 1},
-                                      {"aten::mean", 1},
-                                      {"aten::maximum", 1},
-                                      {"aten::addcmul_", 3},
-                                      {"aten::addcdiv_", 3},
-                                      {"aten::lerp_", 3},
-                                      {"aten::sqrt", 1},
-                                      {"aten::copy_", 0},
-                                      {"aten::cat", 0},
-                                      {"aten::fill_", 0},
-                                      {"aten::zero_", 0},
-                                      {"aten::index_select", 0},
-                                      {"aten::gather", 0},
-                                      {"aten::index", 0},
-                                      {"aten::masked_fill_", 0},
-                                      {"aten::constant_pad_nd", 0}};
+// Operators that work on each element of their largest tensor, by their FLOPs for each element. A
+// comparison is one, as for oneDNN's primitives; 0: it only moves data.
+const std::map<double, std::vector<std::string_view>>& PointwiseOps() {
+  static const std::map<double, std::vector<std::string_view>> operators = {
+      {0,
+       {"copy_", "cat", "fill_", "zero_", "index_select", "gather", "index", "masked_fill_",
+        "constant_pad_nd"}},
+      {1,
+       {"add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "relu", "relu_", "neg", "sum",
+        "mean", "maximum", "sqrt", "clamp_min", "clamp_min_"}},
+      {3, {"addcmul_", "addcdiv_", "lerp_"}}};
+  return operators;
+}
 
-// Attention of inputs q (... L x E), k (... S x E) and v (... S x V): with `causal`, position i
-// sees positions up to i only.
-std::optional<Counted> OfAttention(const TraceOp& op, std::size_t causal_input) {
+// Attention of inputs q (... L x E), k (... S x E) and v (... S x V): if it is causal (input 4),
+// position i sees positions up to i only.
+std::optional<Counted> OfAttention(const TraceOp& op) {
+  constexpr std::size_t kCausal = 4;
   const Sizes &q = SizesAt(op, 0), &k = SizesAt(op, 1), &v = SizesAt(op, 2);
   const auto n = q.size();
   if (n < 3 || k.size() != n || v.size() != n || q[n - 1] != k[n - 1] || k[n - 2] != v[n - 2])
     return std::nullopt;
   const double heads = Count(Sizes(q.begin(), q.end() - 2));
   const auto rows = static_cast<double>(q[n - 2]), columns = static_cast<double>(k[n - 2]);
-  const bool causal = causal_input < op.values.size() && op.values[causal_input] == "True";
+  const bool causal = kCausal < op.values.size() && op.values[kCausal] == "True";
   const double full = std::min(rows, columns);  // rows in which the mask leaves i positions
   const double pairs = causal ? full * (full + 1) / 2 + (rows - full) * columns : rows * columns;
   const double result = heads * rows * static_cast<double>(v[n - 1]);
@@ -248,32 +233,36 @@ std::optional<Counted> OfAttention(const TraceOp& op, std::size_t causal_input) 
                  Count(q) + Count(k) + Count(v) + result};
 }
 
-struct AttentionInputs {
-  std::string_view name;
-  std::size_t causal;  // position of is_causal
-};
-constexpr AttentionInputs kAttentions[] = {{"aten::_scaled_dot_product_flash_attention_for_cpu", 4},
-                                           {"aten::_scaled_dot_product_flash_attention", 4}};
+bool IsAttention(std::string_view name) {
+  return name == "aten::_scaled_dot_product_flash_attention_for_cpu" ||
+         name == "aten::_scaled_dot_product_flash_attention";
+}
+
+// Returns the FLOPs of an element, or nothing for an operator that does not work on each.
+std::optional<double> PointwiseFlops(std::string_view name) {
+  constexpr std::string_view kLibrary = "aten::";
+  if (!name.starts_with(kLibrary)) return std::nullopt;
+  for (const auto& [flops, names] : PointwiseOps())
+    if (std::ranges::count(names, name.substr(kLibrary.size())) > 0) return flops;
+  return std::nullopt;
+}
 
 std::optional<OpCount> PointwiseCountOf(const TraceOp& op, const std::string& type) {
-  for (const auto& pointwise : kPointwise) {
-    if (op.name != pointwise.name) continue;
-    double most = 0, all = 0;
-    for (const auto& sizes : op.sizes) {
-      if (sizes.empty()) continue;
-      most = std::max(most, Count(sizes));
-      all += Count(sizes);
-    }
-    if (most == 0) return std::nullopt;
-    // An operator in place, or with a destination among its inputs, reads or writes it once.
-    const bool in_place = op.name.ends_with('_');
-    return OpCount{.type = type,
-                   .matrix = 0,
-                   .elementwise = pointwise.flops * most,
-                   .bytes = (all + (in_place ? 0 : most)) * BytesOfType(type),
-                   .moves_data = pointwise.flops == 0};
+  const auto flops = PointwiseFlops(op.name);
+  double most = 0, all = 0;
+  for (const auto& sizes : op.sizes) {
+    if (sizes.empty()) continue;
+    most = std::max(most, Count(sizes));
+    all += Count(sizes);
   }
-  return std::nullopt;
+  if (!flops || most == 0) return std::nullopt;
+  // An operator in place, or with a destination among its inputs, reads or writes it once.
+  const bool in_place = op.name.ends_with('_');
+  return OpCount{.type = type,
+                 .matrix = 0,
+                 .elementwise = *flops * most,
+                 .bytes = (all + (in_place ? 0 : most)) * BytesOfType(type),
+                 .moves_data = *flops == 0};
 }
 
 }  // namespace
@@ -289,12 +278,9 @@ std::optional<OpCount> CountOfOp(const TraceOp& op) {
       op.types, [](const std::string& type) { return !TypeName(type).empty(); });
   if (op.on_gpu || typed == op.types.end()) return std::nullopt;
   const auto type = TypeName(*typed);
-  for (const auto& sizes : op.sizes)
-    for (const auto size : sizes)
-      if (size < 1) return std::nullopt;
+  if (!HasSizes(op)) return std::nullopt;
   auto counted = CountedOf(op);
-  for (const auto& attention : kAttentions)
-    if (op.name == attention.name) counted = OfAttention(op, attention.causal);
+  if (IsAttention(op.name)) counted = OfAttention(op);
   if (!counted) return PointwiseCountOf(op, type);
   return OpCount{.type = type,
                  .matrix = counted->flops,

@@ -25,11 +25,10 @@ double PassBytes(const Primitive& primitive) {
   double values = 0, gradients = 0;
   int value_count = 0, gradient_count = 0;
   for (const auto& tensor : primitive.tensors) {
-    const bool gradient = tensor.role.starts_with("diff");
-    const bool value = tensor.role == "src" || tensor.role == "dst" || tensor.role == "data";
-    if (tensor.type == "undef" || (!value && !gradient)) continue;
-    if (gradient && tensor.role != "diff" && tensor.role != "diff_src" &&
-        tensor.role != "diff_dst" && tensor.role != "diff_data")
+    constexpr std::string_view kValues[] = {"src", "dst", "data"};
+    constexpr std::string_view kGradients[] = {"diff", "diff_src", "diff_dst", "diff_data"};
+    const bool gradient = std::ranges::count(kGradients, tensor.role) > 0;
+    if (tensor.type == "undef" || (!gradient && std::ranges::count(kValues, tensor.role) == 0))
       continue;
     const auto bytes = BytesOf(tensor.type);
     if (!bytes) throw NoClosedForm{"no type of the data is printed"};
@@ -132,6 +131,20 @@ void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& 
   work.destination = shape.groups * shape.size;
 }
 
+// Layer and group normalization: `points` elements have the same scale.
+FormWork GroupsWork(const Primitive& primitive, const Normalized& shape, double points,
+                    double pass_bytes) {
+  const auto flags = FlagsOf(primitive);
+  FormWork work;
+  work.elementwise = shape.groups * (primitive.IsBackward() ? LayerBackwardFlops(flags, shape.size)
+                                                            : ForwardFlops(flags, shape.size));
+  if (primitive.text.prop == "backward")
+    work.elementwise +=
+        shape.scales * ((flags.scale ? 2 * points - 1 : 0) + (flags.shift ? points - 1 : 0));
+  AddBytes(primitive, flags, shape, work, pass_bytes);
+  return work;
+}
+
 // Softmax over rows of n elements along the axis.
 FormWork RowWork(const Primitive& primitive, bool logarithm) {
   const auto dims = DimsOf(primitive).front();
@@ -166,18 +179,7 @@ FormWork BatchNormalizationWork(const Primitive& primitive) {
 
 FormWork LayerNormalizationWork(const Primitive& primitive) {
   const auto shape = RowsOf(primitive);
-  const auto flags = FlagsOf(primitive);
-  FormWork work;
-  if (primitive.IsBackward()) {
-    work.elementwise = shape.groups * LayerBackwardFlops(flags, shape.size);
-    if (primitive.text.prop == "backward")
-      work.elementwise += (flags.scale ? (2 * shape.groups - 1) * shape.size : 0) +
-                          (flags.shift ? (shape.groups - 1) * shape.size : 0);
-  } else {
-    work.elementwise = shape.groups * ForwardFlops(flags, shape.size);
-  }
-  AddBytes(primitive, flags, shape, work, PassBytes(primitive));
-  return work;
+  return GroupsWork(primitive, shape, shape.groups, PassBytes(primitive));
 }
 
 FormWork GroupNormalizationWork(const Primitive& primitive) {
@@ -187,18 +189,7 @@ FormWork GroupNormalizationWork(const Primitive& primitive) {
   const double image = letters.Image('i'), groups = letters.Or("g", 1);
   if (!(groups > 0)) throw NoClosedForm{"the problem has no groups"};
   const Normalized shape{samples * groups, channels / groups * image, channels};
-  const auto flags = FlagsOf(primitive);
-  FormWork work;
-  work.elementwise = shape.groups * (primitive.IsBackward() ? LayerBackwardFlops(flags, shape.size)
-                                                            : ForwardFlops(flags, shape.size));
-  if (primitive.text.prop == "backward") {
-    const double points = samples * image;  // of a channel
-    work.elementwise +=
-        channels * ((flags.scale ? 2 * points - 1 : 0) + (flags.shift ? points - 1 : 0));
-  }
-  work.destination = shape.groups * shape.size;
-  AddBytes(primitive, flags, shape, work, GroupPassBytes(primitive));
-  return work;
+  return GroupsWork(primitive, shape, samples * image, GroupPassBytes(primitive));
 }
 
 // Forward: squares of the window, their sum, times alpha over the window's size, plus k, power,

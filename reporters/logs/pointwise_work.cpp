@@ -68,8 +68,25 @@ double InAndOut(const Primitive& primitive) {
   return TypeBytes(*source) + TypeBytes(*destination);
 }
 
-double Alpha(const Primitive& primitive) {
-  return NumberOr(WordOf(primitive.text.auxiliary, "alpha"), 0);
+// Returns the sources, of which there is at least one.
+std::vector<const Tensor*> SourcesOf(const Primitive& primitive) {
+  std::vector<const Tensor*> sources;
+  for (const auto& tensor : primitive.tensors)
+    if (tensor.role.starts_with("src")) sources.push_back(&tensor);
+  if (sources.empty()) throw NoClosedForm{"no source is printed"};
+  return sources;
+}
+
+// Returns the work of images of which each element is read or written once, without FLOPs.
+FormWork ImageWork(const Primitive& primitive, const LetterSizes& sizes) {
+  if (!sizes.Has("ic")) throw NoClosedForm{"the problem lacks ic"};
+  const double planes = sizes.Or("mb", 1) * sizes.Or("ic", 1);
+  FormWork work;
+  work.destination = planes * sizes.Image('o');
+  work.destination_bytes = ElementBytes(primitive, "dst");
+  work.bytes = planes * sizes.Image('i') * ElementBytes(primitive, "src") +
+               work.destination * work.destination_bytes;
+  return work;
 }
 
 // Returns the sizes of the destination to which the sources are broadcast.
@@ -150,8 +167,10 @@ FormWork EltwiseWork(const Primitive& primitive) {
   auto work = WorkOn(dims);
   const double both = InAndOut(primitive);
   work.destination_bytes = both / 2;
-  work.elementwise = work.destination * EltwiseFlops(WordOf(primitive.text.auxiliary, "alg"),
-                                                     Alpha(primitive), primitive.IsBackward());
+  const auto& auxiliary = primitive.text.auxiliary;
+  work.elementwise = work.destination * EltwiseFlops(WordOf(auxiliary, "alg"),
+                                                     NumberOr(WordOf(auxiliary, "alpha"), 0),
+                                                     primitive.IsBackward());
   // Backward reads the data and the destination's gradient, and writes the source's gradient.
   work.bytes = work.destination * (primitive.IsBackward() ? both * 1.5 : both);
   return work;
@@ -175,12 +194,9 @@ FormWork BinaryWork(const Primitive& primitive) {
   work.destination_bytes = ElementBytes(primitive, "dst");
   work.elementwise = work.destination;
   work.bytes = work.destination * work.destination_bytes;
-  std::size_t source = 0;
-  for (const auto& tensor : primitive.tensors) {
-    if (!tensor.role.starts_with("src")) continue;
-    // Two sources of the same sizes have them printed once.
-    work.bytes += TypeBytes(tensor) * ProductOf(dims[std::min(source++, dims.size() - 1)]);
-  }
+  // Two sources of the same sizes have them printed once.
+  for (std::size_t source = 0; const auto* tensor : SourcesOf(primitive))
+    work.bytes += TypeBytes(*tensor) * ProductOf(dims[std::min(source++, dims.size() - 1)]);
   return work;
 }
 
@@ -188,15 +204,11 @@ FormWork SumWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
   auto work = WorkOn(dims.front());
   work.destination_bytes = ElementBytes(primitive, "dst");
-  double sources = 0;
+  const auto sources = SourcesOf(primitive);
   work.bytes = work.destination * work.destination_bytes;
-  for (const auto& tensor : primitive.tensors) {
-    if (!tensor.role.starts_with("src")) continue;
-    ++sources;
-    work.bytes += work.destination * TypeBytes(tensor);
-  }
-  if (sources == 0) throw NoClosedForm{"no source is printed"};
-  work.elementwise = work.destination * (sources - 1);  // its scales are not printed
+  for (const auto* tensor : sources) work.bytes += work.destination * TypeBytes(*tensor);
+  // Its scales are not printed.
+  work.elementwise = work.destination * static_cast<double>(sources.size() - 1);
   return work;
 }
 
@@ -224,37 +236,25 @@ FormWork ReductionWork(const Primitive& primitive) {
 // added at K positions.
 FormWork PoolingWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
-  if (!sizes.Has("ic")) throw NoClosedForm{"the problem lacks ic"};
-  const double planes = sizes.Or("mb", 1) * sizes.Or("ic", 1);
   const double taps = sizes.Image('k');
-  FormWork work;
-  work.destination = planes * sizes.Image('o');
-  work.destination_bytes = ElementBytes(primitive, "dst");
+  auto work = ImageWork(primitive, sizes);
   const bool maximum = WordOf(primitive.text.auxiliary, "alg") == "pooling_max";
   const double forward = maximum ? taps - 1 : taps;
   const double backward = maximum ? 1 : taps + 1;
   work.elementwise = work.destination * (primitive.IsBackward() ? backward : forward);
-  work.bytes = planes * sizes.Image('i') * ElementBytes(primitive, "src") +
-               work.destination * work.destination_bytes;
   return work;
 }
 
 // "nearest" moves data; "linear" along n axes mixes 2^n neighbours in pairs: 2^n - 1 times a*v +
 // b*w.
 FormWork ResamplingWork(const Primitive& primitive) {
-  const auto sizes = SizesOf(primitive);
-  if (!sizes.Has("ic")) throw NoClosedForm{"the problem lacks ic"};
   if (primitive.IsBackward()) throw NoClosedForm{"no formula of its backward call"};
-  const double planes = sizes.Or("mb", 1) * sizes.Or("ic", 1);
+  const auto sizes = SizesOf(primitive);
+  auto work = ImageWork(primitive, sizes);
   double neighbours = 1;
   for (const char* key : {"od", "oh", "ow"}) neighbours *= sizes.Has(key) ? 2 : 1;
-  FormWork work;
-  work.destination = planes * sizes.Image('o');
-  work.destination_bytes = ElementBytes(primitive, "dst");
   const bool linear = WordOf(primitive.text.auxiliary, "alg") == "resampling_linear";
   work.elementwise = linear ? work.destination * 3 * (neighbours - 1) : 0;
-  work.bytes = planes * sizes.Image('i') * ElementBytes(primitive, "src") +
-               work.destination * work.destination_bytes;
   return work;
 }
 
@@ -289,16 +289,13 @@ FormWork ConcatWork(const Primitive& primitive) {
   const std::string_view problem = primitive.text.problem;
   const auto dims = ReadDimsList(problem.substr(0, problem.find(' ')));
   if (!dims) throw NoClosedForm{"the problem has another form than sizes with x between them"};
-  std::size_t sources = 0;
+  const auto sources = SourcesOf(primitive);
+  if (sources.size() > dims->size()) throw NoClosedForm{"the problem lacks a source's sizes"};
   FormWork work;
-  for (const auto& tensor : primitive.tensors) {
-    if (!tensor.role.starts_with("src")) continue;
-    if (sources >= dims->size()) throw NoClosedForm{"the problem lacks a source's sizes"};
-    const double elements = ProductOf((*dims)[sources++]);
-    work.destination += elements;
-    work.bytes += elements * TypeBytes(tensor);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    work.destination += ProductOf((*dims)[i]);
+    work.bytes += ProductOf((*dims)[i]) * TypeBytes(*sources[i]);
   }
-  if (sources == 0) throw NoClosedForm{"no source is printed"};
   work.destination_bytes = ElementBytes(primitive, "dst");
   work.bytes += work.destination * work.destination_bytes;
   return work;

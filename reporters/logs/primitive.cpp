@@ -31,13 +31,15 @@ std::pair<std::string_view, std::string_view> RoleAndType(std::string_view word)
   return {word, {}};
 }
 
+bool IsType(std::string_view word) { return BytesOf(word).has_value(); }
+
 Tensor ReadTensor(std::string_view text) {
   const auto parts = SplitText(text, ':');
   // "f32::blocked:aBcd8b" has no role; "src_f32:a:blocked:aBcd8b" has role and type in one word.
-  if (IsTensorType(parts[0]))
+  if (IsType(parts[0]))
     return {"data", std::string(parts[0]), At(parts, 1).find('a') != std::string_view::npos,
             std::string(At(parts, 3))};
-  const bool apart = IsTensorType(At(parts, 1));
+  const bool apart = IsType(At(parts, 1));
   const auto [role, type] = apart ? std::pair(parts[0], parts[1]) : RoleAndType(parts[0]);
   const std::size_t next = apart ? 2 : 1;
   return {std::string(role), std::string(type), At(parts, next).find('a') != std::string_view::npos,
@@ -56,15 +58,6 @@ std::optional<double> TakeSize(std::string_view& text) {
 
 }  // namespace
 
-std::vector<Tensor> ReadTensors(std::string_view text) {
-  std::vector<Tensor> tensors;
-  for (const auto word : SplitText(text, ' '))
-    if (!word.empty()) tensors.push_back(ReadTensor(word));
-  return tensors;
-}
-
-bool IsTensorType(std::string_view type) { return BytesOf(type).has_value(); }
-
 std::optional<double> BytesOf(std::string_view type) {
   const auto* row = std::ranges::find(kTypes, type, &std::pair<std::string_view, double>::first);
   if (row == kTypes.end()) return std::nullopt;
@@ -80,7 +73,12 @@ const Tensor* Primitive::Find(std::string_view role) const {
   return nullptr;
 }
 
-Primitive ReadPrimitive(const PrimitiveText& text) { return {text, ReadTensors(text.tensors)}; }
+Primitive ReadPrimitive(const PrimitiveText& text) {
+  Primitive primitive{.text = text};
+  for (const auto word : SplitText(text.tensors, ' '))
+    if (!word.empty()) primitive.tensors.push_back(ReadTensor(word));
+  return primitive;
+}
 
 std::optional<LetterSizes> LetterSizes::Read(std::string_view text) {
   LetterSizes found;

@@ -21,16 +21,12 @@ struct Tensor {
   std::string tag;      // "aBcd8b"; may be empty
 };
 
-// Returns the tensors in the line's order.
-std::vector<Tensor> ReadTensors(std::string_view text);
-// Returns whether the word is a type of oneDNN.
-bool IsTensorType(std::string_view type);
 // Returns the size of one element [byte] of a known type. "undef" has 0.
 std::optional<double> BytesOf(std::string_view type);
 
 struct Primitive {
   PrimitiveText text;
-  std::vector<Tensor> tensors;
+  std::vector<Tensor> tensors;  // in the line's order
 
   // Returns the first tensor of the role or of its gradient ("diff_src" for "src"), or null if
   // there is none or its type is "undef".

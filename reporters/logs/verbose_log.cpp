@@ -25,19 +25,49 @@ std::string_view TakeField(std::string_view& rest) {
 
 std::string_view PeekField(std::string_view rest) { return rest.substr(0, rest.find(',')); }
 
-bool IsVersion(std::string_view field) {
-  return field.size() > 1 && field[0] == 'v' &&
-         std::all_of(field.begin() + 1, field.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 bool AreDigits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool IsVersion(std::string_view field) {
+  return field.starts_with('v') && AreDigits(field.substr(1));
 }
 
 // Returns the number of two fields that a decimal comma separates, or nullopt.
 std::optional<double> WithDecimalComma(std::string_view whole, std::string_view fraction) {
   if (!AreDigits(whole) || !AreDigits(fraction.substr(0, fraction.find('e')))) return std::nullopt;
   return NumberFromZero(std::string(whole) + '.' + std::string(fraction));
+}
+
+// The time at the end of a line.
+struct EndTime {
+  std::string_view before;  // the fields before it, without the comma
+  double milliseconds = 0;  // [ms]
+};
+// Returns the time of a line that should have `expected` fields with it. A program that calls
+// setlocale may print a decimal comma, so that the time takes two fields: "...,2,98804" is 2.98804.
+std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected) {
+  const auto last = fields.rfind(',');
+  if (last == std::string_view::npos || last == 0) return std::nullopt;
+  const auto tail = fields.substr(last + 1);
+  if (static_cast<std::size_t>(std::ranges::count(fields, ',')) == expected) {
+    const auto comma = fields.rfind(',', last - 1);
+    if (comma != std::string_view::npos)
+      if (const auto joined = WithDecimalComma(fields.substr(comma + 1, last - comma - 1), tail))
+        return EndTime{fields.substr(0, comma), *joined};
+  }
+  const auto number = NumberFromZero(tail);
+  if (!number) return std::nullopt;
+  return EndTime{fields.substr(0, last), *number};
+}
+
+// Returns the template for logs that do not print one.
+VerboseTemplate DefaultTemplate(bool first_generation) {
+  if (first_generation)
+    return {"primitive", "implementation", "prop_kind", "memory_descriptors",
+            "auxiliary", "problem_desc",   "exec_time"};
+  return {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
+          "attributes", "auxiliary", "problem_desc",   "exec_time"};
 }
 
 // oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12, which has too few digits for a time.
@@ -84,7 +114,11 @@ std::string* MemberOf(std::string_view name, PrimitiveText& text) {
       {"memory_descriptors", &text.tensors},
       {"attributes", &text.attributes},
       {"auxiliary", &text.auxiliary},
-      {"problem_desc", &text.problem}};
+      {"problem_desc", &text.problem},
+      // Of a partition.
+      {"logical_tensors", &text.tensors},
+      {"partition_kind", &text.auxiliary},
+      {"op_names", &text.problem}};
   for (const auto& [known, member] : rows)
     if (known == name) return member;
   return nullptr;
@@ -137,22 +171,15 @@ class Reader {
     const auto line = ParseLine(text);
     switch (line.kind) {
       case VerboseKind::kInformation:
-        ++log_.lines.information;
-        ReadInformation(line);
-        break;
+        return ReadInformation(line);
       case VerboseKind::kExecuted:
-        ++log_.lines.executed;
-        ReadExecution(line);
-        break;
+        return ReadExecution(line);
       case VerboseKind::kCreated:
-        ++log_.lines.created;
-        ReadCreation(line);
-        break;
+        return ReadCreation(line);
+      case VerboseKind::kPartition:
+        return ReadPartition(line);
       case VerboseKind::kNested:
         ++log_.lines.created;
-        break;
-      case VerboseKind::kPartition:
-        ReadPartition(line);
         break;
       case VerboseKind::kDispatch:
         ++log_.lines.dispatch;
@@ -166,14 +193,11 @@ class Reader {
   }
 
   void ReadInformation(const VerboseLine& line) {
+    ++log_.lines.information;
     const auto fields = line.fields;
     if (fields.find("template:") != std::string_view::npos) {
       const auto names = TemplateOf(line);
       if (!names) return;
-      if (std::ranges::count(*names, "partition_id") > 0) {
-        partition_template_ = *names;
-        return;
-      }
       template_ = *names;
       known_.clear();
     } else if (const auto at = fields.find("isa:"); fields.starts_with("cpu,isa:")) {
@@ -199,6 +223,7 @@ class Reader {
 
   // Looks up the text without its time first, since a program repeats a few primitives.
   void ReadExecution(const VerboseLine& line) {
+    ++log_.lines.executed;
     const auto comma = line.fields.rfind(',');
     if (comma == std::string_view::npos) return Refuse("fewer fields than the template has");
     if (template_.empty()) template_ = DefaultTemplate(line.first_generation);
@@ -303,16 +328,11 @@ class Reader {
   }
 
   void ReadPartition(const VerboseLine& line) {
+    VerboseTemplate names = {"engine",       "partition_id",    "partition_kind", "op_names",
+                             "data_formats", "logical_tensors", "fpmath_mode",    "implementation",
+                             "backend",      "exec_time"};
     // Versions before 3.7 have no implementation.
-    static const VerboseTemplate kNew = {
-        "engine",          "partition_id", "partition_kind", "op_names", "data_formats",
-        "logical_tensors", "fpmath_mode",  "implementation", "backend",  "exec_time"};
-    static const VerboseTemplate kOld = {"engine",      "partition_id", "partition_kind",
-                                         "op_names",    "data_formats", "logical_tensors",
-                                         "fpmath_mode", "backend",      "exec_time"};
-    const auto& names = !partition_template_.empty()                       ? partition_template_
-                        : SplitText(line.fields, ',').size() < kNew.size() ? kOld
-                                                                           : kNew;
+    if (SplitText(line.fields, ',').size() < names.size()) std::erase(names, "implementation");
     const auto end = TakeEndTime(line.fields, names.size());
     const auto fields = SplitText(end ? end->before : line.fields, ',');
     if (!end || fields.size() + 1 != names.size()) {
@@ -325,14 +345,9 @@ class Reader {
       return;
     }
     PrimitiveText partition{.kind = "partition", .prop = "undef"};
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      const auto field = text::Printable(Trimmed(fields[i]));
-      if (names[i] == "engine") partition.engine = field;
-      if (names[i] == "implementation") partition.implementation = field;
-      if (names[i] == "logical_tensors") partition.tensors = field;
-      if (names[i] == "partition_kind") partition.auxiliary = field;
-      if (names[i] == "op_names") partition.problem = field;
-    }
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (auto* member = MemberOf(names[i], partition))
+        *member = text::Printable(Trimmed(fields[i]));
     ++log_.lines.executed;
     ++log_.lines.used;
     Add(IndexOf(std::move(partition)), end->milliseconds * 1e-3, SecondsOf(line));
@@ -383,6 +398,7 @@ class Reader {
   }
 
   void ReadCreation(const VerboseLine& line) {
+    ++log_.lines.created;
     if (template_.empty()) template_ = DefaultTemplate(line.first_generation);
     const auto expected = FieldsOf(line.fields);
     const auto end = TakeEndTime(line.fields, expected);
@@ -418,10 +434,9 @@ class Reader {
   static constexpr std::size_t kMaxDigits = 10;  // of the number of a process
 
   VerboseLog log_;
-  std::uint32_t process_ = 0;           // index of the process of the following lines
-  VerboseTemplate template_;            // set by a template line or by the first execution
-  VerboseTemplate partition_template_;  // of oneDNN Graph; set by a template line
-  std::size_t after_partition_ = 0;     // index of the first execution after the last partition
+  std::uint32_t process_ = 0;        // index of the process of the following lines
+  VerboseTemplate template_;         // set by a template line or by the first execution
+  std::size_t after_partition_ = 0;  // index of the first execution after the last partition
   std::unordered_map<std::string_view, std::uint32_t> known_;  // text of this template -> primitive
   std::map<PrimitiveText, std::uint32_t> indices_;
 };
@@ -457,14 +472,6 @@ VerboseLine ParseLine(std::string_view text) {
   return line;
 }
 
-VerboseTemplate DefaultTemplate(bool first_generation) {
-  if (first_generation)
-    return {"primitive", "implementation", "prop_kind", "memory_descriptors",
-            "auxiliary", "problem_desc",   "exec_time"};
-  return {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
-          "attributes", "auxiliary", "problem_desc",   "exec_time"};
-}
-
 std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
   constexpr std::string_view kWord = "template:";
   const auto at = line.fields.find(kWord);
@@ -481,21 +488,6 @@ std::optional<double> NumberFromZero(std::string_view text) {
   const auto number = text::PlainNumber(text);
   if (!number || *number < 0 || *number > kMaxNumber) return std::nullopt;
   return number;
-}
-
-std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected) {
-  const auto last = fields.rfind(',');
-  if (last == std::string_view::npos || last == 0) return std::nullopt;
-  const auto tail = fields.substr(last + 1);
-  if (static_cast<std::size_t>(std::ranges::count(fields, ',')) == expected) {
-    const auto comma = fields.rfind(',', last - 1);
-    if (comma != std::string_view::npos)
-      if (const auto joined = WithDecimalComma(fields.substr(comma + 1, last - comma - 1), tail))
-        return EndTime{fields.substr(0, comma), *joined};
-  }
-  const auto number = NumberFromZero(tail);
-  if (!number) return std::nullopt;
-  return EndTime{fields.substr(0, last), *number};
 }
 
 std::vector<std::string_view> SplitText(std::string_view text, char separator) {

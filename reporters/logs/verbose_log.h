@@ -42,8 +42,6 @@ VerboseLine ParseLine(std::string_view line);
 // The names of the fields of an executed primitive in their order, as a template line lists them,
 // without the time stamp and the operation: "engine", "primitive", ..., "exec_time".
 using VerboseTemplate = std::vector<std::string>;
-// Returns the template for logs that do not print one.
-VerboseTemplate DefaultTemplate(bool first_generation);
 // Returns the template of an information line, if the line is a template of executed primitives
 // with "primitive" and "exec_time".
 std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line);
@@ -120,15 +118,6 @@ struct LineCounts {
   std::int64_t graph = 0;  // of oneDNN Graph, but not partitions that are executions themselves
   std::vector<RefusedLines> refused;  // in order of appearance
 };
-
-// The time at the end of a line.
-struct EndTime {
-  std::string_view before;  // the fields before it, without the comma
-  double milliseconds = 0;  // [ms]
-};
-// Returns the time of a line that should have `expected` fields with it. A program that calls
-// setlocale may print a decimal comma, so that the time takes two fields: "...,2,98804" is 2.98804.
-std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected);
 
 // Executions of a partition of oneDNN Graph are primitives of the kind "partition" (engine,
 // implementation; `problem` has its operations), unless the executions before its line, which lie

@@ -1,15 +1,15 @@
 // Which NVTX range launched each kernel.
-#include "baselines/programs/gpu_ranges.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
+#include "baselines/programs/gpu_device_work.h"
 #include "baselines/programs/gpu_program.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/gpu_trace_builder.h"
@@ -21,15 +21,6 @@ using Builder = fakes::GpuTraceBuilder;
 
 std::vector<GpuRangeWork> WorkOf(const Builder& made) {
   return TimelinesOf(made.trace)[0].range_work;
-}
-
-TEST(RangeName, IsWithoutTheNumbersOfStepsAndOperators) {
-  EXPECT_EQ(RangeName("step 17"), "step *");
-  EXPECT_EQ(RangeName("ProfilerStep#105"), "ProfilerStep#*");
-  EXPECT_EQ(RangeName("layer3.conv1"), "layer3.conv1");
-  EXPECT_EQ(RangeName("aten::conv2d, seq = 12, op_id = 7, sizes = [[8, 3]]"),
-            "aten::conv2d, sizes = [[8, 3]]");
-  EXPECT_EQ(RangeName("a, seq = x"), "a, seq = x");
 }
 
 TEST(RangeWorkOf, EachKernelIsInTheRangesAroundItsCall) {
@@ -101,20 +92,26 @@ TEST(RangeWorkOf, WithoutCallsOrRangesThereIsNothing) {
   EXPECT_TRUE(WorkOf(made).empty());
 }
 
-TEST(RangeWorkOf, StepsAreMeansAndTheirNumbersAreOneRow) {
+// Steps of five kernels of 50 us, which the host calls for 100 us apart; `mark` adds ranges to
+// each.
+Builder FiveKernels(int steps, const std::function<void(Builder&, int, std::int64_t)>& mark) {
   Builder made;
-  std::vector<std::uint32_t> kernels;
-  for (const char* name : {"gemm", "add", "norm", "gelu", "copy"})
-    kernels.push_back(made.Kernel(name, 8));
-  constexpr int kSteps = 12;
-  for (int step = 0; step < kSteps; ++step) {
+  for (const char* name : {"gemm", "add", "norm", "gelu", "copy"}) made.Kernel(name, 8);
+  for (int step = 0; step < steps; ++step) {
     const std::int64_t at = std::int64_t{1000} * step;
-    made.Range("step " + std::to_string(step), at, 900);
-    made.Range("forward", at + 10, 400);
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-      made.Call(kernels[i], at + 20 + 100 * static_cast<std::int64_t>(i),
-                at + 50 + 150 * static_cast<std::int64_t>(i), 50);
+    mark(made, step, at);
+    for (std::uint32_t kernel = 0; kernel < 5; ++kernel)
+      made.Call(kernel, at + 20 + 100 * kernel, at + 50 + 150 * kernel, 50);
   }
+  return made;
+}
+
+TEST(RangeWorkOf, StepsAreMeansAndTheirNumbersAreOneRow) {
+  constexpr int kSteps = 12;
+  const auto made = FiveKernels(kSteps, [](Builder& step_made, int step, std::int64_t at) {
+    step_made.Range("step " + std::to_string(step), at, 900);
+    step_made.Range("forward", at + 10, 400);
+  });
   const auto timeline = TimelinesOf(made.trace)[0];
   ASSERT_EQ(timeline.steps.count, kSteps - 1);
   const auto& rows = timeline.range_work;
@@ -196,17 +193,9 @@ TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInTheBackwardPass) {
 }
 
 TEST(RangeWorkOf, StepsWithoutRangesDoNotCount) {
-  Builder made;
-  std::vector<std::uint32_t> kernels;
-  for (const char* name : {"gemm", "add", "norm", "gelu", "copy"})
-    kernels.push_back(made.Kernel(name, 8));
-  for (int step = 0; step < 20; ++step) {
-    const std::int64_t at = std::int64_t{1000} * step;
-    if (step == 5 || step == 6) made.Range("dlroof: Net", at, 300);
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-      made.Call(kernels[i], at + 10 + 100 * static_cast<std::int64_t>(i),
-                at + 150 * static_cast<std::int64_t>(i), 50);
-  }
+  const auto made = FiveKernels(20, [](Builder& step_made, int step, std::int64_t at) {
+    if (step == 5 || step == 6) step_made.Range("dlroof: Net", at, 300);
+  });
   const auto timeline = TimelinesOf(made.trace)[0];
   ASSERT_EQ(timeline.steps.count, 19);
   EXPECT_EQ(timeline.range_steps, 2);
@@ -244,7 +233,7 @@ std::map<std::string, double> BruteForce(const Builder& made) {
         if (range.thread == call.thread && range.time.begin_ns <= call.begin_ns &&
             range.time.end_ns > call.begin_ns)
           around.push_back(&range);
-      std::ranges::stable_sort(around, {}, [](const auto* one) { return one->time.begin_ns; });
+      std::ranges::stable_sort(around, {}, [](const auto* range) { return range->time.begin_ns; });
       std::string path;
       for (const auto* range : around) {
         path += "/" + made.trace.texts[range->name];

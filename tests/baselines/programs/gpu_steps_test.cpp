@@ -4,7 +4,6 @@
 #include <numeric>
 #include <random>
 
-#include "baselines/programs/gpu_counting.h"
 #include "baselines/programs/gpu_program.h"
 #include "counters/base/files.h"
 #include "counters/gpu_trace/read.h"
@@ -48,36 +47,45 @@ struct Encoder {
     made.Range(name, begin - ahead, length);
   }
   GpuSteps Steps(std::optional<int> count = std::nullopt) const {
-    return TimelinesOf(made.trace, {count})[0].steps;
+    return TimelinesOf(made.trace, count)[0].steps;
   }
 };
 
 TEST(FindGpuSteps, EqualLayersBetweenRangesAreOneStep) {
-  Encoder encoder;
-  for (int step = 0; step < kSteps; ++step) {
-    const auto begin = encoder.at;
-    encoder.Step();
-    encoder.Mark("step", begin, encoder.at - begin);
+  for (const std::string name : {"step", "ProfilerStep#"}) {
+    Encoder encoder;
+    for (int step = 0; step < kSteps; ++step) {
+      const auto begin = encoder.at;
+      encoder.Step();
+      encoder.Mark(name.ends_with('#') ? name + std::to_string(step) : name, begin,
+                   encoder.at - begin);
+    }
+    const auto steps = encoder.Steps();
+    EXPECT_EQ(steps.from, StepsFrom::kMarks);
+    EXPECT_TRUE(steps.range.starts_with(name));
+    // The last one has no next one that would end it.
+    EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
+    EXPECT_EQ(steps.launches, kLayers * 5);
   }
-  const auto steps = encoder.Steps();
-  EXPECT_EQ(steps.from, StepsFrom::kMarks);
-  EXPECT_EQ(steps.range, "step");
-  // The last one has no next one that would end it.
-  EXPECT_EQ(steps.count + steps.outliers, kSteps - 1);
-  EXPECT_EQ(steps.launches, kLayers * 5);
 }
 
-TEST(FindGpuSteps, LayersThatOneCallOfTheModelLaunchesAreOneStep) {
-  // The model is marked in five of its calls only, and the host is far ahead of the device.
+// The model is marked in five of its calls only, and the host is ahead of the device.
+Encoder WithMarkedCalls(bool repeats) {
   Encoder encoder;
-  encoder.ahead = 2000;
+  encoder.ahead = repeats ? 2000 : 0;
+  const auto head = encoder.made.Kernel("head", 4);
   for (int step = 0; step < kSteps; ++step) {
     const auto begin = encoder.at;
     encoder.Step();
+    for (int i = 0; i < step && !repeats; ++i) encoder.Launch(head);
     if (step == 2 || step == 3 || step == 4 || step == 10 || step == 11)
       encoder.Mark("dlroof: Bert", begin, encoder.at - begin);
   }
-  const auto steps = encoder.Steps();
+  return encoder;
+}
+
+TEST(FindGpuSteps, LayersThatOneCallOfTheModelLaunchesAreOneStep) {
+  const auto steps = WithMarkedCalls(true).Steps();
   EXPECT_EQ(steps.from, StepsFrom::kMarks);
   EXPECT_EQ(steps.range, "dlroof: Bert");
   EXPECT_EQ(steps.launches, kLayers * 5);
@@ -85,29 +93,10 @@ TEST(FindGpuSteps, LayersThatOneCallOfTheModelLaunchesAreOneStep) {
 }
 
 TEST(FindGpuSteps, WithoutARepetitionTheMarkedCallsOfTheModelAreSteps) {
-  Encoder encoder;
-  const auto head = encoder.made.Kernel("head", 4);
-  for (int step = 0; step < kSteps; ++step) {
-    const auto begin = encoder.at;
-    encoder.Step();
-    for (int i = 0; i < step; ++i) encoder.Launch(head);
-    if (step == 2 || step == 3 || step == 4 || step == 10 || step == 11)
-      encoder.Mark("dlroof: Bert", begin, encoder.at - begin);
-  }
   // 2 to 3, 3 to 4, 10 to 11 and from 11 on; from 4 to 10 there are six.
-  const auto steps = encoder.Steps();
+  const auto steps = WithMarkedCalls(false).Steps();
   EXPECT_EQ(steps.from, StepsFrom::kMarks);
   EXPECT_EQ(steps.count + steps.outliers, 4);
-}
-
-TEST(FindGpuSteps, ARangeWithTheStepsNumberInItsNameCountsToo) {
-  Encoder encoder;
-  for (int step = 0; step < kSteps; ++step) {
-    const auto begin = encoder.at;
-    encoder.Step();
-    encoder.Mark("ProfilerStep#" + std::to_string(step), begin, encoder.at - begin);
-  }
-  EXPECT_EQ(encoder.Steps().launches, kLayers * 5);
 }
 
 TEST(FindGpuSteps, EqualLayersAloneAreTheShortestSequence) {
@@ -185,12 +174,13 @@ TEST(FindGpuSteps, WhatACompilerTriesBeforeTheStepsHidesNone) {
   for (int i = 0; i < 600; ++i) encoder.Launch(tried[random() % tried.size()]);
   const auto head = encoder.made.Kernel("head", 4);
   auto marked = encoder;
-  for (auto* one : {&encoder, &marked})
+  for (auto* program : {&encoder, &marked})
     for (int step = 0; step < kSteps; ++step) {
-      const auto begin = one->at;
-      one->Step();
-      one->Launch(head);
-      if (one == &marked) one->Mark("XlaModule:#hlo_module=jit_bert,program_id=7#", begin, 30);
+      const auto begin = program->at;
+      program->Step();
+      program->Launch(head);
+      if (program == &marked)
+        program->Mark("XlaModule:#hlo_module=jit_bert,program_id=7#", begin, 30);
     }
   EXPECT_EQ(encoder.Steps().from, StepsFrom::kFound);
   EXPECT_EQ(marked.Steps().from, StepsFrom::kMarks);

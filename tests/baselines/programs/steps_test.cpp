@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 #include <string_view>
+#include <tuple>
 
 #include "tests/fakes/primitives/logs.h"
 
@@ -30,7 +31,7 @@ Stream Of(std::string_view letters) {
 Stream Repeated(std::string_view letters, int times) {
   Stream stream;
   for (int i = 0; i < times; ++i)
-    for (const auto one : Of(letters)) stream.push_back(one);
+    for (const auto symbol : Of(letters)) stream.push_back(symbol);
   return stream;
 }
 
@@ -49,39 +50,31 @@ Ranges RangesOf(const Steps& steps) {
 const Place kNothing = {0, 0};
 
 TEST(FindRepetition, IsTheShortestSequenceThatReachesFurthest) {
-  EXPECT_EQ(Found(Of("abc abc abc")), Place(0, 3));
-  EXPECT_EQ(Found(Of("xy abc abc abc")), Place(2, 3));
-  EXPECT_EQ(Found(Of("ab ab ab ab ab ab")), Place(0, 2));
-  // The calls that the step ends with are no steps.
-  EXPECT_EQ(Found(Of("abbb abbb abbb")), Place(0, 4));
-  // The first step has calls of its own, and then the same as the others.
-  EXPECT_EQ(Found(Of("axbc abc abc abc")), Place(2, 3));
-}
-
-TEST(FindRepetition, TheStreamMayEndWithinIt) {
-  EXPECT_EQ(Found(Of("x abc abc abc ab")), Place(1, 3));
-}
-
-TEST(FindRepetition, NeedsThreeTimesAndTwoThirdsOfTheStream) {
-  EXPECT_EQ(Found(Of("abcd abcd")), kNothing);
-  EXPECT_EQ(Found(Of("uvw ab ab ab")), Place(3, 2));
-  EXPECT_EQ(Found(Of("uvwx ab ab ab")), kNothing);
-}
-
-TEST(FindRepetition, AnyDifferenceEndsIt) {
-  EXPECT_EQ(Found(Of("abc abc abc abc x")), kNothing);
-  EXPECT_EQ(Found(Of("abc abc acb abc abc")), kNothing);
-}
-
-TEST(FindRepetition, OneCallAloneIsNoSequence) {
+  const std::pair<Stream, Place> rows[] = {
+      {Of("abc abc abc"), {0, 3}},
+      {Of("xy abc abc abc"), {2, 3}},
+      {Of("ab ab ab ab ab ab"), {0, 2}},
+      // The calls that the step ends with are no steps.
+      {Of("abbb abbb abbb"), {0, 4}},
+      // The first step has calls of its own, and then the same as the others.
+      {Of("axbc abc abc abc"), {2, 3}},
+      // The stream may end within it.
+      {Of("x abc abc abc ab"), {1, 3}},
+      // It needs three times and two thirds of the stream.
+      {Of("abcd abcd"), kNothing},
+      {Of("uvw ab ab ab"), {3, 2}},
+      {Of("uvwx ab ab ab"), kNothing},
+      // Any difference ends it.
+      {Of("abc abc abc abc x"), kNothing},
+      {Of("abc abc acb abc abc"), kNothing},
+      // Layers with a head are one step.
+      {Repeated("aback aback aback aback aback aback", 5), {0, 5}},
+      {Repeated("aback aback aback aback aback aback xy", 5), {0, 32}}};
+  for (const auto& [stream, place] : rows)
+    EXPECT_EQ(Found(stream), place) << testing::PrintToString(stream);
+  // One call alone is no sequence.
   for (const auto* stream : {"", "a", "ab", "aaaaaaaa", "x aaaaaaaa"})
     EXPECT_EQ(Found(Of(stream)), kNothing) << stream;
-}
-
-// Twelve equal layers and a head: the layers are no steps.
-TEST(FindRepetition, LayersWithAHeadAreOneStep) {
-  EXPECT_EQ(Found(Repeated("aback aback aback aback aback aback", 5)), Place(0, 5));
-  EXPECT_EQ(Found(Repeated("aback aback aback aback aback aback xy", 5)), Place(0, 32));
 }
 
 TEST(FindRepetition, IsThatOfBruteForce) {
@@ -89,7 +82,7 @@ TEST(FindRepetition, IsThatOfBruteForce) {
   int some = 0;
   for (int turn = 0; turn < 3000; ++turn) {
     Stream stream(random() % 40);
-    for (auto& one : stream) one = random() % 2;
+    for (auto& symbol : stream) symbol = random() % 2;
     // Most random streams repeat nothing: half of them get a period, from some place on.
     const std::size_t period = 2 + random() % 5;
     if (turn % 2 == 0)
@@ -120,21 +113,18 @@ TEST(RepeatedSteps, EndWithTheStreamOrBeginWithIt) {
 }
 
 TEST(SpecifiedSteps, BeginWithTheFirstSymbolThatOccursAsOften) {
-  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("w abb abb abb abb"), 4)),
-            (Ranges{{1, 4}, {4, 7}, {7, 10}, {10, 13}}));
-  // Threads exchange calls.
-  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("abc acb abc"), 3)), (Ranges{{0, 3}, {3, 6}, {6, 9}}));
-  // Six equal layers in two steps.
-  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("ab ab ab ab ab ab"), 2)), (Ranges{{0, 6}, {6, 12}}));
-}
-
-TEST(SpecifiedSteps, WhatTheStartCallsAsOftenIsNoStep) {
-  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("iixi abc abc abc"), 3)),
-            (Ranges{{4, 7}, {7, 10}, {10, 13}}));
-}
-
-TEST(SpecifiedSteps, TheLastOneIsAsLongAsTheOthers) {
-  EXPECT_EQ(RangesOf(SpecifiedSteps(Of("ab ab ab xyz"), 3)), (Ranges{{0, 2}, {2, 4}, {4, 6}}));
+  const std::tuple<const char*, std::size_t, Ranges> rows[] = {
+      {"w abb abb abb abb", 4, {{1, 4}, {4, 7}, {7, 10}, {10, 13}}},
+      // Threads exchange calls.
+      {"abc acb abc", 3, {{0, 3}, {3, 6}, {6, 9}}},
+      // Six equal layers in two steps.
+      {"ab ab ab ab ab ab", 2, {{0, 6}, {6, 12}}},
+      // What the start calls as often is no step.
+      {"iixi abc abc abc", 3, {{4, 7}, {7, 10}, {10, 13}}},
+      // The last one is as long as the others.
+      {"ab ab ab xyz", 3, {{0, 2}, {2, 4}, {4, 6}}}};
+  for (const auto& [stream, count, ranges] : rows)
+    EXPECT_EQ(RangesOf(SpecifiedSteps(Of(stream), count)), ranges) << stream;
 }
 
 TEST(SpecifiedSteps, AreRefusedIfNothingOccursAsOftenOrTheyDiffer) {
@@ -184,8 +174,8 @@ TEST(StepsOf, ASmallerLastBatchIsASpecifiedStepToo) {
   for (const char* problem : {"8x32:32x64", "8x64:64x10", "5x32:32x64", "5x64:64x10"})
     log.primitives.push_back({.kind = "matmul", .problem = problem});
   for (const auto* kind : {"a", "b"}) log.primitives.push_back({.kind = kind});
-  for (const std::uint32_t one : {0, 4, 1, 0, 4, 1, 2, 4, 3, 0, 4, 1, 0, 4, 1, 2, 4, 3})
-    log.executions.push_back({one, 1});
+  for (const std::uint32_t primitive : {0, 4, 1, 0, 4, 1, 2, 4, 3, 0, 4, 1, 0, 4, 1, 2, 4, 3})
+    log.executions.push_back({primitive, 1});
   EXPECT_EQ(StepsOf(log).from, StepsFrom::kNone);
   EXPECT_EQ(RangesOf(StepsOf(log, 6)),
             (Ranges{{0, 3}, {3, 6}, {6, 9}, {9, 12}, {12, 15}, {15, 18}}));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/profile/overhead.h"
 #include "bench/profile/verbose_run.h"
 #include "counters/base/files.h"
 #include "tests/fakes/refusal.h"
@@ -21,9 +22,10 @@ struct Heard {
   std::string bytes;
 };
 
-Heard Listen(const std::string& script) {
+Heard Listen(const std::string& script, ForegroundRequest request = {}) {
   Heard heard;
-  ForegroundRequest request{.command = {"sh", "-c", script}, .no_input = true};
+  request.command = {"sh", "-c", script};
+  request.no_input = true;
   request.take = [&](std::string_view bytes) { return heard.bytes += bytes, true; };
   heard.end = RunInForeground(request);
   return heard;
@@ -53,39 +55,27 @@ TEST(RunInForeground, AProgramThatNobodyReadsEndsAsBehindAPipe) {
 }
 
 TEST(RunInForeground, TheSocketTellsWhichProcessWrites) {
-  std::vector<std::int64_t> writers;
-  std::string bytes;
-  ForegroundRequest request{.command = {"sh", "-c", "echo $$; sh -c 'echo $$; :'; echo $$"},
-                            .no_input = true};
-  request.take = [&](std::string_view more) { return bytes += more, true; };
-  request.from = [&](std::int64_t process) { writers.push_back(process); };
-  EXPECT_TRUE(RunInForeground(request).names_processes);
-  std::istringstream numbers(bytes);
-  std::vector<std::int64_t> said;
-  for (std::int64_t one = 0; numbers >> one;) said.push_back(one);
+  std::vector<std::int64_t> writers, said;
+  const auto heard = Listen("echo $$; sh -c 'echo $$; :'; echo $$",
+                            {.from = [&](std::int64_t process) { writers.push_back(process); }});
+  EXPECT_TRUE(heard.end.names_processes);
+  std::istringstream numbers(heard.bytes);
+  for (std::int64_t number = 0; numbers >> number;) said.push_back(number);
   ASSERT_EQ(said.size(), 3);
   EXPECT_EQ(writers, said);
 }
 
 TEST(RunInForeground, APipeCanBeOpenedAgain) {
-  ForegroundRequest request{.command = {"sh", "-c", "echo hi > /dev/stdout"}, .no_input = true};
-  request.pipe = true;
-  std::string bytes;
-  request.take = [&](std::string_view more) { return bytes += more, true; };
-  const auto end = RunInForeground(request);
-  EXPECT_EQ(bytes, "hi\n");
-  EXPECT_FALSE(end.names_processes);
+  const auto heard = Listen("echo hi > /dev/stdout", {.pipe = true});
+  EXPECT_EQ(heard.bytes, "hi\n");
+  EXPECT_FALSE(heard.end.names_processes);
 }
 
 TEST(RunInForeground, AProgramIsEndedAfterItsTime) {
-  ForegroundRequest request{.command = {"sh", "-c", "echo hi; exec sleep 100"}, .no_input = true};
-  request.most_seconds = 0.2;
-  std::string bytes;
-  request.take = [&](std::string_view more) { return bytes += more, true; };
-  const auto end = RunInForeground(request);
-  EXPECT_TRUE(end.out_of_time);
-  EXPECT_EQ(end.end.signal, SIGTERM);
-  EXPECT_EQ(bytes, "hi\n");
+  const auto heard = Listen("echo hi; exec sleep 100", {.most_seconds = 0.2});
+  EXPECT_TRUE(heard.end.out_of_time);
+  EXPECT_EQ(heard.end.end.signal, SIGTERM);
+  EXPECT_EQ(heard.bytes, "hi\n");
 }
 
 TEST(RunInForeground, WithoutAProgramThereIsAReason) {
@@ -158,6 +148,30 @@ TEST(VerboseModeOn, DoesNotOverrideTheUsersVariables) {
   EXPECT_EQ(VerboseModeOn().remark,
             "DNNL_VERBOSE=1 is set already and stays; unset it and profile sets its own");
   unsetenv("DNNL_VERBOSE");
+}
+
+TEST(OutputNumbers, AllMatchesOfAllLinesInTheirOrder) {
+  const auto pattern = NumberPattern("--read", "images/s: ([-+0-9.e]+)");
+  EXPECT_EQ(NumbersIn("images/s: 12.5\r\nnone\nimages/s: 1e3 images/s: +7\n", pattern),
+            (std::vector<double>{12.5, 1000, 7}));
+  EXPECT_EQ(NumbersIn("images/s: 1e999\nimages/s: .\n", pattern), std::vector<double>());
+  EXPECT_EQ(NumbersIn("", pattern), std::vector<double>());
+  // A line of any length is no danger.
+  EXPECT_EQ(NumbersIn(std::string(1 << 20, 'x') + "t=5\nt=6\n", NumberPattern("", ".*t=([0-9]+)")),
+            std::vector<double>{6});
+}
+
+TEST(OutputNumbers, ARefusedPatternSaysWhatIsExpected) {
+  EXPECT_EQ(fakes::RefusalOf([] { NumberPattern("--read", "images"); }),
+            "--read 'images': expected one group in round brackets, the number; got 0");
+  EXPECT_TRUE(fakes::RefusalOf([] {
+                NumberPattern("--read", "(images");
+              }).starts_with("--read '(images': not a regular expression: "));
+}
+
+TEST(MeasureLineSeconds, EveryLineTakesTime) {
+  for (const bool pipe : {false, true}) EXPECT_GT(MeasureLineSeconds(200, pipe).value(), 0);
+  EXPECT_TRUE(MeasureLineSeconds(100000, false)) << "is limited";
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
-#include "bench/profile/log_separator.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "tests/fakes/refusal.h"
+#include "bench/profile/verbose_run.h"
 
 namespace dlroof::profile {
 namespace {
@@ -133,31 +131,6 @@ TEST(LogSeparator, APromptThatEndsLikeAMarkerBeginsIsReleased) {
   EXPECT_EQ(separator.Add("onednn_verbose,exec,cpu").own, "");
   EXPECT_EQ(separator.Release().own, "");
   EXPECT_EQ(separator.Add(",sum,1.5\n").log, "onednn_verbose,exec,cpu,sum,1.5\n");
-}
-
-}  // namespace
-namespace {
-
-TEST(OutputNumbers, AllMatchesOfAllLinesInTheirOrder) {
-  const auto pattern = NumberPattern("--read", "images/s: ([-+0-9.e]+)");
-  EXPECT_EQ(NumbersIn("images/s: 12.5\r\nnone\nimages/s: 1e3 images/s: +7\n", pattern),
-            (std::vector<double>{12.5, 1000, 7}));
-  EXPECT_EQ(NumbersIn("images/s: 1e999\nimages/s: .\n", pattern), std::vector<double>());
-  EXPECT_EQ(NumbersIn("", pattern), std::vector<double>());
-}
-
-TEST(OutputNumbers, ALineOfAnyLengthIsNoDanger) {
-  const auto pattern = NumberPattern("--read", ".*t=([0-9]+)");
-  const std::string dots(1 << 20, 'x');
-  EXPECT_EQ(NumbersIn(dots + "t=5\nt=6\n", pattern), std::vector<double>{6});
-}
-
-TEST(OutputNumbers, ARefusedPatternSaysWhatIsExpected) {
-  EXPECT_EQ(fakes::RefusalOf([] { NumberPattern("--read", "images"); }),
-            "--read 'images': expected one group in round brackets, the number; got 0");
-  EXPECT_TRUE(fakes::RefusalOf([] {
-                NumberPattern("--read", "(images");
-              }).starts_with("--read '(images': not a regular expression: "));
 }
 
 }  // namespace

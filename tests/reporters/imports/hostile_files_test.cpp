@@ -11,7 +11,8 @@
 #include <random>
 #include <sstream>
 
-#include "bench/profile/program_run.h"
+#include "baselines/programs/program_report.h"
+#include "bench/profile/profile.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -31,37 +32,14 @@ std::string FileText(const std::string& name) {
 }
 
 // Words that decide branches of the readers, for wrong places.
-constexpr const char* kWords[] = {"",
-                                  "\"",
-                                  ",",
-                                  "\n",
-                                  "nan",
-                                  "-1",
-                                  "1e999",
-                                  "-inf",
-                                  "0",
-                                  "{}",
-                                  "[]",
-                                  "null",
-                                  "1e308",
-                                  "TABLE,",
-                                  "perf,",
-                                  "\"ID\",",
-                                  "\xff",
-                                  "\xE2\x80\xA8",
-                                  "9999999999999999999999",
-                                  "Metric",
-                                  "==",
-                                  "\r\n",
-                                  "fp32.vector",
-                                  "--batch=x",
-                                  "n1c1",
-                                  ",exec,",
-                                  "onednn_verbose,",
-                                  "onednn_verbose,v1,info,template:",
-                                  "mb0ic-1",
-                                  "undef::undef:::",
-                                  "1x0x9223372036854775807"};
+const std::vector<std::string_view>& Words() {
+  static const auto words = logs::SplitText(
+      " \" , \n nan -1 1e999 -inf 0 {} [] null 1e308 TABLE, perf, \"ID\", \xff \xE2\x80\xA8 "
+      "9999999999999999999999 Metric == \r\n fp32.vector --batch=x n1c1 ,exec, onednn_verbose, "
+      "onednn_verbose,v1,info,template: mb0ic-1 undef::undef::: 1x0x9223372036854775807",
+      ' ');
+  return words;
+}
 
 // One to four changes: bytes flipped, dropped, doubled, words put in, pieces moved, the end cut
 // off.
@@ -81,10 +59,10 @@ std::string Mutant(const std::string& sample, std::mt19937_64& random) {
         text.insert(at, text.substr(below(text.size() - 1), below(200)));
         break;
       case 3:
-        text.insert(at, kWords[below(std::size(kWords) - 1)]);
+        text.insert(at, Words()[below(Words().size() - 1)]);
         break;
       case 4:
-        text.replace(at, 1 + below(8), kWords[below(std::size(kWords) - 1)]);
+        text.replace(at, 1 + below(8), Words()[below(Words().size() - 1)]);
         break;
       case 5:
         text.resize(at);
@@ -198,15 +176,17 @@ TEST(HostileFiles, LogsOfOneDnn) {
     WriteFile(path, text);
     std::ostringstream warnings;
     try {
-      const auto run = profile::ProgramRun(path, {}, std::nullopt, warnings);
+      const auto run = roofline::PlaceRun(profile::ProgramRun(path, {}, std::nullopt, warnings));
+      programs::WriteProgram(run, 80, warnings);
       const auto again = record::ParseRunFile(roofline::ToJson(run).dump(), "again", warnings);
-      EXPECT_EQ(again.records.size(), run.records.size());
+      EXPECT_EQ(again.records.size(), run.file.records.size());
     } catch (const BadInput& error) {
       EXPECT_TRUE(std::string_view(error.what()).starts_with(path)) << error.what();
     }
   };
-  for (const char* sample : {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts1.log",
-                             "pt_lstm_inf.onednn.log", "pt_lstm_trn.onednn.log"})
+  for (const char* sample :
+       {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts1.log", "pt_lstm_inf.onednn.log",
+        "pt_lstm_trn.onednn.log", "tf212_conv_opts0.log"})
     Try(std::string("onednn_verbose/") + sample, read, 150);
 }
 

@@ -48,31 +48,35 @@ void Collect(json& at, const std::string& key, const Keys& names, std::vector<Pl
   }
 }
 
+// Makes one change, of which there are nine.
 class Editor {
  public:
-  Editor(json& file, const JsonFormat& format, Variant& variant, Random& random)
-      : file_(file), format_(format), variant_(variant), random_(random) {}
+  Editor(const JsonFormat& format, Variant& variant, Random& random)
+      : format_(format), variant_(variant), random_(random) {}
 
-  void Edit() {
-    places_.clear();
-    Collect(file_, "", format_.names, places_);
+  void Edit(json& file) {
+    Collect(file, "", format_.names, places_);
     switch (Below(random_, 9)) {
       case 0:
         return WriteInLocale();
       case 1:
         return Break();
       case 2:
-        return Shuffle();
+        if (const auto list = AnyList()) std::ranges::shuffle(Elements(*list), random_);
+        return;
       case 3:
-        return Duplicate();
+        if (const auto list = AnyList()) Duplicate(Elements(*list));
+        return;
       case 4:
         return Drop();
       case 5:
         return AddMember();
       case 6:
-        return DropElement();
+        if (const auto list = format_.parts ? AnyList() : std::nullopt)
+          DropElement(Elements(*list));
+        return;
       default:
-        if (format_.special) format_.special(file_, variant_, random_);
+        if (format_.special) format_.special(file, variant_, random_);
     }
   }
 
@@ -84,11 +88,24 @@ class Editor {
     return found.empty() ? std::nullopt : std::optional(found[Below(random_, found.size())]);
   }
 
+  std::optional<Place> AnyList() {
+    return AnyPlace([&](const Place& place) {
+      return place.parent->is_object() && format_.lists.contains(place.key) &&
+             place.value().is_array() && place.value().size() > 1;
+    });
+  }
+  static json::array_t& Elements(const Place& list) {
+    return list.value().get_ref<json::array_t&>();
+  }
+
   bool IsMeasured(const Place& place) const {
     const json& value = place.value();
     return format_.numbers.contains(place.key) &&
            (value.is_number() ||
             (value.is_string() && text::PlainNumber(value.get<std::string>())));
+  }
+  std::optional<Place> AnyNumber() {
+    return AnyPlace([&](const Place& place) { return IsMeasured(place); });
   }
 
   // Writes one number or all as texts with a decimal comma, groups of digits, or as they are.
@@ -97,72 +114,50 @@ class Editor {
                                    {',', ',', ".", true}, {',', '.', "'", true},
                                    {',', '.', "", true},  {',', ',', "\xC2\xA0", true}};
     const auto& style = styles[Below(random_, std::size(styles))];
-    const auto write = [&](const Place& place) {
+    std::vector<Place> written;
+    if (random_() % 2 != 0)
+      std::ranges::copy_if(places_, std::back_inserter(written),
+                           [&](const Place& place) { return IsMeasured(place); });
+    else if (const auto place = AnyNumber())
+      written.push_back(*place);
+    for (const auto& place : written) {
       json& value = place.value();
       value = Rewritten(value.is_string() ? value.get<std::string>() : value.dump(), style);
-    };
-    const auto is = [&](const Place& place) { return IsMeasured(place); };
-    if (random_() % 2 == 0) {
-      if (const auto place = AnyPlace(is)) write(*place);
-    } else {
-      for (const auto& place : places_)
-        if (is(place)) write(place);
     }
   }
 
   // Replaces a number by what tools write for none.
   void Break() {
-    const auto place = AnyPlace([&](const Place& one) { return IsMeasured(one); });
-    if (!place) return;
     const json nothing[] = {nullptr, "nan", "-nan", "inf", "-", "", "n/a", true, json::object()};
+    const auto place = AnyNumber();
+    if (!place) return;
     place->value() = nothing[Below(random_, std::size(nothing))];
     variant_.loses = true;
   }
 
-  std::optional<Place> AnyList() {
-    return AnyPlace([&](const Place& place) {
-      return place.parent->is_object() && format_.lists.contains(place.key) &&
-             place.value().is_array() && place.value().size() > 1;
-    });
-  }
-
-  void Shuffle() {
-    if (const auto place = AnyList()) {
-      auto& list = place->value().get_ref<json::array_t&>();
-      std::shuffle(list.begin(), list.end(), random_);
-    }
-  }
-
-  void Duplicate() {
-    const auto place = AnyList();
-    if (!place) return;
-    json& list = place->value();
+  void Duplicate(json::array_t& list) {
     const json copy = list[Below(random_, list.size())];
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(Below(random_, list.size())), copy);
   }
 
   void Drop() {
-    const auto place = AnyPlace([](const Place& one) { return one.parent->is_object(); });
+    const auto place = AnyPlace([](const Place& member) { return member.parent->is_object(); });
     if (!place) return;
     place->parent->erase(place->key);
     variant_.loses = true;
   }
 
-  void DropElement() {
-    const auto place = format_.parts ? AnyList() : std::nullopt;
-    if (!place) return;
-    place->value().erase(Below(random_, place->value().size()));
+  void DropElement(json::array_t& list) {
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(Below(random_, list.size())));
     variant_.loses = true;
   }
 
   void AddMember() {
-    const auto place = AnyPlace([](const Place& one) { return one.value().is_object(); });
-    if (!place) return;
     const json values[] = {7, "1,5", nullptr, json::array({1, 2})};
-    place->value()["an unknown member"] = values[Below(random_, std::size(values))];
+    if (const auto place = AnyPlace([](const Place& object) { return object.value().is_object(); }))
+      place->value()["an unknown member"] = values[Below(random_, std::size(values))];
   }
 
-  json& file_;
   const JsonFormat& format_;
   Variant& variant_;
   Random& random_;
@@ -174,7 +169,7 @@ Variant JsonVariant(const json& original, const JsonFormat& format, Random& rand
   Variant variant;
   json file = original;
   const auto edits = 1 + Below(random, 2);
-  for (std::size_t i = 0; i < edits; ++i) Editor(file, format, variant, random).Edit();
+  for (std::size_t i = 0; i < edits; ++i) Editor(format, variant, random).Edit(file);
   variant.text = file.dump(random() % 2 == 0 ? -1 : 1);
   ChangeBytes(variant, random);
   return variant;

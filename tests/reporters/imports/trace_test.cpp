@@ -136,16 +136,6 @@ TEST(ImportTrace, ReadsBareArraysAlsoIfTheyAreCutOff) {
   }
 }
 
-TEST(ImportTrace, NamesTheEventsThatItLeavesOut) {
-  const auto imported = ImportTrace(
-      TraceOf({Event(R"("name": "a", "ts": 0, "dur": 1)"), R"({"ph": "X", "name": "b", "ts": 1})",
-               R"({"ph": "B", "name": "c", "ts": 1})"}),
-      "t.json");
-  EXPECT_THAT(imported.remarks,
-              testing::Contains(HasSubstr("1 events without a begin or a duration")));
-  EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("phases B and E")));
-}
-
 // Names of the records and their times [us], the longest first.
 std::vector<std::pair<std::string, double>> Times(const Imported& imported) {
   std::vector<std::pair<std::string, double>> times;
@@ -207,28 +197,24 @@ TEST(ImportTrace, CallsOfOneTimeAreNestedByTheirNumbers) {
   EXPECT_THAT(Times(imported), ElementsAre(Pair("mm", 8)));
 }
 
-TEST(ImportTrace, EventsThatAreThereTwiceCountOnce) {
-  const auto mm = Event(R"("name": "mm", "cat": "kernel", "ts": 5, "dur": 8, "tid": 1)");
-  const auto later = Event(R"("name": "mm", "cat": "kernel", "ts": 15, "dur": 8, "tid": 1)");
-  const auto imported = ImportTrace(TraceOf({mm, later, mm}), "t.json");
-  EXPECT_THAT(Times(imported), ElementsAre(Pair("mm", 16)));
-  EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events that are there twice are left out")));
-}
-
-TEST(ImportTrace, AssumptionsAreRemarks) {
-  const auto remarks =
-      ImportTrace(TraceOf({Event(R"("name": "a", "ts": 0, "dur": 1, "cat": "cpu_op", "pid": 1)"),
-                           Event(R"("name": "b", "ts": 1, "dur": 1, "pid": 1, "tid": 1)")}),
-                  "t.json")
-          .remarks;
-  EXPECT_THAT(remarks, Contains(HasSubstr("1 events without a process or thread")));
-  EXPECT_THAT(remarks, Contains(HasSubstr("1 events without a category")));
-}
-
-TEST(ImportTrace, ACutFileIsNamed) {
-  const auto text = TraceOf({Event(R"("name": "a", "ts": 0, "dur": 1)"), "{}"});
-  EXPECT_THAT(ImportTrace(text.substr(0, text.size() - 2), "t.json").remarks,
-              Contains(HasSubstr("the file is cut off")));
+TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemark) {
+  const auto a = Event(R"("name": "a", "cat": "kernel", "ts": 5, "dur": 8, "tid": 1)");
+  const auto later = Event(R"("name": "a", "cat": "kernel", "ts": 15, "dur": 8, "tid": 1)");
+  const auto host = Event(R"("name": "b", "ts": 1, "dur": 1, "pid": 1, "tid": 1)");
+  const auto cut = TraceOf({a, "{}"});
+  const std::pair<std::string, const char*> rows[] = {
+      {TraceOf({a, R"({"ph": "X", "name": "b", "ts": 1})"}), "1 events without a begin or a dura"},
+      {TraceOf({a, R"({"ph": "B", "name": "c", "ts": 1})"}), "phases B and E"},
+      {TraceOf({a, later, a}), "1 events that are there twice are left out"},
+      {TraceOf({host, Event(R"("name": "a", "ts": 0, "dur": 1, "cat": "cpu_op", "pid": 1)")}),
+       "1 events without a process or thread"},
+      {TraceOf({host, a}), "1 events without a category"},
+      {cut.substr(0, cut.size() - 2), "the file is cut off"}};
+  for (const auto& [text, remark] : rows) {
+    const auto imported = ImportTrace(text, "t.json");
+    EXPECT_THAT(imported.remarks, Contains(HasSubstr(remark)));
+  }
+  EXPECT_THAT(Times(ImportTrace(rows[2].first, "t.json")), ElementsAre(Pair("a", 16)));
 }
 
 TEST(ImportTrace, OpsThatDifferInTypesAreSeparateRecords) {

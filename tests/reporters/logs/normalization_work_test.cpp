@@ -2,28 +2,30 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <map>
-
 #include "tests/fakes/primitives/problems.h"
 
 namespace dlroof::logs {
 namespace {
 
+using fakes::Draw, fakes::ExpectWork, fakes::Function, fakes::IsAbove, fakes::Made, fakes::Max,
+    fakes::MaxOf, fakes::Operations, fakes::ProductsOf, fakes::SumOf, fakes::Tally, fakes::Times,
+    fakes::Values, fakes::kInOut, fakes::kProblems;
+
+constexpr const char* kProps[] = {"forward_training", "forward_inference", "backward",
+                                  "backward_data"};
+
 // Mean and variance of a group.
-void Statistics(const fakes::Values& x) {
-  const fakes::Tally mean = fakes::SumOf(x) / fakes::Tally();
-  fakes::Values squares;
+void Statistics(const Values& x) {
+  const Tally mean = SumOf(x) / Tally();
+  Values squares;
   for (const auto& value : x) {
-    const fakes::Tally off = value - mean;
+    const Tally off = value - mean;
     squares.push_back(off * off);
   }
-  (void)(fakes::SumOf(squares) / fakes::Tally());
+  (void)(SumOf(squares) / Tally());
 }
 
-fakes::Tally InverseDeviation() {
-  return fakes::Tally() / fakes::Function(fakes::Tally() + fakes::Tally());
-}
+Tally InverseDeviation() { return Tally() / Function(Tally() + Tally()); }
 
 struct Flags {
   bool global, scale, shift, relu;
@@ -33,99 +35,97 @@ struct Flags {
   }
 };
 
-void NormalizeForward(const fakes::Values& x, const Flags& flags) {
+void NormalizeForward(const Values& x, const Flags& flags) {
   if (!flags.global) Statistics(x);
-  const fakes::Tally inverse = InverseDeviation();
+  const Tally inverse = InverseDeviation();
   for (const auto& value : x) {
-    fakes::Tally y = (value - fakes::Tally()) * inverse;
-    if (flags.scale) y = y * fakes::Tally();
-    if (flags.shift) y = y + fakes::Tally();
-    if (flags.relu) y = fakes::Max(y, fakes::Tally());
+    Tally y = (value - Tally()) * inverse;
+    if (flags.scale) y = y * Tally();
+    if (flags.shift) y = y + Tally();
+    if (flags.relu) y = Max(y, Tally());
   }
 }
 
-fakes::Values Normalized(const fakes::Values& x, fakes::Tally inverse) {
-  fakes::Values normalized;
-  for (const auto& value : x) normalized.push_back((value - fakes::Tally()) * inverse);
+Values Normalized(const Values& x, Tally inverse) {
+  Values normalized;
+  for (const auto& value : x) normalized.push_back((value - Tally()) * inverse);
   return normalized;
 }
 
 // The gradients of scale and shift are the sums that the data's gradient needs.
-void BatchBackward(const fakes::Values& x, const Flags& flags, bool makes_scales) {
-  const fakes::Tally inverse = InverseDeviation();
+void BatchBackward(const Values& x, const Flags& flags, bool makes_scales) {
+  const Tally inverse = InverseDeviation();
   if (flags.relu)
-    for (const auto& value : x) (void)fakes::IsAbove(value, fakes::Tally());
-  fakes::Tally of_scale, of_shift;
-  fakes::Values normalized;
+    for (const auto& value : x) (void)IsAbove(value, Tally());
+  Tally of_scale, of_shift;
+  Values normalized;
   if (!flags.global || (makes_scales && (flags.scale || flags.shift))) {
     normalized = Normalized(x, inverse);
-    of_scale = fakes::SumOf(fakes::ProductsOf(x, normalized));
-    of_shift = fakes::SumOf(x);
+    of_scale = SumOf(ProductsOf(x, normalized));
+    of_shift = SumOf(x);
   }
-  const fakes::Tally factor = flags.scale ? inverse * fakes::Tally() : inverse;
+  const Tally factor = flags.scale ? inverse * Tally() : inverse;
   if (!flags.global) {
-    of_scale = of_scale / fakes::Tally();
-    of_shift = of_shift / fakes::Tally();
+    of_scale = of_scale / Tally();
+    of_shift = of_shift / Tally();
   }
   for (std::size_t i = 0; i < x.size(); ++i)
     (void)(flags.global ? factor * x[i] : factor * (x[i] - of_shift - normalized[i] * of_scale));
 }
 
 TEST(PrimitiveWork, BatchNormalization) {
-  fakes::Draw draw;
-  const char* props[] = {"forward_training", "forward_inference", "backward", "backward_data"};
-  for (int i = 0; i < fakes::kProblems; ++i) {
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
     const auto mb = draw.UpTo(4), ic = draw.UpTo(4), ih = draw.UpTo(4), iw = draw.UpTo(4);
-    const std::string prop = props[i % 4];
+    const std::string prop = kProps[i % 4];
     const Flags flags{draw.Coin(), draw.Coin(), draw.Coin(), draw.Coin()};
-    const fakes::Values x(static_cast<std::size_t>(mb * ih * iw));
-    fakes::ExpectWork(fakes::Made("batch_normalization", prop, fakes::kInOut, flags.Text(),
-                                  fmt::format("mb{}ic{}_ih{}_iw{}", mb, ic, ih, iw)),
-                      0, fakes::Operations([&] {
-                        fakes::Times(ic, [&] {
-                          prop.starts_with("backward") ? BatchBackward(x, flags, prop == "backward")
-                                                       : NormalizeForward(x, flags);
-                        });
-                      }));
+    const Values x(static_cast<std::size_t>(mb * ih * iw));
+    ExpectWork(Made("batch_normalization", prop, kInOut, flags.Text(),
+                    fmt::format("mb{}ic{}_ih{}_iw{}", mb, ic, ih, iw)),
+               0, Operations([&] {
+                 Times(ic, [&] {
+                   prop.starts_with("backward") ? BatchBackward(x, flags, prop == "backward")
+                                                : NormalizeForward(x, flags);
+                 });
+               }));
   }
 }
 
-void LayerBackward(const fakes::Values& x, const Flags& flags) {
-  const fakes::Tally inverse = InverseDeviation();
+void LayerBackward(const Values& x, const Flags& flags) {
+  const Tally inverse = InverseDeviation();
   const auto normalized = Normalized(x, inverse);
-  fakes::Values gradient = x;
-  if (flags.scale) gradient = fakes::ProductsOf(x, x);
+  Values gradient = x;
+  if (flags.scale) gradient = ProductsOf(x, x);
   if (flags.global) {
     for (const auto& value : gradient) (void)(inverse * value);
     return;
   }
-  const fakes::Tally mean = fakes::SumOf(gradient) / fakes::Tally();
-  const fakes::Tally along = fakes::SumOf(fakes::ProductsOf(gradient, normalized)) / fakes::Tally();
+  const Tally mean = SumOf(gradient) / Tally();
+  const Tally along = SumOf(ProductsOf(gradient, normalized)) / Tally();
   for (std::size_t i = 0; i < x.size(); ++i)
     (void)(inverse * (gradient[i] - mean - normalized[i] * along));
 }
 
 TEST(PrimitiveWork, LayerNormalization) {
-  fakes::Draw draw;
-  const char* props[] = {"forward_training", "forward_inference", "backward", "backward_data"};
-  for (int i = 0; i < fakes::kProblems; ++i) {
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
     const auto rows = draw.UpTo(6), n = draw.UpTo(8);
-    const std::string prop = props[i % 4];
+    const std::string prop = kProps[i % 4];
     const Flags flags{draw.Coin(), draw.Coin(), draw.Coin(), false};
-    const fakes::Values x(static_cast<std::size_t>(n)), column(static_cast<std::size_t>(rows));
-    const auto operations = fakes::Operations([&] {
-      fakes::Times(rows, [&] {
+    const Values x(static_cast<std::size_t>(n)), column(static_cast<std::size_t>(rows));
+    const auto operations = Operations([&] {
+      Times(rows, [&] {
         prop.starts_with("backward") ? LayerBackward(x, flags) : NormalizeForward(x, flags);
       });
       if (prop != "backward") return;
-      fakes::Times(n, [&] {
-        if (flags.scale) (void)fakes::SumOf(fakes::ProductsOf(column, column));
-        if (flags.shift) (void)fakes::SumOf(column);
+      Times(n, [&] {
+        if (flags.scale) (void)SumOf(ProductsOf(column, column));
+        if (flags.shift) (void)SumOf(column);
       });
     });
-    fakes::ExpectWork(fakes::Made("layer_normalization", prop, fakes::kInOut, flags.Text(),
-                                  fmt::format("{}x{}", rows, n)),
-                      0, operations);
+    ExpectWork(
+        Made("layer_normalization", prop, kInOut, flags.Text(), fmt::format("{}x{}", rows, n)), 0,
+        operations);
   }
 }
 
@@ -134,28 +134,25 @@ constexpr const char* kInOutGradient =
 
 // Rows are the groups of a sample; scale and shift belong to channels.
 TEST(PrimitiveWork, GroupNormalization) {
-  fakes::Draw draw;
-  const char* props[] = {"forward_training", "forward_inference", "backward", "backward_data"};
-  for (int i = 0; i < fakes::kProblems; ++i) {
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
     const auto mb = draw.UpTo(3), g = draw.UpTo(3), ic = g * draw.UpTo(3), ih = draw.UpTo(3);
-    const std::string prop = props[i % 4];
+    const std::string prop = kProps[i % 4];
     const bool backward = prop.starts_with("backward");
     const Flags flags{draw.Coin(), draw.Coin(), draw.Coin(), !backward && draw.Coin()};
-    const fakes::Values x(static_cast<std::size_t>(ic / g * ih * 2)),
+    const Values x(static_cast<std::size_t>(ic / g * ih * 2)),
         channel(static_cast<std::size_t>(mb * ih * 2));
-    const auto operations = fakes::Operations([&] {
-      fakes::Times(mb * g,
-                   [&] { backward ? LayerBackward(x, flags) : NormalizeForward(x, flags); });
+    const auto operations = Operations([&] {
+      Times(mb * g, [&] { backward ? LayerBackward(x, flags) : NormalizeForward(x, flags); });
       if (prop != "backward") return;
-      fakes::Times(ic, [&] {
-        if (flags.scale) (void)fakes::SumOf(fakes::ProductsOf(channel, channel));
-        if (flags.shift) (void)fakes::SumOf(channel);
+      Times(ic, [&] {
+        if (flags.scale) (void)SumOf(ProductsOf(channel, channel));
+        if (flags.shift) (void)SumOf(channel);
       });
     });
-    const auto made =
-        fakes::Made("group_normalization", prop, backward ? kInOutGradient : fakes::kInOut,
-                    flags.Text(), fmt::format("g{}mb{}ic{}ih{}iw2", g, mb, ic, ih));
-    fakes::ExpectWork(made, 0, operations);
+    const auto made = Made("group_normalization", prop, backward ? kInOutGradient : kInOut,
+                           flags.Text(), fmt::format("g{}mb{}ic{}ih{}iw2", g, mb, ic, ih));
+    ExpectWork(made, 0, operations);
     // 4 byte of each tensor's elements, of two statistics of a group, of scale and shift once or
     // with their gradients
     const int64_t elements = mb * ic * ih * 2 * (backward ? 3 : 2);
@@ -166,71 +163,68 @@ TEST(PrimitiveWork, GroupNormalization) {
 }
 
 // The window's squares and their mean, plus k.
-fakes::Tally LocalNorm(std::size_t window) {
-  const fakes::Values x(window);
-  return fakes::Tally() + fakes::Tally() * fakes::SumOf(fakes::ProductsOf(x, x));
+Tally LocalNorm(std::size_t window) {
+  const Values x(window);
+  return Tally() + Tally() * SumOf(ProductsOf(x, x));
 }
 
 TEST(PrimitiveWork, LocalResponseNormalization) {
-  fakes::Draw draw;
-  for (int i = 0; i < fakes::kProblems; ++i) {
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
     const auto mb = draw.UpTo(3), ic = draw.UpTo(4), ih = draw.UpTo(3), ls = draw.UpTo(5);
     const bool across = draw.Coin(), backward = draw.Coin();
     const auto window = static_cast<std::size_t>(across ? ls : ls * ls);
-    const auto operations = fakes::Operations([&] {
-      fakes::Times(mb * ic * ih * 2, [&] {
-        const fakes::Tally x, gradient, constant, norm = LocalNorm(window),
-                                                  power = fakes::Function(norm);
+    const auto operations = Operations([&] {
+      Times(mb * ic * ih * 2, [&] {
+        const Tally x, gradient, constant, norm = LocalNorm(window), power = Function(norm);
         if (!backward) return (void)(x * power);
-        const fakes::Tally direct = gradient * power;
-        const fakes::Tally part = direct * x / norm;
+        const Tally direct = gradient * power;
+        const Tally part = direct * x / norm;
         (void)part;
-        (void)(direct - constant * x * fakes::SumOf(fakes::Values(window)));
+        (void)(direct - constant * x * SumOf(Values(window)));
       });
     });
-    const auto made =
-        fakes::Made("lrn", backward ? "backward_data" : "forward_training",
-                    backward ? "data:f32::blocked:abcd::f0 diff:f32::blocked:abcd::f0"
-                             : "data:f32::blocked:abcd::f0",
-                    fmt::format("alg:lrn_{}", across ? "across_channels" : "within_channel"),
-                    fmt::format("mb{}ic{}ih{}iw2ls{}beta0.75", mb, ic, ih, ls));
-    fakes::ExpectWork(made, 0, operations);
+    const auto made = Made("lrn", backward ? "backward_data" : "forward_training",
+                           backward ? "data:f32::blocked:abcd::f0 diff:f32::blocked:abcd::f0"
+                                    : "data:f32::blocked:abcd::f0",
+                           fmt::format("alg:lrn_{}", across ? "across_channels" : "within_channel"),
+                           fmt::format("mb{}ic{}ih{}iw2ls{}beta0.75", mb, ic, ih, ls));
+    ExpectWork(made, 0, operations);
     EXPECT_EQ(*WorkOf(made).bytes, static_cast<double>(4 * mb * ic * ih * 2 * (backward ? 3 : 2)));
   }
 }
 
 TEST(PrimitiveWork, Softmax) {
-  fakes::Draw draw;
-  for (int i = 0; i < fakes::kProblems; ++i) {
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
     const auto a = draw.UpTo(5), b = draw.UpTo(5), c = draw.UpTo(5);
     const int64_t dims[] = {a, b, c};
     const auto axis = draw.UpTo(3) - 1;
     const bool logarithm = draw.Coin(), backward = draw.Coin();
     const int64_t n = dims[axis];
-    const fakes::Values x(static_cast<std::size_t>(n));
-    const auto operations = fakes::Operations([&] {
-      fakes::Times(a * b * c / n, [&] {
+    const Values x(static_cast<std::size_t>(n));
+    const auto operations = Operations([&] {
+      Times(a * b * c / n, [&] {
         if (backward) {
           // d * (g - sum of d * g), or g - exp(d) * sum of g
-          fakes::Values products = x;
-          if (!logarithm) products = fakes::ProductsOf(x, x);
-          const fakes::Tally sum = fakes::SumOf(products);
-          for (const auto& d : x) (void)(logarithm ? d - fakes::Function(d) * sum : d * (d - sum));
+          Values products = x;
+          if (!logarithm) products = ProductsOf(x, x);
+          const Tally sum = SumOf(products);
+          for (const auto& d : x) (void)(logarithm ? d - Function(d) * sum : d * (d - sum));
           return;
         }
-        const fakes::Tally greatest = fakes::MaxOf(x);
-        fakes::Values exps;
-        for (const auto& value : x) exps.push_back(fakes::Function(value - greatest));
-        fakes::Tally sum = fakes::SumOf(exps);
-        if (logarithm) sum = fakes::Function(sum);
+        const Tally greatest = MaxOf(x);
+        Values exps;
+        for (const auto& value : x) exps.push_back(Function(value - greatest));
+        Tally sum = SumOf(exps);
+        if (logarithm) sum = Function(sum);
         for (const auto& value : exps) (void)(logarithm ? value - sum : value / sum);
       });
     });
-    fakes::ExpectWork(
-        fakes::Made("softmax", backward ? "backward_data" : "forward_inference", fakes::kInOut,
+    ExpectWork(Made("softmax", backward ? "backward_data" : "forward_inference", kInOut,
                     fmt::format("alg:softmax_{} axis:{}", logarithm ? "log" : "accurate", axis),
                     fmt::format("{}x{}x{}", a, b, c)),
-        0, operations);
+               0, operations);
   }
 }
 

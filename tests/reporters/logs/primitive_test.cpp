@@ -4,21 +4,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <map>
-
 #include "reporters/logs/primitive_work.h"
 #include "tests/fakes/primitives/problems.h"
 
 namespace dlroof::logs {
 namespace {
 
+using fakes::Made, fakes::kFiltered, fakes::kInOut;
+
+// The tensors of a product.
+std::string Filtered(bool bias) {
+  return fmt::format(fmt::runtime(kFiltered), bias ? "f32" : "undef");
+}
+
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(ReadTensors, BothFormsOfADescriptorSayTheSame) {
+TEST(ReadPrimitive, BothFormsOfADescriptorSayTheSame) {
   for (const char* text : {"src_f32:a:blocked:aBcd8b:f0", "src:f32:a:blocked:aBcd8b::f0"}) {
-    const auto tensors = ReadTensors(text);
+    const auto tensors = ReadPrimitive({.tensors = text}).tensors;
     ASSERT_EQ(tensors.size(), 1) << text;
     EXPECT_EQ(tensors[0].role, "src");
     EXPECT_EQ(tensors[0].type, "f32");
@@ -27,10 +31,11 @@ TEST(ReadTensors, BothFormsOfADescriptorSayTheSame) {
   }
 }
 
-TEST(ReadTensors, RolesMayHaveUnderscores) {
-  const auto tensors = ReadTensors(
-      "wei_layer_bf16::blocked:abcde:f0 diff_src_layer:f8_e5m2::blocked:abc::f0 "
-      "bia:undef::undef:::");
+TEST(ReadPrimitive, RolesMayHaveUnderscores) {
+  const auto tensors = ReadPrimitive({.tensors = "wei_layer_bf16::blocked:abcde:f0 "
+                                                 "diff_src_layer:f8_e5m2::blocked:abc::f0 "
+                                                 "bia:undef::undef:::"})
+                           .tensors;
   ASSERT_EQ(tensors.size(), 3);
   EXPECT_EQ(tensors[0].role, "wei_layer");
   EXPECT_EQ(tensors[0].type, "bf16");
@@ -39,27 +44,11 @@ TEST(ReadTensors, RolesMayHaveUnderscores) {
   EXPECT_EQ(tensors[2].type, "undef");
 }
 
-TEST(Primitive, FindsGradientsAndSkipsUndef) {
+TEST(ReadPrimitive, FindsGradientsAndSkipsUndef) {
   const auto primitive =
       ReadPrimitive({.tensors = "diff_src:f32::blocked:ab::f0 bia:undef::undef:::"});
   EXPECT_NE(primitive.Find("src"), nullptr);
   EXPECT_EQ(primitive.Find("bia"), nullptr);
-}
-
-TEST(LetterSizes, LettersAndNumbers) {
-  const auto sizes = LetterSizes::Read("g2mb8_ic64oc32_ih56oh28kh3_iw56ow28kw5");
-  ASSERT_TRUE(sizes);
-  EXPECT_EQ(sizes->Or("g", 1), 2);
-  EXPECT_EQ(sizes->Image('k'), 15);
-  EXPECT_EQ(sizes->Or("id", 7), 7);
-  for (const char* bad : {"", "8x64", "mb", "mb8ic", "mb99999999999999999999", "mb-1"})
-    EXPECT_FALSE(LetterSizes::Read(bad)) << bad;
-}
-
-TEST(ReadDims, SizesWithXBetween) {
-  EXPECT_THAT(ReadDims("8x64x1").value(), ElementsAre(8, 64, 1));
-  for (const char* bad : {"", "8x", "x8", "8*64", "*x16", "8x64 ", "99999999999"})
-    EXPECT_FALSE(ReadDims(bad)) << bad;
 }
 
 TEST(PostOpsOf, BothSeparatorsAndExponents) {
@@ -70,51 +59,48 @@ TEST(PostOpsOf, BothSeparatorsAndExponents) {
 }
 
 TEST(PrimitiveWork, MovesHaveNoFlops) {
-  EXPECT_TRUE(HasNoFlops(WorkOf(fakes::Made("reorder", "undef", fakes::kInOut, "", "8x64x56x56"))));
-  EXPECT_TRUE(HasNoFlops(WorkOf(fakes::Made(
-      "shuffle", "forward_training", "data:f32::blocked:ab::f0", "axis:1 group:4", "8x64"))));
-  EXPECT_TRUE(HasNoFlops(WorkOf(fakes::Made("concat", "undef",
-                                            "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 "
-                                            "dst:f32::blocked:ab::f0",
-                                            "axis:1", "8x32:8x16 8x48"))));
+  EXPECT_TRUE(HasNoFlops(WorkOf(Made("reorder", "undef", kInOut, "", "8x64x56x56"))));
+  EXPECT_TRUE(HasNoFlops(WorkOf(
+      Made("shuffle", "forward_training", "data:f32::blocked:ab::f0", "axis:1 group:4", "8x64"))));
+  EXPECT_TRUE(HasNoFlops(WorkOf(Made("concat", "undef",
+                                     "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 "
+                                     "dst:f32::blocked:ab::f0",
+                                     "axis:1", "8x32:8x16 8x48"))));
   // A quantizing reorder multiplies.
-  const auto quantizing = WorkOf(fakes::Made("reorder", "undef", fakes::kInOut, "", "8x64",
-                                             "attr-scales:src0:0:f32+dst:0:f32"));
+  const auto quantizing =
+      WorkOf(Made("reorder", "undef", kInOut, "", "8x64", "attr-scales:src0:0:f32+dst:0:f32"));
   EXPECT_EQ(*quantizing.elementwise, 2 * 8 * 64);
 }
 
 // Worked by hand: 4 byte an element.
 TEST(PrimitiveWork, BytesAreEachTensorOnce) {
   const auto bytes = [](const Primitive& primitive) { return WorkOf(primitive).bytes.value(); };
-  EXPECT_EQ(bytes(fakes::Made("reorder", "undef",
-                              "src:f32::blocked:ab::f0 dst:bf16::blocked:ba::f0", "", "8x64")),
+  EXPECT_EQ(bytes(Made("reorder", "undef", "src:f32::blocked:ab::f0 dst:bf16::blocked:ba::f0", "",
+                       "8x64")),
             8 * 64 * (4 + 2));
-  EXPECT_EQ(bytes(fakes::Made("convolution", "forward_training",
-                              fmt::format(fmt::runtime(fakes::kFiltered), "f32"), "",
-                              "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1")),
+  EXPECT_EQ(bytes(Made("convolution", "forward_training", Filtered(true), "",
+                       "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1")),
             4 * (2 * 3 * 25 + 3 * 4 * 9 + 4 + 2 * 4 * 25));
   // The sum reads the destination; the binary reads an operand with one number per channel.
-  EXPECT_EQ(bytes(fakes::Made("convolution", "forward_inference",
-                              fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "",
-                              "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1",
-                              "attr-post-ops:sum+binary_mul:f32:2")),
+  EXPECT_EQ(bytes(Made("convolution", "forward_inference", Filtered(false), "",
+                       "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1",
+                       "attr-post-ops:sum+binary_mul:f32:2")),
             4 * (2 * 3 * 25 + 3 * 4 * 9 + 2 * (2 * 4 * 25) + 4));
-  EXPECT_EQ(bytes(fakes::Made("eltwise", "forward_training", "data:f32::blocked:ab::f0",
-                              "alg:eltwise_relu alpha:0 beta:0", "4x5")),
+  EXPECT_EQ(bytes(Made("eltwise", "forward_training", "data:f32::blocked:ab::f0",
+                       "alg:eltwise_relu alpha:0 beta:0", "4x5")),
             4 * 2 * 20);
-  EXPECT_EQ(bytes(fakes::Made("eltwise", "backward_data",
-                              "data:f32::blocked:ab::f0 diff:f32::blocked:ab::f0",
-                              "alg:eltwise_relu alpha:0 beta:0", "4x5")),
-            4 * 3 * 20);
-  // The data twice; mean, variance, scale and shift of 3 channels.
-  EXPECT_EQ(bytes(fakes::Made("batch_normalization", "forward_training",
-                              "data:f32::blocked:abcd::f0", "flags:CH", "mb2ic3_ih5_iw5")),
-            4 * (2 * 2 * 3 * 25 + 4 * 3));
   EXPECT_EQ(
-      bytes(fakes::Made("concat", "undef",
-                        "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
-                        "axis:1", "8x32:8x16 8x48")),
-      4 * 2 * 8 * 48);
+      bytes(Made("eltwise", "backward_data", "data:f32::blocked:ab::f0 diff:f32::blocked:ab::f0",
+                 "alg:eltwise_relu alpha:0 beta:0", "4x5")),
+      4 * 3 * 20);
+  // The data twice; mean, variance, scale and shift of 3 channels.
+  EXPECT_EQ(bytes(Made("batch_normalization", "forward_training", "data:f32::blocked:abcd::f0",
+                       "flags:CH", "mb2ic3_ih5_iw5")),
+            4 * (2 * 2 * 3 * 25 + 4 * 3));
+  EXPECT_EQ(bytes(Made("concat", "undef",
+                       "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
+                       "axis:1", "8x32:8x16 8x48")),
+            4 * 2 * 8 * 48);
 }
 
 TEST(PrimitiveWork, UnknownWorkHasAReason) {
@@ -123,22 +109,19 @@ TEST(PrimitiveWork, UnknownWorkHasAReason) {
     EXPECT_FALSE(work.matrix);
     return work.reason.value().text;
   };
-  EXPECT_EQ(reason(fakes::Made("zero_pad", "undef", fakes::kInOut, "", "2x3")),
-            "no closed form of this kind");
-  EXPECT_EQ(reason(fakes::Made("lrn", "forward_training", fakes::kInOut, "", "mb2ic3")),
+  EXPECT_EQ(reason(Made("zero_pad", "undef", kInOut, "", "2x3")), "no closed form of this kind");
+  EXPECT_EQ(reason(Made("lrn", "forward_training", kInOut, "", "mb2ic3")),
             "the problem has no local size");
-  EXPECT_EQ(
-      reason(fakes::Made("group_normalization", "forward_training", fakes::kInOut, "", "mb2ic3")),
-      "the problem lacks g or ic");
-  EXPECT_EQ(reason(fakes::Made("matmul", "undef", fakes::kInOut, "", "*x16:16x8")),
+  EXPECT_EQ(reason(Made("group_normalization", "forward_training", kInOut, "", "mb2ic3")),
+            "the problem lacks g or ic");
+  EXPECT_EQ(reason(Made("matmul", "undef", kInOut, "", "*x16:16x8")),
             "sizes are known only at run time");
-  EXPECT_EQ(reason(fakes::Made("convolution", "forward", fakes::kInOut, "", "nonsense")),
+  EXPECT_EQ(reason(Made("convolution", "forward", kInOut, "", "nonsense")),
             "the problem has another form than letters with sizes");
-  EXPECT_EQ(
-      reason(fakes::Made("reduction", "undef", fakes::kInOut, "alg:reduction_sum", "2x3:20x3")),
-      "the problem has impossible sizes");
-  const auto unsized = WorkOf(
-      fakes::Made("reorder", "undef", fakes::kInOut, "", "8x64", "attr-post-ops:binary_add:f32"));
+  EXPECT_EQ(reason(Made("reduction", "undef", kInOut, "alg:reduction_sum", "2x3:20x3")),
+            "the problem has impossible sizes");
+  const auto unsized =
+      WorkOf(Made("reorder", "undef", kInOut, "", "8x64", "attr-post-ops:binary_add:f32"));
   EXPECT_EQ(*unsized.elementwise, 8 * 64);
   EXPECT_FALSE(unsized.bytes);
   EXPECT_EQ(unsized.reason.value().text, "the operand of a post-op has no printed size");

@@ -11,10 +11,19 @@
 namespace dlroof::logs {
 namespace {
 
+using fakes::Draw, fakes::ExpectWork, fakes::Filter, fakes::Function, fakes::Made, fakes::Max,
+    fakes::MultiplyAdd, fakes::Operations, fakes::RandomFilter, fakes::SumOf, fakes::Tally,
+    fakes::Times, fakes::Values, fakes::kFiltered, fakes::kProblems;
+
+// The tensors of a product.
+std::string Filtered(bool bias) {
+  return fmt::format(fmt::runtime(kFiltered), bias ? "f32" : "undef");
+}
+
 // Calls `visit` for every pair of a point to which the filter is applied and a tap whose element of
 // an image of `rows` x `columns` exists.
-void VisitInside(const fakes::Filter& f, int64_t points_h, int64_t points_w, int64_t rows,
-                 int64_t columns, const std::function<void()>& visit) {
+void VisitInside(const Filter& f, int64_t points_h, int64_t points_w, int64_t rows, int64_t columns,
+                 const std::function<void()>& visit) {
   for (int64_t h = 0; h < points_h; ++h)
     for (int64_t w = 0; w < points_w; ++w)
       for (int64_t r = 0; r < f.kh; ++r)
@@ -25,110 +34,89 @@ void VisitInside(const fakes::Filter& f, int64_t points_h, int64_t points_w, int
 }
 
 TEST(PrimitiveWork, AConvolutionSkipsThePaddingInEveryDirection) {
-  fakes::Draw draw;
+  Draw draw;
   const char* props[] = {"forward_training", "forward_inference", "backward_data",
                          "backward_weights"};
   for (int i = 0; i < 1000; ++i) {
-    const auto f = fakes::RandomFilter(draw);
+    const auto f = RandomFilter(draw);
     const bool bias = draw.Coin();
     const std::string prop = props[i % 4];
-    const auto matrix = fakes::Operations([&] {
-      VisitInside(f, f.oh, f.ow, f.ih, f.iw,
-                  [&] { fakes::MultiplyAdd(f.mb * f.oc * (f.ic / f.g)); });
+    const auto matrix = Operations([&] {
+      VisitInside(f, f.oh, f.ow, f.ih, f.iw, [&] { MultiplyAdd(f.mb * f.oc * (f.ic / f.g)); });
     });
-    const auto elementwise = fakes::Operations([&] {
-      if (bias && prop != "backward_data")
-        fakes::Times(f.mb * f.oc * f.oh * f.ow, [] { (void)(fakes::Tally() + fakes::Tally()); });
-    });
-    fakes::ExpectWork(
-        fakes::Made("convolution", prop,
-                    fmt::format(fmt::runtime(fakes::kFiltered), bias ? "f32" : "undef"),
-                    "alg:convolution_direct", f.Text()),
-        matrix, elementwise);
+    // An addition for each element.
+    const auto elementwise = bias && prop != "backward_data" ? f.mb * f.oc * f.oh * f.ow : 0;
+    ExpectWork(Made("convolution", prop, Filtered(bias), "alg:convolution_direct", f.Text()),
+               matrix, elementwise);
   }
 }
 
 TEST(PrimitiveWork, ADeconvolutionSkipsWhatIsCutFromItsResult) {
-  fakes::Draw draw;
+  Draw draw;
   for (int i = 0; i < 1000; ++i) {
-    const auto f = fakes::RandomFilter(draw);
-    const auto matrix = fakes::Operations([&] {
-      VisitInside(f, f.ih, f.iw, f.oh, f.ow,
-                  [&] { fakes::MultiplyAdd(f.mb * f.oc * (f.ic / f.g)); });
+    const auto f = RandomFilter(draw);
+    const auto matrix = Operations([&] {
+      VisitInside(f, f.ih, f.iw, f.oh, f.ow, [&] { MultiplyAdd(f.mb * f.oc * (f.ic / f.g)); });
     });
-    fakes::ExpectWork(
-        fakes::Made("deconvolution", "forward_inference",
-                    fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "", f.Text()),
-        matrix, 0);
+    ExpectWork(Made("deconvolution", "forward_inference", Filtered(false), "", f.Text()), matrix,
+               0);
   }
 }
 
 TEST(PrimitiveWork, ADilationInDepthCountsToo) {
   // Of 4 x 2 pairs in depth (8 planes after 3 of padding, rate 4): taps 0 and 4, outputs 0 to 3
   // read planes -3 to 0 and 1 to 4. Of 3 x 3 pairs in height 7 are inside, in width all of 2 x 1.
-  const auto work = WorkOf(fakes::Made(
-      "convolution", "forward_inference", fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "",
-      "mb2_ic3oc5_id8od4kd2sd1dd3pd3_ih3oh3kh3sh1dh0ph1_iw2ow2kw1sw1dw0pw0"));
+  const auto work =
+      WorkOf(Made("convolution", "forward_inference", Filtered(false), "",
+                  "mb2_ic3oc5_id8od4kd2sd1dd3pd3_ih3oh3kh3sh1dh0ph1_iw2ow2kw1sw1dw0pw0"));
   EXPECT_EQ(work.matrix, 2. * (2 * 3 * 5) * (1 + 4) * 7 * 2);
 }
 
 TEST(PrimitiveWork, AStrideOfZeroHasNoForm) {
-  const auto work = WorkOf(fakes::Made("convolution", "forward_inference",
-                                       fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "",
-                                       "mb2_ic3oc5_ih3oh3kh3sh0dh1ph1"));
+  const auto work = WorkOf(Made("convolution", "forward_inference", Filtered(false), "",
+                                "mb2_ic3oc5_ih3oh3kh3sh0dh1ph1"));
   EXPECT_FALSE(work.matrix);
   EXPECT_EQ(work.reason->text, "the problem has impossible sizes");
 }
 
 TEST(PrimitiveWork, MatrixProductsOfAnyRank) {
-  fakes::Draw draw;
-  for (int i = 0; i < fakes::kProblems; ++i) {
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
     const auto m = draw.UpTo(6), k = draw.UpTo(6), n = draw.UpTo(6), b = draw.UpTo(4);
     const bool bias = draw.Coin(), batched = draw.Coin(), shared = draw.Coin();
     const auto problem = batched ? fmt::format("{}x{}x{}:{}x{}x{}", b, m, k, shared ? 1 : b, k, n)
                                  : fmt::format("{}x{}:{}x{}", m, k, k, n);
     const int64_t points = (batched ? b : 1) * m * n;
-    fakes::ExpectWork(
-        fakes::Made(draw.Coin() ? "matmul" : "gemm_api", "undef",
-                    fmt::format(fmt::runtime(fakes::kFiltered), bias ? "f32" : "undef"), "",
-                    problem),
-        fakes::Operations([&] { fakes::Times(points, [&] { fakes::MultiplyAdd(k); }); }),
-        fakes::Operations([&] {
-          fakes::Times(bias ? points : 0, [] { (void)(fakes::Tally() + fakes::Tally()); });
-        }));
+    ExpectWork(Made(draw.Coin() ? "matmul" : "gemm_api", "undef", Filtered(bias), "", problem),
+               Operations([&] { Times(points, [&] { MultiplyAdd(k); }); }), bias ? points : 0);
   }
 }
 
 TEST(PrimitiveWork, InnerProduct) {
-  fakes::Draw draw;
-  for (int i = 0; i < fakes::kProblems; ++i) {
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
     const auto mb = draw.UpTo(6), ic = draw.UpTo(6), oc = draw.UpTo(6), ih = draw.UpTo(3);
-    fakes::ExpectWork(
-        fakes::Made("inner_product", "forward_training",
-                    fmt::format(fmt::runtime(fakes::kFiltered), "f32"), "",
+    ExpectWork(Made("inner_product", "forward_training", Filtered(true), "",
                     fmt::format("mb{}ic{}ih{}iw2oc{}", mb, ic, ih, oc)),
-        fakes::Operations([&] { fakes::Times(mb * oc, [&] { fakes::MultiplyAdd(ic * ih * 2); }); }),
-        mb * oc);
+               Operations([&] { Times(mb * oc, [&] { MultiplyAdd(ic * ih * 2); }); }), mb * oc);
   }
 }
 
 TEST(PrimitiveWork, PostOpsWorkOnTheDestination) {
-  fakes::Draw draw;
-  for (int i = 0; i < fakes::kProblems; ++i) {
-    const auto f = fakes::RandomFilter(draw);
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
+    const auto f = RandomFilter(draw);
     const int64_t points = f.mb * f.oc * f.oh * f.ow;
-    const auto work =
-        WorkOf(fakes::Made("convolution", "forward_inference",
-                           fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "", f.Text(),
-                           "attr-scratchpad:user "
-                           "attr-post-ops:sum+eltwise_relu+binary_add:f32:2+sum:0.5"));
-    const auto operations = fakes::Operations([&] {
-      fakes::Times(points, [] {
-        fakes::Tally value;
-        value = value + fakes::Tally();
-        value = fakes::Max(value, fakes::Tally());
-        value = value + fakes::Tally();
-        value = value + fakes::Tally() * fakes::Tally();
+    const auto work = WorkOf(Made("convolution", "forward_inference", Filtered(false), "", f.Text(),
+                                  "attr-scratchpad:user "
+                                  "attr-post-ops:sum+eltwise_relu+binary_add:f32:2+sum:0.5"));
+    const auto operations = Operations([&] {
+      Times(points, [] {
+        Tally value;
+        value = value + Tally();
+        value = Max(value, Tally());
+        value = value + Tally();
+        value = value + Tally() * Tally();
       });
     });
     EXPECT_EQ(*work.elementwise, static_cast<double>(operations));
@@ -147,65 +135,60 @@ TEST(WorkOfPostOps, IsWorkedByHand) {
 
 // One step of one unit of each cell, by the formulas in primitive_work.cpp.
 void ForwardUnit(const std::string& cell) {
-  fakes::Tally x, s, b, state;
-  const auto gate = [&] { return fakes::Function(x + b); };  // products add into each other
+  Tally x, s, b, state;
+  const auto gate = [&] { return Function(x + b); };  // products add into each other
   if (cell == "vanilla_rnn") {
     (void)gate();
   } else if (cell == "vanilla_lstm") {
-    const fakes::Tally i = gate(), f = gate(), g = gate(), o = gate();
-    const fakes::Tally c = f * state + i * g;
-    (void)(o * fakes::Function(c));
+    const Tally i = gate(), f = gate(), g = gate(), o = gate();
+    const Tally c = f * state + i * g;
+    (void)(o * Function(c));
   } else {
-    fakes::Tally u = gate(), r = gate(), o;
+    Tally u = gate(), r = gate(), o;
     if (cell.starts_with("vanilla")) {
       (void)(r * state);
       o = gate();
     } else {
-      o = fakes::Function(x + r * (s + b) + b);
+      o = Function(x + r * (s + b) + b);
     }
-    if (cell.ends_with("augru")) u = fakes::Tally() * u;  // times 1 - a
-    (void)(u * state + (fakes::Tally() - u) * o);
+    if (cell.ends_with("augru")) u = Tally() * u;  // times 1 - a
+    (void)(u * state + (Tally() - u) * o);
   }
 }
 
 // Operations of one sample of all units, beside theirs.
 void AttentionOf(const std::string& cell, bool backward, int64_t units) {
   if (!cell.ends_with("augru")) return;
-  const fakes::Tally a;
-  (void)(fakes::Tally() - a);
-  if (backward)
-    (void)(fakes::Tally() - fakes::SumOf(fakes::Values(static_cast<std::size_t>(units))));
+  const Tally a;
+  (void)(Tally() - a);
+  if (backward) (void)(Tally() - SumOf(Values(static_cast<std::size_t>(units))));
 }
 
 void BackwardUnit(const std::string& cell) {
-  const fakes::Tally one, u, r, o, h, s, f, i, g, c, above;
-  const auto sigmoid = [&](fakes::Tally d, fakes::Tally value) {
-    return d * value * (one - value);
-  };
-  const auto tanh = [&](fakes::Tally d, fakes::Tally value) { return d * (one - value * value); };
-  const auto bias = [&](int gates) {
-    fakes::Times(gates, [] { (void)(fakes::Tally() + fakes::Tally()); });
-  };
+  const Tally one, u, r, o, h, s, f, i, g, c, above;
+  const auto sigmoid = [&](Tally d, Tally value) { return d * value * (one - value); };
+  const auto tanh = [&](Tally d, Tally value) { return d * (one - value * value); };
+  const auto bias = [&](int gates) { Times(gates, [] { (void)(Tally() + Tally()); }); };
   if (cell == "vanilla_rnn") {
     (void)tanh(above, h);
     bias(1);
   } else if (cell == "vanilla_lstm") {
-    const fakes::Tally tc = fakes::Function(c);
+    const Tally tc = Function(c);
     (void)sigmoid(above * tc, o);
-    const fakes::Tally dc = above + tanh(above * o, tc);  // dc 5: dh*o, 1 - tc*tc, times, plus dc
+    const Tally dc = above + tanh(above * o, tc);  // dc 5: dh*o, 1 - tc*tc, times, plus dc
     (void)sigmoid(dc * g, i);
     (void)sigmoid(dc * h, f);
     (void)tanh(dc * i, g);
     (void)(dc * f);
     bias(4);
   } else {
-    fakes::Tally weight = u;
-    if (cell.ends_with("augru")) weight = fakes::Tally() * u;
-    const fakes::Tally d_o = tanh(above * (one - weight), o);
-    const fakes::Tally d_weight = above * (h - o);
+    Tally weight = u;
+    if (cell.ends_with("augru")) weight = Tally() * u;
+    const Tally d_o = tanh(above * (one - weight), o);
+    const Tally d_weight = above * (h - o);
     if (cell.ends_with("augru")) (void)(d_weight * u);  // of the attention's gradient
     (void)(d_weight * weight * (one - u));
-    fakes::Tally dh = above * weight;
+    Tally dh = above * weight;
     if (cell.starts_with("vanilla")) {
       (void)sigmoid(g * h, r);
       dh = dh + g * r;
@@ -220,7 +203,7 @@ void BackwardUnit(const std::string& cell) {
 }
 
 TEST(PrimitiveWork, RecurrentCells) {
-  fakes::Draw draw;
+  Draw draw;
   const std::map<std::string, int64_t> gates = {{"vanilla_rnn", 1},   {"vanilla_lstm", 4},
                                                 {"vanilla_gru", 3},   {"lbr_gru", 3},
                                                 {"vanilla_augru", 3}, {"lbr_augru", 3}};
@@ -229,32 +212,29 @@ TEST(PrimitiveWork, RecurrentCells) {
       "wei_layer:f32:a:blocked:abcde::f0 wei_iter:f32:a:blocked:abcde::f0 "
       "bias:f32::blocked:abcd::f0 dst_layer:f32::blocked:abc::f0 dst_iter:f32::blocked:abcd::f0";
   for (const auto& [cell, count] : gates)
-    for (int i = 0; i < fakes::kProblems; ++i) {
+    for (int i = 0; i < kProblems; ++i) {
       const auto l = draw.UpTo(3), t = draw.UpTo(3), mb = draw.UpTo(3), x = draw.UpTo(4);
       const auto h = draw.UpTo(4);
       const bool backward = draw.Coin(), both = draw.Coin();
       const int64_t passes = both ? 2 : 1;
-      const auto matrix = fakes::Operations([&, &gate_count = count] {
+      const auto matrix = Operations([&, &gate_count = count] {
         for (int64_t layer = 0; layer < l; ++layer)
-          fakes::Times(passes * t * mb * gate_count * h, [&] {
-            fakes::Times(backward ? 2 : 1, [&] { fakes::MultiplyAdd((layer == 0 ? x : h) + h); });
-          });
+          Times(passes * t * mb * gate_count * h,
+                [&] { Times(backward ? 2 : 1, [&] { MultiplyAdd((layer == 0 ? x : h) + h); }); });
       });
-      const auto elementwise = fakes::Operations([&, &cell_name = cell] {
-        fakes::Times(passes * l * t * mb * h, [&] {
+      const auto elementwise = Operations([&, &cell_name = cell] {
+        Times(passes * l * t * mb * h, [&] {
           backward ? BackwardUnit(cell_name) : ForwardUnit(cell_name);
-          if (backward) (void)(fakes::Tally() + fakes::Tally());  // the gradient from above
+          if (backward) (void)(Tally() + Tally());  // the gradient from above
         });
-        fakes::Times(passes * l * t * mb, [&] { AttentionOf(cell_name, backward, h); });
-        if (both && !backward)
-          fakes::Times(t * mb * h, [] { (void)(fakes::Tally() + fakes::Tally()); });
+        Times(passes * l * t * mb, [&] { AttentionOf(cell_name, backward, h); });
+        if (both && !backward) Times(t * mb * h, [] { (void)(Tally() + Tally()); });
       });
-      fakes::ExpectWork(
-          fakes::Made("rnn", backward ? "backward" : "forward_training", kTensors,
+      ExpectWork(Made("rnn", backward ? "backward" : "forward_training", kTensors,
                       fmt::format("alg:{} direction:{} activation:undef flags:", cell,
                                   both ? "bidirectional_sum" : "unidirectional_left2right"),
                       fmt::format("l{}t{}mb{}sic{}slc{}dhc{}dic{}", l, t, mb, h, x, h, h)),
-          matrix, elementwise);
+                 matrix, elementwise);
     }
 }
 

@@ -125,7 +125,7 @@ TEST(VerboseLog, CutAndMixedLinesAreCountedWithTheirReasons) {
   EXPECT_EQ(log.lines.used, 1);
   EXPECT_EQ(log.lines.executed, 5);
   std::map<std::string, std::int64_t> refused;
-  for (const auto& one : log.lines.refused) refused[one.reason] = one.count;
+  for (const auto& lines : log.lines.refused) refused[lines.reason] = lines.count;
   EXPECT_THAT(refused,
               ElementsAre(Pair("another line of oneDNN begins before its end", 1),
                           Pair("fewer fields than the template has", 1),
@@ -242,25 +242,23 @@ TEST(ComputeType, IsThatOfTheSource) {
 }
 
 TEST(IsaOf, TheWordsNameTheInstructionSet) {
-  EXPECT_EQ(IsaOf("Intel AVX2"), "avx2");
-  EXPECT_EQ(IsaOf("Intel AVX2 with Intel DL Boost"), "avx2_vnni");
-  EXPECT_EQ(IsaOf("Intel AVX-512 with AVX512BW, AVX512VL, and AVX512DQ extensions"), "avx512_core");
-  EXPECT_EQ(IsaOf("Intel AVX-512 with Intel DL Boost"), "avx512_core_vnni");
-  EXPECT_EQ(IsaOf("Intel AVX-512 with Intel DL Boost and bfloat16 support"), "avx512_core_bf16");
-  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support"),
-            "avx512_core_fp16");
-  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support and Intel AMX "
-                  "with bfloat16 and 8-bit integer support"),
-            "avx512_core_amx");
-  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support and Intel AMX "
-                  "with bfloat16, float16 and 8-bit integer support"),
-            "avx512_core_amx_fp16");
-  EXPECT_EQ(IsaOf("Intel AVX 10.1"), "avx512_core_fp16");
-  EXPECT_EQ(IsaOf("Intel AVX10.2"), "avx512_core_fp16");
-  EXPECT_EQ(IsaOf("Intel AVX10.1 and Intel AMX with bfloat16 and 8-bit integer support"),
-            "avx512_core_amx");
-  EXPECT_EQ(IsaOf("Intel AVX10.1 and Intel AMX with bfloat16, float16 and 8-bit integer support"),
-            "avx512_core_amx_fp16");
+  const std::string narrow = "Intel AVX-512 with float16, Intel DL Boost and bfloat16 support";
+  const std::string amx = " and Intel AMX with bfloat16 and 8-bit integer support",
+                    amx_f16 = " and Intel AMX with bfloat16, float16 and 8-bit integer support";
+  const std::pair<std::string, const char*> rows[] = {
+      {"Intel AVX2", "avx2"},
+      {"Intel AVX2 with Intel DL Boost", "avx2_vnni"},
+      {"Intel AVX-512 with AVX512BW, AVX512VL, and AVX512DQ extensions", "avx512_core"},
+      {"Intel AVX-512 with Intel DL Boost", "avx512_core_vnni"},
+      {"Intel AVX-512 with Intel DL Boost and bfloat16 support", "avx512_core_bf16"},
+      {narrow, "avx512_core_fp16"},
+      {narrow + amx, "avx512_core_amx"},
+      {narrow + amx_f16, "avx512_core_amx_fp16"},
+      {"Intel AVX 10.1", "avx512_core_fp16"},
+      {"Intel AVX10.2", "avx512_core_fp16"},
+      {"Intel AVX10.1" + amx, "avx512_core_amx"},
+      {"Intel AVX10.1" + amx_f16, "avx512_core_amx_fp16"}};
+  for (const auto& [words, isa] : rows) EXPECT_EQ(IsaOf(words), isa) << words;
   EXPECT_FALSE(IsaOf("Generic"));
 }
 
