@@ -11,7 +11,7 @@
 #include "bench/commands/commands.h"
 #include "bench/profile/program_run.h"
 #include "bench/profile/replay.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"

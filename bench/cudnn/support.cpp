@@ -32,26 +32,26 @@ std::string LastMessage(cudnnStatus_t status) {
   return text;
 }
 
-void Require(cudnnStatus_t status, std::string_view what, library_rules::Stage stage) {
+void Require(cudnnStatus_t status, std::string_view what, workload::Stage stage) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   const auto text = fmt::format("{}: {}", what, LastMessage(status));
-  if (library_rules::IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
+  if (workload::IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
   throw std::runtime_error(text);
 }
 
 }  // namespace
 
 void Check(cudnnStatus_t status, std::string_view what) {
-  Require(status, what, library_rules::Stage::kDescribe);
+  Require(status, what, workload::Stage::kDescribe);
 }
 
 void CheckExecuted(cudnnStatus_t status, std::string_view what) {
-  Require(status, what, library_rules::Stage::kExecute);
+  Require(status, what, workload::Stage::kExecute);
 }
 
-library_rules::Failure FailureOf(cudnnStatus_t status) {
+workload::Failure FailureOf(cudnnStatus_t status) {
   return {LastMessage(status),
-          !library_rules::IsRefusal(static_cast<int>(status), library_rules::Stage::kDescribe)};
+          !workload::IsRefusal(static_cast<int>(status), workload::Stage::kDescribe)};
 }
 
 cudnnHandle_t Handle() {

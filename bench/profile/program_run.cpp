@@ -10,11 +10,11 @@
 #include "baselines/programs/operators.h"
 #include "baselines/programs/program_summary.h"
 #include "baselines/programs/steps.h"
-#include "bench/benchdnn/log_line.h"
-#include "bench/library_rules/library_rules.h"
 #include "bench/profile/torch_trace.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/benchdnn.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/library_rules.h"
 #include "ceilings/machine/rate.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
@@ -136,8 +136,8 @@ std::optional<std::string> PipeOf(const verbose::Primitive& primitive, const std
            : *type == "bf16" ? "bf16.matrix"
            : *type == "f16"  ? "fp16.matrix"
                              : "int8.matrix";
-  if (isa.empty()) return library_rules::NamedMatrixPipe(*type, primitive.text.implementation);
-  return library_rules::MatrixPipe(*type, primitive.text.implementation, isa);
+  if (isa.empty()) return workload::NamedMatrixPipe(*type, primitive.text.implementation);
+  return workload::MatrixPipe(*type, primitive.text.implementation, isa);
 }
 
 void AddWork(const verbose::Primitive& primitive, record::Record& record) {
@@ -264,7 +264,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
     const auto parsed = verbose::ReadPrimitive(primitive.text);
-    primitive.repro = benchdnn::BenchdnnLine(parsed).value_or("");
+    primitive.repro = suites::BenchdnnLine(parsed).value_or("");
     primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
   }
   const auto operators = facts.trace == nullptr

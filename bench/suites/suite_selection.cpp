@@ -12,8 +12,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "bench/benchdnn/options.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/benchdnn.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -148,7 +148,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
     for (auto& row : RowsOf(suite)) first.emplace(row.parts.at(kOp), row);
   if (first.empty()) return;
   for (const auto item : flag.Items()) {
-    if (std::ranges::any_of(first, [&](const auto& one) { return HasType(one.second, item); }))
+    if (std::ranges::any_of(first, [&](const auto& made) { return HasType(made.second, item); }))
       continue;
     auto row = first.begin()->second;
     row.parts.at(kType) = item;
@@ -214,7 +214,7 @@ bool Exists(const std::string& path) {
 bool IsCommand(const std::string& value) {
   const auto end = value.find(' ');
   return value.starts_with("--") && end != std::string::npos &&
-         benchdnn::FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
+         FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
 }
 
 bool IsFile(const std::string& value) {
@@ -347,7 +347,7 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
   const std::pair<NamePart, std::vector<std::string_view>> parts[] = {
       {kLibrary, library.Items()}, {kDirection, directions.Items()}, {kType, types.Items()}};
   if (sizes.empty() &&
-      std::ranges::all_of(parts, [](const auto& one) { return one.second.empty(); }))
+      std::ranges::all_of(parts, [](const auto& made) { return made.second.empty(); }))
     return suites;
   std::vector<Suite> chosen;
   bool taken = sizes.empty();
@@ -356,15 +356,15 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
     for (const auto& [part, items] : parts)
       if (!items.empty()) rows = Choose(rows, part, items);
     for (size_t i = 0; i < std::max<size_t>(1, sizes.size()); ++i) {
-      Suite& one = chosen.emplace_back(Suite{.name = suite.name, .counted = suite.counted});
-      if (!sizes.empty()) one.name += fmt::format(" batch {}", sizes[i]);
-      if (i == 0) one.skipped = suite.skipped;
+      Suite& made = chosen.emplace_back(Suite{.name = suite.name, .counted = suite.counted});
+      if (!sizes.empty()) made.name += fmt::format(" batch {}", sizes[i]);
+      if (i == 0) made.skipped = suite.skipped;
       std::unordered_map<std::string, size_t> place;
       for (const auto& row : rows) {
-        auto name = sizes.empty() ? NameOf(row) : WithBatch(row, sizes[i], batch, one);
+        auto name = sizes.empty() ? NameOf(row) : WithBatch(row, sizes[i], batch, made);
         if (!name) continue;
         taken = true;
-        AddLayer(std::move(*name), row.count, one, place);
+        AddLayer(std::move(*name), row.count, made, place);
       }
     }
   }

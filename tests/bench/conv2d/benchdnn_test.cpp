@@ -1,4 +1,4 @@
-#include "bench/conv2d/benchdnn.h"
+#include "bench/suites/benchdnn.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/tokens.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/conv2d/case.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "tests/bench/random_problems.h"
 
@@ -100,7 +100,7 @@ TEST(ReadBenchdnnConv, RefusesWhatIsNoProblemAndSaysWhere) {
     try {
       ReadBenchdnnConv(text);
       ADD_FAILURE() << "accepted " << text;
-    } catch (const benchdnn::BenchdnnRefusal& refusal) {
+    } catch (const suites::BenchdnnRefusal& refusal) {
       EXPECT_EQ(refusal.offset, offset) << text;
       EXPECT_THAT(refusal.what(), testing::HasSubstr(reason)) << text;
     }
@@ -139,17 +139,17 @@ TEST(ConvBenchdnn, IsEmptyWhereBenchdnnHasNoSuchCall) {
   EXPECT_EQ(Line("fwd/f32/n1c1h1w1k1r1s1/bias"), "");  // FWD_I has no bias
   const auto line_of = [](std::string_view type, ProductDirection direction,
                           const std::function<void(Conv2dCase&)>& add) {
-    Conv2dCase one;
-    one.type = type;
-    one.types = products::ProductTypesFromKey(type);
-    one.direction = direction;
-    add(one);
-    return ConvBenchdnn(one).value_or("");
+    Conv2dCase conv;
+    conv.type = type;
+    conv.types = workload::ProductTypesFromKey(type);
+    conv.direction = direction;
+    add(conv);
+    return ConvBenchdnn(conv).value_or("");
   };
-  const auto relu = [](Conv2dCase& one) { one.eltwise = workload::Eltwise::kRelu; };
-  const auto bias = [](Conv2dCase& one) { one.bias = true; };
-  const auto scales = [](Conv2dCase& one) { one.scales = true; };
-  const auto training = [](Conv2dCase& one) { one.training = true; };
+  const auto relu = [](Conv2dCase& conv) { conv.eltwise = workload::Eltwise::kRelu; };
+  const auto bias = [](Conv2dCase& conv) { conv.bias = true; };
+  const auto scales = [](Conv2dCase& conv) { conv.scales = true; };
+  const auto training = [](Conv2dCase& conv) { conv.training = true; };
   EXPECT_NE(line_of("f32", kForward, relu), "");
   EXPECT_EQ(line_of("f64", kForward, relu), "");
   EXPECT_EQ(line_of("tf32", kForward, relu), "");

@@ -1,4 +1,4 @@
-#include "bench/lstm/benchdnn.h"
+#include "bench/suites/benchdnn.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,9 +8,8 @@
 #include <iterator>
 #include <random>
 
-#include "bench/benchdnn/tokens.h"
 #include "bench/lstm/case.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
 
 namespace dlroof::lstm {
@@ -24,7 +23,7 @@ std::string LineOf(const std::string& rest) {
   const auto lstm = ReadLstmCase(
       name, LstmTypeNames(),
       {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}});
-  return LstmBenchdnn(lstm, name.type).value_or("");
+  return LstmBenchdnn(lstm).value_or("");
 }
 
 // Written from benchdnn's grammar; each was run through benchdnn 3.2.
@@ -107,8 +106,8 @@ TEST(ReadBenchdnnRnn, LeftOutIsBenchdnnsDefault) {
   EXPECT_THAT(sizes("sic16"), ElementsAre(1, 1, 2, 16, 16, 16, 16));
   EXPECT_THAT(sizes("l2t3_mb4_sic8slc5dhc7n\"x\""), ElementsAre(2, 3, 4, 8, 5, 7, 7));
   EXPECT_THAT(sizes("sic8dhc7dic6"), ElementsAre(1, 1, 2, 8, 8, 7, 6));
-  EXPECT_THROW(ReadBenchdnnRnn("t3mb4"), benchdnn::BenchdnnRefusal);
-  EXPECT_THROW(ReadBenchdnnRnn("t3ih4"), benchdnn::BenchdnnRefusal);
+  EXPECT_THROW(ReadBenchdnnRnn("t3mb4"), suites::BenchdnnRefusal);
+  EXPECT_THROW(ReadBenchdnnRnn("t3ih4"), suites::BenchdnnRefusal);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <random>
 #include <string_view>
 
-#include "bench/lstm/check.h"
 #include "tests/bench/random_problems.h"
 
 namespace dlroof::lstm {
@@ -118,8 +117,8 @@ TEST(LstmReference, PeepholesSeeTheCellStateWorkedByHand) {
 
 // A second pass over the reversed input is the first pass over the input.
 TEST(LstmReference, SecondPassWalksTheStepsBackwards) {
-  const auto one = ParseLstmProblem("t3n2i4h5");
-  auto two = one;
+  const auto forward_only = ParseLstmProblem("t3n2i4h5");
+  auto two = forward_only;
   two.passes = LstmPasses::kConcatenated;
   const auto both = ToDouble(SeededLstmInput(two, 5, "f32"));
   LstmForwardResult<double> forward_both;
@@ -135,7 +134,7 @@ TEST(LstmReference, SecondPassWalksTheStepsBackwards) {
     second.source.insert(second.source.end(), both.source.begin() + t * 8,
                          both.source.begin() + (t + 1) * 8);
   LstmForwardResult<double> forward;
-  LstmForward(one, second, forward);
+  LstmForward(forward_only, second, forward);
   for (int64_t t = 0; t < 3; ++t)
     for (int64_t n = 0; n < 2; ++n)
       for (int64_t k = 0; k < 5; ++k)

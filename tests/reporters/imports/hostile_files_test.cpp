@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "bench/profile/program_run.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"

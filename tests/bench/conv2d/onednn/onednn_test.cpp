@@ -38,8 +38,8 @@ TEST_P(EveryDirectionAndType, AgreesWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(Conv2dOnednn, EveryDirectionAndType,
                          testing::Combine(testing::Values("fwd", "bwd_data", "bwd_weights"),
                                           testing::Values("f32", "bf16", "f16", "int8")),
-                         [](const auto& one) {
-                           return std::get<0>(one.param) + '_' + std::get<1>(one.param);
+                         [](const auto& tested) {
+                           return std::get<0>(tested.param) + '_' + std::get<1>(info.param);
                          });
 
 // Direction, type and options, with @ for the problem.

@@ -71,8 +71,8 @@ TEST_P(LstmDirectionAndType, AgreesWithTheLoops) {
 INSTANTIATE_TEST_SUITE_P(LstmOnednn, LstmDirectionAndType,
                          testing::Combine(testing::Values("fwd_inference", "fwd_training", "bwd"),
                                           testing::ValuesIn(LstmTypeNames())),
-                         [](const auto& one) {
-                           return std::get<0>(one.param) + '_' + std::get<1>(one.param);
+                         [](const auto& found) {
+                           return std::get<0>(found.param) + '_' + std::get<1>(found.param);
                          });
 
 class LstmOption : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
@@ -100,8 +100,8 @@ INSTANTIATE_TEST_SUITE_P(LstmOnednn, LstmOption,
                                                           "fpmath-bf16", "fpmath-f16",
                                                           "fpmath-tf32", "fpmath-any"),
                                           testing::ValuesIn(LstmTypeNames())),
-                         [](const auto& one) {
-                           auto text = std::get<0>(one.param) + '_' + std::get<1>(one.param);
+                         [](const auto& found) {
+                           auto text = std::get<0>(found.param) + '_' + std::get<1>(found.param);
                            for (char& letter : text)
                              if (letter == '/' || letter == '-') letter = '_';
                            return text;
@@ -135,21 +135,21 @@ TEST(LstmOnednn, OnePlantedErrorInAnyInputIsWrong) {
         [&](auto& values) {
           const float original = values.back();
           values.back() += 0.01F;
-          LstmCall call(request, "f32", planted.input, planted.d_output);
-          const auto found = CompareWithLoops(call, "f32", right.input, right.d_output);
+          LstmCall call(request, planted.input, planted.d_output);
+          const auto found = CompareWithLoops(call, right.input, right.d_output);
           EXPECT_FALSE(found.ok) << Key(direction) << ' ' << found.max_error;
           values.back() = original;
         },
         planted.input);
-    LstmCall call(request, "f32", planted.input, planted.d_output);
-    EXPECT_TRUE(CompareWithLoops(call, "f32", right.input, right.d_output).ok);
+    LstmCall call(request, planted.input, planted.d_output);
+    EXPECT_TRUE(CompareWithLoops(call, right.input, right.d_output).ok);
   }
 }
 
 TEST(LstmOnednn, WeightGradientsAddUpUntilTheyAreCleared) {
   onednn::SetThreads(1);
   const Inputs inputs = Seeded(Request("t2n2i3h4", kBackward));
-  LstmCall call(inputs.request, "f32", inputs.input, inputs.d_output);
+  LstmCall call(inputs.request, inputs.input, inputs.d_output);
   const auto memory = call.Memory();
   call.ClearWeightGradients();
   call.Run();
@@ -230,9 +230,9 @@ TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
 
 // In one layer the sum of stored numbers fits, but a next layer would subtract one shift of two.
 TEST(LstmOnednn, UnsignedInt8SumsPassesOfOneLayer) {
-  const auto one = fakes::Outcome("LSTM/cpu/onednn/fwd_inference/int8/t4n3i16h32bisum", 1);
-  if (one.find("unimplemented") == std::string::npos) {
-    EXPECT_THAT(one, testing::StartsWith("ok "));
+  const auto found = fakes::Outcome("LSTM/cpu/onednn/fwd_inference/int8/t4n3i16h32bisum", 1);
+  if (found.find("unimplemented") == std::string::npos) {
+    EXPECT_THAT(found, testing::StartsWith("ok "));
   }
   EXPECT_THAT(fakes::Outcome("LSTM/cpu/onednn/fwd_inference/int8/t1n1i1h1l2bisum", 1),
               HasSubstr("unsupported: oneDNN adds the stored u8 numbers"));

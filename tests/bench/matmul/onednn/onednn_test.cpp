@@ -31,8 +31,8 @@ TEST_P(EveryMatmul, AgreesWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(MatmulOnednn, EveryMatmul,
                          testing::Combine(testing::Values("fwd", "bwd_data", "bwd_weights"),
                                           testing::Values("f32", "bf16", "f16", "int8")),
-                         [](const auto& one) {
-                           return std::get<0>(one.param) + '_' + std::get<1>(one.param);
+                         [](const auto& tested) {
+                           return std::get<0>(tested.param) + '_' + std::get<1>(info.param);
                          });
 
 TEST(MatmulOnednn, VariantsAgreeWithTheReference) {
