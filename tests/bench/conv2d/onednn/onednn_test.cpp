@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Conv2dOnednn, EveryDirectionAndType,
                          testing::Combine(testing::Values("fwd", "bwd_data", "bwd_weights"),
                                           testing::Values("f32", "bf16", "f16", "int8")),
                          [](const auto& tested) {
-                           return std::get<0>(tested.param) + '_' + std::get<1>(info.param);
+                           return std::get<0>(tested.param) + '_' + std::get<1>(tested.param);
                          });
 
 // Direction, type and options, with @ for the problem.
