@@ -95,11 +95,6 @@ using Two = std::array<int64_t, 2>;
 
 GraphSpec Spec(const std::string& rest) { return GraphOf(Read(rest)); }
 
-TEST(DenseStrides, OfTwoOrders) {
-  EXPECT_EQ(DenseStrides({2, 3, 5, 7}, Conv2dLayout::kNchw), (Four{105, 35, 7, 1}));
-  EXPECT_EQ(DenseStrides({2, 3, 5, 7}, Conv2dLayout::kNhwc), (Four{105, 1, 21, 3}));
-}
-
 // 112 rows with one row of padding below: (112 + 1 - 3) / 2 + 1 = 56.
 TEST(GraphOf, KeepsPaddingThatDiffersAtTheTwoEnds) {
   const auto graph = Spec("fwd/f16/n16c64h112w112k32r3s3_s2p0:1x0:1");

@@ -65,11 +65,6 @@ TEST(OnednnMemories, BeginAtMultiplesOf2MiBAndOutliveAMove) {
   EXPECT_EQ(Tensors().Empty(memory::desc()).get_data_handle(), nullptr);
 }
 
-TEST(OnednnMemories, PlainIsRowMajor) {
-  const auto strides = PlainDesc({2, 3, 4}, memory::data_type::f32).get_strides();
-  EXPECT_THAT(strides, testing::ElementsAre(12, 4, 1));
-}
-
 TEST(OnednnIsa, IsKnownByNameAndVersionIsTheOneWeCompileFor) {
   EXPECT_THAT(EffectiveIsa(), testing::AnyOf(testing::StartsWith("avx"), testing::StartsWith("sse"),
                                              testing::StartsWith("isa_")));

@@ -211,14 +211,6 @@ TEST(LstmOnednn, ListsTheMemoryOfACall) {
   EXPECT_GT(backward.second - backward.first, 4 * (kWeights + 2 * (30 + 42 + kStates)));
 }
 
-TEST(LstmOnednn, CarriesTheLineThatRepeatsIt) {
-  const std::string name = "LSTM/cpu/onednn/bwd/f32/t2n3i5h7/peephole";
-  EXPECT_EQ(workload::MakeWorkload(name).repro,
-            "--rnn --mode=P --prop=BWD_DW --alg=VANILLA_LSTM --with-peephole=true "
-            "--trivial-strides=true l1t2mb3sic7slc5dhc7dic7");
-  EXPECT_FALSE(workload::MakeWorkload(name + "/cold").repro) << "benchdnn would time a warm call";
-}
-
 TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
   const auto call = workload::MakeWorkload("LSTM/cpu/onednn/fwd_inference/f32/t64n32i64h64")
                         .prepare({.threads = 1});
@@ -241,12 +233,6 @@ TEST(LstmOnednn, UnsignedInt8SumsPassesOfOneLayer) {
 TEST(LstmOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
   EXPECT_THAT(fakes::Outcome("LSTM/cpu/onednn/bwd/bf16/t1000000n1000000i64h64", 1),
               HasSubstr("GB of memory"));
-}
-
-TEST(LstmOnednn, RefusesWhatCannotExist) {
-  for (const std::string bad :
-       {"fwd/f32/t1n1i1h1", "bwd/f64/t1n1i1h1", "bwd/f32/t1n1i1", "bwd/f32/t1n1i1h1/relu"})
-    EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/onednn/" + bad), BadInput) << bad;
 }
 
 }  // namespace
