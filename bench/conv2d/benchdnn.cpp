@@ -38,8 +38,31 @@ constexpr std::array<suites::BenchdnnOption, 15> kOptions = {{
     {"mb", "0", "", suites::ReadCount},
 }};
 
+// Sizes of one dimension of the image. A dimension that the descriptor does not mention has the
+// default values.
+struct BenchdnnAxis {
+  int64_t input = 0, output = 0, filter = 0;
+  int64_t stride = 1;
+  int64_t padding = -1;  // before the first element; negative while unknown
+  int64_t dilation = 0;  // gaps between taps (0 is dense), as benchdnn counts them
+
+  bool operator==(const BenchdnnAxis&) const = default;
+};
+
+struct BenchdnnConv {
+  int64_t groups = 1, images = 2, in_channels = 0, out_channels = 0;
+  int dimensions = 2;    // of the image: 1 (w), 2 (h, w) or 3 (d, h, w)
+  BenchdnnAxis d, h, w;  // all sizes are known for the dimensions of the image
+};
+
 int64_t FilterExtent(const BenchdnnAxis& axis) {
   return (axis.filter - 1) * (axis.dilation + 1) + 1;
+}
+
+// Returns the padding after the last element with which the image has axis.output outputs [1]. It
+// is negative if the outputs do not use the whole image.
+int64_t FarPadding(const BenchdnnAxis& axis) {
+  return (axis.output - 1) * axis.stride - axis.input + FilterExtent(axis) - axis.padding;
 }
 
 // Returns whether the descriptor has a field of this dimension.
@@ -197,6 +220,33 @@ bool BeginsProblem(std::string_view text) {
   return suites::BeginsWithLetter(text, kKeys);
 }
 
+// Parses a problem. The defaults are 2 images, 1 group, stride 1 and no dilation. The output size
+// follows from the padding (default 0), or the padding from the output size. w defaults to h, and
+// both to d. Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, a missing size, or
+// sizes that lead to no output.
+BenchdnnConv ReadBenchdnnConv(std::string_view text) {
+  BenchdnnConv p;
+  const std::array<suites::BenchdnnLetter, 22> letters = {
+      {{"g", &p.groups},      {"mb", &p.images},    {"ic", &p.in_channels}, {"oc", &p.out_channels},
+       {"id", &p.d.input},    {"ih", &p.h.input},   {"iw", &p.w.input},     {"od", &p.d.output},
+       {"oh", &p.h.output},   {"ow", &p.w.output},  {"kd", &p.d.filter},    {"kh", &p.h.filter},
+       {"kw", &p.w.filter},   {"sd", &p.d.stride},  {"sh", &p.h.stride},    {"sw", &p.w.stride},
+       {"pd", &p.d.padding},  {"ph", &p.h.padding}, {"pw", &p.w.padding},   {"dd", &p.d.dilation},
+       {"dh", &p.h.dilation}, {"dw", &p.w.dilation}}};
+  suites::ReadLetters(text, letters);
+  suites::RequireLetter(p.groups, "g");
+  suites::RequireLetter(p.in_channels, "ic");
+  suites::RequireLetter(p.out_channels, "oc");
+  suites::RequireLetter(p.d.stride, "sd");
+  suites::RequireLetter(p.h.stride, "sh");
+  suites::RequireLetter(p.w.stride, "sw");
+  Deduce(p.d, 'd');
+  Deduce(p.h, 'h');
+  Deduce(p.w, 'w');
+  Complete(p);
+  return p;
+}
+
 suites::BenchdnnProblem ReadConv(const std::string& text) {
   const auto problem = ReadBenchdnnConv(text);
   return [problem](const auto& choice) { return ConvName(problem, choice); };
@@ -227,33 +277,6 @@ std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
 }
 
 }  // namespace
-
-int64_t FarPadding(const BenchdnnAxis& axis) {
-  return (axis.output - 1) * axis.stride - axis.input + FilterExtent(axis) - axis.padding;
-}
-
-BenchdnnConv ReadBenchdnnConv(std::string_view text) {
-  BenchdnnConv p;
-  const std::array<suites::BenchdnnLetter, 22> letters = {
-      {{"g", &p.groups},      {"mb", &p.images},    {"ic", &p.in_channels}, {"oc", &p.out_channels},
-       {"id", &p.d.input},    {"ih", &p.h.input},   {"iw", &p.w.input},     {"od", &p.d.output},
-       {"oh", &p.h.output},   {"ow", &p.w.output},  {"kd", &p.d.filter},    {"kh", &p.h.filter},
-       {"kw", &p.w.filter},   {"sd", &p.d.stride},  {"sh", &p.h.stride},    {"sw", &p.w.stride},
-       {"pd", &p.d.padding},  {"ph", &p.h.padding}, {"pw", &p.w.padding},   {"dd", &p.d.dilation},
-       {"dh", &p.h.dilation}, {"dw", &p.w.dilation}}};
-  suites::ReadLetters(text, letters);
-  suites::RequireLetter(p.groups, "g");
-  suites::RequireLetter(p.in_channels, "ic");
-  suites::RequireLetter(p.out_channels, "oc");
-  suites::RequireLetter(p.d.stride, "sd");
-  suites::RequireLetter(p.h.stride, "sh");
-  suites::RequireLetter(p.w.stride, "sw");
-  Deduce(p.d, 'd');
-  Deduce(p.h, 'h');
-  Deduce(p.w, 'w');
-  Complete(p);
-  return p;
-}
 
 std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
   const bool forward = conv.direction == ProductDirection::kForward;

@@ -1,11 +1,14 @@
 #include "bench/cudnn/support.h"
 
+#include <cudnn_graph.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <stdexcept>
 #include <utility>
 
+#include "bench/cudnn/library.h"
+#include "bench/workload/library_rules.h"
 #include "counters/base/error.h"
 #include "counters/cuda/device.h"
 
@@ -40,6 +43,12 @@ void Require(cudnnStatus_t status, std::string_view what, workload::Stage stage)
 }
 
 }  // namespace
+
+std::optional<std::string> CudnnVersion() { return workload::VersionText(cudnnGetVersion()); }
+
+std::optional<Reason> UnavailableReason() {
+  return workload::CudnnMismatch(cudnnGetVersion(), CUDNN_MAJOR);
+}
 
 void Check(cudnnStatus_t status, std::string_view what) {
   Require(status, what, workload::Stage::kDescribe);

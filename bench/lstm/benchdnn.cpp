@@ -49,6 +49,14 @@ constexpr std::array<suites::BenchdnnOption, 20> kOptions = {{
     {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
 }};
 
+struct BenchdnnRnn {
+  int64_t layers = 1, steps = 1, samples = 2;
+  int64_t state = 0;   // sic: channels of the initial hidden state
+  int64_t input = 0;   // slc: channels of a layer's input
+  int64_t hidden = 0;  // dhc: hidden units
+  int64_t output = 0;  // dic: channels of the final hidden state
+};
+
 int64_t Overridden(int64_t written, int64_t option) { return option != 0 ? option : written; }
 
 bool HasProjection(const suites::BenchdnnChoice& choice) {
@@ -131,6 +139,26 @@ bool BeginsProblem(std::string_view text) {
   return suites::BeginsWithLetter(text, kKeys);
 }
 
+// Parses a problem. The defaults are 1 layer, 1 step and 2 samples; input and hidden default to
+// state, and output to hidden. Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, or
+// a missing size.
+BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
+  BenchdnnRnn p;
+  const std::array<suites::BenchdnnLetter, 7> letters = {{{"l", &p.layers},
+                                                          {"t", &p.steps},
+                                                          {"mb", &p.samples},
+                                                          {"sic", &p.state},
+                                                          {"slc", &p.input},
+                                                          {"dhc", &p.hidden},
+                                                          {"dic", &p.output}}};
+  suites::ReadLetters(text, letters);
+  suites::RequireLetter(p.state, "sic");
+  if (p.input == 0) p.input = p.state;
+  if (p.hidden == 0) p.hidden = p.state;
+  if (p.output == 0) p.output = p.hidden;
+  return p;
+}
+
 suites::BenchdnnProblem ReadRnn(const std::string& text) {
   const auto problem = ReadBenchdnnRnn(text);
   return [problem](const auto& choice) { return LstmName(problem, choice); };
@@ -174,23 +202,6 @@ std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
 }
 
 }  // namespace
-
-BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
-  BenchdnnRnn p;
-  const std::array<suites::BenchdnnLetter, 7> letters = {{{"l", &p.layers},
-                                                          {"t", &p.steps},
-                                                          {"mb", &p.samples},
-                                                          {"sic", &p.state},
-                                                          {"slc", &p.input},
-                                                          {"dhc", &p.hidden},
-                                                          {"dic", &p.output}}};
-  suites::ReadLetters(text, letters);
-  suites::RequireLetter(p.state, "sic");
-  if (p.input == 0) p.input = p.state;
-  if (p.hidden == 0) p.hidden = p.state;
-  if (p.output == 0) p.output = p.hidden;
-  return p;
-}
 
 std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
   const bool one_pass = problem.passes == LstmPasses::kForward;

@@ -255,19 +255,6 @@ std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
 
 extern const suites::BenchdnnDriver kRnnDriver;
 
-struct BenchdnnRnn {
-  int64_t layers = 1, steps = 1, samples = 2;
-  int64_t state = 0;   // sic: channels of the initial hidden state
-  int64_t input = 0;   // slc: channels of a layer's input
-  int64_t hidden = 0;  // dhc: hidden units
-  int64_t output = 0;  // dic: channels of the final hidden state
-};
-
-// Parses a problem. The defaults are 1 layer, 1 step and 2 samples; input and hidden default to
-// state, and output to hidden. Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, or
-// a missing size.
-BenchdnnRnn ReadBenchdnnRnn(std::string_view text);
-
 // The consecutive layers [first, first + layers) that one oneDNN primitive computes.
 struct LstmStage {
   int64_t first, layers;

@@ -184,18 +184,18 @@ template <class T>
 void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates, const T* cell_now,
                   const T* cell_before, const T* exposed, T* cell, T* d_gates,
                   const PassWeights<T>& d_w) {
-  const T unit(1);
+  const T identity(1);
   for (int64_t u = 0; u < hidden; ++u) {
     const T &i = gates[u], &f = gates[hidden + u], &g = gates[2 * hidden + u],
             &o = gates[3 * hidden + u];
     T &d_i = d_gates[u], &d_f = d_gates[hidden + u], &d_o = d_gates[3 * hidden + u];
     const T squashed = Tanh(cell_now[u]);
-    d_o = exposed[u] * squashed * (o * (unit - o));
-    T d_cell = cell[u] + exposed[u] * o * (unit - squashed * squashed);
+    d_o = exposed[u] * squashed * (o * (identity - o));
+    T d_cell = cell[u] + exposed[u] * o * (identity - squashed * squashed);
     if (w.peephole != nullptr) d_cell = d_cell + d_o * w.peephole[2 * hidden + u];
-    d_i = d_cell * g * (i * (unit - i));
-    d_f = d_cell * cell_before[u] * (f * (unit - f));
-    d_gates[2 * hidden + u] = d_cell * i * (unit - g * g);
+    d_i = d_cell * g * (i * (identity - i));
+    d_f = d_cell * cell_before[u] * (f * (identity - f));
+    d_gates[2 * hidden + u] = d_cell * i * (identity - g * g);
     cell[u] = d_cell * f;
     if (w.peephole != nullptr) {
       cell[u] = cell[u] + d_i * w.peephole[u] + d_f * w.peephole[hidden + u];

@@ -72,6 +72,49 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
   return matrices;
 }
 
+struct BenchdnnMatmul {
+  MatmulProblem problem;
+  std::optional<Reason> unsupported;  // why dlroof has no such problem: "4-D matmul"
+};
+BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
+  size_t at = 0;
+  const auto matrices = ReadMatrices(text, at);
+  BenchdnnMatmul read;
+  suites::ExpectName(text, at);
+  const auto& a = matrices[0];
+  const auto& b = matrices[1];
+  const size_t last = a.size() - 1;
+  read.problem = {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
+  if (b[last - 1] != a[last])
+    throw suites::BenchdnnRefusal(
+        0, fmt::format("the factors do not match: {} columns, {} rows", a[last], b[last - 1]));
+  if (last > 2) read.unsupported = Reason{fmt::format("{}-D matmul", last + 1)};
+  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = Reason{"broadcast batch"};
+  auto result = a;
+  result[last] = b[last];
+  const bool fits = matrices.size() == 2 || (matrices.size() == 3 && matrices[2] == result);
+  if (!fits && !read.unsupported) read.unsupported = Reason{"result of other sizes"};
+  return read;
+}
+
+struct BenchdnnIp {
+  int64_t samples = 2, in_channels = 0, out_channels = 0;
+  int64_t depth = 0, height = 0, width = 0;  // of an image as the source; 0: no image
+};
+BenchdnnIp ReadBenchdnnIp(std::string_view text) {
+  BenchdnnIp p;
+  const std::array<suites::BenchdnnLetter, 6> letters = {{{"mb", &p.samples},
+                                                          {"ic", &p.in_channels},
+                                                          {"id", &p.depth},
+                                                          {"ih", &p.height},
+                                                          {"iw", &p.width},
+                                                          {"oc", &p.out_channels}}};
+  suites::ReadLetters(text, letters);
+  suites::RequireLetter(p.in_channels, "ic");
+  suites::RequireLetter(p.out_channels, "oc");
+  return p;
+}
+
 // Post-ops of a benchmark, as ReadPostOps writes them.
 constexpr std::string_view kPostOps[] = {"relu",     "gelu_erf",     "gelu_tanh",    "sum",
                                          "sum+relu", "sum+gelu_erf", "sum+gelu_tanh"};
@@ -137,6 +180,46 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
   if (choice.Count("bia-mask") != (problem.problem.b > 1 ? 4 : 2))
     return Reason{fmt::format("bias mask {}", choice["bia-mask"])};
   return std::nullopt;
+}
+
+// --stag and --wtag (ab or ba) determine whether A and B are transposed. If all three tags are any,
+// the name has the option `any`.
+suites::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
+                                const suites::BenchdnnChoice& choice) {
+  if (auto reason = MatmulReason(problem, choice)) return *reason;
+  const auto order = [&](std::string_view tag) {
+    return *OrderOf(choice[tag], problem.problem.b > 1);
+  };
+  const Order a = order("stag"), b = order("wtag"), c = order("dtag");
+  Found found{problem.problem, ProductDirection::kForward, suites::TypesOf(choice)};
+  found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
+  // With `any` oneDNN packs B, and stores A and C row by row as well.
+  if (a == Order::kRows && b == Order::kAny && c == Order::kRows) found.any = true;
+  if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
+    return Reason{"layout any of some matrices"};
+  if (c == Order::kColumns) return Reason{"transposed result"};
+  found.problem.transposed_a = a == Order::kColumns;
+  found.problem.transposed_b = b == Order::kColumns;
+  found.bias = choice["bia-dt"] != "undef";
+  return NameOf(found, choice);
+}
+
+suites::BenchdnnName IpName(const BenchdnnIp& problem, const suites::BenchdnnChoice& choice) {
+  const auto* const row = suites::FindDirection(choice);
+  if (row == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
+  if (problem.depth != 0 || problem.height != 0 || problem.width != 0)
+    return Reason{"inner product of images"};
+  for (const auto* tag : {"stag", "wtag", "dtag"})
+    if (!choice.IsDefault(tag)) return Reason{fmt::format("layout {}", choice[tag])};
+  const int64_t samples = choice.Count("mb") != 0 ? choice.Count("mb") : problem.samples;
+  if (samples == 0) return Reason{"no samples"};
+  return NameOf({{1, samples, problem.out_channels, problem.in_channels},
+                 row->direction,
+                 suites::TypesOf(choice),
+                 true,
+                 row->training,
+                 row->bias},
+                choice);
 }
 
 // Returns whether a text begins with a size and x ("12x64"), as every problem of matmul does.
@@ -237,79 +320,6 @@ std::optional<std::string> LoggedMatmul(const verbose::Primitive& primitive) {
 }
 
 }  // namespace
-
-BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
-  size_t at = 0;
-  const auto matrices = ReadMatrices(text, at);
-  BenchdnnMatmul read;
-  suites::ExpectName(text, at);
-  const auto& a = matrices[0];
-  const auto& b = matrices[1];
-  const size_t last = a.size() - 1;
-  read.problem = {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
-  if (b[last - 1] != a[last])
-    throw suites::BenchdnnRefusal(
-        0, fmt::format("the factors do not match: {} columns, {} rows", a[last], b[last - 1]));
-  if (last > 2) read.unsupported = Reason{fmt::format("{}-D matmul", last + 1)};
-  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = Reason{"broadcast batch"};
-  auto result = a;
-  result[last] = b[last];
-  const bool fits = matrices.size() == 2 || (matrices.size() == 3 && matrices[2] == result);
-  if (!fits && !read.unsupported) read.unsupported = Reason{"result of other sizes"};
-  return read;
-}
-
-BenchdnnIp ReadBenchdnnIp(std::string_view text) {
-  BenchdnnIp p;
-  const std::array<suites::BenchdnnLetter, 6> letters = {{{"mb", &p.samples},
-                                                          {"ic", &p.in_channels},
-                                                          {"id", &p.depth},
-                                                          {"ih", &p.height},
-                                                          {"iw", &p.width},
-                                                          {"oc", &p.out_channels}}};
-  suites::ReadLetters(text, letters);
-  suites::RequireLetter(p.in_channels, "ic");
-  suites::RequireLetter(p.out_channels, "oc");
-  return p;
-}
-
-suites::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
-                                const suites::BenchdnnChoice& choice) {
-  if (auto reason = MatmulReason(problem, choice)) return *reason;
-  const auto order = [&](std::string_view tag) {
-    return *OrderOf(choice[tag], problem.problem.b > 1);
-  };
-  const Order a = order("stag"), b = order("wtag"), c = order("dtag");
-  Found found{problem.problem, ProductDirection::kForward, suites::TypesOf(choice)};
-  found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
-  // With `any` oneDNN packs B, and stores A and C row by row as well.
-  if (a == Order::kRows && b == Order::kAny && c == Order::kRows) found.any = true;
-  if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
-    return Reason{"layout any of some matrices"};
-  if (c == Order::kColumns) return Reason{"transposed result"};
-  found.problem.transposed_a = a == Order::kColumns;
-  found.problem.transposed_b = b == Order::kColumns;
-  found.bias = choice["bia-dt"] != "undef";
-  return NameOf(found, choice);
-}
-
-suites::BenchdnnName IpName(const BenchdnnIp& problem, const suites::BenchdnnChoice& choice) {
-  const auto* const row = suites::FindDirection(choice);
-  if (row == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
-  if (problem.depth != 0 || problem.height != 0 || problem.width != 0)
-    return Reason{"inner product of images"};
-  for (const auto* tag : {"stag", "wtag", "dtag"})
-    if (!choice.IsDefault(tag)) return Reason{fmt::format("layout {}", choice[tag])};
-  const int64_t samples = choice.Count("mb") != 0 ? choice.Count("mb") : problem.samples;
-  if (samples == 0) return Reason{"no samples"};
-  return NameOf({{1, samples, problem.out_channels, problem.in_channels},
-                 row->direction,
-                 suites::TypesOf(choice),
-                 true,
-                 row->training,
-                 row->bias},
-                choice);
-}
 
 std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul) {
   if (matmul.scales && matmul.direction != ProductDirection::kForward) return std::nullopt;

@@ -329,8 +329,9 @@ std::string ReadThree(std::string_view value, std::string_view what,
   const auto parts = Split({value, 0}, ':');
   if (parts.size() != 1 && parts.size() != 3)
     Refuse({value, 0}, fmt::format("one {}, or those of source, weights and destination", what));
-  return fmt::format("{}:{}:{}", read(parts.front()), read(parts[parts.size() / 2]),
-                     read(parts.back()));
+  std::string text;
+  for (size_t i = 0; i < 3; ++i) Append(text, ':', read(parts[parts.size() == 1 ? 0 : i]));
+  return text;
 }
 
 }  // namespace
