@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tests/bench/random_problems.h"
+#include "tests/fakes/outcome.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -267,18 +268,6 @@ TEST(LstmReferenceBackend, RunsAndVerifiesEveryDirection) {
     }
 }
 
-// Bytes of f64 numbers: [weights, all].
-std::pair<size_t, size_t> Listed(const workload::PreparedCall& call) {
-  std::pair<size_t, size_t> bytes;
-  for (const auto& region : call.memory) {
-    EXPECT_NE(region.begin, nullptr);
-    EXPECT_GT(region.bytes, 0U);
-    if (region.weights) bytes.first += region.bytes;
-    bytes.second += region.bytes;
-  }
-  return bytes;
-}
-
 TEST(LstmReferenceBackend, ListsTheMemoryOfACall) {
   const auto prepare = [](const std::string& rest) {
     return workload::MakeWorkload("LSTM/cpu/reference/" + rest).prepare({});
@@ -289,11 +278,11 @@ TEST(LstmReferenceBackend, ListsTheMemoryOfACall) {
   // stored: gates 6 x 28, cell, exposed and hidden 42 each
   constexpr size_t kForward = 30 + 84 + 84 + 168 + 126;
   const auto forward = prepare("fwd_training/f64/t2n3i5h7/peephole");
-  EXPECT_EQ(Listed(forward), (std::pair<size_t, size_t>{8 * kWeights, 8 * (kWeights + kForward)}));
+  EXPECT_EQ(fakes::BytesOf(forward), (fakes::ListedBytes{8 * kWeights, 8 * kForward}));
   // gradients: as many as inputs (30 + 42 and the weights) and outputs (42 + 42), no weights
   const auto backward = prepare("bwd/f64/t2n3i5h7/peephole");
-  EXPECT_EQ(Listed(backward),
-            (std::pair<size_t, size_t>{8 * kWeights, 8 * (2 * kWeights + kForward + 30 + 126)}));
+  EXPECT_EQ(fakes::BytesOf(backward),
+            (fakes::ListedBytes{8 * kWeights, 8 * (kWeights + kForward + 30 + 126)}));
 }
 
 // The list is made before calls are timed, so calls must use the memory in the list.

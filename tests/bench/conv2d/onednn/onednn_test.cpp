@@ -99,8 +99,7 @@ TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
   const auto call =
       workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw")
           .prepare({.threads = 1});
-  size_t weights = 0, rest = 0;
-  for (const auto& region : call.memory) (region.weights ? weights : rest) += region.bytes;
+  const auto [weights, rest] = fakes::BytesOf(call);
   EXPECT_EQ(rest, 4 * (3200 + 3200));   // source and destination, plain
   EXPECT_GE(weights, 4 * (2304 + 16));  // the library may pad its own layout
   EXPECT_LE(weights, 8 * (2304 + 16));

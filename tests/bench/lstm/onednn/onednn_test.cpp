@@ -182,33 +182,24 @@ TEST(LstmOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
       2);
 }
 
-// Bytes of [weights, all].
-std::pair<size_t, size_t> Listed(const std::string& name) {
-  std::pair<size_t, size_t> bytes;
-  for (const auto& region : workload::MakeWorkload(name).prepare({}).memory) {
-    EXPECT_NE(region.begin, nullptr);
-    EXPECT_GT(region.bytes, 0U);
-    if (region.weights) bytes.first += region.bytes;
-    bytes.second += region.bytes;
-  }
-  return bytes;
-}
-
 TEST(LstmOnednn, ListsTheMemoryOfACall) {
+  const auto listed = [](const std::string& rest) {
+    return fakes::BytesOf(workload::MakeWorkload("LSTM/cpu/onednn/" + rest).prepare({}));
+  };
+  using fakes::ListedBytes;
   // The counts of CountEveryTensorOnce in case_test.cpp; plain weights are not padded.
   constexpr size_t kWeights = 336 + 28 + 21, kStates = 84;
-  EXPECT_EQ(Listed("LSTM/cpu/onednn/fwd_inference/f32/t2n3i5h7/peephole/ldigo"),
-            (std::pair<size_t, size_t>{4 * kWeights, 4 * (kWeights + 30 + 42 + kStates)}));
+  EXPECT_EQ(listed("fwd_inference/f32/t2n3i5h7/peephole/ldigo"),
+            (ListedBytes{4 * kWeights, 4 * (30 + 42 + kStates)}));
   // With two primitives, the output of the first one (t x n x h = 42) is one tensor, and a second
   // layer adds weights (7 + 7) * 28, bias and states.
-  EXPECT_EQ(Listed("LSTM/cpu/onednn/fwd_inference/f32/t2n3i5h7l2/ldigo"),
-            (std::pair<size_t, size_t>{4 * size_t{336 + 28 + 392 + 28},
-                                       4 * (784 + 30 + 42 + 42 + 2 * kStates)}));
+  EXPECT_EQ(listed("fwd_inference/f32/t2n3i5h7l2/ldigo"),
+            (ListedBytes{4 * (336 + 28 + 392 + 28), 4 * (30 + 42 + 42 + 2 * kStates)}));
   // `bwd` reads its workspace too and writes a gradient of each tensor; those are no weights.
-  const auto backward = Listed("LSTM/cpu/onednn/bwd/f32/t2n3i5h7/peephole");
-  EXPECT_GE(backward.first, 4 * kWeights);
-  EXPECT_LT(backward.first, 8 * kWeights + 7168);  // 28 rows of 256 more at most
-  EXPECT_GT(backward.second - backward.first, 4 * (kWeights + 2 * (30 + 42 + kStates)));
+  const auto [weights, rest] = listed("bwd/f32/t2n3i5h7/peephole");
+  EXPECT_GE(weights, 4 * kWeights);
+  EXPECT_LT(weights, 8 * kWeights + 7168);  // 28 rows of 256 more at most
+  EXPECT_GT(rest, 4 * (kWeights + 2 * (30 + 42 + kStates)));
 }
 
 TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
