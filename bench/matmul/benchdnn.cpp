@@ -228,9 +228,6 @@ bool BeginsMatmul(std::string_view text) {
   return end != 0 && end != std::string_view::npos && text[end] == 'x';
 }
 
-// All keys of ip are keys of conv, so a text without --ip is a problem of conv.
-bool BeginsIp(std::string_view /*text*/) { return false; }
-
 suites::BenchdnnProblem ReadMatmulProblem(const std::string& text) {
   const auto problem = ReadBenchdnnMatmul(text);
   return [problem](const auto& choice) { return MatmulName(problem, choice); };
@@ -328,7 +325,8 @@ std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul) {
 
 const suites::BenchdnnDriver kMatmulDriver = {
     "matmul", kMatmulOptions, BeginsMatmul, ReadMatmulProblem, WorkOf, kMatmulKinds, LoggedMatmul};
-const suites::BenchdnnDriver kIpDriver = {"ip",   kIpOptions, BeginsIp, ReadIpProblem,
+// All keys of ip are keys of conv, so a text without --ip is a problem of conv.
+const suites::BenchdnnDriver kIpDriver = {"ip",   kIpOptions, nullptr, ReadIpProblem,
                                           WorkOf, kIpKinds,   LoggedIp};
 
 }  // namespace dlroof::matmul

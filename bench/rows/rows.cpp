@@ -160,7 +160,7 @@ suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benc
       .name = benchdnn.driver,
       .options = benchdnn.options,
       // A text that begins with sizes and x, without a driver's name, is a problem of matmul.
-      .begins_problem = [](std::string_view) { return false; },
+      .begins_problem = nullptr,
       .read = [&op, benchdnn](const std::string& text) { return ReadProblem(op, benchdnn, text); },
       .work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
         // The library widens every type to f32.

@@ -152,7 +152,8 @@ struct BenchdnnWork {
 struct BenchdnnDriver {
   std::string_view name;  // "conv"
   std::span<const BenchdnnOption> options;
-  // Returns whether the beginning of a text shows that it is a problem of this driver.
+  // Returns whether the beginning of a text shows that it is a problem of this driver. Null: none
+  // does, and the command needs the option --DRIVER.
   bool (*begins_problem)(std::string_view text);
   // Parses a problem. Throws BenchdnnRefusal for an invalid one.
   std::function<BenchdnnProblem(const std::string& text)> read;

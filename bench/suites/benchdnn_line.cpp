@@ -22,10 +22,6 @@ std::string AlgorithmArgument(const verbose::Primitive& primitive) {
   return algorithm.ends_with("auto") ? "--alg=auto " : "";
 }
 
-std::optional<std::string> DeconvLine(const verbose::Primitive& primitive) {
-  return FilterLine(primitive, "deconv");
-}
-
 std::optional<std::string> ReorderLine(const verbose::Primitive& primitive) {
   const auto* source = primitive.Find("src");
   const auto* destination = primitive.Find("dst");
@@ -50,12 +46,6 @@ std::string PlainLine(const verbose::Primitive& primitive, std::string_view driv
                      flags.empty() ? "" : fmt::format("--flags={} ", flags),
                      primitive.text.problem);
 }
-
-struct LineForm {
-  std::string_view kind;
-  std::optional<std::string> (*line)(const verbose::Primitive& primitive);
-};
-constexpr LineForm kLines[] = {{"deconvolution", DeconvLine}, {"reorder", ReorderLine}};
 
 // A kind of primitive for which PlainLine works.
 struct PlainForm {
@@ -142,8 +132,8 @@ std::optional<std::string> LineOf(const verbose::Primitive& primitive) {
     if (std::ranges::count(driver->kinds, kind) > 0) return driver->line(primitive);
   for (const auto& [plain, driver, prefix] : kPlainLines)
     if (kind == plain) return PlainLine(primitive, driver, prefix);
-  const auto* form = std::ranges::find(kLines, kind, &LineForm::kind);
-  return form == std::end(kLines) ? std::nullopt : form->line(primitive);
+  if (kind == "deconvolution") return FilterLine(primitive, "deconv");
+  return kind == "reorder" ? ReorderLine(primitive) : std::nullopt;
 }
 
 }  // namespace

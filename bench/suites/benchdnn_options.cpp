@@ -257,17 +257,6 @@ std::optional<Reason> CommonReason(const BenchdnnChoice& choice) {
   return std::nullopt;
 }
 
-namespace {
-
-template <class Is>
-const BenchdnnDriver* FirstThat(Is is) {
-  const auto drivers = BenchdnnDrivers();
-  const auto found = std::ranges::find_if(drivers, is);
-  return found == drivers.end() ? nullptr : *found;
-}
-
-}  // namespace
-
 std::vector<const BenchdnnDriver*> BenchdnnDrivers() {
   std::vector<const BenchdnnDriver*> drivers;
   for (const workload::Op* op : workload::AllOps())
@@ -276,11 +265,15 @@ std::vector<const BenchdnnDriver*> BenchdnnDrivers() {
 }
 
 const BenchdnnDriver* FindBenchdnnDriver(std::string_view name) {
-  return FirstThat([&](const auto* driver) { return driver->name == name; });
+  for (const auto* driver : BenchdnnDrivers())
+    if (driver->name == name) return driver;
+  return nullptr;
 }
 
 const BenchdnnDriver* DriverOfProblem(std::string_view text) {
-  return FirstThat([&](const auto* driver) { return driver->begins_problem(text); });
+  for (const auto* driver : BenchdnnDrivers())
+    if (driver->begins_problem != nullptr && driver->begins_problem(text)) return driver;
+  return nullptr;
 }
 
 }  // namespace dlroof::suites

@@ -348,11 +348,9 @@ class PerfLine {
 // imported.
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
   static const std::vector<Field> known = FieldsOf(kDefault);
-  const auto is_known = [](const Field& name) {
-    return std::ranges::any_of(known, [&](const Field& other) { return other.text == name.text; });
-  };
   for (const Field& name : names)
-    if (name.text.starts_with('%') && !is_known(name) &&
+    if (name.text.starts_with('%') &&
+        std::ranges::find(known, name.text, &Field::text) == known.end() &&
         std::ranges::find(unknown, name.text) == unknown.end())
       unknown.emplace_back(name.text);
 }
@@ -425,8 +423,7 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
 }
 
 void AddRecord(record::Record record, imports::Imported& imported) {
-  const auto same = std::ranges::find_if(
-      imported.records, [&](const record::Record& other) { return other.name == record.name; });
+  const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
   if (same == imported.records.end())
     imported.records.push_back(std::move(record));
   else

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,11 +27,6 @@ namespace {
 bool IsChosen(std::string_view value, std::string_view choice) {
   return value.starts_with(choice) &&
          (value.size() == choice.size() || value[choice.size()] == '_');
-}
-
-bool AnyChosen(std::string_view value, const std::vector<std::string_view>& choices) {
-  return std::ranges::any_of(choices,
-                             [&](std::string_view choice) { return IsChosen(value, choice); });
 }
 
 // Returns the values that a choice selects: all directions that begin with it, or itself.
@@ -200,8 +196,7 @@ void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
 
 const EmbeddedFile* FindBuiltIn(std::string_view name) {
   const auto& suites = BuiltInSuites();
-  const auto found =
-      std::ranges::find_if(suites, [&](const EmbeddedFile& suite) { return suite.name == name; });
+  const auto found = std::ranges::find(suites, name, &EmbeddedFile::name);
   return found == suites.end() ? nullptr : &*found;
 }
 
@@ -222,17 +217,12 @@ bool IsFile(const std::string& value) {
          (value.find_first_of("/.") != std::string::npos || Exists(value));
 }
 
-std::vector<std::string_view> BuiltInNames() {
-  std::vector<std::string_view> names;
-  for (const auto& suite : BuiltInSuites()) names.push_back(suite.name);
-  return names;
-}
-
 void CheckKnown(const std::string& value, const std::string& flag) {
   if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
-  throw BadInput({.where = flag},
-                 fmt::format("unknown suite '{}'; expected the path of a file, or one of {}", value,
-                             fmt::join(BuiltInNames(), ", ")));
+  throw BadInput(
+      {.where = flag},
+      fmt::format("unknown suite '{}'; expected the path of a file, or one of {}", value,
+                  fmt::join(BuiltInSuites() | std::views::transform(&EmbeddedFile::name), ", ")));
 }
 
 // Splits the values at commas, except command lines of benchdnn and paths of existing files.
@@ -322,7 +312,8 @@ std::vector<NameRow> Choose(const std::vector<NameRow>& rows, NamePart part,
   std::vector<NameRow> chosen;
   for (const auto& row : rows) {
     const auto value = row.parts.at(part);
-    if (AnyChosen(value, choices)) chosen.push_back(row);
+    const auto is_chosen = [&](std::string_view choice) { return IsChosen(value, choice); };
+    if (std::ranges::any_of(choices, is_chosen)) chosen.push_back(row);
     if (first_value.emplace(Without(row, part), value).first->second != value) continue;
     for (const auto choice : choices) {
       if (found[owner(row)].count(choice) > 0) continue;

@@ -126,8 +126,7 @@ std::string PreloadValue(const char* before, const std::vector<std::string>& fil
 }
 
 void UseLibraryFile(const std::string& name, const std::string& file, const std::string& flag) {
-  const auto found =
-      std::ranges::find_if(Registry(), [&](const auto& library) { return library.name == name; });
+  const auto found = std::ranges::find(Registry(), name, &ChoosableLibrary::name);
   if (found == Registry().end())
     throw BadInput("{}: this build of dlroof was made without {}", flag, name);
   std::error_code error;
