@@ -189,8 +189,8 @@ TEST_P(CudnnOn, BestBeginsWithTheHeuristicsChoice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(fakes::kDescribedGpus),
-                         [](const auto& proposal) {
-                           return fmt::format("sm{}", proposal.param.compute_capability);
+                         [](const auto& tested) {
+                           return fmt::format("sm{}", tested.param.compute_capability);
                          });
 
 // Writes the result of `text` in a separate process, where the stub of a driver cannot affect other
@@ -273,7 +273,7 @@ std::string WhatIsCopied() {
                                 .workspace_bytes = plan->workspace_bytes,
                                 .tensor_bytes = TensorBytes(GraphOf(request))};
         if (ConvertsLayouts(choice))
-          text += fmt::format("{}: {}\n", layer.name, Describe(choice, "f32"));
+          text += fmt::format("{}: {}\n", layer.name, DescribeCall(request, choice));
         break;
       }
     }
