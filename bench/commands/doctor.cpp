@@ -15,8 +15,8 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
-#include "bench/library_files/library_file.h"
 #include "bench/runner/process_limits.h"
+#include "bench/workload/library_file.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/counter_manager.h"
@@ -172,7 +172,7 @@ void ReportEnergy(const cpu::Cpu& cpu) {
 
 void ReportLibraries() {
   for (const auto& library : workload::AllLibraries()) Line(library.name, library.description());
-  for (const auto& [name, file, facts] : library_files::LoadedLibraries())
+  for (const auto& [name, file, facts] : workload::LoadedLibraries())
     Line("", fmt::format("{}: {}", file,
                          facts.threads_controlled
                              ? "its threads are set and pinned"
@@ -257,7 +257,7 @@ struct DoctorFlags {
 };
 
 void Examine(const DoctorFlags& flags) {
-  if (flags.onednn) library_files::UseLibraryFile("onednn", *flags.onednn, "doctor: --onednn");
+  if (flags.onednn) workload::UseLibraryFile("onednn", *flags.onednn, "doctor: --onednn");
   const auto durations = flags.quick ? Durations{.freezes = 0.05, .core = 0.05} : Durations{};
   Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
   const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());

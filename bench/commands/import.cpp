@@ -10,7 +10,7 @@
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/profile/profile.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"

@@ -1,4 +1,4 @@
-#include "bench/conv2d/benchdnn.h"
+#include "bench/suites/benchdnn.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/log_line.h"
-#include "bench/benchdnn/options.h"
-#include "bench/benchdnn/tokens.h"
+#include "bench/conv2d/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 
@@ -22,26 +20,49 @@ constexpr std::string_view kConfigurations =
     "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
     "f32bf16bf16 bf16f32bf16 f32f32s8 f32f32u8 f16f16f32 f16f16s8 f16f16u8 f32f16f16 f16f32f16";
 
-constexpr std::array<benchdnn::BenchdnnOption, 15> kOptions = {{
+constexpr std::array<suites::BenchdnnOption, 15> kOptions = {{
     {"dir", "FWD_B", "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB BWD_DW"},
-    {"dt", "f32:f32:f32", "", benchdnn::ReadDataTypes},
+    {"dt", "f32:f32:f32", "", suites::ReadDataTypes},
     {"cfg", "", kConfigurations},
-    {"stag", "any", "", benchdnn::ReadLayout},
-    {"wtag", "any", "", benchdnn::ReadLayout},
-    {"dtag", "any", "", benchdnn::ReadLayout},
+    {"stag", "any", "", suites::ReadLayout},
+    {"wtag", "any", "", suites::ReadLayout},
+    {"dtag", "any", "", suites::ReadLayout},
     {"alg", "direct", "direct wino auto convolution_direct convolution_wino convolution_auto"},
-    {"attr-scales", "", "", benchdnn::ReadScales},
-    {"attr-zero-points", "", "", benchdnn::ReadZeroPoints},
-    {"attr-post-ops", "", "", benchdnn::ReadPostOps},
+    {"attr-scales", "", "", suites::ReadScales},
+    {"attr-zero-points", "", "", suites::ReadZeroPoints},
+    {"attr-post-ops", "", "", suites::ReadPostOps},
     {"attr-scratchpad", "library", "library user"},
-    {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
-    {"ctx-init", "auto", "", benchdnn::ReadThreads},
-    {"ctx-exe", "auto", "", benchdnn::ReadThreads},
-    {"mb", "0", "", benchdnn::ReadCount},
+    {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
+    {"ctx-init", "auto", "", suites::ReadThreads},
+    {"ctx-exe", "auto", "", suites::ReadThreads},
+    {"mb", "0", "", suites::ReadCount},
 }};
+
+// Sizes of one dimension of the image. A dimension that the descriptor does not mention has the
+// default values.
+struct BenchdnnAxis {
+  int64_t input = 0, output = 0, filter = 0;
+  int64_t stride = 1;
+  int64_t padding = -1;  // before the first element; negative while unknown
+  int64_t dilation = 0;  // gaps between taps (0 is dense), as benchdnn counts them
+
+  bool operator==(const BenchdnnAxis&) const = default;
+};
+
+struct BenchdnnConv {
+  int64_t groups = 1, images = 2, in_channels = 0, out_channels = 0;
+  int dimensions = 2;    // of the image: 1 (w), 2 (h, w) or 3 (d, h, w)
+  BenchdnnAxis d, h, w;  // all sizes are known for the dimensions of the image
+};
 
 int64_t FilterExtent(const BenchdnnAxis& axis) {
   return (axis.filter - 1) * (axis.dilation + 1) + 1;
+}
+
+// Returns the padding after the last element with which the image has axis.output outputs [1]. It
+// is negative if the outputs do not use the whole image.
+int64_t FarPadding(const BenchdnnAxis& axis) {
+  return (axis.output - 1) * axis.stride - axis.input + FilterExtent(axis) - axis.padding;
 }
 
 // Returns whether the descriptor has a field of this dimension.
@@ -53,8 +74,8 @@ bool IsSpecified(const BenchdnnAxis& axis) {
 
 void Deduce(BenchdnnAxis& axis, char letter) {
   if (!IsSpecified(axis)) return;
-  benchdnn::RequireLetter(axis.input, fmt::format("i{}", letter));
-  benchdnn::RequireLetter(axis.filter, fmt::format("k{}", letter));
+  suites::RequireLetter(axis.input, fmt::format("i{}", letter));
+  suites::RequireLetter(axis.filter, fmt::format("k{}", letter));
   if (axis.output != 0) {
     if (axis.padding < 0)
       axis.padding = ((axis.output - 1) * axis.stride - axis.input + FilterExtent(axis)) / 2;
@@ -63,7 +84,7 @@ void Deduce(BenchdnnAxis& axis, char letter) {
   if (axis.padding < 0) axis.padding = 0;
   axis.output = (axis.input - FilterExtent(axis) + 2 * axis.padding) / axis.stride + 1;
   if (axis.output <= 0)
-    throw benchdnn::BenchdnnRefusal(
+    throw suites::BenchdnnRefusal(
         0, fmt::format("the filter of this problem does not fit into i{0}: o{0} would be {1}",
                        letter, axis.output));
 }
@@ -74,10 +95,9 @@ void Complete(BenchdnnConv& problem) {
   const bool has_h = problem.h.output != 0;
   const bool has_w = problem.w.output != 0;
   if (!has_d && !has_h && !has_w)
-    throw benchdnn::BenchdnnRefusal(0,
-                                    "this problem has no image: expected ih and kh, or id or iw");
+    throw suites::BenchdnnRefusal(0, "this problem has no image: expected ih and kh, or id or iw");
   if (has_d && has_h != has_w)
-    throw benchdnn::BenchdnnRefusal(0, "a problem with id has both ih and iw, or none of them");
+    throw suites::BenchdnnRefusal(0, "a problem with id has both ih and iw, or none of them");
   problem.dimensions = has_d ? 3 : has_h ? 2 : 1;
   if (has_d && !has_h) problem.h = problem.w = problem.d;
   if (!has_d && has_h && !has_w) problem.w = problem.h;
@@ -87,8 +107,8 @@ void Complete(BenchdnnConv& problem) {
 }
 
 // Returns the type in dlroof's names, or nothing if benchdnn lacks these types on the CPU.
-std::optional<std::string> ConvType(const products::ProductTypes& types) {
-  auto key = products::KeyOf(types);
+std::optional<std::string> ConvType(const workload::ProductTypes& types) {
+  auto key = workload::KeyOf(types);
   if (key == "f64") return std::nullopt;
   if (key == types.source) return key;
   const auto spelled = fmt::format(" {}{}{} ", types.source, types.weights, types.destination);
@@ -108,7 +128,7 @@ std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
 }
 
 std::optional<Reason> ShapeReason(const BenchdnnConv& problem,
-                                  const benchdnn::BenchdnnChoice& choice) {
+                                  const suites::BenchdnnChoice& choice) {
   if (problem.dimensions == 3) return Reason{"3-D convolution"};
   if (problem.dimensions == 1) return Reason{"1-D convolution"};
   if (problem.images == 0 && choice.Count("mb") == 0) return Reason{"no images"};
@@ -119,13 +139,13 @@ std::optional<Reason> ShapeReason(const BenchdnnConv& problem,
 }
 
 std::optional<Reason> CallReason(const BenchdnnConv& /*problem*/,
-                                 const benchdnn::BenchdnnChoice& choice) {
-  const auto types = benchdnn::TypesOf(choice);
+                                 const suites::BenchdnnChoice& choice) {
+  const auto types = suites::TypesOf(choice);
   if (!ConvType(types))
-    return Reason{types == products::ProductTypes{"f64", "f64", "f64"}
+    return Reason{types == workload::ProductTypes{"f64", "f64", "f64"}
                       ? "type f64"
-                      : "types " + benchdnn::DataTypesOf(types)};
-  const auto* const direction = benchdnn::FindDirection(choice);
+                      : "types " + suites::DataTypesOf(types)};
+  const auto* const direction = suites::FindDirection(choice);
   if (direction == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
   if (choice["wtag"] != "any") return Reason{fmt::format("weights layout {}", choice["wtag"])};
   for (const auto tag : {choice["stag"], choice["dtag"]})
@@ -133,11 +153,11 @@ std::optional<Reason> CallReason(const BenchdnnConv& /*problem*/,
       return Reason{fmt::format("layout {}", tag)};
   if (choice["stag"] != choice["dtag"]) return Reason{"layouts of source and destination differ"};
   constexpr std::string_view kPostOps[] = {"relu"};
-  return benchdnn::AttributeReason(choice, types,
-                                   direction->direction == ProductDirection::kForward, kPostOps);
+  return suites::AttributeReason(choice, types, direction->direction == ProductDirection::kForward,
+                                 kPostOps);
 }
 
-Conv2dProblem OurProblem(const BenchdnnConv& problem, const benchdnn::BenchdnnChoice& choice) {
+Conv2dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoice& choice) {
   Conv2dProblem p;
   const int64_t images = choice.Count("mb");
   p.n = images != 0 ? images : problem.images;
@@ -160,16 +180,16 @@ Conv2dProblem OurProblem(const BenchdnnConv& problem, const benchdnn::BenchdnnCh
 }
 
 // Returns the options of dlroof's name, in the order of names.
-std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
-                                    const benchdnn::BenchdnnDirection& direction) {
-  auto options = benchdnn::ProductOptionsOf(choice, direction.training, direction.bias);
+std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
+                                    const suites::BenchdnnDirection& direction) {
+  auto options = suites::ProductOptionsOf(choice, direction.training, direction.bias);
   const auto add = [&](bool specified, std::string_view option) {
     if (specified) options.emplace_back(option);
   };
   add(choice["stag"] != "any", choice["stag"]);
   add(choice["alg"].find("auto") != std::string_view::npos, "auto");
   add(choice["alg"].find("wino") != std::string_view::npos, "winograd");
-  benchdnn::AddFpmathOption(choice, options);
+  suites::AddFpmathOption(choice, options);
   return options;
 }
 
@@ -177,11 +197,10 @@ std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
 // bwd_data, BWD_W bwd_weights, BWD_WB bwd_weights/.../bias. The option `scales` means scales other
 // than 1 of source (common), weights (per_oc) and an 8-bit destination (common). The name has
 // symmetric padding if that leads to the same output size.
-benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem,
-                                const benchdnn::BenchdnnChoice& choice) {
+suites::BenchdnnName ConvName(const BenchdnnConv& problem, const suites::BenchdnnChoice& choice) {
   for (const auto reason_of : {ShapeReason, CallReason})
     if (auto reason = reason_of(problem, choice)) return *reason;
-  const benchdnn::BenchdnnDirection& direction = *benchdnn::FindDirection(choice);
+  const suites::BenchdnnDirection& direction = *suites::FindDirection(choice);
   auto text = ToText(OurProblem(problem, choice));
   try {
     ParseConv2d(text);
@@ -190,7 +209,7 @@ benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem,
   }
   return workload::ToText(workload::BenchmarkName{
       "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
-      ConvType(benchdnn::TypesOf(choice)).value(), std::move(text), OurOptions(choice, direction)});
+      ConvType(suites::TypesOf(choice)).value(), std::move(text), OurOptions(choice, direction)});
 }
 
 // The keys lack "mb", because the descriptors of other drivers also begin with it.
@@ -198,10 +217,37 @@ bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 21> kKeys = {
       "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
       "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"};
-  return benchdnn::BeginsWithLetter(text, kKeys);
+  return suites::BeginsWithLetter(text, kKeys);
 }
 
-benchdnn::BenchdnnProblem ReadConv(const std::string& text) {
+// Parses a problem. The defaults are 2 images, 1 group, stride 1 and no dilation. The output size
+// follows from the padding (default 0), or the padding from the output size. w defaults to h, and
+// both to d. Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, a missing size, or
+// sizes that lead to no output.
+BenchdnnConv ReadBenchdnnConv(std::string_view text) {
+  BenchdnnConv p;
+  const std::array<suites::BenchdnnLetter, 22> letters = {
+      {{"g", &p.groups},      {"mb", &p.images},    {"ic", &p.in_channels}, {"oc", &p.out_channels},
+       {"id", &p.d.input},    {"ih", &p.h.input},   {"iw", &p.w.input},     {"od", &p.d.output},
+       {"oh", &p.h.output},   {"ow", &p.w.output},  {"kd", &p.d.filter},    {"kh", &p.h.filter},
+       {"kw", &p.w.filter},   {"sd", &p.d.stride},  {"sh", &p.h.stride},    {"sw", &p.w.stride},
+       {"pd", &p.d.padding},  {"ph", &p.h.padding}, {"pw", &p.w.padding},   {"dd", &p.d.dilation},
+       {"dh", &p.h.dilation}, {"dw", &p.w.dilation}}};
+  suites::ReadLetters(text, letters);
+  suites::RequireLetter(p.groups, "g");
+  suites::RequireLetter(p.in_channels, "ic");
+  suites::RequireLetter(p.out_channels, "oc");
+  suites::RequireLetter(p.d.stride, "sd");
+  suites::RequireLetter(p.h.stride, "sh");
+  suites::RequireLetter(p.w.stride, "sw");
+  Deduce(p.d, 'd');
+  Deduce(p.h, 'h');
+  Deduce(p.w, 'w');
+  Complete(p);
+  return p;
+}
+
+suites::BenchdnnProblem ReadConv(const std::string& text) {
   const auto problem = ReadBenchdnnConv(text);
   return [problem](const auto& choice) { return ConvName(problem, choice); };
 }
@@ -217,58 +263,30 @@ std::string ProblemText(const Conv2dProblem& p) {
   return text;
 }
 
-benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
-  const auto conv =
-      ReadConv2dCase(name, {{"f64", "f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
-  return {products::ProductWork(conv, "fp32.vector").bytes,
-          std::string(products::ComputeType(conv.types))};
+suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
+  const auto conv = ReadOnednnConv2dCase(name);
+  return {workload::ProductWork(conv, "fp32.vector").bytes,
+          std::string(workload::ComputeType(conv.types))};
 }
 
 // A primitive of oneDNN's log has benchdnn's letters.
 constexpr std::string_view kKinds[] = {"convolution"};
 
 std::optional<std::string> LineOf(const logs::Primitive& primitive) {
-  return benchdnn::FilterLine(primitive, "conv");
+  return suites::FilterLine(primitive, "conv");
 }
 
 }  // namespace
 
-int64_t FarPadding(const BenchdnnAxis& axis) {
-  return (axis.output - 1) * axis.stride - axis.input + FilterExtent(axis) - axis.padding;
-}
-
-BenchdnnConv ReadBenchdnnConv(std::string_view text) {
-  BenchdnnConv p;
-  const std::array<benchdnn::BenchdnnLetter, 22> letters = {
-      {{"g", &p.groups},      {"mb", &p.images},    {"ic", &p.in_channels}, {"oc", &p.out_channels},
-       {"id", &p.d.input},    {"ih", &p.h.input},   {"iw", &p.w.input},     {"od", &p.d.output},
-       {"oh", &p.h.output},   {"ow", &p.w.output},  {"kd", &p.d.filter},    {"kh", &p.h.filter},
-       {"kw", &p.w.filter},   {"sd", &p.d.stride},  {"sh", &p.h.stride},    {"sw", &p.w.stride},
-       {"pd", &p.d.padding},  {"ph", &p.h.padding}, {"pw", &p.w.padding},   {"dd", &p.d.dilation},
-       {"dh", &p.h.dilation}, {"dw", &p.w.dilation}}};
-  benchdnn::ReadLetters(text, letters);
-  benchdnn::RequireLetter(p.groups, "g");
-  benchdnn::RequireLetter(p.in_channels, "ic");
-  benchdnn::RequireLetter(p.out_channels, "oc");
-  benchdnn::RequireLetter(p.d.stride, "sd");
-  benchdnn::RequireLetter(p.h.stride, "sh");
-  benchdnn::RequireLetter(p.w.stride, "sw");
-  Deduce(p.d, 'd');
-  Deduce(p.h, 'h');
-  Deduce(p.w, 'w');
-  Complete(p);
-  return p;
-}
-
 std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
   const bool forward = conv.direction == ProductDirection::kForward;
-  const auto dir = benchdnn::DirOf(conv);
+  const auto dir = suites::DirOf(conv);
   if (!dir || ConvType(conv.types) != conv.type) return std::nullopt;
   if (!forward && (conv.eltwise || conv.scales)) return std::nullopt;
   std::string line =
-      fmt::format("--conv --mode=P --dir={} ", *dir) + benchdnn::TypesArgument(conv.types);
-  line += benchdnn::PostOpsArgument(conv);
-  if (conv.scales) line += benchdnn::ScalesArgument(conv.types);
+      fmt::format("--conv --mode=P --dir={} ", *dir) + suites::TypesArgument(conv.types);
+  line += suites::PostOpsArgument(conv);
+  if (conv.scales) line += suites::ScalesArgument(conv.types);
   if (conv.layout == Conv2dLayout::kNchw) line += "--stag=abx --dtag=abx ";
   if (conv.layout == Conv2dLayout::kNhwc) line += "--stag=axb --dtag=axb ";
   if (conv.algorithm == Conv2dAlgorithm::kAuto) line += "--alg=auto ";
@@ -277,7 +295,7 @@ std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
   return line + ProblemText(conv.problem);
 }
 
-const benchdnn::BenchdnnDriver kConvDriver = {"conv", kOptions, BeginsProblem, ReadConv,
-                                              WorkOf, kKinds,   LineOf};
+const suites::BenchdnnDriver kConvDriver = {"conv", kOptions, BeginsProblem, ReadConv,
+                                            WorkOf, kKinds,   LineOf};
 
 }  // namespace dlroof::conv2d

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 
-#include "bench/conv2d/benchdnn.h"
-#include "bench/conv2d/gpu_traffic.h"
-#include "bench/library_rules/library_rules.h"
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
@@ -171,7 +169,7 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
   const bool tiles = implementation.find("amx") != std::string_view::npos;
   if (tiles || (!jit && !implementation.starts_with("br"))) return std::nullopt;
   const auto& problem = conv.problem;
-  const int64_t lanes = library_rules::VectorLanes(implementation, isa);
+  const int64_t lanes = workload::VectorLanes(implementation, isa);
   const int64_t filters = problem.k / problem.groups, channels = problem.c / problem.groups;
   if (problem.groups > 1 && filters == 1 && channels == 1) return Padding(problem.groups, lanes);
   const bool of_data = conv.direction == ProductDirection::kBackwardData;
@@ -193,7 +191,7 @@ void CheckVariant(const workload::BenchmarkName& name, const Conv2dCase& conv) {
 
 }  // namespace
 
-products::ProductSizes SizesOf(const Conv2dCase& conv) {
+workload::ProductSizes SizesOf(const Conv2dCase& conv) {
   const auto& p = conv.problem;
   return {ToText(p),
           SourceCount(p),
@@ -204,21 +202,10 @@ products::ProductSizes SizesOf(const Conv2dCase& conv) {
           Flops(p)};
 }
 
-const workload::OptionRows& Conv2dOptions() {
-  static const workload::OptionRows rows = {{"training"},
-                                            {"bias"},
-                                            {"relu"},
-                                            {"scales"},
-                                            {"nchw", "nhwc"},
-                                            {"auto", "winograd"},
-                                            workload::FpmathOptions()};
-  return rows;
-}
-
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
-                          const products::ProductCapabilities& capabilities) {
+                          const workload::ProductCapabilities& capabilities) {
   Conv2dCase conv;
-  products::ReadProductCase(
+  workload::ReadProductCase(
       name, capabilities, [&](int column) { conv.problem = ParseConv2d(name.problem, column); },
       conv);
   if (workload::HasOption(name, "nchw")) conv.layout = Conv2dLayout::kNchw;
@@ -230,7 +217,15 @@ Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
 }
 
 Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name) {
-  return ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
+  return ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"},
+                               true,
+                               {{"training"},
+                                {"bias"},
+                                {"relu"},
+                                {"scales"},
+                                {"nchw", "nhwc"},
+                                {"auto", "winograd"},
+                                workload::FpmathOptions()}});
 }
 
 namespace {

@@ -3,15 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "bench/products/case.h"
+#include "bench/suites/benchdnn.h"
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/products.h"
 #include "bench/workload/workload.h"
 #include "counters/base/work.h"
 #include "counters/delta/gemm.h"
+#include "counters/delta/model.h"
 
 namespace dlroof::conv2d {
 
@@ -44,7 +48,7 @@ int64_t TapsPerOutput(const Conv2dProblem& problem, ProductDirection direction);
 enum class Conv2dLayout { kAny, kNchw, kNhwc };
 enum class Conv2dAlgorithm { kDirect, kAuto, kWinograd };
 
-struct Conv2dCase : products::ProductCase {
+struct Conv2dCase : workload::ProductCase {
   Conv2dProblem problem;
   Conv2dLayout layout = Conv2dLayout::kAny;
   Conv2dAlgorithm algorithm = Conv2dAlgorithm::kDirect;
@@ -65,18 +69,44 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
                                          std::string_view isa);
 
 // Returns the sizes of the case. Each filter is a channel of the destination.
-products::ProductSizes SizesOf(const Conv2dCase& conv);
-
-// Returns all options in the order of names. A backend accepts all or some of these rows.
-const workload::OptionRows& Conv2dOptions();
+workload::ProductSizes SizesOf(const Conv2dCase& conv);
 
 // Parses a name. Throws BadInput with the column, counted from the start of the benchmark's full
 // name, if ReadProductCase does, for an invalid problem, or for an option that the direction or the
 // type excludes.
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
-                          const products::ProductCapabilities& capabilities);
+                          const workload::ProductCapabilities& capabilities);
 
 // Parses a name of Conv2D/cpu/onednn.
 Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name);
+
+extern const suites::BenchdnnDriver kConvDriver;
+
+// Returns benchdnn's arguments that time the same call, without benchdnn's defaults: "--conv
+// --mode=P --dir=FWD_I mb16ic64ih56iw56oc64oh56ow56kh3kw3ph1pw1". Returns nothing if benchdnn has
+// no such call: bias in inference (FWD_I has none), a type that benchdnn lacks (f64 on the CPU), a
+// fused ReLU or scales in a backward pass.
+std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv);
+
+// Returns the tensor layout of a benchmark on a GPU: for cuDNN NHWC unless there is the option
+// "nchw", for other libraries NCHW unless there is the option "nhwc".
+delta::TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options);
+
+// Returns which built-in GPU the driver calls `name`: "h200" for "NVIDIA H200 NVL". Returns nothing
+// if there is no such GPU.
+std::optional<std::string> BuiltInGpuOf(const std::string& name);
+
+// Returns a model for Op::gpu_traffic: the bytes of a convolution at L2 and DRAM, and in `how` a
+// description. L1 is left out, because a record's L1 has the bytes of shared memory too.
+// `algorithm` names the engine with its knobs; append the names of the call's kernels where they
+// are known
+// ("engine 45 (...), ..., sm80_xmma_..."). The tile follows from a kernel's name or from the knobs
+// of a known engine. If neither says it, or if the model does not cover the convolution, the model
+// returns no bytes and stores the reason in `how`; L2 is absent alone where it is not known how the
+// kernel's loads reach it. DeltaModel returns an empty function if the GPU's parameters are not
+// known.
+std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& name,
+                                                 const std::string& algorithm,
+                                                 const std::string& gpu);
 
 }  // namespace dlroof::conv2d

@@ -40,7 +40,7 @@ std::string NameIn(std::string_view names, int value, std::string_view unknown) 
 }
 
 // Returns the failure of a plan that was created but does not run. It is broken unless Unsupported.
-library_rules::Failure NotExecuted(const std::exception& error) {
+workload::Failure NotExecuted(const std::exception& error) {
   return {fmt::format("cuDNN executes none of the plans that it makes: {}", error.what()),
           dynamic_cast<const Unsupported*>(&error) == nullptr};
 }
@@ -77,7 +77,7 @@ std::optional<Reason> ForbiddenReason(const Conv2dCase& conv, const EngineConfig
 }
 
 std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
-  const auto type = products::ComputeType(conv.types);
+  const auto type = workload::ComputeType(conv.types);
   if (type == "int8") {
     const bool tiled = std::ranges::any_of(config.knobs, [](const auto& knob) {
       return knob.first == kTileSize || knob.first == kTileM;
@@ -92,7 +92,7 @@ std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
 
 Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config) {
   Conv2dCase checked = conv;
-  const auto type = products::ComputeType(conv.types);
+  const auto type = workload::ComputeType(conv.types);
   if (IsWinograd(config) && (type == "f16" || type == "bf16")) checked.fpmath = std::string(type);
   return checked;
 }
@@ -111,7 +111,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
   std::vector<TimedPlan> timed;
   std::map<size_t, int> calls;
   for (size_t i = 0; i < plans; ++i) timed.push_back({i, {}});
-  std::vector<library_rules::Failure> failures;
+  std::vector<workload::Failure> failures;
   const auto fails = [&](TimedPlan& plan, bool first) {
     try {
       if (first) {
@@ -130,7 +130,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
   };
   for (int round = 0; round <= kRounds; ++round)
     std::erase_if(timed, [&](TimedPlan& plan) { return fails(plan, round == 0); });
-  if (timed.empty()) library_rules::ThrowFirst(failures);
+  if (timed.empty()) workload::ThrowFirst(failures);
   return timed;
 }
 
@@ -151,7 +151,7 @@ FastestPlan Confirmed(const FastestPlan& fastest,
 
 size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<bool()>& another,
                          const std::function<void()>& require_gpu) {
-  std::vector<library_rules::Failure> failures;
+  std::vector<workload::Failure> failures;
   do {
     try {
       run();
@@ -161,7 +161,7 @@ size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<b
       failures.push_back(NotExecuted(error));
     }
   } while (another());
-  library_rules::ThrowFirst(failures);
+  workload::ThrowFirst(failures);
 }
 
 FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
@@ -192,7 +192,7 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
 }
 
 void RequireConvSupport(const Conv2dCase& conv) {
-  if (products::IsInt8(conv.types) && conv.direction != ProductDirection::kForward)
+  if (workload::IsInt8(conv.types) && conv.direction != ProductDirection::kForward)
     throw Unsupported(
         "int8 convolutions have no backward pass: cuDNN's integer engines only do fwd");
   if (conv.type != "fp8") return;
@@ -203,8 +203,8 @@ void RequireConvSupport(const Conv2dCase& conv) {
     throw Unsupported("dlroof has neither bias nor relu for fp8 convolutions");
 }
 
-void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::Failure>& proposals,
-                 const std::vector<library_rules::Failure>& modes) {
+void ThrowNoPlan(const Conv2dCase& conv, const std::vector<workload::Failure>& proposals,
+                 const std::vector<workload::Failure>& modes) {
   std::map<std::string, int> counts;
   for (const auto& failure : proposals) ++counts[failure.text];
   std::vector<std::pair<std::string, int>> ordered(counts.begin(), counts.end());
@@ -218,8 +218,7 @@ void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::Failur
                                 : fmt::format("none of {} proposals of cuDNN can be used: {}",
                                               proposals.size(), fmt::join(parts, "; "));
   if (conv.type == "int8") text += " (its integer engines read s8, not u8: use the type s8s8s8)";
-  library_rules::Throw(
-      {text, !modes.empty() || std::ranges::any_of(proposals, library_rules::IsBroken)});
+  workload::Throw({text, !modes.empty() || std::ranges::any_of(proposals, workload::IsBroken)});
 }
 
 bool ConvertsLayouts(const PlanChoice& choice) {
@@ -227,12 +226,6 @@ bool ConvertsLayouts(const PlanChoice& choice) {
   const auto beside = static_cast<double>(choice.workspace_bytes) - choice.tensor_bytes;
   return beside >= 0 && beside <= kSlack && !IsWinograd(choice.config) &&
          !HasNote(choice.config, Note::kFft);
-}
-
-Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice) {
-  auto work = products::ProductWork(conv, ConvPipe(conv, choice.config));
-  if (static_cast<double>(choice.workspace_bytes) >= choice.tensor_bytes) work.launches.reset();
-  return work;
 }
 
 std::string DescribeEngine(const PlanChoice& choice) {
@@ -246,7 +239,7 @@ std::string DescribeEngine(const PlanChoice& choice) {
                             ConvertsLayouts(choice) ? " (converts layouts)" : "");
 }
 
-std::string Describe(const PlanChoice& choice, std::string_view type) {
+std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice) {
   auto text = DescribeEngine(choice) + ": ";
   if (choice.timed > 0)
     text += fmt::format("fastest of {} timed", choice.timed);
@@ -258,7 +251,11 @@ std::string Describe(const PlanChoice& choice, std::string_view type) {
         fmt::format(", {} {} wrong", choice.wrong, choice.timed > 0 ? "faster is" : "before it is");
   if (choice.broke > 0) text += fmt::format(", {} broke", choice.broke);
   text += fmt::format(", {} proposed", choice.proposed);
-  if (choice.refused > 0) text += fmt::format(", {} not {}", choice.refused, type);
+  if (choice.refused > 0) text += fmt::format(", {} not {}", choice.refused, request.conv.type);
+  if (request.padded)
+    text += request.conv.direction == ProductDirection::kBackwardData
+                ? "; a copy removes the padding"
+                : "; a copy adds the padding";
   return text;
 }
 
@@ -303,7 +300,7 @@ void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
   graph.convolution.destination = made;
   if (conv.bias) {
     graph.tensors.push_back(
-        Dense(kBiasId, products::BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
+        Dense(kBiasId, workload::BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
     const int64_t sum = conv.eltwise ? between(kBiasedId, "f32") : kDestinationId;
     graph.pointwise.push_back({PointwiseMode::kAdd, made, kBiasId, sum});
     made = sum;
@@ -383,19 +380,11 @@ PaddingCopy PaddingCopyOf(const CudnnConv2dCase& request) {
 }
 
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice) {
-  auto work = ConvWork(request.conv, choice);
+  auto work = workload::ProductWork(request.conv, ConvPipe(request.conv, choice.config));
+  if (static_cast<double>(choice.workspace_bytes) >= choice.tensor_bytes) work.launches.reset();
   const bool cuts = request.conv.direction == ProductDirection::kBackwardData;
   if (request.padded && work.launches) *work.launches += cuts ? 1 : 2;
   return work;
-}
-
-std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice) {
-  auto text = Describe(choice, request.conv.type);
-  if (request.padded)
-    text += request.conv.direction == ProductDirection::kBackwardData
-                ? "; a copy removes the padding"
-                : "; a copy adds the padding";
-  return text;
 }
 
 GraphSpec GraphOf(const CudnnConv2dCase& request) {
@@ -413,7 +402,7 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
       Dense(kDestinationId, conv.types.destination,
             {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.layout)};
   graph.convolution = {conv.direction,
-                       products::IsInt8(conv.types) ? "s32" : "f32",
+                       workload::IsInt8(conv.types) ? "s32" : "f32",
                        {p.stride_h, p.stride_w},
                        {p.dilation_h, p.dilation_w},
                        {p.pad_top, p.pad_left},
@@ -429,5 +418,4 @@ namespace {
 [[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
     {"Conv2D", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnConv2dCase>, "the CUDA module"});
 }  // namespace
-
 }  // namespace dlroof::conv2d

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/conv2d/case.h"
-#include "bench/library_rules/library_rules.h"
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/library_rules.h"
 #include "counters/base/error.h"
 #include "counters/base/work.h"
 
@@ -234,8 +234,8 @@ void RequireConvSupport(const Conv2dCase& conv);
 // `int8` it also names the type that cuDNN supports. `modes` are the failed heuristics. Throws
 // Unsupported if no failure is broken, otherwise std::runtime_error.
 [[noreturn]] void ThrowNoPlan(const Conv2dCase& conv,
-                              const std::vector<library_rules::Failure>& proposals,
-                              const std::vector<library_rules::Failure>& modes = {});
+                              const std::vector<workload::Failure>& proposals,
+                              const std::vector<workload::Failure>& modes = {});
 
 // The chosen engine, and the number of proposals and plans by what happened to them.
 struct PlanChoice {
@@ -257,23 +257,19 @@ struct PlanChoice {
 bool ConvertsLayouts(const PlanChoice& choice);
 
 // Returns ProductWork on the engine's pipe. It has one launch, or an unknown number if the
-// workspace is as large as the tensors, because it then contains data between kernels.
-Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice);
-
-// Returns ConvWork, plus the launches of the copies of a `padded` call (which also fills the
-// padding with zeros, except in bwd_data). The compulsory bytes are those of the plain tensors.
+// workspace is as large as the tensors, because it then contains data between kernels. The copies
+// of a `padded` call (which also fills the padding with zeros, except in bwd_data) are launches
+// too. The compulsory bytes are those of the plain tensors.
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 
-// Returns Describe, with the copies of a `padded` call.
-std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice);
-
-// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", which is how Describe
-// begins.
+// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", which is how
+// DescribeCall begins, with "workspace 131 B (converts layouts)" for an engine that copies its
+// tensors.
 std::string DescribeEngine(const PlanChoice& choice);
 
 // Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A,
-// 40 proposed, 34 not f32", with "workspace 131 B (converts layouts)" for an engine that copies its
-// tensors. The text contains no times, so equal choices have equal texts.
-std::string Describe(const PlanChoice& choice, std::string_view type);
+// 40 proposed, 34 not f32", and the copies of a `padded` call. The text contains no times, so equal
+// choices have equal texts.
+std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice);
 
 }  // namespace dlroof::conv2d

@@ -1,9 +1,8 @@
-#include "bench/conv2d/gpu_traffic.h"
-
 #include <algorithm>
 #include <cctype>
 #include <vector>
 
+#include "bench/conv2d/case.h"
 #include "counters/base/error.h"
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/prediction.h"

@@ -3,8 +3,8 @@
 #include <array>
 #include <limits>
 
-#include "bench/products/check.h"
 #include "bench/workload/memory.h"
+#include "bench/workload/products.h"
 
 namespace dlroof::conv2d {
 namespace {
@@ -54,9 +54,9 @@ struct Planes {
   int64_t plane, row;
 };
 
-products::ProductElement Sum(const Planes& first, const Planes& second, int64_t planes,
+workload::ProductElement Sum(const Planes& first, const Planes& second, int64_t planes,
                              const FactorList& rows, const FactorList& columns) {
-  products::ProductElement sum;
+  workload::ProductElement sum;
   for (int64_t i = 0; i < planes; ++i)
     for (const auto& row : rows) {
       const float* const a = first.begin + i * first.plane + row.first * first.row;
@@ -77,8 +77,8 @@ Position PositionOf(int64_t index, int64_t size_b, int64_t size_c, int64_t size_
           index / size_d % size_c, index % size_d};
 }
 
-products::ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vertical,
-                                  const WindowAxis& horizontal, const products::ProductInputs& in,
+workload::ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vertical,
+                                  const WindowAxis& horizontal, const workload::ProductInputs& in,
                                   int64_t index) {
   const auto at = PositionOf(index, p.k, vertical.outputs, horizontal.outputs);
   const int64_t depth = p.c / p.groups;
@@ -88,9 +88,9 @@ products::ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vert
              OfOutput(vertical, at.c), OfOutput(horizontal, at.d));
 }
 
-products::ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
+workload::ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
                                           const WindowAxis& horizontal,
-                                          const products::ProductInputs& in, int64_t index) {
+                                          const workload::ProductInputs& in, int64_t index) {
   const auto at = PositionOf(index, p.c, p.h, p.w);
   const int64_t depth = p.c / p.groups;
   const int64_t filters = p.k / p.groups;
@@ -102,9 +102,9 @@ products::ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAx
       filters, OfInput(vertical, at.c), OfInput(horizontal, at.d));
 }
 
-products::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
+workload::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
                                           const WindowAxis& horizontal,
-                                          const products::ProductInputs& in, int64_t index) {
+                                          const workload::ProductInputs& in, int64_t index) {
   const int64_t depth = p.c / p.groups;
   const auto at = PositionOf(index, depth, p.r, p.s);
   const int64_t channel = at.a / (p.k / p.groups) * depth + at.b;
@@ -115,10 +115,10 @@ products::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAx
 }
 
 // Returns one element of the bias gradient, that of `filter`.
-products::ProductElement BiasGradientAt(const Conv2dProblem& p,
-                                        const products::ProductInputs& inputs, int64_t filter) {
+workload::ProductElement BiasGradientAt(const Conv2dProblem& p,
+                                        const workload::ProductInputs& inputs, int64_t filter) {
   const int64_t image = delta::OutputRows(p) * delta::OutputColumns(p);
-  products::ProductElement sum;
+  workload::ProductElement sum;
   for (int64_t sample = 0; sample < p.n; ++sample)
     for (int64_t i = 0; i < image; ++i)
       sum.Add(inputs.destination[(sample * p.k + filter) * image + i]);
@@ -164,8 +164,8 @@ std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t
 
 }  // namespace
 
-products::ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirection direction,
-                                         const products::ProductInputs& inputs, int64_t index) {
+workload::ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirection direction,
+                                         const workload::ProductInputs& inputs, int64_t index) {
   const WindowAxis vertical{delta::OutputRows(p), p.r, p.h, p.stride_h, p.dilation_h, p.pad_top};
   const WindowAxis horizontal{
       delta::OutputColumns(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
@@ -176,7 +176,7 @@ products::ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirectio
   return WeightGradientAt(p, vertical, horizontal, inputs, index);
 }
 
-products::ProductResult ResultOf(const Conv2dCase& conv, const products::ProductInputs& inputs) {
+workload::ProductResult ResultOf(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
   const auto& p = conv.problem;
   const auto sizes = ResultSizes(p, conv.direction);
   return {
@@ -190,12 +190,11 @@ products::ProductResult ResultOf(const Conv2dCase& conv, const products::Product
       [&](int64_t filter) { return BiasGradientAt(conv.problem, inputs, filter); }};
 }
 
-// The backend Conv2D/cpu/reference: the reference loops as a benchmark, in f64 on one thread.
 namespace {
 
-using Arrays = products::ProductArrays<double>;
+using Arrays = workload::ProductArrays<double>;
 
-Arrays FilledArrays(const Conv2dCase& conv, const products::ProductInputs& inputs) {
+Arrays FilledArrays(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
   auto arrays = ZeroArrays<double>(conv.problem);
   if (!inputs.source.empty())
     ForEachSource(conv.problem, [&](int64_t from, int64_t to) {
@@ -208,7 +207,7 @@ Arrays FilledArrays(const Conv2dCase& conv, const products::ProductInputs& input
   return arrays;
 }
 
-products::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arrays) {
+workload::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arrays) {
   if (conv.direction == ProductDirection::kForward) return {arrays.destination};
   if (conv.direction == ProductDirection::kBackwardWeights) return {arrays.weights, arrays.bias};
   std::vector<double> plain(static_cast<size_t>(SourceCount(conv.problem)));
@@ -218,22 +217,8 @@ products::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arr
   return {std::move(plain)};
 }
 
-Conv2dCase ReadCase(const workload::BenchmarkName& name) {
-  return ReadConv2dCase(name, products::LoopsCapabilities({{"bias"}, {"relu"}}));
-}
-
-workload::PreparedCall Prepare(const workload::BenchmarkName& name,
-                               const workload::RunSettings& settings) {
-  const auto conv = ReadCase(name);
-  return products::PrepareLoops(
-      conv, settings,
-      {[conv](const products::ProductInputs& inputs) { return FilledArrays(conv, inputs); },
-       [conv](Arrays& arrays) { RunConv2dCase(conv, arrays); },
-       [conv](const Arrays& arrays) { return Output(conv, arrays); }});
-}
-
-[[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"Conv2D", "cpu", "reference", workload::CheckedWorkload<ReadCase>, std::nullopt, Prepare});
+[[maybe_unused]] const bool reference_registered = workload::RegisterLoops<Conv2dCase>(
+    "Conv2D", {ReadConv2dCase, {{"bias"}, {"relu"}}, FilledArrays, RunConv2dCase<double>, Output});
 
 }  // namespace
 }  // namespace dlroof::conv2d

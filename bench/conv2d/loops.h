@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "bench/conv2d/case.h"
-#include "bench/products/case.h"
-#include "bench/products/check.h"
+#include "bench/workload/products.h"
 
 namespace dlroof::conv2d {
 
@@ -15,7 +14,7 @@ namespace dlroof::conv2d {
 // (or its gradient) includes its padding (n c h+top+bottom w+left+right), so that the loops
 // multiply and add the padding like any other element: 2 N K P Q (C/groups) R S operations.
 template <class Number>
-products::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
+workload::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
   const int64_t padded =
       p.n * p.c * (p.h + p.pad_top + p.pad_bottom) * (p.w + p.pad_left + p.pad_right);
   return {std::vector<Number>(static_cast<size_t>(padded)),
@@ -63,7 +62,7 @@ void ForEachRow(const Conv2dProblem& p, Row row) {
 // padded source, or the gradient of the weights.
 template <class Number>
 void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
-                        products::ProductArrays<Number>& arrays) {
+                        workload::ProductArrays<Number>& arrays) {
   const int64_t width = delta::OutputColumns(p);
   const int64_t step = p.stride_w;
   Number* const source = arrays.source.data();
@@ -90,23 +89,23 @@ void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
   }
 }
 
-// Calls RunConv2dReference, then products::AddVariant (bias, relu, the gradient of the bias).
+// Calls RunConv2dReference, then workload::AddVariant (bias, relu, the gradient of the bias).
 template <class Number>
-void RunConv2dCase(const Conv2dCase& conv, products::ProductArrays<Number>& arrays) {
+void RunConv2dCase(const Conv2dCase& conv, workload::ProductArrays<Number>& arrays) {
   RunConv2dReference(conv.problem, conv.direction, arrays);
   const auto image =
       static_cast<size_t>(delta::OutputRows(conv.problem) * delta::OutputColumns(conv.problem));
   const auto filters = static_cast<size_t>(conv.problem.k);
-  products::AddVariant(
+  workload::AddVariant(
       conv, conv.problem.k, [=](size_t i) { return i / image % filters; }, arrays);
 }
 
 // Returns the result of a case for CheckOutput. Its elements skip the padding instead of
 // multiplying it. A sample contains every corner; half of the other elements are at a border.
-products::ProductResult ResultOf(const Conv2dCase& conv, const products::ProductInputs& inputs);
+workload::ProductResult ResultOf(const Conv2dCase& conv, const workload::ProductInputs& inputs);
 
 // Computes one element. `index` is its index in the direction's row-major result without padding.
-products::ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
-                                         const products::ProductInputs& inputs, int64_t index);
+workload::ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
+                                         const workload::ProductInputs& inputs, int64_t index);
 
 }  // namespace dlroof::conv2d

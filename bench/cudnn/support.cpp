@@ -1,11 +1,14 @@
 #include "bench/cudnn/support.h"
 
+#include <cudnn_graph.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <stdexcept>
 #include <utility>
 
+#include "bench/cudnn/library.h"
+#include "bench/workload/library_rules.h"
 #include "counters/base/error.h"
 #include "counters/cuda/device.h"
 
@@ -32,26 +35,32 @@ std::string LastMessage(cudnnStatus_t status) {
   return text;
 }
 
-void Require(cudnnStatus_t status, std::string_view what, library_rules::Stage stage) {
+void Require(cudnnStatus_t status, std::string_view what, workload::Stage stage) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   const auto text = fmt::format("{}: {}", what, LastMessage(status));
-  if (library_rules::IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
+  if (workload::IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
   throw std::runtime_error(text);
 }
 
 }  // namespace
 
+std::optional<std::string> CudnnVersion() { return workload::VersionText(cudnnGetVersion()); }
+
+std::optional<Reason> UnavailableReason() {
+  return workload::CudnnMismatch(cudnnGetVersion(), CUDNN_MAJOR);
+}
+
 void Check(cudnnStatus_t status, std::string_view what) {
-  Require(status, what, library_rules::Stage::kDescribe);
+  Require(status, what, workload::Stage::kDescribe);
 }
 
 void CheckExecuted(cudnnStatus_t status, std::string_view what) {
-  Require(status, what, library_rules::Stage::kExecute);
+  Require(status, what, workload::Stage::kExecute);
 }
 
-library_rules::Failure FailureOf(cudnnStatus_t status) {
+workload::Failure FailureOf(cudnnStatus_t status) {
   return {LastMessage(status),
-          !library_rules::IsRefusal(static_cast<int>(status), library_rules::Stage::kDescribe)};
+          !workload::IsRefusal(static_cast<int>(status), workload::Stage::kDescribe)};
 }
 
 cudnnHandle_t Handle() {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/library_rules/library_rules.h"
+#include "bench/workload/library_rules.h"
 
 namespace dlroof::cudnn {
 
@@ -20,7 +20,7 @@ void Check(cudnnStatus_t status, std::string_view what);
 void CheckExecuted(cudnnStatus_t status, std::string_view what);
 
 // Returns the failure that `status` of a describing or planning call means.
-library_rules::Failure FailureOf(cudnnStatus_t status);
+workload::Failure FailureOf(cudnnStatus_t status);
 
 // Returns the process's cuDNN handle, which belongs to the device that was current at the first
 // call. Throws as CheckExecuted.

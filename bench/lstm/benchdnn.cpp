@@ -1,4 +1,4 @@
-#include "bench/lstm/benchdnn.h"
+#include "bench/suites/benchdnn.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,7 @@
 #include <cctype>
 #include <utility>
 
-#include "bench/benchdnn/log_line.h"
-#include "bench/benchdnn/tokens.h"
+#include "bench/lstm/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 
@@ -20,39 +19,47 @@ constexpr std::string_view kPolicies = "common per_oc";
 // Reads a value of --flags that dlroof accepts: "" or "O".
 std::string ReadFlags(std::string_view value) {
   if (value.find_first_not_of('O') != std::string_view::npos)
-    throw benchdnn::BenchdnnRefusal(
-        0, fmt::format("expected O or nothing, got '{}'", benchdnn::ShownText(value)));
+    throw suites::BenchdnnRefusal(
+        0, fmt::format("expected O or nothing, got '{}'", suites::ShownText(value)));
   return value.empty() ? "" : "O";
 }
 
-constexpr std::array<benchdnn::BenchdnnOption, 20> kOptions = {{
+constexpr std::array<suites::BenchdnnOption, 20> kOptions = {{
     {"prop", "FWD_I", "FWD_I FWD_D BWD_DW"},
     {"cfg", "f32",
      "f32 bf16f32 bf16 f16 u8u8u8u8 u8u8u8f32 f32u8f32u8 f32u8f32f32 s8s8s8s8 s8s8s8f32 "
      "f32s8f32s8 f32s8f32f32"},
-    {"tag", "any:any:any", "", benchdnn::ReadLayouts},
+    {"tag", "any:any:any", "", suites::ReadLayouts},
     {"alg", "VANILLA_RNN", "VANILLA_RNN VANILLA_LSTM VANILLA_GRU LBR_GRU VANILLA_AUGRU LBR_AUGRU"},
-    {"with-peephole", "false", "", benchdnn::ReadBool},
-    {"with-projection", "false", "", benchdnn::ReadBool},
+    {"with-peephole", "false", "", suites::ReadBool},
+    {"with-projection", "false", "", suites::ReadBool},
     {"scaling", "common", kPolicies},
     {"scaling-proj", "common", kPolicies},
     {"direction", "left2right", "left2right right2left concat sum"},
     {"activation", "RELU", "RELU LOGISTIC TANH UNDEF"},
-    {"skip-nonlinear", "false", "", benchdnn::ReadBool},
-    {"trivial-strides", "false", "", benchdnn::ReadBool},
+    {"skip-nonlinear", "false", "", suites::ReadBool},
+    {"trivial-strides", "false", "", suites::ReadBool},
     {"flags", "", "", ReadFlags},
-    {"l", "0", "", benchdnn::ReadCount},
-    {"t", "0", "", benchdnn::ReadCount},
-    {"mb", "0", "", benchdnn::ReadCount},
+    {"l", "0", "", suites::ReadCount},
+    {"t", "0", "", suites::ReadCount},
+    {"mb", "0", "", suites::ReadCount},
     {"attr-scratchpad", "library", "library user"},
-    {"ctx-init", "auto", "", benchdnn::ReadThreads},
-    {"ctx-exe", "auto", "", benchdnn::ReadThreads},
-    {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
+    {"ctx-init", "auto", "", suites::ReadThreads},
+    {"ctx-exe", "auto", "", suites::ReadThreads},
+    {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
 }};
+
+struct BenchdnnRnn {
+  int64_t layers = 1, steps = 1, samples = 2;
+  int64_t state = 0;   // sic: channels of the initial hidden state
+  int64_t input = 0;   // slc: channels of a layer's input
+  int64_t hidden = 0;  // dhc: hidden units
+  int64_t output = 0;  // dic: channels of the final hidden state
+};
 
 int64_t Overridden(int64_t written, int64_t option) { return option != 0 ? option : written; }
 
-bool HasProjection(const benchdnn::BenchdnnChoice& choice) {
+bool HasProjection(const suites::BenchdnnChoice& choice) {
   return choice["with-projection"] == "true";
 }
 
@@ -62,7 +69,7 @@ LstmDirection OurDirection(std::string_view prop) {
 }
 
 std::optional<Reason> KindReason(const BenchdnnRnn& /*problem*/,
-                                 const benchdnn::BenchdnnChoice& choice) {
+                                 const suites::BenchdnnChoice& choice) {
   if (choice["alg"] != "VANILLA_LSTM") return Reason{std::string(choice["alg"])};
   // "any" of source and destination is tnc for benchdnn; the library chooses the weights' layout.
   constexpr std::string_view kOurTags[] = {"any:any:any", "abx:any:abx", "tnc:any:tnc"};
@@ -73,13 +80,13 @@ std::optional<Reason> KindReason(const BenchdnnRnn& /*problem*/,
   if (!choice.IsDefault("flags")) return Reason{fmt::format("flags {}", choice["flags"])};
   for (const auto option : {"scaling", "scaling-proj"})
     if (!choice.IsDefault(option)) return Reason{fmt::format("{} {}", option, choice[option])};
-  return benchdnn::CommonReason(choice);
+  return suites::CommonReason(choice);
 }
 
 // Returns a reason for widths that dlroof lacks: in dlroof a layer reads the previous layer's
 // output, and a step the previous step's state. benchdnn skips other widths as invalid, except a
 // single step that begins with a state of another width.
-std::optional<Reason> WidthReason(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& choice) {
+std::optional<Reason> WidthReason(const BenchdnnRnn& p, const suites::BenchdnnChoice& choice) {
   const int64_t layers = Overridden(p.layers, choice.Count("l"));
   if (layers == 0 || Overridden(p.steps, choice.Count("t")) == 0)
     return Reason{"no layers or steps"};
@@ -93,7 +100,7 @@ std::optional<Reason> WidthReason(const BenchdnnRnn& p, const benchdnn::Benchdnn
   return std::nullopt;
 }
 
-LstmProblem OurProblem(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& choice) {
+LstmProblem OurProblem(const BenchdnnRnn& p, const suites::BenchdnnChoice& choice) {
   LstmProblem problem{.t = Overridden(p.steps, choice.Count("t")),
                       .n = Overridden(p.samples, choice.Count("mb")),
                       .i = p.input,
@@ -107,8 +114,7 @@ LstmProblem OurProblem(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& cho
 
 // With --trivial-strides=false benchdnn pads rows of data by one element. dlroof ignores this
 // option, so the name is the same.
-benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
-                                const benchdnn::BenchdnnChoice& choice) {
+suites::BenchdnnName LstmName(const BenchdnnRnn& problem, const suites::BenchdnnChoice& choice) {
   for (const auto reason_of : {KindReason, WidthReason})
     if (auto reason = reason_of(problem, choice)) return *reason;
   auto text = ToText(OurProblem(problem, choice));
@@ -130,16 +136,36 @@ benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
 // The keys lack "mb", because the descriptors of other drivers also begin with it.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
-  return benchdnn::BeginsWithLetter(text, kKeys);
+  return suites::BeginsWithLetter(text, kKeys);
 }
 
-benchdnn::BenchdnnProblem ReadRnn(const std::string& text) {
+// Parses a problem. The defaults are 1 layer, 1 step and 2 samples; input and hidden default to
+// state, and output to hidden. Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, or
+// a missing size.
+BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
+  BenchdnnRnn p;
+  const std::array<suites::BenchdnnLetter, 7> letters = {{{"l", &p.layers},
+                                                          {"t", &p.steps},
+                                                          {"mb", &p.samples},
+                                                          {"sic", &p.state},
+                                                          {"slc", &p.input},
+                                                          {"dhc", &p.hidden},
+                                                          {"dic", &p.output}}};
+  suites::ReadLetters(text, letters);
+  suites::RequireLetter(p.state, "sic");
+  if (p.input == 0) p.input = p.state;
+  if (p.hidden == 0) p.hidden = p.state;
+  if (p.output == 0) p.output = p.hidden;
+  return p;
+}
+
+suites::BenchdnnProblem ReadRnn(const std::string& text) {
   const auto problem = ReadBenchdnnRnn(text);
   return [problem](const auto& choice) { return LstmName(problem, choice); };
 }
 
 // Returns the element type for the pipe: "int8" for every mix of integers.
-benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
+suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const LstmType& type = LstmTypeOf(name.type);
   return {{}, std::string(IsQuantized(type) ? "int8" : type.weight)};
 }
@@ -153,9 +179,9 @@ constexpr std::string_view kKinds[] = {"rnn"};
 
 std::optional<std::string> LineOf(const logs::Primitive& primitive) {
   const auto& text = primitive.text;
-  const auto type = benchdnn::TypeOf(primitive, "src_layer");
-  const bool plain = benchdnn::TypeOf(primitive, "wei_layer") == type &&
-                     benchdnn::TypeOf(primitive, "dst_layer") == type;
+  const auto type = suites::TypeOf(primitive, "src_layer");
+  const bool plain = suites::TypeOf(primitive, "wei_layer") == type &&
+                     suites::TypeOf(primitive, "dst_layer") == type;
   if (!plain) return std::nullopt;
   std::string algorithm(logs::WordOf(text.auxiliary, "alg"));
   std::ranges::transform(algorithm, algorithm.begin(),
@@ -177,23 +203,6 @@ std::optional<std::string> LineOf(const logs::Primitive& primitive) {
 
 }  // namespace
 
-BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
-  BenchdnnRnn p;
-  const std::array<benchdnn::BenchdnnLetter, 7> letters = {{{"l", &p.layers},
-                                                            {"t", &p.steps},
-                                                            {"mb", &p.samples},
-                                                            {"sic", &p.state},
-                                                            {"slc", &p.input},
-                                                            {"dhc", &p.hidden},
-                                                            {"dic", &p.output}}};
-  benchdnn::ReadLetters(text, letters);
-  benchdnn::RequireLetter(p.state, "sic");
-  if (p.input == 0) p.input = p.state;
-  if (p.hidden == 0) p.hidden = p.state;
-  if (p.output == 0) p.output = p.hidden;
-  return p;
-}
-
 std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
   const bool one_pass = problem.passes == LstmPasses::kForward;
   if (problem.l == 1 || (one_pass && InputWidth(problem, 0) == InputWidth(problem, 1)))
@@ -204,16 +213,16 @@ std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
   return stages;
 }
 
-std::optional<std::string> LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
+std::optional<std::string> LstmBenchdnn(const LstmCase& lstm) {
   const LstmProblem& p = lstm.problem;
   if (lstm.plain_weights || LstmStages(p).size() > 1) return std::nullopt;
   // oneDNN computes bf16 with a projection; benchdnn skips it or uses f32 projection weights.
-  if (p.p != 0 && LstmTypeOf(type).weight == "bf16") return std::nullopt;
+  if (p.p != 0 && LstmTypeOf(lstm.type).weight == "bf16") return std::nullopt;
   std::string line = "--rnn --mode=P";
   const auto add = [&](std::string_view argument) {
     if (!argument.empty()) line += fmt::format(" {}", argument);
   };
-  const auto cfg = LstmTypeOf(type).benchdnn;
+  const auto cfg = LstmTypeOf(lstm.type).benchdnn;
   add(kProps.at(static_cast<size_t>(lstm.direction)));
   if (cfg != "f32") add(fmt::format("--cfg={}", cfg));
   add("--alg=VANILLA_LSTM");
@@ -227,7 +236,7 @@ std::optional<std::string> LstmBenchdnn(const LstmCase& lstm, std::string_view t
   return line;
 }
 
-const benchdnn::BenchdnnDriver kRnnDriver = {"rnn",  kOptions, BeginsProblem, ReadRnn,
-                                             WorkOf, kKinds,   LineOf};
+const suites::BenchdnnDriver kRnnDriver = {"rnn",  kOptions, BeginsProblem, ReadRnn,
+                                           WorkOf, kKinds,   LineOf};
 
 }  // namespace dlroof::lstm

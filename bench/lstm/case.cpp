@@ -9,9 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bench/library_rules/library_rules.h"
-#include "bench/lstm/benchdnn.h"
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -35,14 +34,18 @@ void CheckSizes(const LstmProblem& problem) {
                          "the work of this LSTM");
 }
 
-double CountOnce(const LstmElements& elements, const LstmElementBytes& bytes) {
-  return bytes.source * static_cast<double>(elements.source) +
-         bytes.output * static_cast<double>(elements.output) +
-         bytes.hidden * static_cast<double>(2 * elements.hidden) +
-         bytes.cell * static_cast<double>(2 * elements.cell) +
-         bytes.weight * static_cast<double>(elements.weights) +
-         bytes.peephole * static_cast<double>(elements.peephole) +
-         bytes.bias * static_cast<double>(elements.bias);
+// Returns the bytes of every tensor of a forward call [byte].
+double CountOnce(const LstmElements& elements, const LstmType& type) {
+  double sum = 0;
+  for (const auto& [element, count] : {std::pair(type.source, elements.source),
+                                       {type.output, elements.output},
+                                       {type.hidden, 2 * elements.hidden},
+                                       {type.cell, 2 * elements.cell},
+                                       {type.weight, elements.weights},
+                                       {type.peephole, elements.peephole},
+                                       {type.bias, elements.bias}})
+    sum += static_cast<double>(workload::ElementBytes(element)) * static_cast<double>(count);
+  return sum;
 }
 
 // Returns a problem made smaller by one step of Twin, or unchanged if nothing can be halved.
@@ -183,28 +186,25 @@ LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
   return {static_cast<int64_t>(call.matrix), static_cast<int64_t>(call.elementwise)};
 }
 
-double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,
-                       const LstmElementBytes& bytes) {
+double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction, const LstmType& type) {
   const LstmElements elements = Elements(problem);
-  const double tensors = CountOnce(elements, bytes);
+  const double tensors = CountOnce(elements, type);
   if (direction != LstmDirection::kBackward) return tensors;
-  const double g = bytes.gradient;
-  return tensors + CountOnce(elements, {g, g, g, g, g, g, g, g});
+  return tensors + CountOnce(elements, UniformLstmType(type.gradient));
 }
 
-double LeastHostBytes(const LstmProblem& problem, LstmDirection direction,
-                      const LstmElementBytes& bytes) {
-  const double tensors = CompulsoryBytes(problem, direction, bytes) +
-                         CompulsoryBytes(problem, direction, {4, 4, 4, 4, 4, 4, 4, 4});
+double LeastHostBytes(const LstmProblem& problem, LstmDirection direction, const LstmType& type) {
+  const double tensors = CompulsoryBytes(problem, direction, type) +
+                         CompulsoryBytes(problem, direction, UniformLstmType("f32"));
   if (direction == LstmDirection::kForwardInference) return tensors;
   const int64_t gates =
       problem.t * problem.n * problem.l * Passes(problem) * kLstmGates * problem.h;
-  return tensors + bytes.hidden * static_cast<double>(gates);
+  return tensors + static_cast<double>(workload::ElementBytes(type.hidden) * gates);
 }
 
-Work ModelledWork(const LstmProblem& problem, LstmDirection direction,
-                  const LstmElementBytes& bytes, const std::string& matrix_pipe,
-                  const std::string& elementwise_pipe, double launches) {
+Work ModelledWork(const LstmProblem& problem, LstmDirection direction, const LstmType& type,
+                  const std::string& matrix_pipe, const std::string& elementwise_pipe,
+                  double launches) {
   const LstmFlops flops = Flops(problem, direction);
   const auto matrix = static_cast<double>(flops.matrix);
   const auto elementwise = static_cast<double>(flops.elementwise);
@@ -212,7 +212,7 @@ Work ModelledWork(const LstmProblem& problem, LstmDirection direction,
   work.flops[matrix_pipe] += matrix;
   work.flops[elementwise_pipe] += elementwise;
   work.parts = {{"matrix", matrix}, {"elementwise", elementwise}};
-  work.bytes[Level::kDram] = CompulsoryBytes(problem, direction, bytes);
+  work.bytes[Level::kDram] = CompulsoryBytes(problem, direction, type);
   work.launches = launches;
   return work;
 }
@@ -362,8 +362,6 @@ LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& 
 
 namespace {
 
-double BytesOf(std::string_view type) { return static_cast<double>(workload::ElementBytes(type)); }
-
 LstmDirection ParseDirection(const workload::BenchmarkName& name) {
   for (const auto direction : {LstmDirection::kForwardInference, LstmDirection::kForwardTraining,
                                LstmDirection::kBackward})
@@ -380,8 +378,8 @@ bool AllOnAmx(std::string_view implementation) {
   constexpr std::string_view kJoint = " + ";
   for (size_t begin = 0; begin != std::string_view::npos;) {
     const size_t end = implementation.find(kJoint, begin);
-    const auto one = implementation.substr(begin, end - begin);
-    if (!one.starts_with("brgemm") || one.find("amx") == std::string_view::npos) return false;
+    const auto name = implementation.substr(begin, end - begin);
+    if (!name.starts_with("brgemm") || name.find("amx") == std::string_view::npos) return false;
     begin = end == std::string_view::npos ? end : end + kJoint.size();
   }
   return true;
@@ -420,7 +418,7 @@ const LstmType& LstmTypeOf(std::string_view name) {
 
 LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std::string>& types,
                       const workload::OptionRows& options) {
-  LstmCase lstm{.direction = ParseDirection(name)};
+  LstmCase lstm{.direction = ParseDirection(name), .type = name.type};
   if (std::ranges::count(types, name.type) == 0)
     throw BadInput({.column = workload::ColumnOfPart(name, 4)},
                    "LSTM/{}/{} has no type '{}'; it has {}", name.device, name.library, name.type,
@@ -439,23 +437,14 @@ LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name) {
 
 bool IsQuantized(const LstmType& type) { return type.weight == "s8"; }
 
-LstmElementBytes ElementBytes(const LstmType& type) {
-  return {.source = BytesOf(type.source),
-          .hidden = BytesOf(type.hidden),
-          .output = BytesOf(type.output),
-          .weight = BytesOf(type.weight),
-          .peephole = 4,
-          .bias = BytesOf(type.bias),
-          .cell = BytesOf(type.cell),
-          .gradient = 4};
-}
+LstmType UniformLstmType(std::string_view e) { return {e, e, e, e, e, e, e, e, e, e}; }
 
 std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
                            std::string_view implementation, std::string_view effective_isa) {
   const bool may_be_bf16 = fpmath == "bf16" || fpmath == "any";
   if (type.weight == "f32" && may_be_bf16 && AllOnAmx(implementation)) return "bf16.matrix";
-  return library_rules::MatrixPipe(IsQuantized(type) ? "int8" : type.weight, implementation,
-                                   effective_isa);
+  return workload::MatrixPipe(IsQuantized(type) ? "int8" : type.weight, implementation,
+                              effective_isa);
 }
 
 namespace {
@@ -483,7 +472,7 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
                    "recurrent weights stay in registers; fewer launches"}}});
 
 workload::Workload Read(const workload::BenchmarkName& name) {
-  return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name), name.type)};
+  return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name))};
 }
 
 [[maybe_unused]] const bool on_onednn =

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/suites/benchdnn.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/work.h"
@@ -99,34 +101,47 @@ struct LstmProduct {
 // Otherwise each step has its own GEMM.
 std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction, bool merged);
 
-// Bytes per element of each kind of tensor of a call [byte].
-struct LstmElementBytes {
-  double source, hidden, output;  // of input, hidden states, output
-  double weight;
-  double peephole;
-  double bias;
-  double cell;      // of cell states
-  double gradient;  // of every gradient
+// The element type of each tensor ("f64 f32 bf16 f16 u8 s8").
+struct LstmType {
+  std::string_view name;
+  std::string_view benchdnn;  // in --cfg
+  std::string_view source;    // input of the stack and data between layers
+  std::string_view hidden;    // hidden states, initial and final
+  std::string_view output;    // output of the last layer
+  std::string_view weight;    // weights of layer input, hidden state, projection
+  std::string_view bias, cell;
+  std::string_view peephole = "f32", gradient = "f32";  // of every gradient
 };
+
+// Returns all types of oneDNN: "f32", "bf16" (including bias and cell states), "bf16f32" (bias and
+// cell states in f32), "f16", "int8" (u8 activations, s8 weights, f32 bias and cell states) and its
+// variants, spelled as in benchdnn: hidden state in, input, hidden state out, output
+// ("f32u8f32u8"). Types with s8 instead of u8 have no shift.
+const std::vector<LstmType>& LstmTypes();
+std::vector<std::string> LstmTypeNames();
+// Throws std::logic_error for an unknown name.
+const LstmType& LstmTypeOf(std::string_view name);
+// Returns the type in which all tensors, gradients too, have this element type.
+LstmType UniformLstmType(std::string_view element);
+// Returns whether activations and weights are integers.
+bool IsQuantized(const LstmType& type);
 
 // Returns the compulsory DRAM bytes [byte]: every tensor of the call once. A forward call has
 // source, weights (including peepholes), bias, output, and hidden and cell states in and out. `bwd`
 // reads all of these and the gradients of output and final states, and writes the other gradients.
 // A library's workspace and the data between layers are not counted, because they are not tensors
 // of the problem.
-double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,
-                       const LstmElementBytes& bytes);
+double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction, const LstmType& type);
 
 // Returns the least host memory for preparing a call [byte]: its tensors, a copy of each tensor as
 // f32, and the gates if they are stored for the backward pass.
-double LeastHostBytes(const LstmProblem& problem, LstmDirection direction,
-                      const LstmElementBytes& bytes);
+double LeastHostBytes(const LstmProblem& problem, LstmDirection direction, const LstmType& type);
 
 // Returns the work of one call whose matrix part runs on `matrix_pipe` and whose elementwise part
 // runs on `elementwise_pipe`.
-Work ModelledWork(const LstmProblem& problem, LstmDirection direction,
-                  const LstmElementBytes& bytes, const std::string& matrix_pipe,
-                  const std::string& elementwise_pipe, double launches);
+Work ModelledWork(const LstmProblem& problem, LstmDirection direction, const LstmType& type,
+                  const std::string& matrix_pipe, const std::string& elementwise_pipe,
+                  double launches);
 
 // Returns a problem whose forward matrix part has at most `most_flops` [flop]: the problem itself,
 // or a smaller twin. A twin has fewer steps (halved down to 2), then fewer samples (down to 2),
@@ -213,31 +228,11 @@ struct LstmDifference {
 LstmDifference Difference(const LstmOutput<float>& got, const LstmOutput<double>& expected);
 LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& expected);
 
-// The element type of each tensor ("f32 bf16 f16 u8 s8"). Peephole weights and all gradients are
-// f32.
-struct LstmType {
-  std::string_view name;
-  std::string_view benchdnn;  // input of the stack and data between layers
-  std::string_view source;    // hidden states, initial and final
-  std::string_view hidden;    // output of the last layer
-  std::string_view output;    // of the last layer
-  std::string_view weight;    // weights of layer input, hidden state, projection
-  std::string_view bias, cell;
-};
-
-// Returns all types: "f32", "bf16" (including bias and cell states), "bf16f32" (bias and cell
-// states in f32), "f16", "int8" (u8 activations, s8 weights, f32 bias and cell states) and its
-// variants, spelled as in benchdnn: hidden state in, input, hidden state out, output
-// ("f32u8f32u8"). Types with s8 instead of u8 have no shift.
-const std::vector<LstmType>& LstmTypes();
-std::vector<std::string> LstmTypeNames();
-// Throws std::logic_error for an unknown name.
-const LstmType& LstmTypeOf(std::string_view name);
-
-// A parsed LSTM benchmark name, without its type.
+// A parsed LSTM benchmark name.
 struct LstmCase {
   LstmDirection direction = LstmDirection::kForwardInference;
   LstmProblem problem;
+  std::string type = "f32";
   bool plain_weights = false;     // "ldigo": weights [layer][pass][input][gate][hidden unit]
   std::string fpmath = "strict";  // type for computing f32: also "bf16", "f16", "tf32", "any"
 
@@ -252,14 +247,30 @@ LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std
 // Parses a name of LSTM/cpu/onednn.
 LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name);
 
-// Returns whether activations and weights are integers.
-bool IsQuantized(const LstmType& type);
-LstmElementBytes ElementBytes(const LstmType& type);
-
-// Returns the pipe of the matrix part. The arguments are those of library_rules::MatrixPipe, and
+// Returns the pipe of the matrix part. The arguments are those of workload::MatrixPipe, and
 // `fpmath` is LstmCase::fpmath. An f32 LSTM has "bf16.matrix" only if the names of all primitives,
 // joined by " + ", contain AMX, because the library may ignore the fpmath mode.
 std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
                            std::string_view implementation, std::string_view effective_isa);
+
+extern const suites::BenchdnnDriver kRnnDriver;
+
+// The consecutive layers [first, first + layers) that one oneDNN primitive computes.
+struct LstmStage {
+  int64_t first, layers;
+
+  bool operator==(const LstmStage&) const = default;
+};
+// Returns the layers of each oneDNN primitive that a problem needs. In one primitive all layers
+// have the same input width, and the two passes are combined only after the last layer, unlike in
+// cuDNN and PyTorch. So other problems need several primitives, one after the other.
+std::vector<LstmStage> LstmStages(const LstmProblem& problem);
+
+// Returns "--rnn --mode=P ... l1t16mb16sic64slc32dhc64dic64" in the syntax of oneDNN 3.2; only the
+// problem contains default values. The line has
+// --trivial-strides=true, because by default benchdnn pads rows of sources and states by one
+// element. Returns nothing for calls that benchdnn lacks: several primitives, plain weights, bf16
+// with a projection.
+std::optional<std::string> LstmBenchdnn(const LstmCase& lstm);
 
 }  // namespace dlroof::lstm

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/library_rules/library_rules.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -75,9 +75,8 @@ CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name) {
   std::vector<std::string> types;
   types.reserve(kTypes.size());
   for (const auto& row : kTypes) types.emplace_back(row.type);
-  const auto plain =
-      ReadLstmCase(name, types, {{"persist-static", "persist-small-h", "persist-dynamic"}});
-  CudnnLstmCase lstm{plain.direction, plain.problem, name.type, RnnAlgorithm::kStandard};
+  CudnnLstmCase lstm{
+      ReadLstmCase(name, types, {{"persist-static", "persist-small-h", "persist-dynamic"}})};
   for (const auto algorithm :
        {RnnAlgorithm::kPersistStatic, RnnAlgorithm::kPersistDynamic, RnnAlgorithm::kPersistSmallH})
     if (workload::HasOption(name, Key(algorithm))) lstm.algorithm = algorithm;
@@ -85,11 +84,6 @@ CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name) {
 }
 
 std::string_view StorageType(std::string_view type) { return RowOf(type).storage; }
-
-LstmElementBytes GpuElementBytes(std::string_view type) {
-  const auto bytes = static_cast<double>(workload::ElementBytes(StorageType(type)));
-  return {bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes};
-}
 
 RnnSpec RnnSpecOf(const CudnnLstmCase& lstm) {
   const auto& p = lstm.problem;
@@ -121,7 +115,7 @@ void RequireRnnType(std::string_view type, std::size_t cudnn_version) {
   const auto least = RowOf(type).least_version;
   if (cudnn_version < least)
     throw Unsupported("LSTMs in {} need cuDNN {} or newer, this is {}", type,
-                      library_rules::VersionText(least), library_rules::VersionText(cudnn_version));
+                      workload::VersionText(least), workload::VersionText(cudnn_version));
 }
 
 std::string RnnPipe(std::string_view type) { return std::string(RowOf(type).pipe); }
@@ -203,5 +197,4 @@ namespace {
 [[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
     {"LSTM", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnLstmCase>, "the CUDA module"});
 }  // namespace
-
 }  // namespace dlroof::lstm

@@ -25,10 +25,7 @@ enum class RnnMath {
   kTensorCores  // f16, bf16
 };
 
-struct CudnnLstmCase {
-  LstmDirection direction = LstmDirection::kForwardInference;
-  LstmProblem problem;
-  std::string type = "f32";
+struct CudnnLstmCase : LstmCase {
   RnnAlgorithm algorithm = RnnAlgorithm::kStandard;
 
   bool operator==(const CudnnLstmCase&) const = default;
@@ -41,8 +38,6 @@ CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name);
 
 // Returns the type in which tensors are stored: "f32" for tf32, otherwise the type itself.
 std::string_view StorageType(std::string_view type);
-// Returns the size of StorageType for all tensors, including gradients [byte].
-LstmElementBytes GpuElementBytes(std::string_view type);
 
 // The arguments of cudnnSetRNNDescriptor_v8.
 struct RnnSpec {

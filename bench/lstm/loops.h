@@ -10,6 +10,8 @@
 // first, starting from its own initial states.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "bench/lstm/case.h"
+#include "bench/workload/workload.h"
 
 namespace dlroof::lstm {
 
@@ -175,30 +178,24 @@ void JoinPasses(const LstmProblem& problem, LstmStoredLayer<T>& layer) {
     }
 }
 
-// Gradients with respect to hidden and cell states that pass from step to step [sample].
-template <class T>
-struct Carried {
-  std::vector<T> hidden, cell;
-};
-
 // Computes the gradients `d_gates` of one sample's pre-activations. `exposed` is the gradient of
 // o*tanh(c). Replaces `cell`, the gradient of this step's cell state, by that of the previous one.
 template <class T>
 void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates, const T* cell_now,
                   const T* cell_before, const T* exposed, T* cell, T* d_gates,
                   const PassWeights<T>& d_w) {
-  const T one(1);
+  const T identity(1);
   for (int64_t u = 0; u < hidden; ++u) {
     const T &i = gates[u], &f = gates[hidden + u], &g = gates[2 * hidden + u],
             &o = gates[3 * hidden + u];
     T &d_i = d_gates[u], &d_f = d_gates[hidden + u], &d_o = d_gates[3 * hidden + u];
     const T squashed = Tanh(cell_now[u]);
-    d_o = exposed[u] * squashed * (o * (one - o));
-    T d_cell = cell[u] + exposed[u] * o * (one - squashed * squashed);
+    d_o = exposed[u] * squashed * (o * (identity - o));
+    T d_cell = cell[u] + exposed[u] * o * (identity - squashed * squashed);
     if (w.peephole != nullptr) d_cell = d_cell + d_o * w.peephole[2 * hidden + u];
-    d_i = d_cell * g * (i * (one - i));
-    d_f = d_cell * cell_before[u] * (f * (one - f));
-    d_gates[2 * hidden + u] = d_cell * i * (one - g * g);
+    d_i = d_cell * g * (i * (identity - i));
+    d_f = d_cell * cell_before[u] * (f * (identity - f));
+    d_gates[2 * hidden + u] = d_cell * i * (identity - g * g);
     cell[u] = d_cell * f;
     if (w.peephole != nullptr) {
       cell[u] = cell[u] + d_i * w.peephole[u] + d_f * w.peephole[hidden + u];
@@ -339,5 +336,44 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
     if (layer != 0) d_above = std::move(between);
   }
 }
+
+// [flop] Problems with more FLOPs are verified by a smaller twin, because the reference loops would
+// take longer than the measurement.
+inline constexpr double kMaxFlopsToVerify = 50e6;
+
+// Runs the call and compares all its outputs (for `bwd` all gradients) with the reference loops in
+// double on the same inputs. Errors are divided by the largest value of each tensor.
+template <class Call>
+workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem,
+                                        LstmDirection direction, const LstmInput<float>& input,
+                                        const LstmOutput<float>& d_output, double tolerance) {
+  const auto exact = ToDouble(input);
+  LstmForwardResult<double> forward;
+  LstmForward(problem, exact, forward);
+  call.Run();
+  LstmDifference difference;
+  if (direction == LstmDirection::kBackward) {
+    LstmInput<double> d_input;
+    LstmBackward(problem, exact, forward, ToDouble(d_output), d_input);
+    difference = Difference(call.Gradients(), d_input);
+  } else {
+    difference = Difference(call.Outputs(), forward.outputs);
+  }
+  return {difference.max_error <= tolerance, difference.max_error, tolerance,
+          fmt::format("all {} outputs", difference.count)};
+}
+
+// Checks the last step of each pass of each layer, for every sample: recomputes it gate by gate,
+// with dot products and sigmoid(x) = (1 + tanh(x/2)) / 2, and compares it with the final states.
+// Also compares the output with the hidden states.
+workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
+                                      const LstmForwardResult<double>& forward);
+
+// Compares two derivatives of sum(output * d_output) along a random direction in the space of all
+// inputs: a central difference of two forward calls, and the value from the gradient `d_input`.
+// max_error is divided by |d_input| * |direction|.
+workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
+                                     const LstmOutput<double>& d_output,
+                                     const LstmInput<double>& d_input);
 
 }  // namespace dlroof::lstm

@@ -1,4 +1,4 @@
-#include "bench/matmul/benchdnn.h"
+#include "bench/suites/benchdnn.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/log_line.h"
-#include "bench/benchdnn/options.h"
-#include "bench/benchdnn/tokens.h"
+#include "bench/matmul/case.h"
 #include "counters/base/error.h"
 
 namespace dlroof::matmul {
@@ -18,60 +16,103 @@ namespace {
 
 constexpr std::string_view kTypeWords = "undef f32 bf16 f16 s32 s8 u8";
 
-constexpr std::array<benchdnn::BenchdnnOption, 17> kMatmulOptions = {{
-    {"dt", "f32:f32:f32", "", benchdnn::ReadDataTypes},
-    {"stag", "any", "", benchdnn::ReadLayout},
-    {"wtag", "any", "", benchdnn::ReadLayout},
-    {"dtag", "any", "", benchdnn::ReadLayout},
+constexpr std::array<suites::BenchdnnOption, 17> kMatmulOptions = {{
+    {"dt", "f32:f32:f32", "", suites::ReadDataTypes},
+    {"stag", "any", "", suites::ReadLayout},
+    {"wtag", "any", "", suites::ReadLayout},
+    {"dtag", "any", "", suites::ReadLayout},
     {"encoding", "", "", nullptr},
     {"strides", "", "", nullptr},
     {"grouped", "", "", nullptr},
     {"runtime-dims-masks", "", "", nullptr},
-    {"attr-scales", "", "", benchdnn::ReadScales},
-    {"attr-zero-points", "", "", benchdnn::ReadZeroPoints},
-    {"attr-post-ops", "", "", benchdnn::ReadPostOps},
+    {"attr-scales", "", "", suites::ReadScales},
+    {"attr-zero-points", "", "", suites::ReadZeroPoints},
+    {"attr-post-ops", "", "", suites::ReadPostOps},
     {"attr-scratchpad", "library", "library user"},
-    {"ctx-init", "auto", "", benchdnn::ReadThreads},
-    {"ctx-exe", "auto", "", benchdnn::ReadThreads},
-    {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
+    {"ctx-init", "auto", "", suites::ReadThreads},
+    {"ctx-exe", "auto", "", suites::ReadThreads},
+    {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
     {"bia-dt", "undef", kTypeWords},
-    {"bia-mask", "2", "", benchdnn::ReadCount},
+    {"bia-mask", "2", "", suites::ReadCount},
 }};
 
-constexpr std::array<benchdnn::BenchdnnOption, 13> kIpOptions = {{
+constexpr std::array<suites::BenchdnnOption, 13> kIpOptions = {{
     {"dir", "FWD_B", "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB BWD_DW"},
-    {"dt", "f32:f32:f32", "", benchdnn::ReadDataTypes},
+    {"dt", "f32:f32:f32", "", suites::ReadDataTypes},
     {"cfg", "",
      "f32 f16 f16f16f32 f32f16f16 f16f32f16 f16f16s8 f16f16u8 u8s8f32 u8s8s32 u8s8s8 u8s8u8 "
      "s8s8f32 s8s8s32 s8s8s8 s8s8u8 s8s8bf16 u8s8bf16 s8s8f16 u8s8f16 bf16bf16f32 bf16bf16bf16 "
      "f32bf16bf16 bf16f32bf16"},
-    {"stag", "any", "", benchdnn::ReadLayout},
-    {"wtag", "any", "", benchdnn::ReadLayout},
-    {"dtag", "any", "", benchdnn::ReadLayout},
-    {"attr-scales", "", "", benchdnn::ReadScales},
-    {"attr-post-ops", "", "", benchdnn::ReadPostOps},
+    {"stag", "any", "", suites::ReadLayout},
+    {"wtag", "any", "", suites::ReadLayout},
+    {"dtag", "any", "", suites::ReadLayout},
+    {"attr-scales", "", "", suites::ReadScales},
+    {"attr-post-ops", "", "", suites::ReadPostOps},
     {"attr-scratchpad", "library", "library user"},
-    {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
-    {"ctx-init", "auto", "", benchdnn::ReadThreads},
-    {"ctx-exe", "auto", "", benchdnn::ReadThreads},
-    {"mb", "0", "", benchdnn::ReadCount},
+    {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
+    {"ctx-init", "auto", "", suites::ReadThreads},
+    {"ctx-exe", "auto", "", suites::ReadThreads},
+    {"mb", "0", "", suites::ReadCount},
 }};
 
 // Parses the sizes of A, B and, if present, C.
 std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at) {
   std::vector<std::vector<int64_t>> matrices;
   for (;;) {
-    matrices.push_back(benchdnn::ReadSizes(text, at));
+    matrices.push_back(suites::ReadSizes(text, at));
     if (at == text.size() || text[at] != ':') break;
     ++at;
   }
   if (matrices.size() < 2)
-    throw benchdnn::BenchdnnRefusal(0, "expected MxK:KxN or MxK:KxN:MxN, with batches before each");
+    throw suites::BenchdnnRefusal(0, "expected MxK:KxN or MxK:KxN:MxN, with batches before each");
   if (matrices[0].size() < 2 || matrices[1].size() != matrices[0].size())
-    throw benchdnn::BenchdnnRefusal(0,
-                                    "expected two factors with the same number of dimensions, "
-                                    "at least 2");
+    throw suites::BenchdnnRefusal(0,
+                                  "expected two factors with the same number of dimensions, "
+                                  "at least 2");
   return matrices;
+}
+
+struct BenchdnnMatmul {
+  MatmulProblem problem;
+  std::optional<Reason> unsupported;  // why dlroof has no such problem: "4-D matmul"
+};
+BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
+  size_t at = 0;
+  const auto matrices = ReadMatrices(text, at);
+  BenchdnnMatmul read;
+  suites::ExpectName(text, at);
+  const auto& a = matrices[0];
+  const auto& b = matrices[1];
+  const size_t last = a.size() - 1;
+  read.problem = {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
+  if (b[last - 1] != a[last])
+    throw suites::BenchdnnRefusal(
+        0, fmt::format("the factors do not match: {} columns, {} rows", a[last], b[last - 1]));
+  if (last > 2) read.unsupported = Reason{fmt::format("{}-D matmul", last + 1)};
+  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = Reason{"broadcast batch"};
+  auto result = a;
+  result[last] = b[last];
+  const bool fits = matrices.size() == 2 || (matrices.size() == 3 && matrices[2] == result);
+  if (!fits && !read.unsupported) read.unsupported = Reason{"result of other sizes"};
+  return read;
+}
+
+struct BenchdnnIp {
+  int64_t samples = 2, in_channels = 0, out_channels = 0;
+  int64_t depth = 0, height = 0, width = 0;  // of an image as the source; 0: no image
+};
+BenchdnnIp ReadBenchdnnIp(std::string_view text) {
+  BenchdnnIp p;
+  const std::array<suites::BenchdnnLetter, 6> letters = {{{"mb", &p.samples},
+                                                          {"ic", &p.in_channels},
+                                                          {"id", &p.depth},
+                                                          {"ih", &p.height},
+                                                          {"iw", &p.width},
+                                                          {"oc", &p.out_channels}}};
+  suites::ReadLetters(text, letters);
+  suites::RequireLetter(p.in_channels, "ic");
+  suites::RequireLetter(p.out_channels, "oc");
+  return p;
 }
 
 // Post-ops of a benchmark, as ReadPostOps writes them.
@@ -82,21 +123,20 @@ constexpr std::string_view kPostOps[] = {"relu",     "gelu_erf",     "gelu_tanh"
 struct Found {
   MatmulProblem problem;
   ProductDirection direction = ProductDirection::kForward;
-  products::ProductTypes types;
+  workload::ProductTypes types;
   bool ip = false, training = false, bias = false, any = false;
 };
 
-benchdnn::BenchdnnName NameOf(const Found& found, const benchdnn::BenchdnnChoice& choice) {
+suites::BenchdnnName NameOf(const Found& found, const suites::BenchdnnChoice& choice) {
   const bool forward = found.direction == ProductDirection::kForward;
-  if (auto reason = benchdnn::AttributeReason(choice, found.types, forward, kPostOps))
-    return *reason;
-  const auto type = products::KeyOf(found.types);
+  if (auto reason = suites::AttributeReason(choice, found.types, forward, kPostOps)) return *reason;
+  const auto type = workload::KeyOf(found.types);
   if (!type || type == "f64")  // not on oneDNN's CPU engine
-    return Reason{"types " + benchdnn::DataTypesOf(found.types)};
-  auto options = benchdnn::ProductOptionsOf(choice, found.training, found.bias);
+    return Reason{"types " + suites::DataTypesOf(found.types)};
+  auto options = suites::ProductOptionsOf(choice, found.training, found.bias);
   if (found.ip) options.insert(options.begin(), "ip");
   if (found.any) options.emplace_back("any");
-  benchdnn::AddFpmathOption(choice, options);
+  suites::AddFpmathOption(choice, options);
   workload::BenchmarkName name{"Matmul",
                                "cpu",
                                "onednn",
@@ -123,7 +163,7 @@ std::optional<Order> OrderOf(std::string_view tag, bool batched) {
 }
 
 std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
-                                   const benchdnn::BenchdnnChoice& choice) {
+                                   const suites::BenchdnnChoice& choice) {
   if (problem.unsupported) return problem.unsupported;
   if (!choice["encoding"].empty()) return Reason{"sparse matrices"};
   if (!choice["grouped"].empty()) return Reason{"grouped matrices"};
@@ -134,12 +174,52 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
     if (!OrderOf(choice[tag], problem.problem.b > 1))
       return Reason{fmt::format("layout {}", choice[tag])};
   if (choice["bia-dt"] == "undef") return std::nullopt;
-  if (choice["bia-dt"] != products::BiasType(benchdnn::TypesOf(choice)))
+  if (choice["bia-dt"] != workload::BiasType(suites::TypesOf(choice)))
     return Reason{fmt::format("bias of type {}", choice["bia-dt"])};
   // The bias has one number per column, so the mask selects only the last dimension of C.
   if (choice.Count("bia-mask") != (problem.problem.b > 1 ? 4 : 2))
     return Reason{fmt::format("bias mask {}", choice["bia-mask"])};
   return std::nullopt;
+}
+
+// --stag and --wtag (ab or ba) determine whether A and B are transposed. If all three tags are any,
+// the name has the option `any`.
+suites::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
+                                const suites::BenchdnnChoice& choice) {
+  if (auto reason = MatmulReason(problem, choice)) return *reason;
+  const auto order = [&](std::string_view tag) {
+    return *OrderOf(choice[tag], problem.problem.b > 1);
+  };
+  const Order a = order("stag"), b = order("wtag"), c = order("dtag");
+  Found found{problem.problem, ProductDirection::kForward, suites::TypesOf(choice)};
+  found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
+  // With `any` oneDNN packs B, and stores A and C row by row as well.
+  if (a == Order::kRows && b == Order::kAny && c == Order::kRows) found.any = true;
+  if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
+    return Reason{"layout any of some matrices"};
+  if (c == Order::kColumns) return Reason{"transposed result"};
+  found.problem.transposed_a = a == Order::kColumns;
+  found.problem.transposed_b = b == Order::kColumns;
+  found.bias = choice["bia-dt"] != "undef";
+  return NameOf(found, choice);
+}
+
+suites::BenchdnnName IpName(const BenchdnnIp& problem, const suites::BenchdnnChoice& choice) {
+  const auto* const row = suites::FindDirection(choice);
+  if (row == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
+  if (problem.depth != 0 || problem.height != 0 || problem.width != 0)
+    return Reason{"inner product of images"};
+  for (const auto* tag : {"stag", "wtag", "dtag"})
+    if (!choice.IsDefault(tag)) return Reason{fmt::format("layout {}", choice[tag])};
+  const int64_t samples = choice.Count("mb") != 0 ? choice.Count("mb") : problem.samples;
+  if (samples == 0) return Reason{"no samples"};
+  return NameOf({{1, samples, problem.out_channels, problem.in_channels},
+                 row->direction,
+                 suites::TypesOf(choice),
+                 true,
+                 row->training,
+                 row->bias},
+                choice);
 }
 
 // Returns whether a text begins with a size and x ("12x64"), as every problem of matmul does.
@@ -148,23 +228,20 @@ bool BeginsMatmul(std::string_view text) {
   return end != 0 && end != std::string_view::npos && text[end] == 'x';
 }
 
-// All keys of ip are keys of conv, so a text without --ip is a problem of conv.
-bool BeginsIp(std::string_view /*text*/) { return false; }
-
-benchdnn::BenchdnnProblem ReadMatmulProblem(const std::string& text) {
+suites::BenchdnnProblem ReadMatmulProblem(const std::string& text) {
   const auto problem = ReadBenchdnnMatmul(text);
   return [problem](const auto& choice) { return MatmulName(problem, choice); };
 }
 
-benchdnn::BenchdnnProblem ReadIpProblem(const std::string& text) {
+suites::BenchdnnProblem ReadIpProblem(const std::string& text) {
   const auto problem = ReadBenchdnnIp(text);
   return [problem](const auto& choice) { return IpName(problem, choice); };
 }
 
 std::string Attributes(const MatmulCase& matmul) {
   std::string text;
-  if (matmul.scales) text += benchdnn::ScalesArgument(matmul.types);
-  text += benchdnn::PostOpsArgument(matmul);
+  if (matmul.scales) text += suites::ScalesArgument(matmul.types);
+  text += suites::PostOpsArgument(matmul);
   if (matmul.fpmath) text += fmt::format("--attr-fpmath={} ", *matmul.fpmath);
   return text;
 }
@@ -179,12 +256,12 @@ std::string MatmulLine(const MatmulCase& matmul) {
   const auto p = ProductOf(matmul);
   std::string line = "--matmul --mode=P ";
   const auto type = [&](Matrix matrix) { return std::string(TypeOf(matmul.types, matrix)); };
-  line += benchdnn::TypesArgument(
-      products::ProductTypes{type(p.left.matrix), type(p.right.matrix), type(p.result)});
+  line += suites::TypesArgument(
+      workload::ProductTypes{type(p.left.matrix), type(p.right.matrix), type(p.result)});
   if (!matmul.any)
     line += fmt::format("--stag={} --wtag={} --dtag={} ", Tag(p.batch, p.left.transposed),
                         Tag(p.batch, p.right.transposed), Tag(p.batch, false));
-  if (matmul.bias) line += fmt::format("--bia_dt={} ", products::BiasType(matmul.types));
+  if (matmul.bias) line += fmt::format("--bia_dt={} ", workload::BiasType(matmul.types));
   if (matmul.bias && p.batch > 1) line += "--bia_mask=4 ";
   line += Attributes(matmul);
   const auto batch = p.batch > 1 ? fmt::format("{}x", p.batch) : "";
@@ -192,32 +269,32 @@ std::string MatmulLine(const MatmulCase& matmul) {
 }
 
 std::optional<std::string> InnerProductLine(const MatmulCase& matmul) {
-  const auto dir = benchdnn::DirOf(matmul);
+  const auto dir = suites::DirOf(matmul);
   if (!dir) return std::nullopt;
   return fmt::format("--ip --mode=P --dir={} {}{}mb{}ic{}oc{}", *dir,
-                     benchdnn::TypesArgument(matmul.types), Attributes(matmul), matmul.problem.m,
+                     suites::TypesArgument(matmul.types), Attributes(matmul), matmul.problem.m,
                      matmul.problem.k, matmul.problem.n);
 }
 
-benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
+suites::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const auto matmul = ReadOnednnMatmulCase(name);
-  return {products::ProductWork(matmul, "fp32.vector").bytes,
-          std::string(products::ComputeType(matmul.types))};
+  return {workload::ProductWork(matmul, "fp32.vector").bytes,
+          std::string(workload::ComputeType(matmul.types))};
 }
 
 constexpr std::string_view kMatmulKinds[] = {"matmul", "gemm_api"};
 constexpr std::string_view kIpKinds[] = {"inner_product"};
 
 std::optional<std::string> LoggedIp(const logs::Primitive& primitive) {
-  return fmt::format("--ip --mode=P {}{}{}{}", benchdnn::DirArgument(primitive),
-                     benchdnn::TypesArgument(primitive), benchdnn::PostOpsArgument(primitive),
+  return fmt::format("--ip --mode=P {}{}{}{}", suites::DirArgument(primitive),
+                     suites::TypesArgument(primitive), suites::PostOpsArgument(primitive),
                      primitive.text.problem);
 }
 
 // benchdnn's default mask is 2, the columns of a single product; a batch has 4.
 std::string BiasArguments(const logs::Primitive& primitive) {
   if (!primitive.HasBias()) return "";
-  std::string text = fmt::format("--bia_dt={} ", benchdnn::TypeOf(primitive, "bia"));
+  std::string text = fmt::format("--bia_dt={} ", suites::TypeOf(primitive, "bia"));
   for (const auto word : logs::SplitText(primitive.text.tensors, ' ')) {
     const auto mask = word.find("_mask");
     if (word.starts_with("bia") && mask != std::string_view::npos && word.substr(mask + 5) != "2")
@@ -232,96 +309,24 @@ std::optional<std::string> LoggedMatmul(const logs::Primitive& primitive) {
   if (!dims || dims->size() < 2) return std::nullopt;
   const auto second = primitive.text.problem.find(':');
   const auto third = primitive.text.problem.find(':', second + 1);
-  return fmt::format("--matmul --mode=P {}{}{}{}{}{}{}", benchdnn::TypesArgument(primitive),
-                     benchdnn::LayoutArgument(primitive, "src", "stag"),
-                     benchdnn::LayoutArgument(primitive, "wei", "wtag"),
-                     benchdnn::LayoutArgument(primitive, "dst", "dtag"), BiasArguments(primitive),
-                     benchdnn::PostOpsArgument(primitive), primitive.text.problem.substr(0, third));
+  return fmt::format("--matmul --mode=P {}{}{}{}{}{}{}", suites::TypesArgument(primitive),
+                     suites::LayoutArgument(primitive, "src", "stag"),
+                     suites::LayoutArgument(primitive, "wei", "wtag"),
+                     suites::LayoutArgument(primitive, "dst", "dtag"), BiasArguments(primitive),
+                     suites::PostOpsArgument(primitive), primitive.text.problem.substr(0, third));
 }
 
 }  // namespace
-
-BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
-  size_t at = 0;
-  const auto matrices = ReadMatrices(text, at);
-  BenchdnnMatmul read;
-  benchdnn::ExpectName(text, at);
-  const auto& a = matrices[0];
-  const auto& b = matrices[1];
-  const size_t last = a.size() - 1;
-  read.problem = {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
-  if (b[last - 1] != a[last])
-    throw benchdnn::BenchdnnRefusal(
-        0, fmt::format("the factors do not match: {} columns, {} rows", a[last], b[last - 1]));
-  if (last > 2) read.unsupported = Reason{fmt::format("{}-D matmul", last + 1)};
-  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = Reason{"broadcast batch"};
-  auto result = a;
-  result[last] = b[last];
-  const bool fits = matrices.size() == 2 || (matrices.size() == 3 && matrices[2] == result);
-  if (!fits && !read.unsupported) read.unsupported = Reason{"result of other sizes"};
-  return read;
-}
-
-BenchdnnIp ReadBenchdnnIp(std::string_view text) {
-  BenchdnnIp p;
-  const std::array<benchdnn::BenchdnnLetter, 6> letters = {{{"mb", &p.samples},
-                                                            {"ic", &p.in_channels},
-                                                            {"id", &p.depth},
-                                                            {"ih", &p.height},
-                                                            {"iw", &p.width},
-                                                            {"oc", &p.out_channels}}};
-  benchdnn::ReadLetters(text, letters);
-  benchdnn::RequireLetter(p.in_channels, "ic");
-  benchdnn::RequireLetter(p.out_channels, "oc");
-  return p;
-}
-
-benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
-                                  const benchdnn::BenchdnnChoice& choice) {
-  if (auto reason = MatmulReason(problem, choice)) return *reason;
-  const auto order = [&](std::string_view tag) {
-    return *OrderOf(choice[tag], problem.problem.b > 1);
-  };
-  const Order a = order("stag"), b = order("wtag"), c = order("dtag");
-  Found found{problem.problem, ProductDirection::kForward, benchdnn::TypesOf(choice)};
-  found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
-  // With `any` oneDNN packs B, and stores A and C row by row as well.
-  if (a == Order::kRows && b == Order::kAny && c == Order::kRows) found.any = true;
-  if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
-    return Reason{"layout any of some matrices"};
-  if (c == Order::kColumns) return Reason{"transposed result"};
-  found.problem.transposed_a = a == Order::kColumns;
-  found.problem.transposed_b = b == Order::kColumns;
-  found.bias = choice["bia-dt"] != "undef";
-  return NameOf(found, choice);
-}
-
-benchdnn::BenchdnnName IpName(const BenchdnnIp& problem, const benchdnn::BenchdnnChoice& choice) {
-  const auto* const row = benchdnn::FindDirection(choice);
-  if (row == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
-  if (problem.depth != 0 || problem.height != 0 || problem.width != 0)
-    return Reason{"inner product of images"};
-  for (const auto* tag : {"stag", "wtag", "dtag"})
-    if (!choice.IsDefault(tag)) return Reason{fmt::format("layout {}", choice[tag])};
-  const int64_t samples = choice.Count("mb") != 0 ? choice.Count("mb") : problem.samples;
-  if (samples == 0) return Reason{"no samples"};
-  return NameOf({{1, samples, problem.out_channels, problem.in_channels},
-                 row->direction,
-                 benchdnn::TypesOf(choice),
-                 true,
-                 row->training,
-                 row->bias},
-                choice);
-}
 
 std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul) {
   if (matmul.scales && matmul.direction != ProductDirection::kForward) return std::nullopt;
   return matmul.ip ? InnerProductLine(matmul) : MatmulLine(matmul);
 }
 
-const benchdnn::BenchdnnDriver kMatmulDriver = {
+const suites::BenchdnnDriver kMatmulDriver = {
     "matmul", kMatmulOptions, BeginsMatmul, ReadMatmulProblem, WorkOf, kMatmulKinds, LoggedMatmul};
-const benchdnn::BenchdnnDriver kIpDriver = {"ip",   kIpOptions, BeginsIp, ReadIpProblem,
-                                            WorkOf, kIpKinds,   LoggedIp};
+// All keys of ip are keys of conv, so a text without --ip is a problem of conv.
+const suites::BenchdnnDriver kIpDriver = {"ip",   kIpOptions, nullptr, ReadIpProblem,
+                                          WorkOf, kIpKinds,   LoggedIp};
 
 }  // namespace dlroof::matmul

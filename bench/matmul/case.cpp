@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "bench/matmul/benchdnn.h"
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -85,7 +88,7 @@ void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul)
 
 }  // namespace
 
-products::ProductSizes SizesOf(const MatmulCase& matmul) {
+workload::ProductSizes SizesOf(const MatmulCase& matmul) {
   const auto& p = matmul.problem;
   return {ToText(p), CountA(p), CountB(p), CountC(p), p.n, p.k, Flops(p)};
 }
@@ -96,27 +99,15 @@ MatmulProduct ProductOf(const MatmulCase& matmul) {
   return ProductOf(problem, matmul.direction);
 }
 
-std::string_view TypeOf(const products::ProductTypes& types, Matrix matrix) {
+std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix) {
   if (matrix == Matrix::kA) return types.source;
   return matrix == Matrix::kB ? types.weights : types.destination;
 }
 
-const workload::OptionRows& MatmulOptions() {
-  static const workload::OptionRows rows = {{"ip"},
-                                            {"training"},
-                                            {"bias"},
-                                            {"sum"},
-                                            {"relu", "gelu_erf", "gelu_tanh"},
-                                            {"scales"},
-                                            {"any"},
-                                            workload::FpmathOptions()};
-  return rows;
-}
-
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
-                          const products::ProductCapabilities& capabilities) {
+                          const workload::ProductCapabilities& capabilities) {
   MatmulCase matmul;
-  products::ReadProductCase(
+  workload::ReadProductCase(
       name, capabilities, [&](int column) { matmul.problem = ParseMatmul(name.problem, column); },
       matmul);
   matmul.ip = workload::HasOption(name, "ip");
@@ -126,7 +117,16 @@ MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
 }
 
 MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name) {
-  return ReadMatmulCase(name, {{"f32", "bf16", "f16", "int8"}, true, MatmulOptions()});
+  return ReadMatmulCase(name, {{"f32", "bf16", "f16", "int8"},
+                               true,
+                               {{"ip"},
+                                {"training"},
+                                {"bias"},
+                                {"sum"},
+                                {"relu", "gelu_erf", "gelu_tanh"},
+                                {"scales"},
+                                {"any"},
+                                workload::FpmathOptions()}});
 }
 
 MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
@@ -172,5 +172,53 @@ workload::Workload Read(const workload::BenchmarkName& name) {
 [[maybe_unused]] const bool on_onednn =
     workload::RegisterBackend({"Matmul", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
 
+}  // namespace
+
+namespace {
+
+struct TypeRow {
+  std::string_view type, compute, pipe;
+};
+constexpr std::array<TypeRow, 5> kTypes = {{{"f32", "f32", "fp32.vector"},
+                                            {"tf32", "tf32", "tf32.matrix"},
+                                            {"f16", "f32", "fp16.matrix"},
+                                            {"bf16", "f32", "bf16.matrix"},
+                                            {"s8s8s32", "s32", "int8.matrix"}}};
+
+const TypeRow& RowOf(std::string_view type) {
+  return *std::ranges::find_if(kTypes, [&](auto& row) { return row.type == type; });
+}
+
+// A row-major matrix is the transpose of a column-major one.
+MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, int64_t columns) {
+  MatrixSpec spec{factor.matrix, std::string(TypeOf(matmul.types, factor.matrix)), columns, rows,
+                  factor.transposed};
+  if (factor.transposed) std::swap(spec.rows, spec.columns);
+  return spec;
+}
+
+}  // namespace
+
+MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name) {
+  workload::ProductCapabilities capabilities{{}, false, {{"bias"}, {"relu"}}};
+  for (const auto& row : kTypes) capabilities.types.emplace_back(row.type);
+  auto matmul = ReadMatmulCase(name, capabilities);
+  if (matmul.type == "tf32") matmul.fpmath = "tf32-truncated";
+  return matmul;
+}
+
+ProductSpec ProductSpecOf(const MatmulCase& matmul) {
+  const auto p = ProductOf(matmul);
+  return {SpecOf(matmul, p.right, p.depth, p.columns), SpecOf(matmul, p.left, p.rows, p.depth),
+          SpecOf(matmul, {p.result, false}, p.rows, p.columns), p.batch,
+          std::string(RowOf(matmul.type).compute)};
+}
+
+std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe); }
+
+namespace {
+[[maybe_unused]] const bool cublaslt_case_registered = workload::RegisterBackend(
+    {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltMatmulCase>,
+     "the CUDA module"});
 }  // namespace
 }  // namespace dlroof::matmul

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "bench/products/case.h"
+#include "bench/suites/benchdnn.h"
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/products.h"
 #include "bench/workload/workload.h"
 #include "counters/base/work.h"
 
@@ -70,7 +72,7 @@ struct MatmulProduct {
 MatmulProduct ProductOf(const MatmulProblem& problem, ProductDirection direction);
 
 // A parsed name. A is the source, B are the weights, C is the destination.
-struct MatmulCase : products::ProductCase {
+struct MatmulCase : workload::ProductCase {
   MatmulProblem problem;
   bool ip = false;   // inner-product primitive, with n x k weights
   bool any = false;  // the library chooses the memory orders (fwd only)
@@ -79,24 +81,57 @@ struct MatmulCase : products::ProductCase {
 };
 
 // Returns the sizes of the case. Each column is a channel of the destination.
-products::ProductSizes SizesOf(const MatmulCase& matmul);
+workload::ProductSizes SizesOf(const MatmulCase& matmul);
 
 // Returns the matrix product of a call. With `ip` the weights are stored as n x k.
 MatmulProduct ProductOf(const MatmulCase& matmul);
 
 // Returns the element type of a matrix.
-std::string_view TypeOf(const products::ProductTypes& types, Matrix matrix);
-
-// Returns all options in the order of names. A backend accepts all or some of these rows.
-const workload::OptionRows& MatmulOptions();
+std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix);
 
 // Parses a name. Throws BadInput with the column, counted from the start of the benchmark's full
 // name, if ReadProductCase does, for an invalid problem, or for an option that the direction, the
 // type or the problem excludes.
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
-                          const products::ProductCapabilities& capabilities);
+                          const workload::ProductCapabilities& capabilities);
 
 // Parses a name of Matmul/cpu/onednn.
 MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name);
+
+extern const suites::BenchdnnDriver kMatmulDriver, kIpDriver;
+
+// Returns benchdnn's arguments that time the same call: "--matmul --mode=P --stag=ab --wtag=ba
+// --dtag=ab 128x64:64x128", or "--ip --mode=P --dir=FWD_I mb16ic2048oc1000". For a gradient by the
+// matmul primitive these are the arguments of the equivalent forward call. Returns nothing if
+// benchdnn has no such call: bias of ip in inference (FWD_I has none), scales in a backward pass.
+std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul);
+
+// Parses a name. Types: f32 (without tensor cores), tf32, f16, bf16, s8s8s32. Options: bias, relu
+// (fused into fwd). The type "tf32" means f32 matrices with `fpmath` "tf32-truncated": tensor cores
+// ignore the low bits. Throws BadInput with the column, counted from the start of the benchmark's
+// full name.
+MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name);
+
+// A matrix in memory, in column-major order.
+struct MatrixSpec {
+  Matrix matrix = Matrix::kA;
+  std::string type;               // "f32 f16 bf16 s8 s32"
+  int64_t rows = 1, columns = 1;  // of the stored matrix
+  bool transposed = false;        // whether the product uses the transpose
+
+  bool operator==(const MatrixSpec&) const = default;
+};
+
+// `batch` matrix products result = first x second of dense, consecutive matrices. This is the
+// transpose of MatmulProduct's row-major equation, so `first` is its right factor.
+struct ProductSpec {
+  MatrixSpec first, second, result;
+  int64_t batch = 1;
+  std::string compute;  // type of the multiply-adds: "f32", "tf32", "s32"
+};
+ProductSpec ProductSpecOf(const MatmulCase& matmul);
+
+// Returns the pipe that computes a type: "fp32.vector" for f32, tensor cores for others.
+std::string PipeOf(std::string_view type);
 
 }  // namespace dlroof::matmul

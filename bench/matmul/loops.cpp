@@ -1,16 +1,16 @@
 #include "bench/matmul/loops.h"
 
-#include "bench/products/check.h"
 #include "bench/workload/memory.h"
+#include "bench/workload/products.h"
 
 namespace dlroof::matmul {
 namespace {
 
 // Returns one element of the bias gradient, that of `column`, for matrices with n columns.
-products::ProductElement BiasGradientAt(int64_t n, const products::ProductInputs& inputs,
+workload::ProductElement BiasGradientAt(int64_t n, const workload::ProductInputs& inputs,
                                         int64_t column) {
   const auto& c = inputs.destination;
-  products::ProductElement sum;
+  workload::ProductElement sum;
   for (auto i = static_cast<size_t>(column); i < c.size(); i += static_cast<size_t>(n))
     sum.Add(double{c[i]});
   return sum;
@@ -32,21 +32,21 @@ std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint6
 
 }  // namespace
 
-products::ProductElement MatmulElementAt(const MatmulProduct& p,
-                                         const products::ProductInputs& inputs, int64_t index) {
+workload::ProductElement MatmulElementAt(const MatmulProduct& p,
+                                         const workload::ProductInputs& inputs, int64_t index) {
   const int64_t column = index % p.columns;
   const int64_t row = index / p.columns % p.rows;
   const int64_t pair = index / (p.columns * p.rows);
   const float* const left = MatrixOf(inputs, p.left.matrix).data();
   const float* const right = MatrixOf(inputs, p.right.matrix).data();
-  products::ProductElement sum;
+  workload::ProductElement sum;
   for (int64_t step = 0; step < p.depth; ++step)
     sum.Add(double{left[p.LeftIndex(pair, row, step)]} *
             double{right[p.RightIndex(pair, step, column)]});
   return sum;
 }
 
-products::ProductResult ResultOf(const MatmulCase& matmul, const products::ProductInputs& inputs) {
+workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::ProductInputs& inputs) {
   const auto p = ProductOf(matmul);
   return {p.batch * p.rows * p.columns,
           p.depth,
@@ -58,12 +58,11 @@ products::ProductResult ResultOf(const MatmulCase& matmul, const products::Produ
           }};
 }
 
-// The backend Matmul/cpu/reference: the reference loops as a benchmark, in f64 on one thread.
 namespace {
 
-using Arrays = products::ProductArrays<double>;
+using Arrays = workload::ProductArrays<double>;
 
-Arrays FilledArrays(const MatmulCase& matmul, const products::ProductInputs& inputs) {
+Arrays FilledArrays(const MatmulCase& matmul, const workload::ProductInputs& inputs) {
   auto arrays = ZeroMatrices<double>(matmul.problem);
   for (const Matrix matrix : {Matrix::kA, Matrix::kB, Matrix::kC}) {
     const auto& from = MatrixOf(inputs, matrix);
@@ -74,25 +73,16 @@ Arrays FilledArrays(const MatmulCase& matmul, const products::ProductInputs& inp
   return arrays;
 }
 
-MatmulCase ReadCase(const workload::BenchmarkName& name) {
-  return ReadMatmulCase(
-      name, products::LoopsCapabilities({{"bias"}, {"sum"}, {"relu", "gelu_erf", "gelu_tanh"}}));
+workload::ProductOutput<double> Output(const MatmulCase& matmul, const Arrays& arrays) {
+  return {MatrixOf(arrays, ProductOf(matmul).result)};
 }
 
-workload::PreparedCall Prepare(const workload::BenchmarkName& name,
-                               const workload::RunSettings& settings) {
-  const auto matmul = ReadCase(name);
-  return products::PrepareLoops(
-      matmul, settings,
-      {[matmul](const products::ProductInputs& inputs) { return FilledArrays(matmul, inputs); },
-       [matmul](Arrays& arrays) { RunMatmulCase(matmul, arrays); },
-       [result = ProductOf(matmul).result](const Arrays& arrays) {
-         return products::ProductOutput<double>{MatrixOf(arrays, result)};
-       }});
-}
-
-[[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"Matmul", "cpu", "reference", workload::CheckedWorkload<ReadCase>, std::nullopt, Prepare});
+[[maybe_unused]] const bool reference_registered = workload::RegisterLoops<MatmulCase>(
+    "Matmul", {ReadMatmulCase,
+               {{"bias"}, {"sum"}, {"relu", "gelu_erf", "gelu_tanh"}},
+               FilledArrays,
+               RunMatmulCase<double>,
+               Output});
 
 }  // namespace
 }  // namespace dlroof::matmul

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "bench/matmul/case.h"
-#include "bench/products/case.h"
-#include "bench/products/check.h"
+#include "bench/workload/products.h"
 
 namespace dlroof::matmul {
 
@@ -20,7 +19,7 @@ auto& MatrixOf(Arrays& arrays, Matrix matrix) {
 
 // Returns zeroed arrays of the problem's sizes.
 template <class Number>
-products::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
+workload::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
   return {std::vector<Number>(static_cast<size_t>(CountA(p))),
           std::vector<Number>(static_cast<size_t>(CountB(p))),
           std::vector<Number>(static_cast<size_t>(CountC(p)))};
@@ -28,7 +27,7 @@ products::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
 
 // Computes the product's result from its two factors, each in its memory order.
 template <class Number>
-void RunProduct(const MatmulProduct& p, products::ProductArrays<Number>& arrays) {
+void RunProduct(const MatmulProduct& p, workload::ProductArrays<Number>& arrays) {
   const Number* const left = MatrixOf(arrays, p.left.matrix).data();
   const Number* const right = MatrixOf(arrays, p.right.matrix).data();
   auto& result = MatrixOf(arrays, p.result);
@@ -43,20 +42,20 @@ void RunProduct(const MatmulProduct& p, products::ProductArrays<Number>& arrays)
     }
 }
 
-// Calls RunProduct, then products::AddVariant (bias, sum, a function, the gradient of the bias).
+// Calls RunProduct, then workload::AddVariant (bias, sum, a function, the gradient of the bias).
 template <class Number>
-void RunMatmulCase(const MatmulCase& matmul, products::ProductArrays<Number>& arrays) {
+void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<Number>& arrays) {
   RunProduct(ProductOf(matmul), arrays);
   const auto columns = static_cast<size_t>(matmul.problem.n);
-  products::AddVariant(
+  workload::AddVariant(
       matmul, matmul.problem.n, [=](size_t i) { return i % columns; }, arrays);
 }
 
 // Returns the result of a case for CheckOutput. A sample contains every corner.
-products::ProductResult ResultOf(const MatmulCase& matmul, const products::ProductInputs& inputs);
+workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::ProductInputs& inputs);
 
 // Computes one element. `index` is its index in the memory of the result.
-products::ProductElement MatmulElementAt(const MatmulProduct& product,
-                                         const products::ProductInputs& inputs, int64_t index);
+workload::ProductElement MatmulElementAt(const MatmulProduct& product,
+                                         const workload::ProductInputs& inputs, int64_t index);
 
 }  // namespace dlroof::matmul

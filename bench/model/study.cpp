@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/conv2d/gpu_traffic.h"
+#include "bench/conv2d/case.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/benchmark_name.h"
 #include "ceilings/machine_file/specified_machine.h"

@@ -59,19 +59,15 @@ const memory& Call::AddOutput(int argument, const memory::desc& desc) {
   return arguments.insert_or_assign(argument, tensors.Poisoned(desc)).first->second;
 }
 
-void RequireKernel(std::string_view implementation, double flops) {
-  constexpr double kMaxFlops = 1e8;
-  if (implementation.starts_with("ref") && flops > kMaxFlops)
-    throw Unsupported(
-        "oneDNN has no kernel for this call on this CPU, only reference loops ({}), which would "
-        "take seconds or minutes per call",
-        implementation);
-}
-
 workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled) {
   double flops = 0;
   for (const auto& [pipe, count] : modelled.flops) flops += count;
-  RequireKernel(call->implementation, flops);
+  constexpr double kMaxFlops = 1e8;
+  if (call->implementation.starts_with("ref") && flops > kMaxFlops)
+    throw Unsupported(
+        "oneDNN has no kernel for this call on this CPU, only reference loops ({}), which would "
+        "take seconds or minutes per call",
+        call->implementation);
   workload::PreparedCall prepared{.algorithm = call->implementation,
                                   .isa = EffectiveIsa(),
                                   .modelled = std::move(modelled),
@@ -79,6 +75,79 @@ workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work mo
   prepared.explain.folded = [call](double distinct_bytes) { return Folded(call, distinct_bytes); };
   prepared.run = [call] { call->Run(); };
   return prepared;
+}
+
+std::string PipeOf(const workload::ProductCase& product, const std::string& implementation) {
+  const auto type = workload::ComputeType(product.types);
+  const bool narrowed = type == "f32" && product.fpmath &&
+                        (implementation.find("amx") != std::string::npos ||
+                         implementation.find("bf16") != std::string::npos);
+  return MatrixPipe(narrowed ? "bf16" : type, implementation);
+}
+
+void ProductCall::AddVariant(const workload::ProductCase& product,
+                             const workload::ProductScales& scales,
+                             const workload::ProductInputs& inputs, const memory::desc& bias) {
+  if (product.bias) AddInput(DNNL_ARG_BIAS, bias, inputs.bias);
+  if (!product.scales) return;
+  const auto add = [&](int argument, const std::vector<float>& values) {
+    const auto count = static_cast<memory::dim>(values.size());
+    AddInput(DNNL_ARG_ATTR_SCALES | argument, PlainDesc({count}, memory::data_type::f32), values);
+  };
+  add(DNNL_ARG_SRC, {scales.source});
+  add(DNNL_ARG_WEIGHTS, scales.weights);
+  if (scales.destination != 1) add(DNNL_ARG_DST, {scales.destination});
+}
+
+void ProductCall::AddResult(int argument, const memory::desc& desc,
+                            const std::vector<float>& addend) {
+  output = argument;
+  if (addend.empty())
+    AddOutput(argument, desc);
+  else
+    AddInput(argument, desc, addend);
+}
+
+workload::ProductOutput<float> ProductCall::Output() const {
+  workload::ProductOutput<float> read{Values(output)};
+  if (bias_gradient) read.bias_gradient = Values(*bias_gradient);
+  return read;
+}
+
+dnnl::primitive_attr AttributesOf(const workload::ProductCase& product,
+                                  const workload::ProductScales& scales, int weights_mask) {
+  dnnl::primitive_attr attributes;
+  if (product.fpmath) attributes.set_fpmath_mode(FpmathMode(*product.fpmath));
+  if (product.scales) {
+    attributes.set_scales_mask(DNNL_ARG_SRC, 0);
+    attributes.set_scales_mask(DNNL_ARG_WEIGHTS, weights_mask);
+    if (scales.destination != 1) attributes.set_scales_mask(DNNL_ARG_DST, 0);
+  }
+  dnnl::post_ops fused;
+  if (product.sum) fused.append_sum();
+  if (product.eltwise) fused.append_eltwise(AlgorithmOf(*product.eltwise), 0, 0);
+  if (fused.len() > 0) attributes.set_post_ops(fused);
+  return attributes;
+}
+
+dnnl::prop_kind ForwardKind(const workload::ProductCase& product) {
+  const bool inference = product.direction == ProductDirection::kForward && !product.training;
+  return inference ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
+}
+
+void RequireSupport(const workload::ProductCase& product, const workload::ProductSizes& sizes,
+                    std::string_view int8_gradient_reason) {
+  if (workload::IsInt8(product.types) && product.direction != ProductDirection::kForward)
+    throw Unsupported(std::string(int8_gradient_reason));
+  // The host stores each tensor in its type and as f32 (to fill the tensor, or to read it).
+  const auto bytes = [](int64_t count, std::string_view type) {
+    return static_cast<double>(count) * static_cast<double>(4 + workload::ElementBytes(type));
+  };
+  const double addend = product.sum ? 4 * static_cast<double>(sizes.destination) : 0;
+  workload::RequireHostMemory(bytes(sizes.source, product.types.source) +
+                                  bytes(sizes.weights, product.types.weights) +
+                                  bytes(sizes.destination, product.types.destination) + addend,
+                              sizes.problem);
 }
 
 }  // namespace dlroof::onednn

@@ -1,9 +1,10 @@
 // One execution of a oneDNN primitive: its tensors, its arguments, and the prepared call that a
-// backend returns. Nothing here depends on what the primitive computes.
+// backend returns; and the calls of the operators that multiply a source by weights.
 #pragma once
 
 #include <dnnl.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "bench/onednn/support.h"
+#include "bench/workload/products.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof::onednn {
@@ -45,13 +47,10 @@ Call CallOf(const typename Primitive::primitive_desc& chosen) {
   return {{}, Primitive(chosen), chosen.impl_info_str()};
 }
 
+// Returns a prepared call with all members but `verify`, with its folded copy for `dlroof explain`.
 // Throws Unsupported where oneDNN computes a large problem with its reference loops. These are four
 // orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so a run would
 // take too long and would not show the library's speed.
-void RequireKernel(std::string_view implementation, double flops);
-
-// Returns a prepared call with all members but `verify` and `levels`, with its folded copy for
-// `dlroof explain`. Throws Unsupported as RequireKernel, with the FLOPs of `modelled`.
 workload::PreparedCall Prepared(const std::shared_ptr<const Call>& call, Work modelled);
 
 // Returns make(), which returns a Call or a type derived from it. Its primitives use
@@ -87,6 +86,95 @@ workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::s
     return found;
   };
   return prepared;
+}
+
+struct ProductCall : Call {
+  int output = 0;                      // the key in `arguments` of the result
+  std::optional<int> bias_gradient{};  // likewise, if the call computes a gradient of the bias
+
+  // Adds the result's memory, with `addend` in it unless that is empty.
+  void AddResult(int argument, const dnnl::memory::desc& desc,
+                 const std::vector<float>& addend = {});
+  // Adds the case's bias and scales to `arguments`.
+  void AddVariant(const workload::ProductCase& product, const workload::ProductScales& scales,
+                  const workload::ProductInputs& inputs, const dnnl::memory::desc& bias);
+
+  workload::ProductOutput<float> Output() const;
+};
+
+// Returns attributes with the case's fpmath mode, post-ops and scales. Bit i of `weights_mask`
+// means that the scales of the weights differ along dimension i.
+dnnl::primitive_attr AttributesOf(const workload::ProductCase& product,
+                                  const workload::ProductScales& scales, int weights_mask);
+
+// Returns the propagation kind (training, inference) of a forward call or a gradient's forward
+// hint.
+dnnl::prop_kind ForwardKind(const workload::ProductCase& product);
+
+// Create the call of one direction from a primitive descriptor.
+template <class Primitive>
+ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
+                        const workload::ProductCase& product, const workload::ProductScales& scales,
+                        const workload::ProductInputs& inputs) {
+  ProductCall call{CallOf<Primitive>(chosen)};
+  call.AddInput(DNNL_ARG_SRC, chosen.src_desc(), inputs.source);
+  call.AddInput(DNNL_ARG_WEIGHTS, chosen.weights_desc(), inputs.weights);
+  call.AddResult(DNNL_ARG_DST, chosen.dst_desc(), inputs.addend);
+  call.AddVariant(product, scales, inputs, chosen.bias_desc());
+  return call;
+}
+
+template <class Primitive>
+ProductCall BackwardDataCall(const typename Primitive::primitive_desc& chosen,
+                             const workload::ProductInputs& inputs) {
+  ProductCall call{CallOf<Primitive>(chosen)};
+  call.AddInput(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), inputs.destination);
+  call.AddInput(DNNL_ARG_WEIGHTS, chosen.weights_desc(), inputs.weights);
+  call.AddResult(DNNL_ARG_DIFF_SRC, chosen.diff_src_desc());
+  return call;
+}
+
+template <class Primitive>
+ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen,
+                                const workload::ProductCase& product,
+                                const workload::ProductInputs& inputs) {
+  ProductCall call{CallOf<Primitive>(chosen)};
+  call.AddInput(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), inputs.destination);
+  call.AddInput(DNNL_ARG_SRC, chosen.src_desc(), inputs.source);
+  call.AddResult(DNNL_ARG_DIFF_WEIGHTS, chosen.diff_weights_desc());
+  if (product.bias) {
+    call.bias_gradient = DNNL_ARG_DIFF_BIAS;
+    call.AddOutput(DNNL_ARG_DIFF_BIAS, chosen.diff_bias_desc());
+  }
+  return call;
+}
+
+// Throws Unsupported for an int8 gradient, with the reason `int8_gradient_reason`, and if the
+// machine lacks the memory for the call. Call it before allocating memory.
+void RequireSupport(const workload::ProductCase& product, const workload::ProductSizes& sizes,
+                    std::string_view int8_gradient_reason);
+
+// Returns the pipe of the matrix work. With fpmath the library may compute f32 in a narrower type;
+// in that case the implementation's name contains an ISA that f32 itself cannot use.
+std::string PipeOf(const workload::ProductCase& product, const std::string& implementation);
+
+// Prepares the call that `make(inputs)` creates. `what` names the call in error messages.
+template <class Case, class Make>
+workload::PreparedCall PrepareProduct(const Case& product, const workload::RunSettings& settings,
+                                      std::string_view what, Make make) {
+  return PrepareCall(
+      settings, what, workload::SeededInputs(product, settings.seed),
+      [product](const auto& call) {
+        return workload::ProductWork(product, PipeOf(product, call.implementation));
+      },
+      make,
+      [product, seed = settings.seed](const auto& inputs, const ProductCall& call) {
+        return workload::CheckOutput(product, inputs, call.Output(), seed);
+      },
+      // Each call adds to what the one before it left.
+      [](workload::ProductInputs& inputs, const ProductCall& call) {
+        if (!inputs.addend.empty()) inputs.addend = call.Output().values;
+      });
 }
 
 }  // namespace dlroof::onednn

@@ -1,6 +1,7 @@
 // Common parts of all oneDNN backends: engine, types, memory of tensors, the pipe of an
-// implementation, translation of oneDNN's errors, and the cost of components of a call, measured
-// with the library's own primitives (an LSTM's elementwise functions, GEMMs).
+// implementation, translation of oneDNN's errors, the cost of components of a call, measured with
+// the library's own primitives (an LSTM's elementwise functions, GEMMs), and the loaded library:
+// which versions this program can use, and how they run on threads.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bench/onednn/library.h"
-#include "bench/workload/eltwise.h"
+#include "bench/workload/operator_parts.h"
 #include "bench/workload/workload.h"
+#include "counters/base/error.h"
 
 namespace dlroof::onednn {
 
@@ -46,7 +47,7 @@ std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, dnnl::
 // "avx512_core_vnni", or the number of an ISA that is newer than this source, "isa_0x3fef".
 std::string EffectiveIsa();
 
-// Returns the pipe of matrix work of `type` on this CPU (library_rules::MatrixPipe).
+// Returns the pipe of matrix work of `type` on this CPU (workload::MatrixPipe).
 std::string MatrixPipe(std::string_view type, std::string_view implementation);
 
 // Sets the number of threads of primitives that are created from now on. Throws Unsupported if the
@@ -120,5 +121,31 @@ enum class ProductBy { kMatmul, kGemm };  // the matmul primitive, or dnnl_sgemm
 // nothing if the library has no GEMM of this type. Measures each size once per process.
 std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
                                     ProductBy by);
+
+// How a library runs its loops on several threads: dnnl_version_t::cpu_runtime.
+enum class Threading { kSequential, kOpenMp, kTbb, kThreadpool, kSycl, kUnknown };
+Threading ThreadingOf(unsigned cpu_runtime);
+std::string_view NameOf(Threading threading);  // "OpenMP"
+
+// Returns why this program cannot use the version, nothing for 3.2 and every later 3.x: it calls
+// only functions that all of these have.
+std::optional<Reason> VersionRefusal(const dnnl_version_t& version);
+
+// Returns why a call cannot use `threads` threads with this threading on `cpus` CPUs. Only the
+// number of OpenMP's threads is ours to choose: TBB and SYCL use every CPU that the process may
+// use, and a library without threads, or whose threads come from the caller's pool, uses one.
+std::optional<Reason> ThreadsRefusal(Threading threading, int threads, int cpus);
+
+// The threading of the library that this process uses.
+Threading LoadedThreading();
+// Throws Unsupported if the library that this process uses cannot use `threads` threads.
+void RequireThreads(int threads);
+
+// Returns whether the loaded version is 3.2. Some of the breakdown of an LSTM's time assumes how
+// that version divides the work.
+bool IsVersion32();
+
+// Returns the loaded library's version: "3.2.0 (commit ...)".
+std::string Version();
 
 }  // namespace dlroof::onednn

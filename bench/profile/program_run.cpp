@@ -9,12 +9,12 @@
 #include "baselines/programs/operators.h"
 #include "baselines/programs/program_summary.h"
 #include "baselines/programs/steps.h"
-#include "bench/benchdnn/log_line.h"
-#include "bench/library_rules/library_rules.h"
 #include "bench/profile/profile.h"
 #include "bench/profile/torch_trace.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/benchdnn.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/library_rules.h"
 #include "ceilings/machine/rate.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
@@ -132,8 +132,8 @@ std::optional<std::string> PipeOf(const logs::Primitive& primitive, const std::s
            : *type == "bf16" ? "bf16.matrix"
            : *type == "f16"  ? "fp16.matrix"
                              : "int8.matrix";
-  if (isa.empty()) return library_rules::NamedMatrixPipe(*type, primitive.text.implementation);
-  return library_rules::MatrixPipe(*type, primitive.text.implementation, isa);
+  if (isa.empty()) return workload::NamedMatrixPipe(*type, primitive.text.implementation);
+  return workload::MatrixPipe(*type, primitive.text.implementation, isa);
 }
 
 std::vector<record::Record> RecordsOf(const logs::VerboseLog& log,
@@ -227,7 +227,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
     const auto parsed = logs::ReadPrimitive(primitive.text);
-    primitive.repro = benchdnn::BenchdnnLine(parsed).value_or("");
+    primitive.repro = suites::BenchdnnLine(parsed).value_or("");
     primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
   }
   const auto operators = facts.trace == nullptr

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/library_rules/library_rules.h"
+#include "bench/workload/library_rules.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/installation.h"
@@ -73,9 +73,9 @@ std::vector<std::uintmax_t> WeightsOf(std::vector<Window>& windows) {
 
 // Returns the pipe of products in the type, or nothing for a type without products.
 std::optional<std::string> PipeOf(const std::string& type, const std::string& isa) {
-  if (type == "f32" || type == "f64") return library_rules::NamedMatrixPipe(type, "PyTorch");
+  if (type == "f32" || type == "f64") return workload::NamedMatrixPipe(type, "PyTorch");
   if ((type != "bf16" && type != "f16") || isa.empty()) return std::nullopt;
-  return library_rules::MatrixPipe(type, "PyTorch", isa);
+  return workload::MatrixPipe(type, "PyTorch", isa);
 }
 
 // Kineto gives an operator that runs when its window ends no valid time, or one of centuries. Such

@@ -6,14 +6,92 @@
 #include <memory>
 #include <utility>
 
-#include "bench/benchdnn/log_line.h"
-#include "bench/benchdnn/tokens.h"
 #include "bench/workload/memory.h"
-#include "bench/workload/operator_parts.h"
 #include "counters/base/error.h"
-#include "reporters/logs/primitive.h"
 
 namespace dlroof::rows {
+namespace {
+
+// Throws BadInput with the column unless the direction is fwd and type and options are among these.
+RowsCase ReadCase(const RowsOperator& op, const workload::BenchmarkName& name,
+                  const std::vector<std::string_view>& types, const workload::OptionRows& options) {
+  workload::RequireDirection(name, {"fwd"});
+  workload::RequireType(name, types);
+  const auto rows = ParseRows(name.problem, workload::ColumnOfPart(name, 5) - 1);
+  workload::CheckOptions(name, options);
+  RowsCase read{&op,
+                rows,
+                name.type,
+                workload::HasOption(name, "training"),
+                workload::HasOption(name, "scale"),
+                workload::HasOption(name, "shift")};
+  for (const auto function : workload::kEltwises)
+    if (workload::HasOption(name, Key(function))) read.function = function;
+  return read;
+}
+
+RowsCase ReadLoopsCase(const RowsOperator& op, const workload::BenchmarkName& name) {
+  return ReadCase(op, name, {"f64"}, op.loops_options);
+}
+
+workload::PreparedCall PrepareLoops(const RowsCase& request, uint64_t seed) {
+  struct Call {
+    Tensors<float> in;
+    Tensors<double> wide;
+    std::vector<double> destination;
+  };
+  RequireMemory(request);
+  const auto made = std::make_shared<Call>();
+  made->in = request.op->inputs(request, seed);
+  made->wide.source.assign(made->in.source.begin(), made->in.source.end());
+  made->destination.resize(made->in.source.size());
+  for (const auto& values : made->in.parameters)
+    made->wide.parameters.emplace_back(values.begin(), values.end());
+  std::vector<const std::vector<double>*> regions = {&made->wide.source, &made->destination};
+  for (const auto& values : made->wide.parameters) regions.push_back(&values);
+  auto call = workload::PreparedLoops(
+      [made, request] { request.op->run(request, made->wide, made->destination); },
+      workload::WorkOfLogged(Logged(request)), regions);
+  call.verify = [made, request, seed, run = call.run] {
+    run();
+    return Check(request, made->in, made->destination, seed);
+  };
+  return call;
+}
+
+// Returns the number of rows. A count that is too large for a name stays too large.
+int64_t RowCount(const std::vector<int64_t>& sizes, int64_t batch) {
+  constexpr int64_t kTooMany = int64_t{1} << 31;
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < sizes.size(); ++i)
+    rows = std::min(rows * (i == 0 && batch != 0 ? batch : sizes[i]), kTooMany);
+  return rows;
+}
+
+suites::BenchdnnProblem ReadProblem(const RowsOperator& op, const RowsBenchdnn& benchdnn,
+                                    const std::string& text) {
+  size_t at = 0;
+  const auto sizes = suites::ReadSizes(text, at);
+  suites::ExpectName(text, at);
+  if (sizes.size() < 2 || sizes.size() > 5)
+    throw suites::BenchdnnRefusal(0, "expected 2 to 5 dimensions");
+  return [=, &op](const suites::BenchdnnChoice& choice) -> suites::BenchdnnName {
+    if (auto reason = benchdnn.reason(sizes.size(), choice)) return *std::move(reason);
+    const auto problem = ToText(Rows{RowCount(sizes, choice.Count("mb")), sizes.back()});
+    try {
+      ParseRows(problem);
+    } catch (const BadInput&) {
+      return Reason{"impossible shape"};
+    }
+    auto options = benchdnn.name_options(choice);
+    if (choice["dir"] == "FWD_D") options.insert(options.begin(), "training");
+    const auto type = choice[benchdnn.type_option];
+    return workload::ToText({std::string(op.name), "cpu", "onednn", "fwd",
+                             std::string(type.substr(0, type.find(':'))), problem, options});
+  };
+}
+
+}  // namespace
 
 std::string ToText(const Rows& rows) { return fmt::format("m{}n{}", rows.m, rows.n); }
 
@@ -30,102 +108,39 @@ Rows ParseRows(std::string_view text, int column_offset) {
   return rows;
 }
 
-RowsCase ReadRowsCase(const workload::BenchmarkName& name,
-                      const std::vector<std::string_view>& types,
-                      const workload::OptionRows& options) {
-  workload::RequireDirection(name, {"fwd"});
-  workload::RequireType(name, types);
-  const auto rows = ParseRows(name.problem, workload::ColumnOfPart(name, 5) - 1);
-  workload::CheckOptions(name, options);
-  return {rows, name.type, workload::HasOption(name, "training")};
+RowsCase ReadOnednnCase(const RowsOperator& op, const workload::BenchmarkName& name) {
+  return ReadCase(op, name, {"f32", "bf16"}, op.onednn_options);
 }
 
-void RequireMemory(const RowsCase& one) {
-  const double elements = static_cast<double>(one.rows.m) * static_cast<double>(one.rows.n);
+void RequireMemory(const RowsCase& request) {
+  const double elements = static_cast<double>(request.rows.m) * static_cast<double>(request.rows.n);
   workload::RequireHostMemory(
-      2 * elements * static_cast<double>(4 + workload::ElementBytes(one.type)), ToText(one.rows));
+      2 * elements * static_cast<double>(4 + workload::ElementBytes(request.type)),
+      ToText(request.rows));
 }
 
-benchdnn::BenchdnnProblem ReadRowsProblem(const std::string& text, ReasonOfChoice reason,
-                                          NameOfChoice name) {
-  size_t at = 0;
-  const auto sizes = benchdnn::ReadSizes(text, at);
-  benchdnn::ExpectName(text, at);
-  if (sizes.size() < 2 || sizes.size() > 5)
-    throw benchdnn::BenchdnnRefusal(0, "expected 2 to 5 dimensions");
-  return [=](const benchdnn::BenchdnnChoice& choice) -> benchdnn::BenchdnnName {
-    if (auto found = reason(sizes.size(), choice)) return *std::move(found);
-    Rows rows{.n = sizes.back()};
-    constexpr int64_t kTooMany = int64_t{1} << 31;
-    for (size_t i = 0; i + 1 < sizes.size(); ++i) {
-      const bool other = i == 0 && choice.Count("mb") != 0;
-      rows.m = std::min(rows.m * (other ? choice.Count("mb") : sizes[i]), kTooMany);
-    }
-    try {
-      ParseRows(ToText(rows));
-    } catch (const BadInput&) {
-      return Reason{"impossible shape"};
-    }
-    return workload::ToText(name(rows, choice));
-  };
+logs::PrimitiveText Logged(const RowsCase& request) {
+  return {.kind = std::string(request.op->kind),
+          .prop = request.training ? "forward_training" : "forward_inference",
+          .tensors = fmt::format("src:{0}::blocked:ab::f0 dst:{0}::blocked:ab::f0", request.type),
+          .auxiliary = request.op->auxiliary(request),
+          .problem = fmt::format("{}x{}", request.rows.m, request.rows.n)};
 }
 
-std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
-  // ReadLayout changes abx to nchw.
-  if (tag == "any" || tag == "nchw" || tag == std::string_view("abcde").substr(0, dimensions))
-    return std::nullopt;
-  return Reason{fmt::format("layout {}", tag)};
-}
-
-std::optional<Reason> VariantReason(const benchdnn::BenchdnnChoice& choice) {
-  for (const auto* option : {"attr-post-ops", "attr-scales", "inplace"})
-    if (!choice.IsDefault(option)) return Reason{fmt::format("{} {}", option, choice[option])};
-  return benchdnn::CommonReason(choice);
-}
-
-std::string ReadTypePair(std::string_view value) {
-  constexpr std::string_view kTypes = "f32 bf16 f16 s8 u8";
-  const auto colon = value.find(':');
-  const auto source = benchdnn::OneOf(kTypes, value.substr(0, colon));
-  if (colon == std::string_view::npos) return fmt::format("{0}:{0}", source);
-  return fmt::format("{}:{}", source, benchdnn::OneOf(kTypes, value.substr(colon + 1)));
-}
-
-workload::BenchmarkName NameOf(std::string_view op, std::string_view type, const Rows& rows,
-                               const benchdnn::BenchdnnChoice& choice) {
-  workload::BenchmarkName name{std::string(op),   "cpu",        "onednn", "fwd",
-                               std::string(type), ToText(rows), {}};
-  if (choice["dir"] == "FWD_D") name.options.emplace_back("training");
-  return name;
-}
-
-logs::PrimitiveText Logged(const RowsCase& one, std::string_view kind,
-                           const std::string& auxiliary) {
-  return {.kind = std::string(kind),
-          .prop = one.training ? "forward_training" : "forward_inference",
-          .tensors = fmt::format("src:{0}::blocked:ab::f0 dst:{0}::blocked:ab::f0", one.type),
-          .auxiliary = auxiliary,
-          .problem = fmt::format("{}x{}", one.rows.m, one.rows.n)};
-}
-
-workload::Workload WorkloadOf(const logs::PrimitiveText& logged) {
-  return {.repro = benchdnn::BenchdnnLine(logs::ReadPrimitive(logged))};
-}
-
-std::vector<float> SeededRows(const RowsCase& one, uint64_t seed, float low, float high) {
-  return workload::SeededValues(one.rows.m * one.rows.n, seed, one.type == "f64" ? "f32" : one.type,
-                                low, high);
+std::vector<float> SeededRows(const RowsCase& request, uint64_t seed, float low, float high) {
+  return workload::SeededValues(request.rows.m * request.rows.n, seed,
+                                request.type == "f64" ? "f32" : request.type, low, high);
 }
 
 template <class Number>
-workload::Verification CheckRows(const RowsCase& one, const std::vector<float>& source,
-                                 const std::vector<Number>& output, uint64_t seed,
-                                 const ErrorOfRow& error_of) {
-  const auto& [m, n] = one.rows;
-  const auto rounding = workload::RoundingOf(one.type).value();
+workload::Verification Check(const RowsCase& request, const Tensors<float>& in,
+                             const std::vector<Number>& output, uint64_t seed) {
+  const auto& [m, n] = request.rows;
+  const auto rounding = workload::RoundingOf(request.type).value();
   constexpr double kFlops = 8;  // about, of an element of the reference
   const auto error = [&, width = static_cast<size_t>(n)](int64_t row, std::span<const double> y) {
-    return error_of({source.data() + row * static_cast<int64_t>(width), width}, y, rounding);
+    return request.op->error(
+        request, in, {in.source.data() + row * static_cast<int64_t>(width), width}, y, rounding);
   };
   return workload::CheckOutput<Number>(
       {.units = m,
@@ -135,30 +150,61 @@ workload::Verification CheckRows(const RowsCase& one, const std::vector<float>& 
       output, seed);
 }
 
-template workload::Verification CheckRows(const RowsCase&, const std::vector<float>&,
-                                          const std::vector<float>&, uint64_t, const ErrorOfRow&);
-template workload::Verification CheckRows(const RowsCase&, const std::vector<float>&,
-                                          const std::vector<double>&, uint64_t, const ErrorOfRow&);
+template workload::Verification Check(const RowsCase&, const Tensors<float>&,
+                                      const std::vector<float>&, uint64_t);
+template workload::Verification Check(const RowsCase&, const Tensors<float>&,
+                                      const std::vector<double>&, uint64_t);
 
-workload::PreparedCall PreparedLoops(const Tensors<float>& in, Work modelled,
-                                     const RowsLoops& loops) {
-  struct Call {
-    Tensors<double> in;
-    std::vector<double> destination;
-  };
-  const auto made = std::make_shared<Call>();
-  made->in.source.assign(in.source.begin(), in.source.end());
-  for (const auto& one : in.parameters) made->in.parameters.emplace_back(one.begin(), one.end());
-  made->destination.resize(in.source.size());
-  std::vector<const std::vector<double>*> regions = {&made->in.source, &made->destination};
-  for (const auto& one : made->in.parameters) regions.push_back(&one);
-  auto call = workload::PreparedLoops([made, run = loops.run] { run(made->in, made->destination); },
-                                      std::move(modelled), regions);
-  call.verify = [made, run = call.run, check = loops.check] {
-    run();
-    return check(made->destination);
-  };
-  return call;
+suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn) {
+  return {
+      .name = benchdnn.driver,
+      .options = benchdnn.options,
+      // A text that begins with sizes and x, without a driver's name, is a problem of matmul.
+      .begins_problem = nullptr,
+      .read = [&op, benchdnn](const std::string& text) { return ReadProblem(op, benchdnn, text); },
+      .work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
+        // The library widens every type to f32.
+        return {workload::WorkOfLogged(Logged(ReadOnednnCase(op, name))).bytes, "f32"};
+      },
+      .kinds = benchdnn.kinds,
+      .line = benchdnn.line};
+}
+
+std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
+  // ReadLayout changes abx to nchw.
+  if (tag == "any" || tag == "nchw" || tag == std::string_view("abcde").substr(0, dimensions))
+    return std::nullopt;
+  return Reason{fmt::format("layout {}", tag)};
+}
+
+std::optional<Reason> VariantReason(const suites::BenchdnnChoice& choice) {
+  for (const auto* option : {"attr-post-ops", "attr-scales", "inplace"})
+    if (!choice.IsDefault(option)) return Reason{fmt::format("{} {}", option, choice[option])};
+  return suites::CommonReason(choice);
+}
+
+bool Register(const RowsOperator& op, workload::Op row) {
+  row.name = op.name;
+  row.words.sweep = {{"rows", "m"}, {"columns", "n"}};
+  row.directions = {"fwd"};
+  workload::RegisterOp(std::move(row));
+  workload::RegisterBackend({std::string(op.name), "cpu", "onednn",
+                             [&op](const workload::BenchmarkName& name) -> workload::Workload {
+                               const auto logged =
+                                   logs::ReadPrimitive(Logged(ReadOnednnCase(op, name)));
+                               return {.repro = suites::BenchdnnLine(logged)};
+                             },
+                             "oneDNN 3.2 or newer"});
+  return workload::RegisterBackend(
+      {std::string(op.name), "cpu", "reference",
+       [&op](const workload::BenchmarkName& name) -> workload::Workload {
+         ReadLoopsCase(op, name);
+         return {};
+       },
+       std::nullopt,
+       [&op](const workload::BenchmarkName& name, const workload::RunSettings& settings) {
+         return PrepareLoops(ReadLoopsCase(op, name), settings.seed);
+       }});
 }
 
 }  // namespace dlroof::rows

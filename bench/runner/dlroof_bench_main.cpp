@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "bench/gpu_loader/loader.h"
-#include "bench/library_files/library_file.h"
 #include "bench/runner/algorithm_trials.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/explain_pass.h"
@@ -22,6 +21,7 @@
 #include "bench/runner/run_context.h"
 #include "bench/runner/runner.h"
 #include "bench/suites/suite_selection.h"
+#include "bench/workload/library_file.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
@@ -165,7 +165,7 @@ int Run(std::vector<std::string> args) {
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, pointers.data());  // stores the address of the program's name
   RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
-  if (flags.onednn) library_files::UseLibraryFile("onednn", *flags.onednn, "--dlroof_onednn");
+  if (flags.onednn) workload::UseLibraryFile("onednn", *flags.onednn, "--dlroof_onednn");
   if (flags.explain) ExpectRegions();
   if (ListedSuites(flags)) return 0;
 

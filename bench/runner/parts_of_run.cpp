@@ -11,9 +11,9 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/library_files/library_file.h"
 #include "bench/runner/progress_pipe.h"
 #include "bench/runner/run_context.h"
+#include "bench/workload/library_file.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
@@ -46,7 +46,7 @@ void PrintGpuReason(const Devices& devices) {
 // Adds the files of the libraries, and takes back that threads are pinned if those of a library are
 // its own.
 void AddLoadedLibraries(nlohmann::json& context) {
-  for (const auto& [name, file, facts] : library_files::LoadedLibraries()) {
+  for (const auto& [name, file, facts] : workload::LoadedLibraries()) {
     context["loaded"][name] = {{"file", file},
                                {"version", facts.version},
                                {"commit", facts.commit},

@@ -1,5 +1,3 @@
-#include "bench/suites/benchdnn_suite.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,9 +12,9 @@
 #include <utility>
 #include <variant>
 
-#include "bench/benchdnn/options.h"
-#include "bench/benchdnn/tokens.h"
-#include "bench/library_rules/library_rules.h"
+#include "bench/suites/benchdnn.h"
+#include "bench/suites/suite.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
@@ -41,7 +39,7 @@ std::string WholeFile(const std::string& path) {
   std::string text(static_cast<size_t>(kMaxFileBytes) + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad() || !stream.eof())
-    throw BadInput("{} cannot be read, or is longer than 16 MiB", benchdnn::ShownText(path));
+    throw BadInput("{} cannot be read, or is longer than 16 MiB", ShownText(path));
   text.resize(static_cast<size_t>(stream.gcount()));
   return text;
 }
@@ -49,14 +47,14 @@ std::string WholeFile(const std::string& path) {
 // A file of benchdnn. It is read once even if it is included several times.
 struct BenchdnnFile {
   std::string path;  // path as in messages
-  std::vector<benchdnn::BenchdnnToken> tokens;
+  std::vector<BenchdnnToken> tokens;
 };
 
 class BenchdnnFiles {
  public:
   // `path` and `text` are those of the file that the user gave.
   BenchdnnFiles(const std::string& path, std::string_view text)
-      : first_{path, benchdnn::BenchdnnTokens(text)} {}
+      : first_{path, BenchdnnTokens(text)} {}
 
   const BenchdnnFile& First() const { return first_; }
   // Returns the file for an option --batch=`name` in the file `from`. Throws BadInput without a
@@ -68,21 +66,20 @@ class BenchdnnFiles {
     if (path == fs::path(first_.path).lexically_normal()) return first_;
     auto& file = read_[path];
     if (file == nullptr)
-      file = std::make_unique<BenchdnnFile>(
-          BenchdnnFile{path, benchdnn::BenchdnnTokens(WholeFile(path))});
+      file = std::make_unique<BenchdnnFile>(BenchdnnFile{path, BenchdnnTokens(WholeFile(path))});
     return *file;
   }
   // Returns the driver of the first option --DRIVER or problem. Without them returns conv, which is
   // benchdnn's default.
-  const benchdnn::BenchdnnDriver& FirstDriver() {
+  const BenchdnnDriver& FirstDriver() {
     std::set<std::string> seen;
     const auto* const found = DriverIn(first_, seen);
-    return found != nullptr ? *found : *benchdnn::FindBenchdnnDriver("conv");
+    return found != nullptr ? *found : *FindBenchdnnDriver("conv");
   }
 
  private:
   // Searches each file once. Returns null if no file contains a problem or an option --DRIVER.
-  const benchdnn::BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
+  const BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
     constexpr size_t kMaxFiles = 1000;
     if (seen.size() == kMaxFiles || !seen.insert(file.path).second) return nullptr;
     for (const auto& token : file.tokens)
@@ -90,11 +87,11 @@ class BenchdnnFiles {
     return nullptr;
   }
 
-  const benchdnn::BenchdnnDriver* DriverOf(std::string_view text, const BenchdnnFile& file,
-                                           std::set<std::string>& seen) {
+  const BenchdnnDriver* DriverOf(std::string_view text, const BenchdnnFile& file,
+                                 std::set<std::string>& seen) {
     if (text.starts_with("--"))
-      if (const auto* driver = benchdnn::FindBenchdnnDriver(text.substr(2))) return driver;
-    if (!text.starts_with(kBatch)) return benchdnn::DriverOfProblem(text);
+      if (const auto* driver = FindBenchdnnDriver(text.substr(2))) return driver;
+    if (!text.starts_with(kBatch)) return DriverOfProblem(text);
     try {
       return DriverIn(Batch(file, text.substr(kBatch.size())), seen);
     } catch (const BadInput&) {
@@ -104,7 +101,7 @@ class BenchdnnFiles {
 
   std::string Locate(const BenchdnnFile& from, std::string_view name) const {
     std::vector<std::string_view> folders;
-    for (const auto* driver : benchdnn::BenchdnnDrivers()) folders.push_back(driver->name);
+    for (const auto* driver : BenchdnnDrivers()) folders.push_back(driver->name);
     for (const auto* including : {&from, &first_})
       for (size_t i = 0; i <= folders.size(); ++i) {
         const auto folder = i == 0 ? std::string_view() : folders[i - 1];
@@ -113,8 +110,8 @@ class BenchdnnFiles {
         std::error_code error;
         if (fs::is_regular_file(path, error)) return path.string();
       }
-    throw BadInput("no file {} beside {} or in its folders {}", benchdnn::ShownText(name),
-                   benchdnn::ShownText(from.path), fmt::join(folders, " and "));
+    throw BadInput("no file {} beside {} or in its folders {}", ShownText(name),
+                   ShownText(from.path), fmt::join(folders, " and "));
   }
 
   BenchdnnFile first_;
@@ -134,19 +131,19 @@ class Reader {
  private:
   void ReadFile(const BenchdnnFile& file);
   // Returns the batch file that the token includes, or null.
-  const BenchdnnFile* ReadToken(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
+  const BenchdnnFile* ReadToken(const BenchdnnToken& token, const BenchdnnFile& file);
   const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
-  void BeginCommand(const benchdnn::BenchdnnDriver& driver, int line);
+  void BeginCommand(const BenchdnnDriver& driver, int line);
   void ReadOption(std::string_view option, std::string_view value, int line);
   // Parses an option of no driver that changes what runs or where. Returns false for any other
   // option.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
-  void ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
+  void ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file);
   // Returns why an option of the command prevents a benchmark.
   std::optional<Reason> CommandReason() const;
 
   BenchdnnFiles files_;
-  benchdnn::BenchdnnSettings settings_;
+  BenchdnnSettings settings_;
   std::string engine_ = "cpu", isa_hints_ = "none";
   int global_line_ = 0;                         // line of the last such option
   std::string unknown_driver_;                  // reason; lasts until the next known driver
@@ -160,13 +157,13 @@ void Reader::ReadFile(const BenchdnnFile& file) {
   including_.push_back(&file);
   for (const auto& token : file.tokens) {
     const auto refuse = [&](size_t offset, const std::string& reason) {
-      const benchdnn::TextPlace place = token.At(offset);
+      const TextPlace place = token.At(offset);
       throw BadInput({file.path, place.line, place.column}, reason);
     };
     const BenchdnnFile* batch = nullptr;
     try {
       batch = ReadToken(token, file);
-    } catch (const benchdnn::BenchdnnRefusal& refusal) {
+    } catch (const BenchdnnRefusal& refusal) {
       refuse(refusal.offset, refusal.what());
     } catch (const BadInput& error) {
       refuse(0, error.what());
@@ -176,19 +173,17 @@ void Reader::ReadFile(const BenchdnnFile& file) {
   including_.pop_back();
 }
 
-const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
-                                      const BenchdnnFile& file) {
+const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const BenchdnnFile& file) {
   if (++tokens_ > kMaxTokens)
     throw BadInput("the file and its batch files have more than {} words", kMaxTokens);
   const std::string_view text = token.text;
   const int line = token.At(0).line;
   const auto equals = text.find('=');
-  const auto* driver =
-      text.starts_with("--") ? benchdnn::FindBenchdnnDriver(text.substr(2)) : nullptr;
+  const auto* driver = text.starts_with("--") ? FindBenchdnnDriver(text.substr(2)) : nullptr;
   if (IsProgram(text) || driver != nullptr) {
     if (driver != nullptr) BeginCommand(*driver, line);
   } else if (text == "--reset") {
-    settings_ = benchdnn::BenchdnnSettings(settings_.Driver());
+    settings_ = BenchdnnSettings(settings_.Driver());
     unknown_.clear();
   } else if (text.starts_with(kBatch)) {
     return Batch(file, text.substr(kBatch.size()));
@@ -198,7 +193,7 @@ const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
     ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), line);
   } else if (text.front() == '-') {
     // Another driver, for example.
-    unknown_driver_ = fmt::format("unknown option '{}'", benchdnn::ShownText(text));
+    unknown_driver_ = fmt::format("unknown option '{}'", ShownText(text));
   } else {
     ReadProblem(token, file);
   }
@@ -209,15 +204,15 @@ const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view nam
   constexpr size_t kMaxDepth = 64;
   const BenchdnnFile& batch = files_.Batch(from, name);
   if (std::ranges::find(including_, &batch) != including_.end())
-    throw BadInput("{} includes itself", benchdnn::ShownText(batch.path));
+    throw BadInput("{} includes itself", ShownText(batch.path));
   if (including_.size() == kMaxDepth)
     throw BadInput("batch files include each other more than {} deep", kMaxDepth);
   return &batch;
 }
 
 // Options before the driver on the same line belong to the driver's command.
-void Reader::BeginCommand(const benchdnn::BenchdnnDriver& driver, int line) {
-  settings_ = benchdnn::BenchdnnSettings(driver);
+void Reader::BeginCommand(const BenchdnnDriver& driver, int line) {
+  settings_ = BenchdnnSettings(driver);
   unknown_driver_.clear();
   unknown_.clear();
   if (global_line_ == line) return;
@@ -229,23 +224,23 @@ void Reader::ReadOption(std::string_view option, std::string_view value, int lin
   const std::string name(option);
   unknown_.erase(name);
   try {
-    if (settings_.Set(option, value) || benchdnn::IsIgnoredOption(option, value) ||
+    if (settings_.Set(option, value) || IsIgnoredOption(option, value) ||
         ReadGlobal(option, value, line))
       return;
     if (!value.empty())
-      unknown_[name] = fmt::format("unknown option --{} of benchdnn's driver {}",
-                                   benchdnn::ShownText(option), settings_.Driver().name);
-  } catch (const benchdnn::BenchdnnRefusal& refusal) {
-    unknown_[name] = fmt::format("--{}={}: {}", name, benchdnn::ShownText(value), refusal.what());
+      unknown_[name] = fmt::format("unknown option --{} of benchdnn's driver {}", ShownText(option),
+                                   settings_.Driver().name);
+  } catch (const BenchdnnRefusal& refusal) {
+    unknown_[name] = fmt::format("--{}={}: {}", name, ShownText(value), refusal.what());
   }
 }
 
 bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
   if (option == "engine") {
-    engine_ = benchdnn::OneOf("cpu gpu", value.substr(0, value.find(':')));
+    engine_ = OneOf("cpu gpu", value.substr(0, value.find(':')));
     global_line_ = line;
   } else if (option == "cpu-isa-hints") {
-    isa_hints_ = value.empty() ? "none" : benchdnn::OneOf("none no_hints prefer_ymm", value);
+    isa_hints_ = value.empty() ? "none" : OneOf("none no_hints prefer_ymm", value);
     global_line_ = line;
   } else {
     return false;
@@ -253,7 +248,7 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
   return true;
 }
 
-void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file) {
+void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
   constexpr size_t kMaxCharacters = 1000;  // limited because each benchmark has a copy
   if (token.text.size() > kMaxCharacters)
     throw BadInput("the problem is longer than {} characters", kMaxCharacters);
@@ -264,16 +259,14 @@ void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFil
   const auto of_command = CommandReason();
   try {
     const auto problem = settings_.Driver().read(token.text);
-    const auto name =
-        of_command ? benchdnn::BenchdnnName(*of_command) : problem(settings_.Choice());
+    const auto name = of_command ? BenchdnnName(*of_command) : problem(settings_.Choice());
     if (const auto* reason = std::get_if<Reason>(&name))
       made.reason = reason->text;
     else
       made.name = std::get<std::string>(name);
-  } catch (const benchdnn::BenchdnnRefusal& refusal) {
-    made.reason = of_command
-                      ? of_command->text
-                      : fmt::format("'{}': {}", benchdnn::ShownText(token.text), refusal.what());
+  } catch (const BenchdnnRefusal& refusal) {
+    made.reason = of_command ? of_command->text
+                             : fmt::format("'{}': {}", ShownText(token.text), refusal.what());
   }
 }
 
@@ -355,11 +348,9 @@ class PerfLine {
 // imported.
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
   static const std::vector<Field> known = FieldsOf(kDefault);
-  const auto is_known = [](const Field& name) {
-    return std::ranges::any_of(known, [&](const Field& one) { return one.text == name.text; });
-  };
   for (const Field& name : names)
-    if (name.text.starts_with('%') && !is_known(name) &&
+    if (name.text.starts_with('%') &&
+        std::ranges::find(known, name.text, &Field::text) == known.end() &&
         std::ranges::find(unknown, name.text) == unknown.end())
       unknown.emplace_back(name.text);
 }
@@ -388,7 +379,7 @@ void AddWork(std::optional<double> gigaops, record::Record& record) {
       workload::ParseBenchmarkName(record.name));
   work.bytes = std::move(bytes);
   if (!gigaops || *gigaops <= 0 || *gigaops > kMaxGigaops) return;
-  if (const auto pipe = library_rules::NamedMatrixPipe(type, record.algorithm))
+  if (const auto pipe = workload::NamedMatrixPipe(type, record.algorithm))
     work.flops[*pipe] = *gigaops * 1e9;
   else
     record.counting.push_back(
@@ -432,8 +423,7 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
 }
 
 void AddRecord(record::Record record, imports::Imported& imported) {
-  const auto same = std::ranges::find_if(
-      imported.records, [&](const record::Record& one) { return one.name == record.name; });
+  const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
   if (same == imported.records.end())
     imported.records.push_back(std::move(record));
   else
@@ -446,11 +436,11 @@ bool LooksLikeBenchdnn(std::string_view text) {
   // Reads only up to the first word, because the file may be long.
   for (size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
-    const auto tokens = benchdnn::BenchdnnTokens(text.substr(at, end - at));
+    const auto tokens = BenchdnnTokens(text.substr(at, end - at));
     at = end + 1;
     if (tokens.empty()) continue;
     const std::string& word = tokens.front().text;
-    return word.front() == '-' || IsProgram(word) || benchdnn::DriverOfProblem(word) != nullptr;
+    return word.front() == '-' || IsProgram(word) || DriverOfProblem(word) != nullptr;
   }
   return false;
 }

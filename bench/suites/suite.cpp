@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "bench/suites/benchdnn.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
@@ -30,19 +31,7 @@ std::string_view Trimmed(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(kSpace) - begin + 1);
 }
 
-// Returns text for a message without control characters, which a malicious file may contain.
-std::string Visible(std::string_view text) {
-  std::string visible(text);
-  for (char& c : visible)
-    if (c < ' ' || c > '~') c = '?';
-  return visible;
-}
-
-// As Visible, but also shortens the text, because a malicious file may contain long names.
-std::string Shown(std::string_view name) {
-  constexpr size_t kMax = 160;
-  return Visible(name.substr(0, kMax)) + (name.size() > kMax ? "..." : "");
-}
+constexpr size_t kMaxShownName = 160;
 
 // The text of a suite. Messages compute line and column from a pointer into the text.
 struct Source {
@@ -64,7 +53,7 @@ struct Source {
   [[noreturn]] void Refuse(const char* at, const std::string& reason) const {
     const auto before = Before(at);
     const auto column = before.size() - (before.rfind('\n') + 1) + 1;
-    throw BadInput({file, LineOf(at), static_cast<int>(column)}, Visible(reason));
+    throw BadInput({file, LineOf(at), static_cast<int>(column)}, ShownText(reason, reason.size()));
   }
 };
 
@@ -314,9 +303,10 @@ class SuiteReader {
       // An error without a column refers to the whole problem.
       const auto column = static_cast<size_t>(error.place.column);
       const char* const at = PlaceIn(pieces, column > 0 ? column - 1 : BeforeProblem(name));
-      source_.Refuse(
-          source_.Holds(at) ? at : begin,
-          pieces.size() == 1 ? error.text : fmt::format("{} (in {})", error.text, Shown(name)));
+      source_.Refuse(source_.Holds(at) ? at : begin,
+                     pieces.size() == 1
+                         ? error.text
+                         : fmt::format("{} (in {})", error.text, ShownText(name, kMaxShownName)));
     }
   }
 
@@ -327,7 +317,7 @@ class SuiteReader {
     if (!runs) return;
     const auto [first, is_new] = place_of_.emplace(name, begin);
     if (!is_new)
-      source_.Refuse(begin, fmt::format("{} is already in line {}", Shown(name),
+      source_.Refuse(begin, fmt::format("{} is already in line {}", ShownText(name, kMaxShownName),
                                         source_.LineOf(first->second)));
     suite_.layers.push_back({std::move(name), count});
   }

@@ -7,13 +7,14 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "bench/benchdnn/options.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/benchdnn.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -26,11 +27,6 @@ namespace {
 bool IsChosen(std::string_view value, std::string_view choice) {
   return value.starts_with(choice) &&
          (value.size() == choice.size() || value[choice.size()] == '_');
-}
-
-bool AnyChosen(std::string_view value, const std::vector<std::string_view>& choices) {
-  return std::ranges::any_of(choices,
-                             [&](std::string_view choice) { return IsChosen(value, choice); });
 }
 
 // Returns the values that a choice selects: all directions that begin with it, or itself.
@@ -148,7 +144,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
     for (auto& row : RowsOf(suite)) first.emplace(row.parts.at(kOp), row);
   if (first.empty()) return;
   for (const auto item : flag.Items()) {
-    if (std::ranges::any_of(first, [&](const auto& one) { return HasType(one.second, item); }))
+    if (std::ranges::any_of(first, [&](const auto& made) { return HasType(made.second, item); }))
       continue;
     auto row = first.begin()->second;
     row.parts.at(kType) = item;
@@ -200,8 +196,7 @@ void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
 
 const EmbeddedFile* FindBuiltIn(std::string_view name) {
   const auto& suites = BuiltInSuites();
-  const auto found =
-      std::ranges::find_if(suites, [&](const EmbeddedFile& suite) { return suite.name == name; });
+  const auto found = std::ranges::find(suites, name, &EmbeddedFile::name);
   return found == suites.end() ? nullptr : &*found;
 }
 
@@ -214,7 +209,7 @@ bool Exists(const std::string& path) {
 bool IsCommand(const std::string& value) {
   const auto end = value.find(' ');
   return value.starts_with("--") && end != std::string::npos &&
-         benchdnn::FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
+         FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
 }
 
 bool IsFile(const std::string& value) {
@@ -222,17 +217,12 @@ bool IsFile(const std::string& value) {
          (value.find_first_of("/.") != std::string::npos || Exists(value));
 }
 
-std::vector<std::string_view> BuiltInNames() {
-  std::vector<std::string_view> names;
-  for (const auto& suite : BuiltInSuites()) names.push_back(suite.name);
-  return names;
-}
-
 void CheckKnown(const std::string& value, const std::string& flag) {
   if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
-  throw BadInput({.where = flag},
-                 fmt::format("unknown suite '{}'; expected the path of a file, or one of {}", value,
-                             fmt::join(BuiltInNames(), ", ")));
+  throw BadInput(
+      {.where = flag},
+      fmt::format("unknown suite '{}'; expected the path of a file, or one of {}", value,
+                  fmt::join(BuiltInSuites() | std::views::transform(&EmbeddedFile::name), ", ")));
 }
 
 // Splits the values at commas, except command lines of benchdnn and paths of existing files.
@@ -322,7 +312,8 @@ std::vector<NameRow> Choose(const std::vector<NameRow>& rows, NamePart part,
   std::vector<NameRow> chosen;
   for (const auto& row : rows) {
     const auto value = row.parts.at(part);
-    if (AnyChosen(value, choices)) chosen.push_back(row);
+    const auto is_chosen = [&](std::string_view choice) { return IsChosen(value, choice); };
+    if (std::ranges::any_of(choices, is_chosen)) chosen.push_back(row);
     if (first_value.emplace(Without(row, part), value).first->second != value) continue;
     for (const auto choice : choices) {
       if (found[owner(row)].count(choice) > 0) continue;
@@ -347,7 +338,7 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
   const std::pair<NamePart, std::vector<std::string_view>> parts[] = {
       {kLibrary, library.Items()}, {kDirection, directions.Items()}, {kType, types.Items()}};
   if (sizes.empty() &&
-      std::ranges::all_of(parts, [](const auto& one) { return one.second.empty(); }))
+      std::ranges::all_of(parts, [](const auto& made) { return made.second.empty(); }))
     return suites;
   std::vector<Suite> chosen;
   bool taken = sizes.empty();
@@ -356,15 +347,15 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
     for (const auto& [part, items] : parts)
       if (!items.empty()) rows = Choose(rows, part, items);
     for (size_t i = 0; i < std::max<size_t>(1, sizes.size()); ++i) {
-      Suite& one = chosen.emplace_back(Suite{.name = suite.name, .counted = suite.counted});
-      if (!sizes.empty()) one.name += fmt::format(" batch {}", sizes[i]);
-      if (i == 0) one.skipped = suite.skipped;
+      Suite& made = chosen.emplace_back(Suite{.name = suite.name, .counted = suite.counted});
+      if (!sizes.empty()) made.name += fmt::format(" batch {}", sizes[i]);
+      if (i == 0) made.skipped = suite.skipped;
       std::unordered_map<std::string, size_t> place;
       for (const auto& row : rows) {
-        auto name = sizes.empty() ? NameOf(row) : WithBatch(row, sizes[i], batch, one);
+        auto name = sizes.empty() ? NameOf(row) : WithBatch(row, sizes[i], batch, made);
         if (!name) continue;
         taken = true;
-        AddLayer(std::move(*name), row.count, one, place);
+        AddLayer(std::move(*name), row.count, made, place);
       }
     }
   }

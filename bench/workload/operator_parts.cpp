@@ -4,9 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
+#include "bench/workload/memory.h"
 #include "counters/base/error.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/primitive_work.h"
@@ -56,6 +62,124 @@ PreparedCall PreparedLoops(std::function<void()> run, Work modelled,
   for (const auto* tensor : tensors)
     if (!tensor->empty()) call.memory.push_back({tensor->data(), tensor->size() * sizeof(double)});
   return call;
+}
+
+namespace {
+
+constexpr double kAllBelowFlops = 50e6;
+// [flop] Limits the cost of a sampled check, so that it takes about 0.1 s.
+constexpr double kSampledFlops = 120e6;
+constexpr int64_t kMinSamples = 64;
+constexpr int64_t kMaxSamples = 512;
+
+// Tensor cores sum fp8 products with fewer bits than f32: about 14 on compute capability 9.0
+// (DeepSeek-V3's technical report, 3.3.2). The allowed error of 64 units is 2^-13 of the sum.
+constexpr std::array<std::pair<std::string_view, TypeRounding>, 5> kRoundings = {
+    {{"f64", {0x1p-53, 0, 0}},
+     {"f32", {0x1p-24, 0, 0}},
+     {"bf16", {0x1p-24, 0x1p-8, 0}},
+     {"f16", {0x1p-24, 0x1p-11, 0x1p-25}},
+     {"e4m3", {0x1p-19, 0x1p-4, 0x1p-10}}}};
+
+std::vector<int64_t> Sample(int64_t units, int64_t count, uint64_t seed) {
+  auto sample = SeededIndices(std::max<int64_t>(count - 2, 0), seed, units);
+  sample.push_back(0);
+  sample.push_back(units - 1);
+  std::ranges::sort(sample);
+  sample.erase(std::unique(sample.begin(), sample.end()), sample.end());
+  return sample;
+}
+
+// Returns the units to compare: all, or a sample.
+std::vector<int64_t> Compared(const OutputReference& reference, uint64_t seed) {
+  if (reference.flops > kAllBelowFlops) {
+    const double of_unit =
+        reference.unit_flops.value_or(reference.flops / static_cast<double>(reference.units));
+    const double affordable = kSampledFlops / std::max(of_unit, 1.0);
+    const auto count = static_cast<int64_t>(
+        std::clamp(affordable, static_cast<double>(kMinSamples), static_cast<double>(kMaxSamples)));
+    return reference.sample ? reference.sample(count, seed) : Sample(reference.units, count, seed);
+  }
+  std::vector<int64_t> all(static_cast<size_t>(reference.units));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+double ErrorInUnits(double output, double value, double allowed) {
+  const double error = std::fabs(output - value);
+  if (error == 0) return 0;
+  const double units = error / allowed;
+  return allowed > 0 && std::isfinite(units) ? units : std::numeric_limits<double>::max();
+}
+
+std::optional<TypeRounding> RoundingOf(std::string_view type) {
+  for (const auto& [name, rounding] : kRoundings)
+    if (name == type) return rounding;
+  return std::nullopt;
+}
+
+template <class Number>
+Verification CheckOutput(const OutputReference& reference, const std::vector<Number>& output,
+                         uint64_t seed) {
+  const auto count = static_cast<int64_t>(output.size());
+  if (count != reference.units * reference.size)
+    throw std::logic_error(
+        fmt::format("{} outputs of {} x {}", count, reference.units, reference.size));
+  const auto compared = Compared(reference, seed);
+  Verification found{.tolerance = 1};
+  std::vector<double> unit;
+  for (const int64_t index : compared) {
+    const auto begin = output.begin() + index * reference.size;
+    unit.assign(begin, begin + reference.size);
+    const double error = reference.error(index, unit);
+    found.max_error = std::max(found.max_error,
+                               std::isfinite(error) ? error : std::numeric_limits<double>::max());
+  }
+  const int64_t elements = static_cast<int64_t>(compared.size()) * reference.size;
+  found.how = elements == count ? fmt::format("all {} outputs", count)
+                                : fmt::format("{} sampled outputs of {}", elements, count);
+  found.ok = found.max_error <= found.tolerance;
+  const auto lost =
+      std::ranges::count_if(output, [](Number value) { return !std::isfinite(value); });
+  if (lost > 0) {
+    found.ok = false;
+    found.how += fmt::format("; {} of {} are not finite", lost, count);
+  }
+  return found;
+}
+
+template Verification CheckOutput(const OutputReference&, const std::vector<float>&, uint64_t);
+template Verification CheckOutput(const OutputReference&, const std::vector<double>&, uint64_t);
+
+std::string_view Key(Eltwise function) {
+  constexpr std::string_view kKeys[] = {"relu", "gelu_erf", "gelu_tanh", "logistic", "tanh"};
+  return kKeys[static_cast<size_t>(function)];
+}
+
+std::optional<Eltwise> EltwiseFromKey(std::string_view key) {
+  for (const auto function : kEltwises)
+    if (Key(function) == key) return function;
+  return std::nullopt;
+}
+
+double Apply(Eltwise function, double x) {
+  switch (function) {
+    case Eltwise::kRelu:
+      return x > 0 ? x : 0;
+    case Eltwise::kGeluErf:
+      return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case Eltwise::kGeluTanh: {
+      constexpr double kScale = 0.79788456080286536;  // sqrt(2 / pi)
+      return 0.5 * x * (1 + std::tanh(kScale * x * (1 + 0.044715 * x * x)));
+    }
+    case Eltwise::kLogistic:
+      return 1 / (1 + std::exp(-x));
+    case Eltwise::kTanh:
+      return std::tanh(x);
+  }
+  return x;
 }
 
 }  // namespace dlroof::workload

@@ -1,8 +1,13 @@
-// Parts of which operators are made: checks of a name, the work of a call by oneDNN's log, and the
-// plain loops as a prepared call.
+// Parts of which operators are made: checks of a name, the work of a call by oneDNN's log, the
+// plain loops as a prepared call, the comparison of an output with a reference, and functions of
+// one element as oneDNN's primitive and post-op eltwise computes them.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,9 +29,58 @@ void RequireType(const BenchmarkName& name, const std::vector<std::string_view>&
 // widened (f64: fp64.vector), and one launch. Throws std::logic_error if there is no closed form.
 Work WorkOfLogged(const logs::PrimitiveText& text);
 
-// Returns a prepared call of plain loops in f64 on one thread, with all members but `verify` and
-// `levels`. `run` owns the tensors.
+// Returns a prepared call of plain loops in f64 on one thread, with all members but `verify`.
+// `run` owns the tensors.
 PreparedCall PreparedLoops(std::function<void()> run, Work modelled,
                            const std::vector<const std::vector<double>*>& tensors);
+
+// The reference of an output that consists of `units` of `size` elements each, such as single
+// elements (size 1) or rows. The reference of a unit is computed at once.
+struct OutputReference {
+  int64_t units = 0;  // [1]
+  int64_t size = 1;   // [1] elements of a unit
+  double flops = 0;   // [flop] of the reference of all units
+  // [flop] of the reference of one unit, if units are not alike; absent: flops / units
+  std::optional<double> unit_flops{};
+  // Returns the largest error of a unit's elements, each divided by its allowed error. `output` has
+  // the unit's elements. NaN and infinity count as errors.
+  std::function<double(int64_t unit, std::span<const double> output)> error;
+  // Returns at most `count` distinct units in ascending order. Absent: the first, the last, and
+  // others by the seed.
+  std::function<std::vector<int64_t>(int64_t count, uint64_t seed)> sample{};
+};
+
+// Compares `output` with the reference: all elements if the reference costs up to 50 MFLOP,
+// otherwise a sample of 64 to 512 units (fewer than 512 if they are expensive, so that the sample
+// takes about 0.1 s). Every element must be finite. The tolerance is 1. Throws std::logic_error if
+// the number of elements is wrong.
+template <class Number>  // float or double
+Verification CheckOutput(const OutputReference& reference, const std::vector<Number>& output,
+                         uint64_t seed);
+
+// Returns |output - value| / allowed, and the largest double for NaN, infinity, and any error where
+// none is allowed.
+double ErrorInUnits(double output, double value, double allowed);
+
+// How numbers of a floating-point type are rounded.
+struct TypeRounding {
+  double sum = 0;     // [1] a unit of rounding error within sums, as a share of their magnitude
+  double result = 0;  // [1] relative error of rounding a result to the type
+  double least = 0;   // [1] absolute rounding error of the type's smallest numbers
+};
+// Returns the rounding of "f64 f32 bf16 f16 e4m3", or nothing for another type. Narrow types are
+// summed as f32.
+std::optional<TypeRounding> RoundingOf(std::string_view type);
+
+enum class Eltwise { kRelu, kGeluErf, kGeluTanh, kLogistic, kTanh };
+inline constexpr std::array kEltwises = {Eltwise::kRelu, Eltwise::kGeluErf, Eltwise::kGeluTanh,
+                                         Eltwise::kLogistic, Eltwise::kTanh};
+
+// Returns oneDNN's and benchdnn's name of the algorithm, without "eltwise_": "gelu_erf".
+std::string_view Key(Eltwise function);
+std::optional<Eltwise> EltwiseFromKey(std::string_view key);
+
+// Returns the function's value at x.
+double Apply(Eltwise function, double x);
 
 }  // namespace dlroof::workload

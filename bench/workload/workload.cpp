@@ -183,11 +183,6 @@ std::optional<std::string> FpmathOf(const BenchmarkName& name) {
   return std::nullopt;
 }
 
-BenchmarkName BackendName(const BenchmarkName& name) {
-  Workload common;
-  return WithoutCommonOptions(name, common);
-}
-
 Workload MakeWorkload(const std::string& text) {
   const BenchmarkName name = ParseBenchmarkName(text);
   Workload common;

@@ -191,9 +191,6 @@ struct Library {
   // Calls visit(thread) concurrently on each of the library's threads. Afterwards the threads spin,
   // so that a call that begins at once does not have to wake them.
   std::function<void(const std::function<void(int)>& visit)> on_threads;
-  // Sets the number of threads of the library's next calls, as preparing a call does. Absent if the
-  // library cannot change its number of threads.
-  std::function<void(int threads)> use_threads = {};
 };
 bool RegisterLibrary(Library library);
 const std::vector<Library>& AllLibraries();
@@ -220,10 +217,6 @@ Workload CheckedWorkload(const BenchmarkName& name) {
   return {};
 }
 
-// Returns the name as Backend::read gets it: without the options that all backends share (threadsN,
-// cold, cold-weights). Throws BadInput with the column for an invalid number of threads.
-BenchmarkName BackendName(const BenchmarkName& name);
-
 // Returns the workload of a name. The last options of every name may be "threadsN" and then "cold"
 // or "cold-weights". Throws BadInput if ParseBenchmarkName or the backend rejects the name, or for
 // an unknown op, device or library (the message lists the known ones). If the build lacks the
@@ -237,7 +230,7 @@ std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::st
 
 }  // namespace dlroof::workload
 
-namespace dlroof::benchdnn {
+namespace dlroof::suites {
 struct BenchdnnDriver;
 }
 
@@ -258,8 +251,8 @@ struct Op {
   std::string name;             // in benchmark names: "Conv2D"
   roofline::OpWords words;      // words for reports: the op's noun, the sizes of its problems
   std::string flop_convention;  // how its FLOPs are counted, for run files
-  std::vector<const benchdnn::BenchdnnDriver*> benchdnn = {};  // drivers that time the op
-  std::vector<std::string> directions = {};                    // directions of all its backends
+  std::vector<const suites::BenchdnnDriver*> benchdnn = {};  // drivers that time the op
+  std::vector<std::string> directions = {};                  // directions of all its backends
   // Lines of a suite file: the templates for files that contain none for this op.
   std::string templates = {};
   // Returns the name's problem with batch size `batch`. Throws BadInput if the new problem is

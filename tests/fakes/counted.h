@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "bench/workload/eltwise.h"
+#include "bench/workload/operator_parts.h"
 
 namespace dlroof::fakes {
 

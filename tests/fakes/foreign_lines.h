@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite.h"
 
 namespace dlroof::fakes {
 

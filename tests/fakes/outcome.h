@@ -28,6 +28,22 @@ inline std::string Outcome(const std::string& name, int threads = 2) {
   }
 }
 
+// The memory that a call lists. Expects that no region is empty.
+struct ListedBytes {
+  size_t weights = 0, rest = 0;  // [byte]
+
+  bool operator==(const ListedBytes&) const = default;
+};
+inline ListedBytes BytesOf(const workload::PreparedCall& call) {
+  ListedBytes bytes;
+  for (const auto& region : call.memory) {
+    EXPECT_NE(region.begin, nullptr);
+    EXPECT_GT(region.bytes, 0U);
+    (region.weights ? bytes.weights : bytes.rest) += region.bytes;
+  }
+  return bytes;
+}
+
 // Expects of benchmarks of a oneDNN cell ("Conv2D/cpu/onednn/") that they agree with the reference:
 // `variant` is direction, type and options, with @ for the problem. f32 runs wherever oneDNN does;
 // other types may be unsupported here, but never wrong. Returns the number of those that ran.

@@ -9,7 +9,7 @@
 
 #include "bench/conv2d/cudnn/plans.h"
 #include "bench/conv2d/loops.h"
-#include "bench/library_rules/library_rules.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "counters/base/numbers.h"
 #include "counters/cuda/clock.h"
@@ -107,7 +107,7 @@ class Call {
 
   void FillTensors();
   void Ask();
-  std::optional<Candidate> Try(Proposal& proposal, library_rules::Failure& failure) const;
+  std::optional<Candidate> Try(Proposal& proposal, workload::Failure& failure) const;
   bool NextCandidate();
   void Pack();
   struct Copy;
@@ -123,7 +123,7 @@ class Call {
   CudnnConv2dCase request_;
   unsigned seed_;
   GraphSpec graph_;
-  products::ProductInputs inputs_;
+  workload::ProductInputs inputs_;
   std::map<int64_t, cuda::DeviceBuffer> tensors_;  // by id
   // The source, or its gradient, without padding; only if tensors_ has it with padding.
   std::optional<cuda::DeviceBuffer> plain_source_;
@@ -132,10 +132,10 @@ class Call {
   std::optional<Graph> described_;
   std::optional<Target> target_;
   std::vector<Proposal> proposals_;
-  size_t next_ = 0;                               // index of the proposal to try next
-  std::vector<library_rules::Failure> failures_;  // of proposals that cannot be used
-  std::vector<library_rules::Failure> modes_;     // of broken heuristics
-  int64_t workspace_limit_ = 0;                   // [byte]
+  size_t next_ = 0;                          // index of the proposal to try next
+  std::vector<workload::Failure> failures_;  // of proposals that cannot be used
+  std::vector<workload::Failure> modes_;     // of broken heuristics
+  int64_t workspace_limit_ = 0;              // [byte]
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
@@ -145,7 +145,7 @@ class Call {
 };
 
 void Call::FillTensors() {
-  inputs_ = products::SeededInputs(request_.conv, seed_);
+  inputs_ = workload::SeededInputs(request_.conv, seed_);
   const std::map<int64_t, const std::vector<float>*> values = {
       {kSourceId, &inputs_.source},
       {kWeightsId, &inputs_.weights},
@@ -203,7 +203,7 @@ void Call::Ask() {
 
 // Creates a plan and moves the proposal into the candidate. Sets `failure` and returns nothing if
 // the proposal cannot be used.
-std::optional<Candidate> Call::Try(Proposal& proposal, library_rules::Failure& failure) const {
+std::optional<Candidate> Call::Try(Proposal& proposal, workload::Failure& failure) const {
   if (const auto reason = ForbiddenReason(request_.conv, proposal.config)) {
     failure.text = reason->text;
     return std::nullopt;
@@ -343,7 +343,7 @@ std::vector<workload::AlgorithmTrial> Call::TryAll() {
   std::vector<size_t> tried;  // index of each candidate's trial
   for (auto& proposal : proposals_) {
     const auto config = proposal.config;
-    library_rules::Failure failure;
+    workload::Failure failure;
     auto candidate = Try(proposal, failure);
     auto& trial = trials.emplace_back(workload::AlgorithmTrial{
         .algorithm = fmt::format(
@@ -420,15 +420,15 @@ workload::Verification Call::Compared(const Candidate& candidate) {
   auto& result = cut ? *plain_source_ : tensors_.at(id);
   result.Fill(kNotANumber);
   Run(candidate);
-  return products::CheckOutput(CheckedCase(request_.conv, candidate.proposal.config), inputs_,
-                               products::ProductOutput<float>{Download(
+  return workload::CheckOutput(CheckedCase(request_.conv, candidate.proposal.config), inputs_,
+                               workload::ProductOutput<float>{Download(
                                    cut ? PlainSource(request_) : TensorOf(graph_, id), result)},
                                seed_);
 }
 
 Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), seed_(seed) {
   RequireConvSupport(request.conv);
-  library_rules::RequireTf32(request.conv.type, std::getenv(library_rules::kTf32Override));
+  workload::RequireTf32(request.conv.type, std::getenv(workload::kTf32Override));
   graph_ = GraphOf(request);
   auto stored = graph_;
   if (request.padded) stored.tensors.push_back(PlainSource(request));
@@ -469,7 +469,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   if (!request.padded)
     prepared.gpu->rotated = [call](int copies) {
       auto calls = call->Rotated(copies);
-      for (auto& one : calls) one = [call, one](void* stream) { one(stream); };
+      for (auto& enqueue : calls) enqueue = [call, enqueue](void* stream) { enqueue(stream); };
       return calls;
     };
   prepared.verify = [call] { return call->Verify(); };

@@ -138,8 +138,8 @@ struct Mode {
 };
 
 // Appends the proposals of one heuristic mode. Returns a failure if the mode proposes nothing.
-std::optional<library_rules::Failure> Append(const Graph& graph, const Target& target,
-                                             const Mode& mode, std::vector<Proposal>& proposals) {
+std::optional<workload::Failure> Append(const Graph& graph, const Target& target, const Mode& mode,
+                                        std::vector<Proposal>& proposals) {
   cudnn::Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
   heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode.mode);
@@ -199,11 +199,11 @@ Graph::Graph(const GraphSpec& spec, const Target& target)
 }
 
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
-                              std::vector<library_rules::Failure>* broken) {
+                              std::vector<workload::Failure>* broken) {
   std::vector<Mode> modes = {{CUDNN_HEUR_MODE_A, "A"}, {CUDNN_HEUR_MODE_FALLBACK, "fallback"}};
   if (all) modes.insert(modes.begin() + 1, {CUDNN_HEUR_MODE_B, "B"});
   std::vector<Proposal> proposals;
-  std::vector<library_rules::Failure> failures;
+  std::vector<workload::Failure> failures;
   for (const auto& mode : modes) {
     auto failure = Append(graph, target, mode, proposals);
     if (!failure) continue;
@@ -211,12 +211,12 @@ std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all
     if (failure->broken && broken != nullptr) broken->push_back(*failure);
     failures.push_back(*failure);
   }
-  if (proposals.empty() && !failures.empty()) library_rules::ThrowFirst(failures);
+  if (proposals.empty() && !failures.empty()) workload::ThrowFirst(failures);
   return proposals;
 }
 
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
-                             library_rules::Failure& failure) {
+                             workload::Failure& failure) {
   Plan plan{cudnn::Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), 0};
   target.SetOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE);
   plan.descriptor.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal.descriptor);

@@ -53,7 +53,7 @@ struct Proposal {
 // modes fail, throws cuDNN's message: std::runtime_error if a mode is broken, otherwise
 // Unsupported. Appends the failures of broken modes to `broken`.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
-                              std::vector<library_rules::Failure>* broken = nullptr);
+                              std::vector<workload::Failure>* broken = nullptr);
 
 // An executable plan.
 struct Plan {
@@ -62,6 +62,6 @@ struct Plan {
 };
 // Returns a plan, or sets `failure` and returns nothing if cuDNN cannot create one.
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
-                             library_rules::Failure& failure);
+                             workload::Failure& failure);
 
 }  // namespace dlroof::conv2d

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/conv2d/loops.h"
-#include "bench/onednn/product_call.h"
+#include "bench/onednn/call.h"
 
 namespace dlroof::conv2d {
 namespace {
@@ -36,7 +36,7 @@ Shape ShapeOf(const Conv2dCase& conv) {
       desc({p.n, p.c, p.h, p.w}, conv.types.source, tag),
       desc(weights, conv.types.weights),
       desc({p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.types.destination, tag),
-      conv.bias ? desc({p.k}, products::BiasType(conv.types)) : memory::desc(),
+      conv.bias ? desc({p.k}, workload::BiasType(conv.types)) : memory::desc(),
       {p.stride_h, p.stride_w},
       {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN's dilation 0 is dense
       {p.pad_top, p.pad_left},
@@ -49,10 +49,10 @@ algorithm AlgorithmOf(const Conv2dCase& conv) {
                                                       : algorithm::convolution_direct;
 }
 
-onednn::ProductCall MakeCall(const Conv2dCase& conv, const products::ProductInputs& inputs) {
+onednn::ProductCall MakeCall(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
   const auto s = ShapeOf(conv);
   const auto kind = AlgorithmOf(conv);
-  const auto scales = products::ScalesOf(conv);
+  const auto scales = workload::ScalesOf(conv);
   const int per_filter = conv.problem.groups > 1 ? 3 : 1;
   const auto attributes = onednn::AttributesOf(conv, scales, per_filter);
   const dnnl::convolution_forward::primitive_desc forward(
@@ -78,7 +78,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                          "int8 convolutions have no backward pass: oneDNN only has fwd");
   const auto what = fmt::format("conv2d {}", conv.type);
   auto prepared =
-      onednn::PrepareProduct(conv, settings, what, [&](const products::ProductInputs& inputs) {
+      onednn::PrepareProduct(conv, settings, what, [&](const workload::ProductInputs& inputs) {
         auto call = MakeCall(conv, inputs);
         call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
         return call;

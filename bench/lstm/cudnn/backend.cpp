@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "bench/cudnn/support.h"
-#include "bench/library_rules/library_rules.h"
-#include "bench/lstm/check.h"
+#include "bench/lstm/loops.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "counters/cuda/device.h"
 
@@ -187,7 +187,7 @@ void LstmGpuCall::State::Describe() {
 }
 
 void LstmGpuCall::State::RequireMemory() const {
-  const double bytes = CompulsoryBytes(lstm.problem, lstm.direction, GpuElementBytes(lstm.type));
+  const double bytes = CompulsoryBytes(lstm.problem, lstm.direction, UniformLstmType(type));
   const size_t reserves = IsBackward() ? 2 * reserve_bytes : reserve_bytes;
   cudnn::RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves),
                              ToText(lstm.problem));
@@ -281,7 +281,7 @@ void LstmGpuCall::State::Backward() const {
 LstmGpuCall::LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& input,
                          const LstmOutput<float>& d_output)
     : state_(std::make_unique<State>(lstm)) {
-  library_rules::RequireTf32(lstm.type, std::getenv(library_rules::kTf32Override));
+  workload::RequireTf32(lstm.type, std::getenv(workload::kTf32Override));
   RequireRnnType(lstm.type, cudnnGetVersion());
   RequireRnnUnit(lstm.type, cudnn::ComputeCapability());
   state_->Describe();
@@ -442,8 +442,8 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto lstm = ReadCudnnLstmCase(name);
   RnnSpecOf(lstm);  // throws Unsupported before anything is allocated
-  const auto bytes = GpuElementBytes(lstm.type);
-  workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes),
+  const auto type = UniformLstmType(StorageType(lstm.type));
+  workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, type),
                               ToText(lstm.problem));
   const auto call = std::make_shared<const LstmGpuCall>(lstm, SeededInput(lstm, settings.seed),
                                                         SeededGradient(lstm, settings.seed));
@@ -456,7 +456,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   prepared.verify = [call, seed = settings.seed] { return Verify(*call, seed); };
   prepared.algorithm = call->Algorithm();
   prepared.modelled =
-      ModelledWork(lstm.problem, lstm.direction, bytes, RnnPipe(lstm.type), "fp32.vector", 1);
+      ModelledWork(lstm.problem, lstm.direction, type, RnnPipe(lstm.type), "fp32.vector", 1);
   // One call of cuDNN launches an unknown number of kernels.
   prepared.modelled.launches.reset();
   prepared.threads = 1;

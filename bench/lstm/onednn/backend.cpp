@@ -6,10 +6,11 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <dnnl.hpp>
 #include <memory>
 #include <unordered_set>
 
-#include "bench/lstm/check.h"
+#include "bench/lstm/loops.h"
 #include "bench/onednn/support.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
@@ -18,6 +19,266 @@ namespace dlroof::lstm {
 namespace {
 
 using Weights = LstmLayerWeights<float>;
+using dnnl::memory;
+
+dnnl::rnn_direction DirectionOf(const LstmProblem& problem) {
+  if (problem.passes == LstmPasses::kConcatenated) return dnnl::rnn_direction::bidirectional_concat;
+  if (problem.passes == LstmPasses::kSummed) return dnnl::rnn_direction::bidirectional_sum;
+  return dnnl::rnn_direction::unidirectional_left2right;
+}
+
+bool IsInteger(memory::data_type type) {
+  return type == memory::data_type::u8 || type == memory::data_type::s8;
+}
+
+// Returns the integer that represents 0, which is the middle of the range that the scale fills.
+float ShiftOf(memory::data_type type, const LstmProblem& problem) {
+  return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
+}
+
+// Returns one weight tensor of all layers of a stage, concatenated.
+std::vector<float> Joined(const LstmInput<float>& input, const LstmStage& stage,
+                          std::vector<float> Weights::*tensor) {
+  std::vector<float> values;
+  for (int64_t layer = stage.first; layer < stage.first + stage.layers; ++layer) {
+    const auto& part = input.layers[layer].*tensor;
+    values.insert(values.end(), part.begin(), part.end());
+  }
+  return values;
+}
+
+// Returns the states of a stage's layers [layer][pass][sample][channel].
+std::vector<float> LayersOf(const std::vector<float>& states, const LstmStage& stage,
+                            const LstmProblem& problem) {
+  const int64_t layer = static_cast<int64_t>(states.size()) / problem.l;
+  return {states.begin() + stage.first * layer,
+          states.begin() + (stage.first + stage.layers) * layer};
+}
+
+// Returns a descriptor whose layout the library chooses.
+memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
+  return {dims, type, memory::format_tag::any};
+}
+
+// Creates the primitives of an LSTM stack and their memory from plain tensors. Sources, states and
+// outputs have plain layouts (tnc, ldnc); the library chooses the layout of the weights, unless the
+// name has the option for plain weights. Layouts and attributes are those of benchdnn (with
+// --trivial-strides=true), so that times are comparable. Only the values of the int8 scale and
+// shift differ, so that the data use the whole range: 127 and 128 (for s8 127 and 0; see
+// Int8ActivationScale for "bisum") instead of 63.5 and 28. Weights have one common scale, as in
+// benchdnn by default.
+class LstmBuilder {
+ public:
+  using Forward = dnnl::lstm_forward::primitive_desc;
+
+  // Stores references to its arguments. Throws Unsupported for a type that the library lacks.
+  LstmBuilder(const LstmCase& lstm, const LstmInput<float>& input)
+      : lstm_(lstm), problem_(lstm.problem), type_(LstmTypeOf(lstm.type)), input_(input) {
+    // Set even if strict, because the environment can change the default.
+    attributes_.set_fpmath_mode(lstm.fpmath == "strict" ? dnnl::fpmath_mode::strict
+                                                        : onednn::FpmathMode(lstm.fpmath));
+    if (!IsQuantized(type_)) return;
+    const float weight_scale = kInt8WeightSteps / Int8WeightLimit(problem_);
+    for (auto* attributes : {&attributes_, &quantization_}) {
+      attributes->set_rnn_data_qparams(Int8ActivationScale(problem_),
+                                       ShiftOf(onednn::DataType(type_.source), problem_));
+      attributes->set_rnn_weights_qparams(0, {weight_scale});
+      if (problem_.p != 0) attributes->set_rnn_weights_projection_qparams(0, {weight_scale});
+    }
+  }
+
+  // Throws dnnl::error if the library does not support the stage.
+  Forward Describe(const LstmStage& stage) const {
+    const Shapes s = ShapesOf(stage);
+    const auto kind = lstm_.direction == LstmDirection::kForwardInference
+                          ? dnnl::prop_kind::forward_inference
+                          : dnnl::prop_kind::forward_training;
+    return {onednn::CpuEngine(),
+            kind,
+            DirectionOf(problem_),
+            s.source,
+            s.hidden,
+            s.cell,
+            s.input,
+            s.state,
+            s.peephole,
+            s.projection,
+            s.bias,
+            s.output,
+            s.hidden,
+            s.cell,
+            attributes_};
+  }
+
+  // `below` is the previous stage's step, whose output this step reads; null for the first stage.
+  onednn::Call MakeForward(const LstmStage& stage, const Forward& descriptor,
+                           const onednn::Call* below) const {
+    auto step = onednn::CallOf<dnnl::lstm_forward>(descriptor);
+    auto& a = step.arguments;
+    a[DNNL_ARG_SRC_LAYER] =
+        below != nullptr ? below->arguments.at(DNNL_ARG_DST_LAYER)
+                         : Activation(descriptor.src_layer_desc(), input_.source, step.tensors);
+    a[DNNL_ARG_SRC_ITER] = Activation(
+        descriptor.src_iter_desc(), LayersOf(input_.initial_hidden, stage, problem_), step.tensors);
+    a[DNNL_ARG_SRC_ITER_C] = step.tensors.Filled(descriptor.src_iter_c_desc(),
+                                                 LayersOf(input_.initial_cell, stage, problem_));
+    AddWeights(stage, descriptor, step);
+    a[DNNL_ARG_DST_LAYER] = step.tensors.Poisoned(descriptor.dst_layer_desc());
+    a[DNNL_ARG_DST_ITER] = step.tensors.Poisoned(descriptor.dst_iter_desc());
+    a[DNNL_ARG_DST_ITER_C] = step.tensors.Poisoned(descriptor.dst_iter_c_desc());
+    if (descriptor.workspace_desc().get_size() != 0)
+      a[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(descriptor.workspace_desc());
+    step.listed = onednn::ListedArguments(a);
+    return step;
+  }
+
+  // `forward` is the forward step of the same stage. `above` is the backward step of the next
+  // stage, which reads this stage's output; null for the last stage.
+  onednn::Call MakeBackward(const LstmStage& stage, const Forward& forward_descriptor,
+                            const onednn::Call& forward, const LstmOutput<float>& d_output,
+                            const onednn::Call* above) const {
+    const auto descriptor = DescribeBackward(stage, forward_descriptor, above);
+    auto step = onednn::CallOf<dnnl::lstm_backward>(descriptor);
+    step.arguments = forward.arguments;
+    auto& a = step.arguments;
+    AddWeights(stage, descriptor, step);
+    a[DNNL_ARG_DIFF_DST_LAYER] =
+        above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER)
+                         : step.tensors.Filled(descriptor.diff_dst_layer_desc(), d_output.output);
+    a[DNNL_ARG_DIFF_DST_ITER] = step.tensors.Filled(
+        descriptor.diff_dst_iter_desc(), LayersOf(d_output.final_hidden, stage, problem_));
+    a[DNNL_ARG_DIFF_DST_ITER_C] = step.tensors.Filled(
+        descriptor.diff_dst_iter_c_desc(), LayersOf(d_output.final_cell, stage, problem_));
+    a[DNNL_ARG_DIFF_SRC_LAYER] = step.tensors.Poisoned(descriptor.diff_src_layer_desc());
+    a[DNNL_ARG_DIFF_SRC_ITER] = step.tensors.Poisoned(descriptor.diff_src_iter_desc());
+    a[DNNL_ARG_DIFF_SRC_ITER_C] = step.tensors.Poisoned(descriptor.diff_src_iter_c_desc());
+    a[DNNL_ARG_DIFF_WEIGHTS_LAYER] = step.tensors.Zeroed(descriptor.diff_weights_layer_desc());
+    a[DNNL_ARG_DIFF_WEIGHTS_ITER] = step.tensors.Zeroed(descriptor.diff_weights_iter_desc());
+    if (problem_.peephole)
+      a[DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE] =
+          step.tensors.Zeroed(descriptor.diff_weights_peephole_desc());
+    if (problem_.p != 0)
+      a[DNNL_ARG_DIFF_WEIGHTS_PROJECTION] =
+          step.tensors.Zeroed(descriptor.diff_weights_projection_desc());
+    a[DNNL_ARG_DIFF_BIAS] = step.tensors.Zeroed(descriptor.diff_bias_desc());
+    step.listed = onednn::ListedArguments(a);
+    return step;
+  }
+
+ private:
+  struct Shapes {
+    memory::desc source, hidden, cell, input, state, peephole, projection, bias, output;
+  };
+
+  Shapes ShapesOf(const LstmStage& stage) const {
+    const int64_t layers = stage.layers, passes = Passes(problem_), state = StateWidth(problem_);
+    const int64_t t = problem_.t, n = problem_.n, h = problem_.h;
+    const int64_t input = InputWidth(problem_, stage.first);
+    const auto plain = [](const memory::dims& dims, std::string_view type) {
+      return onednn::PlainDesc(dims, onednn::DataType(type));
+    };
+    const auto weights = [&](const memory::dims& dims) {
+      return lstm_.plain_weights ? plain(dims, type_.weight)
+                                 : AnyDesc(dims, onednn::DataType(type_.weight));
+    };
+    const bool last = stage.first + stage.layers == problem_.l;
+    Shapes shapes{
+        .source = plain({t, n, input}, type_.source),
+        .hidden = plain({layers, passes, n, state}, type_.hidden),
+        .cell = plain({layers, passes, n, h}, type_.cell),
+        .input = weights({layers, passes, input, 4, h}),
+        .state = weights({layers, passes, state, 4, h}),
+        .bias = plain({layers, passes, 4, h}, type_.bias),
+        .output = plain({t, n, OutputWidth(problem_)}, last ? type_.output : type_.source)};
+    if (problem_.p != 0) shapes.projection = weights({layers, passes, h, problem_.p});
+    if (problem_.peephole) shapes.peephole = plain({layers, passes, 3, h}, "f32");
+    return shapes;
+  }
+
+  Shapes GradientShapesOf(const LstmStage& stage) const {
+    Shapes shapes = ShapesOf(stage);  // the peepholes keep the plain layout
+    for (auto* desc : {&shapes.source, &shapes.hidden, &shapes.cell, &shapes.input, &shapes.state,
+                       &shapes.bias, &shapes.output})
+      *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
+    if (problem_.p != 0)
+      shapes.projection = AnyDesc(shapes.projection.get_dims(), memory::data_type::f32);
+    return shapes;
+  }
+
+  dnnl::lstm_backward::primitive_desc DescribeBackward(const LstmStage& stage,
+                                                       const Forward& forward,
+                                                       const onednn::Call* above) const {
+    const Shapes s = ShapesOf(stage), d = GradientShapesOf(stage);
+    const auto d_output =
+        above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER).get_desc() : d.output;
+    return dnnl::lstm_backward::primitive_desc(
+        onednn::CpuEngine(), dnnl::prop_kind::backward, DirectionOf(problem_), s.source, s.hidden,
+        s.cell, s.input, s.state, s.peephole, s.projection, s.bias, s.output, s.hidden, s.cell,
+        d.source, d.hidden, d.cell, d.input, d.state, d.peephole, d.projection, d.bias, d_output,
+        d.hidden, d.cell, forward, attributes_);
+  }
+
+  // Converts the weights again, because each primitive prefers its own layout.
+  template <class AnyDescriptor>
+  void AddWeights(const LstmStage& stage, const AnyDescriptor& descriptor,
+                  onednn::Call& step) const {
+    auto& a = step.arguments;
+    a[DNNL_ARG_WEIGHTS_LAYER] = Weight(descriptor.weights_layer_desc(),
+                                       Joined(input_, stage, &Weights::input), step.tensors);
+    a[DNNL_ARG_WEIGHTS_ITER] = Weight(descriptor.weights_iter_desc(),
+                                      Joined(input_, stage, &Weights::state), step.tensors);
+    if (problem_.p != 0)
+      a[DNNL_ARG_WEIGHTS_PROJECTION] =
+          Weight(descriptor.weights_projection_desc(), Joined(input_, stage, &Weights::projection),
+                 step.tensors);
+    if (problem_.peephole)
+      a[DNNL_ARG_WEIGHTS_PEEPHOLE] = step.tensors.Filled(descriptor.weights_peephole_desc(),
+                                                         Joined(input_, stage, &Weights::peephole));
+    a[DNNL_ARG_BIAS] =
+        step.tensors.Filled(descriptor.bias_desc(), Joined(input_, stage, &Weights::bias));
+  }
+
+  memory Activation(const memory::desc& target, std::vector<float> values,
+                    onednn::Tensors& tensors) const {
+    const auto stored = target.get_data_type();
+    if (IsInteger(stored))
+      for (float& value : values)
+        value = std::round(value * Int8ActivationScale(problem_) + ShiftOf(stored, problem_));
+    return tensors.Filled(target, values);
+  }
+
+  // Quantized weights include sums that the library needs. Only a reorder with the scales computes
+  // these sums.
+  memory Weight(const memory::desc& target, std::vector<float> values,
+                onednn::Tensors& tensors) const {
+    if (!IsQuantized(type_)) return tensors.Filled(target, values);
+    memory plain(onednn::PlainDesc(target.get_dims(), memory::data_type::f32), onednn::CpuEngine(),
+                 values.data());
+    memory filled = tensors.Empty(target);
+    dnnl::reorder(dnnl::reorder::primitive_desc(plain, filled, quantization_))
+        .execute(onednn::CpuStream(), plain, filled);
+    onednn::CpuStream().wait();
+    return filled;
+  }
+
+  const LstmCase& lstm_;
+  const LstmProblem& problem_;
+  const LstmType& type_;
+  const LstmInput<float>& input_;
+  dnnl::primitive_attr attributes_, quantization_;
+};
+
+// Returns an output or state as real numbers, whatever type stores it. `summed` is the number of
+// stored values that the library added for each element.
+std::vector<float> RealActivation(const memory& activation, const LstmProblem& problem,
+                                  int summed = 1) {
+  auto values = onednn::Plain(activation);
+  const auto stored = activation.get_desc().get_data_type();
+  const float shift = static_cast<float>(summed) * ShiftOf(stored, problem);
+  if (IsInteger(stored))
+    for (float& value : values) value = (value - shift) / Int8ActivationScale(problem);
+  return values;
+}
 
 constexpr std::array<int, 5> kWeights = {DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER,
                                          DNNL_ARG_WEIGHTS_PEEPHOLE, DNNL_ARG_WEIGHTS_PROJECTION,
@@ -32,7 +293,8 @@ void Append(const dnnl::memory& from, const LstmProblem& problem, std::vector<fl
 }
 
 // Throws Unsupported for calls that oneDNN 3.2 accepts but computes wrongly or crashes on.
-void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm, const LstmType& type) {
+void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm) {
+  const LstmType& type = LstmTypeOf(lstm.type);
   if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
     throw Unsupported(
         "oneDNN adds the stored u8 numbers of two passes, each with its shift, but the next layer "
@@ -55,38 +317,30 @@ void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm, const LstmType& type) {
 //         whose outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
 // A wrong gate, weight or step causes an error of some tenths. Weight gradients are sums of t*n
 // terms, so their rounding errors grow like the square root of t*n.
-double Tolerance(std::string_view type, const LstmCase& lstm) {
+double Tolerance(const LstmCase& lstm) {
   const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
   const double growth = std::sqrt(std::max(1.0, terms / 2048));
-  if (IsQuantized(LstmTypeOf(type))) return 0.1;
-  return (type == "f32" && lstm.fpmath == "strict" ? 1e-5 : 0.02) * growth;
+  if (IsQuantized(LstmTypeOf(lstm.type))) return 0.1;
+  return (lstm.type == "f32" && lstm.fpmath == "strict" ? 1e-5 : 0.02) * growth;
 }
 
 std::string Short(const std::string& implementation) {
   return implementation.substr(0, implementation.find(':'));
 }
 
-workload::Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
-                                  const std::string& type, unsigned seed) {
-  const auto input = SeededLstmInput(twin_problem, seed, type);
-  const auto d_output = SeededLstmGradient(twin_problem, seed);
+workload::Verification Verify(LstmCall& call, unsigned seed) {
   LstmCase lstm = call.lstm();
-  lstm.problem = twin_problem;
-  LstmCall twin(lstm, type, input, d_output);
-  workload::Verification verification = CompareWithLoops(twin, type, input, d_output);
+  lstm.problem = Twin(lstm.problem, kMaxFlopsToVerify);
+  const auto input = SeededLstmInput(lstm.problem, seed, lstm.type);
+  const auto d_output = SeededLstmGradient(lstm.problem, seed);
+  if (lstm == call.lstm()) return CompareWithLoops(call, input, d_output);
+  LstmCall twin(lstm, input, d_output);
+  auto verification = CompareWithLoops(twin, input, d_output);
   const auto own = Short(call.Algorithm()), twins = Short(twin.Algorithm());
   verification.how = fmt::format(
-      "{} of the twin {} ({})", verification.how, ToText(twin_problem),
+      "{} of the twin {} ({})", verification.how, ToText(lstm.problem),
       own == twins ? fmt::format("{} too", own) : fmt::format("{}, not {}", twins, own));
   return verification;
-}
-
-workload::Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
-  const LstmProblem& problem = call.lstm().problem;
-  const LstmProblem twin = Twin(problem, kMaxFlopsToVerify);
-  if (twin != problem) return VerifyTwin(twin, call, type, seed);
-  return CompareWithLoops(call, type, SeededLstmInput(twin, seed, type),
-                          SeededLstmGradient(twin, seed));
 }
 
 // Assumes of oneDNN 3.2: its reference LSTM calls its gemm and merges the GEMMs of all steps; its
@@ -117,23 +371,21 @@ PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const LstmCase lstm = ReadOnednnLstmCase(name);
-  const std::string& type_name = name.type;
-  const LstmType& type = LstmTypeOf(type_name);
-  const LstmElementBytes bytes = ElementBytes(type);
-  workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes),
+  const LstmType& type = LstmTypeOf(lstm.type);
+  workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, type),
                               ToText(lstm.problem));
   onednn::SetThreads(settings.threads);
-  auto call = std::make_shared<LstmCall>(lstm, type_name,
-                                         SeededLstmInput(lstm.problem, settings.seed, type_name),
-                                         SeededLstmGradient(lstm.problem, settings.seed));
+  auto call =
+      std::make_shared<LstmCall>(lstm, SeededLstmInput(lstm.problem, settings.seed, lstm.type),
+                                 SeededLstmGradient(lstm.problem, settings.seed));
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
-  prepared.verify = [call, type_name, settings] { return Verify(*call, type_name, settings.seed); };
+  prepared.verify = [call, settings] { return Verify(*call, settings.seed); };
   prepared.algorithm = call->Algorithm();
   prepared.isa = onednn::EffectiveIsa();
   prepared.memory = call->Memory();
   prepared.modelled =
-      ModelledWork(lstm.problem, lstm.direction, bytes,
+      ModelledWork(lstm.problem, lstm.direction, type,
                    LstmMatrixPipe(type, lstm.fpmath, prepared.algorithm, prepared.isa),
                    "fp32.vector", static_cast<double>(call->Launches()));
   prepared.explain.parts = [lstm, type = std::string(type.source), algorithm = prepared.algorithm] {
@@ -156,31 +408,26 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
 
 }  // namespace
 
-LstmCall::LstmCall(const LstmCase& lstm, std::string_view type_name, const LstmInput<float>& input,
+LstmCall::LstmCall(const LstmCase& lstm, const LstmInput<float>& input,
                    const LstmOutput<float>& d_output)
     : lstm_(lstm) {
-  const LstmType& type = LstmTypeOf(type_name);
-  RefuseWhatTheLibraryGetsWrong(lstm, type);
-  const LstmBuilder builder(lstm_, type, input);
+  RefuseWhatTheLibraryGetsWrong(lstm);
+  const LstmBuilder builder(lstm_, input);
   const auto stages = LstmStages(lstm.problem);
-  onednn::Translated(fmt::format("LSTM {}", type_name), [&] {
+  onednn::Translated(fmt::format("LSTM {}", lstm.type), [&] {
     std::vector<LstmBuilder::Forward> descriptors;
     for (const auto& stage : stages) {
       descriptors.push_back(builder.Describe(stage));
       forward_.push_back(builder.MakeForward(stage, descriptors.back(),
                                              forward_.empty() ? nullptr : &forward_.back()));
     }
-    Execute(forward_);
+    for (const auto& step : forward_) step.Run();
     if (lstm_.direction != LstmDirection::kBackward) return;
     for (size_t k = stages.size(); k-- > 0;)
       backward_.push_back(builder.MakeBackward(stages[k], descriptors[k], forward_[k], d_output,
                                                backward_.empty() ? nullptr : &backward_.back()));
-    Execute(backward_);
+    for (const auto& step : backward_) step.Run();
   });
-}
-
-void LstmCall::Execute(const std::vector<LstmStep>& steps) {
-  for (const auto& step : steps) onednn::Execute(step.primitive, step.listed);
 }
 
 LstmOutput<float> LstmCall::Outputs() const {
@@ -249,12 +496,11 @@ std::vector<workload::MemoryRegion> LstmCall::Memory() const {
   return regions;
 }
 
-workload::Verification CompareWithLoops(LstmCall& call, std::string_view type,
-                                        const LstmInput<float>& input,
+workload::Verification CompareWithLoops(LstmCall& call, const LstmInput<float>& input,
                                         const LstmOutput<float>& d_output) {
   if (call.lstm().direction == LstmDirection::kBackward) call.ClearWeightGradients();
   return dlroof::lstm::CompareWithLoops(call, call.lstm().problem, call.lstm().direction, input,
-                                        d_output, Tolerance(type, call.lstm()));
+                                        d_output, Tolerance(call.lstm()));
 }
 
 }  // namespace dlroof::lstm

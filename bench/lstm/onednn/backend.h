@@ -2,11 +2,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/lstm/case.h"
-#include "bench/lstm/onednn/builder.h"
+#include "bench/onednn/call.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof::lstm {
@@ -15,14 +14,15 @@ class LstmCall {
  public:
   // Creates everything that Run() uses and runs the call once, because the library accepts some
   // calls that it cannot execute. For `bwd` it first runs the forward training call that fills the
-  // workspace; only `bwd` reads `d_output`. `type` is one of LstmTypes(). Call onednn::SetThreads
-  // before. Throws Unsupported with the library's message.
-  LstmCall(const LstmCase& lstm, std::string_view type, const LstmInput<float>& input,
-           const LstmOutput<float>& d_output);
+  // workspace; only `bwd` reads `d_output`. Call onednn::SetThreads before. Throws Unsupported with
+  // the library's message.
+  LstmCall(const LstmCase& lstm, const LstmInput<float>& input, const LstmOutput<float>& d_output);
 
   // Makes one call and returns when it has finished. oneDNN adds to the weight gradients, so these
   // grow with every `bwd`.
-  void Run() { Execute(Steps()); }
+  void Run() const {
+    for (const auto& step : Steps()) step.Run();
+  }
 
   // Returns the outputs of the last forward call as real numbers, also for quantized types.
   LstmOutput<float> Outputs() const;
@@ -40,22 +40,22 @@ class LstmCall {
   const LstmCase& lstm() const { return lstm_; }
 
  private:
-  static void Execute(const std::vector<LstmStep>& steps);
-  const std::vector<LstmStep>& Steps() const {
+  const std::vector<onednn::Call>& Steps() const {
     return lstm_.direction == LstmDirection::kBackward ? backward_ : forward_;
   }
-  const LstmStep& BackwardOf(size_t stage) const { return backward_[backward_.size() - 1 - stage]; }
+  const onednn::Call& BackwardOf(size_t stage) const {
+    return backward_[backward_.size() - 1 - stage];
+  }
 
   LstmCase lstm_;
-  std::vector<LstmStep> forward_;   // one primitive per stage
-  std::vector<LstmStep> backward_;  // the primitives of `bwd`, last stage first
+  std::vector<onednn::Call> forward_;   // one primitive per stage
+  std::vector<onednn::Call> backward_;  // the primitives of `bwd`, last stage first
 };
 
 // Runs the call and compares all its outputs (for `bwd` all gradients) with the reference loops in
 // double on the same inputs. Errors are divided by the largest value of each tensor. The allowed
-// error depends on `type` and on the call's fpmath mode.
-workload::Verification CompareWithLoops(LstmCall& call, std::string_view type,
-                                        const LstmInput<float>& input,
+// error depends on the call's type and fpmath mode.
+workload::Verification CompareWithLoops(LstmCall& call, const LstmInput<float>& input,
                                         const LstmOutput<float>& d_output);
 
 }  // namespace dlroof::lstm

@@ -7,9 +7,9 @@
 #include <map>
 #include <memory>
 
-#include "bench/library_rules/library_rules.h"
-#include "bench/matmul/cublaslt_case.h"
+#include "bench/matmul/case.h"
 #include "bench/matmul/loops.h"
+#include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "counters/cuda/device.h"
 
@@ -111,7 +111,7 @@ struct DeviceTensor {
 };
 
 std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
-                                             const products::ProductInputs& inputs) {
+                                             const workload::ProductInputs& inputs) {
   std::map<Matrix, DeviceTensor> tensors;
   const auto& p = matmul.problem;
   for (const auto& [matrix, count] :
@@ -127,10 +127,10 @@ class Call {
   Call(const MatmulCase& matmul, unsigned seed)
       : matmul_(matmul),
         seed_(seed),
-        inputs_(products::SeededInputs(matmul, seed)),
+        inputs_(workload::SeededInputs(matmul, seed)),
         spec_(ProductSpecOf(matmul)),
         tensors_(FilledTensors(matmul, inputs_)),
-        bias_(products::BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
+        bias_(workload::BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
         workspace_(kWorkspaceBytes),
         library_(NewLibrary()),
         product_(NewProduct(matmul, spec_, bias_.buffer.get())),
@@ -153,8 +153,8 @@ class Call {
     auto& result = tensors_.at(spec_.result.matrix);
     result.buffer.Fill(kNotANumber);
     Run();
-    auto found = products::CheckOutput(matmul_, inputs_,
-                                       products::ProductOutput<float>{result.Download()}, seed_);
+    auto found = workload::CheckOutput(matmul_, inputs_,
+                                       workload::ProductOutput<float>{result.Download()}, seed_);
     inputs_ = {};  // frees gigabytes that timed calls do not need
     return found;
   }
@@ -217,7 +217,7 @@ class Call {
 
   MatmulCase matmul_;
   unsigned seed_;
-  products::ProductInputs inputs_;
+  workload::ProductInputs inputs_;
   ProductSpec spec_;
   std::map<Matrix, DeviceTensor> tensors_;
   DeviceTensor bias_;
@@ -236,7 +236,7 @@ void RequireMemory(const MatmulCase& matmul) {
   workload::RequireHostMemory(kHostBytes * static_cast<double>(CountA(p) + CountB(p) + CountC(p)),
                               ToText(p));
   const double bytes =
-      products::ProductWork(matmul, PipeOf(matmul.type)).bytes.at(Level::kDram) + kWorkspaceBytes;
+      workload::ProductWork(matmul, PipeOf(matmul.type)).bytes.at(Level::kDram) + kWorkspaceBytes;
   size_t free = 0, total = 0;
   cuda::CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
   if (bytes > static_cast<double>(free))
@@ -247,9 +247,9 @@ void RequireMemory(const MatmulCase& matmul) {
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto matmul = ReadCublasltMatmulCase(name);
-  if (products::IsInt8(matmul.types) && matmul.direction != ProductDirection::kForward)
+  if (workload::IsInt8(matmul.types) && matmul.direction != ProductDirection::kForward)
     throw Unsupported("int8 products have no backward pass, only fwd");
-  library_rules::RequireTf32(matmul.type, std::getenv(library_rules::kTf32Override));
+  workload::RequireTf32(matmul.type, std::getenv(workload::kTf32Override));
   RequireMemory(matmul);
   const auto call = std::make_shared<Call>(matmul, settings.seed);
   workload::PreparedCall prepared;
@@ -257,7 +257,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = call->Algorithm();
-  prepared.modelled = products::ProductWork(matmul, PipeOf(matmul.type));
+  prepared.modelled = workload::ProductWork(matmul, PipeOf(matmul.type));
   prepared.modelled.launches.reset();  // unknown: split sums take several kernels
   prepared.threads = 1;
   prepared.memory = call->Memory();

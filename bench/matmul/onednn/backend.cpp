@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "bench/matmul/loops.h"
-#include "bench/onednn/product_call.h"
+#include "bench/onednn/call.h"
 
 namespace dlroof::matmul {
 namespace {
@@ -15,7 +15,7 @@ using onednn::CpuEngine;
 dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
   // The mask selects the dimension of the columns: a matmul's last, an inner product's first.
   const int per_column = matmul.ip ? 1 : matmul.problem.b > 1 ? 4 : 2;
-  return onednn::AttributesOf(matmul, products::ScalesOf(matmul), per_column);
+  return onednn::AttributesOf(matmul, workload::ScalesOf(matmul), per_column);
 }
 
 // Returns the dimensions of a matrix, or those of a batch of matrices if batch > 1.
@@ -27,7 +27,7 @@ memory::dims Dimensions(int64_t batch, int64_t rows, int64_t columns) {
 memory::desc BiasDesc(const MatmulCase& matmul) {
   memory::dims dims = {1, matmul.problem.n};
   if (matmul.problem.b > 1) dims.insert(dims.begin(), 1);
-  return onednn::PlainDesc(dims, onednn::DataType(products::BiasType(matmul.types)));
+  return onednn::PlainDesc(dims, onednn::DataType(workload::BiasType(matmul.types)));
 }
 
 // Returns the descriptor of a factor whose transpose is stored in row-major order.
@@ -46,7 +46,7 @@ memory FilledFactor(onednn::Tensors& tensors, const memory::desc& desc, bool tra
   return {desc, onednn::CpuEngine(), plain.get_data_handle()};
 }
 
-onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::ProductInputs& inputs) {
+onednn::ProductCall MatmulCall(const MatmulCase& matmul, const workload::ProductInputs& inputs) {
   const auto p = ProductOf(matmul);
   const auto desc = [&](int64_t rows, int64_t columns, Matrix matrix, bool transposed) {
     const auto type = onednn::DataType(TypeOf(matmul.types, matrix));
@@ -67,7 +67,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::Product
   call.arguments = {{DNNL_ARG_SRC, filled(chosen.src_desc(), p.left)},
                     {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc(), p.right)}};
   call.AddResult(DNNL_ARG_DST, chosen.dst_desc(), inputs.addend);
-  call.AddVariant(matmul, products::ScalesOf(matmul), inputs, bias);
+  call.AddVariant(matmul, workload::ScalesOf(matmul), inputs, bias);
   call.weights = {p.left.matrix == Matrix::kB    ? DNNL_ARG_SRC
                   : p.right.matrix == Matrix::kB ? DNNL_ARG_WEIGHTS
                                                  : DNNL_ARG_DST,
@@ -77,7 +77,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::Product
 
 // Creates an inner product, for which the library chooses all memory orders.
 onednn::ProductCall InnerProductCall(const MatmulCase& matmul,
-                                     const products::ProductInputs& inputs) {
+                                     const workload::ProductInputs& inputs) {
   const auto& p = matmul.problem;
   const auto desc = [](const memory::dims& dims, std::string_view type) {
     return memory::desc(dims, onednn::DataType(type), memory::format_tag::any);
@@ -85,14 +85,14 @@ onednn::ProductCall InnerProductCall(const MatmulCase& matmul,
   const auto source = desc({p.m, p.k}, matmul.types.source);
   const auto weights = desc({p.n, p.k}, matmul.types.weights);
   const auto destination = desc({p.m, p.n}, matmul.types.destination);
-  const auto bias = matmul.bias ? desc({p.n}, products::BiasType(matmul.types)) : memory::desc();
+  const auto bias = matmul.bias ? desc({p.n}, workload::BiasType(matmul.types)) : memory::desc();
   const auto attributes = AttributesOf(matmul);
   const dnnl::inner_product_forward::primitive_desc forward(onednn::CpuEngine(),
                                                             onednn::ForwardKind(matmul), source,
                                                             weights, bias, destination, attributes);
   if (matmul.direction == ProductDirection::kForward)
     return onednn::ForwardCall<dnnl::inner_product_forward>(forward, matmul,
-                                                            products::ScalesOf(matmul), inputs);
+                                                            workload::ScalesOf(matmul), inputs);
   if (matmul.direction == ProductDirection::kBackwardData)
     return onednn::BackwardDataCall<dnnl::inner_product_backward_data>(
         {onednn::CpuEngine(), source, weights, destination, forward, attributes}, inputs);
@@ -101,7 +101,7 @@ onednn::ProductCall InnerProductCall(const MatmulCase& matmul,
       inputs);
 }
 
-onednn::ProductCall MakeCall(const MatmulCase& matmul, const products::ProductInputs& inputs) {
+onednn::ProductCall MakeCall(const MatmulCase& matmul, const workload::ProductInputs& inputs) {
   if (!matmul.ip) return MatmulCall(matmul, inputs);
   auto call = InnerProductCall(matmul, inputs);
   call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS};
@@ -114,7 +114,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   onednn::RequireSupport(matmul, SizesOf(matmul), "int8 products have no backward pass, only fwd");
   const auto what = fmt::format("{} {} {}", matmul.ip ? "inner product" : "matmul",
                                 Key(matmul.direction), matmul.type);
-  return onednn::PrepareProduct(matmul, settings, what, [&](const products::ProductInputs& inputs) {
+  return onednn::PrepareProduct(matmul, settings, what, [&](const workload::ProductInputs& inputs) {
     return MakeCall(matmul, inputs);
   });
 }

@@ -1,5 +1,6 @@
-#include "bench/conv2d/benchdnn.h"
+#include "bench/suites/benchdnn.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,103 +9,56 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/tokens.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/conv2d/case.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "tests/bench/random_problems.h"
+#include "tests/fakes/foreign_lines.h"
 
 namespace dlroof::conv2d {
 namespace {
 
-TEST(ReadBenchdnnConv, OutputFollowsFromPadding) {
-  const auto p = ReadBenchdnnConv("mb16ic3ih224oc64kh7sh2ph3");
-  EXPECT_EQ(p.images, 16);
-  EXPECT_EQ(p.h.output, 112);     // (224 + 2*3 - 7) / 2 + 1 = 223 / 2 + 1
-  EXPECT_EQ(FarPadding(p.h), 2);  // 111 * 2 + 7 - 224 - 3: the last row of padding is not read
-  EXPECT_EQ(p.w, p.h);
-  EXPECT_EQ(ReadBenchdnnConv("ic3ih224oc64kh3").h.output, 222);  // without any padding
-}
-
-TEST(ReadBenchdnnConv, PaddingFollowsFromOutput) {
-  EXPECT_EQ(ReadBenchdnnConv("ic1ih56oc1oh56kh3").h.padding, 1);     // (55 - 56 + 3) / 2
-  EXPECT_EQ(ReadBenchdnnConv("ic1ih56oc1oh56kh3dh1").h.padding, 2);  // the filter spans 5
-  EXPECT_EQ(ReadBenchdnnConv("ic1ih8oc1oh4kh3sh2").h.padding, 0);    // (6 - 8 + 3) / 2
-  EXPECT_EQ(ReadBenchdnnConv("ic1ih10oc1oh4kh1sh2").h.padding, -1);  // (6 - 10 + 1) / 2
-}
-
-TEST(ReadBenchdnnConv, LeftOutIsBenchdnnsDefault) {
-  const auto p = ReadBenchdnnConv("ic4_ih5_oc6_kh1");
-  EXPECT_EQ(p.images, 2);
-  EXPECT_EQ(p.groups, 1);
-  EXPECT_EQ(p.h.stride, 1);
-  EXPECT_EQ(p.h.dilation, 0);
-  EXPECT_EQ(p.dimensions, 2);
-  EXPECT_EQ(ReadBenchdnnConv("ic4iw5oc6kw1").dimensions, 1);
-  const auto cube = ReadBenchdnnConv("ic4id5oc6kd2sd2");
-  EXPECT_EQ(cube.dimensions, 3);
-  EXPECT_EQ(cube.h, cube.d);
-  EXPECT_EQ(cube.w, cube.d);
-  EXPECT_EQ(ReadBenchdnnConv("ic4ih5iw7oc6kh1kw3").w.output, 5);
-}
-
-TEST(ReadBenchdnnConv, NameAfterNIsNotRead) {
-  EXPECT_EQ(ReadBenchdnnConv("ic4ih5oc6kh1n\"x:y/z*2\"").h.output, 5);
-  EXPECT_EQ(ReadBenchdnnConv("ic4ih5oc6kh1_nih9").h.input, 5);
-}
-
-TEST(ReadBenchdnnConv, OutputIsTheNumberOfPlacesThatTheFilterHas) {
-  std::mt19937 random(4);
-  for (int i = 0; i < 3000; ++i) {
-    const auto up_to = [&](unsigned most) { return static_cast<int64_t>(random() % (most + 1)); };
-    const int64_t input = 1 + up_to(20), filter = 1 + up_to(4), stride = 1 + up_to(3),
-                  padding = up_to(4), dilation = up_to(2);
-    int64_t places = 0;
-    const int64_t last = (filter - 1) * (dilation + 1);
-    while (places * stride + last < input + 2 * padding) ++places;
-    const auto text = "ic1ih" + std::to_string(input) + "oc1kh" + std::to_string(filter) + "sh" +
-                      std::to_string(stride) + "ph" + std::to_string(padding) + "dh" +
-                      std::to_string(dilation);
-    if (places == 0) continue;
-    const auto axis = ReadBenchdnnConv(text).h;
-    EXPECT_EQ(axis.output, places) << text;
-    // Elements that the last place reads behind the image.
-    EXPECT_EQ(FarPadding(axis), (places - 1) * stride + last + 1 - input - padding) << text;
-  }
-}
-
-struct Refused {
-  std::string text;
-  size_t offset;
-  std::string reason;
+// benchdnn's defaults are 2 images, 1 group, stride 1, no dilation, and no padding unless the
+// output says otherwise. What follows n is the problem's name.
+constexpr fakes::ForeignLine kProblems[] = {
+    // (224 + 2*3 - 7) / 2 + 1 = 112 rows; the last row of padding is not read
+    {"--conv --dir=FWD_I mb16ic3ih224oc64kh7sh2ph3", "fwd/f32/n16c3h224w224k64r7s7_s2p3"},
+    {"--conv --dir=FWD_I ic3ih224oc64kh3", "fwd/f32/n2c3h224w224k64r3s3"},
+    {"--conv --dir=FWD_I ic1ih56oc1oh56kh3", "fwd/f32/n2c1h56w56k1r3s3_p1"},  // (55 - 56 + 3) / 2
+    {"--conv --dir=FWD_I ic1ih56oc1oh56kh3dh1", "fwd/f32/n2c1h56w56k1r3s3_p2d2"},  // spans 5
+    {"--conv --dir=FWD_I ic1ih8oc1oh4kh3sh2", "fwd/f32/n2c1h8w8k1r3s3_s2p0:1x0:1"},
+    {"--conv --dir=FWD_I ic1ih10oc1oh4kh1sh2", "!negative padding"},  // (6 - 10 + 1) / 2
+    {"--conv --dir=FWD_I ic4_ih5_oc6_kh1", "fwd/f32/n2c4h5w5k6r1s1"},
+    {"--conv --dir=FWD_I ic4ih5iw7oc6kh1kw3", "fwd/f32/n2c4h5w7k6r1s3"},
+    {"--conv --dir=FWD_I ic4iw5oc6kw1", "!1-D convolution"},
+    {"--conv --dir=FWD_I ic4id5oc6kd2sd2", "!3-D convolution"},
+    {"--conv --dir=FWD_I ic4ih5oc6kh1n\"x:y/z*2\"", "fwd/f32/n2c4h5w5k6r1s1"},
+    {"--conv --dir=FWD_I ic4ih5oc6kh1_nih9", "fwd/f32/n2c4h5w5k6r1s1"},
 };
 
-TEST(ReadBenchdnnConv, RefusesWhatIsNoProblemAndSaysWhere) {
-  const std::vector<Refused> cases = {
-      {"mb1ic4ih8oc4kh3xy1", 15, "got 'xy1'"},
-      {"mb1ic", 5, "expected the value of 'ic'"},
-      {"mb-1ic4", 2, "expected the value of 'mb'"},
-      {"ic99999999999999999999ih1oc1kh1", 2, "from 0 to 2147483647"},
-      {"ic4oc4", 0, "no image"},
-      {"ih8oc4kh3", 0, "lacks ic"},
-      {"ic4ih8kh3", 0, "lacks oc"},
-      {"ic4ih8oc4", 0, "lacks kh"},
-      {"ic4kh3oc4", 0, "lacks ih"},
-      {"ic4ih8iw8oc4kh3", 0, "lacks kw"},
-      {"g0ic4ih8oc4kh3", 0, "lacks g"},
-      {"ic4ih8oc4kh3sh0", 0, "lacks sh"},
-      {"ic4ih2oc4kh5", 0, "oh would be -2"},
-      {"ic4id5ih5oc4kd1kh1", 0, "both ih and iw, or none"},
-      {"_ic4", 0, "got '_ic4'"},
-  };
-  for (const auto& [text, offset, reason] : cases) {
-    try {
-      ReadBenchdnnConv(text);
-      ADD_FAILURE() << "accepted " << text;
-    } catch (const benchdnn::BenchdnnRefusal& refusal) {
-      EXPECT_EQ(refusal.offset, offset) << text;
-      EXPECT_THAT(refusal.what(), testing::HasSubstr(reason)) << text;
-    }
-  }
+TEST(ConvBenchdnn, ReadsProblemsWithBenchdnnsDefaults) {
+  fakes::ExpectBenchmarks(kProblems, "Conv2D/cpu/onednn/");
+}
+
+TEST(ConvBenchdnn, WhatIsNoProblemHasAReason) {
+  for (const auto& [text, reason] : {std::pair("mb1ic4ih8oc4kh3xy1", "got 'xy1'"),
+                                     {"mb1ic", "expected the value of 'ic'"},
+                                     {"mb-1ic4", "expected the value of 'mb'"},
+                                     {"ic99999999999999999999ih1oc1kh1", "from 0 to 2147483647"},
+                                     {"ic4oc4", "no image"},
+                                     {"ih8oc4kh3", "lacks ic"},
+                                     {"ic4ih8kh3", "lacks oc"},
+                                     {"ic4ih8oc4", "lacks kh"},
+                                     {"ic4kh3oc4", "lacks ih"},
+                                     {"ic4ih8iw8oc4kh3", "lacks kw"},
+                                     {"g0ic4ih8oc4kh3", "lacks g"},
+                                     {"ic4ih8oc4kh3sh0", "lacks sh"},
+                                     {"ic4ih2oc4kh5", "oh would be -2"},
+                                     {"ic4id5ih5oc4kd1kh1", "both ih and iw, or none"},
+                                     {"_ic4", "got '_ic4'"}})
+    EXPECT_THAT(suites::ReadBenchdnn(fmt::format("--conv {}", text), "line").at(0).reason,
+                testing::HasSubstr(reason))
+        << text;
 }
 
 constexpr auto kForward = ProductDirection::kForward;
@@ -139,17 +93,17 @@ TEST(ConvBenchdnn, IsEmptyWhereBenchdnnHasNoSuchCall) {
   EXPECT_EQ(Line("fwd/f32/n1c1h1w1k1r1s1/bias"), "");  // FWD_I has no bias
   const auto line_of = [](std::string_view type, ProductDirection direction,
                           const std::function<void(Conv2dCase&)>& add) {
-    Conv2dCase one;
-    one.type = type;
-    one.types = products::ProductTypesFromKey(type);
-    one.direction = direction;
-    add(one);
-    return ConvBenchdnn(one).value_or("");
+    Conv2dCase conv;
+    conv.type = type;
+    conv.types = workload::ProductTypesFromKey(type);
+    conv.direction = direction;
+    add(conv);
+    return ConvBenchdnn(conv).value_or("");
   };
-  const auto relu = [](Conv2dCase& one) { one.eltwise = workload::Eltwise::kRelu; };
-  const auto bias = [](Conv2dCase& one) { one.bias = true; };
-  const auto scales = [](Conv2dCase& one) { one.scales = true; };
-  const auto training = [](Conv2dCase& one) { one.training = true; };
+  const auto relu = [](Conv2dCase& conv) { conv.eltwise = workload::Eltwise::kRelu; };
+  const auto bias = [](Conv2dCase& conv) { conv.bias = true; };
+  const auto scales = [](Conv2dCase& conv) { conv.scales = true; };
+  const auto training = [](Conv2dCase& conv) { conv.training = true; };
   EXPECT_NE(line_of("f32", kForward, relu), "");
   EXPECT_EQ(line_of("f64", kForward, relu), "");
   EXPECT_EQ(line_of("tf32", kForward, relu), "");

@@ -138,14 +138,8 @@ TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
   EXPECT_EQ(Flops(p), 2LL * 16 * 64 * 64 * 167 * 167);
 }
 
-}  // namespace
-namespace {
-
-using testing::HasSubstr;
-
 Conv2dCase Case(const std::string& name) {
-  return ReadConv2dCase(workload::ParseBenchmarkName("Conv2D/cpu/onednn/" + name),
-                        {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
+  return ReadOnednnConv2dCase(workload::ParseBenchmarkName("Conv2D/cpu/onednn/" + name));
 }
 
 std::string CaseRefusal(const std::string& name) {
@@ -205,7 +199,7 @@ TEST(Conv2dFlops, AreThoseOfTapsInsideTheImage) {
 TEST(Conv2dFlops, AreTheSameInEveryDirection) {
   for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
     const auto flops_of = [&](const std::string& problem) {
-      return products::ProductWork(Case(direction + "/f32/" + problem), "fp32.vector")
+      return workload::ProductWork(Case(direction + "/f32/" + problem), "fp32.vector")
           .flops.at("fp32.vector");
     };
     // Of 7 x 3 pairs of a row and a tap, the first and the last are outside: 19, also in w.
@@ -231,11 +225,12 @@ TEST(Conv2dFlops, AreKnownToReportsBesideTheDenseCount) {
 }
 
 TEST(Conv2dCase, ReadsEveryOption) {
-  const auto one = Case("fwd/u8s8f32/n1c1h8w8k1r3s3/training/bias/relu/scales/nhwc/auto");
-  EXPECT_TRUE(one.training && one.bias && one.eltwise == workload::Eltwise::kRelu && one.scales);
-  EXPECT_EQ(one.layout, Conv2dLayout::kNhwc);
-  EXPECT_EQ(one.algorithm, Conv2dAlgorithm::kAuto);
-  EXPECT_EQ(one.types, (products::ProductTypes{"u8", "s8", "f32"}));
+  const auto conv = Case("fwd/u8s8f32/n1c1h8w8k1r3s3/training/bias/relu/scales/nhwc/auto");
+  EXPECT_TRUE(conv.training && conv.bias && conv.eltwise == workload::Eltwise::kRelu &&
+              conv.scales);
+  EXPECT_EQ(conv.layout, Conv2dLayout::kNhwc);
+  EXPECT_EQ(conv.algorithm, Conv2dAlgorithm::kAuto);
+  EXPECT_EQ(conv.types, (workload::ProductTypes{"u8", "s8", "f32"}));
   const auto plain = Case("bwd_data/f32/n1c1h8w8k1r3s3");
   EXPECT_FALSE(plain.training || plain.bias || plain.eltwise || plain.scales);
   EXPECT_EQ(plain.layout, Conv2dLayout::kAny);
@@ -272,10 +267,10 @@ TEST(Conv2dCase, RefusesWhatADirectionOrATypeCannotHave) {
 constexpr const char* kProblem = "n2c4h5w6k6r3s2_s2p0:1x0:1g2";
 
 TEST(Conv2dWork, CountsFlopsAndEachTensorOnce) {
-  const auto one = Case(std::string("fwd/bf16/") + kProblem);
-  EXPECT_EQ(delta::OutputRows(one.problem), 2);
-  EXPECT_EQ(delta::OutputColumns(one.problem), 3);
-  const auto work = products::ProductWork(one, "bf16.matrix");
+  const auto conv = Case(std::string("fwd/bf16/") + kProblem);
+  EXPECT_EQ(delta::OutputRows(conv.problem), 2);
+  EXPECT_EQ(delta::OutputColumns(conv.problem), 3);
+  const auto work = workload::ProductWork(conv, "bf16.matrix");
   // No tap meets the padding: 2 * N K P Q (C/g) R S = 2 * 2*6*2*3 * 2*3*2 = 1728
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 1728}}));
   EXPECT_EQ(work.parts, (std::map<std::string, double>{{"matrix", 1728}}));
@@ -284,14 +279,14 @@ TEST(Conv2dWork, CountsFlopsAndEachTensorOnce) {
 }
 
 TEST(Conv2dWork, AddsWhatBiasAndReluDo) {
-  const auto work = products::ProductWork(
+  const auto work = workload::ProductWork(
       Case(std::string("fwd/u8s8f32/") + kProblem + "/bias/relu"), "int8.vector");
   EXPECT_EQ(work.flops,
             (std::map<std::string, double>{{"int8.vector", 1728}, {"fp32.vector", 2 * 72}}));
   EXPECT_EQ(work.parts.at("elementwise"), 2 * 72);
   // One byte each for source and weights, four for the destination and for six bias values.
   EXPECT_EQ(work.bytes.at(Level::kDram), 240 + 72 + 4 * 72 + 4 * 6);
-  const auto same_pipe = products::ProductWork(
+  const auto same_pipe = workload::ProductWork(
       Case(std::string("bwd_weights/f32/") + kProblem + "/bias"), "fp32.vector");
   EXPECT_EQ(same_pipe.flops, (std::map<std::string, double>{{"fp32.vector", 1728 + 72}}));
 }
@@ -334,6 +329,85 @@ TEST(ExecutedOverUseful, IsNotKnownOfTiles) {
 TEST(ExecutedOverUseful, IsNotKnownOfReferenceLoops) {
   EXPECT_FALSE(Executed("n1c3h8w8k4r3s3_p1", ProductDirection::kForward, "ref:any"));
   EXPECT_FALSE(Executed("n1c3h8w8k4r3s3_p1", ProductDirection::kForward, "gemm:jit"));
+}
+
+struct Modelled {
+  std::map<Level, double> bytes;
+  std::string how;
+};
+Modelled OnH200(const std::string& type, const std::string& algorithm) {
+  const auto name =
+      workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/" + type + "/n16c64h56w56k64r3s3_p1");
+  const auto model = DeltaModel(name, algorithm, "NVIDIA H200");
+  Modelled modelled;
+  if (model) modelled.bytes = model(modelled.how).bytes;
+  return modelled;
+}
+
+TEST(BuiltInGpuOf, KnowsWhatDriversCallThem) {
+  EXPECT_EQ(BuiltInGpuOf("NVIDIA H200 NVL"), "h200");
+  EXPECT_EQ(BuiltInGpuOf("NVIDIA TITAN Xp"), "titan_xp");
+  EXPECT_FALSE(BuiltInGpuOf("NVIDIA GeForce RTX 4090"));
+}
+
+// cuDNN's engine, as a record has it, and the name of its kernel.
+constexpr const char* kKnobs =
+    "engine 62 (tile_size 1, tilek 0, idx_mode 0, workspace 1, tile_cga_m 8, tile_cga_n 1), "
+    "tensor_core, workspace 131 B: first of heuristic A, 42 proposed";
+constexpr const char* kKernel = "sm90_xmma_fprop_implicit_gemm_nhwc_tilesize128x64x64_execute";
+
+TEST(DeltaModel, PredictsCudnnsIntegerConvolutions) {
+  const auto narrow = OnH200("s8s8s8", kKernel);
+  ASSERT_EQ(narrow.bytes.size(), 2U) << narrow.how;
+  EXPECT_FALSE(narrow.bytes.contains(Level::kL1));
+  EXPECT_THAT(narrow.how, HasSubstr("DeLTA-style model of NVIDIA H200"));
+  // 16 x 56 x 56 outputs of 64 filters, 4 byte each instead of 1; what is read is the same.
+  const auto wide = OnH200("s8s8f32", kKernel);
+  EXPECT_NEAR(wide.bytes.at(Level::kDram) - narrow.bytes.at(Level::kDram), 3.0 * 16 * 56 * 56 * 64,
+              1);
+  // u8 and s8 are one byte each.
+  EXPECT_EQ(OnH200("u8s8s8", kKernel).bytes, narrow.bytes);
+  EXPECT_EQ(OnH200("int8", kKernel).bytes, narrow.bytes);
+}
+
+TEST(DeltaModel, TakesTheTileFromTheEngineOrTheKernel) {
+  EXPECT_THAT(OnH200("f16", kKnobs).how,
+              HasSubstr("tile 128x64x32, cluster 8x1 (engine), not measured"));
+  EXPECT_THAT(OnH200("f16", std::string(kKnobs) + ", " + kKernel).how,
+              HasSubstr("tile 128x64x64, cluster 8x1 (kernel name), not measured"));
+}
+
+TEST(DeltaModel, WithoutAKnownTileHasAReasonAndNoBytes) {
+  for (const char* algorithm : {"", "engine 1", "engine 45 (tile_size 5, kblock 4, stages 4)",
+                                "engine 62 (tile_size 0, tilek 1, tile_cga_m 4, tile_cga_n 1)"}) {
+    const auto none = OnH200("f16", algorithm);
+    EXPECT_TRUE(none.bytes.empty()) << algorithm;
+    EXPECT_THAT(none.how, HasSubstr("neither its engine nor a kernel's name says which tile"))
+        << algorithm;
+  }
+}
+
+TEST(DeltaModel, HasNoL2BytesWhereThePathOfTheLoadsIsNotKnown) {
+  const auto half = OnH200("f16", "sm80_xmma_fprop_implicit_gemm_f16f16_tilesize128x128x32_stage4");
+  EXPECT_FALSE(half.bytes.contains(Level::kL2)) << half.how;
+  EXPECT_TRUE(half.bytes.contains(Level::kDram)) << half.how;
+}
+
+TEST(DeltaModel, ATypeThatItLacksHasAReasonAndNoBytes) {
+  for (const char* type : {"f64", "s8s8f64", "s8s8"}) {
+    const auto none = OnH200(type, "engine 1");
+    EXPECT_TRUE(none.bytes.empty()) << type;
+    EXPECT_THAT(none.how,
+                HasSubstr("the DeLTA-style model does not cover it: the model has no type '"))
+        << type;
+  }
+}
+
+TEST(DeltaModel, AWinogradKernelHasAReasonAndNoBytes) {
+  const auto none = OnH200("f32", "engine 6, winograd, workspace 0 B: first of heuristic A");
+  EXPECT_TRUE(none.bytes.empty());
+  EXPECT_THAT(none.how,
+              HasSubstr("the DeLTA-style model does not cover it: its kernel uses Winograd"));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefault) {
   const auto plain = Read("fwd/f16/n1c8h8w8k8r3s3");
   EXPECT_EQ(plain.conv.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(plain.choice, EngineChoice::kHeuristic);
-  EXPECT_EQ(plain.conv.types, (products::ProductTypes{"f16", "f16", "f16"}));
+  EXPECT_EQ(plain.conv.types, (workload::ProductTypes{"f16", "f16", "f16"}));
   EXPECT_FALSE(plain.conv.fpmath);
   const auto chosen = Read("fwd/f16/n1c8h8w8k8r3s3/bias/relu/nchw/best");
   EXPECT_EQ(chosen.conv.layout, Conv2dLayout::kNchw);
@@ -55,10 +55,10 @@ TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {
 }
 
 TEST(ReadCudnnConv2dCase, Tf32IsF32StoredAndLessMultiplied) {
-  const auto one = Read("bwd_weights/tf32/n1c8h8w8k8r3s3").conv;
-  EXPECT_EQ(one.types, (products::ProductTypes{"f32", "f32", "f32"}));
-  EXPECT_EQ(one.type, "tf32");
-  EXPECT_EQ(one.fpmath, "tf32-truncated");
+  const auto conv = Read("bwd_weights/tf32/n1c8h8w8k8r3s3").conv;
+  EXPECT_EQ(conv.types, (workload::ProductTypes{"f32", "f32", "f32"}));
+  EXPECT_EQ(conv.type, "tf32");
+  EXPECT_EQ(conv.fpmath, "tf32-truncated");
 }
 
 TEST(ReadCudnnConv2dCase, RefusesWhatCannotBe) {
@@ -94,11 +94,6 @@ using Four = std::array<int64_t, 4>;
 using Two = std::array<int64_t, 2>;
 
 GraphSpec Spec(const std::string& rest) { return GraphOf(Read(rest)); }
-
-TEST(DenseStrides, OfTwoOrders) {
-  EXPECT_EQ(DenseStrides({2, 3, 5, 7}, Conv2dLayout::kNchw), (Four{105, 35, 7, 1}));
-  EXPECT_EQ(DenseStrides({2, 3, 5, 7}, Conv2dLayout::kNhwc), (Four{105, 1, 21, 3}));
-}
 
 // 112 rows with one row of padding below: (112 + 1 - 3) / 2 + 1 = 56.
 TEST(GraphOf, KeepsPaddingThatDiffersAtTheTwoEnds) {

@@ -13,10 +13,17 @@
 namespace dlroof::conv2d {
 namespace {
 
-Conv2dCase EngineCase(const std::string& type, const std::string& direction = "fwd") {
+CudnnConv2dCase Request(const std::string& type, const std::string& direction = "fwd") {
   return ReadCudnnConv2dCase(workload::ParseBenchmarkName("Conv2D/gpu/cudnn/" + direction + "/" +
-                                                          type + "/n1c8h8w8k8r3s3"))
-      .conv;
+                                                          type + "/n1c8h8w8k8r3s3"));
+}
+
+Conv2dCase EngineCase(const std::string& type, const std::string& direction = "fwd") {
+  return Request(type, direction).conv;
+}
+
+std::string Described(const PlanChoice& choice, const std::string& type) {
+  return DescribeCall(Request(type), choice);
 }
 
 EngineConfig With(const std::vector<Note>& notes) {
@@ -26,12 +33,12 @@ EngineConfig With(const std::vector<Note>& notes) {
 }
 
 TEST(ForbiddenReason, F32IsNeitherTensorCoresNorNarrowedInputs) {
-  const auto one = EngineCase("f32");
-  EXPECT_FALSE(ForbiddenReason(one, With({})));
-  EXPECT_FALSE(ForbiddenReason(one, With({Note::kWinograd, Note::kWinograd4x4})));
-  EXPECT_FALSE(ForbiddenReason(one, With({Note::kFft, Note::kNondeterministic})));
-  EXPECT_TRUE(ForbiddenReason(one, With({Note::kTensorCore})));
-  EXPECT_TRUE(ForbiddenReason(one, With({Note::kDownConvertInputs})));
+  const auto conv = EngineCase("f32");
+  EXPECT_FALSE(ForbiddenReason(conv, With({})));
+  EXPECT_FALSE(ForbiddenReason(conv, With({Note::kWinograd, Note::kWinograd4x4})));
+  EXPECT_FALSE(ForbiddenReason(conv, With({Note::kFft, Note::kNondeterministic})));
+  EXPECT_TRUE(ForbiddenReason(conv, With({Note::kTensorCore})));
+  EXPECT_TRUE(ForbiddenReason(conv, With({Note::kDownConvertInputs})));
   EXPECT_TRUE(ForbiddenReason(EngineCase("f32f32bf16"), With({Note::kTensorCore})));
 }
 
@@ -239,7 +246,7 @@ TEST(RunFirstThatWorks, GoesOnAfterAFailureThatPasses) {
   EXPECT_EQ(plan, 0);
 }
 
-TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
+TEST(DescribeCall, SaysEngineKnobsNotesAndHowItWasChosen) {
   PlanChoice choice{.config = With({Note::kTensorCore}),
                     .workspace_bytes = 131,
                     .tensor_bytes = 4000,
@@ -247,38 +254,38 @@ TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
                     .refused = 0,
                     .timed = 0};
   choice.config.knobs = {{2, 3}, {14, 2}};
-  EXPECT_EQ(Describe(choice, "f16"),
+  EXPECT_EQ(Described(choice, "f16"),
             "engine 7 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A, "
             "40 proposed");
   choice.config = With({Note::kWinograd, Note::kWinograd4x4});
   choice.refused = 34;
   choice.timed = 6;
-  EXPECT_EQ(Describe(choice, "f32"),
+  EXPECT_EQ(Described(choice, "f32"),
             "engine 7, winograd, winograd_4x4, workspace 131 B: fastest of 6 timed, 40 proposed, "
             "34 not f32");
   choice.wrong = 1;
   choice.broke = 2;
-  EXPECT_EQ(Describe(choice, "f32"),
+  EXPECT_EQ(Described(choice, "f32"),
             "engine 7, winograd, winograd_4x4, workspace 131 B: fastest of 6 timed, 1 faster is "
             "wrong, 2 broke, 40 proposed, 34 not f32");
   choice = {.config = With({}), .proposed = 3, .broke = 1};
   choice.tensor_bytes = 4000;
-  EXPECT_EQ(Describe(choice, "f16"),
+  EXPECT_EQ(Described(choice, "f16"),
             "engine 7, workspace 0 B: first of heuristic A that runs, 1 broke, 3 proposed");
   choice.broke = 0;
   choice.wrong = 2;
-  EXPECT_EQ(Describe(choice, "f32"),
+  EXPECT_EQ(Described(choice, "f32"),
             "engine 7, workspace 0 B: first of heuristic A, 2 before it is wrong, 3 proposed");
   EXPECT_EQ(DescribeEngine(choice), "engine 7, workspace 0 B");
 }
 
 // n1c8h8w8k8r3s3: 512 + 576 + 8 x 6 x 6 elements of 4 byte each are 5504 byte.
-TEST(ConvWork, AWorkspaceOfTheTensorsSizeMeansLaunchesThatNobodyKnows) {
+TEST(CallWork, AWorkspaceOfTheTensorsSizeMeansLaunchesThatNobodyKnows) {
   PlanChoice choice{.config = With({}), .workspace_bytes = 5503, .tensor_bytes = 5504};
-  EXPECT_EQ(ConvWork(EngineCase("f32"), choice).launches, 1);
+  EXPECT_EQ(CallWork(Request("f32"), choice).launches, 1);
   choice.workspace_bytes = 5520;
-  EXPECT_FALSE(ConvWork(EngineCase("f32"), choice).launches);
-  EXPECT_DOUBLE_EQ(ConvWork(EngineCase("f32"), choice).bytes.at(Level::kDram), 5504);
+  EXPECT_FALSE(CallWork(Request("f32"), choice).launches);
+  EXPECT_DOUBLE_EQ(CallWork(Request("f32"), choice).bytes.at(Level::kDram), 5504);
 }
 
 TEST(ConvertsLayouts, IsAWorkspaceOfAllTensorsAndLittleElse) {
@@ -286,7 +293,7 @@ TEST(ConvertsLayouts, IsAWorkspaceOfAllTensorsAndLittleElse) {
   EXPECT_FALSE(ConvertsLayouts(choice));
   choice.workspace_bytes = 5520;
   EXPECT_TRUE(ConvertsLayouts(choice));
-  EXPECT_EQ(Describe(choice, "f32"),
+  EXPECT_EQ(Described(choice, "f32"),
             "engine 7, workspace 5520 B (converts layouts): first of heuristic A, 0 proposed");
   // Partial sums, transformed tensors.
   choice.workspace_bytes = 20000;
@@ -308,18 +315,18 @@ TEST(NoteName, OfANewerLibraryIsItsNumber) {
 }
 
 TEST(SameKernel, ByEngineAndKnobsWhoeverProposedIt) {
-  auto one = With({}), other = With({});
+  auto conv = With({}), other = With({});
   other.heuristic = "fallback";
-  EXPECT_TRUE(SameKernel(one, other));
+  EXPECT_TRUE(SameKernel(conv, other));
   other.knobs = {{2, 1}};
-  EXPECT_FALSE(SameKernel(one, other));
-  one.engine = 8;
-  EXPECT_FALSE(SameKernel(one, With({})));
+  EXPECT_FALSE(SameKernel(conv, other));
+  conv.engine = 8;
+  EXPECT_FALSE(SameKernel(conv, With({})));
 }
 
 template <class Error>
-std::string NoPlan(const std::string& type, const std::vector<library_rules::Failure>& failures,
-                   const std::vector<library_rules::Failure>& modes = {}) {
+std::string NoPlan(const std::string& type, const std::vector<workload::Failure>& failures,
+                   const std::vector<workload::Failure>& modes = {}) {
   return fakes::RefusalOf<Error>([&] { ThrowNoPlan(EngineCase(type), failures, modes); });
 }
 
@@ -333,7 +340,7 @@ TEST(ThrowNoPlan, CountsTheReasonsAndListsTheMostFrequentFirst) {
 }
 
 TEST(ThrowNoPlan, ABrokenProposalMakesItAFailure) {
-  const library_rules::Failure refused{"refused", false}, broke{"NVRTC is missing", true};
+  const workload::Failure refused{"refused", false}, broke{"NVRTC is missing", true};
   EXPECT_TRUE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused, refused}); }));
   EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused, broke}); }));
   EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused}, {broke}); }));
@@ -342,10 +349,10 @@ TEST(ThrowNoPlan, ABrokenProposalMakesItAFailure) {
 }
 
 TEST(ThrowFirst, IsWhatBrokeBeforeWhatWasRefused) {
-  const library_rules::Failure refused{"refused", false}, broke{"broke", true};
-  EXPECT_TRUE(IsUnsupported([&] { library_rules::ThrowFirst({refused}); }));
-  EXPECT_FALSE(IsUnsupported([&] { library_rules::ThrowFirst({refused, broke}); }));
-  EXPECT_THROW(library_rules::ThrowFirst({}), std::logic_error);
+  const workload::Failure refused{"refused", false}, broke{"broke", true};
+  EXPECT_TRUE(IsUnsupported([&] { workload::ThrowFirst({refused}); }));
+  EXPECT_FALSE(IsUnsupported([&] { workload::ThrowFirst({refused, broke}); }));
+  EXPECT_THROW(workload::ThrowFirst({}), std::logic_error);
 }
 
 TEST(RequireConvSupport, IntegersHaveNoBackwardPassAndFp8IsAForwardPassAlone) {

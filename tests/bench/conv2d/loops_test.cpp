@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <random>
 
+#include "bench/workload/memory.h"
 #include "tests/bench/random_problems.h"
 #include "tests/fakes/counted.h"
 
@@ -17,8 +22,8 @@ constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirectio
                                      ProductDirection::kBackwardWeights};
 
 template <class Number>
-products::ProductArrays<Number> Arrays(const Conv2dProblem& p,
-                                       const products::ProductInputs& inputs) {
+workload::ProductArrays<Number> Arrays(const Conv2dProblem& p,
+                                       const workload::ProductInputs& inputs) {
   auto arrays = ZeroArrays<Number>(p);
   if (!inputs.source.empty())
     ForEachSource(p, [&](int64_t from, int64_t to) {
@@ -35,20 +40,20 @@ TEST(Conv2dReference, MultipliesThePaddingToo) {
   for (int i = 0; i < 600; ++i) {
     const auto p = fakes::RandomConv2d(random, kSmallLimits);
     for (const auto direction : kAll) {
-      Conv2dCase one;
-      one.problem = p;
-      one.direction = direction;
-      one.bias = direction != ProductDirection::kBackwardData && i % 2 == 0;
+      Conv2dCase conv;
+      conv.problem = p;
+      conv.direction = direction;
+      conv.bias = direction != ProductDirection::kBackwardData && i % 2 == 0;
       if (direction == ProductDirection::kForward && i % 3 == 0)
-        one.eltwise = workload::Eltwise::kRelu;
+        conv.eltwise = workload::Eltwise::kRelu;
       auto arrays = ZeroArrays<fakes::CountedNumber>(p);
       arrays.bias.resize(p.k);
       fakes::CountedNumber::operations = 0;
-      RunConv2dCase(one, arrays);
+      RunConv2dCase(conv, arrays);
       ASSERT_EQ(fakes::CountedNumber::operations,
                 2 * DestinationCount(p) * (p.c / p.groups) * p.r * p.s +
-                    products::ElementwiseFlops(one, SizesOf(one)))
-          << Key(direction) << ' ' << ToText(p) << one.bias << one.eltwise.has_value();
+                    static_cast<int64_t>(workload::ProductWork(conv, "").parts["elementwise"]))
+          << Key(direction) << ' ' << ToText(p) << conv.bias << conv.eltwise.has_value();
     }
   }
 }
@@ -58,10 +63,10 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
   for (int i = 0; i < 300; ++i) {
     const auto p = fakes::RandomConv2d(random, kSmallLimits);
     for (const auto direction : kAll) {
-      Conv2dCase one;
-      one.problem = p;
-      one.direction = direction;
-      const auto inputs = products::SeededInputs(one, i);
+      Conv2dCase conv;
+      conv.problem = p;
+      conv.direction = direction;
+      const auto inputs = workload::SeededInputs(conv, i);
       auto arrays = Arrays<double>(p, inputs);
       RunConv2dReference(p, direction, arrays);
       auto output = direction == ProductDirection::kForward ? arrays.destination : arrays.weights;
@@ -80,7 +85,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
 // One channel 3x3 image 1..9, one filter 2x2 (1 2 / 3 4), no padding.
 TEST(Conv2dReference, IsCrossCorrelationByHand) {
   const auto p = ParseConv2d("n1c1h3w3k1r2s2");
-  products::ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
+  workload::ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
   // Upper left: 1*1 + 2*2 + 3*4 + 4*5 = 37; one step right adds 1+2+3+4 = 10, down 30.
   EXPECT_THAT(arrays.destination, testing::ElementsAre(37, 47, 67, 77));
@@ -100,7 +105,7 @@ TEST(Conv2dReference, StridePaddingDilationAndGroupsByHand) {
   // Two groups of one channel each, row vectors of 4; filter taps two apart, stride 2, one zero on
   // the left: padded rows 0 1 2 3 4 and 0 5 6 7 8; outputs at 0 and 2: x0 a + x2 b, x2 a + x4 b.
   const auto p = ParseConv2d("n1c2h1w4k2r1s2_s1x2p0:0x1:0d1x2g2");
-  products::ProductArrays<double> arrays{
+  workload::ProductArrays<double> arrays{
       {0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
   EXPECT_THAT(arrays.destination, testing::ElementsAre(20, 42, 6000, 8600));
@@ -121,6 +126,253 @@ TEST(Conv2dReferenceCell, VerifiesItselfAndKnowsItsWork) {
     EXPECT_TRUE(call.verify().ok) << "a second call differs";
     EXPECT_EQ(call.modelled.flops.count("fp64.vector"), 1);
   }
+}
+
+// 2*4*16*30*30*8*9 = 8.3 MFLOP, and one sample of it: every output is compared.
+constexpr std::string_view kSmall = "n4c8h32w32k16r3s3", kOneSample = "n1c8h32w32k16r3s3";
+// 2*64*28*28*64*9 = 57.8 MFLOP: a sample is.
+constexpr std::string_view kLarge = "n1c64h28w28k64r3s3_p1";
+
+Conv2dCase MadeCase(std::string_view problem, std::string_view type, bool full = false) {
+  Conv2dCase conv;
+  conv.problem = ParseConv2d(problem);
+  conv.type = type;
+  conv.types = workload::ProductTypesFromKey(type);
+  conv.bias = full;
+  if (full) conv.eltwise = workload::Eltwise::kRelu;
+  conv.scales = full && workload::IsInt8(conv.types);
+  return conv;
+}
+
+// Returns one forward output by definition, from its single element.
+double RightValue(const Conv2dCase& conv, const workload::ProductInputs& inputs, int64_t index) {
+  const auto& p = conv.problem;
+  const int64_t filter = index / (delta::OutputRows(p) * delta::OutputColumns(p)) % p.k;
+  double value = Conv2dElementAt(p, conv.direction, inputs, index).value;
+  if (conv.scales) value *= 0.5 * (filter % 2 == 0 ? 0.5 : 0.25);
+  if (conv.bias) value += inputs.bias.at(filter);
+  if (conv.eltwise) value = std::max(value, 0.0);
+  return value / workload::ScalesOf(conv).destination;
+}
+
+// A right result in the type.
+std::vector<float> RightOutput(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
+  std::vector<float> output(static_cast<size_t>(DestinationCount(conv.problem)));
+  const auto& type = conv.types.destination;
+  for (size_t i = 0; i < output.size(); ++i) {
+    const double exact = RightValue(conv, inputs, static_cast<int64_t>(i));
+    const auto value = static_cast<float>(exact);
+    const auto whole = [&](double low, double high) {
+      return static_cast<float>(std::clamp(std::nearbyint(exact), low, high));
+    };
+    output[i] = type == "u8"     ? whole(0, 255)
+                : type == "s8"   ? whole(-128, 127)
+                : type == "bf16" ? workload::RoundToBf16(value)
+                : type == "f16"  ? workload::RoundToF16(value)
+                : type == "e4m3" ? workload::RoundToE4m3(value)
+                                 : value;
+  }
+  return output;
+}
+
+struct Fixture {
+  Conv2dCase conv;
+  workload::ProductInputs inputs;
+  std::vector<float> output;
+
+  explicit Fixture(const Conv2dCase& which)
+      : conv(which), inputs(workload::SeededInputs(conv, 1)), output(RightOutput(conv, inputs)) {}
+  Fixture(std::string_view text, std::string_view type) : Fixture(MadeCase(text, type)) {}
+
+  workload::Verification Check() const { return workload::CheckOutput(conv, inputs, {output}, 1); }
+};
+
+constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",        "u8s8s8",
+                                       "s8s8f32", "u8s8s32", "s8s8u8", "bf16bf16f32", "fp8"};
+
+TEST(CheckConv2d, AcceptsRightResultsOfEveryTypeAndFindsOneWrongOutputAmongAll) {
+  for (const std::string_view type : kTypes)
+    for (const bool full : {false, true}) {
+      Fixture fixture(MadeCase(kOneSample, type, full));
+      const auto found = fixture.Check();
+      EXPECT_TRUE(found.ok) << type << ' ' << found.max_error;
+      EXPECT_EQ(found.how, "all 14400 outputs");  // 16*30*30
+      // One part in 64 of a typical sum (72 products of deviation 1/3), or two units of an integer;
+      // of fp8, which rounds by one part in 16 at most, one in three.
+      fixture.output.at(7234) += workload::IsInt8(fixture.conv.types) ? 2.0F
+                                 : type == "fp8"                      ? 1.0F
+                                                                      : 0.05F;
+      EXPECT_FALSE(fixture.Check().ok) << type;
+    }
+}
+
+TEST(CheckConv2d, FindsAVariantThatWasNotDone) {
+  for (const std::string_view type : {"f32", "bf16", "int8", "s8s8f32"}) {
+    const Fixture right(MadeCase(kOneSample, type, true));
+    for (const auto forget : {&Conv2dCase::bias, &Conv2dCase::scales}) {
+      auto wrong = right.conv;
+      if (!(wrong.*forget)) continue;
+      wrong.*forget = false;
+      auto inputs = right.inputs;
+      if (forget == &Conv2dCase::bias) inputs.bias.clear();
+      EXPECT_FALSE(
+          workload::CheckOutput(right.conv, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
+          << type;
+    }
+    // A u8 result has no negative values that relu could take away.
+    auto wrong = right.conv;
+    if (!wrong.eltwise || type == "int8") continue;
+    wrong.eltwise.reset();
+    EXPECT_FALSE(
+        workload::CheckOutput(right.conv, right.inputs, {RightOutput(wrong, right.inputs)}, 1).ok)
+        << type;
+  }
+}
+
+TEST(CheckConv2d, EveryBiasGradientCounts) {
+  auto conv = MadeCase(kLarge, "f32");
+  conv.direction = ProductDirection::kBackwardWeights;
+  conv.bias = true;
+  const auto inputs = workload::SeededInputs(conv, 1);
+  workload::ProductOutput<double> output;
+  for (int64_t i = 0; i < WeightsCount(conv.problem); ++i)
+    output.values.push_back(Conv2dElementAt(conv.problem, conv.direction, inputs, i).value);
+  for (int64_t k = 0; k < conv.problem.k; ++k) {
+    double sum = 0;  // one image of 28x28 gradients per filter
+    for (int64_t i = 0; i < 784; ++i) sum += inputs.destination.at(k * 784 + i);
+    output.bias_gradient.push_back(sum);
+  }
+  const auto found = workload::CheckOutput(conv, inputs, output, 1);
+  EXPECT_TRUE(found.ok) << found.max_error;
+  EXPECT_THAT(found.how, testing::EndsWith(", 64 bias gradients"));
+  output.bias_gradient.at(63) += 0.1;
+  EXPECT_FALSE(workload::CheckOutput(conv, inputs, output, 1).ok);
+}
+
+TEST(CheckConv2d, FpmathAllowsNarrowFactorsAndNoMore) {
+  auto conv = MadeCase(kSmall, "f32");
+  const auto inputs = workload::SeededInputs(conv, 1);
+  auto narrow = inputs;
+  for (float& value : narrow.source) value = workload::RoundToBf16(value);
+  for (float& value : narrow.weights) value = workload::RoundToBf16(value);
+  auto rounded = RightOutput(conv, narrow);
+  EXPECT_FALSE(workload::CheckOutput(conv, inputs, {rounded}, 1).ok);
+  conv.fpmath = "bf16";
+  EXPECT_TRUE(workload::CheckOutput(conv, inputs, {rounded}, 1).ok);
+  // 72 products of size 1/4, each off by 2/256: 0.14 at most.
+  rounded.at(31234) += 0.3F;
+  EXPECT_FALSE(workload::CheckOutput(conv, inputs, {rounded}, 1).ok);
+}
+
+TEST(CheckConv2d, FindsAMissingProduct) {
+  Fixture fixture(kLarge, "f32");
+  auto inputs = fixture.inputs;
+  inputs.source.at(0) = 0;  // reaches the first corner's output, among others
+  fixture.output = RightOutput(fixture.conv, inputs);
+  EXPECT_FALSE(fixture.Check().ok);
+}
+
+TEST(CheckConv2d, FindsAConstantFactorInASample) {
+  for (const std::string_view type : {"f32", "bf16", "int8"}) {
+    Fixture fixture(kLarge, type);
+    const auto found = fixture.Check();
+    EXPECT_TRUE(found.ok) << found.max_error;
+    EXPECT_THAT(found.how, testing::EndsWith("sampled outputs of 50176"));  // 64*28*28
+    for (float& value : fixture.output) value *= 1.03F;
+    EXPECT_FALSE(fixture.Check().ok) << type;
+  }
+}
+
+TEST(CheckConv2d, ASampleSeesTheBorderAndTheCorners) {
+  Fixture fixture(kLarge, "f32");
+  fixture.output.front() += 1;
+  EXPECT_FALSE(fixture.Check().ok);
+  fixture.output.front() -= 1;
+  fixture.output.back() += 1;
+  EXPECT_FALSE(fixture.Check().ok);
+  fixture.output.back() -= 1;
+  // A wrong last column of every image, 1 of 28.
+  for (size_t i = 27; i < fixture.output.size(); i += 28) fixture.output[i] += 1;
+  EXPECT_FALSE(fixture.Check().ok);
+}
+
+TEST(SeededConv2dInputs, Int8OutputsSpreadOverTheirRange) {
+  for (const std::string_view text : {"n4c8h32w32k16r3s3", "n4c8h32w32k16r1s1",
+                                      "n1c64h9w9k64r9s9_p4", "n2c16h16w16k16r3s3_p1g16"})
+    for (const bool scaled : {false, true}) {
+      const Fixture fixture(MadeCase(text, "int8", scaled));
+      double zeros = 0, full = 0, sum = 0;
+      for (const float value : fixture.output) {
+        sum += value;
+        zeros += value == 0 ? 1 : 0;
+        full += value == 255 ? 1 : 0;
+      }
+      const auto count = static_cast<double>(fixture.output.size());
+      EXPECT_LT(zeros / count, 0.6) << text << scaled;
+      EXPECT_LT(full / count, 0.05) << text << scaled;
+      EXPECT_GT(sum / count, 12) << text << scaled;
+    }
+}
+
+float Largest(const std::vector<float>& values) {
+  float largest = 0;
+  for (const float value : values) largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
+// Without VNNI oneDNN adds 128 to an s8 source, halves the weights beside it, and adds two products
+// in 16 bits: no half may be rounded, no sum may exceed 32767.
+TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
+  for (const std::string_view type : {"int8", "u8s8s32", "s8s8s8", "s8s8u8", "s8s8s32", "s8s8f32"})
+    for (const bool scaled : {false, true}) {
+      const auto conv = MadeCase(kSmall, type, scaled);
+      const auto inputs = workload::SeededInputs(conv, 1);
+      const bool is_signed = conv.types.source == "s8";
+      EXPECT_GE(Largest(inputs.weights), 1) << type << scaled;
+      EXPECT_LE(2 * (Largest(inputs.source) + (is_signed ? 128 : 0)) * Largest(inputs.weights),
+                32767)
+          << type << scaled;
+      const auto odd = std::ranges::count_if(
+          inputs.weights, [](float weight) { return std::fmod(weight, 2) != 0; });
+      EXPECT_EQ(odd > 0, !is_signed) << type << scaled;
+    }
+}
+
+TEST(SeededConv2dInputs, AreThoseThatTheDirectionReads) {
+  auto conv = MadeCase(kSmall, "f32");
+  const auto inputs = workload::SeededInputs(conv, 1);
+  EXPECT_TRUE(inputs.destination.empty());
+  EXPECT_TRUE(inputs.bias.empty());
+  EXPECT_NE(inputs.source.front(), inputs.weights.front()) << "tensors share their values";
+  conv.bias = true;
+  EXPECT_EQ(workload::SeededInputs(conv, 1).bias.size(), 16);
+  conv.direction = ProductDirection::kBackwardData;
+  EXPECT_TRUE(workload::SeededInputs(conv, 1).source.empty());
+  conv.direction = ProductDirection::kBackwardWeights;
+  EXPECT_TRUE(workload::SeededInputs(conv, 1).weights.empty());
+}
+
+// Tensor cores ignore the low 13 bits of an f32 factor.
+float CutToTf32(float value) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xffffe000U);
+}
+
+TEST(CheckConv2d, AllowsFactorsCutToTf32WhereTheyMayBe) {
+  auto conv = MadeCase("n1c1h16w16k4r1s1", "tf32");  // one product per output: nothing averages out
+  const auto inputs = workload::SeededInputs(conv, 3);
+  auto cut = inputs;
+  for (auto* tensor : {&cut.source, &cut.weights})
+    for (float& value : *tensor) value = CutToTf32(value);
+  const auto output = RightOutput(conv, cut);
+  EXPECT_FALSE(workload::CheckOutput(conv, inputs, {output}, 1).ok);
+  conv.fpmath = "tf32";
+  EXPECT_FALSE(
+      workload::CheckOutput(conv, inputs, {output}, 1).ok);  // rounding would have done better
+  conv.fpmath = "tf32-truncated";
+  EXPECT_TRUE(workload::CheckOutput(conv, inputs, {output}, 1).ok);
+  for (auto* tensor : {&cut.source, &cut.weights})
+    for (float& value : *tensor) value = workload::RoundToBf16(value);
+  EXPECT_FALSE(workload::CheckOutput(conv, inputs, {RightOutput(conv, cut)}, 1).ok);
 }
 
 }  // namespace

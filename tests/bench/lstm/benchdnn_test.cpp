@@ -1,4 +1,4 @@
-#include "bench/lstm/benchdnn.h"
+#include "bench/suites/benchdnn.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,10 +8,10 @@
 #include <iterator>
 #include <random>
 
-#include "bench/benchdnn/tokens.h"
 #include "bench/lstm/case.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
+#include "tests/fakes/foreign_lines.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -24,7 +24,7 @@ std::string LineOf(const std::string& rest) {
   const auto lstm = ReadLstmCase(
       name, LstmTypeNames(),
       {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}});
-  return LstmBenchdnn(lstm, name.type).value_or("");
+  return LstmBenchdnn(lstm).value_or("");
 }
 
 // Written from benchdnn's grammar; each was run through benchdnn 3.2.
@@ -99,16 +99,18 @@ TEST(LstmStages, OnePrimitiveWhereTheLibrarysStackIsTheSame) {
   EXPECT_THAT(stages("t1n1i7h7l2bisum"), ElementsAre(LstmStage{0, 1}, LstmStage{1, 1}));
 }
 
-TEST(ReadBenchdnnRnn, LeftOutIsBenchdnnsDefault) {
-  const auto sizes = [](const char* text) {
-    const auto p = ReadBenchdnnRnn(text);
-    return std::vector{p.layers, p.steps, p.samples, p.state, p.input, p.hidden, p.output};
-  };
-  EXPECT_THAT(sizes("sic16"), ElementsAre(1, 1, 2, 16, 16, 16, 16));
-  EXPECT_THAT(sizes("l2t3_mb4_sic8slc5dhc7n\"x\""), ElementsAre(2, 3, 4, 8, 5, 7, 7));
-  EXPECT_THAT(sizes("sic8dhc7dic6"), ElementsAre(1, 1, 2, 8, 8, 7, 6));
-  EXPECT_THROW(ReadBenchdnnRnn("t3mb4"), benchdnn::BenchdnnRefusal);
-  EXPECT_THROW(ReadBenchdnnRnn("t3ih4"), benchdnn::BenchdnnRefusal);
+constexpr fakes::ForeignLine kProblems[] = {
+    {"--rnn --alg=VANILLA_LSTM sic16", "fwd_inference/f32/t1n2i16h16"},
+    {"--rnn --alg=VANILLA_LSTM l1t3_mb4_sic7slc5dhc7n\"x\"", "fwd_inference/f32/t3n4i5h7"},
+    {"--rnn --alg=VANILLA_LSTM --with-projection=true t2mb3sic4slc5dhc8dic4",
+     "fwd_inference/f32/t2n3i5h8p4"},
+    {"--rnn --alg=VANILLA_LSTM sic8dhc7dic6", "!dic is not dhc without projection"},
+    {"--rnn --alg=VANILLA_LSTM t3sic8dhc7", "!sic is not dic"},
+    {"--rnn t3mb4", "!'t3mb4': this problem lacks sic, or its value is 0"},
+};
+
+TEST(LstmBenchdnn, ReadsProblemsWithBenchdnnsDefaults) {
+  fakes::ExpectBenchmarks(kProblems, "LSTM/cpu/onednn/");
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "bench/lstm/case.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -158,27 +160,26 @@ TEST(LstmFlopCount, OfPeepholesByHand) {
 TEST(LstmBytes, CountEveryTensorOnce) {
   auto problem = ParseLstmProblem("t2n3i5h7");
   // 30 in, 42 out, hidden states 2 x 21; cell states 2 x 21; weights (5 + 7) * 28; bias 28
-  const LstmElementBytes bytes{.source = 2,
-                               .hidden = 3,
-                               .output = 5,
-                               .weight = 1,
-                               .peephole = 7,
-                               .bias = 8,
-                               .cell = 4,
-                               .gradient = 16};
-  const double forward = 2 * 30 + 5 * 42 + 3 * 42 + 4 * 42 + 336 + 8 * 28;
-  EXPECT_EQ(CompulsoryBytes(problem, kInference, bytes), forward);
-  EXPECT_EQ(CompulsoryBytes(problem, kTraining, bytes), forward);
-  const double gradients = 16 * (30 + 42 + 42 + 42 + 336 + 28);
-  EXPECT_EQ(CompulsoryBytes(problem, kBackward, bytes), forward + gradients);
+  const LstmType type{.source = "bf16",
+                      .hidden = "f32",
+                      .output = "f64",
+                      .weight = "s8",
+                      .bias = "f64",
+                      .cell = "f16",
+                      .peephole = "bf16"};
+  const double forward = 2 * 30 + 8 * 42 + 4 * 42 + 2 * 42 + 336 + 8 * 28;
+  EXPECT_EQ(CompulsoryBytes(problem, kInference, type), forward);
+  EXPECT_EQ(CompulsoryBytes(problem, kTraining, type), forward);
+  const double gradients = 4 * (30 + 42 + 42 + 42 + 336 + 28);
+  EXPECT_EQ(CompulsoryBytes(problem, kBackward, type), forward + gradients);
   problem.peephole = true;  // 3 x 7 more, and their gradients
-  EXPECT_EQ(CompulsoryBytes(problem, kInference, bytes), forward + 7 * 21);
-  EXPECT_EQ(CompulsoryBytes(problem, kBackward, bytes), forward + gradients + (7 + 16) * 21);
+  EXPECT_EQ(CompulsoryBytes(problem, kInference, type), forward + 2 * 21);
+  EXPECT_EQ(CompulsoryBytes(problem, kBackward, type), forward + gradients + (2 + 4) * 21);
 }
 
 TEST(LstmWork, KeepsThePartsApartAndAddsThemOnOnePipe) {
   const auto problem = ParseLstmProblem("t1n1i1h1");
-  const LstmElementBytes f32{4, 4, 4, 4, 4, 4, 4, 4};
+  const auto f32 = UniformLstmType("f32");
   const Work both = ModelledWork(problem, kInference, f32, "fp32.vector", "fp32.vector", 1);
   EXPECT_EQ(both.flops, (std::map<std::string, double>{{"fp32.vector", 16 + 13}}));
   const Work apart = ModelledWork(problem, kInference, f32, "bf16.matrix", "fp32.vector", 2);
@@ -218,11 +219,6 @@ TEST(LstmSuite, OfThePaperHasTwelveConfigurationsInEveryDirectionAndType) {
                                              "t16n16i32h32", "t16n16i32h64", "t16n16i32h128"}));
 }
 
-}  // namespace
-namespace {
-
-using testing::HasSubstr;
-
 TEST(LstmTypes, StoreWhatTheirNameSays) {
   // hidden state in, input, hidden state out, output
   const auto& mixed = LstmTypeOf("f32u8f32u8");
@@ -234,67 +230,36 @@ TEST(LstmTypes, StoreWhatTheirNameSays) {
   EXPECT_EQ(LstmTypeOf("int8").benchdnn, "u8u8u8u8");
   for (const auto& type : LstmTypes())
     if (IsQuantized(type)) {
-      // as the name, or benchdnn's, spells them
-      const auto digits = [](std::string_view stored) { return std::string(stored); };
-      EXPECT_EQ(type.benchdnn, digits(type.hidden) + digits(type.source) + digits(type.hidden) +
-                                   digits(type.output));
+      // as benchdnn spells them
+      EXPECT_EQ(type.benchdnn, fmt::format("{0}{1}{0}{2}", type.hidden, type.source, type.output));
       EXPECT_EQ(type.weight, "s8");
     }
   EXPECT_THROW(LstmTypeOf("u8u8u8u8"), std::logic_error);  // one benchmark has one name
 }
 
-TEST(LstmTypes, BytesOfEachTensor) {
-  const auto f32 = ElementBytes(LstmTypeOf("f32"));
-  EXPECT_EQ(f32.source + f32.hidden + f32.output + f32.weight, 16);
-  const auto bf16 = ElementBytes(LstmTypeOf("bf16")), bf16f32 = ElementBytes(LstmTypeOf("bf16f32"));
-  EXPECT_EQ(bf16.bias, 2);
-  EXPECT_EQ(bf16.cell, 2);
-  EXPECT_EQ(bf16f32.bias, 4);
-  EXPECT_EQ(bf16f32.cell, 4);
-  EXPECT_EQ(bf16f32.weight, 2);
-  const auto mixed = ElementBytes(LstmTypeOf("f32u8f32u8"));
-  EXPECT_EQ(mixed.source, 1);
-  EXPECT_EQ(mixed.hidden, 4);
-  EXPECT_EQ(mixed.output, 1);
-  EXPECT_EQ(mixed.weight, 1);
-  for (const auto& type : LstmTypes()) {
-    EXPECT_EQ(ElementBytes(type).gradient, 4);
-    EXPECT_EQ(ElementBytes(type).peephole, 4);
-  }
-}
-
-TEST(LstmMatrixPipe, OfEachTypeFollowsTheImplementation) {
-  const auto pipe = [](std::string_view type, std::string_view implementation) {
-    return LstmMatrixPipe(LstmTypeOf(type), "strict", implementation, "avx512_core_vnni");
-  };
-  EXPECT_EQ(pipe("f32", "brgemm:avx512_core"), "fp32.vector");
-  EXPECT_EQ(pipe("int8", "brgemm:avx512_core_vnni"), "int8.vector");
-  EXPECT_EQ(pipe("f32u8f32f32", "brgemm:avx512_core_amx"), "int8.matrix");
-  EXPECT_EQ(pipe("bf16f32", "brgemm:avx512_core_amx"), "bf16.matrix");
-  EXPECT_EQ(pipe("bf16", "ref"), "fp32.vector");
-}
-
 // The library may ignore an fpmath mode. Only AMX in every primitive's name shows that it did not.
-TEST(LstmMatrixPipe, OfF32IsBf16OnlyWhereTheNamesProveIt) {
-  const auto pipe = [](std::string_view fpmath, std::string_view implementation,
-                       std::string_view isa = "avx512_core_amx") {
-    return LstmMatrixPipe(LstmTypeOf("f32"), fpmath, implementation, isa);
-  };
-  EXPECT_EQ(pipe("bf16", "brgemm:avx512_core_amx"), "bf16.matrix");
-  EXPECT_EQ(pipe("any", "brgemm:avx512_core_amx"), "bf16.matrix");
-  EXPECT_EQ(pipe("bf16", "brgemm:avx10_1_512_amx"), "bf16.matrix");
-  EXPECT_EQ(pipe("bf16", "brgemm:avx10_1_512"), "fp32.vector");
-  EXPECT_EQ(pipe("bf16", "brgemm:avx512_core_amx + brgemm:avx512_core_amx_fp16"), "bf16.matrix");
-  // Since oneDNN 3.13.
-  EXPECT_EQ(pipe("bf16", "brgemm:avx10_1_512_amx"), "bf16.matrix");
-  EXPECT_EQ(pipe("bf16", "brgemm:avx10_1_512"), "fp32.vector");
-  EXPECT_EQ(pipe("bf16", "brgemm:avx512_core_amx + brgemm:avx512_core"), "fp32.vector");
-  EXPECT_EQ(pipe("bf16", "brgemm:avx512_core + brgemm:avx512_core_amx"), "fp32.vector");
-  EXPECT_EQ(pipe("bf16", "brgemm:avx512_core"), "fp32.vector");
-  EXPECT_EQ(pipe("bf16", "ref"), "fp32.vector");
-  EXPECT_EQ(pipe("strict", "brgemm:avx512_core_amx"), "fp32.vector");
-  EXPECT_EQ(pipe("f16", "brgemm:avx512_core_amx"), "fp32.vector");
-  EXPECT_EQ(pipe("tf32", "brgemm:avx512_core_amx"), "fp32.vector");
+TEST(LstmMatrixPipe, FollowsTypeModeAndImplementation) {
+  constexpr std::array<std::string_view, 4> kRows[] = {
+      {"f32", "strict", "brgemm:avx512_core", "fp32.vector"},
+      {"int8", "strict", "brgemm:avx512_core_vnni", "int8.vector"},
+      {"f32u8f32f32", "strict", "brgemm:avx512_core_amx", "int8.matrix"},
+      {"bf16f32", "strict", "brgemm:avx512_core_amx", "bf16.matrix"},
+      {"bf16", "strict", "ref", "fp32.vector"},
+      {"f32", "bf16", "brgemm:avx512_core_amx", "bf16.matrix"},
+      {"f32", "any", "brgemm:avx512_core_amx", "bf16.matrix"},
+      {"f32", "bf16", "brgemm:avx512_core_amx + brgemm:avx512_core_amx_fp16", "bf16.matrix"},
+      {"f32", "bf16", "brgemm:avx10_1_512_amx", "bf16.matrix"},  // since oneDNN 3.13
+      {"f32", "bf16", "brgemm:avx10_1_512", "fp32.vector"},
+      {"f32", "bf16", "brgemm:avx512_core_amx + brgemm:avx512_core", "fp32.vector"},
+      {"f32", "bf16", "brgemm:avx512_core + brgemm:avx512_core_amx", "fp32.vector"},
+      {"f32", "bf16", "brgemm:avx512_core", "fp32.vector"},
+      {"f32", "bf16", "ref", "fp32.vector"},
+      {"f32", "strict", "brgemm:avx512_core_amx", "fp32.vector"},
+      {"f32", "f16", "brgemm:avx512_core_amx", "fp32.vector"},
+      {"f32", "tf32", "brgemm:avx512_core_amx", "fp32.vector"}};
+  for (const auto& [type, fpmath, implementation, pipe] : kRows)
+    EXPECT_EQ(LstmMatrixPipe(LstmTypeOf(type), fpmath, implementation, "avx512_core_vnni"), pipe)
+        << type << ' ' << fpmath << ' ' << implementation;
 }
 
 TEST(LstmCase, NamesTheColumnOfWhatItRefuses) {
@@ -319,7 +284,7 @@ TEST(LstmCase, HoldsTheOptionsOfTheName) {
     return ReadLstmCase(workload::ParseBenchmarkName("LSTM/cpu/onednn/bwd/f32/t1n2i3h4" + options),
                         {"f32"}, {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-any"}});
   };
-  LstmCase expected{.direction = LstmDirection::kBackward, .problem = ParseLstmProblem("t1n2i3h4")};
+  LstmCase expected{.direction = kBackward, .problem = ParseLstmProblem("t1n2i3h4")};
   EXPECT_EQ(parse(""), expected);
   expected.fpmath = "bf16";
   EXPECT_EQ(parse("/fpmath-bf16"), expected);

@@ -88,12 +88,6 @@ TEST(RequireRnnUnit, RefusesWhatWouldSilentlyBeAnotherType) {
             "tf32 needs compute capability 8.0, this GPU has 7.5");
 }
 
-TEST(GpuElementBytes, OfEveryTensorAreThoseOfTheStorage) {
-  EXPECT_EQ(GpuElementBytes("tf32").weight, 4);
-  EXPECT_EQ(GpuElementBytes("bf16").gradient, 2);
-  EXPECT_EQ(GpuElementBytes("f16").cell, 2);
-}
-
 TEST(GpuLstmTolerance, TellsF32FromTf32) {
   const auto f32 = GpuLstmTolerance(Read("bwd/f32/t1n1i8h8"));
   EXPECT_LT(f32, std::exp2(-11));  // one rounding to tf32

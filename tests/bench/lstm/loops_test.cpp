@@ -8,8 +8,8 @@
 #include <random>
 #include <string_view>
 
-#include "bench/lstm/check.h"
 #include "tests/bench/random_problems.h"
+#include "tests/fakes/outcome.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -118,8 +118,8 @@ TEST(LstmReference, PeepholesSeeTheCellStateWorkedByHand) {
 
 // A second pass over the reversed input is the first pass over the input.
 TEST(LstmReference, SecondPassWalksTheStepsBackwards) {
-  const auto one = ParseLstmProblem("t3n2i4h5");
-  auto two = one;
+  const auto forward_only = ParseLstmProblem("t3n2i4h5");
+  auto two = forward_only;
   two.passes = LstmPasses::kConcatenated;
   const auto both = ToDouble(SeededLstmInput(two, 5, "f32"));
   LstmForwardResult<double> forward_both;
@@ -135,7 +135,7 @@ TEST(LstmReference, SecondPassWalksTheStepsBackwards) {
     second.source.insert(second.source.end(), both.source.begin() + t * 8,
                          both.source.begin() + (t + 1) * 8);
   LstmForwardResult<double> forward;
-  LstmForward(one, second, forward);
+  LstmForward(forward_only, second, forward);
   for (int64_t t = 0; t < 3; ++t)
     for (int64_t n = 0; n < 2; ++n)
       for (int64_t k = 0; k < 5; ++k)
@@ -268,18 +268,6 @@ TEST(LstmReferenceBackend, RunsAndVerifiesEveryDirection) {
     }
 }
 
-// Bytes of f64 numbers: [weights, all].
-std::pair<size_t, size_t> Listed(const workload::PreparedCall& call) {
-  std::pair<size_t, size_t> bytes;
-  for (const auto& region : call.memory) {
-    EXPECT_NE(region.begin, nullptr);
-    EXPECT_GT(region.bytes, 0U);
-    if (region.weights) bytes.first += region.bytes;
-    bytes.second += region.bytes;
-  }
-  return bytes;
-}
-
 TEST(LstmReferenceBackend, ListsTheMemoryOfACall) {
   const auto prepare = [](const std::string& rest) {
     return workload::MakeWorkload("LSTM/cpu/reference/" + rest).prepare({});
@@ -290,11 +278,11 @@ TEST(LstmReferenceBackend, ListsTheMemoryOfACall) {
   // stored: gates 6 x 28, cell, exposed and hidden 42 each
   constexpr size_t kForward = 30 + 84 + 84 + 168 + 126;
   const auto forward = prepare("fwd_training/f64/t2n3i5h7/peephole");
-  EXPECT_EQ(Listed(forward), (std::pair<size_t, size_t>{8 * kWeights, 8 * (kWeights + kForward)}));
+  EXPECT_EQ(fakes::BytesOf(forward), (fakes::ListedBytes{8 * kWeights, 8 * kForward}));
   // gradients: as many as inputs (30 + 42 and the weights) and outputs (42 + 42), no weights
   const auto backward = prepare("bwd/f64/t2n3i5h7/peephole");
-  EXPECT_EQ(Listed(backward),
-            (std::pair<size_t, size_t>{8 * kWeights, 8 * (2 * kWeights + kForward + 30 + 126)}));
+  EXPECT_EQ(fakes::BytesOf(backward),
+            (fakes::ListedBytes{8 * kWeights, 8 * (kWeights + kForward + 30 + 126)}));
 }
 
 // The list is made before calls are timed, so calls must use the memory in the list.

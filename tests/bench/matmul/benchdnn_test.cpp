@@ -1,12 +1,11 @@
-#include "bench/matmul/benchdnn.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/matmul/case.h"
+#include "bench/suites/suite.h"
 #include "tests/fakes/foreign_lines.h"
 
 namespace dlroof::matmul {
@@ -91,10 +90,10 @@ TEST(MatmulBenchdnn, ForwardLinesReadBackAsTheSameBenchmark) {
 TEST(MatmulBenchdnn, GradientsReadBackAsTheSameProduct) {
   for (const std::string direction : {"bwd_data", "bwd_weights"})
     for (const std::string order : {"", "_tA", "_tB", "_tAtB"}) {
-      const auto one = OnednnCase(direction + "/f32/b3m4n5k6" + order);
-      const auto read = suites::ReadBenchdnn(MatmulBenchdnn(one).value(), "line");
+      const auto matmul = OnednnCase(direction + "/f32/b3m4n5k6" + order);
+      const auto read = suites::ReadBenchdnn(MatmulBenchdnn(matmul).value(), "line");
       ASSERT_EQ(read.size(), 1U);
-      auto expected = ProductOf(one);
+      auto expected = ProductOf(matmul);
       expected.left.matrix = Matrix::kA;
       expected.right.matrix = Matrix::kB;
       expected.result = Matrix::kC;
@@ -170,7 +169,7 @@ TEST(MatmulBenchdnn, WhatIsNoProblemHasAReason) {
 
 TEST(MatmulBenchdnn, BeginsWithASizeAndX) {
   const auto driver = [](std::string_view text) {
-    const auto* const found = benchdnn::DriverOfProblem(text);
+    const auto* const found = suites::DriverOfProblem(text);
     return found == nullptr ? "none" : found->name;
   };
   EXPECT_EQ(driver("12x64:64x8"), "matmul");

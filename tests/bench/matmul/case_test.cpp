@@ -1,10 +1,14 @@
+// The built-in suites of matrix products, against what is published about their models.
 #include "bench/matmul/case.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
+#include "bench/matmul/loops.h"
+#include "bench/suites/suite_selection.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::matmul {
@@ -58,14 +62,8 @@ TEST(MatmulProblem, CountsByClosedForm) {
   EXPECT_EQ(Flops(problem), 2 * 5 * 2 * 3 * 4);
 }
 
-}  // namespace
-namespace {
-
-using testing::HasSubstr;
-
 MatmulCase Case(const std::string& name) {
-  return ReadMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name),
-                        {{"f32", "bf16", "f16", "int8"}, true, MatmulOptions()});
+  return ReadOnednnMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name));
 }
 
 std::string Refusal(const std::string& name) {
@@ -73,11 +71,11 @@ std::string Refusal(const std::string& name) {
 }
 
 TEST(MatmulCase, ReadsEveryOption) {
-  const auto one = Case("fwd/u8s8f32/m1n2k3/ip/training/bias/relu/scales/fpmath-bf16");
-  EXPECT_TRUE(one.ip && one.training && one.bias && one.eltwise == workload::Eltwise::kRelu &&
-              one.scales && !one.any);
-  EXPECT_EQ(one.types, (products::ProductTypes{"u8", "s8", "f32"}));
-  EXPECT_EQ(one.fpmath, "bf16");
+  const auto matmul = Case("fwd/u8s8f32/m1n2k3/ip/training/bias/relu/scales/fpmath-bf16");
+  EXPECT_TRUE(matmul.ip && matmul.training && matmul.bias &&
+              matmul.eltwise == workload::Eltwise::kRelu && matmul.scales && !matmul.any);
+  EXPECT_EQ(matmul.types, (workload::ProductTypes{"u8", "s8", "f32"}));
+  EXPECT_EQ(matmul.fpmath, "bf16");
   EXPECT_TRUE(Case("fwd/f32/m1n2k3/any").any);
   const auto fused = Case("fwd/bf16/m1n2k3/bias/sum/gelu_tanh");
   EXPECT_TRUE(fused.sum && fused.eltwise == workload::Eltwise::kGeluTanh);
@@ -114,26 +112,188 @@ TEST(MatmulCase, RefusesWhatAVariantCannotHave) {
 }
 
 TEST(MatmulTypes, SayWhatEachMatrixStores) {
-  const products::ProductTypes mix{"f32", "bf16", "f16"};
+  const workload::ProductTypes mix{"f32", "bf16", "f16"};
   EXPECT_EQ(TypeOf(mix, Matrix::kA), "f32");
   EXPECT_EQ(TypeOf(mix, Matrix::kB), "bf16");
   EXPECT_EQ(TypeOf(mix, Matrix::kC), "f16");
 }
 
 TEST(MatmulWork, CountsFlopsAndEachMatrixOnce) {
-  const auto work = products::ProductWork(Case("fwd/bf16/b2m3n4k5"), "bf16.matrix");
+  const auto work = workload::ProductWork(Case("fwd/bf16/b2m3n4k5"), "bf16.matrix");
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 2 * 2 * 3 * 4 * 5}}));
   EXPECT_EQ(work.bytes.at(Level::kDram), 2 * 2 * (3 * 5 + 5 * 4 + 3 * 4));
   EXPECT_EQ(work.launches, 1);
 }
 
 TEST(MatmulWork, AddsWhatBiasAndReluDo) {
-  const auto work = products::ProductWork(Case("fwd/u8s8f32/m3n4k5/bias/relu"), "int8.vector");
+  const auto work = workload::ProductWork(Case("fwd/u8s8f32/m3n4k5/bias/relu"), "int8.vector");
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"int8.vector", 2 * 3 * 4 * 5},
                                                        {"fp32.vector", 2 * 3 * 4}}));
   EXPECT_EQ(work.parts.at("elementwise"), 2 * 3 * 4);
   // A byte each of A and B, four of C and of four bias values.
   EXPECT_EQ(work.bytes.at(Level::kDram), 15 + 20 + 4 * 12 + 4 * 4);
+}
+
+MatmulCase CublasltCase(const std::string& name) {
+  return ReadCublasltMatmulCase(workload::ParseBenchmarkName("Matmul/gpu/cublaslt/" + name));
+}
+
+// The product as BLAS has it: matrices column by column, leading dimension = rows.
+std::vector<double> ColumnMajor(const ProductSpec& spec,
+                                const workload::ProductArrays<double>& arrays) {
+  const auto at = [&](const MatrixSpec& matrix, int64_t pair, int64_t row, int64_t column) {
+    if (matrix.transposed) std::swap(row, column);
+    return MatrixOf(arrays, matrix.matrix).at((pair * matrix.columns + column) * matrix.rows + row);
+  };
+  const int64_t depth = spec.first.transposed ? spec.first.rows : spec.first.columns;
+  std::vector<double> result;
+  for (int64_t pair = 0; pair < spec.batch; ++pair)
+    for (int64_t column = 0; column < spec.result.columns; ++column)
+      for (int64_t row = 0; row < spec.result.rows; ++row) {
+        double sum = 0;
+        for (int64_t step = 0; step < depth; ++step)
+          sum += at(spec.first, pair, row, step) * at(spec.second, pair, step, column);
+        result.push_back(sum);
+      }
+  return result;
+}
+
+TEST(CublasltProduct, IsTheRowMajorOneColumnByColumn) {
+  for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"})
+    for (const std::string order : {"", "_tA", "_tB", "_tAtB"}) {
+      const auto matmul = CublasltCase(direction + "/f16/b2m3n4k5" + order);
+      auto arrays = ZeroMatrices<double>(matmul.problem);
+      double next = 1;
+      for (auto* values : {&arrays.source, &arrays.weights, &arrays.destination})
+        for (double& value : *values) value = next++;
+      const auto found = ColumnMajor(ProductSpecOf(matmul), arrays);
+      RunMatmulCase(matmul, arrays);
+      EXPECT_EQ(found, MatrixOf(arrays, ProductOf(matmul).result)) << direction << order;
+    }
+}
+
+TEST(CublasltName, HasItsTypesAndOptions) {
+  EXPECT_EQ(CublasltCase("fwd/tf32/m1n2k3/bias/relu").fpmath, "tf32-truncated");
+  EXPECT_EQ(ProductSpecOf(CublasltCase("fwd/tf32/m1n2k3")).compute, "tf32");
+  EXPECT_EQ(ProductSpecOf(CublasltCase("fwd/s8s8s32/m1n2k3")).result.type, "s32");
+  EXPECT_EQ(PipeOf("f32"), "fp32.vector");
+  EXPECT_EQ(PipeOf("bf16"), "bf16.matrix");
+  const auto refusal = [](const std::string& name) {
+    return fakes::RefusalOf([&] { CublasltCase(name); });
+  };
+  // Matmul/gpu/cublaslt/ is 20 characters long.
+  EXPECT_THAT(refusal("fwd/int8/m1n2k3"), HasSubstr("column 25: expected a type (f32, tf32, "));
+  EXPECT_THAT(refusal("fwd/f16/m1n2k3/ip"), HasSubstr("column 36"));
+}
+
+TEST(CublasltName, IsKnownInEveryBuild) {
+  EXPECT_NO_THROW(workload::MakeWorkload("Matmul/gpu/cublaslt/fwd/f16/m1n2k3"));
+  EXPECT_THROW(workload::MakeWorkload("Matmul/gpu/cublaslt/fwd/f16/m1n2"), BadInput);
+}
+
+struct CountedProblem {
+  workload::BenchmarkName name;
+  MatmulProblem problem;
+  int64_t count;
+};
+
+// Layers of one direction and type; of any type where `type` is empty.
+std::vector<CountedProblem> Layers(const std::string& suite, const std::string& direction,
+                                   const std::string& type) {
+  std::vector<CountedProblem> layers;
+  const auto suites = suites::SelectSuites({suite});
+  for (const auto& layer : suites.at(0).layers) {
+    const auto name = workload::ParseBenchmarkName(layer.name);
+    if (name.direction == direction && (type.empty() || name.type == type))
+      layers.push_back({name, ParseMatmul(name.problem), layer.count});
+  }
+  return layers;
+}
+
+double Flops(const std::string& suite) {
+  double flops = 0;
+  for (const auto& layer : Layers(suite, "fwd", "f32"))
+    flops += static_cast<double>(layer.count * Flops(layer.problem));
+  return flops;
+}
+
+TEST(BertSuites, HaveThePublishedFlopsAndParameters) {
+  // TinyBERT (arXiv 1909.10351), table 1: BERT-base has 22.5 B FLOPs at 128 tokens and 109 M
+  // parameters. Eight sequences a batch.
+  EXPECT_NEAR(Flops("bert_base") / 8, 22.5e9, 0.2e9);
+  for (const char* suite : {"bert_base", "bert_base_384"}) {
+    int64_t parameters = 0;
+    for (const auto& layer : Layers(suite, "fwd", "f32"))
+      if (layer.problem.b == 1)
+        parameters += layer.count * (CountB(layer.problem) + layer.problem.n);
+    // Beside the products: embeddings of 30,522 words, 512 places and 2 segments, and 25 layer
+    // norms, each 768 wide; the norms have two numbers each. In all 109,482,240, as the Hugging
+    // Face model bert-base-uncased has.
+    EXPECT_EQ(parameters + (30522 + 512 + 2 + 2 * 25) * 768, 109482240) << suite;
+  }
+}
+
+// Products with weights grow with the tokens, those of the attention with their square.
+TEST(BertSuites, DifferInTheirLengthAlone) {
+  const double tokens = 384.0 / 128;
+  double expected = 0;
+  for (const auto& layer : Layers("bert_base", "fwd", "f32")) {
+    const auto flops = static_cast<double>(layer.count * Flops(layer.problem));
+    expected += flops * (layer.problem.b > 1 ? tokens * tokens : layer.problem.m == 8 ? 1 : tokens);
+  }
+  EXPECT_EQ(Flops("bert_base_384"), expected);
+}
+
+TEST(BertSuites, EveryTypeAndDirectionHasTheSameLayers) {
+  for (const char* suite : {"bert_base", "bert_base_384"}) {
+    const auto texts = [&](const std::string& direction, const std::string& type) {
+      std::multiset<std::string> found;
+      for (const auto& layer : Layers(suite, direction, type))
+        found.insert(layer.name.problem + " x" + std::to_string(layer.count));
+      return found;
+    };
+    const auto forward = texts("fwd", "f32");
+    EXPECT_EQ(forward.size(), 6U);
+    for (const char* type : {"bf16", "int8"}) EXPECT_EQ(texts("fwd", type), forward);
+    for (const char* type : {"f32", "bf16"})
+      for (const char* direction : {"bwd_data", "bwd_weights"})
+        EXPECT_EQ(texts(direction, type), forward);
+  }
+}
+
+// gemm_problems.h has 160, 75 and 13 rows, all different within a list. One row is in both of
+// the first two lists, and three of the last are in the second.
+TEST(DeepBenchGemm, HasEveryRowOnce) {
+  std::set<std::string> rows, inference;
+  for (const auto& layer : Layers("deepbench_gemm", "fwd", "")) {
+    rows.insert(layer.name.problem);
+    if (layer.name.type == "int8") inference.insert(layer.name.problem);
+  }
+  EXPECT_EQ(rows.size(), 160U + 75 - 1 + 13 - 4);
+  EXPECT_EQ(inference.size(), 75U + 13 - 4);
+}
+
+// The first row of DeepBench's list is (m, n, k) = (1760, 16, 1760) of column-major matrices, the
+// 21st has the first factor transposed, the 41st the second.
+TEST(DeepBenchGemm, TurnsColumnMajorRowsAround) {
+  std::set<std::string> rows;
+  for (const auto& layer : Layers("deepbench_gemm", "fwd", "f32")) rows.insert(layer.name.problem);
+  EXPECT_TRUE(rows.contains("m16n1760k1760"));
+  EXPECT_TRUE(rows.contains("m16n1760k1760_tB"));
+  EXPECT_TRUE(rows.contains("m7133n1760k1760_tA"));
+}
+
+TEST(Classifiers, HoldResNet50sLastLayer) {
+  const auto layers = Layers("classifiers", "fwd", "f32");
+  const auto has = [&](const std::string& problem) {
+    return std::ranges::any_of(layers, [&](const auto& layer) {
+      return layer.name.problem == problem && layer.name.options == std::vector<std::string>{"ip"};
+    });
+  };
+  EXPECT_TRUE(has("m16n1000k2048"));
+  // VGG-16 has 138 M parameters (its paper's table 2): 14.7 M in the convolutions' filters, the
+  // rest here: 25088 x 4096 + 4096 x 4096 + 4096 x 1000 = 123.6 M.
+  EXPECT_TRUE(has("m16n4096k25088") && has("m16n4096k4096") && has("m16n1000k4096"));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <dnnl.hpp>
 #include <numeric>
 
-#include "bench/benchdnn/log_line.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/benchdnn.h"
+#include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/primitive_work.h"
@@ -52,7 +52,7 @@ LoggedWork WorkOf(const std::vector<logs::Primitive>& primitives) {
 
 // Returns the benchmark that the line of benchdnn for the primitive is, or why there is none.
 std::string BenchmarkOf(const logs::Primitive& primitive) {
-  const auto line = benchdnn::BenchdnnLine(primitive);
+  const auto line = suites::BenchdnnLine(primitive);
   if (!line) return "no line";
   const auto found = suites::ReadBenchdnn(*line, "line");
   return found.size() == 1 ? found[0].name.value_or(found[0].reason) : *line;

@@ -82,7 +82,7 @@ TEST(ProgramRun, AConvolutionHasOurNameItsFlopsAndBenchdnnsLine) {
 TEST(ProgramRun, AnLstmHasTheWorkOfOurOwn) {
   const auto run = Imported("pt_lstm_trn.onednn.log");
   const lstm::LstmProblem problem{.t = 64, .n = 16, .i = 256, .h = 512};
-  const lstm::LstmElementBytes f32{4, 4, 4, 4, 4, 4, 4, 4};
+  const auto f32 = lstm::UniformLstmType("f32");
   for (const auto& [name, direction] :
        {std::pair("LSTM/cpu/onednn/fwd_training/f32/t64n16i256h512",
                   lstm::LstmDirection::kForwardTraining),

@@ -1,11 +1,11 @@
-#include "bench/suites/benchdnn_suite.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
+
+#include "bench/suites/suite.h"
 
 namespace dlroof::suites {
 namespace {
@@ -28,8 +28,8 @@ std::vector<std::string> ReadDrivers(const std::string& text) {
         shown.push_back(std::move(name));
     return shown;
   }
-  for (const auto& one : ReadBenchdnn(text, "my.txt")) {
-    auto name = one.name.value_or(fmt::format("[{}]", one.reason));
+  for (const auto& found : ReadBenchdnn(text, "my.txt")) {
+    auto name = found.name.value_or(fmt::format("[{}]", found.reason));
     for (const auto& [longer, shorter] :
          {std::pair<std::string_view, std::string_view>{"/cpu/onednn", ""},
           {"n1c4h8w8k6r1s1", "@"}})

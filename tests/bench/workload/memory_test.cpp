@@ -133,24 +133,6 @@ TEST(SeededIndices, ReachEveryPositionAndNoOther) {
   EXPECT_THROW(SeededIndices(1, 1, 0), std::logic_error);
 }
 
-TEST(RoundToBf16, TiesGoToEven) {
-  // bf16 keeps 8 significant bits: between 1 and 2 the step is 2^-7.
-  EXPECT_EQ(RoundToBf16(1 + 0x1p-8F), 1.0F);           // half-way, even below
-  EXPECT_EQ(RoundToBf16(1 + 0x3p-8F), 1 + 0x1p-6F);    // half-way, even above
-  EXPECT_EQ(RoundToBf16(1 + 0x1.1p-8F), 1 + 0x1p-7F);  // just above half-way
-  EXPECT_EQ(RoundToBf16(-1 - 0x1.1p-8F), -1 - 0x1p-7F);
-  EXPECT_TRUE(std::isnan(RoundToBf16(std::numeric_limits<float>::quiet_NaN())));
-}
-
-TEST(RoundToF16, NormalSubnormalAndInfinite) {
-  EXPECT_EQ(RoundToF16(1 + 0x1p-11F), 1.0F);         // 11 significant bits: half-way, even below
-  EXPECT_EQ(RoundToF16(1 + 0x3p-11F), 1 + 0x1p-9F);  // half-way, even above
-  EXPECT_EQ(RoundToF16(0x1.8p-24F), 0x1p-23F);       // subnormal: 1.5 steps, to even
-  EXPECT_EQ(RoundToF16(0x1p-25F), 0.0F);             // half a step, to even
-  EXPECT_EQ(RoundToF16(65519.0F), 65504.0F);
-  EXPECT_EQ(RoundToF16(-65520.0F), -std::numeric_limits<float>::infinity());
-}
-
 }  // namespace
 namespace {
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/workload/benchmark_name.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::workload {
@@ -40,13 +41,6 @@ TEST(MakeWorkload, OneBenchmarkHasOneName) {
     EXPECT_THAT(Refusal(name + bad), HasSubstr("column ")) << bad;
 }
 
-TEST(BackendName, LacksTheOptionsThatEveryBackendHas) {
-  const std::string name = "Conv2D/gpu/cudnn/fwd/f16/n1c8h9w9k8r3s3/nchw";
-  for (const auto* common : {"", "/threads2", "/cold", "/threads2/cold-weights"})
-    EXPECT_EQ(ToText(BackendName(ParseBenchmarkName(name + common))), name) << common;
-  EXPECT_THROW(BackendName(ParseBenchmarkName(name + "/threads0")), BadInput);
-}
-
 TEST(RegisterBackend, ALibraryCompletesTheBackendThatItsOpRegistered) {
   constexpr const char* kBenchmark = "Made/cpu/up/fwd/f32/n1/threads2";
   const auto read = [](const BenchmarkName& name) {
@@ -67,6 +61,70 @@ TEST(RegisterBackend, ALibraryCompletesTheBackendThatItsOpRegistered) {
   EXPECT_EQ(workload.repro, "made up");
   EXPECT_EQ(workload.threads, 2);
   EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
+}
+
+std::string NameRefusal(const std::string& text) {
+  return fakes::RefusalOf([&] { ParseBenchmarkName(text); });
+}
+
+TEST(BenchmarkName, TextAndPartsAreInverse) {
+  for (const std::string text : {"Conv2D/cpu/onednn/fwd/f32/n16c64h112w112k64r3s3_s2p1",
+                                 "LSTM/gpu/cudnn/fwd_training/bf16/t16n16i32h64/cold/nhwc"})
+    EXPECT_EQ(ToText(ParseBenchmarkName(text)), text);
+  const auto name = ParseBenchmarkName("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/cold");
+  EXPECT_EQ(name.direction, "bwd");
+  EXPECT_THAT(name.options, testing::ElementsAre("cold"));
+}
+
+TEST(BenchmarkName, RefusalsNameTheColumn) {
+  EXPECT_THAT(NameRefusal("LSTM/cpu/onednn"), HasSubstr("column 16"));
+  EXPECT_THAT(NameRefusal("LSTM//onednn/bwd/f32/t1"), HasSubstr("column 6"));
+  EXPECT_THAT(NameRefusal("LSTM/cpu/onednn/bwd/f32/"), HasSubstr("column 25"));
+  EXPECT_THAT(NameRefusal("LSTM/c pu/onednn/bwd/f32/t1"), HasSubstr("column 7"));
+}
+
+constexpr const char* kConv = "Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r3s3_p1";
+constexpr const char* kLstm = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32";
+
+TEST(WithSize, IsTheNameOfTheOtherProblem) {
+  EXPECT_EQ(WithSize(kConv, "batch", 4), "Conv2D/cpu/onednn/fwd/f32/n4c8h12w12k16r3s3_p1");
+  EXPECT_EQ(WithSize(kConv, "image", 24), "Conv2D/cpu/onednn/fwd/f32/n16c8h24w24k16r3s3_p1");
+  EXPECT_EQ(WithSize(kConv, "stride", 2), "Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r3s3_s2p1");
+  EXPECT_EQ(WithSize(kLstm, "layers", 2), "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32l2");
+  EXPECT_EQ(WithSize(std::string(kLstm) + "l2", "layers", 1), kLstm);
+  EXPECT_EQ(WithSize(std::string(kLstm) + "/threads1/cold", "hidden", 64),
+            "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h64/threads1/cold");
+}
+
+TEST(WithSize, RefusesWhatCannotBe) {
+  EXPECT_THAT(fakes::RefusalOf([] { WithSize(kConv, "hidden", 4); }),
+              HasSubstr("--sweep=hidden: Conv2D has no such parameter; it has batch, filters"));
+  EXPECT_THAT(fakes::RefusalOf([] { WithSize(kConv, "kernel", 99); }),
+              HasSubstr("kernel 99: Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r99s99_p1: "));
+  EXPECT_THAT(fakes::RefusalOf([] { WithSize("Conv2D/cpu/onednn/fwd/f32/n16q", "batch", 4); }),
+              HasSubstr("column"));
+  EXPECT_THAT(fakes::RefusalOf([] { WithSize("Sort/cpu/a/fwd/f32/n16", "batch", 4); }),
+              HasSubstr("no benchmark Sort"));
+}
+
+TEST(SizeOf, IsTheNamesOwnValue) {
+  EXPECT_EQ(SizeOf(kConv, "batch"), 16);
+  EXPECT_EQ(SizeOf(kLstm, "layers"), 1) << "left out";
+  EXPECT_THAT(fakes::RefusalOf([] { SizeOf(kConv, "layers"); }), HasSubstr("no such parameter"));
+}
+
+TEST(WithThreads, StandsBeforeTheCachesState) {
+  EXPECT_EQ(WithThreads(kConv, 2), std::string(kConv) + "/threads2");
+  EXPECT_EQ(WithThreads(std::string(kConv) + "/relu/cold", 2),
+            std::string(kConv) + "/relu/threads2/cold");
+}
+
+TEST(WithThreads, RefusesASecondNumberAndAnotherDevice) {
+  EXPECT_THAT(fakes::RefusalOf([] { WithThreads(std::string(kConv) + "/threads1", 2); }),
+              HasSubstr("the name already fixes the number of threads; remove threads1"));
+  EXPECT_THAT(
+      fakes::RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
+      HasSubstr("only benchmarks on the CPU have a number of threads to sweep"));
 }
 
 }  // namespace

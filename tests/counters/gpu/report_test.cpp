@@ -35,7 +35,7 @@ double DenseFlops(const std::string& name) {
         conv2d::DenseFlops(conv2d::ReadCudnnConv2dCase(parsed).conv.problem));
   const auto request = lstm::ReadCudnnLstmCase(parsed);
   const auto work =
-      lstm::ModelledWork(request.problem, request.direction, lstm::GpuElementBytes(request.type),
+      lstm::ModelledWork(request.problem, request.direction, lstm::UniformLstmType("f32"),
                          lstm::RnnPipe(request.type), "fp32.vector", 1);
   double flops = 0;
   for (const auto& [pipe, count] : work.flops) flops += count;

@@ -13,7 +13,7 @@
 
 #include "baselines/programs/program_report.h"
 #include "bench/profile/profile.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"

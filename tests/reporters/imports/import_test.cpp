@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "bench/conv2d/case.h"
-#include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/gpu/report.h"

@@ -55,7 +55,8 @@ std::map<std::string, CudnnConv2dCase> SuitesConvolutions() {
   std::map<std::string, CudnnConv2dCase> cases;
   for (const auto& suite : suites::SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
     for (const auto& layer : suite.layers) {
-      const auto name = workload::BackendName(workload::ParseBenchmarkName(layer.name));
+      auto name = workload::ParseBenchmarkName(layer.name);
+      std::erase(name.options, "cold");
       if (name.op == "Conv2D") cases.emplace(ToText(name), ReadCudnnConv2dCase(name));
     }
   return cases;

@@ -70,7 +70,7 @@ Proposals ProposalsOf(const CudnnConv2dCase& request, const fakes::DescribedGpu&
   Proposals proposals;
   for (const auto& proposal : Propose(graph, target, request.choice == EngineChoice::kBest)) {
     proposals.proposed.push_back(proposal.config);
-    library_rules::Failure failure;
+    workload::Failure failure;
     if (ForbiddenReason(request.conv, proposal.config)) continue;
     if (const auto plan = MakePlan(proposal, target, failure)) {
       EXPECT_GE(plan->workspace_bytes, 0);
@@ -175,8 +175,8 @@ TEST_P(CudnnOn, KernelsAreToldApartByTheirKnobs) {
   for (size_t i = 0; i < proposals.proposed.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       EXPECT_FALSE(SameKernel(proposals.proposed[i], proposals.proposed[j])) << i << ' ' << j;
-  EXPECT_TRUE(std::ranges::any_of(proposals.proposed,
-                                  [](const EngineConfig& one) { return !one.knobs.empty(); }));
+  EXPECT_TRUE(std::ranges::any_of(
+      proposals.proposed, [](const EngineConfig& proposal) { return !proposal.knobs.empty(); }));
 }
 
 // The default and the fastest start from the same engine, so that their ratio is meaningful.
@@ -189,8 +189,8 @@ TEST_P(CudnnOn, BestBeginsWithTheHeuristicsChoice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(fakes::kDescribedGpus),
-                         [](const auto& one) {
-                           return fmt::format("sm{}", one.param.compute_capability);
+                         [](const auto& tested) {
+                           return fmt::format("sm{}", tested.param.compute_capability);
                          });
 
 // Writes the result of `text` in a separate process, where the stub of a driver cannot affect other
@@ -210,8 +210,9 @@ std::string Fp8Proposals() {
     const auto target = Target::Described(fakes::Json(gpu));
     const Graph graph(GraphOf(request), target);
     const auto proposals = Propose(graph, target, true);
-    const bool usable = std::ranges::all_of(proposals, [&](const Proposal& one) {
-      return !ForbiddenReason(request.conv, one.config) && HasNote(one.config, Note::kTensorCore);
+    const bool usable = std::ranges::all_of(proposals, [&](const Proposal& proposal) {
+      return !ForbiddenReason(request.conv, proposal.config) &&
+             HasNote(proposal.config, Note::kTensorCore);
     });
     if (!proposals.empty() && usable) text += fmt::format("{} ", gpu.compute_capability);
   }
@@ -231,7 +232,7 @@ std::string CompiledAndNotLoaded(const std::string& type) {
   int compiled = 0;
   std::string text;
   for (const auto& proposal : Propose(graph, target, true)) {
-    library_rules::Failure failure;
+    workload::Failure failure;
     if (MakePlan(proposal, target, failure)) continue;
     if (failure.text.find("cuLibraryLoadData returned error") != std::string::npos)
       ++compiled;
@@ -263,7 +264,7 @@ std::string WhatIsCopied() {
       if (name.op != "Conv2D" || name.type != "f32") continue;
       const auto request = ReadCudnnConv2dCase(name);
       const Graph graph(GraphOf(request), target);
-      library_rules::Failure failure;
+      workload::Failure failure;
       for (const auto& proposal : Propose(graph, target, false)) {
         if (ForbiddenReason(request.conv, proposal.config)) continue;
         const auto plan = MakePlan(proposal, target, failure);
@@ -272,7 +273,7 @@ std::string WhatIsCopied() {
                                 .workspace_bytes = plan->workspace_bytes,
                                 .tensor_bytes = TensorBytes(GraphOf(request))};
         if (ConvertsLayouts(choice))
-          text += fmt::format("{}: {}\n", layer.name, Describe(choice, "f32"));
+          text += fmt::format("{}: {}\n", layer.name, DescribeCall(request, choice));
         break;
       }
     }

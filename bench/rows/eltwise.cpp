@@ -1,0 +1,144 @@
+// Eltwise, a function of each element.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+
+#include "bench/rows/rows.h"
+
+namespace dlroof::rows {
+namespace {
+
+using workload::Eltwise;
+
+// The functions in another form than the loops have them.
+double Right(Eltwise function, double x) {
+  const auto logistic = [](double at) { return std::exp(at) / (1 + std::exp(at)); };
+  switch (function) {
+    case Eltwise::kRelu:
+      return std::max(x, 0.0);
+    case Eltwise::kGeluErf:
+      return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+    case Eltwise::kGeluTanh:
+      return x * logistic(std::sqrt(8 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x));
+    case Eltwise::kLogistic:
+      return logistic(x);
+    case Eltwise::kTanh:
+      return std::expm1(2 * x) / (std::exp(2 * x) + 1);
+  }
+  return x;
+}
+
+void RunLoops(const RowsCase& eltwise, const Tensors<double>& in,
+              std::vector<double>& destination) {
+  for (size_t i = 0; i < destination.size(); ++i)
+    destination[i] = Apply(eltwise.function, in.source[i]);
+}
+
+// The allowed error is 64 x 2^-24 (f64: 2^-53) of |x| for both GELUs, because libraries approximate
+// erf and tanh with an error relative to 1, and of the result for the others; and for bf16 2^-8 of
+// the result.
+double RowError(const RowsCase& eltwise, const Tensors<float>& /*in*/, std::span<const float> x,
+                std::span<const double> y, const workload::TypeRounding& rounding) {
+  const bool gelu = eltwise.function == Eltwise::kGeluErf || eltwise.function == Eltwise::kGeluTanh;
+  double error = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double right = Right(eltwise.function, x[i]);
+    const double size = std::fabs(gelu ? double{x[i]} : right);
+    const double allowed = 64 * rounding.sum * size + rounding.result * std::fabs(right);
+    error = std::max(error, workload::ErrorInUnits(y[i], right, allowed));
+  }
+  return error;
+}
+
+// Between -8 and 8, so that both ends of each function are reached.
+Tensors<float> Inputs(const RowsCase& eltwise, uint64_t seed) {
+  return {SeededRows(eltwise, seed, -8, 8)};
+}
+
+std::string Auxiliary(const RowsCase& eltwise) {
+  return fmt::format("alg:eltwise_{} alpha:0 beta:0", Key(eltwise.function));
+}
+
+// Returns the number in one spelling: "0" for "0.00".
+std::string ReadNumber(std::string_view value) {
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc() || rest != end)
+    throw suites::BenchdnnRefusal(0, fmt::format("expected a number, got '{}'", value));
+  return fmt::format("{}", number);
+}
+
+constexpr suites::BenchdnnOption kOptions[] = {
+    {"dir", "FWD_D", "FWD_D FWD_I BWD_D"},
+    {"dt", "f32", "f32 bf16 f16 f64 s32 s8 u8"},
+    {"tag", "nchw", "", suites::ReadLayout},   // of abx
+    {"alg", "relu", "", suites::ReadPostOps},  // short names, as those of post-ops
+    {"alpha", "0", "", ReadNumber},
+    {"beta", "0", "", ReadNumber},
+    {"mb", "0", "", suites::ReadCount},
+    {"attr-post-ops", "", "", suites::ReadPostOps},
+    {"attr-scratchpad", "library", "library user"},
+    {"ctx-init", "auto", "", suites::ReadThreads},
+    {"inplace", "false", "", suites::ReadBool},
+};
+
+std::optional<Reason> UnsupportedReason(size_t /*dimensions*/,
+                                        const suites::BenchdnnChoice& choice) {
+  if (choice["dir"] == "BWD_D") return Reason{"direction BWD_D"};
+  if (choice["dt"] != "f32" && choice["dt"] != "bf16")
+    return Reason{fmt::format("type {}", choice["dt"])};
+  if (!workload::EltwiseFromKey(choice["alg"]))
+    return Reason{fmt::format("algorithm {}", choice["alg"])};
+  if (choice["alg"] == "relu" && choice["alpha"] != "0") return Reason{"relu with a slope"};
+  // The order of dimensions does not matter, but blocks may be padded.
+  if (choice["tag"].find_first_of("0123456789") != std::string_view::npos)
+    return Reason{fmt::format("layout {}", choice["tag"])};
+  return VariantReason(choice);
+}
+
+std::vector<std::string> NameOptions(const suites::BenchdnnChoice& choice) {
+  if (choice["alg"] == Key(RowsCase().function)) return {};
+  return {std::string(choice["alg"])};
+}
+
+constexpr std::string_view kKinds[] = {"eltwise"};
+
+std::optional<std::string> LineOf(const logs::Primitive& primitive) {
+  const auto& auxiliary = primitive.text.auxiliary;
+  auto algorithm = logs::WordOf(auxiliary, "alg");
+  if (algorithm.starts_with("eltwise_")) algorithm.remove_prefix(8);
+  if (algorithm.empty()) return std::nullopt;
+  const auto source = suites::SourceRole(primitive);
+  const auto type = suites::TypeOf(primitive, source);
+  std::string text = "--eltwise --mode=P " + suites::DirArgument(primitive);
+  if (type != "f32") text += fmt::format("--dt={} ", type);
+  text += suites::LayoutArgument(primitive, source, "tag");
+  text += fmt::format("--alg={} ", algorithm);
+  for (const auto* name : {"alpha", "beta"})
+    if (const auto value = logs::WordOf(auxiliary, name); !value.empty() && value != "0")
+      text += fmt::format("--{}={} ", name, value);
+  return text + suites::PostOpsArgument(primitive) + primitive.text.problem;
+}
+
+const suites::BenchdnnDriver kDriver =
+    DriverOf(kEltwise, {"eltwise", kOptions, "dt", UnsupportedReason, NameOptions, kKinds, LineOf});
+
+const workload::OptionRows kNameOptions = {{"training"},
+                                           {"gelu_erf", "gelu_tanh", "logistic", "tanh"}};
+
+}  // namespace
+
+const RowsOperator kEltwise = {"Eltwise", kNameOptions, kNameOptions, "eltwise",
+                               Auxiliary, Inputs,       RunLoops,     RowError};
+
+[[maybe_unused]] static const bool eltwise_registered = Register(
+    kEltwise, {.words = {"elementwise function", {}},
+               .flop_convention = "M*N times: relu, logistic and tanh 1, gelu_erf 5, gelu_tanh 9",
+               .benchdnn = {&kDriver},
+               .templates = "Eltwise/cpu/onednn/fwd/{f32,bf16}/*\n"});
+
+}  // namespace dlroof::rows

@@ -1,0 +1,143 @@
+// Layer normalization, y = (x - mean) / sqrt(variance + epsilon) of a row, times a scale and plus a
+// shift per column.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/rows/rows.h"
+#include "bench/workload/memory.h"
+
+namespace dlroof::rows {
+namespace {
+
+void RunLoops(const RowsCase& norm, const Tensors<double>& in, std::vector<double>& destination) {
+  const auto& scale = in.parameters[kScale];
+  const auto& shift = in.parameters[kShift];
+  const auto n = static_cast<size_t>(norm.rows.n);
+  for (int64_t row = 0; row < norm.rows.m; ++row) {
+    const double* const x = in.source.data() + row * norm.rows.n;
+    double* const y = destination.data() + row * norm.rows.n;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; ++i) sum += x[i];
+    const double mean = sum / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+    const double factor =
+        1 / std::sqrt(squares / static_cast<double>(n) + double{kLayerNormEpsilon});
+    for (size_t i = 0; i < n; ++i) {
+      y[i] = (x[i] - mean) * factor;
+      if (!scale.empty()) y[i] *= scale[i];
+      if (!shift.empty()) y[i] += shift[i];
+    }
+  }
+}
+
+// The allowed error is 2^-24 (f64: 2^-53) x (64 + sqrt(n)) of (|x| + |mean|) x scale / root +
+// |shift|, because a sum's rounding errors grow like the square root of its length and the mean is
+// subtracted; and for bf16 2^-8 of the result.
+double RowError(const RowsCase& /*norm*/, const Tensors<float>& in, std::span<const float> x,
+                std::span<const double> y, const workload::TypeRounding& rounding) {
+  const auto& scales = in.parameters[kScale];
+  const auto& shifts = in.parameters[kShift];
+  const auto n = static_cast<double>(y.size());
+  double mean = 0, variance = 0, error = 0;
+  for (size_t i = 0; i < y.size(); ++i) mean += double{x[i]} / n;
+  for (size_t i = 0; i < y.size(); ++i) variance += (x[i] - mean) * (x[i] - mean) / n;
+  const double root = std::sqrt(variance + double{kLayerNormEpsilon});
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double scale = scales.empty() ? 1.0 : scales[i];
+    const double shift = shifts.empty() ? 0.0 : shifts[i];
+    const double right = (x[i] - mean) / root * scale + shift;
+    const double size = (std::fabs(x[i]) + std::fabs(mean)) * scale / root + std::fabs(shift);
+    const double allowed = rounding.sum * (64 + std::sqrt(n)) * size +
+                           rounding.result * std::fabs(right) + rounding.least;
+    error = std::max(error, workload::ErrorInUnits(y[i], right, allowed));
+  }
+  return error;
+}
+
+// A source between -1 and 3, so that its mean matters, a scale between 0.5 and 1.5, and a shift
+// between -1 and 1; scale and shift in f32.
+Tensors<float> Inputs(const RowsCase& norm, uint64_t seed) {
+  const auto column = [&](bool used, uint64_t which, float low, float high) {
+    return workload::SeededValues(used ? norm.rows.n : 0, 3 * seed + which, "f32", low, high);
+  };
+  return {SeededRows(norm, 3 * seed, -1, 3),
+          {column(norm.scale, 1, 0.5, 1.5), column(norm.shift, 2, -1, 1)}};
+}
+
+std::string Auxiliary(const RowsCase& norm) {
+  return fmt::format("flags:{}{}", norm.scale ? "C" : "", norm.shift ? "H" : "");
+}
+
+// Reads the types of source and destination, "bf16:bf16" or "bf16" for both.
+std::string ReadTypePair(std::string_view value) {
+  constexpr std::string_view kTypes = "f32 bf16 f16 s8 u8";
+  const auto colon = value.find(':');
+  const auto source = suites::OneOf(kTypes, value.substr(0, colon));
+  if (colon == std::string_view::npos) return fmt::format("{0}:{0}", source);
+  return fmt::format("{}:{}", source, suites::OneOf(kTypes, value.substr(colon + 1)));
+}
+
+constexpr suites::BenchdnnOption kOptions[] = {
+    {"dir", "FWD_D", "FWD_D FWD_I BWD_D BWD_DW"},
+    {"dt", "f32:f32", "", ReadTypePair},
+    {"tag", "tnc", "", nullptr},  // one layout, or those of source and destination: "abx:any"
+    {"stat_tag", "tn", "", nullptr},
+    {"flags", "", "G C H GC CG GH HG CH HC GCH CGH"},  // statistics, scale, shift
+    {"attr-scales", "", "", suites::ReadScales},
+    {"attr-scratchpad", "library", "library user"},
+    {"ctx-init", "auto", "", suites::ReadThreads},
+    {"ctx-exe", "auto", "", suites::ReadThreads},
+    {"inplace", "false", "", suites::ReadBool},
+};
+
+std::optional<Reason> UnsupportedReason(size_t dimensions, const suites::BenchdnnChoice& choice) {
+  if (choice["dir"].starts_with("BWD")) return Reason{fmt::format("direction {}", choice["dir"])};
+  if (choice["dt"] != "f32:f32" && choice["dt"] != "bf16:bf16")
+    return Reason{fmt::format("types {}", choice["dt"])};
+  for (const auto tag : logs::SplitText(choice["tag"], ':'))
+    if (tag != "tnc")
+      if (auto reason = LayoutReason(suites::ReadLayout(tag), dimensions)) return reason;
+  if (choice["flags"].find('G') != std::string_view::npos) return Reason{"global statistics"};
+  return VariantReason(choice);
+}
+
+std::vector<std::string> NameOptions(const suites::BenchdnnChoice& choice) {
+  std::vector<std::string> options;
+  if (choice["flags"].find('C') != std::string_view::npos) options.emplace_back("scale");
+  if (choice["flags"].find('H') != std::string_view::npos) options.emplace_back("shift");
+  return options;
+}
+
+constexpr std::string_view kKinds[] = {"layer_normalization", "layer_normalization_v2"};
+
+std::optional<std::string> LineOf(const logs::Primitive& primitive) {
+  const auto tag = suites::LayoutArgument(primitive, suites::SourceRole(primitive), "tag");
+  std::string flags(logs::WordOf(primitive.text.auxiliary, "flags"));
+  // oneDNN 2 has scale and shift in one tensor, "S".
+  if (const auto at = flags.find('S'); at != std::string::npos) flags.replace(at, 1, "CH");
+  return fmt::format("--lnorm --mode=P {}--dt={} {}{}{}", suites::DirArgument(primitive),
+                     suites::TypePair(primitive), tag.empty() ? "--tag=any " : tag,
+                     flags.empty() ? "" : fmt::format("--flags={} ", flags),
+                     primitive.text.problem);
+}
+
+const suites::BenchdnnDriver kDriver =
+    DriverOf(kLayerNorm, {"lnorm", kOptions, "dt", UnsupportedReason, NameOptions, kKinds, LineOf});
+
+const workload::OptionRows kNameOptions = {{"training"}, {"scale"}, {"shift"}};
+
+}  // namespace
+
+const RowsOperator kLayerNorm = {"LayerNorm", kNameOptions, kNameOptions, "layer_normalization",
+                                 Auxiliary,   Inputs,       RunLoops,     RowError};
+
+[[maybe_unused]] static const bool layernorm_registered = Register(
+    kLayerNorm, {.words = {"layer normalization", {}},
+                 .flop_convention = "M*(6*N+3): mean N, variance 3*N, inverse root 3, "
+                                    "normalization 2*N; scale and shift 1 per element each",
+                 .benchdnn = {&kDriver},
+                 .templates = "LayerNorm/cpu/onednn/fwd/{f32,bf16}/*/scale/shift\n"});
+
+}  // namespace dlroof::rows

@@ -1,0 +1,84 @@
+// Softmax, LayerNorm and Eltwise /cpu/onednn: by oneDNN 3.x, over the last axis, from one tensor
+// into another, both row by row. In training a layer normalization also writes mean and variance.
+#include <fmt/format.h>
+
+#include "bench/onednn/call.h"
+#include "bench/rows/rows.h"
+
+namespace dlroof::rows {
+namespace {
+
+dnnl::memory::desc Desc(const RowsCase& request) {
+  return onednn::PlainDesc({request.rows.m, request.rows.n}, onednn::DataType(request.type));
+}
+
+// Returns the call of a forward primitive, with source and destination.
+template <class Primitive>
+onednn::Call RowsCall(const typename Primitive::primitive_desc& chosen, const Tensors<float>& in) {
+  auto call = onednn::CallOf<Primitive>(chosen);
+  call.AddInput(DNNL_ARG_SRC, chosen.src_desc(), in.source);
+  call.AddOutput(DNNL_ARG_DST, chosen.dst_desc());
+  return call;
+}
+
+onednn::Call SoftmaxCall(const RowsCase& softmax, const Tensors<float>& in) {
+  return RowsCall<dnnl::softmax_forward>(
+      {onednn::CpuEngine(), onednn::ForwardKind(softmax.training),
+       dnnl::algorithm::softmax_accurate, Desc(softmax), Desc(softmax), 1},
+      in);
+}
+
+onednn::Call EltwiseCall(const RowsCase& eltwise, const Tensors<float>& in) {
+  return RowsCall<dnnl::eltwise_forward>(
+      {onednn::CpuEngine(), onednn::ForwardKind(eltwise.training),
+       onednn::AlgorithmOf(eltwise.function), Desc(eltwise), Desc(eltwise), 0.0F, 0.0F},
+      in);
+}
+
+onednn::Call LayerNormCall(const RowsCase& norm, const Tensors<float>& in) {
+  auto flags = dnnl::normalization_flags::none;
+  if (norm.scale) flags |= dnnl::normalization_flags::use_scale;
+  if (norm.shift) flags |= dnnl::normalization_flags::use_shift;
+  const dnnl::layer_normalization_forward::primitive_desc chosen(
+      onednn::CpuEngine(), onednn::ForwardKind(norm.training), Desc(norm), Desc(norm),
+      kLayerNormEpsilon, flags);
+  auto call = RowsCall<dnnl::layer_normalization_forward>(chosen, in);
+  const auto column = onednn::PlainDesc({norm.rows.n}, dnnl::memory::data_type::f32);
+  if (norm.scale) call.AddInput(DNNL_ARG_SCALE, column, in.parameters[kScale]);
+  if (norm.shift) call.AddInput(DNNL_ARG_SHIFT, column, in.parameters[kShift]);
+  if (norm.training) {
+    call.AddOutput(DNNL_ARG_MEAN, chosen.mean_desc());
+    call.AddOutput(DNNL_ARG_VARIANCE, chosen.variance_desc());
+  }
+  call.weights = {DNNL_ARG_SCALE, DNNL_ARG_SHIFT};
+  return call;
+}
+
+// Throws Unsupported if the library refuses the call, or if the machine lacks the memory.
+template <auto kMakeCall>
+bool RegisterOnednn(const std::string& name_of_op, const RowsOperator& op) {
+  const auto prepare = [&op](const workload::BenchmarkName& name,
+                             const workload::RunSettings& settings) {
+    const auto request = ReadOnednnCase(op, name);
+    RequireMemory(request);
+    return onednn::PrepareCall(
+        settings, fmt::format("{} {} {}", name.op, name.direction, name.type),
+        op.inputs(request, settings.seed),
+        [&](const onednn::Call&) { return workload::WorkOfLogged(Logged(request)); },
+        [&](const Tensors<float>& in) { return kMakeCall(request, in); },
+        [request, seed = settings.seed](const Tensors<float>& in, const onednn::Call& call) {
+          return Check(request, in, call.Values(DNNL_ARG_DST), seed);
+        });
+  };
+  return workload::RegisterBackend(
+      {.op = name_of_op, .device = "cpu", .library = "onednn", .prepare = prepare});
+}
+
+// The names are stated, because a static object of another file may not be initialized yet.
+[[maybe_unused]] const bool backends_registered =
+    RegisterOnednn<SoftmaxCall>("Softmax", kSoftmax) &&
+    RegisterOnednn<EltwiseCall>("Eltwise", kEltwise) &&
+    RegisterOnednn<LayerNormCall>("LayerNorm", kLayerNorm);
+
+}  // namespace
+}  // namespace dlroof::rows

@@ -1,0 +1,358 @@
+#include "bench/suites/benchdnn.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "bench/conv2d/case.h"
+#include "bench/lstm/case.h"
+#include "bench/suites/suite.h"
+#include "bench/workload/benchmark_name.h"
+#include "counters/base/files.h"
+#include "reporters/logs/primitive.h"
+#include "tests/fakes/primitives/logs.h"
+#include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
+
+namespace dlroof::suites {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string_view NameOfDriver(std::string_view text) {
+  const auto* const driver = DriverOfProblem(text);
+  return driver == nullptr ? "none" : driver->name;
+}
+
+TEST(DriverOfProblem, IsTheOneWhoseLettersTheTextHas) {
+  EXPECT_EQ(NameOfDriver("mb1_g2ic4ih8"), "conv");
+  EXPECT_EQ(NameOfDriver("g1mb3ic3"), "conv");
+  EXPECT_EQ(NameOfDriver("mb3l2sic4"), "rnn");
+  EXPECT_EQ(NameOfDriver("t50mb3"), "rnn");
+  EXPECT_EQ(NameOfDriver("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), "none");
+  EXPECT_EQ(NameOfDriver("googlenet"), "none");
+  EXPECT_EQ(NameOfDriver("mb"), "none");
+  EXPECT_EQ(NameOfDriver("mb12"), "none");
+  EXPECT_EQ(NameOfDriver(""), "none");
+}
+
+std::string Places(std::string_view text) {
+  std::string places;
+  for (const auto& token : BenchdnnTokens(text)) {
+    const auto place = token.At(0);
+    places +=
+        token.text + "@" + std::to_string(place.line) + ":" + std::to_string(place.column) + " ";
+  }
+  return places;
+}
+
+TEST(BenchdnnTokens, SkipsCommentsAndKnowsPlaces) {
+  EXPECT_EQ(Places("# a b\n  --x=1 c#d\t#e f\n\ng"), "--x=1@2:3 c#d@2:9 g@4:1 ");
+  EXPECT_EQ(Places(" \n#"), "");
+}
+
+TEST(BenchdnnTokens, BackslashJoinsWordsThatKeepTheirPlaces) {
+  EXPECT_EQ(Places("a, \\\n  b,\\\n# comment\nc d"), "a,b,c@1:1 d@4:3 ");
+  const auto token = BenchdnnTokens("a, \\\n  bc")[0];
+  EXPECT_EQ(token.At(3).line, 2);
+  EXPECT_EQ(token.At(3).column, 4);  // of c
+  EXPECT_EQ(Places("\\"), "");
+  EXPECT_EQ(Places("a \\"), "a@1:1 ");
+}
+
+// Each benchmark's name, or its reason in brackets.
+std::vector<std::string> Read(const std::string& text, const std::string& file = "my.txt") {
+  std::vector<std::string> shown;
+  for (const auto& found : ReadBenchdnn(text, file))
+    shown.push_back(found.name.value_or(fmt::format("[{}]", found.reason)));
+  return shown;
+}
+
+std::string Refusal(const std::string& text, const std::string& file = "my.txt") {
+  return fakes::RefusalOf([&] { ReadBenchdnn(text, file); });
+}
+
+constexpr const char* kProblem = " mb1ic4ih8oc6kh1";
+
+std::string ConvName(const std::string& direction, const std::string& type,
+                     const std::string& options = "") {
+  return fmt::format("Conv2D/cpu/onednn/{}/{}/n1c4h8w8k6r1s1{}", direction, type, options);
+}
+
+// Newer versions of benchdnn may know these words. Their problems are counted with the reason.
+TEST(BenchdnnWords, ThatAreNotKnownAreReasonsOfTheirProblems) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"\n  --foo=1", "unknown option --foo of benchdnn's driver conv"},
+      {"--prop=FWD_I ic1ih1oc1kh1", "unknown option --prop of benchdnn's driver conv"},
+      {"--dir=FWD_I sic4", "unknown option --dir of benchdnn's driver rnn"},
+      {"--match=x", "unknown option --match of benchdnn's driver conv"},
+      {"--no_driver", "unknown option '--no_driver'"},
+      {"--dir FWD_I", "unknown option '--dir'"},
+      {"-dir=FWD_I", "unknown option '-dir=FWD_I'"},
+      {"--dir=FWD_X", "expected one of FWD_B FWD_D FWD_I"},
+      {"--dir=FWD_I,", "expected one value"},
+      {"--dt=u8:s8", "expected one type, or those of source, weights and"},
+      {"--dt=u8:s8:x8", "expected one of f32 bf16"},
+      {"--cfg=u8", "expected one of f32 f32_wino"},
+      {"--stag=anny", "expected a layout"},
+      {"--alg=fft", "expected one of direct wino auto"},
+      {"--attr-post-ops=relux", "expected a post-op"},
+      {"--attr-post-ops=sum+relu:a", "expected a number"},
+      {"--attr-post-ops=add:f32:all", "expected one of common per_oc"},
+      {"--attr-post-ops=prelu:per_oc:1", "expected 1 arguments of prelu at most"},
+      {"--attr-scales=src:common:0.5+wie:common:2", "expected src, wei or dst"},
+      {"--attr-scales=src", "expected ARGUMENT:POLICY"},
+      {"--attr-fpmath=f32", "expected one of strict bf16"},
+      {"--ctx-exe=auto:x", "expected auto or an integer"},
+      {"--mb=-2", "expected an integer from 0"},
+      {"--mb=99999999999", "expected an integer from 0"},
+      {"--mode=Q", "expected one of C P"},
+      {"--engine=tpu", "expected one of cpu gpu"},
+      {"--rnn --flags=X sic8", "expected O or nothing"},
+      {"--rnn --with-peephole=yes sic8", "expected one of true false"},
+      {"ic4ih8oc4kh3\n mb1ic4oc4kx3", "expected one of g mb ic"},
+      {"ic4ih8oc4kh3 t4sic4", "expected one of g mb ic"},
+      {"hello", "expected one of g mb ic"},
+      {"--attr-post-ops=relu+ \\\n   sum:x mb1", "expected a number"},
+  };
+  for (const auto& [text, message] : cases) {
+    const auto read = ReadBenchdnn(text + "\n" + kProblem, "my.txt");
+    const auto is_reason = [&](const auto& found) {
+      return found.reason.find(message) != std::string::npos;
+    };
+    EXPECT_TRUE(std::ranges::any_of(read, is_reason)) << text;
+  }
+}
+
+TEST(BenchdnnWords, AKnownValueOfTheSameOptionRuns) {
+  EXPECT_THAT(Read("--dir=FWD_I --dt=f8_e9m9 mb1ic4ih8oc6kh1 --dt=f32 mb1ic4ih8oc6kh1"),
+              ElementsAre(StartsWith("[--dt=f8_e9m9: expected one of"), ConvName("fwd", "f32")));
+  EXPECT_THAT(
+      Read("--dir=FWD_I --new=1 mb1ic4ih8oc6kh1 --reset --dir=FWD_I mb1ic4ih8oc6kh1"),
+      ElementsAre("[unknown option --new of benchdnn's driver conv]", ConvName("fwd", "f32")));
+  EXPECT_THAT(Read("--conv --pool 16x1000 --conv --dir=FWD_I mb1ic4ih8oc6kh1"),
+              ElementsAre("[unknown option '--pool']", ConvName("fwd", "f32")));
+}
+
+TEST(BenchdnnWords, NamesOfTodayAreKnown) {
+  EXPECT_THAT(Read("--matmul --bia-dt=f32 --bia-mask=2 64x256:256x128 --bia_dt=f32 64x256:256x128"),
+              ElementsAre(HasSubstr("/bias/any"), HasSubstr("/bias/any")));
+}
+
+TEST(BenchdnnRefusals, NameFileLineAndColumn) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--batch=", "column 1: expected a file after --batch="},
+      {"--batch=none.txt", "column 1: no file none.txt beside my.txt"},
+  };
+  for (const auto& [text, message] : cases)
+    EXPECT_THAT(Refusal(text), testing::AllOf(StartsWith("my.txt:"), HasSubstr(message))) << text;
+}
+
+class BatchFolder : public testing::Test {
+ protected:
+  BatchFolder() { fs::create_directories(folder_ / "conv"); }
+  std::string Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  const TemporaryFolder folder_;
+};
+
+TEST_F(BatchFolder, IncludesFilesThatStandBesideOrInTheDriversFolder) {
+  Write("shapes", "mb1ic4ih8oc6kh1\n");
+  Write("conv/more", "--dir=BWD_D --batch=same --batch=shapes\n");
+  Write("conv/same", "mb1ic4ih8oc6kh1\n");
+  const auto top = "--dir=FWD_I --batch=shapes --batch=more\n--batch=" + folder_ / "shapes";
+  // The settings of an included file stay.
+  EXPECT_THAT(Read(top, folder_ / "top"),
+              ElementsAre(ConvName("fwd", "f32"), ConvName("bwd_data", "f32"),
+                          ConvName("bwd_data", "f32"), ConvName("bwd_data", "f32")));
+  const auto read = ReadBenchdnn(top, folder_ / "top");
+  EXPECT_EQ(read[1].file, folder_ / "conv/same");
+  EXPECT_EQ(read[1].line, 1);
+}
+
+TEST_F(BatchFolder, DriverIsThatOfTheFirstProblemAlsoInAnIncludedFile) {
+  Write("shapes", "# nothing\nsic8\n");
+  EXPECT_THAT(Read("--alg=VANILLA_LSTM --batch=shapes", folder_ / "top"),
+              ElementsAre("LSTM/cpu/onednn/fwd_inference/f32/t1n2i8h8"));
+}
+
+TEST_F(BatchFolder, RefusalsNameTheIncludedFile) {
+  const auto bad = Write("bad", "\n --batch=none\n");
+  EXPECT_THAT(Refusal("--batch=bad", folder_ / "top"),
+              StartsWith(bad + ":2: column 2: no file none beside"));
+}
+
+TEST_F(BatchFolder, FilesThatIncludeThemselvesAreRefused) {
+  const auto a = Write("a", "--batch=b\n");
+  const auto b = Write("b", "\n--batch=a\n");
+  EXPECT_EQ(Refusal("--batch=b\n", a), b + ":2: column 1: " + a + " includes itself");
+  const auto itself = Write("c", "--batch=c");
+  EXPECT_EQ(Refusal("--batch=c", itself), itself + ":1: column 1: " + itself + " includes itself");
+}
+
+TEST(LooksLikeBenchdnn, TellsBenchdnnsFilesFromListsOfNames) {
+  for (const auto* text : {"# c\n\n --dir=FWD_I\n", "mb1ic4ih8oc6kh1n\"a/b\"", "l1t2sic4", "-v5",
+                           "./benchdnn --conv", "/opt/x/benchdnn --rnn", "g32ic32", "--batch=x"})
+    EXPECT_TRUE(LooksLikeBenchdnn(text)) << text;
+  for (const auto* text : {"", "# c\n\n", "Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1",
+                           "{Conv2D,x}/y", "LSTM/cpu/onednn/{a,b}", "hello", "/benchdnn/x"})
+    EXPECT_FALSE(LooksLikeBenchdnn(text)) << text;
+}
+
+std::string SmallList() { return ReadFile(fakes::TestData("benchdnn_small.txt"), "a list"); }
+
+TEST(BenchdnnSmallList, IsReadWhole) {
+  const auto text = SmallList();
+  ASSERT_TRUE(LooksLikeBenchdnn(text));
+  std::map<std::string, int> reasons;
+  int names = 0;
+  for (const auto& found : ReadBenchdnn(text, "small")) {
+    EXPECT_EQ(found.name.has_value(), found.reason.empty()) << found.text;
+    if (!found.name) {
+      ++reasons[found.reason];
+      continue;
+    }
+    ++names;
+    const auto name =
+        workload::ParseBenchmarkName(*found.name);  // canonical: what is parsed is what is printed
+    EXPECT_EQ(workload::ToText(name), found.name);
+    if (name.op == "Conv2D")
+      EXPECT_EQ(conv2d::ToText(conv2d::ParseConv2d(name.problem)), name.problem);
+    else
+      EXPECT_EQ(lstm::ToText(lstm::ParseLstmProblem(name.problem)), name.problem);
+  }
+  EXPECT_EQ(reasons["3-D convolution"], 1);
+  EXPECT_EQ(reasons["type f64"], 1);
+  EXPECT_EQ(reasons["VANILLA_GRU"], 1);
+  EXPECT_EQ(reasons["weights layout xba"], 1);
+  EXPECT_EQ(reasons["direction right2left"], 2);
+  EXPECT_EQ(reasons["engine gpu"], 1);
+  EXPECT_GT(names, 50);
+}
+
+TEST(BenchdnnSmallList, MutatedLinesAreCountedWithTheirReasons) {
+  std::vector<std::string> lines;
+  std::istringstream text(SmallList());
+  for (std::string line; std::getline(text, line);)
+    if (!line.empty() && line[0] != '#') lines.push_back(line);
+  std::mt19937 random(11);
+  int reasons = 0;
+  for (int i = 0; i < 10000; ++i) {
+    auto line = lines[random() % lines.size()];
+    for (unsigned change = 0; change <= random() % 3; ++change) {
+      const size_t at = random() % line.size();
+      if (random() % 3 == 0) line.erase(at, 1 + random() % 3);
+      if (random() % 3 == 0) line.insert(at, lines[random() % lines.size()].substr(0, 5));
+      if (line.empty()) line.push_back('x');
+      line[random() % line.size()] = random() % 2 == 0 ? ",:=+-_0149nmicokhsgx\\\n"[random() % 22]
+                                                       : static_cast<char>(random());
+    }
+    if (line.find("--batch") != std::string::npos) continue;
+    const auto words = (random() % 2 == 0 ? "--conv " : "--rnn ") + line + kProblem;
+    for (const auto& found : ReadBenchdnn(words, "small")) reasons += found.name ? 0 : 1;
+  }
+  EXPECT_GT(reasons, 1000);
+}
+
+// benchdnn's own lists, which are not part of dlroof.
+TEST(BenchdnnInputs, AreReadWhole) {
+  const char* folder = std::getenv("DLROOF_BENCHDNN_INPUTS");
+  if (folder == nullptr)
+    GTEST_SKIP() << "DLROOF_BENCHDNN_INPUTS does not name benchdnn's folder inputs";
+  size_t files = 0, benchmarks = 0, names = 0;
+  for (const auto* driver : BenchdnnDrivers())
+    for (const auto& entry : fs::directory_iterator(fs::path(folder) / driver->name)) {
+      ++files;
+      const auto command = fmt::format("--{} {}", driver->name, ReadFile(entry.path(), "lines"));
+      const auto read = ReadBenchdnn(command, entry.path().string());
+      benchmarks += read.size();
+      for (const auto& found : read) names += found.name ? 1 : 0;
+    }
+  std::cout << fmt::format("{} files, {} problems, {} are benchmarks of dlroof\n", files,
+                           benchmarks, names);
+  EXPECT_GT(names, 0);
+}
+
+using logs::PrimitiveText;
+using logs::ReadPrimitive;
+
+PrimitiveText Conv(const std::string& prop, const std::string& bias) {
+  return {.kind = "convolution",
+          .prop = prop,
+          .tensors = "src:f32::blocked:acdb::f0 wei:f32:a:blocked:Acdb16a::f0 bia:" + bias +
+                     "::blocked:a::f0 dst:f32::blocked:acdb::f0",
+          .attributes = "attr-scratchpad:user attr-post-ops:eltwise_relu",
+          .auxiliary = "alg:convolution_direct",
+          .problem = "mb8_ic64oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0"};
+}
+
+TEST(BenchdnnLine, ALineForEachDirection) {
+  EXPECT_EQ(BenchdnnLine(ReadPrimitive(Conv("forward_inference", "undef"))),
+            "--conv --mode=P --dir=FWD_I --stag=acdb --dtag=acdb --attr-post-ops=eltwise_relu "
+            "mb8_ic64oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0");
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("forward_training", "f32"))).value(),
+              testing::HasSubstr("--dir=FWD_B "));
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_weights", "f32"))).value(),
+              testing::HasSubstr("--dir=BWD_WB "));
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_data", "undef"))).value(),
+              testing::HasSubstr("--dir=BWD_D "));
+}
+
+TEST(BenchdnnLine, OtherDrivers) {
+  EXPECT_EQ(BenchdnnLine(ReadPrimitive({.kind = "reorder",
+                                        .tensors = "src:f32::blocked:abcd::f0 "
+                                                   "dst:bf16::blocked:aBcd8b::f0",
+                                        .problem = "8x64x56x56"})),
+            "--reorder --mode=P --sdt=f32 --ddt=bf16 --stag=abcd --dtag=aBcd8b 8x64x56x56");
+  EXPECT_EQ(
+      BenchdnnLine(ReadPrimitive(
+          {.kind = "gemm_api",
+           .tensors = "src:f32::blocked:ab::f0 wei:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
+           .problem = "16x256:256x192"})),
+      "--matmul --mode=P --stag=ab --wtag=ab --dtag=ab 16x256:256x192");
+  EXPECT_FALSE(BenchdnnLine(ReadPrimitive({.kind = "zero_pad"})));
+}
+
+// The calls of a real program that dlroof has as benchmarks.
+TEST(BenchdnnLine, BertsCallsAreBenchmarks) {
+  std::set<std::string> found;
+  for (const auto& text : fakes::FromLog("pt_bert_graph_inf.onednn.log").primitives) {
+    const auto line = BenchdnnLine(ReadPrimitive(text));
+    if (!line) continue;
+    try {
+      for (const auto& problem : ReadBenchdnn(*line, "line"))
+        if (problem.name) found.insert(*problem.name);
+    } catch (const BadInput&) {
+      continue;  // a driver that dlroof lacks
+    }
+  }
+  EXPECT_THAT(found,
+              testing::IsSupersetOf({"LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift",
+                                     "Matmul/cpu/onednn/fwd/f32/m128n64k128",
+                                     "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
+                                     "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/sum/any",
+                                     "Matmul/cpu/onednn/fwd/f32/m512n768k3072/bias/sum/any",
+                                     "Matmul/cpu/onednn/fwd/f32/m512n3072k768/bias/gelu_erf/any",
+                                     "Softmax/cpu/onednn/fwd/f32/m128n128"}));
+}
+
+}  // namespace
+}  // namespace dlroof::suites
