@@ -1,4 +1,4 @@
-// Writes `cluster versus`: the terminal, Markdown and the page have the same tables and notes.
+// The document, CSV and JSON of `cluster versus`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 
 #include "baselines/cluster/versus_models.h"
 #include "baselines/formats/export.h"
-#include "baselines/formats/page_text.h"
+#include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
@@ -91,7 +91,7 @@ void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
 }
 
 void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
-                    const std::map<EnergyClass, Quantity>& ratios, std::vector<std::string>& line) {
+                    const std::map<EnergyClass, Quantity>& ratios, document::Table::Row& line) {
   for (const auto kind : ClassesOf(report))
     line.insert(line.end(), {TextOfClass(a, kind, "J"), TextOfClass(b, kind, "J"),
                              TextOfClass(ratios, kind, "")});
@@ -207,7 +207,7 @@ void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) 
     notes.push_back(fmt::format("libraries (A | B): {}", *libraries));
 }
 
-formats::Cells OperatorCells(const VersusReport& report) {
+document::Table OperatorTable(const VersusReport& report) {
   const bool several = HasSeveralDevices(report), costs = HasCosts(report);
   std::vector<std::string> head = {"operator", "A", "B"};
   if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
@@ -219,10 +219,10 @@ formats::Cells OperatorCells(const VersusReport& report) {
   if (libraries) head.emplace_back("libraries");
   head.emplace_back("differs");
   const auto kinds = DifferenceKinds(report.versus);
-  formats::Cells cells = {head};
+  document::Table table{.title = "Operators", .columns = std::move(head)};
   for (const auto& row : report.versus.rows) {
-    std::vector<std::string> line = {row.key, QuantityText(row.a.seconds, "s"),
-                                     QuantityText(row.b.seconds, "s")};
+    document::Table::Row line = {row.key, QuantityText(row.a.seconds, "s"),
+                                 QuantityText(row.b.seconds, "s")};
     if (several)
       line.insert(line.end(), {text::ThreeDigits(row.a.node_calls_per_second),
                                text::ThreeDigits(row.b.node_calls_per_second)});
@@ -230,30 +230,31 @@ formats::Cells OperatorCells(const VersusReport& report) {
                              QuantityText(row.nodes_of_a, ""), IntervalText(row.nodes_of_a.ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
     AddEnergyCells(report, row.a.energies, row.b.energies, row.energy_ratios, line);
-    if (libraries) line.push_back(LibrariesText(report, row));
-    line.push_back(NumbersText(row.differences, kinds));
-    cells.push_back(std::move(line));
+    if (libraries) line.emplace_back(LibrariesText(report, row));
+    line.emplace_back(NumbersText(row.differences, kinds));
+    table.rows.push_back(std::move(line));
   }
-  return cells;
+  return table;
 }
 
-formats::Cells ModelCells(const VersusReport& report) {
+document::Table ModelTable(const VersusReport& report) {
   std::vector<std::string> head = {
       "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %", "libraries"};
   AddEnergyHead(report, head);
-  formats::Cells cells = {head};
+  document::Table table{.title = "Models", .columns = std::move(head)};
   for (const auto& model : report.models) {
     const auto cell = [](const std::optional<Quantity>& one, const char* unit) {
       return one ? QuantityText(*one, unit) : "";
     };
-    cells.push_back({model.model, model.pass, model.type,
-                     fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
-                     cell(model.a, "s"), cell(model.b, "s"), cell(model.nodes_of_a, ""),
-                     IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt),
-                     model.a ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
-    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios, cells.back());
+    table.rows.push_back({model.model, model.pass, model.type,
+                          fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
+                          cell(model.a, "s"), cell(model.b, "s"), cell(model.nodes_of_a, ""),
+                          IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt),
+                          model.a ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
+    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios,
+                   table.rows.back());
   }
-  return cells;
+  return table;
 }
 
 // Returns sentences: A, B, what a node is, prices, coverage, marks, rows bound by overhead.
@@ -411,32 +412,15 @@ nlohmann::json ClusterJson(const VersusCluster& cluster, const std::string& pric
 
 }  // namespace
 
-void WriteVersusTable(const VersusReport& report, int width, std::ostream& out) {
-  text::WriteAligned(formats::PrintableCells(OperatorCells(report)), width, out);
-  if (!report.models.empty()) {
-    out << '\n';
-    text::WriteAligned(formats::PrintableCells(ModelCells(report)), width, out);
-  }
-  out << '\n';
-  for (const auto& note : VersusNotes(report)) out << text::Printable(note) << '\n';
-  const auto kinds = DifferenceKinds(report.versus);
-  if (!kinds.empty()) out << "\ndiffers (A | B):\n";
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    out << fmt::format("{:>3}  {}\n", i + 1, text::Printable(kinds[i]));
-}
-
-void WriteVersusMarkdown(const VersusReport& report, std::ostream& out) {
-  formats::WriteMarkdownTable(OperatorCells(report), out);
-  if (!report.models.empty()) {
-    out << '\n';
-    formats::WriteMarkdownTable(ModelCells(report), out);
-  }
-  out << '\n';
-  for (const auto& note : VersusNotes(report)) formats::WriteMarkdownItem("-", note, out);
-  const auto kinds = DifferenceKinds(report.versus);
-  if (!kinds.empty()) out << "\nDiffers (A | B):\n\n";
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    formats::WriteMarkdownItem(fmt::format("{}.", i + 1), kinds[i], out);
+document::Document VersusDocument(const VersusReport& report) {
+  document::Document document;
+  document.Add(OperatorTable(report));
+  document.Add(ModelTable(report));
+  document.Add(document::Sentences{.texts = VersusNotes(report)});
+  document::List differences{.title = "differs (A | B):", .numbered = true};
+  for (const auto& kind : DifferenceKinds(report.versus)) differences.items.push_back({kind});
+  document.Add(std::move(differences));
+  return document;
 }
 
 void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
@@ -470,16 +454,8 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
   }
 }
 
-void WriteVersusPage(const VersusReport& report, const std::string& figure,
-                     const std::string& no_figure_reason, std::ostream& out) {
-  formats::BeginPage(
-      fmt::format("A: {} and B: {}", MachinesText(*report.a), MachinesText(*report.b)), out);
-  formats::WritePageFigure(figure, no_figure_reason, out);
-  formats::WritePageList("Sources and assumptions", "ul", VersusNotes(report), out);
-  if (!report.models.empty()) formats::WritePageTable("Models", ModelCells(report), out);
-  formats::WritePageTable("Operators", OperatorCells(report), out);
-  formats::WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);
-  formats::EndPage(out);
+std::string VersusTitle(const VersusReport& report) {
+  return fmt::format("A: {} and B: {}", MachinesText(*report.a), MachinesText(*report.b));
 }
 
 nlohmann::json VersusJson(const VersusReport& report) {

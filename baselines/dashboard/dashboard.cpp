@@ -16,13 +16,13 @@
 
 #include "baselines/compare/cause.h"
 #include "baselines/dashboard/events.h"
-#include "baselines/formats/page_text.h"
 #include "baselines/history/history.h"
 #include "baselines/statistics/series_profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
+#include "reporters/document/markup.h"
 #include "reporters/page/page.h"
 
 namespace dlroof::dashboard {
@@ -438,12 +438,12 @@ class Site {
 
   std::string Badge() const {
     for (const auto& [count, what, mood] :
-         {std::tuple(counts_.slower_last, "slower", formats::BadgeMood::kBad),
-          {counts_.faster_last, "faster", formats::BadgeMood::kGood}})
+         {std::tuple(counts_.slower_last, "slower", document::BadgeMood::kBad),
+          {counts_.faster_last, "faster", document::BadgeMood::kGood}})
       if (count > 0)
-        return formats::BadgeSvg(
+        return document::BadgeSvg(
             "performance", fmt::format("{} {} since {}", count, what, last_change_date_), mood);
-    return formats::BadgeSvg("performance", "no change", formats::BadgeMood::kGood);
+    return document::BadgeSvg("performance", "no change", document::BadgeMood::kGood);
   }
 
   const history::History& history_;

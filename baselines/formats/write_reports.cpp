@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
+#include "reporters/document/markup.h"
 
 namespace dlroof::formats {
 namespace {
+
+using document::XmlText;
 
 using nlohmann::json;
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
 #include "baselines/gate/gate.h"
+#include "reporters/document/markup.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::gate {
@@ -104,7 +104,7 @@ std::string Escaped(const std::string& text, bool property) {
 
 std::string CommentOf(const Report& report) {
   const auto cell = [](const std::string& text, std::size_t most) {
-    return formats::MarkdownText(OneLine(text, most));
+    return document::MarkdownText(OneLine(text, most));
   };
   constexpr std::size_t kMaxWhatBytes = 400;
   std::string comment = fmt::format("### dlroof: {}\n\n", CountsWithUnclear(report));

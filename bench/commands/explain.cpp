@@ -1,6 +1,5 @@
 // dlroof explain: breaks the time of benchmarks down into components.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -66,30 +65,33 @@ Reason MissingBreakdownReason(const record::Record& record) {
   return {"its parallel regions were not profiled (measure it with --dlroof_explain)"};
 }
 
-void Explain(const record::Record& record, const roofline::Placed& placed, std::ostream& out) {
-  out << text::Printable(record.name) << '\n';
+document::Document ExplanationOf(const record::Record& record, const roofline::Placed& placed) {
+  document::Document document;
+  document::List missing{.title = record.name};
   if (record.status != record::Status::kOk)
-    fmt::print(out, "  {}: {}\n\n", record::Key(record.status), text::Printable(record.reason));
+    missing.items = {{fmt::format("{}: {}", record::Key(record.status), record.reason)}};
   else if (!placed.breakdown)
-    fmt::print(out, "  no breakdown: {}\n\n", text::Printable(MissingBreakdownReason(record).text));
-  if (!placed.breakdown) return;
+    missing.items = {{"no breakdown: " + MissingBreakdownReason(record).text}};
+  document.Add(std::move(missing));
+  if (!placed.breakdown) return document;
   const auto& breakdown = *placed.breakdown;
-  fmt::print(out, "  {}{}", roofline::MarkOf(placed.timing->noisy),
-             text::WithPrefix(breakdown.seconds, "s"));
-  if (record.parallel)
-    fmt::print(out, " on {} threads, by {} profiled calls", record.parallel->threads,
-               record.parallel->calls);
-  out << '\n';
-  breakdown::WriteWaterfall(breakdown, out);
-  if (record.parallel)
-    if (const auto sentence = breakdown::InstructionSentence(*record.parallel))
-      out << "  " << *sentence << '\n';
-  for (const auto& remark : placed.placement.above_roof_remarks)
-    out << "  " << text::Printable(remark) << '\n';
-  if (placed.placement.flop_count)
-    out << "  " << text::Printable(*placed.placement.flop_count) << '\n';
-  if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
-  out << '\n';
+  auto bar = breakdown::BarOf(breakdown);
+  bar.title = record.name;
+  bar.about = fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy),
+                          text::WithPrefix(breakdown.seconds, "s"));
+  const auto note = [&](const std::optional<std::string>& sentence) {
+    if (sentence) bar.notes.push_back(*sentence);
+  };
+  if (record.parallel) {
+    bar.about += fmt::format(" on {} threads, by {} profiled calls", record.parallel->threads,
+                             record.parallel->calls);
+    note(breakdown::InstructionSentence(*record.parallel));
+  }
+  for (const auto& remark : placed.placement.above_roof_remarks) note(remark);
+  note(placed.placement.flop_count);
+  note(breakdown::BreakdownAdvice(breakdown));
+  document.Add(std::move(bar));
+  return document;
 }
 
 // Measures the other algorithms, layouts and ways to pad of a call on a GPU.
@@ -140,7 +142,8 @@ int ExplainAll(const ExplainFlags& flags) {
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
-    Explain(record, run.places[i], std::cout);
+    document::Write(ExplanationOf(record, run.places[i]), text::TerminalColumns(), std::cout);
+    std::cout << '\n';
     if (flags.try_proposal) TryProposalOf(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return 130;
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)

@@ -66,7 +66,7 @@ void ShowMachine(MachineFlags flags) {
   flags.measure.progress = std::ref(progress);
   const machine::Machine machine = flags.named ? machine_file::ReadMachineFile(*flags.named)
                                                : MachineOf(flags.device, flags.measure);
-  terminal::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
+  document::Write(terminal::CeilingsDocument({machine}), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (const auto warning = machine_file::NotValidatedWarning(machine); warning && !flags.named)
     std::cerr << *warning;

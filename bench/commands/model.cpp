@@ -25,7 +25,7 @@ struct ModelFlags {
   std::string direction = "fwd", type = "f32", format = "table";
   std::vector<std::string> suites, scales, outputs;
   std::optional<int64_t> batch;  // instead of the problem's batch size
-  bool nhwc = false, exact = false;
+  bool nhwc = false;
 };
 
 predict::LayerChoice ChoiceOf(const ModelFlags& flags) {
@@ -55,9 +55,8 @@ std::vector<predict::LayerGroup> GroupsOf(const ModelFlags& flags,
 
 std::string ChoiceText(const ModelFlags& flags) {
   if (flags.run_file) return "types and kernels of the run file";
-  return fmt::format("{} {} {}{}{}", flags.direction, flags.type, flags.nhwc ? "nhwc" : "nchw",
-                     flags.batch ? fmt::format(", batch {}", *flags.batch) : "",
-                     flags.exact ? ", bytes enumerated" : "");
+  return fmt::format("{} {} {}{}", flags.direction, flags.type, flags.nhwc ? "nhwc" : "nchw",
+                     flags.batch ? fmt::format(", batch {}", *flags.batch) : "");
 }
 
 // The input of all reports.
@@ -95,13 +94,11 @@ predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs
   for (const auto& scale : flags.scales) designs.push_back(predict::Rescaled(report.base, scale));
   if (flags.sweep) report.axes = predict::ParseSweep(*flags.sweep);
   if (report.run) groups.at(0) = predict::OnlyPredicted(groups.at(0), report.base.gpu);
-  for (const auto& group : groups)
-    report.groups.push_back(predict::Predict(group, report.base, flags.exact));
+  for (const auto& group : groups) report.groups.push_back(predict::Predict(group, report.base));
   if (report.run) predict::SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
   for (const auto& design : designs) {
     predict::DesignResult result{design, {}};
-    for (const auto& group : groups)
-      result.groups.push_back(predict::Predict(group, design, flags.exact));
+    for (const auto& group : groups) result.groups.push_back(predict::Predict(group, design));
     report.designs.push_back(std::move(result));
   }
   if (!report.axes.empty())
@@ -113,11 +110,12 @@ predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs
   return report;
 }
 
-std::string TablesOf(const std::vector<predict::ModelReport>& reports) {
-  std::string tables;
-  for (const auto& report : reports)
-    tables += fmt::format("{}{}", tables.empty() ? "" : "\n\n", predict::Table(report));
-  return tables;
+std::string TextOf(const std::vector<predict::ModelReport>& reports) {
+  document::Document document;
+  std::ostringstream text;
+  for (const auto& report : reports) document.Add(predict::DocumentOf(report));
+  document::Write(document, 0, text);
+  return text.str();
 }
 
 // Returns one report, or an array of reports for several GPUs.
@@ -132,7 +130,7 @@ std::string ContentOf(const std::vector<predict::ModelReport>& reports, const st
   const auto dot = path.rfind('.');
   const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
   if (extension == "json") return JsonOf(reports);
-  if (extension == "txt") return TablesOf(reports);
+  if (extension == "txt") return TextOf(reports);
   const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
   if ((figure || extension == "html") && reports.size() > 1)
     throw BadInput("-o {}: only for one GPU; several can be written to .json or .txt", path);
@@ -147,7 +145,7 @@ void ShowModel(const ModelFlags& flags) {
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
   for (const auto& path : flags.outputs) WriteOutput(path, ContentOf(reports, path));
   if (!flags.outputs.empty()) return;
-  std::cout << (flags.format == "json" ? JsonOf(reports) : TablesOf(reports)) << std::flush;
+  std::cout << (flags.format == "json" ? JsonOf(reports) : TextOf(reports)) << std::flush;
 }
 
 Command MakeModel() {
@@ -191,7 +189,6 @@ Command MakeModel() {
             {.one_each = true}},
            {"--sweep", &flags->sweep,
             "vary one resource or two, from:to:step: dram=1:4:0.5,l2=1:2:1"},
-           {"--exact", &flags->exact, "count bytes by exact enumeration"},
            {"--format", &flags->format, "table (default) or json", {.choices = {"table", "json"}}},
            {"-o,--output",
             &flags->outputs,

@@ -124,7 +124,8 @@ void CountLaunches(const ProfileFlags& flags) {
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
   WriteFile(output, JsonText(roofline::ToJson(run)) + '\n');
-  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout);
+  document::Write(terminal::RunDocument(roofline::PlaceRun(run)), text::TerminalColumns(),
+                  std::cout);
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
 }

@@ -116,25 +116,13 @@ std::string SweepNames() {
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
-void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flags) {
-  const int columns = text::TerminalColumns();
-  const bool program = programs::IsProgram(run.file);
-  const bool full_names = flags.tables.full_names;
-  const auto gpu_program = programs::GpuProgramDocument(run, full_names);
-  if (program) programs::WriteProgram(run, columns, std::cout);
-  document::Write(gpu_program, full_names ? 0 : columns, std::cout);
-  if ((!program && gpu_program.blocks.empty()) || flags.tables.verbose)
-    terminal::WriteTables(run, columns, std::cout, flags.tables);
-}
-
-// Writes the tables of several files, each under its name.
-void WriteEachTables(const std::vector<std::pair<std::string, record::RunFile>>& files,
-                     const ReportFlags& flags) {
-  for (const auto& [path, file] : files) {
-    std::cout << text::Printable(path) << '\n';
-    WriteTerminalTables(roofline::PlaceRun(file, ViewOf(flags)), flags);
-    std::cout << '\n';
-  }
+void WriteTables(const roofline::PlacedRun& run, const terminal::TableOptions& options) {
+  document::Document document;
+  if (programs::IsProgram(run.file)) document = programs::ProgramDocument(run);
+  if (!document.blocks.empty()) document.Add(terminal::CaveatsDocument(run));
+  document.Add(programs::GpuProgramDocument(run, options.full_names));
+  if (document.blocks.empty() || options.verbose) document.Add(terminal::RunDocument(run, options));
+  document::Write(document, options.full_names ? 0 : text::TerminalColumns(), std::cout);
 }
 
 // Warns if the two files count FLOPs by different conventions.
@@ -160,7 +148,12 @@ void Report(const ReportFlags& flags) {
   for (std::size_t i = 1; i < files.size(); ++i)
     SayOtherCounts(files[0].first, files[0].second, files[i].first, files[i].second);
   const bool tables = flags.outputs.empty() && flags.show != "picture";
-  if (several && tables) WriteEachTables(files, flags);
+  for (const auto& [path, file] : files) {
+    if (!several || !tables) break;
+    std::cout << text::Printable(path) << '\n';
+    WriteTables(roofline::PlaceRun(file, view), flags.tables);
+    std::cout << '\n';
+  }
   const auto run = roofline::PlaceRun(
       several ? record::SideBySide(std::move(files)) : std::move(files.front().second), view);
   roofline::PlacedRun before;
@@ -174,7 +167,7 @@ void Report(const ReportFlags& flags) {
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;
-  if (!several && tables) WriteTerminalTables(run, flags);
+  if (!several && tables) WriteTables(run, flags.tables);
   if (flags.show != "table") ShowPicture(run, text::TerminalColumns(), flags.show == "picture");
   std::cout << std::flush;
 }

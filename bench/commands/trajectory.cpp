@@ -198,13 +198,13 @@ void CheckTrajectoryOutputs(const std::vector<std::string>& paths) {
   }
 }
 
-// Prints why benchmarks have no point on a trajectory. Returns the exit code: 1 if one failed.
-int PrintMissing(const roofline::PlacedRun& run) {
+// Adds why benchmarks have no point on a trajectory. Returns the exit code: 1 if one failed.
+int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
   int exit_code = 0;
   for (const auto& record : run.file.records) {
     if (record.status == record::Status::kOk) continue;
-    std::cout << fmt::format("{}\n  {}: {}\n\n", text::Printable(record.name),
-                             record::Key(record.status), text::Printable(record.reason));
+    const auto reason = fmt::format("{}: {}", record::Key(record.status), record.reason);
+    document.Add(document::List{record.name, {{reason}}});
     if (record.status != record::Status::kUnsupported) exit_code = 1;
   }
   return exit_code;
@@ -221,8 +221,9 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   if (files && trajectories.empty())
     throw BadInput("{}: no two records differ only in {}", text::Printable(flags.what.front()),
                    flags.along.value_or("threads or one size"));
-  terminal::WriteTrajectories(trajectories, std::cout);
-  const int exit_code = files ? 0 : PrintMissing(found->run);
+  auto document = terminal::TrajectoriesDocument(trajectories);
+  const int exit_code = files ? 0 : AddMissing(found->run, document);
+  document::Write(document, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteTrajectoryOutput(found->run, trajectories, path);
   return exit_code;

@@ -4,40 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <sstream>
 
+#include "reporters/figure/figure.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::predict {
 namespace {
 
-std::string Header(const ModelReport& report) {
-  const auto& gpu = report.base.gpu;
-  const int measured = MeasuredCeilings(gpu);
-  return fmt::format(
-      "DeLTA-style model of {} ({} of its {} figures are assumptions{}: --format=json lists them)\n"
-      "{}; modelled, not measured: bytes and times are for comparing designs\n",
-      text::Printable(gpu.name), Assumptions(gpu), gpu.sources.size(),
-      measured > 0 ? fmt::format(", {} measured ceilings", measured) : "", report.choice);
-}
-
-std::string Text(const std::vector<ModelTable>& tables) {
-  std::ostringstream text;
-  for (const auto& table : tables) {
-    text << '\n' << text::Printable(table.title) << (table.title.empty() ? "" : "\n");
-    if (!table.note.empty()) text << text::Printable(table.note) << '\n';
-    std::vector<std::vector<std::string>> rows(1);
-    for (const auto& column : table.columns) rows[0].push_back(column.title);
-    for (const auto& row : table.rows)
-      std::transform(row.begin(), row.end(), std::back_inserter(rows.emplace_back()),
-                     text::Printable);
-    text::WriteAligned(rows, 0, text);
-  }
-  return text.str();
-}
+using document::Table;
 
 nlohmann::json TrafficJson(const delta::ConvPrediction& prediction) {
   const auto& traffic = prediction.traffic;
@@ -123,12 +100,6 @@ nlohmann::json SweepJson(const ModelReport& report, const GroupSweep& sweep) {
 
 }  // namespace
 
-std::string Table(const ModelReport& report) {
-  std::string table = Header(report);
-  for (const auto& group : report.groups) table += Text(GroupTables(group));
-  return table + Text(DesignTables(report));
-}
-
 nlohmann::json ToJson(const ModelReport& report) {
   nlohmann::json json = report.run ? roofline::ToJson(*report.run) : nlohmann::json::object();
   json["model"] = "DeLTA-style";
@@ -187,16 +158,9 @@ std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& a
   return text.empty() ? "none" : text;
 }
 
-ModelTable WhatIf(const ModelReport& report) {
-  ModelTable table{"What if",
-                   "",
-                   {{"design", "name"},
-                    {"model", ""},
-                    {"faster", "number"},
-                    {"all calls", "number"},
-                    {"bound by", ""},
-                    {"new bottlenecks", "note"}},
-                   {}};
+Table WhatIf(const ModelReport& report) {
+  Table table{.title = "What if",
+              .columns = {"design", "model", "faster", "all calls", "bound by", "new bottlenecks"}};
   for (const auto& result : report.designs)
     for (size_t i = 0; i < result.groups.size(); ++i)
       table.rows.push_back({result.design.name, result.groups[i].name,
@@ -207,40 +171,37 @@ ModelTable WhatIf(const ModelReport& report) {
   return table;
 }
 
-ModelTable BalanceNext(const ModelReport& report) {
-  ModelTable table{"Balance next",
-                   "Speed-up by doubling one resource at a time" +
-                       (report.designs.empty() ? std::string(".")
-                                               : fmt::format(", in the design {}.",
-                                                             report.designs.back().design.name)),
-                   {{"model", ""}},
-                   {}};
-  for (const auto resource : delta::ScalableResources())
-    table.columns.push_back({std::string(resource), "number"});
+Table BalanceNext(const ModelReport& report) {
+  Table table{.title = "Balance next",
+              .columns = {"model"},
+              .notes = {"Speed-up by doubling one resource at a time" +
+                        (report.designs.empty() ? std::string(".")
+                                                : fmt::format(", in the design {}.",
+                                                              report.designs.back().design.name))}};
+  for (const auto resource : delta::ScalableResources()) table.columns.emplace_back(resource);
   for (size_t i = 0; i < report.gains.size(); ++i) {
     auto& row = table.rows.emplace_back(1, report.groups[i].name);
     for (const auto resource : delta::ScalableResources())
       for (const auto& gain : report.gains[i])
-        if (gain.resource == resource) row.push_back(Factor(gain.speedup));
+        if (gain.resource == resource) row.emplace_back(Factor(gain.speedup));
   }
   return table;
 }
 
 // Returns a table with a row per value of the first resource and a column per value of the second.
-ModelTable SweepTable(const ModelReport& report, const GroupSweep& sweep) {
+Table SweepTable(const ModelReport& report, const GroupSweep& sweep) {
   const auto& axes = report.axes;
-  ModelTable table{"Sweep, " + sweep.group, "", {{axes[0].resource, "number"}}, {}};
+  Table table{.title = "Sweep, " + sweep.group, .columns = {axes[0].resource}};
   const size_t across = axes.size() > 1 ? axes[1].factors.size() : 1;
   for (size_t i = 0; i < across; ++i)
-    table.columns.push_back({axes.size() > 1 ? fmt::format("{} x{}", axes[1].resource,
-                                                           text::ThreeDigits(axes[1].factors[i]))
-                                             : "faster",
-                             "number"});
+    table.columns.push_back(axes.size() > 1 ? fmt::format("{} x{}", axes[1].resource,
+                                                          text::ThreeDigits(axes[1].factors[i]))
+                                            : "faster");
   for (size_t i = 0; i < sweep.points.size(); ++i) {
     const auto& point = sweep.points[i];
     if (i % across == 0)
       table.rows.push_back({fmt::format("x{}", text::ThreeDigits(point.factors[0]))});
-    table.rows.back().push_back(
+    table.rows.back().emplace_back(
         fmt::format("{:.3f}x, {}", point.speedup, delta::Key(point.bottleneck)));
   }
   return table;
@@ -260,7 +221,7 @@ std::string NoteOf(const PredictedGroup& group) {
   return note;
 }
 
-std::vector<std::string> LayerRow(const PredictedLayer& one) {
+Table::Row LayerRow(const PredictedLayer& one) {
   const auto bytes = delta::KnownBytes(one.prediction);
   const auto text_of = [&](Level level) {
     const auto found = bytes.find(level);
@@ -277,52 +238,71 @@ std::vector<std::string> LayerRow(const PredictedLayer& one) {
           std::string(delta::Key(one.prediction.time.bottleneck))};
 }
 
+// Returns the number of a GPU's parameters whose source begins so.
+std::ptrdiff_t CountFrom(const delta::GpuSpec& gpu, std::string_view source) {
+  return std::ranges::count_if(
+      gpu.sources, [&](const auto& parameter) { return parameter.second.starts_with(source); });
+}
+
+Table LayersTable(const PredictedGroup& group) {
+  Table table{
+      .title = group.name,
+      .columns = {"layer", "calls", "tile", "L1", "L2", "DRAM", "at least", "time", "bound"},
+      .notes = {NoteOf(group)}};
+  const auto means = MeanAbsoluteResiduals(group);
+  for (const auto& [key, mean] : means) table.columns.push_back(key + " error");
+  for (const auto& layer : group.layers) {
+    auto& row = table.rows.emplace_back(LayerRow(layer));
+    const auto residuals = Residuals(layer);
+    for (const auto& [key, mean] : means)
+      row.emplace_back(residuals.contains(key) ? fmt::format("{:+.1f} %", 100 * residuals.at(key))
+                                               : "");
+  }
+  return table;
+}
+
 }  // namespace
 
-int Assumptions(const delta::GpuSpec& gpu) {
-  return static_cast<int>(std::ranges::count_if(
-      gpu.sources, [](const auto& source) { return source.second.starts_with("assumed"); }));
-}
-
-int MeasuredCeilings(const delta::GpuSpec& gpu) {
-  return static_cast<int>(std::ranges::count_if(
-      gpu.sources, [](const auto& source) { return source.second.starts_with("measured on "); }));
-}
-
-std::vector<ModelTable> DesignTables(const ModelReport& report) {
-  std::vector<ModelTable> tables;
-  if (!report.designs.empty()) tables.push_back(WhatIf(report));
-  if (!report.gains.empty()) tables.push_back(BalanceNext(report));
-  for (const auto& sweep : report.sweeps) tables.push_back(SweepTable(report, sweep));
-  return tables;
-}
-
-std::vector<ModelTable> GroupTables(const PredictedGroup& group) {
-  ModelTable layers{group.name,
-                    NoteOf(group),
-                    {{"layer", "name"},
-                     {"calls", "number"},
-                     {"tile", "number"},
-                     {"L1", "number"},
-                     {"L2", "number"},
-                     {"DRAM", "number"},
-                     {"at least", "number"},
-                     {"time", "number"},
-                     {"bound", "bound"}},
-                    {}};
-  const auto means = MeanAbsoluteResiduals(group);
-  for (const auto& [key, mean] : means) layers.columns.push_back({key + " error", "number"});
-  for (const auto& one : group.layers) {
-    auto& row = layers.rows.emplace_back(LayerRow(one));
-    const auto residuals = Residuals(one);
-    for (const auto& [key, mean] : means)
-      row.push_back(residuals.count(key) > 0 ? fmt::format("{:+.1f} %", 100 * residuals.at(key))
-                                             : "");
+document::Document DocumentOf(const ModelReport& report) {
+  const auto& gpu = report.base.gpu;
+  const auto measured = CountFrom(gpu, "measured on ");
+  document::Document document;
+  document.Say(fmt::format(
+      "DeLTA-style model of {} ({} of its {} figures are assumptions{}: --format=json lists them)",
+      gpu.name, CountFrom(gpu, "assumed"), gpu.sources.size(),
+      measured > 0 ? fmt::format(", {} measured ceilings", measured) : ""));
+  document.Say(report.choice +
+               "; modelled, not measured: bytes and times are for comparing designs");
+  for (const auto& group : report.groups) {
+    document.Add(LayersTable(group));
+    Table refused{.columns = {"not predicted", "reason"}};
+    for (const auto& layer : group.not_predicted)
+      refused.rows.push_back({layer.name, layer.reason});
+    document.Add(std::move(refused));
   }
-  ModelTable refused{"", "", {{"not predicted", "name"}, {"reason", "note"}}, {}};
-  for (const auto& one : group.not_predicted) refused.rows.push_back({one.name, one.reason});
-  if (refused.rows.empty()) return {layers};
-  return {layers, refused};
+  if (!report.designs.empty()) document.Add(WhatIf(report));
+  if (!report.gains.empty()) document.Add(BalanceNext(report));
+  for (const auto& sweep : report.sweeps) document.Add(SweepTable(report, sweep));
+  return document;
+}
+
+std::string ModelPage(const ModelReport& report) {
+  auto document = DocumentOf(report);
+  Table parameters{.title = "The GPU's figures", .columns = {"figure", "value", "source"}};
+  for (const auto& item : delta::ToJson(report.base.gpu).items())
+    if (item.value().is_object())
+      parameters.rows.push_back({item.key(),
+                                 fmt::format("{:.6g}", item.value().at("value").get<double>()),
+                                 item.value().at("source").get<std::string>()});
+  document.Add(std::move(parameters));
+  document::Figure figure{.missing_reason = "no figure: it needs --scale or --sweep"};
+  if (!report.designs.empty() || !report.sweeps.empty()) {
+    const auto [svg, reason] = figure::DrawForPage([&] { return FigureScript(report, "svg"); });
+    figure = {svg, reason.value_or(Reason{}).text};
+  }
+  std::ostringstream page;
+  document::WriteHtml(document, report.base.gpu.name, figure, page);
+  return page.str();
 }
 
 }  // namespace dlroof::predict

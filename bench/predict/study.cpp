@@ -163,9 +163,8 @@ double CallSeconds(const delta::ConvPrediction& prediction, const delta::GpuSpec
   return std::max(prediction.time.seconds, gpu.launch_seconds);
 }
 
-PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool exact) try {
+PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design) try {
   delta::ConvQuestion question = layer.question;
-  question.exact = exact;
   PredictedLayer one{layer, delta::PredictConv(question, design.gpu), 0};
   one.seconds = CallSeconds(one.prediction, design.gpu);
   if (!design.tile) return one;
@@ -198,7 +197,7 @@ std::vector<double> Factors(const std::string& text) {
 
 DesignPoint PointOf(const LayerGroup& group, const Design& design, double base_seconds,
                     std::vector<double> factors) {
-  const auto predicted = Predict(group, design, false);
+  const auto predicted = Predict(group, design);
   return {std::move(factors), base_seconds / predicted.seconds, MainBottleneck(predicted)};
 }
 
@@ -246,10 +245,10 @@ LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu) {
   return predicted;
 }
 
-PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact) {
+PredictedGroup Predict(const LayerGroup& group, const Design& design) {
   PredictedGroup predicted{group.name, {}, 0, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    auto one = PredictLayer(layer, design, exact);
+    auto one = PredictLayer(layer, design);
     predicted.seconds += layer.count * one.seconds;
     predicted.bound_seconds[one.prediction.time.bottleneck] += layer.count * one.seconds;
     predicted.layers.push_back(std::move(one));
@@ -277,11 +276,11 @@ delta::Bottleneck MainBottleneck(const PredictedGroup& group) {
 }
 
 std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design) {
-  const double base = Predict(group, design, false).seconds;
+  const double base = Predict(group, design).seconds;
   std::vector<Gain> gains;
   for (const auto resource : delta::ScalableResources()) {
     const std::string name(resource);
-    gains.push_back({name, base / Predict(group, WithFactor(design, name, 2), false).seconds});
+    gains.push_back({name, base / Predict(group, WithFactor(design, name, 2)).seconds});
   }
   std::ranges::stable_sort(gains, std::ranges::greater{}, &Gain::speedup);
   return gains;
@@ -303,7 +302,7 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
 
 std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
                                const std::vector<SweepAxis>& axes) {
-  const double base = Predict(group, design, false).seconds;
+  const double base = Predict(group, design).seconds;
   std::vector<DesignPoint> points;
   for (const double first : axes.at(0).factors) {
     const Design one = WithFactor(design, axes[0].resource, first);

@@ -1,12 +1,12 @@
-// A time breakdown as sentences and as a waterfall chart of text bars. Pure.
+// A time breakdown as sentences and as a bar of its components. Pure.
 #pragma once
 
-#include <iosfwd>
 #include <optional>
 #include <string>
 
 #include "counters/parallel_time.h"
 #include "reporters/breakdown/breakdown.h"
+#include "reporters/document/document.h"
 
 namespace dlroof::breakdown {
 
@@ -18,11 +18,7 @@ std::optional<std::string> InstructionSentence(const ParallelTime& parallel);
 // Returns a sentence on the largest component except kRoof: its share and what to try.
 std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown);
 
-// Returns 40 columns with a bar from `begin` to `end` (shares of the total), at least 1 wide.
-std::string WaterfallBar(double begin, double end);
-
-// Writes a line per component: a bar that begins where the previous bar ended, the time, the
-// meaning and the provenance. Then writes the efficiencies.
-void WriteWaterfall(const Breakdown& breakdown, std::ostream& out);
+// Returns a part per component, with its meaning and its provenance, and notes on efficiencies.
+document::Bar BarOf(const Breakdown& breakdown);
 
 }  // namespace dlroof::breakdown

@@ -265,14 +265,10 @@ void TerminalReporter::Finalize() {
           name_width_);
   }
   const auto run = roofline::PlaceRun(session_.file());
-  terminal::WriteSpreadMeaning(run, GetOutputStream());
-  terminal::WriteEstimates(run, GetOutputStream());
-  terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
-  terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
-  terminal::WriteCaveats(run, GetOutputStream());
-  terminal::WriteModels(run.models, 0, GetOutputStream());
-  terminal::WriteHeuristics(session_.file().records, GetOutputStream());
-  terminal::WriteOpportunities(run, GetOutputStream());
+  if (terminal::HasShortSpread(run)) GetOutputStream() << roofline::kSpreadMeaning << '\n';
+  const auto summary = terminal::SummaryDocument(run, verbose_);
+  if (!summary.blocks.empty()) GetOutputStream() << '\n';
+  document::Write(summary, 0, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records, stopped_ ? stopped_() : std::nullopt);
 }

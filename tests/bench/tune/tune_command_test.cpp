@@ -22,7 +22,7 @@ tuning::Tuning Won() {
 
 std::string Written(const tuning::Tuning& tuning) {
   std::ostringstream out;
-  WriteTuning(tuning, "dlroof_bench", out);
+  document::Write({{ReportOf(tuning, "dlroof_bench")}}, 0, out);
   return out.str();
 }
 
@@ -31,13 +31,12 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
             R"(LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32
   |##############################|    40.0 µs  default
   |########################      |    32.0 µs  threads=1: 1.25x as fast (1.190x to 1.316x)
-                                               no fork, no join, no waiting
+    no fork, no join, no waiting
   best: 1.25x as fast (1.190x to 1.316x), confirmed by 14 blocks of new processes
   tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)
   settings:
     export OMP_NUM_THREADS='1'
     dlroof_bench --dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1) --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1/(real|manual)_time$'
-
 )");
 }
 

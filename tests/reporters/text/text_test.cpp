@@ -87,5 +87,24 @@ TEST(RoundedToClock, HasOnlyTheDigitsOfTheClockAndThoseRequested) {
   EXPECT_EQ(RoundedToClock(0, 5), 0);
 }
 
+TEST(ShortenMiddle, KeepsBothEndsAndWholeCharacters) {
+  EXPECT_EQ(ShortenMiddle("abcdef", 6), "abcdef");
+  EXPECT_EQ(ShortenMiddle("abcdefg", 6), "ab…efg");
+  EXPECT_EQ(ShortenMiddle("ääääää", 3), "ä…ä");
+  EXPECT_EQ(ShortenMiddle("ääääää", 1), "…");
+  EXPECT_EQ(TextWidth("漢字e\u0301"), 5) << "two wide characters, a letter and its accent";
+  EXPECT_EQ(ShortenMiddle("漢字漢字", 8), "漢字漢字");
+  EXPECT_EQ(ShortenMiddle("漢字漢字", 7), "漢…字") << "half a wide character is none";
+}
+
+TEST(Printable, ReplacesWhatIsNotUtf8) {
+  EXPECT_EQ(Printable("µs …"), "µs …");
+  EXPECT_EQ(Printable("a\xff"), "a?");
+  EXPECT_EQ(Printable("\xc0\x80"), "??") << "an overlong form";
+  EXPECT_EQ(Printable("\xed\xa0\x80"), "???") << "a surrogate";
+  EXPECT_EQ(Printable("\xe2\x80"), "??") << "cut short";
+  EXPECT_EQ(Printable("a\u0085\x7f\n"), "a???") << "C1, DEL and C0";
+}
+
 }  // namespace
 }  // namespace dlroof::text

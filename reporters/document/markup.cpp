@@ -1,15 +1,17 @@
-#include "baselines/formats/page_text.h"
+// A Document as Markdown and as a page without scripts.
+#include "reporters/document/markup.h"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <ostream>
 #include <sstream>
-#include <string_view>
 
+#include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
-namespace dlroof::formats {
+namespace dlroof::document {
 namespace {
 
 constexpr const char* kStyle =
@@ -34,6 +36,87 @@ const char* Colour(BadgeMood mood) {
   if (mood == BadgeMood::kGood) return "#1a7f4b";
   return mood == BadgeMood::kBad ? "#b3261e" : "#5b6675";
 }
+
+// Calls `write` for each row of the table, the last ones too.
+template <class Write>
+void ForRows(const Table& table, const Write& write) {
+  for (const auto* rows : {&table.rows, &table.last})
+    for (const auto& row : *rows) write(row);
+}
+
+struct MarkdownBlock {
+  std::ostream& out;
+
+  void operator()(const Sentences& block) const {
+    for (const auto& text : block.texts) out << MarkdownItem("-", text);
+  }
+  void operator()(const List& block) const {
+    if (!block.title.empty()) out << MarkdownText(block.title) << "\n\n";
+    for (std::size_t i = 0; i < block.items.size(); ++i) {
+      out << MarkdownItem(block.numbered ? fmt::format("{}.", i + 1) : "-", block.items[i].text);
+      for (const auto& detail : block.items[i].details) out << "  " << MarkdownItem("-", detail);
+    }
+  }
+  void operator()(const Table& block) const {
+    if (!block.title.empty()) out << MarkdownText(block.title) << "\n\n";
+    out << '|';
+    for (const auto& column : block.columns) out << ' ' << MarkdownText(column) << " |";
+    out << "\n| --- |";
+    for (std::size_t i = 1; i < block.columns.size(); ++i) out << " ---: |";
+    ForRows(block, [&](const Table::Row& row) {
+      out << "\n|";
+      for (const auto& cell : row) out << ' ' << MarkdownText(cell.text) << " |";
+    });
+    out << '\n';
+    for (const auto& note : block.notes) out << '\n' << MarkdownText(note) << '\n';
+  }
+  void operator()(const Bar&) const {}
+  void operator()(const Strip&) const {}
+};
+
+struct HtmlBlock {
+  std::ostream& out;
+
+  void Begin(const std::string& title) const {
+    out << "<section>\n";
+    if (!title.empty()) fmt::print(out, "<h2>{}</h2>\n", XmlText(title));
+  }
+  void operator()(const Sentences& block) const {
+    List list;
+    for (const auto& text : block.texts) list.items.push_back({text});
+    (*this)(list);
+  }
+  void operator()(const List& block) const {
+    const char* tag = block.numbered ? "ol" : "ul";
+    Begin(block.title);
+    fmt::print(out, "<{}>\n", tag);
+    for (const auto& item : block.items) {
+      fmt::print(out, "<li>{}", XmlText(item.text));
+      for (const auto& detail : item.details) fmt::print(out, "<br>{}", XmlText(detail));
+      out << "</li>\n";
+    }
+    fmt::print(out, "</{}>\n</section>\n", tag);
+  }
+  void operator()(const Table& block) const {
+    Begin(block.title);
+    out << "<table>\n<tr>";
+    for (const auto& column : block.columns) fmt::print(out, "<th>{}</th>", XmlText(column));
+    out << "</tr>\n";
+    ForRows(block, [&](const Table::Row& row) {
+      out << "<tr>";
+      for (const auto& cell : row)
+        fmt::print(out, "<td{}>{}</td>",
+                   text::TextWidth(cell.text) > kLongCell ? " class=\"long\"" : "",
+                   XmlText(cell.text));
+      out << "</tr>\n";
+    });
+    out << "</table>\n";
+    for (const auto& note : block.notes) fmt::print(out, "<p>{}</p>\n", XmlText(note));
+    out << "</section>\n";
+  }
+  void operator()(const Bar&) const {}
+  void operator()(const Strip&) const {}
+};
 
 }  // namespace
 
@@ -78,53 +161,14 @@ std::string MarkdownText(const std::string& text) {
   return escaped;
 }
 
-void BeginPage(const std::string& title, std::ostream& out) {
-  out << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-         "'unsafe-inline'; img-src data:\">\n<meta name=\"generator\" content=\"dlroof\">\n"
-         "<title>dlroof</title>\n<style>"
-      << kStyle << "</style>\n</head>\n<body>\n<h1>" << XmlText(title) << "</h1>\n";
-}
-
-void EndPage(std::ostream& out) { out << "</body>\n</html>\n"; }
-
-void WritePageFigure(const std::string& figure, const std::string& reason, std::ostream& out) {
-  out << "<section>\n";
-  if (figure.empty())
-    out << "<p>" << XmlText(reason) << "</p>\n";
-  else
-    out << figure.substr(std::min(figure.find("<svg"), figure.size())) << '\n';
-  out << "</section>\n";
-}
-
-void WritePageTable(const std::string& title, const Cells& cells, std::ostream& out) {
-  out << fmt::format("<section>\n<h2>{}</h2>\n<table>\n", XmlText(title));
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const char* tag = i == 0 ? "th" : "td";
-    out << "<tr>";
-    for (const auto& cell : cells[i])
-      out << fmt::format("<{0}{2}>{1}</{0}>", tag, XmlText(cell),
-                         i > 0 && text::TextWidth(cell) > kLongCell ? " class=\"long\"" : "");
-    out << "</tr>\n";
-  }
-  out << "</table>\n</section>\n";
-}
-
-void WritePageList(const std::string& title, const char* tag, const std::vector<std::string>& items,
-                   std::ostream& out) {
-  out << fmt::format("<section>\n<h2>{}</h2>\n<{}>\n", XmlText(title), tag);
-  for (const auto& item : items) out << fmt::format("<li>{}</li>\n", XmlText(item));
-  out << fmt::format("</{}>\n</section>\n", tag);
-}
-
-void WriteMarkdownItem(std::string_view mark, const std::string& text, std::ostream& out) {
+std::string MarkdownItem(std::string_view mark, const std::string& text) {
   const std::string indent(mark.size() + 1, ' ');
-  std::string line(mark);
+  std::string lines, line(mark);
   std::istringstream words(MarkdownText(text));
   std::string part;  // a word with the short ones that follow it
   const auto add_part = [&] {
     if (line.size() + part.size() > kItemColumns && line.size() > mark.size()) {
-      out << line << '\n';
+      lines += line + '\n';
       line = indent + part.substr(1);
     } else {
       line += part;
@@ -137,25 +181,7 @@ void WriteMarkdownItem(std::string_view mark, const std::string& text, std::ostr
     part.clear();
   }
   if (!part.empty()) add_part();
-  out << line << '\n';
-}
-
-void WriteMarkdownTable(const Cells& cells, std::ostream& out) {
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    out << '|';
-    for (const auto& cell : cells[i]) out << ' ' << MarkdownText(cell) << " |";
-    out << '\n';
-    if (i > 0) continue;
-    out << "| --- |";
-    for (std::size_t column = 1; column < cells[0].size(); ++column) out << " ---: |";
-    out << '\n';
-  }
-}
-
-Cells PrintableCells(Cells cells) {
-  for (auto& row : cells)
-    for (auto& cell : row) cell = text::Printable(cell);
-  return cells;
+  return lines + line + '\n';
 }
 
 std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood) {
@@ -175,4 +201,30 @@ std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mo
       fmt::arg("second", word(left, right, value_text)));
 }
 
-}  // namespace dlroof::formats
+void WriteMarkdown(const Document& document, std::ostream& out) {
+  for (const auto& block : document.blocks) {
+    if (&block != document.blocks.data()) out << '\n';
+    std::visit(MarkdownBlock{out}, block);
+  }
+}
+
+void WriteHtml(const Document& document, const std::string& title, const Figure& figure,
+               std::ostream& out) {
+  out << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'; img-src data:\">\n<meta name=\"generator\" content=\"dlroof\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<title>dlroof</title>\n<style>"
+      << kStyle << "</style>\n</head>\n<body>\n<h1>" << XmlText(title) << "</h1>\n<section>\n";
+  if (figure.svg.empty())
+    fmt::print(out, "<p>{}</p>\n", XmlText(figure.missing_reason));
+  else
+    out << figure.svg.substr(std::min(figure.svg.find("<svg"), figure.svg.size())) << '\n';
+  out << "</section>\n";
+  for (const bool tables : {false, true})
+    for (const auto& block : document.blocks)
+      if (std::holds_alternative<Table>(block) == tables) std::visit(HtmlBlock{out}, block);
+  out << "</body>\n</html>\n";
+}
+
+}  // namespace dlroof::document
