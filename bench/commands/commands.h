@@ -18,6 +18,7 @@ using command_line::kFile;
 using command_line::kFolder;
 using command_line::kMachine;
 using command_line::Option;
+using command_line::Ruled;
 using command_line::Range;
 
 // Registers a command of dlroof. Call at namespace scope. Returns true.

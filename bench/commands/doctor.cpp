@@ -280,11 +280,9 @@ Command MakeDoctor() {
   return {.name = "doctor",
           .about = "show what can be measured on this machine, and why not",
           .options = {{"--quick", &flags->quick, "observe the clocks for 0.1 s instead of 3 s"},
-                      {"--onednn",
-                       &flags->onednn,
-                       "look at this file of oneDNN, any libdnnl.so.3 from 3.2 on, instead of the "
-                       "one that dlroof was built with",
-                       {.type = kFile}}},
+                      Ruled("--onednn", {.type = kFile}, &flags->onednn,
+                            "look at this file of oneDNN, any libdnnl.so.3 from 3.2 on, instead of "
+                            "the one that dlroof was built with")},
           .run = [flags] {
             Examine(*flags);
             return 0;

@@ -163,23 +163,18 @@ Command MakeExplain() {
           "break the time of benchmarks down: the roof's own time, functions, parallel regions, "
           "waiting",
       .options =
-          {{"NAME",
-            &flags->what,
-            "names of benchmarks to measure now, or a run file made with --dlroof_explain",
-            {.type = command_line::kBenchmark, .required = true}},
-           {"-o,--output",
-            &flags->outputs,
-            "write the run file of the measurement (.json), or waterfall charts (.svg, .pdf, .png)",
-            {.type = kFile, .one_each = true}},
+          {Ruled("NAME", {.type = command_line::kBenchmark, .required = true}, &flags->what,
+                 "names of benchmarks to measure now, or a run file made with --dlroof_explain"),
+           Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
+                 "write the run file of the measurement (.json), or waterfall charts (.svg, .pdf, "
+                 ".png)"),
            MeasuredMachineOption(flags->machine),
            {"--thorough", &flags->thorough,
             "measure also what cannot change the advice, without a limit: times with near and far "
             "tensors of every benchmark"},
-           {"--seconds",
-            &flags->seconds,
-            "[s] limit for each benchmark (default 25), and for its --try (default 30); what can "
-            "change the advice is measured first",
-            {.limits = AboveZero{}, .excludes = {"--thorough"}}},
+           Ruled("--seconds", {.limits = AboveZero{}, .excludes = {"--thorough"}}, &flags->seconds,
+                 "[s] limit for each benchmark (default 25), and for its --try (default 30); what "
+                 "can change the advice is measured first"),
            {"--try", &flags->try_proposal,
             "measure the setting that the largest component suggests, interleaved with the "
             "default; on a GPU the other options of the name: best, padded, another layout, "

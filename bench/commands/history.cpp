@@ -215,9 +215,8 @@ void Show(const HistoryFlags& flags) {
 // Returns a command below `history`, with --db before its options.
 Command Below(const std::shared_ptr<HistoryFlags>& flags, const char* name, const char* about,
               void (*run)(const HistoryFlags&), std::vector<Option> options) {
-  options.insert(
-      options.begin(),
-      {"--db", &flags->db, "file of the history (default perf.sqlite)", {.type = kFile}});
+  options.insert(options.begin(), Ruled("--db", {.type = kFile}, &flags->db,
+                                        "file of the history (default perf.sqlite)"));
   return {.name = name, .about = about, .options = std::move(options), .run = [flags, run] {
             run(*flags);
             std::cout << std::flush;
@@ -232,10 +231,8 @@ Command MakeHistory() {
       .about = "store runs in an SQLite file, show benchmarks over time",
       .commands = {
           Below(flags, "add", "add runs; a run that is stored already changes nothing", Add,
-                {{"FILES",
-                  &flags->files,
-                  "run files, or Google Benchmark JSON",
-                  {.type = kFile, .required = true}},
+                {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
+                       "run files, or Google Benchmark JSON"),
                  {"--commit", &flags->origin.commit,
                   "commit of the measured program's repository (default: the one in the file)"},
                  {"--branch", &flags->origin.branch,
@@ -245,19 +242,15 @@ Command MakeHistory() {
                 "store the program of a run, so that later builds can be measured interleaved with "
                 "it",
                 KeepBuild,
-                {{"PROGRAM",
-                  &flags->name,
-                  "the program that measured the run",
-                  {.type = kFile, .required = true}},
+                {Ruled("PROGRAM", {.type = kFile, .required = true}, &flags->name,
+                       "the program that measured the run"),
                  {"--commit", &flags->origin.commit,
                   "commit that the program is of (default: that of the newest run)"},
                  {"--limit", &flags->limit,
                   "most bytes of all stored programs (default 2G); the least recently used go"}}),
           Below(flags, "show", "show a benchmark's times, changes and noise", Show,
-                {{"NAME",
-                  &flags->name,
-                  "name of a benchmark, or a unique part of it",
-                  {.required = true}}})}};
+                {Ruled("NAME", {.required = true}, &flags->name,
+                       "name of a benchmark, or a unique part of it")})}};
 }
 
 [[maybe_unused]] const bool history_registered = RegisterCommand(MakeHistory);
@@ -300,15 +293,11 @@ Command MakeDashboard() {
   auto flags = std::make_shared<DashboardFlags>();
   return {.name = "dashboard",
           .about = "write a static site of many runs (open index.html)",
-          .options = {{"DIR", &flags->folder, "folder of run files", {.type = kFolder}},
-                      {"--db",
-                       &flags->db,
-                       "file of a history (dlroof history), instead of DIR",
-                       {.type = kFile}},
-                      {"-o,--output",
-                       &flags->output,
-                       "folder to write the site to (default site)",
-                       {.type = kFolder}}},
+          .options = {Ruled("DIR", {.type = kFolder}, &flags->folder, "folder of run files"),
+                      Ruled("--db", {.type = kFile}, &flags->db,
+                            "file of a history (dlroof history), instead of DIR"),
+                      Ruled("-o,--output", {.type = kFolder}, &flags->output,
+                            "folder to write the site to (default site)")},
           .run = [flags] {
             RunDashboard(*flags);
             return 0;
@@ -365,18 +354,15 @@ Command MakeExport() {
   return {
       .name = "export",
       .about = "write runs in the formats of other tools",
-      .options = {{"FILES", &flags->files, "run files, or Google Benchmark JSON", {.type = kFile}},
-                  {"--db", &flags->db, "file of a history, instead of FILES", {.type = kFile}},
-                  {"--last",
-                   &flags->last,
-                   "only the newest N runs of the history (default: all)",
-                   {.limits = AboveZero{}}},
+      .options = {Ruled("FILES", {.type = kFile}, &flags->files,
+                        "run files, or Google Benchmark JSON"),
+                  Ruled("--db", {.type = kFile}, &flags->db, "file of a history, instead of FILES"),
+                  Ruled("--last", {.limits = AboveZero{}}, &flags->last,
+                        "only the newest N runs of the history (default: all)"),
                   {"--run", &flags->run, "only this run of the history"},
-                  {"--format", &flags->format, formats, {.choices = names, .required = true}},
-                  {"-o,--output",
-                   &flags->output,
-                   "file to write (default: standard output)",
-                   {.type = kFile}}},
+                  Ruled("--format", {.choices = names, .required = true}, &flags->format, formats),
+                  Ruled("-o,--output", {.type = kFile}, &flags->output,
+                        "file to write (default: standard output)")},
       .run = [flags] {
         RunExport(*flags);
         return 0;

@@ -156,45 +156,34 @@ Command MakeModel() {
           "predict traffic and time of convolutions on a GPU (DeLTA-style model) and on changed "
           "designs",
       .options =
-          {{"FILE",
-            &flags->run_file,
-            "run file, whose GPU convolutions are compared with the model",
-            {.type = kFile}},
+          {Ruled("FILE", {.type = kFile}, &flags->run_file,
+                 "run file, whose GPU convolutions are compared with the model"),
            {"--gpu", &flags->gpus,
             "names of built-in GPUs or parameter files, separated by commas (default: the GPU of "
             "the run or machine file, with its ceilings; else v100)"},
-           {"--machine",
-            &flags->machine,
-            "machine whose validated or specified ceilings replace the GPU's parameters: " +
-                machine_file::MachineChoices(),
-            {.type = kMachine}},
-           {"--suite",
-            &flags->suites,
-            "suites to predict (names or files, separated by commas)",
-            {.type = command_line::kSuite, .one_each = true}},
+           Ruled("--machine", {.type = kMachine}, &flags->machine,
+                 "machine whose validated or specified ceilings replace the GPU's parameters: " +
+                     machine_file::MachineChoices()),
+           Ruled("--suite", {.type = command_line::kSuite, .one_each = true}, &flags->suites,
+                 "suites to predict (names or files, separated by commas)"),
            {"--problem", &flags->problem,
             "one convolution to predict, written as in a benchmark's name"},
-           {"--batch",
-            &flags->batch,
-            "number of images, instead of the problem's",
-            {.limits = Range{1, 1 << 20}}},
+           Ruled("--batch", {.limits = Range{1, 1 << 20}}, &flags->batch,
+                 "number of images, instead of the problem's"),
            {"--type", &flags->type,
             "data type: f32 (default), tf32, f16, bf16, int8, fp8 or a mix such as s8s8f32"},
            {"--direction", &flags->direction, "fwd (default), bwd_data or bwd_weights"},
            {"--nhwc", &flags->nhwc, "the layout of tensors is NHWC (default NCHW)"},
-           {"--scale",
-            &flags->scales,
-            "predict a changed design, sm=2,dram=1.5,l2=2,tile=256x128 (an additional tile, used "
-            "if it is faster); may be repeated",
-            {.one_each = true}},
+           Ruled("--scale", {.one_each = true}, &flags->scales,
+                 "predict a changed design, sm=2,dram=1.5,l2=2,tile=256x128 (an additional tile, "
+                 "used if it is faster); may be repeated"),
            {"--sweep", &flags->sweep,
             "vary one resource or two, from:to:step: dram=1:4:0.5,l2=1:2:1"},
-           {"--format", &flags->format, "table (default) or json", {.choices = {"table", "json"}}},
-           {"-o,--output",
-            &flags->outputs,
-            "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, x.png) "
-            "instead of the table",
-            {.type = kFile, .one_each = true}}},
+           Ruled("--format", {.choices = {"table", "json"}}, &flags->format,
+                 "table (default) or json"),
+           Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
+                 "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
+                 "x.png) instead of the table")},
       .run = [flags] {
         ShowModel(*flags);
         return 0;

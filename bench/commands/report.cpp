@@ -178,36 +178,27 @@ Command MakeReport() {
       .name = "report",
       .about = "show run files as tables and a picture, page or figure",
       .options =
-          {{"FILES",
-            &flags->files,
-            "run file, or any Google Benchmark JSON; several files of one machine are drawn in one "
-            "chart, each in its colour",
-            {.type = kFile, .required = true}},
-           {"-o,--output",
-            &flags->outputs,
-            "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records and "
-            "machines) instead of the tables",
-            {.type = kFile}},
-           {"--show",
-            &flags->show,
-            "in the terminal: all (default), table or picture",
-            {.choices = {"all", "table", "picture"}}},
+          {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
+                 "run file, or any Google Benchmark JSON; several files of one machine are drawn "
+                 "in one chart, each in its colour"),
+           Ruled("-o,--output", {.type = kFile}, &flags->outputs,
+                 "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records and "
+                 "machines) instead of the tables"),
+           Ruled("--show", {.choices = {"all", "table", "picture"}}, &flags->show,
+                 "in the terminal: all (default), table or picture"),
            {"--verbose", &flags->tables.verbose,
             "in the terminal: also names of benchmarks that were not measured, and remarks about "
             "ceilings that do not affect a number"},
            {"--full-names", &flags->tables.full_names,
             "in the terminal: do not shorten the names of GPU kernels"},
-           {"--levels",
-            &flags->levels,
-            "use only the bytes of these memory levels, separated by commas: dram as in the "
-            "time-based roofline paper (default: all known levels)",
-            {.choices = LevelKeys(), .one_each = true, .comma = true}},
-           {"--balance",
-            &flags->balance,
-            "compare FLOPs with the ceiling of the pipe that executes them (pipe, the default), or "
-            "all FLOPs with the best matrix ceiling, as the time-based roofline paper does "
-            "(tensor)",
-            {.choices = {"pipe", "tensor"}}},
+           Ruled("--levels", {.choices = LevelKeys(), .one_each = true, .comma = true},
+                 &flags->levels,
+                 "use only the bytes of these memory levels, separated by commas: dram as in the "
+                 "time-based roofline paper (default: all known levels)"),
+           Ruled("--balance", {.choices = {"pipe", "tensor"}}, &flags->balance,
+                 "compare FLOPs with the ceiling of the pipe that executes them (pipe, the "
+                 "default), or all FLOPs with the best matrix ceiling, as the time-based roofline "
+                 "paper does (tensor)"),
            {"--level", &flags->level,
             "for figures: draw the points of this memory level, or of all (default: the level that "
             "most benchmarks have)"},
@@ -215,11 +206,9 @@ Command MakeReport() {
             "for figures: draw only benchmarks that differ in this parameter alone, and join their "
             "points: " +
                 SweepNames()},
-           {"--before",
-            &flags->before,
-            "for pages and figures: an older run file; an arrow leads from each benchmark's point "
-            "there to its point now",
-            {.type = kFile}}},
+           Ruled("--before", {.type = kFile}, &flags->before,
+                 "for pages and figures: an older run file; an arrow leads from each benchmark's "
+                 "point there to its point now")},
       .run = [flags] {
         Report(*flags);
         return 0;

@@ -237,19 +237,14 @@ Command MakeTrajectory() {
           "show how benchmarks move under their roofs with threads or a size, and the main cause "
           "if they do not scale",
       .options =
-          {{"NAME",
-            &flags->what,
-            "names of benchmarks to measure now, or run files of one machine",
-            {.type = command_line::kBenchmark, .required = true}},
-           {"ARGUMENTS",
-            &flags->arguments,
-            "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20",
-            {.type = command_line::kFlag}},
-           {"--threads",
-            &flags->threads,
-            "numbers of threads, separated by commas (default, unless a size varies: 1, 2, 4, ... "
-            "and all CPUs)",
-            {.limits = AboveZero{}, .one_each = true, .comma = true}},
+          {Ruled("NAME", {.type = command_line::kBenchmark, .required = true}, &flags->what,
+                 "names of benchmarks to measure now, or run files of one machine"),
+           Ruled("ARGUMENTS", {.type = command_line::kFlag}, &flags->arguments,
+                 "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20"),
+           Ruled("--threads", {.limits = AboveZero{}, .one_each = true, .comma = true},
+                 &flags->threads,
+                 "numbers of threads, separated by commas (default, unless a size varies: 1, 2, 4, "
+                 "... and all CPUs)"),
            {"--batch", &flags->batch,
             "batch sizes, separated by commas (same as --sweep=batch=...)"},
            {"--sweep", &flags->sweep, "PARAMETER=v1,v2,...: values of any size of the problem"},
@@ -257,15 +252,11 @@ Command MakeTrajectory() {
             "join the points along threads, weak (threads, with a batch proportional to them) or "
             "this parameter (default: threads if their number varies, with one trajectory for each "
             "size)"},
-           {"--weak",
-            &flags->weak,
-            "weak scaling: the batch in NAME, or each of --batch, is the batch of one thread",
-            {.excludes = {"--along"}}},
-           {"-o,--output",
-            &flags->outputs,
-            "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "
-            "machines)",
-            {.type = kFile, .one_each = true}},
+           Ruled("--weak", {.excludes = {"--along"}}, &flags->weak,
+                 "weak scaling: the batch in NAME, or each of --batch, is the batch of one thread"),
+           Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
+                 "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "
+                 "machines)"),
            MeasuredMachineOption(flags->machine),
            BenchOption(flags->bench)},
       .run = [flags] { return ShowTrajectories(*flags); }};
