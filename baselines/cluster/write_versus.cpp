@@ -41,10 +41,10 @@ std::vector<std::string> DifferenceKinds(const Versus& versus) {
 }
 
 // Returns "~1.23 ms", or of a ratio (without a unit) "~1.23".
-std::string QuantityText(const Quantity& one, const char* unit) {
+std::string QuantityText(const Quantity& quantity, const char* unit) {
   const std::string number =
-      *unit == '\0' ? text::ThreeDigits(one.value) : text::WithPrefix(one.value, unit);
-  return fmt::format("{}{}", roofline::MarkOf(one.noisy), number);
+      *unit == '\0' ? text::ThreeDigits(quantity.value) : text::WithPrefix(quantity.value, unit);
+  return fmt::format("{}{}", roofline::MarkOf(quantity.noisy), number);
 }
 
 std::string ShareText(const VersusSide& side) {
@@ -102,10 +102,10 @@ template <class Text>
 std::string EachOnce(const VersusReport& report, bool of_a, const Text& text) {
   std::set<std::string> texts;
   for (const auto& row : report.versus.rows)
-    if (auto one = of_a ? text(report.a->run.file.records[row.a.record])
-                        : text(report.b->run.file.records[row.b.record]);
-        !one.empty())
-      texts.insert(std::move(one));
+    if (auto said = of_a ? text(report.a->run.file.records[row.a.record])
+                         : text(report.b->run.file.records[row.b.record]);
+        !said.empty())
+      texts.insert(std::move(said));
   return fmt::format("{}", fmt::join(texts, " or "));
 }
 
@@ -155,8 +155,8 @@ void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) 
 std::string NumbersText(const std::vector<std::string>& some,
                         const std::vector<std::string>& kinds) {
   std::vector<std::ptrdiff_t> numbers;
-  for (const auto& one : some)
-    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, one)));
+  for (const auto& kind : some)
+    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, kind)));
   std::ranges::sort(numbers);
   return fmt::format("{}", fmt::join(numbers, ","));
 }
@@ -243,8 +243,8 @@ document::Table ModelTable(const VersusReport& report) {
   AddEnergyHead(report, head);
   document::Table table{.title = "Models", .columns = std::move(head)};
   for (const auto& model : report.models) {
-    const auto cell = [](const std::optional<Quantity>& one, const char* unit) {
-      return one ? QuantityText(*one, unit) : "";
+    const auto cell = [](const std::optional<Quantity>& quantity, const char* unit) {
+      return quantity ? QuantityText(*quantity, unit) : "";
     };
     table.rows.push_back({model.model, model.pass, model.type,
                           fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
@@ -328,10 +328,10 @@ std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
 }
 
 // Returns {NAME: value, "ci95", "disturbed"}.
-nlohmann::json QuantityJson(const Quantity& one, const char* name) {
-  nlohmann::json object = {{name, one.value}};
-  if (one.ci95) object["ci95"] = {one.ci95->first, one.ci95->second};
-  if (one.noisy) object["disturbed"] = true;
+nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
+  nlohmann::json object = {{name, quantity.value}};
+  if (quantity.ci95) object["ci95"] = {quantity.ci95->first, quantity.ci95->second};
+  if (quantity.noisy) object["disturbed"] = true;
   return object;
 }
 
@@ -439,7 +439,8 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << formats::CsvText(field);
     for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << formats::CsvText(field);
     std::string differences;
-    for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
+    for (const auto& difference : row.differences)
+      differences += (differences.empty() ? "" : "; ") + difference;
     const auto& ci95 = row.nodes_of_a.ci95;
     out << fmt::format(",{},{},{},{},{},{}", formats::NumberField(row.flops),
                        formats::NumberField(row.nodes_of_a.value),

@@ -438,12 +438,11 @@ class Site {
 
   std::string Badge() const {
     for (const auto& [count, what, mood] :
-         {std::tuple(counts_.slower_last, "slower", document::BadgeMood::kBad),
-          {counts_.faster_last, "faster", document::BadgeMood::kGood}})
+         {std::tuple(counts_.slower_last, "slower", false), {counts_.faster_last, "faster", true}})
       if (count > 0)
         return document::BadgeSvg(
             "performance", fmt::format("{} {} since {}", count, what, last_change_date_), mood);
-    return document::BadgeSvg("performance", "no change", document::BadgeMood::kGood);
+    return document::BadgeSvg("performance", "no change", true);
   }
 
   const history::History& history_;

@@ -194,7 +194,7 @@ void ReportLibraries() {
 void ReportChips(const std::optional<std::string>& capability) {
   const auto& table = cupti::BuiltInCuptiTable();
   const auto chip = std::ranges::find_if(
-      table.chips, [&](const auto& one) { return capability == cupti::CapabilityText(one); });
+      table.chips, [&](const auto& known) { return capability == cupti::CapabilityText(known); });
   Line("chip", chip != table.chips.end()
                    ? cupti::ChipText(table, cupti::BuiltInStoredPasses(), *chip)
                    : "counters are known of " + cupti::ChipNames(table));

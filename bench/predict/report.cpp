@@ -26,11 +26,11 @@ nlohmann::json TrafficJson(const delta::ConvPrediction& prediction) {
   return json;
 }
 
-nlohmann::json LayerJson(const PredictedLayer& one) {
-  const auto& tile = one.prediction.plan.tile;
-  nlohmann::json json = {{"name", one.layer.name},
-                         {"count", one.layer.count},
-                         {"type", one.layer.question.type},
+nlohmann::json LayerJson(const PredictedLayer& layer) {
+  const auto& tile = layer.prediction.plan.tile;
+  nlohmann::json json = {{"name", layer.layer.name},
+                         {"count", layer.layer.count},
+                         {"type", layer.layer.question.type},
                          {"tile",
                           {{"m", tile.m},
                            {"n", tile.n},
@@ -38,20 +38,20 @@ nlohmann::json LayerJson(const PredictedLayer& one) {
                            {"slices", tile.slices},
                            {"cluster_m", tile.cluster_m},
                            {"cluster_n", tile.cluster_n}}},
-                         {"tile_from", one.prediction.tile_from},
-                         {"bytes", TrafficJson(one.prediction)},
-                         {"seconds", one.seconds},
-                         {"lower_bound_seconds", one.prediction.time.lower_bound_seconds},
-                         {"waves", one.prediction.time.waves},
-                         {"bound", delta::Key(one.prediction.time.bottleneck)}};
-  if (one.prediction.relative_error95 > 0)
-    json["sampling_error95"] = one.prediction.relative_error95;
-  for (const auto& [bottleneck, clocks] : one.prediction.time.step_clocks)
+                         {"tile_from", layer.prediction.tile_from},
+                         {"bytes", TrafficJson(layer.prediction)},
+                         {"seconds", layer.seconds},
+                         {"lower_bound_seconds", layer.prediction.time.lower_bound_seconds},
+                         {"waves", layer.prediction.time.waves},
+                         {"bound", delta::Key(layer.prediction.time.bottleneck)}};
+  if (layer.prediction.relative_error95 > 0)
+    json["sampling_error95"] = layer.prediction.relative_error95;
+  for (const auto& [bottleneck, clocks] : layer.prediction.time.step_clocks)
     json["step_clocks"][std::string(delta::Key(bottleneck))] = clocks;
-  if (one.layer.measured_seconds) json["measured"]["seconds"] = *one.layer.measured_seconds;
-  for (const auto& [level, bytes] : one.layer.measured_bytes)
+  if (layer.layer.measured_seconds) json["measured"]["seconds"] = *layer.layer.measured_seconds;
+  for (const auto& [level, bytes] : layer.layer.measured_bytes)
     json["measured"]["bytes"][std::string(Key(level))] = bytes;
-  if (const auto residuals = Residuals(one); !residuals.empty()) json["residuals"] = residuals;
+  if (const auto residuals = Residuals(layer); !residuals.empty()) json["residuals"] = residuals;
   return json;
 }
 
@@ -60,10 +60,10 @@ nlohmann::json GroupJson(const PredictedGroup& group, bool with_layers) {
   for (const auto& [bottleneck, seconds] : group.bound_seconds)
     json["bound_seconds"][std::string(delta::Key(bottleneck))] = seconds;
   if (with_layers)
-    for (const auto& one : group.layers) json["layers"].push_back(LayerJson(one));
+    for (const auto& layer : group.layers) json["layers"].push_back(LayerJson(layer));
   if (with_layers)
-    for (const auto& one : group.not_predicted)
-      json["not_predicted"].push_back({{"name", one.name}, {"reason", one.reason}});
+    for (const auto& layer : group.not_predicted)
+      json["not_predicted"].push_back({{"name", layer.name}, {"reason", layer.reason}});
   if (const auto means = MeanAbsoluteResiduals(group); !means.empty()) {
     json["mean_absolute_residuals"] = means;
     json["median_absolute_residuals"] = MedianAbsoluteResiduals(group);
@@ -90,10 +90,10 @@ nlohmann::json DesignJson(const ModelReport& report, const DesignResult& result)
 nlohmann::json SweepJson(const ModelReport& report, const GroupSweep& sweep) {
   nlohmann::json json = {{"name", sweep.group}};
   for (const auto& point : sweep.points) {
-    nlohmann::json one = {{"speedup", point.speedup}, {"bound", delta::Key(point.bottleneck)}};
+    nlohmann::json written = {{"speedup", point.speedup}, {"bound", delta::Key(point.bottleneck)}};
     for (size_t axis = 0; axis < report.axes.size(); ++axis)
-      one["scale"][report.axes[axis].resource] = point.factors[axis];
-    json["points"].push_back(std::move(one));
+      written["scale"][report.axes[axis].resource] = point.factors[axis];
+    json["points"].push_back(std::move(written));
   }
   return json;
 }
@@ -211,7 +211,7 @@ std::string NoteOf(const PredictedGroup& group) {
   std::string note = fmt::format("All calls: {}; bound by {}.",
                                  text::WithPrefix(group.seconds, "s"), BoundShares(group));
   double error = 0;
-  for (const auto& one : group.layers) error = std::max(error, one.prediction.relative_error95);
+  for (const auto& layer : group.layers) error = std::max(error, layer.prediction.relative_error95);
   if (error > 0) note += fmt::format(" Sampled: bytes of L1 within {:.2g} % (95 %).", 100 * error);
   const auto medians = MedianAbsoluteResiduals(group);
   for (const auto& [key, mean] : MeanAbsoluteResiduals(group))
@@ -221,21 +221,21 @@ std::string NoteOf(const PredictedGroup& group) {
   return note;
 }
 
-Table::Row LayerRow(const PredictedLayer& one) {
-  const auto bytes = delta::KnownBytes(one.prediction);
+Table::Row LayerRow(const PredictedLayer& layer) {
+  const auto bytes = delta::KnownBytes(layer.prediction);
   const auto text_of = [&](Level level) {
     const auto found = bytes.find(level);
     return found == bytes.end() ? "-" : text::WithPrefix(found->second, "B");
   };
-  return {one.layer.name,
-          fmt::format("{}", one.layer.count),
-          TileText(one.prediction.plan.tile),
+  return {layer.layer.name,
+          fmt::format("{}", layer.layer.count),
+          TileText(layer.prediction.plan.tile),
           text_of(Level::kL1),
           text_of(Level::kL2),
           text_of(Level::kDram),
-          text::WithPrefix(one.prediction.time.lower_bound_seconds, "s"),
-          text::WithPrefix(one.seconds, "s"),
-          std::string(delta::Key(one.prediction.time.bottleneck))};
+          text::WithPrefix(layer.prediction.time.lower_bound_seconds, "s"),
+          text::WithPrefix(layer.seconds, "s"),
+          std::string(delta::Key(layer.prediction.time.bottleneck))};
 }
 
 // Returns the number of a GPU's parameters whose source begins so.

@@ -32,11 +32,6 @@ constexpr int kLongCell = 24;              // [columns] longer cells of a page's
 // Returns the text's width [px] in an 11 px sans-serif font; textLength scales other fonts to it.
 double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
 
-const char* Colour(BadgeMood mood) {
-  if (mood == BadgeMood::kGood) return "#1a7f4b";
-  return mood == BadgeMood::kBad ? "#b3261e" : "#5b6675";
-}
-
 // Calls `write` for each row of the table, the last ones too.
 template <class Write>
 void ForRows(const Table& table, const Write& write) {
@@ -184,7 +179,7 @@ std::string MarkdownItem(std::string_view mark, const std::string& text) {
   return lines + line + '\n';
 }
 
-std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood) {
+std::string BadgeSvg(std::string_view label, std::string_view text, bool good) {
   const double left = WidthOf(label), right = WidthOf(text);
   const auto word = [](double begin, double width, const std::string& escaped) {
     return fmt::format("<text x=\"{}\" y=\"14\" textLength=\"{}\">{}</text>", begin + width / 2,
@@ -196,7 +191,8 @@ std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mo
       R"svg(<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {text}"><title>{label}: {text}</title><clipPath id="r"><rect width="{width}" height="20" rx="3"/></clipPath><g clip-path="url(#r)"><rect width="{left}" height="20" fill="#30363d"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{first}{second}</g></svg>
 )svg",
       fmt::arg("width", left + right), fmt::arg("left", left), fmt::arg("right", right),
-      fmt::arg("label", label_text), fmt::arg("text", value_text), fmt::arg("colour", Colour(mood)),
+      fmt::arg("label", label_text), fmt::arg("text", value_text),
+      fmt::arg("colour", good ? "#1a7f4b" : "#b3261e"),
       fmt::arg("first", word(0, left, label_text)),
       fmt::arg("second", word(left, right, value_text)));
 }

@@ -17,9 +17,7 @@ std::string MarkdownText(const std::string& text);
 // columns.
 std::string MarkdownItem(std::string_view mark, const std::string& text);
 
-enum class BadgeMood { kGood, kBad, kUnknown };
-
 // Returns a self-contained SVG whose text can be selected and is also its title.
-std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood);
+std::string BadgeSvg(std::string_view label, std::string_view text, bool good);
 
 }  // namespace dlroof::document

@@ -1,9 +1,9 @@
-#include "bench/bisect/search.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "bench/bisect/bisect.h"
 
 namespace dlroof::bisect {
 namespace {

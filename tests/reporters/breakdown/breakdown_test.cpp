@@ -37,7 +37,6 @@ TEST(Breakdown, SplitsTheTimeByTheParallelRegions) {
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 + 18 - 30 - 4);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
   EXPECT_EQ(breakdown.Largest()->kind, ComponentKind::kUnexplained);
-  EXPECT_DOUBLE_EQ(breakdown.UnexplainedShare(), 24 / 70.0);
   ASSERT_TRUE(breakdown.efficiencies);
   EXPECT_DOUBLE_EQ(breakdown.efficiencies->parallel, 0.58);
 }

@@ -163,8 +163,7 @@ TEST(MarkdownItem, BreaksLongLinesAtSpacesAndNeverBeginsALineWithAMark) {
 }
 
 TEST(Badge, EscapesItsTexts) {
-  EXPECT_THAT(BadgeSvg("<a>&", "\"", BadgeMood::kGood),
-              testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
+  EXPECT_THAT(BadgeSvg("<a>&", "\"", true), testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }
 
 TEST(ToJson, HasTheTextsThatTheTerminalWrites) {
