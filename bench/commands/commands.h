@@ -18,8 +18,8 @@ using command_line::kFile;
 using command_line::kFolder;
 using command_line::kMachine;
 using command_line::Option;
-using command_line::Ruled;
 using command_line::Range;
+using command_line::Ruled;
 
 // Registers a command of dlroof. Call at namespace scope. Returns true.
 bool RegisterCommand(Command (*make)());
