@@ -12,6 +12,7 @@
 #include "baselines/cluster/gather.h"
 #include "baselines/cluster/node_effects.h"
 #include "counters/energy/energy.h"
+#include "reporters/document/document.h"
 #include "reporters/figure/cluster_figures.h"
 
 namespace dlroof::cluster {
@@ -41,17 +42,13 @@ void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine
 // nothing for no nodes, and if nodes measured different energy domains.
 std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes);
 
-// Writes the spread of roofs and benchmarks over nodes, the nodes (the slowest first), and remarks:
-// the first rows of each table, or all with `verbose`. `width` [columns] of the terminal; 0 means
-// no limit.
-void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int width, bool verbose,
-                       std::ostream& out);
-void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out);
+// Returns the spread of roofs and benchmarks over nodes, the nodes (the slowest first), and
+// remarks: in a terminal the first rows of each table, or all with `verbose`.
+document::Document ClusterDocument(const Cluster& cluster, const NodeEffects& effects,
+                                   bool verbose);
+std::string ClusterTitle(const Cluster& cluster);
 // Writes CSV lines, one per benchmark and node: node, status, benchmark, seconds, noisy, ratio.
 void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out);
-// Writes a self-contained HTML page with `figure` (an SVG) or, without it, `no_figure_reason`.
-void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const std::string& figure,
-                      const std::string& no_figure_reason, std::ostream& out);
 
 // Returns the heat map of nodes with a time and of benchmarks that at least one node timed.
 figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects);

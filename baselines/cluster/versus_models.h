@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "baselines/cluster/versus.h"
+#include "reporters/document/document.h"
 
 namespace dlroof::cluster {
 
@@ -65,15 +66,11 @@ struct VersusReport {
   std::vector<VersusModel> models;
 };
 
-// Writes the tables, their sources and assumptions. `width` [columns] of the terminal, 0: no limit.
-void WriteVersusTable(const VersusReport& report, int width, std::ostream& out);
-void WriteVersusMarkdown(const VersusReport& report, std::ostream& out);
+// Returns the tables, their sources and assumptions.
+document::Document VersusDocument(const VersusReport& report);
+std::string VersusTitle(const VersusReport& report);
 // Writes a CSV line per row, all digits; unknown fields are empty.
 void WriteVersusCsv(const VersusReport& report, std::ostream& out);
-// Writes a self-contained page without scripts. `figure` is an SVG; without one the page shows
-// `no_figure_reason`.
-void WriteVersusPage(const VersusReport& report, const std::string& figure,
-                     const std::string& no_figure_reason, std::ostream& out);
 // Returns an object with "a", "b", "rows", "models"; unknown quantities have no key.
 nlohmann::json VersusJson(const VersusReport& report);
 

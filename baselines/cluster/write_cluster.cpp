@@ -7,14 +7,16 @@
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/compare/export.h"
-#include "baselines/compare/page_text.h"
 #include "counters/base/numbers.h"
+#include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMaxRows = 20;  // in a table without --verbose
+using document::Table;
+
+constexpr std::size_t kMaxRows = 20;  // in a terminal without --verbose
 constexpr double kMinSteal = 0.005;   // [1] shown
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
@@ -24,14 +26,15 @@ std::string ValueText(const std::string& row, double value) {
   return text::WithPrefix(value, row.find(".bytes.") != std::string::npos ? "B/s" : "FLOP/s");
 }
 
-compare::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
-  compare::Cells cells = {{"roof", "nodes", "median", "lowest", "of node", "highest", "of node"}};
+Table RoofTable(const Cluster& cluster, const NodeEffects& effects) {
+  Table table{.title = "Roofs over nodes",
+              .columns = {"roof", "nodes", "median", "lowest", "of node", "highest", "of node"}};
   for (const auto& roof : effects.roofs)
-    cells.push_back({RoofText(roof.name), std::to_string(roof.nodes),
-                     ValueText(roof.name, roof.median), Percent(roof.low / roof.median),
-                     cluster.nodes[roof.low_node].name(), Percent(roof.high / roof.median),
-                     cluster.nodes[roof.high_node].name()});
-  return cells;
+    table.rows.push_back({RoofText(roof.name), std::to_string(roof.nodes),
+                          ValueText(roof.name, roof.median), Percent(roof.low / roof.median),
+                          cluster.nodes[roof.low_node].name(), Percent(roof.high / roof.median),
+                          cluster.nodes[roof.high_node].name()});
+  return table;
 }
 
 // Returns "3 of 4", or nothing if no node's time is an estimate.
@@ -41,51 +44,51 @@ std::string EstimatesText(const EstimateCount& count) {
 
 // Returns a table of the benchmarks, the largest spread over nodes first, each with the number of
 // its column in the heat map.
-compare::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects,
-                              std::size_t most) {
+Table BenchmarkTable(const Cluster& cluster, const NodeEffects& effects) {
   std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns in the heat map
   for (const auto& spread : effects.benchmarks)
     if (spread.nodes > 0) spreads.emplace_back(spreads.size() + 1, &spread);
   std::ranges::stable_sort(spreads, std::ranges::greater{}, [](const auto& numbered) {
     return numbered.second->high / numbered.second->median;
   });
-  if (spreads.size() > most) spreads.resize(most);
   const bool estimates = EstimatesOf(cluster).estimates > 0;
-  compare::Cells cells = {
-      {"no.", "benchmark", "nodes", "median", "fastest", "of node", "slowest", "of node"}};
-  if (estimates) cells.front().emplace_back("estimates");
-  for (const auto& [number, one] : spreads) {
-    cells.push_back({std::to_string(number), one->name, std::to_string(one->nodes),
-                     text::WithPrefix(one->median, "s"), Percent(one->low / one->median),
-                     cluster.nodes[one->low_node].name(), Percent(one->high / one->median),
-                     cluster.nodes[one->high_node].name()});
-    const auto record = static_cast<std::size_t>(one - effects.benchmarks.data());
-    if (estimates) cells.back().push_back(EstimatesText(EstimatesOf(cluster, record)));
+  Table table{.title = "Benchmarks, the largest spread first",
+              .columns = {"no.", "benchmark", "nodes", "median", "fastest", "of node", "slowest",
+                          "of node"}};
+  if (estimates) table.columns.emplace_back("estimates");
+  for (const auto& [number, spread] : spreads) {
+    auto& row = table.rows.emplace_back(
+        Table::Row{std::to_string(number), spread->name, std::to_string(spread->nodes),
+                   text::WithPrefix(spread->median, "s"), Percent(spread->low / spread->median),
+                   cluster.nodes[spread->low_node].name(), Percent(spread->high / spread->median),
+                   cluster.nodes[spread->high_node].name()});
+    const auto record = static_cast<std::size_t>(spread - effects.benchmarks.data());
+    if (estimates) row.emplace_back(EstimatesText(EstimatesOf(cluster, record)));
   }
-  return cells;
+  return table;
 }
 
-compare::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  compare::Cells cells = {{"node", "status", "CPUs", "benchmarks", "slower by", "most for", "by"}};
-  for (std::size_t i = 0; i < std::min(most, effects.nodes.size()); ++i) {
-    const auto& effect = effects.nodes[i];
+Table NodeTable(const Cluster& cluster, const NodeEffects& effects) {
+  Table table{.title = "Nodes, the slowest first",
+              .columns = {"node", "status", "CPUs", "benchmarks", "slower by", "most for", "by"}};
+  for (const auto& effect : effects.nodes) {
     const auto& node = cluster.nodes[effect.node];
     const auto& facts = node.facts;
-    cells.push_back({node.name(), std::string(Key(node.status)),
-                     facts.cpus_specified && facts.cpus
-                         ? fmt::format("{} of {}", *facts.cpus_specified, *facts.cpus)
-                         : "",
-                     std::to_string(effect.benchmarks), Percent(effect.ratio), effect.worst,
-                     Percent(effect.worst_ratio)});
+    table.rows.push_back({node.name(), std::string(Key(node.status)),
+                          facts.cpus_specified && facts.cpus
+                              ? fmt::format("{} of {}", *facts.cpus_specified, *facts.cpus)
+                              : "",
+                          std::to_string(effect.benchmarks), Percent(effect.ratio), effect.worst,
+                          Percent(effect.worst_ratio)});
   }
-  return cells;
+  return table;
 }
 
-// Returns a table of nodes whose measurement was interfered with, the most noisy first; only its
-// titles if there are none.
-compare::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
-  compare::Cells cells = {
-      {"node", "noisy repetitions", "all over clean time", "steal", "quota [CPUs]", "throttled"}};
+// Returns a table of nodes whose measurement was interfered with, the most noisy first.
+Table InterferenceTable(const Cluster& cluster) {
+  Table table{.title = "Interference on nodes",
+              .columns = {"node", "noisy repetitions", "all over clean time", "steal",
+                          "quota [CPUs]", "throttled"}};
   std::vector<const ClusterNode*> nodes;
   for (const auto& node : cluster.nodes)
     if (node.interference.noisy > 0 || node.facts.load.quota_cpus ||
@@ -94,43 +97,44 @@ compare::Cells InterferenceCells(const Cluster& cluster, std::size_t most) {
   std::ranges::stable_sort(nodes, std::ranges::greater{},
                            [](const ClusterNode* node) { return node->interference.NoisyShare(); });
   for (const auto* node : nodes) {
-    if (cells.size() > most) break;
     const auto& load = node->facts.load;
     const auto& seen = node->interference;
-    cells.push_back({node->name(),
-                     seen.repetitions > 0 ? fmt::format("{:.0f} %", 100 * seen.NoisyShare()) : "",
-                     seen.wall_over_clean ? fmt::format("{:.2f}", *seen.wall_over_clean) : "",
-                     load.steal_share ? fmt::format("{:.1f} %", 100 * *load.steal_share) : "",
-                     load.quota_cpus ? fmt::format("{:g}", *load.quota_cpus) : "",
-                     load.periods && load.throttled
-                         ? fmt::format("{:.0f} of {:.0f}", *load.throttled, *load.periods)
-                         : ""});
+    table.rows.push_back(
+        {node->name(), seen.repetitions > 0 ? fmt::format("{:.0f} %", 100 * seen.NoisyShare()) : "",
+         seen.wall_over_clean ? fmt::format("{:.2f}", *seen.wall_over_clean) : "",
+         load.steal_share ? fmt::format("{:.1f} %", 100 * *load.steal_share) : "",
+         load.quota_cpus ? fmt::format("{:g}", *load.quota_cpus) : "",
+         load.periods && load.throttled
+             ? fmt::format("{:.0f} of {:.0f}", *load.throttled, *load.periods)
+             : ""});
   }
-  return cells;
+  return table;
 }
 
-compare::Cells FindingCells(const Cluster& cluster) {
-  compare::Cells cells = {{"node", "slow at", "verdict", "slower by", "visits"}};
-  for (const auto& one : cluster.findings)
-    cells.push_back({cluster.nodes[one.node].name(), one.what, std::string(Key(one.verdict)),
-                     Percent(one.ratio), one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1"});
-  return cells;
+Table FindingTable(const Cluster& cluster) {
+  Table table{.title = "Suspects and slow nodes",
+              .columns = {"node", "slow at", "verdict", "slower by", "visits"}};
+  for (const auto& finding : cluster.findings)
+    table.rows.push_back({cluster.nodes[finding.node].name(), finding.what,
+                          std::string(Key(finding.verdict)), Percent(finding.ratio),
+                          finding.visits > 0 ? fmt::format("1 + {}", finding.visits) : "1"});
+  return table;
 }
 
-compare::Cells OrderCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  compare::Cells cells = {{"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
-  for (const auto& one : effects.order) {
-    if (cells.size() > most) break;
-    cells.push_back({cluster.nodes[one.node].name(), Percent(one.ratio),
-                     one.ci95 ? Percent(one.ci95->first) + " to " + Percent(one.ci95->second) : "",
-                     std::to_string(one.benchmarks), Percent(one.worst_ratio), one.worst});
-  }
-  return cells;
+Table OrderTable(const Cluster& cluster, const NodeEffects& effects) {
+  Table table{.title = "Nodes measured at once, over the times one by one",
+              .columns = {"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
+  for (const auto& effect : effects.order)
+    table.rows.push_back(
+        {cluster.nodes[effect.node].name(), Percent(effect.ratio),
+         effect.ci95 ? Percent(effect.ci95->first) + " to " + Percent(effect.ci95->second) : "",
+         std::to_string(effect.benchmarks), Percent(effect.worst_ratio), effect.worst});
+  return table;
 }
 
 std::string OrderNote(const NodeEffects& effects) {
   std::vector<double> ratios;
-  for (const auto& one : effects.order) ratios.push_back(one.ratio);
+  for (const auto& effect : effects.order) ratios.push_back(effect.ratio);
   const auto interval = MedianInterval95(ratios);
   return fmt::format(
       "measured at once the nodes' times differ by {} from those measured one by one{}",
@@ -203,45 +207,26 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   return notes;
 }
 
-// Returns the tables that have at least one row. Only the tables of benchmarks, nodes and the
-// measuring order (at once, one by one) are cut to `most` rows.
-std::vector<compare::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
-                                   std::size_t most) {
-  std::vector<compare::Cells> tables = {
-      RoofCells(cluster, effects),       BenchmarkCells(cluster, effects, most),
-      NodeCells(cluster, effects, most), OrderCells(cluster, effects, most),
-      InterferenceCells(cluster, most),  FindingCells(cluster)};
-  std::erase_if(tables, [](const compare::Cells& cells) { return cells.size() == 1; });
-  return tables;
-}
+}  // namespace
 
-std::string Title(const Cluster& cluster) {
+std::string ClusterTitle(const Cluster& cluster) {
   return fmt::format("{}, {} benchmarks: {}", CountText(cluster), cluster.run.records.size(),
                      cluster.kinds.empty() ? "" : cluster.kinds.front().name);
 }
 
-}  // namespace
-
-void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int width, bool verbose,
-                       std::ostream& out) {
-  const auto most = verbose ? std::size_t(-1) : kMaxRows;
-  for (const auto& cells : Tables(cluster, effects, most)) {
-    text::WriteAligned(compare::PrintableCells(cells), width, out);
-    out << '\n';
-  }
-  const auto notes = Notes(cluster, effects);
-  for (std::size_t i = 0; i < std::min(most, notes.size()); ++i)
-    out << text::Printable(notes[i]) << '\n';
-  if (notes.size() > most) out << fmt::format("and {} more (--verbose)\n", notes.size() - most);
-}
-
-void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
-  for (const auto& cells : Tables(cluster, effects, std::size_t(-1))) {
-    compare::WriteMarkdownTable(cells, out);
-    out << '\n';
-  }
-  for (const auto& note : Notes(cluster, effects))
-    out << "- " << compare::MarkdownText(note) << '\n';
+document::Document ClusterDocument(const Cluster& cluster, const NodeEffects& effects,
+                                   bool verbose) {
+  document::Document document;
+  auto benchmarks = BenchmarkTable(cluster, effects), nodes = NodeTable(cluster, effects),
+       order = OrderTable(cluster, effects), interference = InterferenceTable(cluster);
+  document::Sentences notes{.texts = Notes(cluster, effects)};
+  if (!verbose)
+    benchmarks.first = nodes.first = order.first = interference.first = notes.first = kMaxRows;
+  document.Add(RoofTable(cluster, effects));
+  for (auto* table : {&benchmarks, &nodes, &order, &interference}) document.Add(std::move(*table));
+  document.Add(FindingTable(cluster));
+  document.Add(std::move(notes));
+  return document;
 }
 
 void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
@@ -258,26 +243,6 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
                          *effects.ratios[i][index]);
     }
   }
-}
-
-void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const std::string& figure,
-                      const std::string& no_figure_reason, std::ostream& out) {
-  compare::BeginPage(Title(cluster), out);
-  compare::WritePageFigure(figure, no_figure_reason, out);
-  compare::WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
-  if (!effects.order.empty())
-    compare::WritePageTable("Slowdown of nodes that are measured at once",
-                            OrderCells(cluster, effects, std::size_t(-1)), out);
-  if (!cluster.findings.empty())
-    compare::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
-  if (const auto cells = InterferenceCells(cluster, std::size_t(-1)); cells.size() > 1)
-    compare::WritePageTable("Interference on nodes", cells, out);
-  compare::WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
-  compare::WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)),
-                          out);
-  compare::WritePageTable("Benchmarks over nodes, the widest spread first",
-                          BenchmarkCells(cluster, effects, std::size_t(-1)), out);
-  compare::EndPage(out);
 }
 
 figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
@@ -302,7 +267,7 @@ figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
           found != cluster.nodes[node].roofs.end())
         values.push_back(100 * (found->second / roof.median - 1));
   }
-  map.caption = Title(cluster);
+  map.caption = ClusterTitle(cluster);
   return map;
 }
 

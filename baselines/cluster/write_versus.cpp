@@ -1,4 +1,4 @@
-// Writes `cluster versus`: the terminal, Markdown and the page have the same tables and notes.
+// The document, CSV and JSON of `cluster versus`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 
 #include "baselines/cluster/versus_models.h"
 #include "baselines/compare/export.h"
-#include "baselines/compare/page_text.h"
+#include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
@@ -41,10 +41,10 @@ std::vector<std::string> DifferenceKinds(const Versus& versus) {
 }
 
 // Returns "~1.23 ms", or of a ratio (without a unit) "~1.23".
-std::string QuantityText(const Quantity& one, const char* unit) {
+std::string QuantityText(const Quantity& quantity, const char* unit) {
   const std::string number =
-      *unit == '\0' ? text::ThreeDigits(one.value) : text::WithPrefix(one.value, unit);
-  return fmt::format("{}{}", roofline::MarkOf(one.noisy), number);
+      *unit == '\0' ? text::ThreeDigits(quantity.value) : text::WithPrefix(quantity.value, unit);
+  return fmt::format("{}{}", roofline::MarkOf(quantity.noisy), number);
 }
 
 std::string ShareText(const VersusSide& side) {
@@ -91,7 +91,7 @@ void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
 }
 
 void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
-                    const std::map<EnergyClass, Quantity>& ratios, std::vector<std::string>& line) {
+                    const std::map<EnergyClass, Quantity>& ratios, document::Table::Row& line) {
   for (const auto kind : ClassesOf(report))
     line.insert(line.end(), {TextOfClass(a, kind, "J"), TextOfClass(b, kind, "J"),
                              TextOfClass(ratios, kind, "")});
@@ -102,10 +102,10 @@ template <class Text>
 std::string EachOnce(const VersusReport& report, bool of_a, const Text& text) {
   std::set<std::string> texts;
   for (const auto& row : report.versus.rows)
-    if (auto one = of_a ? text(report.a->run.file.records[row.a.record])
-                        : text(report.b->run.file.records[row.b.record]);
-        !one.empty())
-      texts.insert(std::move(one));
+    if (auto said = of_a ? text(report.a->run.file.records[row.a.record])
+                         : text(report.b->run.file.records[row.b.record]);
+        !said.empty())
+      texts.insert(std::move(said));
   return fmt::format("{}", fmt::join(texts, " or "));
 }
 
@@ -155,8 +155,8 @@ void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) 
 std::string NumbersText(const std::vector<std::string>& some,
                         const std::vector<std::string>& kinds) {
   std::vector<std::ptrdiff_t> numbers;
-  for (const auto& one : some)
-    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, one)));
+  for (const auto& kind : some)
+    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, kind)));
   std::ranges::sort(numbers);
   return fmt::format("{}", fmt::join(numbers, ","));
 }
@@ -207,7 +207,7 @@ void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) 
     notes.push_back(fmt::format("libraries (A | B): {}", *libraries));
 }
 
-compare::Cells OperatorCells(const VersusReport& report) {
+document::Table OperatorTable(const VersusReport& report) {
   const bool several = HasSeveralDevices(report), costs = HasCosts(report);
   std::vector<std::string> head = {"operator", "A", "B"};
   if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
@@ -219,10 +219,10 @@ compare::Cells OperatorCells(const VersusReport& report) {
   if (libraries) head.emplace_back("libraries");
   head.emplace_back("differs");
   const auto kinds = DifferenceKinds(report.versus);
-  compare::Cells cells = {head};
+  document::Table table{.title = "Operators", .columns = std::move(head)};
   for (const auto& row : report.versus.rows) {
-    std::vector<std::string> line = {row.key, QuantityText(row.a.seconds, "s"),
-                                     QuantityText(row.b.seconds, "s")};
+    document::Table::Row line = {row.key, QuantityText(row.a.seconds, "s"),
+                                 QuantityText(row.b.seconds, "s")};
     if (several)
       line.insert(line.end(), {text::ThreeDigits(row.a.node_calls_per_second),
                                text::ThreeDigits(row.b.node_calls_per_second)});
@@ -230,30 +230,31 @@ compare::Cells OperatorCells(const VersusReport& report) {
                              QuantityText(row.nodes_of_a, ""), IntervalText(row.nodes_of_a.ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
     AddEnergyCells(report, row.a.energies, row.b.energies, row.energy_ratios, line);
-    if (libraries) line.push_back(LibrariesText(report, row));
-    line.push_back(NumbersText(row.differences, kinds));
-    cells.push_back(std::move(line));
+    if (libraries) line.emplace_back(LibrariesText(report, row));
+    line.emplace_back(NumbersText(row.differences, kinds));
+    table.rows.push_back(std::move(line));
   }
-  return cells;
+  return table;
 }
 
-compare::Cells ModelCells(const VersusReport& report) {
+document::Table ModelTable(const VersusReport& report) {
   std::vector<std::string> head = {
       "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %", "libraries"};
   AddEnergyHead(report, head);
-  compare::Cells cells = {head};
+  document::Table table{.title = "Models", .columns = std::move(head)};
   for (const auto& model : report.models) {
-    const auto cell = [](const std::optional<Quantity>& one, const char* unit) {
-      return one ? QuantityText(*one, unit) : "";
+    const auto cell = [](const std::optional<Quantity>& quantity, const char* unit) {
+      return quantity ? QuantityText(*quantity, unit) : "";
     };
-    cells.push_back({model.model, model.pass, model.type,
-                     fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
-                     cell(model.a, "s"), cell(model.b, "s"), cell(model.nodes_of_a, ""),
-                     IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt),
-                     model.a ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
-    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios, cells.back());
+    table.rows.push_back({model.model, model.pass, model.type,
+                          fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
+                          cell(model.a, "s"), cell(model.b, "s"), cell(model.nodes_of_a, ""),
+                          IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt),
+                          model.a ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
+    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios,
+                   table.rows.back());
   }
-  return cells;
+  return table;
 }
 
 // Returns sentences: A, B, what a node is, prices, coverage, marks, rows bound by overhead.
@@ -327,10 +328,10 @@ std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
 }
 
 // Returns {NAME: value, "ci95", "disturbed"}.
-nlohmann::json QuantityJson(const Quantity& one, const char* name) {
-  nlohmann::json object = {{name, one.value}};
-  if (one.ci95) object["ci95"] = {one.ci95->first, one.ci95->second};
-  if (one.noisy) object["disturbed"] = true;
+nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
+  nlohmann::json object = {{name, quantity.value}};
+  if (quantity.ci95) object["ci95"] = {quantity.ci95->first, quantity.ci95->second};
+  if (quantity.noisy) object["disturbed"] = true;
   return object;
 }
 
@@ -411,32 +412,15 @@ nlohmann::json ClusterJson(const VersusCluster& cluster, const std::string& pric
 
 }  // namespace
 
-void WriteVersusTable(const VersusReport& report, int width, std::ostream& out) {
-  text::WriteAligned(compare::PrintableCells(OperatorCells(report)), width, out);
-  if (!report.models.empty()) {
-    out << '\n';
-    text::WriteAligned(compare::PrintableCells(ModelCells(report)), width, out);
-  }
-  out << '\n';
-  for (const auto& note : VersusNotes(report)) out << text::Printable(note) << '\n';
-  const auto kinds = DifferenceKinds(report.versus);
-  if (!kinds.empty()) out << "\ndiffers (A | B):\n";
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    out << fmt::format("{:>3}  {}\n", i + 1, text::Printable(kinds[i]));
-}
-
-void WriteVersusMarkdown(const VersusReport& report, std::ostream& out) {
-  compare::WriteMarkdownTable(OperatorCells(report), out);
-  if (!report.models.empty()) {
-    out << '\n';
-    compare::WriteMarkdownTable(ModelCells(report), out);
-  }
-  out << '\n';
-  for (const auto& note : VersusNotes(report)) compare::WriteMarkdownItem("-", note, out);
-  const auto kinds = DifferenceKinds(report.versus);
-  if (!kinds.empty()) out << "\nDiffers (A | B):\n\n";
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    compare::WriteMarkdownItem(fmt::format("{}.", i + 1), kinds[i], out);
+document::Document VersusDocument(const VersusReport& report) {
+  document::Document document;
+  document.Add(OperatorTable(report));
+  document.Add(ModelTable(report));
+  document.Add(document::Sentences{.texts = VersusNotes(report)});
+  document::List differences{.title = "differs (A | B):", .numbered = true};
+  for (const auto& kind : DifferenceKinds(report.versus)) differences.items.push_back({kind});
+  document.Add(std::move(differences));
+  return document;
 }
 
 void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
@@ -455,7 +439,8 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << compare::CsvText(field);
     for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << compare::CsvText(field);
     std::string differences;
-    for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
+    for (const auto& difference : row.differences)
+      differences += (differences.empty() ? "" : "; ") + difference;
     const auto& ci95 = row.nodes_of_a.ci95;
     out << fmt::format(",{},{},{},{},{},{}", compare::NumberField(row.flops),
                        compare::NumberField(row.nodes_of_a.value),
@@ -470,16 +455,8 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
   }
 }
 
-void WriteVersusPage(const VersusReport& report, const std::string& figure,
-                     const std::string& no_figure_reason, std::ostream& out) {
-  compare::BeginPage(
-      fmt::format("A: {} and B: {}", MachinesText(*report.a), MachinesText(*report.b)), out);
-  compare::WritePageFigure(figure, no_figure_reason, out);
-  compare::WritePageList("Sources and assumptions", "ul", VersusNotes(report), out);
-  if (!report.models.empty()) compare::WritePageTable("Models", ModelCells(report), out);
-  compare::WritePageTable("Operators", OperatorCells(report), out);
-  compare::WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);
-  compare::EndPage(out);
+std::string VersusTitle(const VersusReport& report) {
+  return fmt::format("A: {} and B: {}", MachinesText(*report.a), MachinesText(*report.b));
 }
 
 nlohmann::json VersusJson(const VersusReport& report) {

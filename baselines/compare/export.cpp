@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <tuple>
@@ -82,12 +83,7 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
   }
 }
 
-}  // namespace
-
-std::string NumberField(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
+// A line per benchmark and run, with more facts than the other formats have.
 void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
          "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
@@ -97,6 +93,151 @@ void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out, std
 
 void WriteRunFile(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
   out << JsonText(roofline::ToJson(runs.front().file)) << '\n';
+}
+
+// Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format).
+void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                  std::ostream& warnings) {
+  json all = json::object();
+  for (const auto& record : runs.front().file.records) {
+    const auto time = TimeOf(runs.front().file, record);
+    if (!time) continue;
+    if (Characters(record.name) > kLongestName) {
+      warnings << fmt::format("left out: '{}...', Bencher accepts names of up to {} characters\n",
+                              record.name.substr(0, 60), kLongestName);
+      continue;
+    }
+    json& measures = all[record.name];
+    measures["latency"] = Latency(*time);
+    if (time->estimate) measures["estimate"] = {{"value", 1}};
+    if (time->fraction)
+      measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {
+          {"value", *time->fraction}};
+    if (time->fraction_at_most)
+      measures["fraction-of-roof-at-most"] = {{"value", *time->fraction_at_most}};
+  }
+  out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+// github-action-benchmark's customSmallerIsBetter (its README, "Examples").
+void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                       std::ostream&) {
+  json all = json::array();
+  for (const auto& record : runs.front().file.records) {
+    const auto time = TimeOf(runs.front().file, record);
+    if (!time) continue;
+    json entry = {{"name", record.name}, {"unit", "ns"}, {"value", time->median * 1e9}};
+    if (time->ci95)
+      entry["range"] =
+          fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
+    std::string extra = record::AlgorithmText(record);
+    if (time->fraction)
+      extra += fmt::format("{}{} of its {}roof", extra.empty() ? "" : "\n",
+                           text::PercentText(*time->fraction), time->specified ? "specified " : "");
+    if (time->fraction_at_most)
+      extra += fmt::format("{}at most {} of its roof, which is not validated",
+                           extra.empty() ? "" : "\n", text::PercentText(*time->fraction_at_most));
+    if (time->estimate)
+      extra +=
+          fmt::format("{}~ an estimate: too few repetitions were clean", extra.empty() ? "" : "\n");
+    if (!extra.empty()) entry["extra"] = extra;
+    all.push_back(std::move(entry));
+  }
+  out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+// Escapes a label's value (OpenMetrics 1.0, "Escaping").
+std::string LabelText(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\n') {
+      escaped += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string LabelsOf(const record::RunFile& file, const record::Record& record) {
+  std::string labels = fmt::format("benchmark=\"{}\"", LabelText(record.name));
+  if (const auto* machine = record::MachineFor(file, record))
+    labels += fmt::format(",fingerprint=\"{}\"", LabelText(machine->fingerprint));
+  if (record.cache) labels += fmt::format(",cache=\"{}\"", LabelText(*record.cache));
+  if (record.threads) labels += fmt::format(",threads=\"{}\"", *record.threads);
+  return labels;
+}
+
+struct Family {
+  const char* name;
+  const char* unit;
+  const char* help;
+  std::optional<double> (*value)(const ExportedTime& time);
+};
+
+constexpr Family kFamilies[] = {
+    {"dlroof_median_seconds", "seconds",
+     "Median of the clean repetitions of one call; an estimate where dlroof_estimate_ratio is 1.",
+     [](const ExportedTime& time) { return std::optional(time.median); }},
+    {"dlroof_low_seconds", "seconds", "Lower end of the 95 percent interval of the median.",
+     [](const ExportedTime& time) {
+       return time.ci95 ? std::optional(time.ci95->first) : std::nullopt;
+     }},
+    {"dlroof_high_seconds", "seconds", "Upper end of the 95 percent interval of the median.",
+     [](const ExportedTime& time) {
+       return time.ci95 ? std::optional(time.ci95->second) : std::nullopt;
+     }},
+    {"dlroof_roof_ratio", "ratio", "Fraction of its binding roof that the benchmark reaches.",
+     [](const ExportedTime& time) { return time.specified ? std::nullopt : time.fraction; }},
+    {"dlroof_given_roof_ratio", "ratio",
+     "Fraction of its binding roof, which is specified and not measured, that the benchmark "
+     "reaches.",
+     [](const ExportedTime& time) { return time.specified ? time.fraction : std::nullopt; }},
+    {"dlroof_roof_at_most_ratio", "ratio",
+     "Upper limit of the fraction of its binding roof, which is not validated, that the benchmark "
+     "reaches.",
+     [](const ExportedTime& time) { return time.fraction_at_most; }},
+    {"dlroof_estimate_ratio", "ratio",
+     "1 where too few repetitions were clean, so that the time is an estimate.",
+     [](const ExportedTime& time) { return time.estimate ? std::optional(1.0) : std::nullopt; }}};
+
+struct Sample {
+  double moment = 0;  // [s] since 1970
+  ExportedTime time;
+};
+
+// OpenMetrics 1.0 text. Several runs get timestamps, for backfilling. It requires that all samples
+// of a metric are consecutive, by rising timestamps.
+void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                      std::ostream&) {
+  std::map<std::string, std::vector<Sample>> samples;
+  for (const auto& run : runs)
+    for (const auto& record : run.file.records)
+      if (const auto time = TimeOf(run.file, record))
+        samples[LabelsOf(run.file, record)].push_back(
+            {compare::Moment(run.file).value_or(0), *time});
+  for (const auto& family : kFamilies) {
+    out << fmt::format("# TYPE {0} gauge\n# UNIT {0} {1}\n# HELP {0} {2}\n", family.name,
+                       family.unit, family.help);
+    for (const auto& [labels, all] : samples)
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        // Of two runs in the same second only the later one is written.
+        if (i + 1 < all.size() && all[i + 1].moment == all[i].moment) continue;
+        const auto value = family.value(all[i].time);
+        if (!value) continue;
+        out << fmt::format("{}{{{}}} {}", family.name, labels, *value);
+        if (runs.size() > 1) out << fmt::format(" {:.0f}", all[i].moment);
+        out << '\n';
+      }
+  }
+  out << "# EOF\n";
+}
+
+}  // namespace
+
+std::string NumberField(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
 }
 
 const std::vector<Exporter>& Exporters() {
@@ -116,8 +257,8 @@ void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::o
   const auto found = std::ranges::find(table, format, &Exporter::format);
   if (found == table.end()) {
     std::string known;
-    for (const auto& one : table)
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", one.format);
+    for (const auto& exporter : table)
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", exporter.format);
     throw BadInput("--format={}: expected one of {}", format, known);
   }
   if (runs.empty()) throw BadInput("export: no run to export");
@@ -155,55 +296,6 @@ std::string CsvText(std::string_view text) {
     field += c;
   }
   return field + '"';
-}
-
-void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                  std::ostream& warnings) {
-  json all = json::object();
-  for (const auto& record : runs.front().file.records) {
-    const auto time = TimeOf(runs.front().file, record);
-    if (!time) continue;
-    if (Characters(record.name) > kLongestName) {
-      warnings << fmt::format("left out: '{}...', Bencher accepts names of up to {} characters\n",
-                              record.name.substr(0, 60), kLongestName);
-      continue;
-    }
-    json& measures = all[record.name];
-    measures["latency"] = Latency(*time);
-    if (time->estimate) measures["estimate"] = {{"value", 1}};
-    if (time->fraction)
-      measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {
-          {"value", *time->fraction}};
-    if (time->fraction_at_most)
-      measures["fraction-of-roof-at-most"] = {{"value", *time->fraction_at_most}};
-  }
-  out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
-}
-
-void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                       std::ostream&) {
-  json all = json::array();
-  for (const auto& record : runs.front().file.records) {
-    const auto time = TimeOf(runs.front().file, record);
-    if (!time) continue;
-    json entry = {{"name", record.name}, {"unit", "ns"}, {"value", time->median * 1e9}};
-    if (time->ci95)
-      entry["range"] =
-          fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
-    std::string extra = record::AlgorithmText(record);
-    if (time->fraction)
-      extra += fmt::format("{}{} of its {}roof", extra.empty() ? "" : "\n",
-                           text::PercentText(*time->fraction), time->specified ? "specified " : "");
-    if (time->fraction_at_most)
-      extra += fmt::format("{}at most {} of its roof, which is not validated",
-                           extra.empty() ? "" : "\n", text::PercentText(*time->fraction_at_most));
-    if (time->estimate)
-      extra +=
-          fmt::format("{}~ an estimate: too few repetitions were clean", extra.empty() ? "" : "\n");
-    if (!extra.empty()) entry["extra"] = extra;
-    all.push_back(std::move(entry));
-  }
-  out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace dlroof::compare

@@ -1,5 +1,5 @@
-// Writes runs in the formats of other tools. To add a format, write its function in a file
-// export_*.cpp, declare it here and add its row to the table in export.cpp.
+// Writes runs in the formats of other tools. To add a format, write its function and its row of the
+// table in export.cpp.
 #pragma once
 
 #include <iosfwd>
@@ -49,19 +49,4 @@ std::string CsvText(std::string_view text);
 // Returns a CSV field with all digits, or an empty field.
 std::string NumberField(const std::optional<double>& value);
 
-// Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format).
-void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                  std::ostream& warnings);
-// github-action-benchmark's customSmallerIsBetter (its README, "Examples").
-void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                       std::ostream& warnings);
-// OpenMetrics 1.0 text. Several runs get timestamps, for backfilling.
-void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                      std::ostream& warnings);
-// CSV: a line per benchmark and run, with more facts than the other formats have.
-void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-              std::ostream& warnings);
-// The run file itself, such as one of a history.
-void WriteRunFile(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                  std::ostream& warnings);
 }  // namespace dlroof::compare

@@ -10,12 +10,14 @@
 #include <ostream>
 #include <unordered_map>
 
-#include "baselines/compare/page_text.h"
 #include "counters/base/numbers.h"
+#include "reporters/document/markup.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::compare {
 namespace {
+
+using document::MarkdownText;
 
 constexpr std::array<statistics::Verdict, 9> kWorstFirst = {
     statistics::Verdict::kSlower,       statistics::Verdict::kFailed,

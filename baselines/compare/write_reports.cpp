@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "baselines/compare/page_text.h"
 #include "baselines/compare/write_comparison.h"
+#include "reporters/document/markup.h"
 
 namespace dlroof::compare {
 namespace {
+
+using document::XmlText;
 
 using nlohmann::json;
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "baselines/compare/cause.h"
-#include "baselines/compare/page_text.h"
 #include "baselines/history/events.h"
 #include "baselines/history/history.h"
 #include "baselines/statistics/series_profile.h"
@@ -23,6 +22,7 @@
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
+#include "reporters/document/markup.h"
 #include "reporters/figure/page.h"
 
 namespace dlroof::history {
@@ -438,12 +438,11 @@ class Site {
 
   std::string Badge() const {
     for (const auto& [count, what, mood] :
-         {std::tuple(counts_.slower_last, "slower", compare::BadgeMood::kBad),
-          {counts_.faster_last, "faster", compare::BadgeMood::kGood}})
+         {std::tuple(counts_.slower_last, "slower", false), {counts_.faster_last, "faster", true}})
       if (count > 0)
-        return compare::BadgeSvg(
+        return document::BadgeSvg(
             "performance", fmt::format("{} {} since {}", count, what, last_change_date_), mood);
-    return compare::BadgeSvg("performance", "no change", compare::BadgeMood::kGood);
+    return document::BadgeSvg("performance", "no change", true);
   }
 
   const history::History& history_;

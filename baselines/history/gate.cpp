@@ -1,11 +1,17 @@
 #include "baselines/history/gate.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <ostream>
 #include <unordered_map>
 
 #include "baselines/compare/paired_record.h"
+#include "baselines/compare/write_comparison.h"
 #include "counters/base/error.h"
+#include "reporters/document/markup.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::history {
 namespace {
@@ -92,6 +98,145 @@ std::set<std::string> ReplaceRows(const compare::CompareResult& later,
   }
   CountVerdicts(options, result);
   return replaced;
+}
+
+namespace {
+
+constexpr std::size_t kMaxBullets = 5, kMaxAnnotations = 10;
+constexpr std::size_t kCommitDigits = 12, kMaxNameBytes = 120;
+
+std::string Short(const std::string& commit) { return commit.substr(0, kCommitDigits); }
+
+std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
+
+// Returns the rows that got worse, the largest ratio first.
+std::vector<const compare::Comparison*> Worse(const compare::CompareResult& result) {
+  std::vector<const compare::Comparison*> rows;
+  for (const auto& row : result.rows)
+    if (compare::GotWorse(row)) rows.push_back(&row);
+  const auto ratio = [](const auto* row) { return row->judgement ? row->judgement->ratio : 1e9; };
+  std::ranges::stable_sort(rows, std::greater(), ratio);
+  return rows;
+}
+
+std::string CountsWithUnclear(const Report& report) {
+  std::string text = compare::CountsText(*report.result);
+  if (report.unclear > 0) text += fmt::format(" ({} could still be slower)", report.unclear);
+  return text;
+}
+
+// Returns "12.1 % slower (95 %: +10.3 to +14.0 %), 1.2 ms -> 1.3 ms: cause", or why there is no
+// time.
+std::string WhatHappened(const compare::Comparison& row) {
+  if (row.newly_failed) return "fails now: " + compare::NotesOf(row);
+  std::string text;
+  if (row.judgement)
+    text = fmt::format("{} ({} to {})", Percent(row.judgement->ratio),
+                       Percent(row.judgement->ci95.first), Percent(row.judgement->ci95.second));
+  if (row.base_seconds && row.contender_seconds)
+    text += fmt::format(", {} -> {}", text::WithPrefix(*row.base_seconds, "s"),
+                        text::WithPrefix(*row.contender_seconds, "s"));
+  for (const auto& alert : row.alerts) text += "; " + alert.text;
+  if (const auto cause = row.Cause(); !row.changes.empty()) text += ": " + cause;
+  return text;
+}
+
+std::string AgainText(const Report& report) {
+  if (report.again == 0) return "";
+  return fmt::format("; {} measured again{}", report.again,
+                     report.interleaved_with ? fmt::format(", interleaved with the program of {}",
+                                                           Short(*report.interleaved_with))
+                                             : std::string());
+}
+
+std::string AboutText(const Report& report) {
+  return fmt::format(
+      "{} against {} run{} of {}{}{}", report.commit.empty() ? "this build" : Short(report.commit),
+      report.runs, report.runs == 1 ? "" : "s", report.branch,
+      report.newest_commit.empty() ? std::string()
+                                   : fmt::format(", the newest of {}", Short(report.newest_commit)),
+      AgainText(report));
+}
+
+// Returns the command that finds the commit of a slowdown, if both ends are known.
+std::string BisectText(const Report& report) {
+  const auto worse = Worse(*report.result);
+  if (worse.empty() || worse.front()->newly_failed || report.commit.empty() ||
+      report.newest_commit.empty() || report.commit == report.newest_commit)
+    return "";
+  return fmt::format("dlroof bisect {} {} -- {}", Short(report.newest_commit), Short(report.commit),
+                     worse.front()->name());
+}
+
+// Cuts a text in the middle of which no line breaks remain, so that it stays one line.
+std::string OneLine(std::string text, std::size_t most) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  if (text.size() > most) text = text.substr(0, most) + "...";
+  return text;
+}
+
+// Escapes the message of a workflow command, or one of its properties.
+// https://github.com/actions/toolkit, packages/core/src/command.ts, escapeData and escapeProperty
+std::string Escaped(const std::string& text, bool property) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool special = c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','));
+    if (special)
+      escaped += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::string CommentOf(const Report& report) {
+  const auto cell = [](const std::string& text, std::size_t most) {
+    return document::MarkdownText(OneLine(text, most));
+  };
+  constexpr std::size_t kMaxWhatBytes = 400;
+  std::string comment = fmt::format("### dlroof: {}\n\n", CountsWithUnclear(report));
+  const auto worse = Worse(*report.result);
+  const auto shown = std::min(worse.size(), kMaxBullets);
+  for (std::size_t i = 0; i < shown; ++i)
+    comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameBytes),
+                           cell(WhatHappened(*worse[i]), kMaxWhatBytes));
+  if (worse.size() > shown) comment += fmt::format("- and {} more\n", worse.size() - shown);
+  if (shown > 0) comment += '\n';
+  comment += cell(AboutText(report), kMaxWhatBytes);
+  if (const auto bisect = BisectText(report); !bisect.empty())
+    comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMaxWhatBytes));
+  return comment + '\n';
+}
+
+std::string AnnotationsOf(const Report& report) {
+  std::string lines;
+  const auto worse = Worse(*report.result);
+  for (std::size_t i = 0; i < std::min(worse.size(), kMaxAnnotations); ++i)
+    lines += fmt::format(
+        "::error title={}::{}\n", Escaped(fmt::format("dlroof: {}", worse[i]->name()), true),
+        Escaped(fmt::format("{}: {}", worse[i]->name(), WhatHappened(*worse[i])), false));
+  if (report.unclear > 0)
+    lines +=
+        fmt::format("::warning title=dlroof::{}\n",
+                    Escaped(fmt::format("{} benchmarks could be slower: the time for measuring "
+                                        "again is over ({})",
+                                        report.unclear, AboutText(report)),
+                            false));
+  return lines;
+}
+
+std::string SummaryOf(const Report& report) {
+  std::string text =
+      fmt::format("{}: {}\n", text::Printable(AboutText(report)), CountsWithUnclear(report));
+  for (const auto* row : Worse(*report.result))
+    text += fmt::format("  {}  {}\n", text::Printable(row->name()),
+                        text::Printable(WhatHappened(*row)));
+  if (const auto bisect = BisectText(report); !bisect.empty())
+    text += fmt::format("which commit: {}\n", text::Printable(bisect));
+  return text;
 }
 
 }  // namespace dlroof::history

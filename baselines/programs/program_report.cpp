@@ -455,10 +455,10 @@ Document ProgramDocument(const roofline::PlacedRun& run) {
 }
 
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out) {
-  const auto document = ProgramDocument(run);
+  auto document = ProgramDocument(run);
   if (document.blocks.empty()) return;
+  document.Add(document::CaveatsDocument(run));
   document::Write(document, width, out);
-  document::WriteCaveats(run, out);
 }
 
 }  // namespace dlroof::programs

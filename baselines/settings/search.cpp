@@ -99,11 +99,12 @@ class CoordinateSearch {
   void Measure(const Candidates& left, int blocks, bool in_all) {
     ForSome(left, [&](Candidates some) {
       std::map<const Candidate*, std::size_t> wanted;
-      for (const auto* one : some)
-        wanted[one] = static_cast<std::size_t>(blocks) + (in_all ? 0 : one->log_ratios.size());
+      for (const auto* candidate : some)
+        wanted[candidate] =
+            static_cast<std::size_t>(blocks) + (in_all ? 0 : candidate->log_ratios.size());
       for (int empty = 0; empty < kMaxVoid;) {
-        std::erase_if(some, [&](const Candidate* one) {
-          return one->failure || one->log_ratios.size() >= wanted.at(one);
+        std::erase_if(some, [&](const Candidate* candidate) {
+          return candidate->failure || candidate->log_ratios.size() >= wanted.at(candidate);
         });
         if (some.empty()) return;
         empty = MeasureOnce(some) ? 0 : empty + 1;
@@ -137,10 +138,11 @@ class CoordinateSearch {
 
   // Removes candidates that are certainly not faster, and sorts the others, the fastest first.
   void Drop(Candidates& left) const {
-    std::erase_if(left, [&](const Candidate* one) {
-      return !one->Known() || std::ranges::min(one->log_ratios) > Bound();
+    std::erase_if(left, [&](const Candidate* candidate) {
+      return !candidate->Known() || std::ranges::min(candidate->log_ratios) > Bound();
     });
-    std::ranges::stable_sort(left, {}, [](const Candidate* one) { return one->Center(); });
+    std::ranges::stable_sort(left, {},
+                             [](const Candidate* candidate) { return candidate->Center(); });
   }
 
   bool IsFaster(Candidate& last) {

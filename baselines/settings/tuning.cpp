@@ -146,8 +146,9 @@ std::optional<Effect> EffectFrom(const JsonReader& in, const std::string& key) {
 TuningPlan PlanFrom(const JsonReader& in) {
   TuningPlan plan;
   plan.subject = in.NonEmptyText("subject");
-  EachItem(in, "coordinates",
-           [&](const JsonReader& one) { plan.coordinates.push_back(CoordinateFrom(one)); });
+  EachItem(in, "coordinates", [&](const JsonReader& coordinate) {
+    plan.coordinates.push_back(CoordinateFrom(coordinate));
+  });
   plan.budget_seconds = in.NotNegative("budget_seconds");
   plan.min_effect = in.NotNegative("min_effect");
   plan.seed = static_cast<std::uint64_t>(in.NotNegative("seed"));
@@ -157,7 +158,7 @@ TuningPlan PlanFrom(const JsonReader& in) {
 
 Tuning TuningFrom(const JsonReader& in) {
   Tuning tuning{.plan = PlanFrom(in)};
-  const auto state = TuningStateFromKey(in.Text("state"));
+  const auto state = ValueIn(kStates, in.Text("state"));
   if (!state) in.Refuse("state", "one that dlroof tune writes");
   tuning.state = *state;
   tuning.reason = in.TextOr("reason", "");
@@ -168,11 +169,11 @@ Tuning TuningFrom(const JsonReader& in) {
   });
   tuning.total = EffectFrom(in, "total");
   tuning.verified = EffectFrom(in, "verified");
-  EachItem(in, "tried", [&](const JsonReader& one) {
-    tuning.tried.push_back({one.Text("coordinate"), one.TextsByKey("values"),
-                            static_cast<int>(one.NotNegative("blocks")),
-                            one.OptionalPositive("ratio_of_search"), one.Flag("failed"),
-                            one.Text("verdict")});
+  EachItem(in, "tried", [&](const JsonReader& tried) {
+    tuning.tried.push_back({tried.Text("coordinate"), tried.TextsByKey("values"),
+                            static_cast<int>(tried.NotNegative("blocks")),
+                            tried.OptionalPositive("ratio_of_search"), tried.Flag("failed"),
+                            tried.Text("verdict")});
   });
   tuning.dropped = in.Texts("dropped");
   tuning.default_seconds = in.OptionalPositive("default_seconds");
@@ -209,10 +210,10 @@ Setting PartOf(const Setting& setting, const Coordinate& coordinate) {
   return part;
 }
 
-Coordinate Crossed(const Coordinate& one, const Coordinate& other) {
-  Coordinate both{one.name + " and " + other.name, one.choices};
+Coordinate Crossed(const Coordinate& inner, const Coordinate& other) {
+  Coordinate both{inner.name + " and " + other.name, inner.choices};
   both.choices.insert(both.choices.end(), other.choices.begin(), other.choices.end());
-  for (const auto& first : one.choices)
+  for (const auto& first : inner.choices)
     for (const auto& second : other.choices) {
       Choice choice{first.values, first.reason + "; " + second.reason};
       choice.values.insert(second.values.begin(), second.values.end());
@@ -238,9 +239,6 @@ bool IsNoisy(const TrialBlock& block) {
 }
 
 std::string_view Key(TuningState state) { return KeyIn(kStates, state); }
-std::optional<TuningState> TuningStateFromKey(std::string_view key) {
-  return ValueIn(kStates, key);
-}
 
 double SecondsOf(const Tuning& tuning) {
   double seconds = 0;

@@ -46,7 +46,7 @@ Setting With(Setting setting, const Coordinate& coordinate, const Setting& value
 Setting PartOf(const Setting& setting, const Coordinate& coordinate);
 
 // Returns all combinations of two coordinates, except the default of both.
-Coordinate Crossed(const Coordinate& one, const Coordinate& other);
+Coordinate Crossed(const Coordinate& inner, const Coordinate& other);
 
 // The times of one setting in one block.
 struct TrialResult {
@@ -94,7 +94,6 @@ enum class TuningState {
   kFailed,        // the default has no time
 };
 std::string_view Key(TuningState state);  // "nothing_won"
-std::optional<TuningState> TuningStateFromKey(std::string_view key);
 
 // A ratio of times of two settings, measured in blocks after the search.
 struct Effect {

@@ -217,7 +217,9 @@ std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffe
   const auto [figure, reason] = figure::DrawForPage(
       [&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); });
   std::ostringstream page;
-  cluster::WriteClusterPage(cluster, effects, figure, reason.value_or(Reason{}).text, page);
+  document::WriteHtml(cluster::ClusterDocument(cluster, effects, true),
+                      cluster::ClusterTitle(cluster), {figure, reason.value_or(Reason{}).text},
+                      page);
   return page.str();
 }
 
@@ -227,8 +229,10 @@ void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffe
   if (path.ends_with(".html")) {
     WriteFile(path, ClusterPage(cluster, effects));
   } else if (path.ends_with(".md") || path.ends_with(".csv")) {
-    (path.ends_with(".md") ? cluster::WriteClusterMarkdown : cluster::WriteClusterCsv)(
-        cluster, effects, text);
+    if (path.ends_with(".md"))
+      document::WriteMarkdown(cluster::ClusterDocument(cluster, effects, true), text);
+    else
+      cluster::WriteClusterCsv(cluster, effects, text);
     WriteFile(path, text.str());
   } else {
     figure::WriteNodeMap(cluster::MapOf(cluster, effects), path);
@@ -270,7 +274,8 @@ int ReportCluster(const ClusterReportFlags& flags) {
   auto cluster = cluster::ReadClusterFile(flags.file);
   auto effects = cluster::MakeNodeEffects(cluster);
   if (flags.alone) effects.order = EffectsBeside(flags, cluster);
-  cluster::WriteClusterTable(cluster, effects, text::TerminalColumns(), flags.verbose, std::cout);
+  document::Write(cluster::ClusterDocument(cluster, effects, flags.verbose),
+                  text::TerminalColumns(), std::cout);
   PrintVerdicts(cluster, flags.drain_list, std::cout);
   const bool unmet = flags.requirements && PrintUnmet(cluster, *flags.requirements);
   std::cout << std::flush;

@@ -111,7 +111,8 @@ std::string PageOf(const cluster::VersusReport& report) {
   const auto [figure, reason] =
       figure::DrawForPage([&] { return figure::VersusScript(FigureOf(report), "svg"); });
   std::ostringstream page;
-  cluster::WriteVersusPage(report, figure, reason.value_or(Reason{}).text, page);
+  document::WriteHtml(cluster::VersusDocument(report), cluster::VersusTitle(report),
+                      {figure, reason.value_or(Reason{}).text}, page);
   return page.str();
 }
 
@@ -124,7 +125,9 @@ void WriteVersusOutput(const cluster::VersusReport& report, const std::string& p
   if (path.ends_with(".html"))
     WriteFile(path, PageOf(report));
   else if (path.ends_with(".md"))
-    write(cluster::WriteVersusMarkdown);
+    write([](const auto& versus, std::ostream& out) {
+      document::WriteMarkdown(cluster::VersusDocument(versus), out);
+    });
   else if (path.ends_with(".csv"))
     write(cluster::WriteVersusCsv);
   else if (path.ends_with(".json"))
@@ -160,7 +163,7 @@ void RunVersus(const VersusFlags& flags) {
   const cluster::VersusReport report{
       &a, &b, cluster::MakeVersus(a, b, options),
       cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), options)};
-  cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);
+  document::Write(cluster::VersusDocument(report), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
 }

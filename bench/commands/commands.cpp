@@ -70,35 +70,28 @@ std::optional<double> ParseShare(const std::string& flag, const std::optional<st
 }
 
 Option BenchOption(std::optional<std::string>& bench) {
-  return {"--bench",
-          &bench,
-          "the dlroof_bench to run (default: the one beside this program)",
-          {.type = kFile}};
+  return Ruled("--bench", {.type = kFile}, &bench,
+               "the dlroof_bench to run (default: the one beside this program)");
 }
 
 Option MeasuredMachineOption(std::optional<std::string>& machine) {
-  return {"--machine",
-          &machine,
-          "machine file with the roofs (default: cached ceilings, or measured now)",
-          {.type = kMachine}};
+  return Ruled("--machine", {.type = kMachine}, &machine,
+               "machine file with the roofs (default: cached ceilings, or measured now)");
 }
 
 Option QuantitiesOption(std::vector<std::string>& on, const std::string& help) {
-  return {"--on",
-          &on,
-          help,
-          {.choices = {"time", "bytes", "flops", "fraction", "residual"},
-           .one_each = true,
-           .comma = true}};
+  return Ruled("--on",
+               {.choices = {"time", "bytes", "flops", "fraction", "residual"},
+                .one_each = true,
+                .comma = true},
+               &on, help);
 }
 
 Option ReplayOption(std::optional<int>& count) {
-  return {
-      "--replay",
-      &count,
+  return Ruled(
+      "--replay", {.limits = AboveZero{}}, &count,
       "for a program: also measure this many of its primitives standalone, the longest ones that "
-      "dlroof has a benchmark of, and show how much slower each is in the program",
-      {.limits = AboveZero{}}};
+      "dlroof has a benchmark of, and show how much slower each is in the program");
 }
 
 }  // namespace dlroof::commands

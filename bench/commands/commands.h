@@ -19,6 +19,7 @@ using runner::kFolder;
 using runner::kMachine;
 using runner::Option;
 using runner::Range;
+using runner::Ruled;
 
 // Registers a command of dlroof. Call at namespace scope. Returns true.
 bool RegisterCommand(Command (*make)());

@@ -200,57 +200,42 @@ Command MakeCompare() {
       .about =
           "give a verdict on each benchmark of two run files; exit code 0: none is slower, 1: one "
           "is, 2: bad input, 3: the runs cannot tell",
-      .options =
-          {{"FILES",
-            &flags->files,
-            "BASE and NEW: run files, or Google Benchmark JSON",
-            {.type = kFile, .required = true}},
-           {"ARGUMENTS",
-            &flags->arguments,
-            "after --, with --again now: arguments for NEW's program",
-            {.type = runner::kFlag}},
-           {"--baseline",
-            &flags->baseline,
-            "BASE: a file; or a folder with stored runs, of which the newest of each benchmark on "
-            "NEW's machine is taken; or auto: the folder baselines/stored if it exists, otherwise "
-            "that installed with dlroof",
-            {.type = kFile}},
-           {"--db",
-            &flags->database,
-            "history with earlier runs of BASE's machine: they tell the noise between runs and "
-            "BASE's level (dlroof history add)",
-            {.type = kFile}},
-           {"--again",
-            &flags->rerun,
-            "run file of a second process with NEW's benchmarks, or some of them: a benchmark is "
-            "slower or faster only if it is in both; or now: measure again what is unclear, "
-            "interleaved with BASE's program where that is stored",
-            {.type = kFile}},
-           {"--program",
-            &flags->program,
-            "with --again now: NEW's program (default: the dlroof_bench beside this program); its "
-            "arguments follow --",
-            {.type = kFile}},
-           {"--budget",
-            &flags->budget_seconds,
-            "[s] with --again now: for measuring again (default 600)",
-            {.limits = AtLeastZero{}}},
-           {"--min-effect", &flags->min_effect,
-            "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)"},
-           {"--run-noise", &flags->run_noise,
-            "deviation between runs of the same program; 0 for interleaved runs (default: "
-            "estimated from the files)"},
-           QuantitiesOption(flags->on,
-                            "quantities whose change is an alarm, separated by commas: time "
-                            "(default), bytes, flops, fraction, residual (of files that `dlroof "
-                            "model RUN -o FILE.json` wrote)"),
-           {"--across-machines", &flags->across_machines,
-            "compare fractions of the roof on different machines"},
-           {"--map",
-            &flags->map,
-            "file with a line 'base-name new-name' for each renamed benchmark",
-            {.type = kFile}},
-           {"--format", &flags->format, formats_text, {.choices = formats}}},
+      .options = {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
+                        "BASE and NEW: run files, or Google Benchmark JSON"),
+                  Ruled("ARGUMENTS", {.type = runner::kFlag}, &flags->arguments,
+                        "after --, with --again now: arguments for NEW's program"),
+                  Ruled("--baseline", {.type = kFile}, &flags->baseline,
+                        "BASE: a file; or a folder with stored runs, of which the newest of each "
+                        "benchmark on NEW's machine is taken; or auto: the folder baselines/stored "
+                        "if it exists, otherwise that installed with dlroof"),
+                  Ruled("--db", {.type = kFile}, &flags->database,
+                        "history with earlier runs of BASE's machine: they tell the noise between "
+                        "runs and BASE's level (dlroof history add)"),
+                  Ruled(
+                      "--again", {.type = kFile}, &flags->rerun,
+                      "run file of a second process with NEW's benchmarks, or some of them: a "
+                      "benchmark is slower or faster only if it is in both; or now: measure again "
+                      "what is unclear, interleaved with BASE's program where that is stored"),
+                  Ruled("--program", {.type = kFile}, &flags->program,
+                        "with --again now: NEW's program (default: the dlroof_bench beside this "
+                        "program); its arguments follow --"),
+                  Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
+                        "[s] with --again now: for measuring again (default 600)"),
+                  {"--min-effect", &flags->min_effect,
+                   "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)"},
+                  {"--run-noise", &flags->run_noise,
+                   "deviation between runs of the same program; 0 for interleaved runs (default: "
+                   "estimated from the files)"},
+                  QuantitiesOption(
+                      flags->on,
+                      "quantities whose change is an alarm, separated by commas: time "
+                      "(default), bytes, flops, fraction, residual (of files that `dlroof "
+                      "model RUN -o FILE.json` wrote)"),
+                  {"--across-machines", &flags->across_machines,
+                   "compare fractions of the roof on different machines"},
+                  Ruled("--map", {.type = kFile}, &flags->map,
+                        "file with a line 'base-name new-name' for each renamed benchmark"),
+                  Ruled("--format", {.choices = formats}, &flags->format, formats_text)},
       .run = [flags] { return VerdictOf("compare", [&] { return RunCompare(*flags); }); }};
 }
 

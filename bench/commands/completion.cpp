@@ -44,13 +44,10 @@ Command MakeCompletion() {
       .name = "completion",
       .about =
           "complete commands, flags, choices and files in bash: source <(dlroof completion bash)",
-      .options =
-          {{"FORM",
-            form.get(),
-            "bash: the script; table: every flag of every command but --help, for other programs: "
-            "columns, separated by tabs, for the command, the flag, what it takes, whether "
-            "it is required, and its choices",
-            {.choices = {"bash", "table"}, .required = true}}},
+      .options = {Ruled("FORM", {.choices = {"bash", "table"}, .required = true}, form.get(),
+                        "bash: the script; table: every flag of every command but --help, for "
+                        "other programs: columns, separated by tabs, for the command, the flag, "
+                        "what it takes, whether it is required, and its choices")},
       .run = [form] {
         const bool script = *form == "bash";
         const std::vector<Command> programs = {Program(), runner::DescribeProgram(script)};

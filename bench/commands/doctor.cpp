@@ -194,7 +194,7 @@ void ReportLibraries() {
 void ReportChips(const std::optional<std::string>& capability) {
   const auto& table = gpu::BuiltInCuptiTable();
   const auto chip = std::ranges::find_if(
-      table.chips, [&](const auto& one) { return capability == gpu::CapabilityText(one); });
+      table.chips, [&](const auto& known) { return capability == gpu::CapabilityText(known); });
   Line("chip", chip != table.chips.end() ? gpu::ChipText(table, gpu::BuiltInStoredPasses(), *chip)
                                          : "counters are known of " + gpu::ChipNames(table));
 }
@@ -279,11 +279,9 @@ Command MakeDoctor() {
   return {.name = "doctor",
           .about = "show what can be measured on this machine, and why not",
           .options = {{"--quick", &flags->quick, "observe the clocks for 0.1 s instead of 3 s"},
-                      {"--onednn",
-                       &flags->onednn,
-                       "look at this file of oneDNN, any libdnnl.so.3 from 3.2 on, instead of the "
-                       "one that dlroof was built with",
-                       {.type = kFile}}},
+                      Ruled("--onednn", {.type = kFile}, &flags->onednn,
+                            "look at this file of oneDNN, any libdnnl.so.3 from 3.2 on, instead of "
+                            "the one that dlroof was built with")},
           .run = [flags] {
             Examine(*flags);
             return 0;

@@ -1,6 +1,5 @@
 // dlroof explain: breaks the time of benchmarks down into components.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "counters/base/files.h"
 #include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
+#include "reporters/document/tables.h"
 #include "reporters/figure/breakdown_figure.h"
 #include "reporters/roofline/breakdown_text.h"
 #include "reporters/roofline/placed_run.h"
@@ -66,30 +66,33 @@ Reason MissingBreakdownReason(const record::Record& record) {
   return {"its parallel regions were not profiled (measure it with --dlroof_explain)"};
 }
 
-void Explain(const record::Record& record, const roofline::Placed& placed, std::ostream& out) {
-  out << text::Printable(record.name) << '\n';
+document::Document ExplanationOf(const record::Record& record, const roofline::Placed& placed) {
+  document::Document document;
+  document::List missing{.title = record.name};
   if (record.status != record::Status::kOk)
-    fmt::print(out, "  {}: {}\n\n", record::Key(record.status), text::Printable(record.reason));
+    missing.items = {{fmt::format("{}: {}", record::Key(record.status), record.reason)}};
   else if (!placed.breakdown)
-    fmt::print(out, "  no breakdown: {}\n\n", text::Printable(MissingBreakdownReason(record).text));
-  if (!placed.breakdown) return;
+    missing.items = {{"no breakdown: " + MissingBreakdownReason(record).text}};
+  document.Add(std::move(missing));
+  if (!placed.breakdown) return document;
   const auto& breakdown = *placed.breakdown;
-  fmt::print(out, "  {}{}", roofline::MarkOf(placed.timing->noisy),
-             text::WithPrefix(breakdown.seconds, "s"));
-  if (record.parallel)
-    fmt::print(out, " on {} threads, by {} profiled calls", record.parallel->threads,
-               record.parallel->calls);
-  out << '\n';
-  roofline::WriteWaterfall(breakdown, out);
-  if (record.parallel)
-    if (const auto sentence = roofline::InstructionSentence(*record.parallel))
-      out << "  " << *sentence << '\n';
-  for (const auto& remark : placed.placement.above_roof_remarks)
-    out << "  " << text::Printable(remark) << '\n';
-  if (placed.placement.flop_count)
-    out << "  " << text::Printable(*placed.placement.flop_count) << '\n';
-  if (const auto advice = roofline::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
-  out << '\n';
+  auto bar = document::BarOf(breakdown);
+  bar.title = record.name;
+  bar.about = fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy),
+                          text::WithPrefix(breakdown.seconds, "s"));
+  const auto note = [&](const std::optional<std::string>& sentence) {
+    if (sentence) bar.notes.push_back(*sentence);
+  };
+  if (record.parallel) {
+    bar.about += fmt::format(" on {} threads, by {} profiled calls", record.parallel->threads,
+                             record.parallel->calls);
+    note(roofline::InstructionSentence(*record.parallel));
+  }
+  for (const auto& remark : placed.placement.above_roof_remarks) note(remark);
+  note(placed.placement.flop_count);
+  note(roofline::BreakdownAdvice(breakdown));
+  document.Add(std::move(bar));
+  return document;
 }
 
 // Measures the other algorithms, layouts and ways to pad of a call on a GPU.
@@ -140,7 +143,8 @@ int ExplainAll(const ExplainFlags& flags) {
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
-    Explain(record, run.places[i], std::cout);
+    document::Write(ExplanationOf(record, run.places[i]), text::TerminalColumns(), std::cout);
+    std::cout << '\n';
     if (flags.try_proposal) TryProposalOf(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return 130;
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
@@ -160,23 +164,18 @@ Command MakeExplain() {
           "break the time of benchmarks down: the roof's own time, functions, parallel regions, "
           "waiting",
       .options =
-          {{"NAME",
-            &flags->what,
-            "names of benchmarks to measure now, or a run file made with --dlroof_explain",
-            {.type = runner::kBenchmark, .required = true}},
-           {"-o,--output",
-            &flags->outputs,
-            "write the run file of the measurement (.json), or waterfall charts (.svg, .pdf, .png)",
-            {.type = kFile, .one_each = true}},
+          {Ruled("NAME", {.type = runner::kBenchmark, .required = true}, &flags->what,
+                 "names of benchmarks to measure now, or a run file made with --dlroof_explain"),
+           Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
+                 "write the run file of the measurement (.json), or waterfall charts (.svg, .pdf, "
+                 ".png)"),
            MeasuredMachineOption(flags->machine),
            {"--thorough", &flags->thorough,
             "measure also what cannot change the advice, without a limit: times with near and far "
             "tensors of every benchmark"},
-           {"--seconds",
-            &flags->seconds,
-            "[s] limit for each benchmark (default 25), and for its --try (default 30); what can "
-            "change the advice is measured first",
-            {.limits = AboveZero{}, .excludes = {"--thorough"}}},
+           Ruled("--seconds", {.limits = AboveZero{}, .excludes = {"--thorough"}}, &flags->seconds,
+                 "[s] limit for each benchmark (default 25), and for its --try (default 30); what "
+                 "can change the advice is measured first"),
            {"--try", &flags->try_proposal,
             "measure the setting that the largest component suggests, interleaved with the "
             "default; on a GPU the other options of the name: best, padded, another layout, "

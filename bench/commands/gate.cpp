@@ -232,31 +232,23 @@ Command MakeGate() {
           "for CI: measure, compare with the last runs of a branch, measure again what is unclear, "
           "write a comment, JUnit and annotations; exit codes as compare",
       .options =
-          {{"--db", &flags->db, "file of the history (default perf.sqlite)", {.type = kFile}},
+          {Ruled("--db", {.type = kFile}, &flags->db, "file of the history (default perf.sqlite)"),
            {"--baseline", &flags->baseline,
             "branch whose stored runs are compared with: those that were stored as its runs, "
             "otherwise those of its commits in Git (default main)"},
-           {"--last",
-            &flags->last,
-            "compare with this many runs (default 10)",
-            {.limits = AboveZero{}}},
-           {"--processes",
-            &flags->processes,
-            "measure each benchmark in this many processes (default 3), as dlroof run does",
-            {.limits = Range{1, 1000}}},
-           {"--budget",
-            &flags->budget_seconds,
-            "[s] for measuring again what is unclear (default 600)",
-            {.limits = AtLeastZero{}}},
+           Ruled("--last", {.limits = AboveZero{}}, &flags->last,
+                 "compare with this many runs (default 10)"),
+           Ruled("--processes", {.limits = Range{1, 1000}}, &flags->processes,
+                 "measure each benchmark in this many processes (default 3), as dlroof run does"),
+           Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
+                 "[s] for measuring again what is unclear (default 600)"),
            {"--min-effect", &flags->min_effect,
             "ignore smaller changes: 5% (default: what the runs can resolve)"},
            QuantitiesOption(flags->on,
                             "quantities whose change is an alarm, separated by commas, as in "
                             "dlroof compare"),
-           {"--run",
-            &flags->run,
-            "run file that was measured already; what is unclear is measured now",
-            {.type = kFile}},
+           Ruled("--run", {.type = kFile}, &flags->run,
+                 "run file that was measured already; what is unclear is measured now"),
            {"--store", &flags->store,
             "afterwards add the run to the history as a run of the branch, and store its program"},
            {"--commit", &flags->commit,
@@ -264,15 +256,11 @@ Command MakeGate() {
            {"--limit", &flags->limit,
             "most bytes of the programs stored beside the history (default 2G); the least recently "
             "used go; 0 stores none"},
-           {"-o,--output",
-            &flags->output,
-            "folder for comment.md, junit.xml and run.json (default gate)",
-            {.type = kFolder}},
-           {"COMMAND",
-            &flags->command,
-            "after --: a program that takes Google Benchmark's flags, and its arguments; or only "
-            "flags for dlroof_bench",
-            {.type = runner::kProgram}}},
+           Ruled("-o,--output", {.type = kFolder}, &flags->output,
+                 "folder for comment.md, junit.xml and run.json (default gate)"),
+           Ruled("COMMAND", {.type = runner::kProgram}, &flags->command,
+                 "after --: a program that takes Google Benchmark's flags, and its arguments; or "
+                 "only flags for dlroof_bench")},
       .run = [flags] {
         StopOnInterrupt();
         return VerdictOf("gate", [&] { return Gate(*flags).Run(); });

@@ -18,6 +18,7 @@
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
+#include "reporters/document/document.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
@@ -57,16 +58,15 @@ history::Builds BuildsOf(const HistoryFlags& flags) {
 void List(const HistoryFlags& flags) {
   const history::History history(flags.db, history::Access::kRead);
   const auto programs = BuildsOf(flags).Commits();
-  std::vector<std::vector<std::string>> rows = {
-      {"run", "date", "commit", "branch", "program", "benchmarks", "from"}};
+  document::Table table{
+      .columns = {"run", "date", "commit", "branch", "program", "benchmarks", "from"}};
   for (const auto& run : history.Runs()) {
     const bool program = std::ranges::binary_search(programs, run.commit);
-    rows.push_back({std::to_string(run.id), text::Printable(run.date), text::Printable(run.commit),
-                    text::Printable(run.branch), program ? "stored" : "",
-                    std::to_string(run.points), text::Printable(run.source)});
+    table.rows.push_back({std::to_string(run.id), run.date, run.commit, run.branch,
+                          program ? "stored" : "", std::to_string(run.points), run.source});
   }
-  text::WriteAligned(rows, text::TerminalColumns(), std::cout);
-  std::cout << Plural(static_cast<int>(rows.size()) - 1, "run") << '\n';
+  table.notes = {Plural(static_cast<int>(table.rows.size()), "run")};
+  document::Write({{std::move(table)}}, text::TerminalColumns(), std::cout);
 }
 
 void KeepBuild(const HistoryFlags& flags) {
@@ -88,7 +88,7 @@ void KeepBuild(const HistoryFlags& flags) {
                              text::Printable(evicted));
 }
 
-// Writes the table of one benchmark's history, one row for each run.
+// One benchmark's history: a table with a row for each run, and what changed.
 class SeriesTable {
  public:
   SeriesTable(const history::History& history, const history::Series& series,
@@ -103,44 +103,43 @@ class SeriesTable {
     if (!values.empty()) profile_ = statistics::ProfileOf(values);
   }
 
-  void Write(const history::Series& series) {
-    std::cout << text::Printable(series.name) << '\n';
-    std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n",
-                             text::Printable(series.machine), series.fingerprint,
-                             series.threads ? ", " + Plural(*series.threads, "thread") : "",
-                             series.cache.empty() ? "" : ", " + text::Printable(series.cache),
-                             Plural(static_cast<int>(points_.size()), "run"), timed_.size());
+  void AddTo(document::Document& document, const history::Series& series) const {
+    document::List about{.title = series.name};
+    about.items = {
+        {fmt::format("on {} ({}){}{}: {}, {} with a time", series.machine, series.fingerprint,
+                     series.threads ? ", " + Plural(*series.threads, "thread") : "",
+                     series.cache.empty() ? "" : ", " + series.cache,
+                     Plural(static_cast<int>(points_.size()), "run"), timed_.size())}};
     if (profile_)
-      std::cout << fmt::format("  {}, {} among them; {}\n",
-                               profile_->deviation ? fmt::format("noise {:.1f} % from run to run",
-                                                                 100 * *profile_->deviation)
-                                                   : "noise not known",
-                               Plural(static_cast<int>(profile_->outliers.size()), "outlier"),
-                               Plural(static_cast<int>(profile_->changes.size()), "change"));
-    std::vector<std::vector<std::string>> rows = {
-        {"run", "date", "commit", "time", "95 %", "clean", "note"}};
-    for (std::size_t i = 0; i < points_.size(); ++i) rows.push_back(Row(i));
-    text::WriteAligned(rows, text::TerminalColumns(), std::cout);
+      about.items.push_back({fmt::format(
+          "{}, {} among them; {}",
+          profile_->deviation
+              ? fmt::format("noise {:.1f} % from run to run", 100 * *profile_->deviation)
+              : "noise not known",
+          Plural(static_cast<int>(profile_->outliers.size()), "outlier"),
+          Plural(static_cast<int>(profile_->changes.size()), "change"))});
+    document.Add(std::move(about));
+    document::Table table{.columns = {"run", "date", "commit", "time", "95 %", "clean", "note"}};
+    for (std::size_t i = 0; i < points_.size(); ++i) table.rows.push_back(Row(i));
+    document.Add(std::move(table));
     if (!profile_) return;
     std::vector<double> seconds;
     for (const auto i : timed_) seconds.push_back(*points_[i].median);
     for (const auto& change : history::ChangesOf(0, seconds, *profile_, timed_))
-      WriteRange(change, series.name);
+      AddRange(change, series.name, document);
   }
 
  private:
-  std::vector<std::string> Row(std::size_t i) const {
+  document::Table::Row Row(std::size_t i) const {
     const history::Point& point = points_[i];
     const auto run = std::ranges::find(runs_, point.run, &history::StoredRun::id);
-    std::string interval;
-    if (point.ci95)
-      interval = fmt::format("{} to {}", text::WithPrefix(point.ci95->first, "s"),
-                             text::WithPrefix(point.ci95->second, "s"));
     return {std::to_string(point.run),
-            text::Printable(run->date),
-            text::Printable(run->commit),
+            run->date,
+            run->commit,
             point.median ? text::WithPrefix(*point.median, "s") : "",
-            interval,
+            point.ci95 ? fmt::format("{} to {}", text::WithPrefix(point.ci95->first, "s"),
+                                     text::WithPrefix(point.ci95->second, "s"))
+                       : "",
             fmt::format("{}/{}", point.clean, point.repetitions),
             Note(i)};
   }
@@ -157,20 +156,21 @@ class SeriesTable {
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
     const record::Record facts = history_.Facts(points_[i]);
     if (facts.status != record::Status::kOk)
-      add(fmt::format("{}: {}", record::Key(facts.status), text::Printable(facts.reason)));
+      add(fmt::format("{}: {}", record::Key(facts.status), facts.reason));
     else if (!points_[i].median)
-      add(facts.reason.empty() ? "no time" : text::Printable(facts.reason));
+      add(facts.reason.empty() ? "no time" : facts.reason);
     if (i == 0) return note;
     const record::Record before = history_.Facts(points_[i - 1]);
     const auto earlier = record::AlgorithmText(before), later = record::AlgorithmText(facts);
     if (earlier != later && !before.algorithm.empty() && !facts.algorithm.empty())
-      add(fmt::format("algorithm {} -> {}", text::Printable(earlier), text::Printable(later)));
+      add(fmt::format("algorithm {} -> {}", earlier, later));
     if (before.work != facts.work) add("FLOPs, bytes or launches differ from the run before");
     return note;
   }
 
-  // Writes which commits may have changed the level, and the command that finds the one.
-  void WriteRange(const history::LevelChange& change, const std::string& name) const {
+  // Adds which commits may have changed the level, and the command that finds the one.
+  void AddRange(const history::LevelChange& change, const std::string& name,
+                document::Document& document) const {
     const auto commit = [&](std::size_t point) {
       return std::ranges::find(runs_, points_[point].run, &history::StoredRun::id)->commit;
     };
@@ -178,10 +178,8 @@ class SeriesTable {
     if (last_before == timed_.begin()) return;
     const auto before = commit(*std::prev(last_before)), after = commit(change.latest);
     if (before.empty() || after.empty() || before == after) return;
-    std::cout << fmt::format("{:+.1f} % between {} and {}: dlroof bisect {} {} -- '{}'\n",
-                             100 * std::expm1(change.log_ratio), text::Printable(before),
-                             text::Printable(after), text::Printable(before),
-                             text::Printable(after), text::Printable(name));
+    document.Say(fmt::format("{0:+.1f} % between {1} and {2}: dlroof bisect {1} {2} -- '{3}'",
+                             100 * std::expm1(change.log_ratio), before, after, name));
   }
 
   const history::History& history_;
@@ -210,15 +208,16 @@ void Show(const HistoryFlags& flags) {
     }
   }
   const auto runs = history.Runs();
-  for (const auto& series : all) SeriesTable(history, series, runs).Write(series);
+  document::Document document;
+  for (const auto& series : all) SeriesTable(history, series, runs).AddTo(document, series);
+  document::Write(document, text::TerminalColumns(), std::cout);
 }
 
 // Returns a command below `history`, with --db before its options.
 Command Below(const std::shared_ptr<HistoryFlags>& flags, const char* name, const char* about,
               void (*run)(const HistoryFlags&), std::vector<Option> options) {
-  options.insert(
-      options.begin(),
-      {"--db", &flags->db, "file of the history (default perf.sqlite)", {.type = kFile}});
+  options.insert(options.begin(), Ruled("--db", {.type = kFile}, &flags->db,
+                                        "file of the history (default perf.sqlite)"));
   return {.name = name, .about = about, .options = std::move(options), .run = [flags, run] {
             run(*flags);
             std::cout << std::flush;
@@ -233,10 +232,8 @@ Command MakeHistory() {
       .about = "store runs in an SQLite file, show benchmarks over time",
       .commands = {
           Below(flags, "add", "add runs; a run that is stored already changes nothing", Add,
-                {{"FILES",
-                  &flags->files,
-                  "run files, or Google Benchmark JSON",
-                  {.type = kFile, .required = true}},
+                {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
+                       "run files, or Google Benchmark JSON"),
                  {"--commit", &flags->origin.commit,
                   "commit of the measured program's repository (default: the one in the file)"},
                  {"--branch", &flags->origin.branch,
@@ -246,19 +243,15 @@ Command MakeHistory() {
                 "store the program of a run, so that later builds can be measured interleaved with "
                 "it",
                 KeepBuild,
-                {{"PROGRAM",
-                  &flags->name,
-                  "the program that measured the run",
-                  {.type = kFile, .required = true}},
+                {Ruled("PROGRAM", {.type = kFile, .required = true}, &flags->name,
+                       "the program that measured the run"),
                  {"--commit", &flags->origin.commit,
                   "commit that the program is of (default: that of the newest run)"},
                  {"--limit", &flags->limit,
                   "most bytes of all stored programs (default 2G); the least recently used go"}}),
           Below(flags, "show", "show a benchmark's times, changes and noise", Show,
-                {{"NAME",
-                  &flags->name,
-                  "name of a benchmark, or a unique part of it",
-                  {.required = true}}})}};
+                {Ruled("NAME", {.required = true}, &flags->name,
+                       "name of a benchmark, or a unique part of it")})}};
 }
 
 [[maybe_unused]] const bool history_registered = RegisterCommand(MakeHistory);
@@ -301,15 +294,11 @@ Command MakeDashboard() {
   auto flags = std::make_shared<DashboardFlags>();
   return {.name = "dashboard",
           .about = "write a static site of many runs (open index.html)",
-          .options = {{"DIR", &flags->folder, "folder of run files", {.type = kFolder}},
-                      {"--db",
-                       &flags->db,
-                       "file of a history (dlroof history), instead of DIR",
-                       {.type = kFile}},
-                      {"-o,--output",
-                       &flags->output,
-                       "folder to write the site to (default site)",
-                       {.type = kFolder}}},
+          .options = {Ruled("DIR", {.type = kFolder}, &flags->folder, "folder of run files"),
+                      Ruled("--db", {.type = kFile}, &flags->db,
+                            "file of a history (dlroof history), instead of DIR"),
+                      Ruled("-o,--output", {.type = kFolder}, &flags->output,
+                            "folder to write the site to (default site)")},
           .run = [flags] {
             RunDashboard(*flags);
             return 0;
@@ -366,18 +355,15 @@ Command MakeExport() {
   return {
       .name = "export",
       .about = "write runs in the formats of other tools",
-      .options = {{"FILES", &flags->files, "run files, or Google Benchmark JSON", {.type = kFile}},
-                  {"--db", &flags->db, "file of a history, instead of FILES", {.type = kFile}},
-                  {"--last",
-                   &flags->last,
-                   "only the newest N runs of the history (default: all)",
-                   {.limits = AboveZero{}}},
+      .options = {Ruled("FILES", {.type = kFile}, &flags->files,
+                        "run files, or Google Benchmark JSON"),
+                  Ruled("--db", {.type = kFile}, &flags->db, "file of a history, instead of FILES"),
+                  Ruled("--last", {.limits = AboveZero{}}, &flags->last,
+                        "only the newest N runs of the history (default: all)"),
                   {"--run", &flags->run, "only this run of the history"},
-                  {"--format", &flags->format, formats, {.choices = names, .required = true}},
-                  {"-o,--output",
-                   &flags->output,
-                   "file to write (default: standard output)",
-                   {.type = kFile}}},
+                  Ruled("--format", {.choices = names, .required = true}, &flags->format, formats),
+                  Ruled("-o,--output", {.type = kFile}, &flags->output,
+                        "file to write (default: standard output)")},
       .run = [flags] {
         RunExport(*flags);
         return 0;

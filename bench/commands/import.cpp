@@ -152,43 +152,30 @@ Command MakeImport() {
           "convert the measurements of another tool to a run file (of ERT to a machine file), or "
           "show the primitives and steps of a program from its oneDNN log "
           "(ONEDNN_VERBOSE=profile_exec)",
-      .options =
-          {{"FILE",
-            &flags->file,
-            "the other tool's file, which may be compressed by gzip",
-            {.type = kFile, .required = true}},
-           {"--machine",
-            &flags->machine,
-            "machine with the roofs: " + machine_file::MachineChoices(),
-            {.type = kMachine}},
-           {"-o,--output",
-            &flags->output,
-            "run file to write (optional for a program's log)",
-            {.type = kFile}},
-           {"--steps",
-            &flags->steps,
-            "for a program's log: number of equal steps (default: detected or marked)",
-            {.limits = AboveZero{}}},
-           ReplayOption(flags->replay),
-           {"--format",
-            &flags->format,
-            fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", ")),
-            {.choices = FormatNames()}},
-           {"--set", &flags->set,
-            "put this name and a slash before every benchmark name; the report sums up the "
-            "zero-FLOP kernels of each such set in one row"},
-           {"--provenance",
-            &flags->provenance,
-            "source of FLOPs and bytes: measured, simulated or modelled (default: depends on the "
-            "format)",
-            {.choices = {"measured", "simulated", "modelled"}}},
-           {"--pipe", &flags->pipe,
-            "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
-            "fp64.vector (default: by the benchmark's name, else fp32.vector)"},
-           {"--flops-per-item",
-            &flags->flops_per_item,
-            "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe",
-            {.limits = AboveZero{}}}},
+      .options = {Ruled("FILE", {.type = kFile, .required = true}, &flags->file,
+                        "the other tool's file, which may be compressed by gzip"),
+                  Ruled("--machine", {.type = kMachine}, &flags->machine,
+                        "machine with the roofs: " + machine_file::MachineChoices()),
+                  Ruled("-o,--output", {.type = kFile}, &flags->output,
+                        "run file to write (optional for a program's log)"),
+                  Ruled("--steps", {.limits = AboveZero{}}, &flags->steps,
+                        "for a program's log: number of equal steps (default: detected or marked)"),
+                  ReplayOption(flags->replay),
+                  Ruled("--format", {.choices = FormatNames()}, &flags->format,
+                        fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", "))),
+                  {"--set", &flags->set,
+                   "put this name and a slash before every benchmark name; the report sums up the "
+                   "zero-FLOP kernels of each such set in one row"},
+                  Ruled("--provenance", {.choices = {"measured", "simulated", "modelled"}},
+                        &flags->provenance,
+                        "source of FLOPs and bytes: measured, simulated or modelled (default: "
+                        "depends on the format)"),
+                  {"--pipe", &flags->pipe,
+                   "for Google Benchmark: the pipe of FLOPs whose rate does not say it, such as "
+                   "fp64.vector (default: by the benchmark's name, else fp32.vector)"},
+                  Ruled(
+                      "--flops-per-item", {.limits = AboveZero{}}, &flags->flops_per_item,
+                      "for Google Benchmark: FLOPs of one item of items_per_second, with --pipe")},
       .run = [flags] {
         Import(*flags);
         return 0;

@@ -66,7 +66,7 @@ void ShowMachine(MachineFlags flags) {
   flags.measure.progress = std::ref(progress);
   const machine::Machine machine = flags.named ? machine_file::ReadMachineFile(*flags.named)
                                                : MachineOf(flags.device, flags.measure);
-  document::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
+  document::Write(document::CeilingsDocument({machine}), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (const auto warning = machine_file::NotValidatedWarning(machine); warning && !flags.named)
     std::cerr << *warning;
@@ -88,37 +88,27 @@ Command MakeMachine() {
       .name = "machine",
       .about = "measure or show the ceilings (roofs) of this machine, or show another machine's",
       .options =
-          {{"MACHINE",
-            &flags->named,
-            fmt::format("machine file to show, or a GPU with published rates and their sources: {}",
-                        fmt::join(machine_file::KnownGpuNames(), ", ")),
-            {.type = kMachine}},
-           {"--device",
-            &flags->device,
-            "device to measure: cpu (default), gpu, gpu1 (the second GPU)",
-            {.type = "DEVICE", .excludes = {"MACHINE"}}},
-           {"--remeasure",
-            &flags->measure.remeasure,
-            "measure again even if there are cached ceilings",
-            {.excludes = {"MACHINE"}}},
-           {"--quick",
-            &flags->measure.quick,
-            "measure in a few seconds, with fewer repetitions",
-            {.excludes = {"MACHINE"}}},
-           {"--thorough",
-            &flags->measure.thorough,
-            "measure again for minutes, with more repetitions and each pipe for 10 s without a "
-            "pause",
-            {.excludes = {"--quick", "MACHINE"}}},
-           {"--threads",
-            &flags->measure.threads,
-            "thread counts (default: 1 and all CPUs that the process may use; with --thorough also "
-            "2, 4, 8, ... between them)",
-            {.limits = Range{1, 4096}, .excludes = {"MACHINE"}}},
+          {Ruled("MACHINE", {.type = kMachine}, &flags->named,
+                 fmt::format(
+                     "machine file to show, or a GPU with published rates and their sources: {}",
+                     fmt::join(machine_file::KnownGpuNames(), ", "))),
+           Ruled("--device", {.type = "DEVICE", .excludes = {"MACHINE"}}, &flags->device,
+                 "device to measure: cpu (default), gpu, gpu1 (the second GPU)"),
+           Ruled("--remeasure", {.excludes = {"MACHINE"}}, &flags->measure.remeasure,
+                 "measure again even if there are cached ceilings"),
+           Ruled("--quick", {.excludes = {"MACHINE"}}, &flags->measure.quick,
+                 "measure in a few seconds, with fewer repetitions"),
+           Ruled("--thorough", {.excludes = {"--quick", "MACHINE"}}, &flags->measure.thorough,
+                 "measure again for minutes, with more repetitions and each pipe for 10 s without "
+                 "a pause"),
+           Ruled("--threads", {.limits = Range{1, 4096}, .excludes = {"MACHINE"}},
+                 &flags->measure.threads,
+                 "thread counts (default: 1 and all CPUs that the process may use; with --thorough "
+                 "also 2, 4, 8, ... between them)"),
            {"--template", &flags->as_template,
             "print a machine file to fill in by hand, which explains every member, pipe and level, "
             "with the rates of MACHINE (default h100) as an example"},
-           {"-o,--output", &flags->output, "also write the machine file", {.type = kFile}}},
+           Ruled("-o,--output", {.type = kFile}, &flags->output, "also write the machine file")},
       .run = [flags] {
         if (!flags->named && !flags->as_template) RefuseLimits(flags->measure.threads);
         ShowMachine(*flags);

@@ -25,7 +25,7 @@ struct ModelFlags {
   std::string direction = "fwd", type = "f32", format = "table";
   std::vector<std::string> suites, scales, outputs;
   std::optional<int64_t> batch;  // instead of the problem's batch size
-  bool nhwc = false, exact = false;
+  bool nhwc = false;
 };
 
 model::LayerChoice ChoiceOf(const ModelFlags& flags) {
@@ -55,9 +55,8 @@ std::vector<model::LayerGroup> GroupsOf(const ModelFlags& flags,
 
 std::string ChoiceText(const ModelFlags& flags) {
   if (flags.run_file) return "types and kernels of the run file";
-  return fmt::format("{} {} {}{}{}", flags.direction, flags.type, flags.nhwc ? "nhwc" : "nchw",
-                     flags.batch ? fmt::format(", batch {}", *flags.batch) : "",
-                     flags.exact ? ", bytes enumerated" : "");
+  return fmt::format("{} {} {}{}", flags.direction, flags.type, flags.nhwc ? "nhwc" : "nchw",
+                     flags.batch ? fmt::format(", batch {}", *flags.batch) : "");
 }
 
 // The input of all reports.
@@ -95,13 +94,11 @@ model::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
   for (const auto& scale : flags.scales) designs.push_back(model::Rescaled(report.base, scale));
   if (flags.sweep) report.axes = model::ParseSweep(*flags.sweep);
   if (report.run) groups.at(0) = model::OnlyPredicted(groups.at(0), report.base.gpu);
-  for (const auto& group : groups)
-    report.groups.push_back(model::Predict(group, report.base, flags.exact));
+  for (const auto& group : groups) report.groups.push_back(model::Predict(group, report.base));
   if (report.run) model::SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
   for (const auto& design : designs) {
     model::DesignResult result{design, {}};
-    for (const auto& group : groups)
-      result.groups.push_back(model::Predict(group, design, flags.exact));
+    for (const auto& group : groups) result.groups.push_back(model::Predict(group, design));
     report.designs.push_back(std::move(result));
   }
   if (!report.axes.empty())
@@ -113,11 +110,12 @@ model::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
   return report;
 }
 
-std::string TablesOf(const std::vector<model::ModelReport>& reports) {
-  std::string tables;
-  for (const auto& report : reports)
-    tables += fmt::format("{}{}", tables.empty() ? "" : "\n\n", model::Table(report));
-  return tables;
+std::string TextOf(const std::vector<model::ModelReport>& reports) {
+  document::Document document;
+  std::ostringstream text;
+  for (const auto& report : reports) document.Add(model::DocumentOf(report));
+  document::Write(document, 0, text);
+  return text.str();
 }
 
 // Returns one report, or an array of reports for several GPUs.
@@ -132,7 +130,7 @@ std::string ContentOf(const std::vector<model::ModelReport>& reports, const std:
   const auto dot = path.rfind('.');
   const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
   if (extension == "json") return JsonOf(reports);
-  if (extension == "txt") return TablesOf(reports);
+  if (extension == "txt") return TextOf(reports);
   const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
   if ((figure || extension == "html") && reports.size() > 1)
     throw BadInput("-o {}: only for one GPU; several can be written to .json or .txt", path);
@@ -147,7 +145,7 @@ void ShowModel(const ModelFlags& flags) {
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
   for (const auto& path : flags.outputs) WriteOutput(path, ContentOf(reports, path));
   if (!flags.outputs.empty()) return;
-  std::cout << (flags.format == "json" ? JsonOf(reports) : TablesOf(reports)) << std::flush;
+  std::cout << (flags.format == "json" ? JsonOf(reports) : TextOf(reports)) << std::flush;
 }
 
 Command MakeModel() {
@@ -158,46 +156,34 @@ Command MakeModel() {
           "predict traffic and time of convolutions on a GPU (DeLTA-style model) and on changed "
           "designs",
       .options =
-          {{"FILE",
-            &flags->run_file,
-            "run file, whose GPU convolutions are compared with the model",
-            {.type = kFile}},
+          {Ruled("FILE", {.type = kFile}, &flags->run_file,
+                 "run file, whose GPU convolutions are compared with the model"),
            {"--gpu", &flags->gpus,
             "names of built-in GPUs or parameter files, separated by commas (default: the GPU of "
             "the run or machine file, with its ceilings; else v100)"},
-           {"--machine",
-            &flags->machine,
-            "machine whose validated or specified ceilings replace the GPU's parameters: " +
-                machine_file::MachineChoices(),
-            {.type = kMachine}},
-           {"--suite",
-            &flags->suites,
-            "suites to predict (names or files, separated by commas)",
-            {.type = runner::kSuite, .one_each = true}},
+           Ruled("--machine", {.type = kMachine}, &flags->machine,
+                 "machine whose validated or specified ceilings replace the GPU's parameters: " +
+                     machine_file::MachineChoices()),
+           Ruled("--suite", {.type = runner::kSuite, .one_each = true}, &flags->suites,
+                 "suites to predict (names or files, separated by commas)"),
            {"--problem", &flags->problem,
             "one convolution to predict, written as in a benchmark's name"},
-           {"--batch",
-            &flags->batch,
-            "number of images, instead of the problem's",
-            {.limits = Range{1, 1 << 20}}},
+           Ruled("--batch", {.limits = Range{1, 1 << 20}}, &flags->batch,
+                 "number of images, instead of the problem's"),
            {"--type", &flags->type,
             "data type: f32 (default), tf32, f16, bf16, int8, fp8 or a mix such as s8s8f32"},
            {"--direction", &flags->direction, "fwd (default), bwd_data or bwd_weights"},
            {"--nhwc", &flags->nhwc, "the layout of tensors is NHWC (default NCHW)"},
-           {"--scale",
-            &flags->scales,
-            "predict a changed design, sm=2,dram=1.5,l2=2,tile=256x128 (an additional tile, used "
-            "if it is faster); may be repeated",
-            {.one_each = true}},
+           Ruled("--scale", {.one_each = true}, &flags->scales,
+                 "predict a changed design, sm=2,dram=1.5,l2=2,tile=256x128 (an additional tile, "
+                 "used if it is faster); may be repeated"),
            {"--sweep", &flags->sweep,
             "vary one resource or two, from:to:step: dram=1:4:0.5,l2=1:2:1"},
-           {"--exact", &flags->exact, "count bytes by exact enumeration"},
-           {"--format", &flags->format, "table (default) or json", {.choices = {"table", "json"}}},
-           {"-o,--output",
-            &flags->outputs,
-            "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, x.png) "
-            "instead of the table",
-            {.type = kFile, .one_each = true}}},
+           Ruled("--format", {.choices = {"table", "json"}}, &flags->format,
+                 "table (default) or json"),
+           Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
+                 "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
+                 "x.png) instead of the table")},
       .run = [flags] {
         ShowModel(*flags);
         return 0;

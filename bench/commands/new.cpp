@@ -79,16 +79,15 @@ void WriteProject(const std::string& path) {
 
 Command MakeNew() {
   auto folder = std::make_shared<std::string>();
-  return {.name = "new",
-          .about = "write a folder with a first benchmark of your own, to be built with CMake",
-          .options = {{"NAME",
-                       folder.get(),
-                       "name of the new folder and of its benchmark program, such as mybench",
-                       {.required = true}}},
-          .run = [folder] {
-            WriteProject(*folder);
-            return 0;
-          }};
+  return {
+      .name = "new",
+      .about = "write a folder with a first benchmark of your own, to be built with CMake",
+      .options = {Ruled("NAME", {.required = true}, folder.get(),
+                        "name of the new folder and of its benchmark program, such as mybench")},
+      .run = [folder] {
+        WriteProject(*folder);
+        return 0;
+      }};
 }
 
 [[maybe_unused]] const bool new_registered = RegisterCommand(MakeNew);

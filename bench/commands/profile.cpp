@@ -122,7 +122,8 @@ void CountLaunches(const ProfileFlags& flags) {
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
   WriteFile(output, JsonText(roofline::ToJson(run)) + '\n');
-  document::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout);
+  document::Write(document::RunDocument(roofline::PlaceRun(run)), text::TerminalColumns(),
+                  std::cout);
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
 }
@@ -182,34 +183,25 @@ int Profile(ProfileFlags flags) {
 std::vector<Option> ProgramOptions(ProfileFlags& flags) {
   auto& program = flags.program;
   return {
-      {"--machine",
-       &program.machine,
-       "machine with the roofs (default: this CPU, cached or measured before the program starts); "
-       "none, or " +
-           machine_file::MachineChoices(),
-       {.type = kMachine}},
-      {"-o,--output", &program.output, "run file to write (default profile.json)", {.type = kFile}},
-      {"--log", &program.log, "also write oneDNN's lines to this file", {.type = kFile}},
-      {"--threads",
-       &program.threads,
-       "number of threads of the program's library (default: from its log)",
-       {.limits = AboveZero{}}},
-      {"--steps",
-       &program.steps,
-       "number of equal steps of the program (default: detected)",
-       {.limits = AboveZero{}}},
-      {"--verify-overhead",
-       &program.overhead_turns,
-       "run the program this many times more without oneDNN's lines, interleaved with runs with "
-       "them, and compare the times",
-       {.limits = AboveZero{}}},
+      Ruled("--machine", {.type = kMachine}, &program.machine,
+            "machine with the roofs (default: this CPU, cached or measured before the program "
+            "starts); none, or " +
+                machine_file::MachineChoices()),
+      Ruled("-o,--output", {.type = kFile}, &program.output,
+            "run file to write (default profile.json)"),
+      Ruled("--log", {.type = kFile}, &program.log, "also write oneDNN's lines to this file"),
+      Ruled("--threads", {.limits = AboveZero{}}, &program.threads,
+            "number of threads of the program's library (default: from its log)"),
+      Ruled("--steps", {.limits = AboveZero{}}, &program.steps,
+            "number of equal steps of the program (default: detected)"),
+      Ruled("--verify-overhead", {.limits = AboveZero{}}, &program.overhead_turns,
+            "run the program this many times more without oneDNN's lines, interleaved with runs "
+            "with them, and compare the times"),
       {"--read", &program.read,
        "with --verify-overhead: compare the number in the program's output that the group of this "
        "regular expression matches, instead of wall time: 'step: ([0-9.]+) ms'"},
-      {"--duration",
-       &program.most_seconds,
-       "end the program after this many seconds and report what was seen until then",
-       {.limits = AboveZero{}}},
+      Ruled("--duration", {.limits = AboveZero{}}, &program.most_seconds,
+            "end the program after this many seconds and report what was seen until then"),
       {"--pipe", &program.pipe,
        "give the program a pipe as standard output instead of a socket, for programs that open "
        "/dev/stdout; its lines then do not name their process"},
@@ -218,10 +210,8 @@ std::vector<Option> ProgramOptions(ProfileFlags& flags) {
        "with modules; with --gpu: mark its modules and operators as ranges, by which kernels are "
        "told"},
       ReplayOption(flags.replay),
-      {"COMMAND",
-       &program.command,
-       "the program and its arguments, after --",
-       {.type = runner::kProgram}}};
+      Ruled("COMMAND", {.type = runner::kProgram}, &program.command,
+            "the program and its arguments, after --")};
 }
 
 std::vector<Option> GpuOptions(ProfileFlags& flags) {
@@ -229,32 +219,22 @@ std::vector<Option> GpuOptions(ProfileFlags& flags) {
       {"--gpu", &flags.gpu,
        "trace the program's work on GPUs, and count its kernels by Nsight Compute in a second run; "
        "roofs come only from --machine"},
-      {"--budget",
-       &flags.budget,
-       fmt::format("with --gpu: seconds that counting may take, the kernels with most time first "
-                   "(default {:.0f}); 0: the trace alone",
-                   kBudgetSeconds),
-       {.limits = AtLeastZero{}}},
-      {"--trace",
-       &flags.trace_folder,
-       "with --gpu: keep the trace's files in this new or empty folder",
-       {.type = kFolder}},
-      {"--from-trace",
-       &flags.stored_trace,
-       "with --gpu: report the trace in this folder; no program is run",
-       {.type = kFolder}},
+      Ruled("--budget", {.limits = AtLeastZero{}}, &flags.budget,
+            fmt::format("with --gpu: seconds that counting may take, the kernels with most time "
+                        "first (default {:.0f}); 0: the trace alone",
+                        kBudgetSeconds)),
+      Ruled("--trace", {.type = kFolder}, &flags.trace_folder,
+            "with --gpu: keep the trace's files in this new or empty folder"),
+      Ruled("--from-trace", {.type = kFolder}, &flags.stored_trace,
+            "with --gpu: report the trace in this folder; no program is run"),
       {"--chip", &flags.chip, "with --gpu: the GPU's chip, such as GH100 (default: detected)"},
       {"--kernel", &flags.choice.kernels,
        "with --gpu: count only kernels whose name matches this regular expression, without a "
        "trace"},
-      {"--skip",
-       &flags.choice.skip,
-       "with --gpu: number of launches to skip before the counted ones, without a trace",
-       {.limits = AtLeastZero{}}},
-      {"--launches",
-       &flags.choice.launches,
-       "with --gpu: largest number of launches to count, without a trace",
-       {.limits = AboveZero{}}}};
+      Ruled("--skip", {.limits = AtLeastZero{}}, &flags.choice.skip,
+            "with --gpu: number of launches to skip before the counted ones, without a trace"),
+      Ruled("--launches", {.limits = AboveZero{}}, &flags.choice.launches,
+            "with --gpu: largest number of launches to count, without a trace")};
 }
 
 Command MakeProfile() {

@@ -116,25 +116,13 @@ std::string SweepNames() {
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
-void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flags) {
-  const int columns = text::TerminalColumns();
-  const bool program = programs::IsProgram(run.file);
-  const bool full_names = flags.tables.full_names;
-  const auto gpu_program = programs::GpuProgramDocument(run, full_names);
-  if (program) programs::WriteProgram(run, columns, std::cout);
-  document::Write(gpu_program, full_names ? 0 : columns, std::cout);
-  if ((!program && gpu_program.blocks.empty()) || flags.tables.verbose)
-    document::WriteTables(run, columns, std::cout, flags.tables);
-}
-
-// Writes the tables of several files, each under its name.
-void WriteEachTables(const std::vector<std::pair<std::string, record::RunFile>>& files,
-                     const ReportFlags& flags) {
-  for (const auto& [path, file] : files) {
-    std::cout << text::Printable(path) << '\n';
-    WriteTerminalTables(roofline::PlaceRun(file, ViewOf(flags)), flags);
-    std::cout << '\n';
-  }
+void WriteTables(const roofline::PlacedRun& run, const document::TableOptions& options) {
+  document::Document document;
+  if (programs::IsProgram(run.file)) document = programs::ProgramDocument(run);
+  if (!document.blocks.empty()) document.Add(document::CaveatsDocument(run));
+  document.Add(programs::GpuProgramDocument(run, options.full_names));
+  if (document.blocks.empty() || options.verbose) document.Add(document::RunDocument(run, options));
+  document::Write(document, options.full_names ? 0 : text::TerminalColumns(), std::cout);
 }
 
 // Warns if the two files count FLOPs by different conventions.
@@ -160,7 +148,12 @@ void Report(const ReportFlags& flags) {
   for (std::size_t i = 1; i < files.size(); ++i)
     SayOtherCounts(files[0].first, files[0].second, files[i].first, files[i].second);
   const bool tables = flags.outputs.empty() && flags.show != "picture";
-  if (several && tables) WriteEachTables(files, flags);
+  for (const auto& [path, file] : files) {
+    if (!several || !tables) break;
+    std::cout << text::Printable(path) << '\n';
+    WriteTables(roofline::PlaceRun(file, view), flags.tables);
+    std::cout << '\n';
+  }
   const auto run = roofline::PlaceRun(
       several ? record::SideBySide(std::move(files)) : std::move(files.front().second), view);
   roofline::PlacedRun before;
@@ -174,7 +167,7 @@ void Report(const ReportFlags& flags) {
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;
-  if (!several && tables) WriteTerminalTables(run, flags);
+  if (!several && tables) WriteTables(run, flags.tables);
   if (flags.show != "table") ShowPicture(run, text::TerminalColumns(), flags.show == "picture");
   std::cout << std::flush;
 }
@@ -185,36 +178,27 @@ Command MakeReport() {
       .name = "report",
       .about = "show run files as tables and a picture, page or figure",
       .options =
-          {{"FILES",
-            &flags->files,
-            "run file, or any Google Benchmark JSON; several files of one machine are drawn in one "
-            "chart, each in its colour",
-            {.type = kFile, .required = true}},
-           {"-o,--output",
-            &flags->outputs,
-            "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records and "
-            "machines) instead of the tables",
-            {.type = kFile}},
-           {"--show",
-            &flags->show,
-            "in the terminal: all (default), table or picture",
-            {.choices = {"all", "table", "picture"}}},
+          {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
+                 "run file, or any Google Benchmark JSON; several files of one machine are drawn "
+                 "in one chart, each in its colour"),
+           Ruled("-o,--output", {.type = kFile}, &flags->outputs,
+                 "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records and "
+                 "machines) instead of the tables"),
+           Ruled("--show", {.choices = {"all", "table", "picture"}}, &flags->show,
+                 "in the terminal: all (default), table or picture"),
            {"--verbose", &flags->tables.verbose,
             "in the terminal: also names of benchmarks that were not measured, and remarks about "
             "ceilings that do not affect a number"},
            {"--full-names", &flags->tables.full_names,
             "in the terminal: do not shorten the names of GPU kernels"},
-           {"--levels",
-            &flags->levels,
-            "use only the bytes of these memory levels, separated by commas: dram as in the "
-            "time-based roofline paper (default: all known levels)",
-            {.choices = LevelKeys(), .one_each = true, .comma = true}},
-           {"--balance",
-            &flags->balance,
-            "compare FLOPs with the ceiling of the pipe that executes them (pipe, the default), or "
-            "all FLOPs with the best matrix ceiling, as the time-based roofline paper does "
-            "(tensor)",
-            {.choices = {"pipe", "tensor"}}},
+           Ruled("--levels", {.choices = LevelKeys(), .one_each = true, .comma = true},
+                 &flags->levels,
+                 "use only the bytes of these memory levels, separated by commas: dram as in the "
+                 "time-based roofline paper (default: all known levels)"),
+           Ruled("--balance", {.choices = {"pipe", "tensor"}}, &flags->balance,
+                 "compare FLOPs with the ceiling of the pipe that executes them (pipe, the "
+                 "default), or all FLOPs with the best matrix ceiling, as the time-based roofline "
+                 "paper does (tensor)"),
            {"--level", &flags->level,
             "for figures: draw the points of this memory level, or of all (default: the level that "
             "most benchmarks have)"},
@@ -222,11 +206,9 @@ Command MakeReport() {
             "for figures: draw only benchmarks that differ in this parameter alone, and join their "
             "points: " +
                 SweepNames()},
-           {"--before",
-            &flags->before,
-            "for pages and figures: an older run file; an arrow leads from each benchmark's point "
-            "there to its point now",
-            {.type = kFile}}},
+           Ruled("--before", {.type = kFile}, &flags->before,
+                 "for pages and figures: an older run file; an arrow leads from each benchmark's "
+                 "point there to its point now")},
       .run = [flags] {
         Report(*flags);
         return 0;

@@ -75,61 +75,42 @@ Command MakeRun() {
           "run dlroof_bench with one process per benchmark and a journal to resume from; or "
           "compare two builds (--ab) or two versions of oneDNN (--ab-library) interleaved",
       .options =
-          {{"ARGUMENTS",
-            &request.arguments,
-            "after --: arguments for dlroof_bench, such as --benchmark_filter=...",
-            {.type = runner::kFlag}},
+          {Ruled("ARGUMENTS", {.type = runner::kFlag}, &request.arguments,
+                 "after --: arguments for dlroof_bench, such as --benchmark_filter=..."),
            BenchOption(flags->bench),
-           {"--ab",
-            &flags->builds,
-            "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks until "
-            "each verdict is certain; the exit code is that of dlroof compare",
-            {.type = kFile, .one_each = true, .words = 2, .excludes = {"--bench"}}},
-           {"--ab-library",
-            &flags->libraries,
-            "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure interleaved "
-            "as with --ab; also names the implementations and memory layouts that they choose "
-            "differently",
-            {.type = kFile, .one_each = true, .words = 2, .excludes = {"--ab"}}},
-           {"-o,--output",
-            &request.outputs,
-            "run file to write (default run.json); with --ab and --ab-library twice (default "
-            "old.json and new.json). Until all is done, a journal is beside the last one",
-            {.type = kFile, .one_each = true}},
+           Ruled("--ab", {.type = kFile, .one_each = true, .words = 2, .excludes = {"--bench"}},
+                 &flags->builds,
+                 "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks "
+                 "until each verdict is certain; the exit code is that of dlroof compare"),
+           Ruled("--ab-library",
+                 {.type = kFile, .one_each = true, .words = 2, .excludes = {"--ab"}},
+                 &flags->libraries,
+                 "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure "
+                 "interleaved as with --ab; also names the implementations and memory layouts that "
+                 "they choose differently"),
+           Ruled("-o,--output", {.type = kFile, .one_each = true}, &request.outputs,
+                 "run file to write (default run.json); with --ab and --ab-library twice (default "
+                 "old.json and new.json). Until all is done, a journal is beside the last one"),
            {"--resume", &request.resume,
             "continue a run that an interrupt, a kill or --budget ended"},
            {"--min-effect", &flags->min_effect, "with --ab: ignore smaller changes (default 2%)"},
-           {"--map",
-            &flags->map,
-            "with --ab: file with a line 'base-name new-name' for each renamed benchmark",
-            {.type = kFile}},
-           {"--timeout",
-            &request.timeout_seconds,
-            "[s] limit for one benchmark, or for one block of it (default 600)",
-            {.limits = AboveZero{}}},
-           {"--budget",
-            &request.budget_seconds,
-            "[s] begin no benchmark after this time; the finished ones are written",
-            {.limits = AtLeastZero{}}},
-           {"--order",
-            &flags->order,
-            "order of the benchmarks: random (default), or file (as they are listed)",
-            {.choices = {"random", "file"}}},
-           {"--processes",
-            &request.processes,
-            "measure each benchmark in this many processes (default 1), in as many passes over "
-            "all; dlroof compare judges runs of 3 or more by the fastest quarter of the "
-            "repetitions, and knows how processes differ",
-            {.limits = Range{1, 1000}}},
+           Ruled("--map", {.type = kFile}, &flags->map,
+                 "with --ab: file with a line 'base-name new-name' for each renamed benchmark"),
+           Ruled("--timeout", {.limits = AboveZero{}}, &request.timeout_seconds,
+                 "[s] limit for one benchmark, or for one block of it (default 600)"),
+           Ruled("--budget", {.limits = AtLeastZero{}}, &request.budget_seconds,
+                 "[s] begin no benchmark after this time; the finished ones are written"),
+           Ruled("--order", {.choices = {"random", "file"}}, &flags->order,
+                 "order of the benchmarks: random (default), or file (as they are listed)"),
+           Ruled("--processes", {.limits = Range{1, 1000}}, &request.processes,
+                 "measure each benchmark in this many processes (default 1), in as many passes "
+                 "over all; dlroof compare judges runs of 3 or more by the fastest quarter of the "
+                 "repetitions, and knows how processes differ"),
            {"--seed", &request.seed, "seed of the order (default: drawn)"},
-           {"--retries",
-            &request.retries,
-            "how often to measure a noisy benchmark again (default 2); not with --processes",
-            {.limits = Range{0, 100}}},
-           {"--cooldown",
-            &request.cooldown_seconds,
-            "[s] pause before the first retry, doubled each time (default 2)",
-            {.limits = AtLeastZero{}}}},
+           Ruled("--retries", {.limits = Range{0, 100}}, &request.retries,
+                 "how often to measure a noisy benchmark again (default 2); not with --processes"),
+           Ruled("--cooldown", {.limits = AtLeastZero{}}, &request.cooldown_seconds,
+                 "[s] pause before the first retry, doubled each time (default 2)")},
       .run = [flags] { return RunAll(*flags); }};
 }
 

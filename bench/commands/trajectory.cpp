@@ -198,13 +198,13 @@ void CheckTrajectoryOutputs(const std::vector<std::string>& paths) {
   }
 }
 
-// Prints why benchmarks have no point on a trajectory. Returns the exit code: 1 if one failed.
-int PrintMissing(const roofline::PlacedRun& run) {
+// Adds why benchmarks have no point on a trajectory. Returns the exit code: 1 if one failed.
+int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
   int exit_code = 0;
   for (const auto& record : run.file.records) {
     if (record.status == record::Status::kOk) continue;
-    std::cout << fmt::format("{}\n  {}: {}\n\n", text::Printable(record.name),
-                             record::Key(record.status), text::Printable(record.reason));
+    const auto reason = fmt::format("{}: {}", record::Key(record.status), record.reason);
+    document.Add(document::List{record.name, {{reason}}});
     if (record.status != record::Status::kUnsupported) exit_code = 1;
   }
   return exit_code;
@@ -221,8 +221,9 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   if (files && trajectories.empty())
     throw BadInput("{}: no two records differ only in {}", text::Printable(flags.what.front()),
                    flags.along.value_or("threads or one size"));
-  document::WriteTrajectories(trajectories, std::cout);
-  const int exit_code = files ? 0 : PrintMissing(found->run);
+  auto document = document::TrajectoriesDocument(trajectories);
+  const int exit_code = files ? 0 : AddMissing(found->run, document);
+  document::Write(document, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteTrajectoryOutput(found->run, trajectories, path);
   return exit_code;
@@ -236,19 +237,14 @@ Command MakeTrajectory() {
           "show how benchmarks move under their roofs with threads or a size, and the main cause "
           "if they do not scale",
       .options =
-          {{"NAME",
-            &flags->what,
-            "names of benchmarks to measure now, or run files of one machine",
-            {.type = runner::kBenchmark, .required = true}},
-           {"ARGUMENTS",
-            &flags->arguments,
-            "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20",
-            {.type = runner::kFlag}},
-           {"--threads",
-            &flags->threads,
-            "numbers of threads, separated by commas (default, unless a size varies: 1, 2, 4, ... "
-            "and all CPUs)",
-            {.limits = AboveZero{}, .one_each = true, .comma = true}},
+          {Ruled("NAME", {.type = runner::kBenchmark, .required = true}, &flags->what,
+                 "names of benchmarks to measure now, or run files of one machine"),
+           Ruled("ARGUMENTS", {.type = runner::kFlag}, &flags->arguments,
+                 "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20"),
+           Ruled("--threads", {.limits = AboveZero{}, .one_each = true, .comma = true},
+                 &flags->threads,
+                 "numbers of threads, separated by commas (default, unless a size varies: 1, 2, 4, "
+                 "... and all CPUs)"),
            {"--batch", &flags->batch,
             "batch sizes, separated by commas (same as --sweep=batch=...)"},
            {"--sweep", &flags->sweep, "PARAMETER=v1,v2,...: values of any size of the problem"},
@@ -256,15 +252,11 @@ Command MakeTrajectory() {
             "join the points along threads, weak (threads, with a batch proportional to them) or "
             "this parameter (default: threads if their number varies, with one trajectory for each "
             "size)"},
-           {"--weak",
-            &flags->weak,
-            "weak scaling: the batch in NAME, or each of --batch, is the batch of one thread",
-            {.excludes = {"--along"}}},
-           {"-o,--output",
-            &flags->outputs,
-            "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "
-            "machines)",
-            {.type = kFile, .one_each = true}},
+           Ruled("--weak", {.excludes = {"--along"}}, &flags->weak,
+                 "weak scaling: the batch in NAME, or each of --batch, is the batch of one thread"),
+           Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
+                 "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "
+                 "machines)"),
            MeasuredMachineOption(flags->machine),
            BenchOption(flags->bench)},
       .run = [flags] { return ShowTrajectories(*flags); }};

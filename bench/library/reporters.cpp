@@ -126,8 +126,8 @@ int Report() {
   return RunProgram("dlroof", [&] {
     if (program.IsSimulation()) throw BadInput("this program has no such benchmark");
     program.session().Finish();
-    document::WriteTables(roofline::PlaceRun(program.session().file()), text::TerminalColumns(),
-                          std::cout);
+    document::Write(document::RunDocument(roofline::PlaceRun(program.session().file())),
+                    text::TerminalColumns(), std::cout);
     return program.reporters().End();
   });
 }

@@ -4,40 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <sstream>
 
+#include "counters/base/error.h"
+#include "reporters/figure/figure.h"
+#include "reporters/figure/panel.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::model {
 namespace {
 
-std::string Header(const ModelReport& report) {
-  const auto& gpu = report.base.gpu;
-  const int measured = MeasuredCeilings(gpu);
-  return fmt::format(
-      "DeLTA-style model of {} ({} of its {} figures are assumptions{}: --format=json lists them)\n"
-      "{}; modelled, not measured: bytes and times are for comparing designs\n",
-      text::Printable(gpu.name), Assumptions(gpu), gpu.sources.size(),
-      measured > 0 ? fmt::format(", {} measured ceilings", measured) : "", report.choice);
-}
-
-std::string Text(const std::vector<ModelTable>& tables) {
-  std::ostringstream text;
-  for (const auto& table : tables) {
-    text << '\n' << text::Printable(table.title) << (table.title.empty() ? "" : "\n");
-    if (!table.note.empty()) text << text::Printable(table.note) << '\n';
-    std::vector<std::vector<std::string>> rows(1);
-    for (const auto& column : table.columns) rows[0].push_back(column.title);
-    for (const auto& row : table.rows)
-      std::transform(row.begin(), row.end(), std::back_inserter(rows.emplace_back()),
-                     text::Printable);
-    text::WriteAligned(rows, 0, text);
-  }
-  return text.str();
-}
+using document::Table;
 
 nlohmann::json TrafficJson(const delta::ConvPrediction& prediction) {
   const auto& traffic = prediction.traffic;
@@ -49,11 +28,11 @@ nlohmann::json TrafficJson(const delta::ConvPrediction& prediction) {
   return json;
 }
 
-nlohmann::json LayerJson(const PredictedLayer& one) {
-  const auto& tile = one.prediction.plan.tile;
-  nlohmann::json json = {{"name", one.layer.name},
-                         {"count", one.layer.count},
-                         {"type", one.layer.question.type},
+nlohmann::json LayerJson(const PredictedLayer& layer) {
+  const auto& tile = layer.prediction.plan.tile;
+  nlohmann::json json = {{"name", layer.layer.name},
+                         {"count", layer.layer.count},
+                         {"type", layer.layer.question.type},
                          {"tile",
                           {{"m", tile.m},
                            {"n", tile.n},
@@ -61,20 +40,20 @@ nlohmann::json LayerJson(const PredictedLayer& one) {
                            {"slices", tile.slices},
                            {"cluster_m", tile.cluster_m},
                            {"cluster_n", tile.cluster_n}}},
-                         {"tile_from", one.prediction.tile_from},
-                         {"bytes", TrafficJson(one.prediction)},
-                         {"seconds", one.seconds},
-                         {"lower_bound_seconds", one.prediction.time.lower_bound_seconds},
-                         {"waves", one.prediction.time.waves},
-                         {"bound", delta::Key(one.prediction.time.bottleneck)}};
-  if (one.prediction.relative_error95 > 0)
-    json["sampling_error95"] = one.prediction.relative_error95;
-  for (const auto& [bottleneck, clocks] : one.prediction.time.step_clocks)
+                         {"tile_from", layer.prediction.tile_from},
+                         {"bytes", TrafficJson(layer.prediction)},
+                         {"seconds", layer.seconds},
+                         {"lower_bound_seconds", layer.prediction.time.lower_bound_seconds},
+                         {"waves", layer.prediction.time.waves},
+                         {"bound", delta::Key(layer.prediction.time.bottleneck)}};
+  if (layer.prediction.relative_error95 > 0)
+    json["sampling_error95"] = layer.prediction.relative_error95;
+  for (const auto& [bottleneck, clocks] : layer.prediction.time.step_clocks)
     json["step_clocks"][std::string(delta::Key(bottleneck))] = clocks;
-  if (one.layer.measured_seconds) json["measured"]["seconds"] = *one.layer.measured_seconds;
-  for (const auto& [level, bytes] : one.layer.measured_bytes)
+  if (layer.layer.measured_seconds) json["measured"]["seconds"] = *layer.layer.measured_seconds;
+  for (const auto& [level, bytes] : layer.layer.measured_bytes)
     json["measured"]["bytes"][std::string(Key(level))] = bytes;
-  if (const auto residuals = Residuals(one); !residuals.empty()) json["residuals"] = residuals;
+  if (const auto residuals = Residuals(layer); !residuals.empty()) json["residuals"] = residuals;
   return json;
 }
 
@@ -83,10 +62,10 @@ nlohmann::json GroupJson(const PredictedGroup& group, bool with_layers) {
   for (const auto& [bottleneck, seconds] : group.bound_seconds)
     json["bound_seconds"][std::string(delta::Key(bottleneck))] = seconds;
   if (with_layers)
-    for (const auto& one : group.layers) json["layers"].push_back(LayerJson(one));
+    for (const auto& layer : group.layers) json["layers"].push_back(LayerJson(layer));
   if (with_layers)
-    for (const auto& one : group.not_predicted)
-      json["not_predicted"].push_back({{"name", one.name}, {"reason", one.reason}});
+    for (const auto& layer : group.not_predicted)
+      json["not_predicted"].push_back({{"name", layer.name}, {"reason", layer.reason}});
   if (const auto means = MeanAbsoluteResiduals(group); !means.empty()) {
     json["mean_absolute_residuals"] = means;
     json["median_absolute_residuals"] = MedianAbsoluteResiduals(group);
@@ -113,21 +92,15 @@ nlohmann::json DesignJson(const ModelReport& report, const DesignResult& result)
 nlohmann::json SweepJson(const ModelReport& report, const GroupSweep& sweep) {
   nlohmann::json json = {{"name", sweep.group}};
   for (const auto& point : sweep.points) {
-    nlohmann::json one = {{"speedup", point.speedup}, {"bound", delta::Key(point.bottleneck)}};
+    nlohmann::json written = {{"speedup", point.speedup}, {"bound", delta::Key(point.bottleneck)}};
     for (size_t axis = 0; axis < report.axes.size(); ++axis)
-      one["scale"][report.axes[axis].resource] = point.factors[axis];
-    json["points"].push_back(std::move(one));
+      written["scale"][report.axes[axis].resource] = point.factors[axis];
+    json["points"].push_back(std::move(written));
   }
   return json;
 }
 
 }  // namespace
-
-std::string Table(const ModelReport& report) {
-  std::string table = Header(report);
-  for (const auto& group : report.groups) table += Text(GroupTables(group));
-  return table + Text(DesignTables(report));
-}
 
 nlohmann::json ToJson(const ModelReport& report) {
   nlohmann::json json = report.run ? roofline::ToJson(*report.run) : nlohmann::json::object();
@@ -187,16 +160,9 @@ std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& a
   return text.empty() ? "none" : text;
 }
 
-ModelTable WhatIf(const ModelReport& report) {
-  ModelTable table{"What if",
-                   "",
-                   {{"design", "name"},
-                    {"model", ""},
-                    {"faster", "number"},
-                    {"all calls", "number"},
-                    {"bound by", ""},
-                    {"new bottlenecks", "note"}},
-                   {}};
+Table WhatIf(const ModelReport& report) {
+  Table table{.title = "What if",
+              .columns = {"design", "model", "faster", "all calls", "bound by", "new bottlenecks"}};
   for (const auto& result : report.designs)
     for (size_t i = 0; i < result.groups.size(); ++i)
       table.rows.push_back({result.design.name, result.groups[i].name,
@@ -207,40 +173,37 @@ ModelTable WhatIf(const ModelReport& report) {
   return table;
 }
 
-ModelTable BalanceNext(const ModelReport& report) {
-  ModelTable table{"Balance next",
-                   "Speed-up by doubling one resource at a time" +
-                       (report.designs.empty() ? std::string(".")
-                                               : fmt::format(", in the design {}.",
-                                                             report.designs.back().design.name)),
-                   {{"model", ""}},
-                   {}};
-  for (const auto resource : delta::ScalableResources())
-    table.columns.push_back({std::string(resource), "number"});
+Table BalanceNext(const ModelReport& report) {
+  Table table{.title = "Balance next",
+              .columns = {"model"},
+              .notes = {"Speed-up by doubling one resource at a time" +
+                        (report.designs.empty() ? std::string(".")
+                                                : fmt::format(", in the design {}.",
+                                                              report.designs.back().design.name))}};
+  for (const auto resource : delta::ScalableResources()) table.columns.emplace_back(resource);
   for (size_t i = 0; i < report.gains.size(); ++i) {
     auto& row = table.rows.emplace_back(1, report.groups[i].name);
     for (const auto resource : delta::ScalableResources())
       for (const auto& gain : report.gains[i])
-        if (gain.resource == resource) row.push_back(Factor(gain.speedup));
+        if (gain.resource == resource) row.emplace_back(Factor(gain.speedup));
   }
   return table;
 }
 
 // Returns a table with a row per value of the first resource and a column per value of the second.
-ModelTable SweepTable(const ModelReport& report, const GroupSweep& sweep) {
+Table SweepTable(const ModelReport& report, const GroupSweep& sweep) {
   const auto& axes = report.axes;
-  ModelTable table{"Sweep, " + sweep.group, "", {{axes[0].resource, "number"}}, {}};
+  Table table{.title = "Sweep, " + sweep.group, .columns = {axes[0].resource}};
   const size_t across = axes.size() > 1 ? axes[1].factors.size() : 1;
   for (size_t i = 0; i < across; ++i)
-    table.columns.push_back({axes.size() > 1 ? fmt::format("{} x{}", axes[1].resource,
-                                                           text::ThreeDigits(axes[1].factors[i]))
-                                             : "faster",
-                             "number"});
+    table.columns.push_back(axes.size() > 1 ? fmt::format("{} x{}", axes[1].resource,
+                                                          text::ThreeDigits(axes[1].factors[i]))
+                                            : "faster");
   for (size_t i = 0; i < sweep.points.size(); ++i) {
     const auto& point = sweep.points[i];
     if (i % across == 0)
       table.rows.push_back({fmt::format("x{}", text::ThreeDigits(point.factors[0]))});
-    table.rows.back().push_back(
+    table.rows.back().emplace_back(
         fmt::format("{:.3f}x, {}", point.speedup, delta::Key(point.bottleneck)));
   }
   return table;
@@ -250,7 +213,7 @@ std::string NoteOf(const PredictedGroup& group) {
   std::string note = fmt::format("All calls: {}; bound by {}.",
                                  text::WithPrefix(group.seconds, "s"), BoundShares(group));
   double error = 0;
-  for (const auto& one : group.layers) error = std::max(error, one.prediction.relative_error95);
+  for (const auto& layer : group.layers) error = std::max(error, layer.prediction.relative_error95);
   if (error > 0) note += fmt::format(" Sampled: bytes of L1 within {:.2g} % (95 %).", 100 * error);
   const auto medians = MedianAbsoluteResiduals(group);
   for (const auto& [key, mean] : MeanAbsoluteResiduals(group))
@@ -260,69 +223,180 @@ std::string NoteOf(const PredictedGroup& group) {
   return note;
 }
 
-std::vector<std::string> LayerRow(const PredictedLayer& one) {
-  const auto bytes = delta::KnownBytes(one.prediction);
+Table::Row LayerRow(const PredictedLayer& layer) {
+  const auto bytes = delta::KnownBytes(layer.prediction);
   const auto text_of = [&](Level level) {
     const auto found = bytes.find(level);
     return found == bytes.end() ? "-" : text::WithPrefix(found->second, "B");
   };
-  return {one.layer.name,
-          fmt::format("{}", one.layer.count),
-          TileText(one.prediction.plan.tile),
+  return {layer.layer.name,
+          fmt::format("{}", layer.layer.count),
+          TileText(layer.prediction.plan.tile),
           text_of(Level::kL1),
           text_of(Level::kL2),
           text_of(Level::kDram),
-          text::WithPrefix(one.prediction.time.lower_bound_seconds, "s"),
-          text::WithPrefix(one.seconds, "s"),
-          std::string(delta::Key(one.prediction.time.bottleneck))};
+          text::WithPrefix(layer.prediction.time.lower_bound_seconds, "s"),
+          text::WithPrefix(layer.seconds, "s"),
+          std::string(delta::Key(layer.prediction.time.bottleneck))};
+}
+
+// Returns the number of a GPU's parameters whose source begins so.
+std::ptrdiff_t CountFrom(const delta::GpuSpec& gpu, std::string_view source) {
+  return std::ranges::count_if(
+      gpu.sources, [&](const auto& parameter) { return parameter.second.starts_with(source); });
+}
+
+Table LayersTable(const PredictedGroup& group) {
+  Table table{
+      .title = group.name,
+      .columns = {"layer", "calls", "tile", "L1", "L2", "DRAM", "at least", "time", "bound"},
+      .notes = {NoteOf(group)}};
+  const auto means = MeanAbsoluteResiduals(group);
+  for (const auto& [key, mean] : means) table.columns.push_back(key + " error");
+  for (const auto& layer : group.layers) {
+    auto& row = table.rows.emplace_back(LayerRow(layer));
+    const auto residuals = Residuals(layer);
+    for (const auto& [key, mean] : means)
+      row.emplace_back(residuals.contains(key) ? fmt::format("{:+.1f} %", 100 * residuals.at(key))
+                                               : "");
+  }
+  return table;
 }
 
 }  // namespace
 
-int Assumptions(const delta::GpuSpec& gpu) {
-  return static_cast<int>(std::ranges::count_if(
-      gpu.sources, [](const auto& source) { return source.second.starts_with("assumed"); }));
-}
-
-int MeasuredCeilings(const delta::GpuSpec& gpu) {
-  return static_cast<int>(std::ranges::count_if(
-      gpu.sources, [](const auto& source) { return source.second.starts_with("measured on "); }));
-}
-
-std::vector<ModelTable> DesignTables(const ModelReport& report) {
-  std::vector<ModelTable> tables;
-  if (!report.designs.empty()) tables.push_back(WhatIf(report));
-  if (!report.gains.empty()) tables.push_back(BalanceNext(report));
-  for (const auto& sweep : report.sweeps) tables.push_back(SweepTable(report, sweep));
-  return tables;
-}
-
-std::vector<ModelTable> GroupTables(const PredictedGroup& group) {
-  ModelTable layers{group.name,
-                    NoteOf(group),
-                    {{"layer", "name"},
-                     {"calls", "number"},
-                     {"tile", "number"},
-                     {"L1", "number"},
-                     {"L2", "number"},
-                     {"DRAM", "number"},
-                     {"at least", "number"},
-                     {"time", "number"},
-                     {"bound", "bound"}},
-                    {}};
-  const auto means = MeanAbsoluteResiduals(group);
-  for (const auto& [key, mean] : means) layers.columns.push_back({key + " error", "number"});
-  for (const auto& one : group.layers) {
-    auto& row = layers.rows.emplace_back(LayerRow(one));
-    const auto residuals = Residuals(one);
-    for (const auto& [key, mean] : means)
-      row.push_back(residuals.count(key) > 0 ? fmt::format("{:+.1f} %", 100 * residuals.at(key))
-                                             : "");
+document::Document DocumentOf(const ModelReport& report) {
+  const auto& gpu = report.base.gpu;
+  const auto measured = CountFrom(gpu, "measured on ");
+  document::Document document;
+  document.Say(fmt::format(
+      "DeLTA-style model of {} ({} of its {} figures are assumptions{}: --format=json lists them)",
+      gpu.name, CountFrom(gpu, "assumed"), gpu.sources.size(),
+      measured > 0 ? fmt::format(", {} measured ceilings", measured) : ""));
+  document.Say(report.choice +
+               "; modelled, not measured: bytes and times are for comparing designs");
+  for (const auto& group : report.groups) {
+    document.Add(LayersTable(group));
+    Table refused{.columns = {"not predicted", "reason"}};
+    for (const auto& layer : group.not_predicted)
+      refused.rows.push_back({layer.name, layer.reason});
+    document.Add(std::move(refused));
   }
-  ModelTable refused{"", "", {{"not predicted", "name"}, {"reason", "note"}}, {}};
-  for (const auto& one : group.not_predicted) refused.rows.push_back({one.name, one.reason});
-  if (refused.rows.empty()) return {layers};
-  return {layers, refused};
+  if (!report.designs.empty()) document.Add(WhatIf(report));
+  if (!report.gains.empty()) document.Add(BalanceNext(report));
+  for (const auto& sweep : report.sweeps) document.Add(SweepTable(report, sweep));
+  return document;
+}
+
+std::string ModelPage(const ModelReport& report) {
+  auto document = DocumentOf(report);
+  Table parameters{.title = "The GPU's figures", .columns = {"figure", "value", "source"}};
+  for (const auto& item : delta::ToJson(report.base.gpu).items())
+    if (item.value().is_object())
+      parameters.rows.push_back({item.key(),
+                                 fmt::format("{:.6g}", item.value().at("value").get<double>()),
+                                 item.value().at("source").get<std::string>()});
+  document.Add(std::move(parameters));
+  document::Figure figure{.missing_reason = "no figure: it needs --scale or --sweep"};
+  if (!report.designs.empty() || !report.sweeps.empty()) {
+    const auto [svg, reason] = figure::DrawForPage([&] { return FigureScript(report, "svg"); });
+    figure = {svg, reason.value_or(Reason{}).text};
+  }
+  std::ostringstream page;
+  document::WriteHtml(document, report.base.gpu.name, figure, page);
+  return page.str();
+}
+
+namespace {
+
+std::string Terminal(const std::string& extension) {
+  if (extension == "pdf") return "set terminal pdfcairo size 9in,5in font 'Helvetica,11'\n";
+  if (extension == "png") return "set terminal pngcairo size 1100,600 font 'Helvetica,11'\n";
+  return "set terminal svg size 1100,600 font 'Helvetica,13' background '#ffffff'\n";
+}
+
+std::string Common(const ModelReport& report) {
+  return fmt::format(
+      "set title {} noenhanced\nset ylabel 'speed-up [1]'\nset grid ytics\n"
+      "set key tmargin center horizontal noenhanced\nset yrange [0:*]\n",
+      figure::GnuplotText(report.base.gpu.name + ", " + report.choice + ": DeLTA-style model"));
+}
+
+// Returns a label with each part of "sm=2,dram=1.5" on its own line, so that labels fit side by
+// side. It needs no escaping, because Rescaled accepts only resources and numbers.
+std::string TickLabel(const std::string& design, size_t index) {
+  std::string label;
+  for (const char c : design) label += c == ',' ? std::string("\\n") : std::string(1, c);
+  return fmt::format("{}\"{}\" {}", index == 0 ? "" : ", ", label, index);
+}
+
+std::string Bars(const ModelReport& report) {
+  std::string data = "$designs << EOD\n", ticks;
+  std::ptrdiff_t most_lines = 1;
+  for (size_t d = 0; d < report.designs.size(); ++d) {
+    const auto& result = report.designs[d];
+    const auto& name = result.design.name;
+    ticks += TickLabel(name, d);
+    most_lines = std::max(most_lines, 1 + std::ranges::count(name, ','));
+    for (size_t i = 0; i < report.groups.size(); ++i)
+      data += fmt::format(" {:.6g}", report.groups[i].seconds / result.groups[i].seconds);
+    data += "\n";
+  }
+  std::string plots;
+  for (size_t i = 0; i < report.groups.size(); ++i)
+    plots += fmt::format("$designs using {} title {} lc rgb '{}', ", i + 1,
+                         figure::GnuplotText(report.groups[i].name), figure::SeriesColour(i));
+  return data +
+         fmt::format(
+             "EOD\nset datafile separator whitespace\nset style data histograms\n"
+             "set style histogram clustered gap 1\nset style fill solid 0.9\n"
+             "set xrange [-0.6:{}]\nset bmargin {}\nset xtics nomirror scale 0 noenhanced ({})\n"
+             "plot {}1 with lines lw 1.5 lc rgb '#6b7280' title 'as it is'\n",
+             static_cast<double>(report.designs.size()) - 0.4, most_lines + 1, ticks, plots);
+}
+
+// Draws a line per group and value of the second resource. If there are several groups, each has a
+// colour, and its lines have different dashes. Otherwise each line has its own colour.
+std::string Lines(const ModelReport& report) {
+  std::string data, plots;
+  size_t index = 0;
+  for (size_t group = 0; group < report.sweeps.size(); ++group) {
+    const auto& sweep = report.sweeps[group];
+    std::map<double, std::string> lines;
+    for (const auto& point : sweep.points)
+      lines[point.factors.size() > 1 ? point.factors[1] : 1] +=
+          fmt::format("{:.6g} {:.6g}\n", point.factors[0], point.speedup);
+    size_t of_group = 0;
+    for (const auto& [second, line] : lines) {
+      data += fmt::format("$line{} << EOD\n{}EOD\n", index, line);
+      const auto title = report.axes.size() > 1
+                             ? fmt::format("{}, {} x{}", sweep.group, report.axes[1].resource,
+                                           text::ThreeDigits(second))
+                             : sweep.group;
+      const size_t colour = report.sweeps.size() > 1 ? group : of_group;
+      plots += fmt::format("{}$line{} with linespoints dt {} pt 7 ps 0.6 lw 2 lc rgb '{}' title {}",
+                           index == 0 ? "" : ", ", index, ++of_group, figure::SeriesColour(colour),
+                           figure::GnuplotText(title));
+      ++index;
+    }
+  }
+  return data +
+         fmt::format("set xlabel {} noenhanced\nplot ",
+                     figure::GnuplotText(report.axes[0].resource + " (x of today)")) +
+         plots + "\n";
+}
+
+}  // namespace
+
+std::string FigureScript(const ModelReport& report, const std::string& extension) {
+  if (report.designs.empty() && report.sweeps.empty())
+    throw BadInput("a figure needs --scale or --sweep, and neither was given");
+  return Terminal(extension) + Common(report) +
+         (report.sweeps.empty() ? Bars(report) : Lines(report));
+}
+
+std::string ModelFigure(const ModelReport& report, const std::string& extension) {
+  return figure::RunGnuplot(FigureScript(report, extension));
 }
 
 }  // namespace dlroof::model

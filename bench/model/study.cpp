@@ -163,17 +163,16 @@ double CallSeconds(const delta::ConvPrediction& prediction, const delta::GpuSpec
   return std::max(prediction.time.seconds, gpu.launch_seconds);
 }
 
-PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool exact) try {
+PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design) try {
   delta::ConvQuestion question = layer.question;
-  question.exact = exact;
-  PredictedLayer one{layer, delta::PredictConv(question, design.gpu), 0};
-  one.seconds = CallSeconds(one.prediction, design.gpu);
-  if (!design.tile) return one;
+  PredictedLayer predicted{layer, delta::PredictConv(question, design.gpu), 0};
+  predicted.seconds = CallSeconds(predicted.prediction, design.gpu);
+  if (!design.tile) return predicted;
   question.tile = design.tile;
   auto other = delta::PredictConv(question, design.gpu);
   const double seconds = CallSeconds(other, design.gpu);
-  if (seconds < one.seconds) one = {layer, std::move(other), seconds};
-  return one;
+  if (seconds < predicted.seconds) predicted = {layer, std::move(other), seconds};
+  return predicted;
 } catch (const BadInput& error) {
   throw BadInput("{}: {}", layer.name, error.what());
 }
@@ -198,7 +197,7 @@ std::vector<double> Factors(const std::string& text) {
 
 DesignPoint PointOf(const LayerGroup& group, const Design& design, double base_seconds,
                     std::vector<double> factors) {
-  const auto predicted = Predict(group, design, false);
+  const auto predicted = Predict(group, design);
   return {std::move(factors), base_seconds / predicted.seconds, MainBottleneck(predicted)};
 }
 
@@ -246,27 +245,27 @@ LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu) {
   return predicted;
 }
 
-PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact) {
+PredictedGroup Predict(const LayerGroup& group, const Design& design) {
   PredictedGroup predicted{group.name, {}, 0, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    auto one = PredictLayer(layer, design, exact);
-    predicted.seconds += layer.count * one.seconds;
-    predicted.bound_seconds[one.prediction.time.bottleneck] += layer.count * one.seconds;
-    predicted.layers.push_back(std::move(one));
+    auto placed = PredictLayer(layer, design);
+    predicted.seconds += layer.count * placed.seconds;
+    predicted.bound_seconds[placed.prediction.time.bottleneck] += layer.count * placed.seconds;
+    predicted.layers.push_back(std::move(placed));
   }
   return predicted;
 }
 
 void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, record::RunFile& file) {
   std::map<std::string, const PredictedLayer*> layer_of;
-  for (const auto& one : group.layers) layer_of[one.layer.name] = &one;
+  for (const auto& layer : group.layers) layer_of[layer.layer.name] = &layer;
   for (auto& record : file.records) {
     const auto found = layer_of.find(record.name);
     if (found == layer_of.end()) continue;
-    const PredictedLayer& one = *found->second;
-    record.prediction = {one.seconds,
-                         delta::ModelledWork(one.layer.question, one.prediction, gpu).bytes,
-                         delta::HowModelled(one.prediction, gpu)};
+    const PredictedLayer& layer = *found->second;
+    record.prediction = {layer.seconds,
+                         delta::ModelledWork(layer.layer.question, layer.prediction, gpu).bytes,
+                         delta::HowModelled(layer.prediction, gpu)};
   }
 }
 
@@ -277,11 +276,11 @@ delta::Bottleneck MainBottleneck(const PredictedGroup& group) {
 }
 
 std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design) {
-  const double base = Predict(group, design, false).seconds;
+  const double base = Predict(group, design).seconds;
   std::vector<Gain> gains;
   for (const auto resource : delta::ScalableResources()) {
     const std::string name(resource);
-    gains.push_back({name, base / Predict(group, WithFactor(design, name, 2), false).seconds});
+    gains.push_back({name, base / Predict(group, WithFactor(design, name, 2)).seconds});
   }
   std::ranges::stable_sort(gains, std::ranges::greater{}, &Gain::speedup);
   return gains;
@@ -303,26 +302,27 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
 
 std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
                                const std::vector<SweepAxis>& axes) {
-  const double base = Predict(group, design, false).seconds;
+  const double base = Predict(group, design).seconds;
   std::vector<DesignPoint> points;
   for (const double first : axes.at(0).factors) {
-    const Design one = WithFactor(design, axes[0].resource, first);
+    const Design varied = WithFactor(design, axes[0].resource, first);
     if (axes.size() == 1) {
-      points.push_back(PointOf(group, one, base, {first}));
+      points.push_back(PointOf(group, varied, base, {first}));
       continue;
     }
     for (const double second : axes[1].factors)
       points.push_back(
-          PointOf(group, WithFactor(one, axes[1].resource, second), base, {first, second}));
+          PointOf(group, WithFactor(varied, axes[1].resource, second), base, {first, second}));
   }
   return points;
 }
 
-std::map<std::string, double> Residuals(const PredictedLayer& one) {
+std::map<std::string, double> Residuals(const PredictedLayer& layer) {
   std::map<std::string, double> residuals;
-  if (one.layer.measured_seconds) residuals["time"] = one.seconds / *one.layer.measured_seconds - 1;
-  const auto bytes = delta::KnownBytes(one.prediction);
-  for (const auto& [level, measured] : one.layer.measured_bytes)
+  if (layer.layer.measured_seconds)
+    residuals["time"] = layer.seconds / *layer.layer.measured_seconds - 1;
+  const auto bytes = delta::KnownBytes(layer.prediction);
+  for (const auto& [level, measured] : layer.layer.measured_bytes)
     if (const auto found = bytes.find(level); found != bytes.end() && measured > 0)
       residuals[std::string(Key(level))] = found->second / measured - 1;
   return residuals;

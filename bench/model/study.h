@@ -106,8 +106,8 @@ struct PredictedGroup {
 // does not cover on this GPU. Throws BadInput with the first reason if no layer is left.
 LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu);
 
-// Predicts a group. With `exact`, enumerates bytes. Throws as PredictConv, with the layer's name.
-PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact);
+// Predicts a group. Throws as PredictConv, with the layer's name.
+PredictedGroup Predict(const LayerGroup& group, const Design& design);
 
 // Adds each layer's prediction (bytes at L1, L2 in tile form, and DRAM) to the file's records of
 // that name, next to the measured values.

@@ -70,6 +70,10 @@ struct Option {
   }
 };
 
+inline Option Ruled(std::string names, Rules rules, Target target, std::string help) {
+  return {std::move(names), target, std::move(help), std::move(rules)};
+}
+
 struct Command {
   std::string name, about;
   std::vector<Option> options = {};

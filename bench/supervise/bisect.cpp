@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 #include "baselines/history/builds.h"
-#include "bench/supervise/git.h"
 #include "bench/supervise/remeasure.h"
-#include "bench/supervise/search.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/process.h"
@@ -21,6 +21,108 @@ namespace dlroof::supervise {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A repository, named by one of its folders; Git answers by its plumbing commands.
+class Git {
+ public:
+  explicit Git(std::string folder) : folder_(std::move(folder)) {}
+
+  // Returns the standard output of `git ARGUMENTS`, without the last newline. Throws BadInput with
+  // Git's message if it fails.
+  std::string Run(const std::vector<std::string>& arguments) const;
+  // Returns whether `git ARGUMENTS` succeeds.
+  bool Succeeds(const std::vector<std::string>& arguments) const;
+
+  // Returns the full name of a commit. Throws BadInput if there is none.
+  std::string CommitOf(const std::string& revision) const;
+  // Returns "1a2b3c4d5e6f Subject".
+  std::string Title(const std::string& commit) const;
+  // Returns the commits between, as Search::Candidates wants them.
+  std::vector<std::string> Candidates(const std::string& bad,
+                                      const std::vector<std::string>& goods) const;
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+// A worktree, which is removed at the end unless it is to be kept.
+class Worktree {
+ public:
+  Worktree(const Git& git, std::string path, bool keep);
+  ~Worktree();
+  Worktree(const Worktree&) = delete;
+  Worktree& operator=(const Worktree&) = delete;
+
+  const std::string& path() const { return path_; }
+  void CheckOut(const std::string& commit) const;
+
+ private:
+  const Git& git_;
+  std::string path_;
+  bool keep_;
+};
+
+ChildResult RunGit(const std::string& folder, const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {"git", "-C", folder};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return RunChild(command);
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string Git::Run(const std::vector<std::string>& arguments) const {
+  auto ran = RunGit(folder_, arguments);
+  if (ran.exit_code != 0)
+    throw BadInput("git {}: {}", arguments.at(0), ran.err.empty() ? "failed" : FirstLine(ran.err));
+  while (ran.out.ends_with('\n')) ran.out.pop_back();
+  return ran.out;
+}
+
+bool Git::Succeeds(const std::vector<std::string>& arguments) const {
+  return RunGit(folder_, arguments).exit_code == 0;
+}
+
+std::string Git::CommitOf(const std::string& revision) const {
+  const auto ran = RunGit(
+      folder_, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  if (ran.exit_code != 0 || ran.out.empty())
+    throw BadInput("{}: no commit of the repository of {}", revision,
+                   std::filesystem::absolute(folder_).lexically_normal().string());
+  return FirstLine(ran.out);
+}
+
+std::string Git::Title(const std::string& commit) const {
+  return Run({"log", "-1", "--abbrev=12", "--format=%h %s", commit});
+}
+
+std::vector<std::string> Git::Candidates(const std::string& bad,
+                                         const std::vector<std::string>& goods) const {
+  std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};
+  arguments.insert(arguments.end(), goods.begin(), goods.end());
+  return ParseBisectAll(Run(arguments));
+}
+
+Worktree::Worktree(const Git& git, std::string path, bool keep)
+    : git_(git), path_(std::move(path)), keep_(keep) {
+  if (std::filesystem::exists(path_ + "/.git")) return;  // kept by an earlier search
+  git_.Run({"worktree", "prune"});
+  git_.Run({"worktree", "add", "--detach", "--no-checkout", path_, "HEAD"});
+}
+
+Worktree::~Worktree() {
+  if (keep_) return;
+  try {
+    git_.Succeeds({"worktree", "remove", "--force", path_});
+  } catch (const std::exception&) {
+    return;  // an interrupt; Git removes the entry by itself when the folder is gone
+  }
+}
+
+void Worktree::CheckOut(const std::string& commit) const {
+  Git(path_).Run({"checkout", "--quiet", "--force", "--detach", commit});
+}
 
 constexpr std::size_t kShortCommit = 12, kTailLines = 3;
 
@@ -222,6 +324,46 @@ int Step(const Request& request, std::ostream& log) {
   if (ratio) log << fmt::format("{}: {}\n", text::Printable(request.name), ratio->Text());
   if (!ratio || ratio->verdict == statistics::Verdict::kAmbiguous) return kStepSkip;
   return ratio->verdict == statistics::Verdict::kSame ? kStepLikeGood : kStepLikeBad;
+}
+
+std::vector<std::string> ParseBisectAll(std::string_view output) {
+  std::vector<std::string> commits;
+  std::istringstream in{std::string(output)};
+  for (std::string line; std::getline(in, line);)
+    if (auto commit = line.substr(0, line.find(' ')); !commit.empty())
+      commits.push_back(std::move(commit));
+  return commits;
+}
+
+Search::Search(std::string good, std::string bad, Candidates candidates)
+    : goods_{std::move(good)}, bad_(std::move(bad)), candidates_(std::move(candidates)) {
+  Ask();
+}
+
+void Search::Ask() { open_ = candidates_(bad_, goods_); }
+
+std::optional<std::string> Search::Next() const {
+  for (const auto& commit : open_)
+    if (commit != bad_ && !skipped_.contains(commit)) return commit;
+  return std::nullopt;
+}
+
+void Search::Tell(const std::string& commit, Finding finding) {
+  if (finding == Finding::kSkipped) {
+    skipped_.insert(commit);
+    return;
+  }
+  if (finding == Finding::kLikeGood)
+    goods_.push_back(commit);
+  else
+    bad_ = commit;
+  Ask();
+}
+
+std::vector<std::string> Search::Suspects() const {
+  std::vector<std::string> suspects = open_;
+  if (std::ranges::find(suspects, bad_) == suspects.end()) suspects.push_back(bad_);
+  return suspects;
 }
 
 }  // namespace dlroof::supervise

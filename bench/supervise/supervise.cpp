@@ -157,7 +157,7 @@ class SupervisedRun {
     const auto merged = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
       WriteFile(run_.request().outputs.front(), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
-      document::WriteTables(merged.run, text::TerminalColumns(), run_.tables());
+      document::Write(document::RunDocument(merged.run), text::TerminalColumns(), run_.tables());
       run_.tables() << std::flush;
     }
     if (missing == 0)

@@ -195,19 +195,15 @@ std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
   space.AddVariants();
   if (on_cpu) space.AddIsa(request.precision);
   if (on_cpu) space.AddMemory();
-  for (const auto& [variable, values] : request.environment)
-    space.Add(RequestedCoordinate(variable, values));
+  for (const auto& [variable, values] : request.environment) {
+    settings::Coordinate coordinate{variable, {}};
+    for (const auto& value : values)
+      coordinate.choices.push_back({{{variable, value}}, "requested by --env"});
+    space.Add(std::move(coordinate));
+  }
   if (request.precision) space.AddPrecision();
   if (request.batch) space.AddBatch();
   return space.coordinates;
-}
-
-settings::Coordinate RequestedCoordinate(const std::string& variable,
-                                         const std::vector<std::string>& values) {
-  settings::Coordinate coordinate{variable, {}};
-  for (const auto& value : values)
-    coordinate.choices.push_back({{{variable, value}}, "requested by --env"});
-  return coordinate;
 }
 
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting) {

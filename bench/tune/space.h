@@ -39,9 +39,6 @@ TunedMachine ThisMachine();
 // invalid name.
 std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                           const TunedMachine& machine, const SpaceRequest& request);
-// Returns the coordinate of an environment variable with the values that the user requested.
-settings::Coordinate RequestedCoordinate(const std::string& variable,
-                                         const std::vector<std::string>& values);
 
 inline constexpr const char* kThreadsCoordinate = "threads";
 // A knob without influence on the benchmark's name: the call is replayed in a CUDA graph.

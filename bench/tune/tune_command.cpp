@@ -16,6 +16,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
+#include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::tune {
@@ -37,28 +38,25 @@ std::vector<settings::Coordinate> EqualCoordinates() {
   return all;
 }
 
-constexpr std::size_t kBarWidth = 30;
-
-// Returns a bar whose length shows the time divided by the default's time.
-std::string Bar(double left) {
-  const auto width = static_cast<std::size_t>(
-      std::lround(std::clamp(left, 0.0, 1.0) * static_cast<double>(kBarWidth)));
-  return std::string(width, '#') + std::string(kBarWidth - width, ' ');
-}
-
-void WriteSteps(const settings::Tuning& tuning, std::ostream& out) {
+// Adds a line per step, each with a bar whose length is the time divided by the default's time.
+void AddSteps(const settings::Tuning& tuning, document::List& list) {
+  constexpr int kBarWidth = 30;
   double left = 1;
-  const auto time = [&] {
-    return tuning.default_seconds ? text::WithPrefix(*tuning.default_seconds * left, "s") : "";
+  const auto add = [&](const std::string& text) -> document::List::Item& {
+    const auto width = std::lround(std::clamp(left, 0.0, 1.0) * kBarWidth);
+    return list.items.emplace_back(document::List::Item{fmt::format(
+        "|{:{}}|  {:>9}  {}", std::string(static_cast<std::size_t>(width), '#'), kBarWidth,
+        tuning.default_seconds ? text::WithPrefix(*tuning.default_seconds * left, "s") : "",
+        text)});
   };
-  fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
+  add("default");
   for (const auto& step : tuning.steps) {
     if (step.effect) left *= step.effect->ratio;
-    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(),
-               settings::SettingText(step.values),
-               step.effect ? settings::EffectText(*step.effect) : "not measured alone",
-               step.effect && !step.effect->confirmed ? ", not confirmed by itself" : "");
-    fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
+    auto& item =
+        add(fmt::format("{}: {}{}", settings::SettingText(step.values),
+                        step.effect ? settings::EffectText(*step.effect) : "not measured alone",
+                        step.effect && !step.effect->confirmed ? ", not confirmed by itself" : ""));
+    item.details = {step.reason};
   }
 }
 
@@ -83,9 +81,9 @@ std::string Verdict(const settings::Tuning& tuning) {
     case settings::TuningState::kNotConfirmed:
       return fmt::format("no confirmed gain: {}", tuning.reason);
     case settings::TuningState::kUnsupported:
-      return "not tuned: " + text::Printable(tuning.reason);
+      return "not tuned: " + tuning.reason;
     case settings::TuningState::kFailed:
-      return "not tuned: the default fails: " + text::Printable(tuning.reason);
+      return "not tuned: the default fails: " + tuning.reason;
     case settings::TuningState::kUnfinished:
       break;
   }
@@ -96,52 +94,55 @@ std::string Verdict(const settings::Tuning& tuning) {
 // [1] A machine is quiet if runs of one setting differ by less.
 constexpr double kQuiet = 0.03;
 
-void WriteSpread(const settings::Tuning& tuning, std::ostream& out) {
+void AddSpread(const settings::Tuning& tuning, document::List& list) {
   const auto spread = settings::SpreadOf(tuning);
   if (!spread) return;
-  fmt::print(out, "  {}: times of one setting differ by {:.1f} % from block to block ({} pairs)\n",
-             spread->deviation < kQuiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs);
+  list.items.push_back({fmt::format(
+      "{}: times of one setting differ by {:.1f} % from block to block ({} pairs)",
+      spread->deviation < kQuiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs)});
   if (spread->deviation >= kQuiet)
-    fmt::print(out, "  the best setting of a quiet machine may be another one\n");
+    list.items.push_back({"the best setting of a quiet machine may be another one"});
 }
 
-void WriteTried(const settings::Tuning& tuning, std::ostream& out) {
+void AddTried(const settings::Tuning& tuning, document::List& list) {
   if (const auto count = settings::NoisyBlocks(tuning); count > 0)
-    fmt::print(out, "  {} of {} blocks were noisy and are not used\n", count, tuning.blocks.size());
-  for (const auto& dropped : tuning.dropped)
-    fmt::print(out, "  not confirmed: {}\n", text::Printable(dropped));
-  for (const auto& tried : tuning.tried) {
-    const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
-                                                 *tried.ratio, tried.blocks)
-                                   : std::string();
-    fmt::print(
-        out, "  tried {}: {}{}\n",
+    list.items.push_back(
+        {fmt::format("{} of {} blocks were noisy and are not used", count, tuning.blocks.size())});
+  for (const auto& dropped : tuning.dropped) list.items.push_back({"not confirmed: " + dropped});
+  for (const auto& tried : tuning.tried)
+    list.items.push_back({fmt::format(
+        "tried {}: {}{}",
         tried.values.empty() ? "to undo " + tried.coordinate : settings::SettingText(tried.values),
-        text::Printable(tried.verdict), ratio);
-  }
+        tried.verdict,
+        tried.ratio
+            ? fmt::format(" (about {:.2f} of the time, {} blocks)", *tried.ratio, tried.blocks)
+            : "")});
 }
 
-void WriteSettings(const settings::Tuning& tuning, const std::string& program, std::ostream& out) {
+document::List::Item SettingsOf(const settings::Tuning& tuning, const std::string& program) {
   const auto tuned = UnderSetting(workload::ParseBenchmarkName(tuning.plan.subject), tuning.best);
-  fmt::print(out, "  settings:\n");
+  document::List::Item settings{"settings:"};
   for (const auto& [variable, value] : EnvironmentLines(tuned))
-    fmt::print(out, "    export {}='{}'\n", variable, value);
-  if (tuned.graph) fmt::print(out, "    the call captured once in a CUDA graph, and replayed\n");
-  fmt::print(out, "    {}\n", CommandLineOf(tuned, program));
+    settings.details.push_back(fmt::format("export {}='{}'", variable, value));
+  if (tuned.graph)
+    settings.details.emplace_back("the call captured once in a CUDA graph, and replayed");
+  settings.details.push_back(CommandLineOf(tuned, program));
+  return settings;
 }
 
 }  // namespace
 
-void WriteTuning(const settings::Tuning& tuning, const std::string& program, std::ostream& out) {
-  fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
-  if (tuning.state == settings::TuningState::kConfirmed) WriteSteps(tuning, out);
-  fmt::print(out, "  {}\n", Verdict(tuning));
+document::List ReportOf(const settings::Tuning& tuning, const std::string& program) {
+  const bool confirmed = tuning.state == settings::TuningState::kConfirmed;
+  document::List list{.title = tuning.plan.subject};
+  if (confirmed) AddSteps(tuning, list);
+  list.items.push_back({Verdict(tuning)});
   if (tuning.verified)
-    fmt::print(out, "  measured again: {}\n", settings::EffectText(*tuning.verified));
-  WriteSpread(tuning, out);
-  WriteTried(tuning, out);
-  if (tuning.state == settings::TuningState::kConfirmed) WriteSettings(tuning, program, out);
-  fmt::print(out, "\n");
+    list.items.push_back({"measured again: " + settings::EffectText(*tuning.verified)});
+  AddSpread(tuning, list);
+  AddTried(tuning, list);
+  if (confirmed) list.items.push_back(SettingsOf(tuning, program));
+  return list;
 }
 
 namespace {
@@ -214,8 +215,7 @@ class Tunings {
       log_ << fmt::format("[{}/{}] {}\n", i + 1, request_.names.size(), request_.names[i]);
       TuneOne(i);
       if (StoppedByInterrupt()) return Interrupted();
-      WriteTuning(file_.tunings[i], supervise::BenchProgram(request_.bench), out_);
-      out_ << std::flush;
+      Show(file_.tunings[i]);
     }
     return std::ranges::any_of(file_.tunings,
                                [](const settings::Tuning& tuning) {
@@ -226,6 +226,11 @@ class Tunings {
   }
 
  private:
+  void Show(const settings::Tuning& tuning) const {
+    document::Write({{ReportOf(tuning, supervise::BenchProgram(request_.bench))}}, 0, out_);
+    out_ << std::endl;
+  }
+
   void TuneOne(std::size_t i) {
     settings::Tuning before;
     if (i < file_.tunings.size()) {
@@ -252,7 +257,7 @@ class Tunings {
 
   int Interrupted() {
     if (!file_.tunings.empty() && file_.tunings.back().state == settings::TuningState::kUnfinished)
-      WriteTuning(file_.tunings.back(), supervise::BenchProgram(request_.bench), out_);
+      Show(file_.tunings.back());
     log_ << fmt::format("interrupted; run the same command with --resume to continue from {}\n",
                         request_.output);
     return kInterrupted;
@@ -301,8 +306,10 @@ int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostr
 }
 
 void ShowTunings(const std::string& path, std::ostream& out) {
+  document::Document document;
   for (const auto& tuning : settings::ReadTuningFile(path).tunings)
-    WriteTuning(tuning, supervise::BenchProgram(), out);
+    document.Add(ReportOf(tuning, supervise::BenchProgram()));
+  document::Write(document, 0, out);
 }
 
 }  // namespace dlroof::tune

@@ -8,6 +8,7 @@
 
 #include "baselines/settings/tuning.h"
 #include "bench/tune/space.h"
+#include "reporters/document/document.h"
 
 namespace dlroof::tune {
 
@@ -35,10 +36,10 @@ int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 
-// Writes the report of a tuning: the steps from the default to the best setting with the confirmed
+// Returns the report of a tuning: the steps from the default to the best setting with the confirmed
 // speedups, what else was tried, and settings to copy. `program` is the path of dlroof_bench in
 // the command line that the report shows.
-void WriteTuning(const settings::Tuning& tuning, const std::string& program, std::ostream& out);
+document::List ReportOf(const settings::Tuning& tuning, const std::string& program);
 
 // Writes the reports of a file of TuneBenchmarks.
 void ShowTunings(const std::string& path, std::ostream& out);

@@ -2,12 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <ostream>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "ceilings/machine/visits.h"
@@ -18,6 +15,8 @@
 
 namespace dlroof::document {
 namespace {
+
+using document::Table;
 
 enum Column {
   kName,
@@ -31,15 +30,6 @@ enum Column {
   kReason,
   kColumns
 };
-constexpr std::array<const char*, kColumns> kTitles = {
-    "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "visits", "not validated"};
-// Columns to leave out in a narrow terminal, the first one first.
-constexpr Column kDropped[] = {kVisits, kClock, kScaling, kSpread, kSustained, kPerCycle};
-constexpr int kMinReason = 24;  // [columns] reasons are not shortened below this width
-constexpr int kSeparation = 2;  // [columns] between two cells
-
-using CeilingRow = std::array<std::string, kColumns>;
-using Rows = std::vector<CeilingRow>;
 
 std::string PerCycleText(const machine::Validation& validation) {
   if (validation.per_cycle.value_or(0) <= 0) return "";
@@ -51,16 +41,16 @@ std::string PerCycleText(const machine::Validation& validation) {
 
 constexpr std::string_view kFlops = "FLOP/s", kBytes = "B/s";
 
-CeilingRow CeilingCells(const std::string& name, const machine::Ceiling& ceiling,
-                        std::string_view unit) {
-  CeilingRow row;
+Table::Row CeilingRow(const std::string& name, const machine::Ceiling& ceiling,
+                      std::string_view unit) {
+  Table::Row row(kColumns);
   const machine::Validation& validation = ceiling.validation;
-  row[kName] = text::Printable(name);
+  row[kName] = name;
   row[kRate] = text::WithPrefix(ceiling.per_second, unit);
   if (ceiling.sustained_per_second)
     row[kSustained] = text::WithPrefix(*ceiling.sustained_per_second, unit);
   if (ceiling.sustained_per_second && ceiling.sustained_clock_hz)
-    row[kSustained] += " at " + text::WithPrefix(*ceiling.sustained_clock_hz, "Hz");
+    row[kSustained].text += " at " + text::WithPrefix(*ceiling.sustained_clock_hz, "Hz");
   if (ceiling.clock_hz) row[kClock] = text::WithPrefix(*ceiling.clock_hz, "Hz");
   row[kPerCycle] = PerCycleText(validation);
   if (validation.spread) row[kSpread] = text::PercentText(*validation.spread);
@@ -71,11 +61,10 @@ CeilingRow CeilingCells(const std::string& name, const machine::Ceiling& ceiling
     row[kVisits] = fmt::format("{} of {}", agreement.agreeing, agreement.visits);
   }
   if (ceiling.IsSpecified()) {
-    row[kReason] = "specified, not measured here" +
-                   (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
+    row[kReason] = "specified, not measured here" + (ceiling.how.empty() ? "" : ": " + ceiling.how);
   } else if (!ceiling.IsValidated()) {
-    row[kReason] = text::Printable(ceiling.ReasonText());
-    if (row[kReason].empty()) row[kReason] = "no reason stored";
+    const auto reason = ceiling.ReasonText();
+    row[kReason] = reason.empty() ? "no reason stored" : reason;
   }
   return row;
 }
@@ -87,7 +76,7 @@ std::string PlainPipe(const std::string& key) {
 
 // Adds pipes, highest first, each followed by its rows by instruction set ("  avx2"). Such a row
 // has its full name if the plain row is missing.
-void AddPipes(const std::map<std::string, machine::Ceiling>& flops, Rows& rows) {
+void AddPipes(const std::map<std::string, machine::Ceiling>& flops, std::vector<Table::Row>& rows) {
   struct Pipe {
     double plain_rate, rate;
     std::string plain, key;
@@ -107,130 +96,65 @@ void AddPipes(const std::map<std::string, machine::Ceiling>& flops, Rows& rows) 
   for (const auto& pipe : pipes) {
     const auto name = pipe.key == pipe.plain ? fmt::format("  {}", pipe.key)
                                              : "    " + pipe.key.substr(pipe.plain.size() + 1);
-    rows.push_back(CeilingCells(name, flops.at(pipe.key), kFlops));
+    rows.push_back(CeilingRow(name, flops.at(pipe.key), kFlops));
   }
 }
 
-void AddLevels(const std::map<Level, machine::Ceiling>& bytes, Rows& rows) {
+void AddLevels(const std::map<Level, machine::Ceiling>& bytes, std::vector<Table::Row>& rows) {
   for (const auto& [level, ceiling] : bytes) {
     const auto& mix = ceiling.mix;
     const auto name =
         fmt::format("  {:<4}{}{}", roofline::LevelName(Key(level)), mix.empty() ? "" : " ", mix);
-    rows.push_back(CeilingCells(name, ceiling, kBytes));
+    rows.push_back(CeilingRow(name, ceiling, kBytes));
   }
 }
 
-void AddOverheads(const machine::CeilingSet& set, Rows& rows) {
+void AddOverheads(const machine::CeilingSet& set, std::vector<Table::Row>& rows) {
   const auto add = [&](const std::string& name, double seconds) {
-    rows.emplace_back();
-    rows.back()[kName] = "  " + text::Printable(name);
-    rows.back()[kRate] = text::WithPrefix(seconds, "s");
+    auto& row = rows.emplace_back(kColumns);
+    row[kName] = "  " + name;
+    row[kRate] = text::WithPrefix(seconds, "s");
   };
   if (set.launch_seconds) add("launch", *set.launch_seconds);
   for (const auto& [name, seconds] : set.overheads) add(name, seconds);
 }
 
-// Returns the width of each column; a column with width 0 is left out, because no row has it or
-// because the terminal is too narrow.
-std::array<int, kColumns> Widths(const Rows& rows, int width) {
-  std::array<int, kColumns> widths = {};
-  for (const CeilingRow& row : rows)
-    for (std::size_t i = 0; i < kColumns; ++i)
-      widths[i] = std::max(widths[i], text::TextWidth(row[i]));
-  for (std::size_t i = 0; i < kColumns; ++i)
-    if (widths[i] > 0) widths[i] = std::max(widths[i], text::TextWidth(kTitles[i]));
-  if (width <= 0) return widths;
-  const auto available = [&] {
-    int left = width;
-    for (std::size_t i = 0; i < kReason; ++i)
-      if (widths[i] > 0) left -= widths[i] + (i == kName ? 0 : kSeparation);
-    return left - kSeparation;
+void AddRemarks(const machine::CeilingSet& set, std::vector<std::string>& notes) {
+  const auto add = [&](const std::string& key, const std::string& text, std::string_view prefix) {
+    if (!key.empty() && !text.empty())
+      notes.push_back(fmt::format("{}: {}{}", roofline::LevelName(key), prefix, text));
   };
-  for (const Column column : kDropped)
-    if (available() < std::min(widths[kReason], kMinReason)) widths[column] = 0;
-  widths[kReason] = std::min(widths[kReason], std::max(available(), kMinReason));
-  return widths;
+  for (const auto& [key, edge] : set.edges) add(key, edge.text, "");
+  for (const auto& [key, text] : set.absent) add(key, text, "not measured: ");
 }
 
-// Returns at most `width` columns; "…" replaces the end, since the start of a reason says most.
-std::string ShortenEnd(const std::string& text, int width) {
-  std::string start;
-  for (const char c : text) {
-    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (begins && text::TextWidth(start) == width - 1 && text::TextWidth(text) > width)
-      return start + "…";
-    start += c;
-  }
-  return start;
-}
-
-void WriteRows(Rows rows, int width, std::ostream& out) {
-  const auto widths = Widths(rows, width);
-  rows.emplace(rows.begin());
-  std::copy(kTitles.begin(), kTitles.end(), rows.front().begin());
-  std::vector<std::vector<std::string>> shown;
-  for (CeilingRow& row : rows) {
-    auto& reason = row[kReason] = ShortenEnd(row[kReason], widths[kReason]);
-    // Trailing blanks left-align the reason.
-    const int blanks = widths[kReason] - text::TextWidth(reason);
-    reason.append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
-    auto& cells = shown.emplace_back();
-    for (std::size_t i = 0; i < kColumns; ++i)
-      if (i == kName || widths[i] > 0) cells.push_back(std::move(row[i]));
-  }
-  text::WriteAligned(shown, 0, out);
-}
-
-// Writes a sentence, broken between words, with a hanging indent.
-void WriteSentence(const std::string& text, int width, std::ostream& out) {
-  std::string line = " ";
-  for (std::size_t at = 0; at < text.size();) {
-    const auto end = std::min(text.find(' ', at), text.size());
-    const auto word = text.substr(at, end - at);
-    if (width > 0 && text::TextWidth(line) + 1 + text::TextWidth(word) > width &&
-        text::TextWidth(line) > 3) {
-      out << line << '\n';
-      line.assign("   ");
-    }
-    line += ' ' + word;
-    at = end + 1;
-  }
-  out << line << '\n';
-}
-
-void WriteRemark(const std::string& key, const std::string& text, int width, std::ostream& out) {
-  if (key.empty() || text.empty()) return;
-  WriteSentence(text::Printable(fmt::format("{}: {}", roofline::LevelName(key), text)), width, out);
-}
-
-void WriteRemarks(const machine::CeilingSet& set, int width, std::ostream& out) {
-  for (const auto& [key, edge] : set.edges) WriteRemark(key, edge.text, width, out);
-  for (const auto& [key, text] : set.absent) WriteRemark(key, "not measured: " + text, width, out);
-}
-
-void WriteSet(const machine::Machine& machine, int threads, const machine::CeilingSet& set,
-              int width, bool remarks, std::ostream& out) {
+Table TableOf(const machine::Machine& machine, int threads, const machine::CeilingSet& set,
+              bool remarks) {
   // A GPU has one set of ceilings, stored for one host thread.
   const auto team = machine.device == "gpu"
                         ? std::string()
                         : fmt::format(" with {} thread{}", threads, threads == 1 ? "" : "s");
-  out << fmt::format("\nceilings of {}{}\n", text::Printable(machine.name), team);
-  Rows rows;
-  AddPipes(set.flops, rows);
-  AddLevels(set.bytes, rows);
-  AddOverheads(set, rows);
-  if (!rows.empty()) WriteRows(std::move(rows), width, out);
-  if (remarks) WriteRemarks(set, width, out);
+  Table table{.title = fmt::format("ceilings of {}{}", machine.name, team),
+              .columns = {"", "rate", "sustained", "clock", "per cycle", "spread", "scaling",
+                          "visits", "not validated"},
+              .droppable = {kVisits, kClock, kScaling, kSpread, kSustained, kPerCycle},
+              .last_is_sentence = true};
+  AddPipes(set.flops, table.rows);
+  AddLevels(set.bytes, table.rows);
+  AddOverheads(set, table.rows);
+  table.DropEmptyColumns();
+  if (remarks) AddRemarks(set, table.notes);
+  return table;
 }
 
-using Row = std::vector<std::string>;
+using Row = Table::Row;
 
 bool AlongThreads(const roofline::Trajectory& trajectory) {
   return trajectory.along == roofline::kAlongThreads;
 }
 
-Row Head(const roofline::Trajectory& trajectory) {
-  Row row = {AlongThreads(trajectory) ? "threads" : text::Printable(trajectory.along)};
+std::vector<std::string> Head(const roofline::Trajectory& trajectory) {
+  std::vector<std::string> row = {AlongThreads(trajectory) ? "threads" : trajectory.along};
   if (!AlongThreads(trajectory)) row.emplace_back("threads");
   row.insert(row.end(), {"time", "FLOP/s"});
   row.push_back(trajectory.level ? "FLOP/byte " + roofline::LevelName(Key(*trajectory.level))
@@ -256,14 +180,15 @@ Row PointRow(const roofline::Trajectory& trajectory, std::size_t index) {
   const auto& point = trajectory.points[index];
   const auto mark = roofline::MarkOf(point.noisy);
   Row row = {fmt::format("{:g}", point.value)};
-  if (!AlongThreads(trajectory)) row.push_back(std::to_string(point.threads));
-  row.push_back(fmt::format("{}{}", mark, text::WithPrefix(point.seconds, "s")));
-  row.push_back(point.flops_per_second ? text::WithPrefix(*point.flops_per_second, "FLOP/s") : "");
-  row.push_back(point.intensity ? text::ThreeDigits(*point.intensity) : "");
-  row.push_back(point.fraction ? fmt::format("{}{}{}{}", roofline::AtMostMark(point.uncertain),
-                                             mark, text::PercentText(*point.fraction),
-                                             point.specified ? " (specified)" : "")
-                               : "");
+  if (!AlongThreads(trajectory)) row.emplace_back(std::to_string(point.threads));
+  row.insert(row.end(),
+             {fmt::format("{}{}", mark, text::WithPrefix(point.seconds, "s")),
+              point.flops_per_second ? text::WithPrefix(*point.flops_per_second, "FLOP/s") : "",
+              point.intensity ? text::ThreeDigits(*point.intensity) : "",
+              point.fraction ? fmt::format("{}{}{}{}", roofline::AtMostMark(point.uncertain), mark,
+                                           text::PercentText(*point.fraction),
+                                           point.specified ? " (specified)" : "")
+                             : ""});
   const bool estimate = point.noisy || (index > 0 && trajectory.points[index - 1].noisy);
   for (auto& cell : StepCells(trajectory, index, roofline::MarkOf(estimate)))
     row.push_back(std::move(cell));
@@ -272,31 +197,33 @@ Row PointRow(const roofline::Trajectory& trajectory, std::size_t index) {
 
 }  // namespace
 
-void WriteCeilings(const std::vector<machine::Machine>& machines, int width, std::ostream& out,
-                   bool remarks) {
+document::Document CeilingsDocument(const std::vector<machine::Machine>& machines, bool remarks) {
+  document::Document document;
   for (const auto& machine : machines) {
     for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set)
-      WriteSet(machine, set->first, set->second, width, remarks, out);
+      document.Add(TableOf(machine, set->first, set->second, remarks));
     const auto check = machine.facts.find("live_check");
-    if (!remarks || check == machine.facts.end() || check->second.empty()) continue;
-    out << '\n';
-    WriteSentence(text::Printable("checked before the run: " + check->second), width, out);
+    if (remarks && check != machine.facts.end() && !check->second.empty())
+      document.Say("checked before the run: " + check->second);
   }
+  return document;
 }
 
-void WriteTrajectories(const std::vector<roofline::Trajectory>& trajectories, std::ostream& out) {
+document::Document TrajectoriesDocument(const std::vector<roofline::Trajectory>& trajectories) {
+  document::Document document;
   bool noisy = false;
   for (const auto& trajectory : trajectories) {
-    out << text::Printable(trajectory.name) << '\n';
-    std::vector<Row> rows = {Head(trajectory)};
+    Table table{.title = trajectory.name,
+                .columns = Head(trajectory),
+                .notes = {roofline::Diagnose(trajectory).sentence}};
     for (std::size_t i = 0; i < trajectory.points.size(); ++i) {
-      rows.push_back(PointRow(trajectory, i));
+      table.rows.push_back(PointRow(trajectory, i));
       noisy = noisy || trajectory.points[i].noisy;
     }
-    text::WriteAligned(rows, 0, out);
-    out << "  " << text::Printable(roofline::Diagnose(trajectory).sentence) << "\n\n";
+    document.Add(std::move(table));
   }
-  if (noisy) out << roofline::kNoisyMeaning << '\n';
+  if (noisy) document.Say(std::string(roofline::kNoisyMeaning));
+  return document;
 }
 
 }  // namespace dlroof::document

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <ostream>
+#include <sstream>
 
 #include "counters/base/keys.h"
-#include "reporters/roofline/breakdown_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::document {
@@ -19,9 +19,14 @@ namespace {
 using nlohmann::json;
 
 constexpr int kTenths = 1000;      // [1] of 0.1 % in 100 %
+constexpr int kBarColumns = 40;    // of a bar in a terminal
 constexpr int kStripColumns = 60;  // of a strip in a terminal
+constexpr int kColumnGap = 2;      // [columns] between two cells
+constexpr int kMinName = 40;       // [columns] of the first column, before columns are left out
+constexpr int kMinSentence = 24;   // [columns] sentences in the last column are not cut below this
 
 bool IsEmpty(const Sentences& block) { return block.texts.empty(); }
+bool IsEmpty(const List& block) { return block.items.empty(); }
 bool IsEmpty(const Table& block) {
   return block.rows.empty() && block.last.empty() && block.notes.empty();
 }
@@ -38,19 +43,94 @@ std::vector<std::string> SharesOfParts(const Bar& bar) {
 }
 
 void WriteBlock(const Sentences& block, int, std::ostream& out) {
-  for (const auto& text : block.texts) out << text::Printable(text) << '\n';
+  const auto count = block.texts.size();
+  const auto shown = block.first == 0 ? count : std::min(block.first, count);
+  for (std::size_t i = 0; i < shown; ++i) out << text::Printable(block.texts[i]) << '\n';
+  if (shown < count) fmt::print(out, "and {} more (--verbose)\n", count - shown);
 }
 
-void WriteNotes(const std::vector<std::string>& notes, std::ostream& out) {
-  for (const auto& note : notes) fmt::print(out, "  {}\n", text::Printable(note));
+void WriteBlock(const List& block, int, std::ostream& out) {
+  if (!block.title.empty()) out << text::Printable(block.title) << '\n';
+  int number = 0;
+  for (const auto& item : block.items) {
+    if (block.numbered) fmt::print(out, "{:>3}", ++number);
+    fmt::print(out, "  {}\n", text::Printable(item.text));
+    for (const auto& detail : item.details) fmt::print(out, "    {}\n", text::Printable(detail));
+  }
+}
+
+// Writes sentences, broken between words, with a hanging indent.
+void WriteNotes(const std::vector<std::string>& notes, int width, std::ostream& out) {
+  for (const auto& note : notes) {
+    std::istringstream words(text::Printable(note));
+    std::string line = " ";
+    for (std::string word; std::getline(words, word, ' '); line += ' ' + word) {
+      const int with_word = text::TextWidth(line) + 1 + text::TextWidth(word);
+      if (width <= 0 || with_word <= width || text::TextWidth(line) <= 3) continue;
+      out << line << '\n';
+      line = "   ";
+    }
+    out << line << '\n';
+  }
 }
 
 std::size_t FirstRows(const Table& table) {
   return table.first == 0 ? table.rows.size() : std::min(table.first, table.rows.size());
 }
 
+using Texts = std::vector<std::vector<std::string>>;  // rows of cells
+
+std::vector<int> WidthsOf(const Texts& rows) {
+  std::vector<int> widths(rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], text::TextWidth(row[i]));
+  return widths;
+}
+
+// Returns at most `width` columns; "…" replaces the end.
+std::string ShortenEnd(const std::string& text, int width) {
+  std::string start;
+  for (const char c : text) {
+    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (begins && text::TextWidth(start) == width - 1 && text::TextWidth(text) > width)
+      return start + "…";
+    start += c;
+  }
+  return start;
+}
+
+// Leaves out columns and cuts sentences until the rows fit into a terminal.
+void Fit(const Table& table, int width, Texts& rows) {
+  auto widths = WidthsOf(rows);
+  const std::size_t flexible = table.last_is_sentence ? widths.size() - 1 : 0;
+  const int least = std::min(widths[flexible], table.last_is_sentence ? kMinSentence : kMinName);
+  const auto available = [&] {
+    int left = width;
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      if (widths[i] > 0) left -= (i == flexible ? 0 : widths[i]) + (i == 0 ? 0 : kColumnGap);
+    return left;
+  };
+  if (width > 0) {
+    for (const auto column : table.droppable)
+      if (available() < least) widths[column] = 0;
+    if (table.last_is_sentence)
+      widths.back() = std::min(widths.back(), std::max(available(), kMinSentence));
+  }
+  for (auto& row : rows) {
+    if (table.last_is_sentence) {
+      row.back() = ShortenEnd(row.back(), widths.back());
+      const int blanks = widths.back() - text::TextWidth(row.back());
+      row.back().append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
+    }
+    for (std::size_t i = widths.size(); i-- > 1;)
+      if (widths[i] == 0) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 void WriteBlock(const Table& block, int width, std::ostream& out) {
-  std::vector<std::vector<std::string>> texts = {block.columns};
+  if (!block.title.empty()) out << text::Printable(block.title) << '\n';
+  Texts texts = {block.columns};
   const auto add = [&](const Table::Row& row) {
     auto& cells = texts.emplace_back();
     for (const auto& cell : row) cells.push_back(text::Printable(cell.text));
@@ -58,24 +138,36 @@ void WriteBlock(const Table& block, int width, std::ostream& out) {
   for (std::size_t i = 0; i < FirstRows(block); ++i) add(block.rows[i]);
   if (FirstRows(block) < block.rows.size() && !block.rest.empty()) add(block.rest);
   for (const auto& row : block.last) add(row);
-  out << '\n';
-  if (texts.size() > 1) text::WriteAligned(texts, width, out);
-  WriteNotes(block.notes, out);
+  if (!block.droppable.empty() || block.last_is_sentence) Fit(block, width, texts);
+  if (texts.size() > 1) text::WriteAligned(texts, block.last_is_sentence ? 0 : width, out);
+  WriteNotes(block.notes, width, out);
 }
 
-void WriteBlock(const Bar& block, int, std::ostream& out) {
+// Returns kBarColumns columns with a bar from `begin` to `end` (shares), at least 1 wide.
+std::string BarText(double begin, double end) {
+  const int from = std::min(kBarColumns - 1, static_cast<int>(std::lround(begin * kBarColumns)));
+  const int to = std::max(from + 1, static_cast<int>(std::lround(end * kBarColumns)));
+  return fmt::format("{:{}}{:#<{}}{:{}}", "", from, "", to - from, "",
+                     std::max(0, kBarColumns - to));
+}
+
+void WriteBlock(const Bar& block, int width, std::ostream& out) {
   const double total = block.Seconds();
   const auto shares = SharesOfParts(block);
-  out << '\n' << text::Printable(block.title) << '\n';
+  const bool ranges =
+      std::ranges::any_of(block.parts, [](const Part& part) { return !part.range.empty(); });
+  out << text::Printable(block.title) << '\n';
+  if (!block.about.empty()) fmt::print(out, "  {}\n", text::Printable(block.about));
   double sum = 0;
   for (std::size_t i = 0; i < block.parts.size(); ++i) {
     const auto& part = block.parts[i];
-    fmt::print(out, "  |{}| {:>9} {:>7}  {}\n",
-               roofline::WaterfallBar(sum / total, (sum + part.seconds) / total),
-               text::WithPrefix(part.seconds, "s"), shares[i], text::Printable(part.label));
+    fmt::print(out, "  |{}| {:>9} {:>7}{}  {}\n",
+               BarText(sum / total, (sum + part.seconds) / total),
+               text::WithPrefix(part.seconds, "s"), shares[i],
+               ranges ? fmt::format("{:>9}", part.range) : "", text::Printable(part.label));
     sum += part.seconds;
   }
-  WriteNotes(block.notes, out);
+  WriteNotes(block.notes, width, out);
 }
 
 // [s] in which each column of a strip is busy with intervals for which `counts` is true.
@@ -99,10 +191,10 @@ std::vector<double> BusyColumns(const Strip::Row& row, double seconds, const Cou
 
 // Returns one character per column: what is busy in it, and how long.
 std::string StripText(const Strip::Row& row, double seconds) {
-  const auto zero_flop =
-      BusyColumns(row, seconds, [](const auto& one) { return one.kind == PartKind::kZeroFlop; });
-  const auto others =
-      BusyColumns(row, seconds, [](const auto& one) { return one.kind != PartKind::kZeroFlop; });
+  const auto zero_flop = BusyColumns(
+      row, seconds, [](const auto& interval) { return interval.kind == PartKind::kZeroFlop; });
+  const auto others = BusyColumns(
+      row, seconds, [](const auto& interval) { return interval.kind != PartKind::kZeroFlop; });
   const double column = seconds / kStripColumns;
   std::string text;
   for (std::size_t i = 0; i < others.size(); ++i)
@@ -118,7 +210,7 @@ void WriteBlock(const Strip& block, int, std::ostream& out) {
   int width = 0;
   for (const auto& row : block.rows)
     width = std::max(width, text::TextWidth(text::Printable(row.name)));
-  fmt::print(out, "\n{} (# busy, + a quarter of the time or more, - less, c copies, . idle)\n",
+  fmt::print(out, "{} (# busy, + a quarter of the time or more, - less, c copies, . idle)\n",
              text::Printable(block.title));
   for (const auto& row : block.rows) {
     const auto name = text::Printable(row.name);
@@ -130,6 +222,14 @@ void WriteBlock(const Strip& block, int, std::ostream& out) {
 
 json BlockJson(const Sentences& block) {
   return {{block.kind == Sentences::Kind::kAdvice ? "advice" : "sentences", block.texts}};
+}
+
+json BlockJson(const List& block) {
+  json items = json::array();
+  for (const auto& item : block.items)
+    items.push_back({{"text", item.text}, {"details", item.details}});
+  return {{"list",
+           {{"title", block.title}, {"numbered", block.numbered}, {"items", std::move(items)}}}};
 }
 
 json RowJson(const Table::Row& row) {
@@ -145,6 +245,7 @@ json RowJson(const Table::Row& row) {
 
 json BlockJson(const Table& block) {
   json table = {{"columns", block.columns}, {"rows", json::array()}};
+  if (!block.title.empty()) table["title"] = block.title;
   for (const auto& row : block.rows) table["rows"].push_back(RowJson(row));
   if (FirstRows(block) < block.rows.size()) {
     table["first"] = block.first;
@@ -165,6 +266,7 @@ json BlockJson(const Bar& block) {
                      {"time", text::WithPrefix(block.parts[i].seconds, "s")},
                      {"share", shares[i]}});
   json bar = {{"title", block.title}, {"parts", std::move(parts)}};
+  if (!block.about.empty()) bar["about"] = block.about;
   if (!block.notes.empty()) bar["notes"] = block.notes;
   return {{"bar", std::move(bar)}};
 }
@@ -201,15 +303,31 @@ double Bar::Seconds() const {
 }
 
 void Document::Add(Block block) {
-  if (std::visit([](const auto& one) { return IsEmpty(one); }, block)) return;
+  if (std::visit([](const auto& content) { return IsEmpty(content); }, block)) return;
   blocks.push_back(std::move(block));
+}
+
+void Document::Add(Document document) {
+  for (auto& block : document.blocks) Add(std::move(block));
+}
+
+void Table::DropEmptyColumns() {
+  for (std::size_t i = columns.size(); i-- > 1;) {
+    if (std::ranges::any_of(rows, [&](const Row& row) { return !row[i].text.empty(); })) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    columns.erase(columns.begin() + at);
+    for (auto& row : rows) row.erase(row.begin() + at);
+    std::erase(droppable, i);
+    for (auto& column : droppable) column -= column > i ? 1 : 0;
+    last_is_sentence = last_is_sentence && i < columns.size();
+  }
 }
 
 std::vector<int> Tenths(const std::vector<double>& values) {
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
   std::vector<int> tenths(values.size());
   if (!(sum > 0) || std::isinf(sum) ||
-      std::ranges::any_of(values, [](double one) { return one < 0; }))
+      std::ranges::any_of(values, [](double value) { return value < 0; }))
     return tenths;
   std::vector<double> remainders;
   int missing = kTenths;
@@ -229,19 +347,20 @@ std::vector<int> Tenths(const std::vector<double>& values) {
 std::string TenthsText(int tenths) { return fmt::format("{}.{} %", tenths / 10, tenths % 10); }
 
 void Write(const Document& document, int width, std::ostream& out) {
-  bool after_picture = false;
+  const Block* before = nullptr;
   for (const auto& block : document.blocks) {
-    const bool sentences = std::holds_alternative<Sentences>(block);
-    if (sentences && after_picture) out << '\n';
-    std::visit([&](const auto& one) { WriteBlock(one, width, out); }, block);
-    after_picture = !sentences;
+    const bool both = before != nullptr && std::holds_alternative<Sentences>(block) &&
+                      std::holds_alternative<Sentences>(*before);
+    if (before != nullptr && !both) out << '\n';
+    std::visit([&](const auto& content) { WriteBlock(content, width, out); }, block);
+    before = &block;
   }
 }
 
 json ToJson(const Document& document) {
   json blocks = json::array();
   for (const auto& block : document.blocks)
-    blocks.push_back(std::visit([](const auto& one) { return BlockJson(one); }, block));
+    blocks.push_back(std::visit([](const auto& content) { return BlockJson(content); }, block));
   return blocks;
 }
 

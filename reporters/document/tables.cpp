@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ostream>
 #include <set>
 #include <utility>
 #include <vector>
@@ -13,16 +12,33 @@
 #include "reporters/record/estimate.h"
 #include "reporters/record/kernels.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/roofline/placed_run.h"
+#include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::document {
 namespace {
 
-using Row = std::vector<std::string>;
+using document::List;
+using document::Table;
+using Row = Table::Row;
 
 std::string Rendered(std::optional<double> value, std::string_view unit) {
   return value ? text::WithPrefix(*value, unit) : "";
+}
+
+// Returns the record's name; that of a kernel has no set, is short (text::ShortKernelName) unless
+// `full_names`, and may be that of another kernel too.
+std::string ShownName(const record::Record& record, bool full_names) {
+  if (!record::IsKernelSum(record)) return record.name;
+  const auto kernel = record::KernelNameOf(record).kernel;
+  return full_names ? text::RepairedKernelName(kernel) : text::ShortKernelName(kernel);
+}
+
+// Returns "57.5 DRAM", or an empty text if the intensity is unknown.
+std::string IntensityText(const std::optional<roofline::WorkRate>& rate) {
+  if (!rate || !rate->intensity) return "";
+  return fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),
+                     roofline::LevelName(Key(*rate->level)));
 }
 
 Row RecordRow(const record::Record& record, const roofline::Placed& placed,
@@ -32,7 +48,7 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
   const auto rate = roofline::WorkRateOf(record, timing, view);
   const auto mark = roofline::MarkOf(timing.noisy);
   const auto& bandwidth = placed.placement.bandwidth;
-  return {text::Printable(record.name),
+  return {record.name,
           fmt::format("{}{}", mark, text::WithPrefix(timing.median, "s")),
           roofline::SpreadText(timing),
           rate        ? text::WithPrefix(rate->flops_per_second, "FLOP/s")
@@ -56,12 +72,12 @@ bool HasGpuTimes(const record::Record& record) {
 void AddGpuTimes(const record::Record& record, const record::Timing& timing, Row& row) {
   auto call = record::SampleMedian(record, &record::GpuSample::call_seconds);
   if (record.timed == record::timed::kCall) call = timing.median;
-  row.push_back(Rendered(call, "s"));
-  row.push_back(Rendered(record::SampleMedian(record, &record::GpuSample::graph_seconds), "s"));
+  row.emplace_back(Rendered(call, "s"));
+  row.emplace_back(Rendered(record::SampleMedian(record, &record::GpuSample::graph_seconds), "s"));
 }
 
-// Says what the times of GPU calls are, and how long an empty kernel takes beside short ones.
-void WriteGpuTimesMeaning(const roofline::PlacedRun& run, std::ostream& out) {
+// Adds what the times of GPU calls are, and how long an empty kernel takes beside short ones.
+void AddGpuTimesMeaning(const roofline::PlacedRun& run, std::vector<std::string>& notes) {
   constexpr double kShort = 10e-6;  // [s]
   bool device = false;
   std::optional<double> empty;
@@ -73,12 +89,12 @@ void WriteGpuTimesMeaning(const roofline::PlacedRun& run, std::ostream& out) {
       empty = record::SampleMedian(record, &record::GpuSample::empty_seconds);
   }
   if (!device) return;
-  out << "time: of a queued call, by the GPU's clock; call: with its launch, on an idle GPU; "
-         "graph: "
-         "replayed in a CUDA graph\n";
+  notes.emplace_back(
+      "time: of a queued call, by the GPU's clock; call: with its launch, on an idle GPU; graph: "
+      "replayed in a CUDA graph");
   if (empty)
-    out << fmt::format("an empty kernel takes {} in the column time\n",
-                       text::WithPrefix(*empty, "s"));
+    notes.push_back(
+        fmt::format("an empty kernel takes {} in the column time", text::WithPrefix(*empty, "s")));
 }
 
 // Texts, each with the records that it is about, in order of appearance.
@@ -92,35 +108,38 @@ void AddNote(const std::string& text, const record::Record& record, Notes& notes
   note.second.push_back(&record);
 }
 
-void WriteNotes(std::string_view title, const Notes& notes, bool full_names, std::ostream& out) {
-  if (notes.empty()) return;
-  out << '\n' << title << '\n';
-  for (const auto& [text, records] : notes) {
-    out << "  " << NameInTerminal(*records.front(), full_names);
-    if (records.size() > 1) out << " and " << records.size() - 1 << " more";
-    out << "\n    " << text::Printable(text) << '\n';
-  }
+std::string AndMore(const std::string& name, std::size_t count) {
+  return count > 1 ? fmt::format("{} and {} more", name, count - 1) : name;
+}
+
+List NotesList(std::string title, const Notes& notes, bool full_names) {
+  List list{.title = std::move(title)};
+  for (const auto& [text, records] : notes)
+    list.items.push_back(
+        {AndMore(ShownName(*records.front(), full_names), records.size()), {text}});
+  return list;
 }
 
 // Returns "bf16, f16: 36 benchmarks", or the name of a single benchmark.
 std::string CountText(const std::vector<const record::Record*>& records) {
-  if (records.size() == 1) return text::Printable(records.front()->name);
+  if (records.size() == 1) return records.front()->name;
   std::set<std::string> types;
   for (const auto* record : records)
-    if (!record->type.empty()) types.insert(text::Printable(record->type));
+    if (!record->type.empty()) types.insert(record->type);
   return fmt::format("{}{}{} benchmarks", fmt::join(types, ", "), types.empty() ? "" : ": ",
                      records.size());
 }
 
-// Writes a line for each reason, and with `verbose` one for each benchmark.
-void WriteReasons(std::string_view title, const Notes& notes, bool verbose, std::ostream& out) {
-  if (notes.empty()) return;
-  out << '\n' << title << '\n';
+// Returns a line for each reason, and with `verbose` one for each benchmark.
+List ReasonsList(std::string title, const Notes& notes, bool verbose) {
+  List list{.title = std::move(title)};
   for (const auto& [text, records] : notes) {
-    out << fmt::format("  {}, {}\n", CountText(records), text::Printable(text));
+    auto& item =
+        list.items.emplace_back(List::Item{fmt::format("{}, {}", CountText(records), text)});
     if (!verbose || records.size() == 1) continue;
-    for (const auto* record : records) out << "    " << text::Printable(record->name) << '\n';
+    for (const auto* record : records) item.details.push_back(record->name);
   }
+  return list;
 }
 
 // Returns the reasons why records have no time.
@@ -136,47 +155,59 @@ Notes Missing(const std::vector<record::Record>& records) {
   return missing;
 }
 
-// Writes why shares of a roof are limits: a line for each ceiling.
-void WriteLimits(const roofline::PlacedRun& run, std::ostream& out) {
+// Returns why shares of a roof are limits: a line for each ceiling.
+List LimitsList(const roofline::PlacedRun& run) {
   Notes limits;
   for (std::size_t i = 0; i < run.places.size(); ++i)
     for (const auto& [ceiling, reason] : run.places[i].placement.uncertain)
       AddNote(fmt::format("{} is not validated: {}", ceiling, reason), run.file.records[i], limits);
-  WriteReasons(
+  return ReasonsList(
       fmt::format("{} (when the machine is quiet, dlroof machine --remeasure measures it again)",
                   roofline::kLimitMeaning),
-      limits, false, out);
+      limits, false);
 }
 
-void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions& options,
-                  std::ostream& out) {
-  std::vector<Row> rows = {
-      {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "% roof", "bound", "x roof"}};
-  const bool gpu_times = std::ranges::any_of(run.file.records, HasGpuTimes);
-  if (gpu_times) rows.front().insert(rows.front().end(), {"call", "graph"});
-  Notes remarks;
+// Returns the readings on which estimates rest that are below every repetition.
+List EstimatesList(const roofline::PlacedRun& run, bool full_names) {
+  List list{.title = "estimates below every repetition"};
   for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const record::Record& record = run.file.records[i];
-    if (run.places[i].timing && !record::IsKernelSum(record)) {
-      rows.push_back(RecordRow(record, run.places[i], run.view));
-      if (gpu_times) AddGpuTimes(record, *run.places[i].timing, rows.back());
-    }
-    for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
-    if (!options.verbose) continue;
-    for (const auto& aside : run.places[i].placement.asides) AddNote(aside, record, remarks);
+    const auto& timing = run.places[i].timing;
+    const auto text =
+        timing ? record::EstimateText(run.file.records[i].repetitions, *timing) : std::string();
+    if (!text.empty()) list.items.push_back({ShownName(run.file.records[i], full_names), {text}});
   }
-  if (rows.size() > 1) text::WriteAligned(rows, width, out);
-  WriteSpreadMeaning(run, out);
-  WriteGpuTimesMeaning(run, out);
-  WriteKernels(run, width, out, options.full_names);
+  return list;
+}
+
+Table RecordsTable(const roofline::PlacedRun& run) {
+  Table table{
+      .columns = {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "% roof", "bound", "x roof"}};
+  const bool gpu_times = std::ranges::any_of(run.file.records, HasGpuTimes);
+  if (gpu_times) table.columns.insert(table.columns.end(), {"call", "graph"});
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const auto& record = run.file.records[i];
+    if (!run.places[i].timing || record::IsKernelSum(record)) continue;
+    table.rows.push_back(RecordRow(record, run.places[i], run.view));
+    if (gpu_times) AddGpuTimes(record, *run.places[i].timing, table.rows.back());
+  }
+  if (HasShortSpread(run)) table.notes.emplace_back(roofline::kSpreadMeaning);
+  AddGpuTimesMeaning(run, table.notes);
   if (std::ranges::any_of(run.places, [](const roofline::Placed& placed) {
         return placed.timing && placed.timing->noisy;
       }))
-    out << roofline::kNoisyMeaning << '\n';
-  WriteEstimates(run, out, options.full_names);
-  WriteReasons("not measured", Missing(run.file.records), options.verbose, out);
-  WriteLimits(run, out);
-  WriteNotes("remarks", remarks, options.full_names, out);
+    table.notes.emplace_back(roofline::kNoisyMeaning);
+  return table;
+}
+
+List RemarksList(const roofline::PlacedRun& run, const TableOptions& options) {
+  Notes remarks;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const auto& placement = run.places[i].placement;
+    for (const auto& remark : placement.remarks) AddNote(remark, run.file.records[i], remarks);
+    if (!options.verbose) continue;
+    for (const auto& aside : placement.asides) AddNote(aside, run.file.records[i], remarks);
+  }
+  return NotesList("remarks", remarks, options.full_names);
 }
 
 // Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite and the parts that its layers' names
@@ -190,7 +221,7 @@ std::string ModelName(const roofline::ModelSummary& model) {
   for (const auto* part : {&model.op, &model.device, &model.library, &model.direction, &model.type})
     add(*part);
   for (const auto& option : model.options) add(option);
-  return text::Printable(name);
+  return name;
 }
 
 // Returns "53", or "40 of 53" if some have no time.
@@ -217,24 +248,21 @@ Row ModelRow(const roofline::ModelSummary& model) {
           roof};
 }
 
-void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopSummary>& zero_flop_kernels,
-                          int width, std::ostream& out) {
-  if (zero_flop_kernels.empty()) return;
-  std::vector<Row> rows = {{"zero-FLOP kernels", "names", "launches", "of launches", "of time",
-                            "time of all", "FLOP", "by matrix units", "FLOP/s"}};
+Table ZeroFlopTable(const std::vector<roofline::ZeroFlopSummary>& sets) {
+  Table table{.columns = {"zero-FLOP kernels", "names", "launches", "of launches", "of time",
+                          "time of all", "FLOP", "by matrix units", "FLOP/s"}};
   const auto percent = [](std::optional<double> share) {
     return share ? text::PercentText(*share) : "";
   };
-  for (const roofline::ZeroFlopSummary& one : zero_flop_kernels)
-    rows.push_back({one.set.empty() ? "all" : text::Printable(one.set),
-                    std::to_string(one.zero_flop_kernels),
-                    one.zero_flop_launches ? fmt::format("{:.0f}", *one.zero_flop_launches) : "",
-                    percent(roofline::ZeroFlopLaunchShare(one)),
-                    percent(roofline::ZeroFlopTimeShare(one)), text::WithPrefix(one.seconds, "s"),
-                    text::WithPrefix(one.flops, "FLOP"), percent(roofline::MatrixShare(one)),
-                    text::WithPrefix(roofline::FlopsPerSecond(one), "FLOP/s")});
-  out << '\n';
-  text::WriteAligned(rows, width, out);
+  for (const auto& set : sets)
+    table.rows.push_back(
+        {set.set.empty() ? "all" : set.set, std::to_string(set.zero_flop_kernels),
+         set.zero_flop_launches ? fmt::format("{:.0f}", *set.zero_flop_launches) : "",
+         percent(roofline::ZeroFlopLaunchShare(set)), percent(roofline::ZeroFlopTimeShare(set)),
+         text::WithPrefix(set.seconds, "s"), text::WithPrefix(set.flops, "FLOP"),
+         percent(roofline::MatrixShare(set)),
+         text::WithPrefix(roofline::FlopsPerSecond(set), "FLOP/s")});
+  return table;
 }
 
 // Returns half the width of the interval divided by `joules`, in percent.
@@ -243,18 +271,12 @@ std::string EnergySpreadText(const std::optional<std::pair<double, double>>& ci9
   return text::PercentText((ci95->second - ci95->first) / 2 / joules);
 }
 
-std::optional<double> FlopsPer(double joules, const record::Record& record) {
-  const auto flops = roofline::BestKnownFlops(record);
-  if (!flops || !(*flops > 0)) return std::nullopt;
-  return *flops / joules;
-}
-
 // Returns "package-0 12.3 J, psys 15.0 J (not added)".
 std::string DomainsText(const energy::Energy& energy) {
   std::string text;
   const auto add = [&](const auto& domains, std::string_view mark) {
     for (const auto& [name, joules] : domains)
-      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", text::Printable(name),
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", name,
                           text::WithPrefix(joules, "J"), mark);
   };
   add(energy.domains, "");
@@ -262,136 +284,246 @@ std::string DomainsText(const energy::Energy& energy) {
   return text;
 }
 
-std::vector<std::string> EnergyRow(const record::Record& record, const energy::Energy& energy) {
-  const auto rate = FlopsPerJoule(record);
+Row EnergyRow(const record::Record& record, const energy::Energy& energy) {
+  const auto flops = roofline::BestKnownFlops(record);
   const auto mark = roofline::MarkOf(energy::HasOthersEnergy(energy));
-  return {text::Printable(record.name),
+  return {record.name,
           fmt::format("{}{}", mark, text::WithPrefix(energy.joules, "J")),
           EnergySpreadText(energy.ci95, energy.joules),
-          rate ? fmt::format("{}{}", mark, text::WithPrefix(*rate, "FLOP/J")) : "",
+          flops.value_or(0) > 0
+              ? fmt::format("{}{}", mark, text::WithPrefix(*flops / energy.joules, "FLOP/J"))
+              : "",
           fmt::format("{}{}", mark, text::WithPrefix(energy.joules / energy.seconds, "W")),
           DomainsText(energy)};
 }
 
-// Writes the table of energies from counters.
-void WriteCounted(const std::vector<record::Record>& records, int width, std::ostream& out) {
-  std::vector<std::vector<std::string>> rows = {
-      {"energy of a call", "energy", "±", "FLOP/J", "power", "by domain"}};
-  std::set<std::string> sources;
-  for (const auto& record : records) {
-    if (!record.energy) continue;
-    rows.push_back(EnergyRow(record, *record.energy));
-    sources.insert(fmt::format("{}: {}", record.energy->from, record.energy->covers));
+// A kernel in the table: its record, and the sums over its launches.
+struct Kernel {
+  std::size_t index = 0;  // of the run's records
+  double seconds = 0;     // [s] of all launches
+  std::optional<double> launches;
+};
+
+std::optional<double> LaunchesOf(const record::Record& record) {
+  for (const auto from : AllProvenances())
+    if (const auto work = record.work.find(from);
+        work != record.work.end() && work->second.launches)
+      return work->second.launches;
+  return std::nullopt;
+}
+
+// Returns the kernels of each set, the longest first, by set in order of appearance.
+std::vector<std::pair<std::string, std::vector<Kernel>>> KernelsBySet(
+    const roofline::PlacedRun& run) {
+  std::vector<std::pair<std::string, std::vector<Kernel>>> sets;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const auto& record = run.file.records[i];
+    if (!record::IsKernelSum(record) || !run.places[i].timing) continue;
+    const std::string set(record::KernelNameOf(record).set);
+    auto found = std::ranges::find(sets, set, &std::pair<std::string, std::vector<Kernel>>::first);
+    if (found == sets.end()) found = sets.insert(sets.end(), {set, {}});
+    found->second.push_back({i, run.places[i].timing->median, LaunchesOf(record)});
   }
-  if (rows.size() == 1) return;
-  text::WriteAligned(rows, width, out);
-  const bool noisy = std::ranges::any_of(records, [](const record::Record& record) {
-    return record.energy && energy::HasOthersEnergy(*record.energy);
-  });
-  if (noisy) out << "  ~ other programs used the CPUs meanwhile: their energy is included\n";
-  for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
+  for (auto& [set, kernels] : sets)
+    std::ranges::stable_sort(kernels, std::ranges::greater{}, &Kernel::seconds);
+  return sets;
+}
+
+std::vector<std::string> NamesOf(const roofline::PlacedRun& run, const std::vector<Kernel>& kernels,
+                                 bool full_names) {
+  std::vector<std::string> names;
+  for (const auto& kernel : kernels) {
+    const auto name = record::KernelNameOf(run.file.records[kernel.index]).kernel;
+    names.push_back(full_names ? text::RepairedKernelName(name) : std::string(name));
+  }
+  return full_names ? names : text::ShortKernelNames(names);
+}
+
+Row KernelRow(const std::string& name, const Kernel& kernel, double all_seconds,
+              const roofline::PlacedRun& run) {
+  const auto& placed = run.places[kernel.index];
+  const auto& time = placed.placement.time;
+  const auto rate = roofline::WorkRateOf(run.file.records[kernel.index], *placed.timing, run.view);
+  return {name,
+          text::WithPrefix(kernel.seconds, "s"),
+          text::PercentText(kernel.seconds / all_seconds),
+          kernel.launches ? fmt::format("{:.0f}", *kernel.launches) : "",
+          kernel.launches && *kernel.launches > 0
+              ? text::WithPrefix(kernel.seconds / *kernel.launches, "s")
+              : "",
+          rate ? text::WithPrefix(rate->flops_per_second, "FLOP/s") : "",
+          IntensityText(rate),
+          roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false),
+          time ? roofline::BoundText(*time) : "",
+          time ? roofline::SlowdownText(*time) : ""};
+}
+
+// Returns the title of a table: "GPU kernels of app: 503 µs of device time in 240 launches ...".
+std::string KernelsTitle(const std::string& set, const std::vector<Kernel>& kernels,
+                         double seconds) {
+  double launches = 0;
+  bool known = true;
+  for (const auto& kernel : kernels) {
+    known = known && kernel.launches;
+    launches += kernel.launches.value_or(0);
+  }
+  return fmt::format(
+      "GPU kernels{}: {} of device time{} (times are sums over launches, without the cost of "
+      "launching)",
+      set.empty() ? "" : " of " + set, text::WithPrefix(seconds, "s"),
+      known ? fmt::format(" in {:.0f} launch{}", launches, launches == 1 ? "" : "es") : "");
+}
+
+void AddKernels(const roofline::PlacedRun& run, bool full_names, document::Document& document) {
+  for (const auto& [set, kernels] : KernelsBySet(run)) {
+    double seconds = 0;
+    for (const auto& kernel : kernels) seconds += kernel.seconds;
+    Table table{.title = KernelsTitle(set, kernels, seconds),
+                .columns = {"kernel", "time", "% of all", "launches", "per launch", "FLOP/s",
+                            "FLOP/byte", "% roof", "bound", "x roof"}};
+    const auto names = NamesOf(run, kernels, full_names);
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      table.rows.push_back(KernelRow(names[i], kernels[i], seconds, run));
+    document.Add(std::move(table));
+  }
 }
 
 }  // namespace
 
-void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out) {
-  if (models.empty()) return;
-  std::vector<Row> rows = {{"model", "layers", "calls", "time", "FLOP", "FLOP/s", "% roof"}};
-  for (const auto& model : models) rows.push_back(ModelRow(model));
-  out << '\n';
-  text::WriteAligned(rows, width, out);
+Table ModelsTable(const std::vector<roofline::ModelSummary>& models) {
+  Table table{.columns = {"model", "layers", "calls", "time", "FLOP", "FLOP/s", "% roof"}};
+  for (const auto& model : models) table.rows.push_back(ModelRow(model));
+  return table;
 }
 
-void WriteSpreadMeaning(const roofline::PlacedRun& run, std::ostream& out) {
+bool HasShortSpread(const roofline::PlacedRun& run) {
   for (std::size_t i = 0; i < run.places.size(); ++i)
     if (const auto& timing = run.places[i].timing;
-        timing && !timing->ci95 && !record::IsKernelSum(run.file.records[i])) {
-      out << roofline::kSpreadMeaning << '\n';
-      return;
-    }
+        timing && !timing->ci95 && !record::IsKernelSum(run.file.records[i]))
+      return true;
+  return false;
 }
 
-void WriteEstimates(const roofline::PlacedRun& run, std::ostream& out, bool full_names) {
-  bool any = false;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const auto& timing = run.places[i].timing;
-    const auto text =
-        timing ? record::EstimateText(run.file.records[i].repetitions, *timing) : std::string();
-    if (text.empty()) continue;
-    if (!std::exchange(any, true)) out << "\nestimates below every repetition\n";
-    out << fmt::format("  {}\n    {}\n", NameInTerminal(run.file.records[i], full_names), text);
-  }
-}
-
-void WriteHeuristics(const std::vector<record::Record>& records, std::ostream& out) {
+document::Sentences HeuristicSentences(const std::vector<record::Record>& records) {
+  document::Sentences sentences;
   for (const auto& summary : roofline::SummarizeHeuristics(records))
-    out << fmt::format("\n{}\n", text::Printable(roofline::HeuristicText(summary)));
+    sentences.texts.push_back(roofline::HeuristicText(summary));
+  return sentences;
 }
 
-void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out,
-                 const TableOptions& options) {
-  WriteRecords(run, width, options, out);
-  WriteEnergy(run.file.records, width, out);
-  WriteModels(run.models, width, out);
-  WriteHeuristics(run.file.records, out);
-  WriteZeroFlopKernels(run.zero_flop_kernels, width, out);
-  WriteCeilings(run.file.machines, width, out, options.verbose);
-  WriteOpportunities(run, out, options.full_names);
-}
-
-void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& out, bool verbose) {
+List UnsupportedList(const std::vector<record::Record>& records, bool verbose) {
   Notes missing;
   for (const auto& record : records)
     if (record.status == record::Status::kUnsupported) AddNote(record.reason, record, missing);
-  WriteReasons("unsupported", missing, verbose, out);
+  return ReasonsList("unsupported", missing, verbose);
 }
 
-void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out) {
-  WriteLimits(run, out);
+List OpportunitiesList(const roofline::PlacedRun& run, bool full_names) {
+  List list{.title = "most time above the roof (all occurrences)"};
+  for (const auto& [index, count, seconds, above, at_least] : roofline::Opportunities(run)) {
+    const auto& [timing, placement, breakdown] = run.places[index];
+    const auto mark = roofline::MarkOf(timing->noisy);
+    auto& item = list.items.emplace_back(List::Item{fmt::format(
+        "{}{}: {}{}{} of {}{}, bound by {}, {} its roof",
+        ShownName(run.file.records[index], full_names),
+        count > 1 ? fmt::format(" x{:.0f}", count) : "", roofline::AtLeastMark(at_least), mark,
+        text::WithPrefix(above, "s"), mark, text::WithPrefix(seconds, "s"),
+        roofline::BoundText(*placement.time), roofline::SlowdownText(*placement.time))});
+    if (!placement.advice.empty()) item.details = {placement.advice};
+  }
+  return list;
+}
+
+Table EnergyTable(const std::vector<record::Record>& records) {
+  Table table{.columns = {"energy of a call", "energy", "±", "FLOP/J", "power", "by domain"}};
+  std::set<std::string> sources;
+  bool noisy = false;
+  std::map<std::string, std::vector<const record::Record*>> missing;
+  for (const auto& record : records) {
+    for (const auto& note : record.counting)
+      if (note.source == "energy") missing[note.text].push_back(&record);
+    if (!record.energy) continue;
+    table.rows.push_back(EnergyRow(record, *record.energy));
+    sources.insert(fmt::format("by {}: {}", record.energy->from, record.energy->covers));
+    noisy = noisy || energy::HasOthersEnergy(*record.energy);
+  }
+  if (noisy)
+    table.notes.emplace_back("~ other programs used the CPUs meanwhile: their energy is included");
+  table.notes.insert(table.notes.end(), sources.begin(), sources.end());
+  for (const auto& [reason, without] : missing)
+    table.notes.push_back(
+        fmt::format("energy of {} {}", AndMore(without.front()->name, without.size()), reason));
+  return table;
+}
+
+document::Document CaveatsDocument(const roofline::PlacedRun& run) {
+  document::Document document;
+  document.Add(LimitsList(run));
   Notes missing;
   for (std::size_t i = 0; i < run.places.size(); ++i)
     for (const auto& [ceiling, reason] : run.places[i].placement.unusable)
       AddNote(fmt::format("{} may be wrong by any factor: {}", ceiling, reason),
               run.file.records[i], missing);
-  WriteReasons("placed under other roofs only, or not at all, because a ceiling failed its checks",
-               missing, false, out);
+  document.Add(ReasonsList(
+      "placed under other roofs only, or not at all, because a ceiling failed its checks", missing,
+      false));
+  return document;
 }
 
-void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out, bool full_names) {
-  const auto opportunities = roofline::Opportunities(run);
-  if (!opportunities.empty()) out << "\nmost time above the roof (all occurrences)\n";
-  for (const auto& [index, count, seconds, above, at_least] : opportunities) {
-    const auto& [timing, placement, breakdown] = run.places[index];
-    const auto mark = roofline::MarkOf(timing->noisy);
-    out << fmt::format("  {}{}: {}{}{} of {}{}, bound by {}, {} its roof\n",
-                       NameInTerminal(run.file.records[index], full_names),
-                       count > 1 ? fmt::format(" x{:.0f}", count) : "",
-                       roofline::AtLeastMark(at_least), mark, text::WithPrefix(above, "s"), mark,
-                       text::WithPrefix(seconds, "s"), roofline::BoundText(*placement.time),
-                       roofline::SlowdownText(*placement.time));
-    if (!placement.advice.empty()) out << "    " << text::Printable(placement.advice) << '\n';
+document::Document RunDocument(const roofline::PlacedRun& run, const TableOptions& options) {
+  document::Document document;
+  document.Add(RecordsTable(run));
+  AddKernels(run, options.full_names, document);
+  document.Add(EstimatesList(run, options.full_names));
+  document.Add(ReasonsList("not measured", Missing(run.file.records), options.verbose));
+  document.Add(LimitsList(run));
+  document.Add(RemarksList(run, options));
+  document.Add(EnergyTable(run.file.records));
+  document.Add(ModelsTable(run.models));
+  document.Add(HeuristicSentences(run.file.records));
+  document.Add(ZeroFlopTable(run.zero_flop_kernels));
+  document.Add(CeilingsDocument(run.file.machines, options.verbose));
+  document.Add(OpportunitiesList(run, options.full_names));
+  return document;
+}
+
+document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose) {
+  document::Document document;
+  document.Add(EstimatesList(run, false));
+  document.Add(EnergyTable(run.file.records));
+  document.Add(UnsupportedList(run.file.records, verbose));
+  document.Add(CaveatsDocument(run));
+  document.Add(ModelsTable(run.models));
+  document.Add(HeuristicSentences(run.file.records));
+  document.Add(OpportunitiesList(run));
+  return document;
+}
+
+document::Bar BarOf(const roofline::Breakdown& breakdown) {
+  document::Bar bar;
+  const auto percent = [&](double seconds) { return 100 * seconds / breakdown.seconds; };
+  for (const auto& component : breakdown.components) {
+    const bool roof = component.kind == roofline::ComponentKind::kRoof;
+    auto& part = bar.parts.emplace_back(
+        document::Part{roof ? document::PartKind::kRoof : document::PartKind::kOther,
+                       std::string(roofline::Words(component.kind)), component.seconds});
+    if (!component.how.empty())
+      part.label += fmt::format(" ({}: {})", dlroof::Key(component.from), component.how);
+    if (const auto& ci95 = component.ci95)
+      part.range = fmt::format("{:.0f}..{:.0f}", percent(ci95->first), percent(ci95->second));
   }
-}
-
-std::optional<double> FlopsPerJoule(const record::Record& record) {
-  return record.energy ? FlopsPer(record.energy->joules, record) : std::nullopt;
-}
-
-void WriteEnergy(const std::vector<record::Record>& records, int width, std::ostream& out) {
-  std::map<std::string, std::vector<const record::Record*>> missing;
-  for (const auto& record : records)
-    for (const auto& note : record.counting)
-      if (note.source == "energy") missing[note.text].push_back(&record);
-  const bool any = std::ranges::any_of(
-      records, [](const record::Record& record) { return record.energy.has_value(); });
-  if (!any && missing.empty()) return;
-  out << '\n';
-  WriteCounted(records, width, out);
-  for (const auto& [reason, records_without] : missing) {
-    out << "  energy of " << text::Printable(records_without.front()->name);
-    if (records_without.size() > 1) out << " and " << records_without.size() - 1 << " more";
-    out << ' ' << text::Printable(reason) << '\n';
-  }
+  const auto& found = breakdown.efficiencies;
+  if (!found) return bar;
+  bar.notes = {fmt::format(
+      "parallel efficiency {:.0f} % = load balance {:.0f} % x serialisation {:.0f} % x transfer "
+      "{:.0f} %",
+      100 * found->parallel, 100 * found->load_balance, 100 * found->serialisation,
+      100 * found->transfer)};
+  if (found->computation)
+    bar.notes.push_back(
+        fmt::format("computation scaling {:.0f} %: useful time on one thread over that of all",
+                    100 * *found->computation));
+  return bar;
 }
 
 }  // namespace dlroof::document

@@ -13,6 +13,15 @@ dlroof.addSentences = (parent, texts, className) => {
   for (const text of dlroof.list(texts)) dlroof.add(parent, 'p', className, dlroof.text(text));
 };
 
+dlroof.addDocumentList = (parent, list) => {
+  if (list.title) dlroof.add(parent, 'h3', '', dlroof.text(list.title));
+  const items = dlroof.add(parent, list.numbered ? 'ol' : 'ul', 'facts');
+  for (const item of dlroof.list(list.items).map(dlroof.map)) {
+    const element = dlroof.add(items, 'li', '', dlroof.text(item.text));
+    for (const detail of dlroof.list(item.details)) dlroof.add(element, 'div', '', dlroof.text(detail));
+  }
+};
+
 dlroof.addDocumentCell = (row, cell, column, first) => {
   const text = typeof cell === 'string' ? cell : dlroof.text(dlroof.map(cell).text);
   const element = dlroof.add(row, 'td', first ? 'name' : 'number');
@@ -30,6 +39,7 @@ dlroof.addDocumentCell = (row, cell, column, first) => {
 dlroof.addDocumentTable = (parent, table) => {
   const columns = dlroof.list(table.columns);
   const rows = dlroof.list(table.rows);
+  if (table.title) dlroof.add(parent, 'h3', '', dlroof.text(table.title));
   const box = dlroof.add(dlroof.add(parent, 'div', 'scroll'), 'table');
   const head = dlroof.add(dlroof.add(box, 'thead'), 'tr');
   columns.forEach((title, i) => {
@@ -64,6 +74,7 @@ dlroof.addDocumentBar = (parent, bar) => {
   const parts = dlroof.list(bar.parts).map(dlroof.map);
   const total = parts.reduce((sum, part) => sum + (part.seconds > 0 ? part.seconds : 0), 0);
   dlroof.add(parent, 'h3', '', dlroof.text(bar.title));
+  if (bar.about) dlroof.addSentences(parent, [bar.about], 'facts');
   const line = dlroof.add(parent, 'div', 'parts');
   line.setAttribute('role', 'img');
   line.setAttribute('aria-label', 'The parts of this time; the list below has the same numbers');
@@ -112,6 +123,7 @@ dlroof.drawProgram = () => {
   for (const block of blocks) {
     dlroof.addSentences(parent, block.advice, 'advice');
     dlroof.addSentences(parent, block.sentences, 'facts');
+    if (block.list) dlroof.addDocumentList(parent, dlroof.map(block.list));
     if (block.table) dlroof.addDocumentTable(parent, dlroof.map(block.table));
     if (block.bar) dlroof.addDocumentBar(parent, dlroof.map(block.bar));
     if (block.strip) dlroof.addDocumentStrip(parent, dlroof.map(block.strip));

@@ -159,13 +159,13 @@ std::string Elements(const std::vector<EmbeddedFile>& scripts) {
 
 json TrajectoriesJson(const std::vector<roofline::Trajectory>& trajectories) {
   json lines = json::array();
-  for (const auto& one : trajectories) {
-    json line = {{"along", one.along},
-                 {"label", one.label},
-                 {"sentence", roofline::Diagnose(one).sentence},
+  for (const auto& trajectory : trajectories) {
+    json line = {{"along", trajectory.along},
+                 {"label", trajectory.label},
+                 {"sentence", roofline::Diagnose(trajectory).sentence},
                  {"points", json::array()}};
-    if (one.level) line["level"] = Key(*one.level);
-    for (const auto& point : one.points) {
+    if (trajectory.level) line["level"] = Key(*trajectory.level);
+    for (const auto& point : trajectory.points) {
       json entry = {{"record", point.record},
                     {"value", point.value},
                     {"threads", point.threads},

@@ -265,14 +265,10 @@ void TerminalReporter::Finalize() {
           name_width_);
   }
   const auto run = roofline::PlaceRun(session_.file());
-  document::WriteSpreadMeaning(run, GetOutputStream());
-  document::WriteEstimates(run, GetOutputStream());
-  document::WriteEnergy(session_.file().records, 0, GetOutputStream());
-  document::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
-  document::WriteCaveats(run, GetOutputStream());
-  document::WriteModels(run.models, 0, GetOutputStream());
-  document::WriteHeuristics(session_.file().records, GetOutputStream());
-  document::WriteOpportunities(run, GetOutputStream());
+  if (document::HasShortSpread(run)) GetOutputStream() << roofline::kSpreadMeaning << '\n';
+  const auto summary = document::SummaryDocument(run, verbose_);
+  if (!summary.blocks.empty()) GetOutputStream() << '\n';
+  document::Write(summary, 0, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records, stopped_ ? stopped_() : std::nullopt);
 }

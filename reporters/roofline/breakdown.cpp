@@ -288,19 +288,21 @@ std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPas
 void AddIntervals(const BreakdownFacts& facts, std::vector<Component>& components) {
   std::map<ComponentKind, std::vector<double>> seconds;
   for (const auto& pass : facts.parallel.passes)
-    for (const auto& one : ComponentsOf(facts, pass)) seconds[one.kind].push_back(one.seconds);
-  for (auto& one : components) {
-    one.ci95 = MedianInterval95(seconds[one.kind]);
-    if (!one.ci95) continue;
-    one.ci95->first = std::min(one.ci95->first, one.seconds);
-    one.ci95->second = std::max(one.ci95->second, one.seconds);
+    for (const auto& component : ComponentsOf(facts, pass))
+      seconds[component.kind].push_back(component.seconds);
+  for (auto& component : components) {
+    component.ci95 = MedianInterval95(seconds[component.kind]);
+    if (!component.ci95) continue;
+    component.ci95->first = std::min(component.ci95->first, component.seconds);
+    component.ci95->second = std::max(component.ci95->second, component.seconds);
   }
 }
 
 // Removes components below 1e-6 of the total time.
 void RemoveZeros(Breakdown& breakdown) {
-  std::erase_if(breakdown.components,
-                [&](const auto& one) { return one.seconds <= 1e-6 * breakdown.seconds; });
+  std::erase_if(breakdown.components, [&](const auto& component) {
+    return component.seconds <= 1e-6 * breakdown.seconds;
+  });
 }
 
 // Returns kTail [s] of a kernel that ran for `seconds`, or 0 if its number of waves is unknown.
@@ -352,17 +354,11 @@ const Component* Breakdown::Find(ComponentKind kind) const {
 
 const Component* Breakdown::Largest() const {
   const Component* largest = nullptr;
-  for (const auto& one : components)
-    if (one.kind != ComponentKind::kRoof && (largest == nullptr || one.seconds > largest->seconds))
-      largest = &one;
+  for (const auto& component : components)
+    if (component.kind != ComponentKind::kRoof &&
+        (largest == nullptr || component.seconds > largest->seconds))
+      largest = &component;
   return largest;
-}
-
-double Breakdown::UnexplainedShare() const {
-  const auto* roof = Find(ComponentKind::kRoof);
-  const auto* rest = Find(ComponentKind::kUnexplained);
-  const double above_roof = seconds - (roof == nullptr ? 0 : roof->seconds);
-  return rest == nullptr || above_roof <= 0 ? 0 : rest->seconds / above_roof;
 }
 
 Breakdown MakeBreakdown(const BreakdownFacts& facts) {

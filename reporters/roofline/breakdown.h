@@ -95,8 +95,6 @@ struct Breakdown {
   const Component* Find(ComponentKind kind) const;
   // Returns the largest component except kRoof, or null if there is none.
   const Component* Largest() const;
-  // [1] Returns the unexplained time divided by the time above the roof.
-  double UnexplainedShare() const;
 };
 
 // Breaks down the time of a CPU call. If threads waited for a CPU in a profiling pass, the part of

@@ -1,10 +1,7 @@
 #include "reporters/roofline/breakdown_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "reporters/text/text.h"
@@ -65,16 +62,6 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
      "{0:.0f} % of the time is the kernels' own and not explained: look at blocking, layout and "
      "instructions"}};
 
-constexpr int kColumns = 40;
-
-// Returns "   24..31", the interval of the share in percent, or blanks without an interval.
-std::string RangeText(const Component& component, double whole) {
-  if (!component.ci95) return std::string(9, ' ');
-  const auto percent = [&](double seconds) { return 100 * seconds / whole; };
-  return fmt::format("{:>9}", fmt::format("{:.0f}..{:.0f}", percent(component.ci95->first),
-                                          percent(component.ci95->second)));
-}
-
 }  // namespace
 
 std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown) {
@@ -100,36 +87,6 @@ std::optional<std::string> InstructionSentence(const ParallelTime& parallel) {
     sentence += fmt::format(": {:.0f} % of the core's issue slots in that time",
                             100 * count.all / (*count.per_second * *single));
   return sentence;
-}
-
-std::string WaterfallBar(double begin, double end) {
-  const int from = std::min(kColumns - 1, static_cast<int>(std::lround(begin * kColumns)));
-  const int to = std::max(from + 1, static_cast<int>(std::lround(end * kColumns)));
-  return std::string(static_cast<std::size_t>(from), ' ') +
-         std::string(static_cast<std::size_t>(to - from), '#') +
-         std::string(static_cast<std::size_t>(std::max(0, kColumns - to)), ' ');
-}
-
-void WriteWaterfall(const Breakdown& breakdown, std::ostream& out) {
-  double sum = 0;
-  const auto share = [&](double seconds) { return seconds / breakdown.seconds; };
-  for (const auto& one : breakdown.components) {
-    fmt::print(out, "  |{}| {:>9} {:5.1f} %{}  {}{}\n",
-               WaterfallBar(share(sum), share(sum + one.seconds)),
-               text::WithPrefix(one.seconds, "s"), 100 * share(one.seconds),
-               RangeText(one, breakdown.seconds), Words(one.kind),
-               one.how.empty() ? "" : fmt::format(" ({}: {})", Key(one.from), one.how));
-    sum += one.seconds;
-  }
-  if (const auto& found = breakdown.efficiencies)
-    fmt::print(out,
-               "  parallel efficiency {:.0f} % = load balance {:.0f} % x serialisation {:.0f} % x "
-               "transfer {:.0f} %\n",
-               100 * found->parallel, 100 * found->load_balance, 100 * found->serialisation,
-               100 * found->transfer);
-  if (breakdown.efficiencies && breakdown.efficiencies->computation)
-    fmt::print(out, "  computation scaling {:.0f} %: useful time on one thread over that of all\n",
-               100 * *breakdown.efficiencies->computation);
 }
 
 }  // namespace dlroof::roofline

@@ -1,7 +1,6 @@
-// A time breakdown as sentences and as a waterfall chart of text bars. Pure.
+// A time breakdown as sentences. Pure.
 #pragma once
 
-#include <iosfwd>
 #include <optional>
 #include <string>
 
@@ -17,12 +16,5 @@ std::optional<std::string> InstructionSentence(const ParallelTime& parallel);
 
 // Returns a sentence on the largest component except kRoof: its share and what to try.
 std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown);
-
-// Returns 40 columns with a bar from `begin` to `end` (shares of the total), at least 1 wide.
-std::string WaterfallBar(double begin, double end);
-
-// Writes a line per component: a bar that begins where the previous bar ended, the time, the
-// meaning and the provenance. Then writes the efficiencies.
-void WriteWaterfall(const Breakdown& breakdown, std::ostream& out);
 
 }  // namespace dlroof::roofline

@@ -119,8 +119,8 @@ std::string ComponentText(const Comparison& pair, Cause cause) {
   if (found == pair.step.loss.components.end()) return "";
   const auto& components = found->second;
   const double sign = pair.Lost() ? 1 : -1;
-  const auto most =
-      std::ranges::max_element(components, {}, [&](const auto& one) { return sign * one.second; });
+  const auto most = std::ranges::max_element(
+      components, {}, [&](const auto& component) { return sign * component.second; });
   if (components.size() == 1) return std::string(roofline::Words(most->first));
   return fmt::format("most of it: {}, {:.0f}", roofline::Words(most->first),
                      pair.Points(most->second));

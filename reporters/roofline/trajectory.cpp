@@ -246,8 +246,8 @@ std::vector<bool> SharedParts(const std::vector<Trajectory>& trajectories) {
   if (trajectories.size() < 2) return {};
   const auto first = PartsOf(trajectories.front().name);
   std::vector<bool> shared(first.size(), true);
-  for (const auto& one : trajectories) {
-    const auto parts = PartsOf(one.name);
+  for (const auto& trajectory : trajectories) {
+    const auto parts = PartsOf(trajectory.name);
     for (std::size_t i = 0; i < shared.size(); ++i)
       shared[i] = shared[i] && i < parts.size() && parts[i] == first[i];
   }
@@ -256,12 +256,12 @@ std::vector<bool> SharedParts(const std::vector<Trajectory>& trajectories) {
 
 void Label(std::vector<Trajectory>& trajectories) {
   const auto shared = SharedParts(trajectories);
-  for (auto& one : trajectories) {
+  for (auto& trajectory : trajectories) {
     std::vector<std::string> own;
-    const auto parts = PartsOf(one.name);
+    const auto parts = PartsOf(trajectory.name);
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (i >= shared.size() || !shared[i]) own.push_back(parts[i]);
-    one.label = own.empty() ? one.name : fmt::format("{}", fmt::join(own, "/"));
+    trajectory.label = own.empty() ? trajectory.name : fmt::format("{}", fmt::join(own, "/"));
   }
 }
 
@@ -316,8 +316,6 @@ TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& befor
   if (trajectory.along == kAlongThreads && after.threads != before.threads)
     step.efficiency =
         std::log2(step.rate_ratio) / std::log2(static_cast<double>(after.threads) / before.threads);
-  if (before.intensity && after.intensity)
-    step.intensity_ratio = *after.intensity / *before.intensity;
   return step;
 }
 

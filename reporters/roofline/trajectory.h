@@ -101,9 +101,8 @@ struct TrajectoryPoint {
 };
 
 struct TrajectoryStep {
-  double rate_ratio = 1;                  // [1] work per second / that of the previous point
-  std::optional<double> efficiency;       // [1] log2(rate_ratio) / log2(ratio of the threads)
-  std::optional<double> intensity_ratio;  // [1]
+  double rate_ratio = 1;             // [1] work per second / that of the previous point
+  std::optional<double> efficiency;  // [1] log2(rate_ratio) / log2(ratio of the threads)
   Loss loss;
 };
 

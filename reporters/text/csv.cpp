@@ -79,11 +79,11 @@ CsvRow ReadRow(CsvText& at) {
 }
 
 void CheckUtf8(std::string_view text, const std::string& where) {
-  for (int line = 1; !text.empty(); ++line) {
+  for (int number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
-    const auto one = text.substr(0, end);
-    if (!IsUtf8(one) || one.find('\0') != std::string_view::npos)
-      throw BadInput("{}:{}: not UTF-8 text, expected CSV", where, line);
+    const auto line = text.substr(0, end);
+    if (!IsUtf8(line) || line.find('\0') != std::string_view::npos)
+      throw BadInput("{}:{}: not UTF-8 text, expected CSV", where, number);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
 }
@@ -114,20 +114,14 @@ std::string PlaceOf(const CsvField& field, const std::string& where) {
   return fmt::format("{}:{}: column {}", where, field.line, field.column);
 }
 
-std::optional<double> CsvNumber(const CsvField& field, const std::string& where,
-                                std::optional<DecimalMark> mark) {
+std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
+                                        std::optional<DecimalMark> mark) {
   if (mark ? IsNoValue(field.text) : field.text.empty()) return std::nullopt;
   const auto value = mark ? NumberIn(field.text, *mark) : PlainNumber(field.text);
   if (!value)
     throw BadInput("{}: expected a number, got '{}'", PlaceOf(field, where),
                    Printable(field.text.substr(0, 40)));
-  return value;
-}
-
-std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
-                                        std::optional<DecimalMark> mark) {
-  const auto value = CsvNumber(field, where, mark);
-  if (value && *value < 0)
+  if (*value < 0)
     throw BadInput("{}: expected at least 0, got {}", PlaceOf(field, where), field.text);
   return value;
 }

@@ -33,10 +33,8 @@ std::string PlaceOf(const CsvField& field, const std::string& where);
 
 // Returns the field's number, or nullopt for an empty field. Without `mark` the number must be
 // plain (PlainNumber). With it, the file's convention (NumberConvention) applies, and "-", "n/a",
-// "nan" and "inf" are nullopt too. Throws BadInput if the field has other text.
-std::optional<double> CsvNumber(const CsvField& field, const std::string& where,
-                                std::optional<DecimalMark> mark = {});
-// Like CsvNumber, but also throws BadInput for a negative number.
+// "nan" and "inf" are nullopt too. Throws BadInput if the field has other text or a negative
+// number.
 std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where,
                                         std::optional<DecimalMark> mark = {});
 

@@ -300,11 +300,12 @@ std::string ShortKernelName(std::string_view name, int width) {
     for (auto& argument : parts.arguments) argument = change(argument);
   };
   if (auto text = Assembled(parts, path); Fits(text, width)) return text;
-  change_arguments(
-      [](std::string one) { return WithoutNamespaces(WithoutParentheses(std::move(one))); });
+  change_arguments([](std::string argument) {
+    return WithoutNamespaces(WithoutParentheses(std::move(argument)));
+  });
   if (auto text = Assembled(parts, path); Fits(text, width)) return text;
   if (auto text = Assembled(parts, ""); Fits(text, width)) return text;
-  change_arguments([](const std::string& one) { return WithoutNested(one); });
+  change_arguments([](const std::string& argument) { return WithoutNested(argument); });
   if (auto text = WithFewerArguments(parts, width)) return *text;
   return ShortenMiddle(WithoutCommonEnd(Finished(parts.function)), width);
 }

@@ -50,7 +50,9 @@ std::vector<Character> Characters(std::string_view text) {
   return characters;
 }
 
-int Width(const Character& one) { return one.code < 0 ? 1 : utf8proc_charwidth(one.code); }
+int Width(const Character& character) {
+  return character.code < 0 ? 1 : utf8proc_charwidth(character.code);
+}
 
 bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -128,7 +130,7 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
 int TextWidth(std::string_view utf8) {
   if (IsAscii(utf8)) return static_cast<int>(utf8.size());
   int width = 0;
-  for (const auto& one : Characters(utf8)) width += Width(one);
+  for (const auto& character : Characters(utf8)) width += Width(character);
   return width;
 }
 
@@ -152,10 +154,11 @@ std::string Printable(std::string_view text) {
   const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
   if (plain) return std::string(text);
   std::string printable;
-  for (const auto& one : Characters(text)) {
+  for (const auto& character : Characters(text)) {
     // Category Cc includes U+0080 to U+009F, which some terminals execute.
-    const bool bad = one.code < 0 || utf8proc_category(one.code) == UTF8PROC_CATEGORY_CC;
-    printable += bad ? "?" : one.bytes;
+    const bool bad =
+        character.code < 0 || utf8proc_category(character.code) == UTF8PROC_CATEGORY_CC;
+    printable += bad ? "?" : character.bytes;
   }
   return printable;
 }

@@ -331,9 +331,9 @@ THREE = "--gpu v100,a100,h100 --suite alexnet"
         ("predicts a suite", WHAT_IF, exits(0)),
         ("names itself a model", WHAT_IF, prints("^DeLTA-style model of NVIDIA Tesla V100")),
         ("answers what if", WHAT_IF, prints("^sm=2,dram=1.5.* alexnet +[0-9.]+x ")),
-        ("names what to balance next", WHAT_IF, prints("^Balance next\n.*\n.*\nalexnet +[0-9.]+x")),
+        ("names what to balance next", WHAT_IF, prints("^Balance next\n.*\nalexnet +[0-9.]+x")),
         ("writes JSON", "--problem n16c64h112w112k64r3s3_s2 --sweep dram=1:2:1 --format=json", prints('"sweep"')),
-        ("enumerates", "--problem n2c8h14w14k16r3s3_p1 --exact --direction bwd_weights --nhwc --type f16", exits(0)),
+        ("takes a layout and a type", "--problem n2c8h14w14k16r3s3_p1 --direction bwd_weights --nhwc --type f16", exits(0)),
         ("predicts for three GPUs", THREE, exits(0)),
         ("has a table for each", THREE, prints("^DeLTA-style model of NVIDIA H100")),
         (

@@ -67,7 +67,7 @@ inline std::vector<NodeSummary> VisitedOnceMore(const std::vector<FakeNode>& nod
 
 inline std::string TableOf(const Cluster& cluster) {
   std::ostringstream table;
-  WriteClusterTable(cluster, MakeNodeEffects(cluster), 0, false, table);
+  document::Write(ClusterDocument(cluster, MakeNodeEffects(cluster), false), 0, table);
   return table.str();
 }
 

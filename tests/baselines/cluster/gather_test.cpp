@@ -302,10 +302,11 @@ TEST(WriteCluster, TablesPageAndMapHaveTheNodes) {
                                 std::vector<std::string>{"n1", "n2", "n3", "n4"});
   const auto effects = MakeNodeEffects(cluster);
   std::ostringstream table, markdown, csv, page;
-  WriteClusterTable(cluster, effects, 0, false, table);
-  WriteClusterMarkdown(cluster, effects, markdown);
+  const auto document = ClusterDocument(cluster, effects, false);
+  document::Write(document, 0, table);
+  document::WriteMarkdown(document, markdown);
   WriteClusterCsv(cluster, effects, csv);
-  WriteClusterPage(cluster, effects, "", "no gnuplot", page);
+  document::WriteHtml(document, ClusterTitle(cluster), {"", "no gnuplot"}, page);
   EXPECT_THAT(table.str(), HasSubstr("4 nodes: 3 whole, 0 partial, 1 missing, 0 failed"));
   EXPECT_THAT(table.str(), HasSubstr("+81.8 %"));  // 4 / 2.2
   EXPECT_THAT(markdown.str(), HasSubstr("n4: missing: no file"));

@@ -142,7 +142,7 @@ TEST(WriteVersus, ShowsEnergiesByTheirClass) {
   const auto prices = Watts(500, 8000);
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {.prices = &prices})};
   std::ostringstream table, csv;
-  WriteVersusTable(report, 0, table);
+  document::Write(VersusDocument(report), 0, table);
   EXPECT_THAT(table.str(), AllOf(HasSubstr("A/B energy  A energy (assumed)"), HasSubstr("600 J"),
                                  HasSubstr("3.00 kJ"), HasSubstr("not measured, and never"),
                                  HasSubstr("A: powercap: packages. B: powercap: packages")));
@@ -159,7 +159,7 @@ TEST(WriteVersus, WithoutEnergyHasNoColumnOfIt) {
   const auto a = Side(kOnCpu, 6, {}, "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
   std::ostringstream table;
-  WriteVersusTable(report, 0, table);
+  document::Write(VersusDocument(report), 0, table);
   EXPECT_THAT(table.str(), Not(HasSubstr("energy")));
   EXPECT_THAT(VersusJson(report).dump(), Not(HasSubstr("energy")));
 }

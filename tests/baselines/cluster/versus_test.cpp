@@ -336,10 +336,11 @@ struct Written {
 TEST(WriteVersus, AllFormatsHaveTheRow) {
   const Written written;
   std::ostringstream table, markdown, csv, page;
-  WriteVersusTable(written.report, 0, table);
-  WriteVersusMarkdown(written.report, markdown);
+  const auto document = VersusDocument(written.report);
+  document::Write(document, 0, table);
+  document::WriteMarkdown(document, markdown);
   WriteVersusCsv(written.report, csv);
-  WriteVersusPage(written.report, "<?xml?><svg></svg>", "", page);
+  document::WriteHtml(document, VersusTitle(written.report), {"<?xml?><svg></svg>", ""}, page);
   for (const auto* out : {&table, &markdown, &csv, &page})
     EXPECT_THAT(out->str(), HasSubstr("Conv2D/fwd/f32/n1")) << out->str();
   EXPECT_THAT(table.str(), HasSubstr("1  library: onednn | cudnn"));

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "baselines/compare/page_text.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/csv.h"
 #include "tests/fakes/refusal.h"
@@ -233,11 +232,6 @@ TEST(Export, EveryFormatRefusesANameThatOccursTwice) {
   for (const auto& exporter : Exporters())
     EXPECT_EQ(ErrorOf(std::string(exporter.format), {twice}),
               "1.json: the name 'Conv2D/cpu/onednn/fwd/f32/n2' occurs twice; names must be unique");
-}
-
-TEST(Badge, EscapesItsTexts) {
-  EXPECT_THAT(BadgeSvg("<a>&", "\"", BadgeMood::kGood),
-              testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }
 
 }  // namespace

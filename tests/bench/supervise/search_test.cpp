@@ -1,9 +1,9 @@
-#include "bench/supervise/search.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "bench/supervise/bisect.h"
 
 namespace dlroof::supervise {
 namespace {

@@ -1,9 +1,14 @@
 #include "bench/tune/space.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <sstream>
 
+#include "bench/tune/trials.h"
+#include "bench/tune/tune_command.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
@@ -216,6 +221,143 @@ TEST(SpaceOnGpu, AnOptionCanBeTakenAway) {
       workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3/nchw");
   EXPECT_EQ(workload::ToText(UnderSetting(name, {{"without", "nchw"}}).name),
             "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3");
+}
+
+roofline::Breakdown BreakdownOf(roofline::ComponentKind largest) {
+  return {{{roofline::ComponentKind::kRoof, 5, Provenance::kModelled, ""},
+           {largest, 3, Provenance::kMeasured, ""},
+           {roofline::ComponentKind::kCall, 1, Provenance::kMeasured, ""}},
+          9,
+          1,
+          std::nullopt};
+}
+
+TEST(ProposalOf, IsOneThreadWhereThreadsCostTheMost) {
+  for (const auto kind : {roofline::ComponentKind::kForkJoin, roofline::ComponentKind::kImbalance,
+                          roofline::ComponentKind::kSerial, roofline::ComponentKind::kSharing,
+                          roofline::ComponentKind::kStolen}) {
+    const auto proposal = ProposalOf(BreakdownOf(kind), 2);
+    ASSERT_TRUE(proposal) << roofline::Key(kind);
+    EXPECT_EQ(proposal->setting, (settings::Setting{{"threads", "1"}}));
+  }
+}
+
+TEST(ProposalOf, IsAbsentWhereNoSettingHelps) {
+  EXPECT_FALSE(ProposalOf(BreakdownOf(roofline::ComponentKind::kForkJoin), 1));
+  for (const auto kind : {roofline::ComponentKind::kFunctions, roofline::ComponentKind::kProducts,
+                          roofline::ComponentKind::kLevels, roofline::ComponentKind::kUnexplained,
+                          roofline::ComponentKind::kCall})
+    EXPECT_FALSE(ProposalOf(BreakdownOf(kind), 2)) << roofline::Key(kind);
+}
+
+}  // namespace
+namespace {
+
+record::Repetition OnGpu(double seconds, std::optional<double> in_graph) {
+  record::Repetition repetition{.seconds = seconds};
+  repetition.gpu = std::make_shared<record::GpuSample>(
+      record::GpuSample{.throughput_seconds = 2, .graph_seconds = in_graph, .call_seconds = 4});
+  return repetition;
+}
+
+TEST(DeviceSeconds, AreAQueuedCallOrAGraph) {
+  EXPECT_EQ(DeviceSeconds(OnGpu(3, 1), false), 3);
+  EXPECT_EQ(DeviceSeconds(OnGpu(3, 1), true), 1);
+  EXPECT_EQ(DeviceSeconds(OnGpu(3, {}), true), std::nullopt);
+  EXPECT_EQ(DeviceSeconds({.seconds = 3}, true), std::nullopt);
+}
+
+std::vector<std::string> ProposedFor(const std::string& name) {
+  std::vector<std::string> texts;
+  for (const auto& proposal : GpuProposals(workload::ParseBenchmarkName(name))) {
+    texts.push_back(proposal.text);
+    UnderSetting(workload::ParseBenchmarkName(name), proposal.setting);
+  }
+  return texts;
+}
+
+TEST(GpuProposals, AreTheOtherOptionsOfTheName) {
+  using testing::ElementsAre;
+  EXPECT_THAT(ProposedFor("Conv2D/gpu/cudnn/bwd_data/f32/n2c8h8w8k8r3s3_s2p0:1x0:1/nchw"),
+              ElementsAre("without nchw", "best", "padded"));
+  EXPECT_THAT(ProposedFor("Conv2D/gpu/cudnn/fwd/f16/n2c8h8w8k8r3s3"), ElementsAre("nchw", "best"));
+  EXPECT_THAT(ProposedFor("LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8"),
+              ElementsAre("persist-static", "persist-small-h", "persist-dynamic"));
+}
+
+record::Record GpuRecord(const std::vector<double>& queued) {
+  record::Record record{.algorithm = "engine 1"};
+  for (const double seconds : queued) record.repetitions.push_back(OnGpu(seconds, {}));
+  return record;
+}
+
+TEST(ComparedText, SaysTheDevicesTimesAndWhetherTheyDiffer) {
+  const Proposal proposal{{{"padding", "padded"}}, "padded"};
+  const auto before = GpuRecord({14.4e-3, 14.3e-3, 14.5e-3});
+  EXPECT_EQ(ComparedText(proposal, before, GpuRecord({225e-6, 226e-6, 224e-6})),
+            "tried padded: 225 µs on the device instead of 14.4 ms, 64.00x as fast; engine 1");
+  EXPECT_EQ(ComparedText(proposal, before, GpuRecord({14.3e-3, 14.2e-3, 14.4e-3})),
+            "tried padded: 14.3 ms on the device instead of 14.4 ms, no difference beyond the "
+            "noise; engine 1");
+  auto refused = GpuRecord({});
+  refused.status = record::Status::kUnsupported;
+  refused.reason = "no engine";
+  EXPECT_EQ(ComparedText(proposal, before, refused), "tried padded: unsupported: no engine");
+  EXPECT_EQ(ComparedText(proposal, refused, before),
+            "tried padded: the default is unsupported: no engine");
+}
+
+settings::Tuning Won() {
+  settings::Tuning tuning{.plan = {.subject = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"}};
+  tuning.state = settings::TuningState::kConfirmed;
+  tuning.best = {{"threads", "1"}};
+  // 1 / 0.8 = 1.25; 1 / 0.84 = 1.190 and 1 / 0.76 = 1.316.
+  const settings::Effect effect{0.8, {0.76, 0.84}, 14, true};
+  tuning.steps = {{"threads", {{"threads", "1"}}, "no fork, no join, no waiting", effect}};
+  tuning.total = effect;
+  tuning.default_seconds = 4e-5;
+  tuning.tried = {{"instruction set", {{"ONEDNN_MAX_CPU_ISA", "AVX2"}}, 2, 2.68, false, "slower"}};
+  return tuning;
+}
+
+std::string Written(const settings::Tuning& tuning) {
+  std::ostringstream out;
+  document::Write({{ReportOf(tuning, "dlroof_bench")}}, 0, out);
+  return out.str();
+}
+
+TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
+  EXPECT_EQ(Written(Won()),
+            R"(LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32
+  |##############################|    40.0 µs  default
+  |########################      |    32.0 µs  threads=1: 1.25x as fast (1.190x to 1.316x)
+    no fork, no join, no waiting
+  best: 1.25x as fast (1.190x to 1.316x), confirmed by 14 blocks of new processes
+  tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)
+  settings:
+    export OMP_NUM_THREADS='1'
+    dlroof_bench --dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1) --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1/(real|manual)_time$'
+)");
+}
+
+TEST(TuningReport, NothingToWinIsSaidOnlyOfChoicesThatHaveTimes) {
+  auto tuning = Won();
+  tuning.state = settings::TuningState::kNothingWon;
+  EXPECT_NE(Written(tuning).find("nothing to win"), std::string::npos);
+  tuning.tried.front().ratio.reset();
+  EXPECT_EQ(Written(tuning).find("nothing to win"), std::string::npos);
+  EXPECT_NE(Written(tuning).find("1 of 1 choices"), std::string::npos);
+}
+
+TEST(TuningReport, WithoutAValidationThereIsNoRatio) {
+  for (const auto state : {settings::TuningState::kNothingWon, settings::TuningState::kNotConfirmed,
+                           settings::TuningState::kFailed, settings::TuningState::kUnfinished}) {
+    auto tuning = Won();
+    tuning.state = state;
+    tuning.total.reset();
+    EXPECT_EQ(Written(tuning).find("as fast ("), std::string::npos) << settings::Key(state);
+    EXPECT_EQ(Written(tuning).find("export"), std::string::npos) << settings::Key(state);
+  }
 }
 
 }  // namespace

@@ -272,7 +272,7 @@ TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
   fakes::FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   std::ostringstream out;
-  document::WriteCeilings({machine}, 0, out);
+  document::Write(document::CeilingsDocument({machine}), 0, out);
   for (const char* part :
        {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
         "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})

@@ -20,7 +20,7 @@ using testing::Not;
 
 std::string Table(const roofline::PlacedRun& run, int width) {
   std::ostringstream out;
-  WriteCeilings(run.file.machines, width, out);
+  document::Write(CeilingsDocument(run.file.machines), width, out);
   return out.str();
 }
 
@@ -34,20 +34,20 @@ std::string LineOf(const std::string& text, const std::string& start) {
 
 std::size_t At(const std::string& text, const std::string& part) { return text.find(part); }
 
-TEST(WriteCeilings, ShowsEveryColumnInAWideTerminal) {
+TEST(CeilingsDocument, ShowsEveryColumnInAWideTerminal) {
   EXPECT_EQ(
       LineOf(Table(fakes::CeilingsRun(), 120), "  fp32.vector"),
       "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64  0.400 %     1.00");
 }
 
-TEST(WriteCeilings, OnlyACeilingWithoutValidationHasAReason) {
+TEST(CeilingsDocument, OnlyACeilingWithoutValidationHasAReason) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "    avx2"), EndsWith("0.95"));
   EXPECT_THAT(LineOf(table, "  int8.vector"),
               EndsWith("  twice the work took 2.31 times the time, allowed is 2 within 2.0 %"));
 }
 
-TEST(WriteCeilings, PipesAreSortedHighestFirstEachBeforeItsFinerRows) {
+TEST(CeilingsDocument, PipesAreSortedHighestFirstEachBeforeItsFinerRows) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_LT(At(table, "\n  int8.vector "), At(table, "\n    avx512_vnni "));
   EXPECT_LT(At(table, "\n    avx512_vnni "), At(table, "\n  fp32.vector "));
@@ -55,19 +55,19 @@ TEST(WriteCeilings, PipesAreSortedHighestFirstEachBeforeItsFinerRows) {
   EXPECT_LT(At(table, "\n    avx512 "), At(table, "\n    avx2 "));
 }
 
-TEST(WriteCeilings, AFinerRowWithoutAPlainOneHasItsFullName) {
+TEST(CeilingsDocument, AFinerRowWithoutAPlainOneHasItsFullName) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.erase("fp32.vector");
   EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
 }
 
-TEST(WriteCeilings, ALevelNamesTheMixThatSetItsRoof) {
+TEST(CeilingsDocument, ALevelNamesTheMixThatSetItsRoof) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(table, HasSubstr("\n  DRAM update.avx512  "));
   EXPECT_THAT(table, HasSubstr("\n  L1   load.avx512  "));
 }
 
-TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
+TEST(CeilingsDocument, NoLineIsWiderThanTheTerminal) {
   auto run = fakes::CeilingsRun();
   auto& reasons = fakes::TwoThreadsOf(run).flops.at("int8.vector").reasons;
   reasons.at(0) = "µ" + reasons.at(0) + std::string(300, 'x');
@@ -78,18 +78,18 @@ TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
   }
 }
 
-TEST(WriteCeilings, ANarrowTerminalShowsRateCyclesAndReason) {
+TEST(CeilingsDocument, ANarrowTerminalShowsRateCyclesAndReason) {
   EXPECT_EQ(LineOf(Table(fakes::CeilingsRun(), 80), "  int8.vector"),
             "  int8.vector         1.22 TFLOP/s  255 of 256  twice the work took 2.31 times …");
 }
 
-TEST(WriteCeilings, WithoutReasonsTheSameTerminalShowsMoreColumns) {
+TEST(CeilingsDocument, WithoutReasonsTheSameTerminalShowsMoreColumns) {
   const auto table = Table(fakes::CeilingsRun(), 80);
   EXPECT_EQ(LineOf(table.substr(At(table, "with 1 thread\n")), "  fp32.vector"),
             "  fp32.vector       153 GFLOP/s  2.40 GHz  63.8 of 64  0.400 %");
 }
 
-TEST(WriteCeilings, ASpecifiedRateIsNeitherValidatedNorMeasured) {
+TEST(CeilingsDocument, ASpecifiedRateIsNeitherValidatedNorMeasured) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.at("fp32.vector") = {
       .per_second = 1e12, .how = "data sheet", .status = machine::CeilingStatus::kSpecified};
@@ -97,7 +97,7 @@ TEST(WriteCeilings, ASpecifiedRateIsNeitherValidatedNorMeasured) {
               testing::EndsWith("specified, not measured here: data sheet"));
 }
 
-TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
+TEST(CeilingsDocument, AColumnThatNoRowHasIsLeftOut) {
   auto run = fakes::CeilingsRun();
   for (auto& [key, ceiling] : fakes::TwoThreadsOf(run).flops) {
     ceiling.sustained_per_second.reset();
@@ -109,7 +109,7 @@ TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
   EXPECT_THAT(table, HasSubstr("scaling"));
 }
 
-TEST(WriteCeilings, OverheadsAndFindingsOfTheSweepFollow) {
+TEST(CeilingsDocument, OverheadsAndFindingsOfTheSweepFollow) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "  fork-join"), EndsWith(" 1.10 µs"));
   EXPECT_THAT(LineOf(table, "  timer"), EndsWith(" 26.0 ns"));
@@ -120,13 +120,13 @@ TEST(WriteCeilings, OverheadsAndFindingsOfTheSweepFollow) {
   EXPECT_THAT(one, HasSubstr("\n  launch: not measured: in each repetition a thread waited"));
 }
 
-TEST(WriteCeilings, SentencesBreakBetweenWords) {
+TEST(CeilingsDocument, SentencesBreakBetweenWords) {
   EXPECT_THAT(Table(fakes::CeilingsRun(), 80),
               HasSubstr("\n  L1: the curve falls at 33.4 KiB, from 680 to 232 GB/s; hwloc says 32 "
                         "KiB: they\n    agree\n"));
 }
 
-TEST(WriteCeilings, AnUnknownQuantityIsAbsent) {
+TEST(CeilingsDocument, AnUnknownQuantityIsAbsent) {
   auto run = fakes::CeilingsRun();
   auto& set = fakes::TwoThreadsOf(run);
   set = {};

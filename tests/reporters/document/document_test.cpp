@@ -1,5 +1,6 @@
 #include "reporters/document/document.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +8,8 @@
 #include <numeric>
 #include <random>
 #include <sstream>
+
+#include "reporters/document/markup.h"
 
 namespace dlroof::document {
 namespace {
@@ -53,11 +56,11 @@ TEST(Write, ATableHasItsFirstRowsThenASummaryOfTheOthersThenTheLastRows) {
               .notes = {"times are sums"}};
   document.Add(table);
   EXPECT_EQ(Written(document),
-            "\nkernel   time\na…z       2 s\nb?        1 s\n1 other   3 s\nidle      4 s\n"
+            "kernel   time\na…z       2 s\nb?        1 s\n1 other   3 s\nidle      4 s\n"
             "  times are sums\n");
   table.first = 0;
   EXPECT_EQ(Written({{table}}),
-            "\nkernel  time\na…z      2 s\nb?       1 s\nc        3 s\nidle     4 s\n"
+            "kernel  time\na…z      2 s\nb?       1 s\nc        3 s\nidle     4 s\n"
             "  times are sums\n");
 }
 
@@ -81,9 +84,86 @@ TEST(Write, AStripShowsWhatEachColumnIsBusyWith) {
                      {{"7", {{0, 2}, {3.5, 4}, {4, 6, copies}, {6, 8, PartKind::kRoof, "k", 0.2}}},
                       {"long", {{59, 60}}}}});
   EXPECT_EQ(Written(document),
-            "\nstreams (# busy, + a quarter of the time or more, - less, c copies, . idle)\n"
+            "streams (# busy, + a quarter of the time or more, - less, c copies, . idle)\n"
             "  7    |##.+cc--" +
                 std::string(52, '.') + "|\n  long |" + std::string(59, '.') + "#|\n");
+}
+
+TEST(Write, AListHasItsDetailsOnLinesOfTheirOwnAndANumberedOneItsNumbers) {
+  const Document document{{List{"remarks", {{"a", {"why", "where"}}, {"b"}}},
+                           List{"differs", {{"c"}, {"d"}}, true},
+                           Sentences{.texts = {"e", "f", "g"}, .first = 1}}};
+  EXPECT_EQ(Written(document),
+            "remarks\n  a\n    why\n    where\n  b\n\ndiffers\n  1  c\n  2  d\n\n"
+            "e\nand 2 more (--verbose)\n");
+}
+
+TEST(Write, ANarrowTerminalDropsColumnsThenCutsTheSentence) {
+  const Document document{
+      {Table{.columns = {"", "rate", "clock", "spread", "reason"},
+             .rows = {{"a", "1 GB/s", "2 GHz", "0.4 %", "too noisy to be used"}},
+             .notes = {"a note of several words"},
+             .droppable = {2, 3},
+             .last_is_sentence = true}}};
+  const auto written = [&](int width) {
+    std::ostringstream out;
+    Write(document, width, out);
+    return out.str();
+  };
+  EXPECT_THAT(written(0), testing::EndsWith("\na  1 GB/s  2 GHz   0.4 %  too noisy to be used\n"
+                                            "  a note of several words\n"));
+  EXPECT_EQ(written(40),
+            "     rate  spread  reason\na  1 GB/s   0.4 %  too noisy to be used\n"
+            "  a note of several words\n");
+  EXPECT_THAT(written(20), testing::EndsWith("\na  1 GB/s  too noisy to be used\n"
+                                             "  a note of several\n    words\n"));
+}
+
+TEST(Table, LeavesOutColumnsWithoutText) {
+  Table table{.columns = {"", "x", "y", "z"},
+              .rows = {{"", "", "1", ""}, {"", "", "", ""}},
+              .droppable = {1, 2},
+              .last_is_sentence = true};
+  table.DropEmptyColumns();
+  EXPECT_EQ(table.columns, (std::vector<std::string>{"", "y"}));
+  EXPECT_EQ(table.rows[0][1].text, "1");
+  EXPECT_EQ(table.droppable, std::vector<std::size_t>{1});
+  EXPECT_FALSE(table.last_is_sentence);
+}
+
+TEST(WriteMarkup, MarkdownAndThePageHaveTheSameTexts) {
+  const Document document{
+      {Table{.title = "nodes", .columns = {"node", "time"}, .rows = {{"<n>", "1 s"}}},
+       Sentences{.texts = {"a note"}}, List{"differs", {{"x", {"detail"}}}, true}}};
+  std::ostringstream markdown, page;
+  WriteMarkdown(document, markdown);
+  EXPECT_EQ(markdown.str(),
+            "nodes\n\n| node | time |\n| --- | ---: |\n| &#60;n&#62; | 1 s |\n\n- a note\n\n"
+            "differs\n\n1. x\n  - detail\n");
+  WriteHtml(document, "A & B", {"<?xml?><svg></svg>", ""}, page);
+  EXPECT_THAT(page.str(),
+              testing::HasSubstr("<h1>A &#38; B</h1>\n<section>\n<svg></svg>\n</section>"
+                                 "\n<section>\n<ul>\n<li>a note</li>\n</ul>"));
+  EXPECT_THAT(page.str(), testing::HasSubstr("<ol>\n<li>x<br>detail</li>\n</ol>"));
+  EXPECT_THAT(page.str(), testing::HasSubstr("<h2>nodes</h2>\n<table>\n<tr><th>node</th><th>time"
+                                             "</th></tr>\n<tr><td>&#60;n&#62;</td><td>1 s</td>"));
+}
+
+TEST(MarkdownText, EscapesMarksButNotUnderscoresWithinWords) {
+  EXPECT_EQ(MarkdownText("r3s3_p1 a|b"), "r3s3_p1 a&#124;b");
+  EXPECT_EQ(MarkdownText("_x_ *y* a__b"), "&#95;x&#95; &#42;y&#42; a&#95;&#95;b");
+}
+
+TEST(MarkdownItem, BreaksLongLinesAtSpacesAndNeverBeginsALineWithAMark) {
+  const std::string a(100, 'a'), b(20, 'b'), c(117, 'c'), d(60, 'd'), e(57, 'e');
+  EXPECT_EQ(MarkdownItem("12.", a + " bbb " + b + " d"), "12. " + a + " bbb\n    " + b + " d\n");
+  EXPECT_EQ(MarkdownItem("-", c + " - b"), "- " + c + " - b\n");
+  EXPECT_EQ(MarkdownItem("-", d + ' ' + e + " 2 x"), "- " + d + "\n  " + e + " 2 x\n")
+      << "a short word takes the one before it to the next line";
+}
+
+TEST(Badge, EscapesItsTexts) {
+  EXPECT_THAT(BadgeSvg("<a>&", "\"", true), testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }
 
 TEST(ToJson, HasTheTextsThatTheTerminalWrites) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "reporters/record/kernels.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/trajectory_points.h"
@@ -20,19 +21,23 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Tables(const roofline::PlacedRun& run, int width) {
+std::string Written(const document::Document& document, int width = 0) {
   std::ostringstream out;
-  WriteTables(run, width, out);
+  document::Write(document, width, out);
   return out.str();
 }
 
-TEST(WriteTables, GoldenTable) {
+std::string Tables(const roofline::PlacedRun& run, int width, const TableOptions& options = {}) {
+  return Written(RunDocument(run, options), width);
+}
+
+TEST(RunDocument, GoldenTable) {
   std::ifstream file(fakes::TestData("run_small_tables.txt"));
   const std::string golden((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(Tables(fakes::SmallRun(), 120), golden);
 }
 
-TEST(WriteTables, NoRowOfBenchmarksIsWiderThanTheTerminal) {
+TEST(RunDocument, NoRowOfBenchmarksIsWiderThanTheTerminal) {
   for (const int width : {100, 120, 200}) {
     std::istringstream lines(Tables(fakes::SmallRun(), width));
     for (std::string line; std::getline(lines, line) && !line.empty();)
@@ -40,27 +45,26 @@ TEST(WriteTables, NoRowOfBenchmarksIsWiderThanTheTerminal) {
   }
 }
 
-TEST(WriteTables, ANarrowTerminalGetsNamesOnLinesOfTheirOwn) {
+TEST(RunDocument, ANarrowTerminalGetsNamesOnLinesOfTheirOwn) {
   EXPECT_THAT(Tables(fakes::SmallRun(), 80),
               HasSubstr("\nLSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16\n"));
 }
 
-TEST(WriteTables, AFileGetsFullNames) {
+TEST(RunDocument, AFileGetsFullNames) {
   EXPECT_THAT(Tables(fakes::SmallRun(), 0),
               HasSubstr("\nConv2D/cpu/onednn/bwd_weights/bf16/n16c64h112w112k64r3s3_s2p1  "));
 }
 
-TEST(WriteTables, OnlyVerboseShowsRemarksThatTakeNoNumberAway) {
+TEST(RunDocument, OnlyVerboseShowsRemarksThatTakeNoNumberAway) {
   auto run = fakes::SmallRun();
   run.places[0].placement.asides = {"an aside"};
   run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
   EXPECT_THAT(Tables(run, 0), Not(AnyOf(HasSubstr("an aside"), HasSubstr("the sweep agrees"))));
-  std::ostringstream out;
-  WriteTables(run, 0, out, {.verbose = true});
-  EXPECT_THAT(out.str(), AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
+  EXPECT_THAT(Tables(run, 0, {.verbose = true}),
+              AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
 }
 
-TEST(WriteTables, WithoutCeilingsRatesComeFromWorkAndTime) {
+TEST(RunDocument, WithoutCeilingsRatesComeFromWorkAndTime) {
   auto file = fakes::SmallRun().file;
   file.machines.clear();
   const auto tables = Tables(roofline::PlaceRun(file), 0);
@@ -70,7 +74,7 @@ TEST(WriteTables, WithoutCeilingsRatesComeFromWorkAndTime) {
 }
 
 // 1e9 flop in 0.5 s without any bytes.
-TEST(WriteTables, WithoutBytesTheRateStaysAndTheIntensityIsEmpty) {
+TEST(RunDocument, WithoutBytesTheRateStaysAndTheIntensityIsEmpty) {
   record::RunFile file;
   file.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
   file.records[0].work[Provenance::kModelled].flops["fp32.vector"] = 1e9;
@@ -79,7 +83,7 @@ TEST(WriteTables, WithoutBytesTheRateStaysAndTheIntensityIsEmpty) {
 }
 
 // The first benchmark reaches 160 of 200 GFLOP/s. Without a level only that roof remains.
-TEST(WriteTables, WithoutALevelThePercentageIsOfTheArithmeticRoof) {
+TEST(RunDocument, WithoutALevelThePercentageIsOfTheArithmeticRoof) {
   auto file = fakes::SmallRun().file;
   file.records.resize(1);
   file.records[0].work.begin()->second.bytes.clear();
@@ -90,19 +94,17 @@ TEST(WriteTables, WithoutALevelThePercentageIsOfTheArithmeticRoof) {
   EXPECT_EQ(roofline::RoofShareText(share, true), "~80.0 %");
 }
 
-TEST(WriteCaveats, IsALineForEachCeilingThatMakesPercentagesLimits) {
+TEST(CaveatsDocument, IsALineForEachCeilingThatMakesPercentagesLimits) {
   auto run = fakes::SmallRun();
   for (const int i : {0, 1, 2}) run.places[i].placement.uncertain = {{"dram", "too noisy"}};
-  std::ostringstream out, none;
-  WriteCaveats(run, out);
-  EXPECT_THAT(out.str(), HasSubstr("\n  f32: 3 benchmarks, dram is not validated: too noisy\n"));
-  EXPECT_THAT(out.str(), HasSubstr("\n<= and >= are limits: a roof is not validated"));
+  const auto text = Written(CaveatsDocument(run));
+  EXPECT_THAT(text, testing::StartsWith("<= and >= are limits: a roof is not validated"));
+  EXPECT_THAT(text, HasSubstr("\n  f32: 3 benchmarks, dram is not validated: too noisy\n"));
   for (auto& placed : run.places) placed.placement.uncertain.clear();
-  WriteCaveats(run, none);
-  EXPECT_EQ(none.str(), "");
+  EXPECT_TRUE(CaveatsDocument(run).blocks.empty());
 }
 
-TEST(WriteTables, NothingOfTheFileControlsTheTerminal) {
+TEST(RunDocument, NothingOfTheFileControlsTheTerminal) {
   auto run = fakes::SmallRun();
   run.file.records[0].name = "\x1b]0;owned\x07 \xc2\x9b 31m";
   run.file.records[6].reason = "\x1b[2J";
@@ -112,26 +114,7 @@ TEST(WriteTables, NothingOfTheFileControlsTheTerminal) {
     EXPECT_THAT(tables, Not(HasSubstr(bad)));
 }
 
-TEST(WriteTables, AnEmptyFileHasNoTable) { EXPECT_EQ(Tables(roofline::PlacedRun(), 80), ""); }
-
-TEST(ShortenMiddle, KeepsBothEndsAndWholeCharacters) {
-  EXPECT_EQ(text::ShortenMiddle("abcdef", 6), "abcdef");
-  EXPECT_EQ(text::ShortenMiddle("abcdefg", 6), "ab…efg");
-  EXPECT_EQ(text::ShortenMiddle("ääääää", 3), "ä…ä");
-  EXPECT_EQ(text::ShortenMiddle("ääääää", 1), "…");
-  EXPECT_EQ(text::TextWidth("漢字e\u0301"), 5) << "two wide characters, a letter and its accent";
-  EXPECT_EQ(text::ShortenMiddle("漢字漢字", 8), "漢字漢字");
-  EXPECT_EQ(text::ShortenMiddle("漢字漢字", 7), "漢…字") << "half a wide character is none";
-}
-
-TEST(Printable, ReplacesWhatIsNotUtf8) {
-  EXPECT_EQ(text::Printable("µs …"), "µs …");
-  EXPECT_EQ(text::Printable("a\xff"), "a?");
-  EXPECT_EQ(text::Printable("\xc0\x80"), "??") << "an overlong form";
-  EXPECT_EQ(text::Printable("\xed\xa0\x80"), "???") << "a surrogate";
-  EXPECT_EQ(text::Printable("\xe2\x80"), "??") << "cut short";
-  EXPECT_EQ(text::Printable("a\u0085\x7f\n"), "a???") << "C1, DEL and C0";
-}
+TEST(RunDocument, AnEmptyFileHasNoTable) { EXPECT_EQ(Tables(roofline::PlacedRun(), 80), ""); }
 
 record::Record WithEnergy() {
   record::Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
@@ -146,53 +129,46 @@ record::Record WithEnergy() {
   return record;
 }
 
-std::string Written(const std::vector<record::Record>& records) {
-  std::ostringstream out;
-  WriteEnergy(records, 0, out);
-  return out.str();
-}
-
-TEST(WriteEnergy, ShowsJoulesRateAndPowerOfACall) {
+TEST(EnergyTable, ShowsJoulesRateAndPowerOfACall) {
   // 4e9 FLOP / 0.5 J; 0.5 J / 4 ms; half of 0.1 J over 0.5 J.
-  EXPECT_THAT(Written({WithEnergy()}),
+  EXPECT_THAT(Written({{EnergyTable({WithEnergy()})}}),
               AllOf(HasSubstr("500 mJ"), HasSubstr("10.0 %"), HasSubstr("8.00 GFLOP/J"),
                     HasSubstr("125 W"), HasSubstr("package-0 500 mJ, psys 750 mJ (not added)"),
                     HasSubstr("by powercap: packages; no DRAM")));
 }
 
-TEST(WriteEnergy, MarksEnergyThatIncludesOtherPrograms) {
+TEST(EnergyTable, MarksEnergyThatIncludesOtherPrograms) {
   record::Record record = WithEnergy();
   record.energy->others_cpus = 0.02;
-  EXPECT_THAT(Written({record}), Not(HasSubstr("~")));
+  EXPECT_THAT(Written({{EnergyTable({record})}}), Not(HasSubstr("~")));
   record.energy->others_cpus = 0.5;
-  EXPECT_THAT(Written({record}),
+  EXPECT_THAT(Written({{EnergyTable({record})}}),
               AllOf(HasSubstr("~500 mJ"), HasSubstr("~8.00 GFLOP/J"), HasSubstr("other programs")));
 }
 
-TEST(WriteEnergy, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
+TEST(EnergyTable, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
   record::Record without{.name = "cold one"};
   without.counting = {{"energy", {}, "not measured: it stood still"}};
   record::Record no_flops = WithEnergy();
   no_flops.work.clear();
-  EXPECT_FALSE(FlopsPerJoule(no_flops));
-  EXPECT_THAT(Written({no_flops, without}),
+  EXPECT_THAT(Written({{EnergyTable({no_flops, without})}}),
               AllOf(Not(HasSubstr("FLOP/J  8")), Not(HasSubstr("nan")),
                     HasSubstr("energy of cold one not measured: it stood still")));
 }
 
-TEST(WriteEnergy, IsSilentIfNoRecordAskedForEnergy) {
+TEST(EnergyTable, IsSilentIfNoRecordAskedForEnergy) {
   record::Record record{.name = "x"};
   record.counting = {{"perf", {}, "2 groups"}};
-  EXPECT_EQ(Written({record}), "");
+  document::Document document;
+  document.Add(EnergyTable({record}));
+  EXPECT_TRUE(document.blocks.empty());
 }
 
 std::string Table(const roofline::PlacedRun& run, std::string_view along) {
-  std::ostringstream out;
-  WriteTrajectories(roofline::Trajectories(run, along), out);
-  return out.str();
+  return Written(TrajectoriesDocument(roofline::Trajectories(run, along)));
 }
 
-TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
+TEST(TrajectoriesDocument, ARowPerPointThenTheSentence) {
   const auto text =
       Table(fakes::RunOf({fakes::kOne, fakes::With(fakes::Watched(fakes::Two(9), {.fork_join = 3}),
                                                    &fakes::PointSpec::noisy)}),
@@ -208,13 +184,73 @@ TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
   EXPECT_THAT(text, HasSubstr(roofline::kNoisyMeaning));
 }
 
-TEST(WriteTrajectories, AlongASizeThereIsNoEfficiency) {
+TEST(TrajectoriesDocument, AlongASizeThereIsNoEfficiency) {
   const auto text =
       Table(fakes::RunOf({fakes::Batch(1, 10, 100, 20), fakes::Batch(4, 40, 400, 80)}), "batch");
   EXPECT_THAT(text, HasSubstr("\nbatch  threads"));
   EXPECT_THAT(text, HasSubstr("FLOP/s ratio"));
   EXPECT_THAT(text, Not(HasSubstr("log2")));
   EXPECT_THAT(text, Not(HasSubstr("~")));
+}
+
+record::RunFile Stored(const std::string& name) {
+  std::ostringstream none;
+  return record::ReadRunFile(fakes::TestData(name), none);
+}
+
+record::Record Kernel(const std::string& name, double seconds, double launches, double flops) {
+  record::Record record{.name = name, .timed = "kernels"};
+  record.repetitions = {{.seconds = seconds, .iterations = 1}};
+  Work& work = record.work[Provenance::kMeasured];
+  work.launches = launches;
+  work.flops["fp32.vector"] = flops;
+  work.bytes[Level::kDram] = 1e6;
+  return record;
+}
+
+// 240 launches in 503 us are 2.09 us each.
+TEST(KernelTables, AProfilesTimesAreSumsOverLaunchesWithoutTheirCost) {
+  const auto tables = Tables(roofline::PlaceRun(Stored("h200_profile_resnet50.json")), 0);
+  EXPECT_THAT(tables,
+              AllOf(HasSubstr("GPU kernels of python3: 503 µs of device time in 240 launches"),
+                    HasSubstr("503 µs     100 %       240     2.09 µs"), Not(HasSubstr("overhead")),
+                    Not(HasSubstr("879"))));
+}
+
+TEST(KernelTables, NamesAreAtMost60ColumnsWideUnlessFullOnesAreWanted) {
+  const auto file = Stored("h200_profile_resnet50.json");
+  const std::string whole = "float16_copy_kernel_cuda(TensorIteratorBase &)";
+  EXPECT_THAT(
+      Tables(roofline::PlaceRun(file), 0),
+      AllOf(HasSubstr("\nvectorized_elementwise_kernel<8, float16_cop"), Not(HasSubstr(whole))));
+  EXPECT_THAT(Tables(roofline::PlaceRun(file), 0, {.full_names = true}), HasSubstr(whole));
+}
+
+// 3 of 4 ms, 1 of 4 ms: the longest first, with rates although there are no roofs.
+TEST(KernelTables, AreSortedByTimeWithTheirSharesAndRates) {
+  record::RunFile file;
+  file.records = {Kernel("app/void b(int)", 1e-3, 2, 0), Kernel("app/void a(int)", 3e-3, 10, 6e9)};
+  const auto tables = Tables(roofline::PlaceRun(file), 0);
+  EXPECT_THAT(tables, HasSubstr("GPU kernels of app: 4.00 ms of device time in 12 launches"));
+  EXPECT_THAT(tables, HasSubstr("\na       3.00 ms    75.0 %        10      300 µs  2.00 TFLOP/s  "
+                                "6000 DRAM\n"
+                                "b       1.00 ms    25.0 %         2      500 µs\n"));
+}
+
+TEST(KernelTables, OtherRecordsHaveTheirOwnTable) {
+  record::RunFile file;
+  file.records = {Kernel("app/void a(int)", 3e-3, 10, 6e9),
+                  {.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
+  EXPECT_THAT(Tables(roofline::PlaceRun(file), 0),
+              AllOf(HasSubstr("\nx          500 ms  n=1\n"), HasSubstr("\na   ")));
+}
+
+TEST(KernelTables, NothingOfTheFileControlsTheTerminal) {
+  record::RunFile file;
+  file.records = {Kernel("\x1b[2J/void \x1b[2Ja(int)", 3e-3, 10, 6e9)};
+  EXPECT_THAT(Tables(roofline::PlaceRun(file), 0) +
+                  Tables(roofline::PlaceRun(file), 0, {.full_names = true}),
+              Not(HasSubstr("\x1b")));
 }
 
 }  // namespace

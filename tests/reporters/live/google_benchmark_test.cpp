@@ -167,10 +167,9 @@ TEST(TerminalReporter, WritesEachReasonOfUnsupportedBenchmarksOnce) {
   EXPECT_THAT(text, HasSubstr("\nunsupported\n  3 benchmarks, no bf16 for avx2\n"));
   EXPECT_THAT(text, Not(HasSubstr("bf16/b")));
   std::ostringstream verbose;
-  document::WriteUnsupported(session.file().records, verbose, true);
-  EXPECT_EQ(
-      verbose.str(),
-      "\nunsupported\n  3 benchmarks, no bf16 for avx2\n    bf16/a\n    bf16/b\n    bf16/c\n");
+  document::Write({{document::UnsupportedList(session.file().records, true)}}, 0, verbose);
+  EXPECT_EQ(verbose.str(),
+            "unsupported\n  3 benchmarks, no bf16 for avx2\n    bf16/a\n    bf16/b\n    bf16/c\n");
 }
 
 Session SessionOfAModel() {

@@ -1,3 +1,4 @@
+#include "reporters/document/tables.h"
 #include "reporters/roofline/breakdown.h"
 
 #include <gtest/gtest.h>
@@ -6,10 +7,21 @@
 #include <sstream>
 
 #include "reporters/roofline/breakdown_text.h"
-#include "tests/reporters/roofline/component_seconds.h"
 
 namespace dlroof::roofline {
 namespace {
+
+// [s] Returns 0 if the breakdown has no such component.
+double SecondsOf(const Breakdown& breakdown, ComponentKind kind) {
+  const auto* component = breakdown.Find(kind);
+  return component == nullptr ? 0 : component->seconds;
+}
+
+double Sum(const Breakdown& breakdown) {
+  double sum = 0;
+  for (const auto& component : breakdown.components) sum += component.seconds;
+  return sum;
+}
 
 // 100 s on two threads, 60 s of it in ten regions, in which the slowest threads work 50 s and both
 // together 80 s.
@@ -37,7 +49,6 @@ TEST(Breakdown, SplitsTheTimeByTheParallelRegions) {
   EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 + 18 - 30 - 4);
   EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
   EXPECT_EQ(breakdown.Largest()->kind, ComponentKind::kUnexplained);
-  EXPECT_DOUBLE_EQ(breakdown.UnexplainedShare(), 24 / 70.0);
   ASSERT_TRUE(breakdown.efficiencies);
   EXPECT_DOUBLE_EQ(breakdown.efficiencies->parallel, 0.58);
 }
@@ -349,9 +360,29 @@ TEST(BreakdownAdvice, NamesTheLargestComponentWithItsNumber) {
   }
 }
 
-TEST(WriteWaterfall, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEnds) {
+// 2 * 10^5 of the 10^6 instructions that the core can issue in a millisecond.
+TEST(InstructionSentence, HasTheShareOfTheInstructionRoof) {
+  ParallelTime parallel{.mean = {.seconds = 1e-3}, .threads = 1};
+  EXPECT_EQ(InstructionSentence(parallel), std::nullopt);
+  parallel.instructions_reason = Reason{"there is no hardware counter for them"};
+  EXPECT_EQ(InstructionSentence(parallel),
+            "instructions not counted: there is no hardware counter for them");
+  parallel.instructions = {.all = 2e5, .how = "a test"};
+  EXPECT_EQ(InstructionSentence(parallel), "on one thread 200 k instructions (a test)");
+  parallel.instructions->per_second = 1e9;
+  EXPECT_EQ(
+      InstructionSentence(parallel),
+      "on one thread 200 k instructions (a test): 20 % of the core's issue slots in that time");
+  parallel.threads = 2;
+  EXPECT_EQ(InstructionSentence(parallel), "on one thread 200 k instructions (a test)")
+      << "no single-threaded time is known";
+  parallel.single_thread_seconds = 4e-4;
+  EXPECT_NE(InstructionSentence(parallel)->find("50 %"), std::string::npos);
+}
+
+TEST(BarOf, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEnds) {
   std::ostringstream out;
-  WriteWaterfall(MakeBreakdown(TwoThreads()), out);
+  document::Write({{document::BarOf(MakeBreakdown(TwoThreads()))}}, 0, out);
   const auto text = out.str();
   EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %           "
                       "needed by the roof (modelled: arithmetic)"),
@@ -363,6 +394,99 @@ TEST(WriteWaterfall, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEnds) 
       << text;
   EXPECT_NE(text.find("10 regions on 2 threads, 1.00 s each"), std::string::npos) << text;
   EXPECT_NE(text.find("parallel efficiency 58 %"), std::string::npos) << text;
+}
+
+LaunchedKernel Kernel(double seconds, double waves, int launches = 1) {
+  return {"kernel", launches, seconds, KernelFacts{.blocks = 1, .waves = waves}};
+}
+
+// A call of 100 s in which two kernels run for 80 s: 60 s in 1.5 waves, 20 s in 2 waves.
+struct GpuCall {
+  BreakdownFacts facts = {.seconds = 100,
+                          .roof_seconds = 30,
+                          .roof = "arithmetic",
+                          .call_seconds = 4,
+                          .levels = {{"DRAM", 10, Provenance::kMeasured}}};
+  std::vector<LaunchedKernel> kernels = {Kernel(60, 1.5), Kernel(20, 2)};
+
+  std::optional<Breakdown> Made() const { return MakeGpuBreakdown(facts, kernels); }
+};
+
+TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
+  const auto breakdown = GpuCall().Made().value();
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 30);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kTail), 60 * 0.25);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLevels), 10);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 80 - 30 - 15 - 10);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLaunch), 8);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kIdle), 12);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  EXPECT_EQ(breakdown.starts, 2);
+}
+
+// Without traced times, what the launches leave is the kernels'.
+TEST(GpuBreakdown, OfUntracedKernelsNeedsTheCostOfALaunch) {
+  GpuCall call;
+  call.kernels[1].seconds.reset();
+  const auto breakdown = call.Made().value();
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLaunch), 8);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kTail), 0);  // of two unlike kernels
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kIdle), 0);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  call.kernels = {{"one", 2, std::nullopt, KernelFacts{.blocks = 1, .waves = 0.5}}};
+  EXPECT_DOUBLE_EQ(SecondsOf(call.Made().value(), ComponentKind::kTail), 92 * 0.5);
+  call.facts.call_seconds.reset();
+  EXPECT_FALSE(call.Made());
+  call.kernels.clear();
+  EXPECT_FALSE(call.Made());
+}
+
+// Tracing lengthens short kernels.
+TEST(GpuBreakdown, ScalesTracedTimesToAShorterCall) {
+  GpuCall call;
+  call.facts.seconds = 40;
+  call.facts.roof_seconds = 0;
+  call.facts.levels.clear();
+  const auto breakdown = call.Made().value();
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kTail), 7.5);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kLaunch), nullptr);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 40);
+}
+
+TEST(GpuBreakdown, WithoutWavesHasNoTail) {
+  GpuCall call;
+  for (auto& kernel : call.kernels) kernel.facts.reset();
+  EXPECT_EQ(call.Made()->Find(ComponentKind::kTail), nullptr);
+}
+
+TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponents) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> any(0, 2);
+  for (int i = 0; i < 1000; ++i) {
+    GpuCall call{{.seconds = 0.1 + any(random), .roof_seconds = any(random)}, {}};
+    call.facts.call_seconds = any(random);
+    call.facts.levels = {{"L2", any(random), Provenance::kModelled}};
+    for (int kernel = 0; kernel <= i % 3; ++kernel)
+      call.kernels.push_back(Kernel(0.01 + any(random), 3 * any(random), 1 + i % 2));
+    const auto breakdown = call.Made().value();
+    EXPECT_NEAR(Sum(breakdown), call.facts.seconds, 1e-4 * call.facts.seconds);
+    for (const auto& one : breakdown.components) EXPECT_GT(one.seconds, 0);
+  }
+}
+
+// Each planted cause becomes the largest component and gets its own advice.
+TEST(GpuBreakdown, NamesThePlantedCause) {
+  GpuCall tail;
+  tail.kernels = {Kernel(90, 1.05)};
+  EXPECT_NE(BreakdownAdvice(*tail.Made())->find("last wave"), std::string::npos);
+  GpuCall idle;
+  idle.kernels = {Kernel(35, 1)};
+  EXPECT_NE(BreakdownAdvice(*idle.Made())->find("no kernel runs for 61 %"), std::string::npos);
+  GpuCall launch;
+  launch.facts.call_seconds = 1;
+  launch.kernels = {Kernel(35, 1, 70)};
+  EXPECT_NE(BreakdownAdvice(*launch.Made())->find("starting kernels costs 65 %"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -221,7 +221,7 @@ TEST(RunFileJson, HasModelsIfACountedSuiteWasRun) {
 
 std::string Shown(const record::RunFile& file) {
   std::ostringstream out;
-  document::WriteModels(SummarizeModels(file), 0, out);
+  document::Write({{document::ModelsTable(SummarizeModels(file))}}, 0, out);
   return out.str();
 }
 
@@ -229,8 +229,8 @@ TEST(WriteModels, OneRowPerModel) {
   const auto text =
       Shown(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), Layer("fwd/f32/b", 5, 100, 30)}));
   // a 4 s + b 3 x 5 s; roofs 2 + 9 of 19 s.
-  EXPECT_EQ(text, R"(
-model                          layers   calls    time      FLOP       FLOP/s  % roof
+  EXPECT_EQ(text,
+            R"(model                          layers   calls    time      FLOP       FLOP/s  % roof
 net Conv2D/cpu/onednn/fwd/f32  2 of 3  4 of 6  19.0 s  500 FLOP  26.3 FLOP/s  57.9 %
 )");
 }
@@ -251,7 +251,7 @@ TEST(WriteOpportunities, ListsTheMostTimeAboveTheRoofFirst) {
   EXPECT_NEAR(found[2].above_roof_seconds, 2, 1e-6);
   EXPECT_EQ(Opportunities(run, 1).size(), 1U);
   std::ostringstream out;
-  document::WriteOpportunities(run, out);
+  document::Write({{document::OpportunitiesList(run)}}, 0, out);
   EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
 }
 
@@ -274,7 +274,7 @@ TEST(Opportunities, AreAtLeastThisFarAboveARoofThatIsNotValidated) {
   ASSERT_EQ(Opportunities(run).size(), 1U);
   EXPECT_TRUE(Opportunities(run)[0].at_least);
   std::ostringstream out;
-  document::WriteOpportunities(run, out);
+  document::Write({{document::OpportunitiesList(run)}}, 0, out);
   EXPECT_THAT(out.str(), HasSubstr("a: >= 2.00 s of 3.00 s, bound by "));
   EXPECT_THAT(out.str(), HasSubstr(", >= 3.00x its roof\n"));
 }
@@ -284,7 +284,7 @@ TEST(WriteModels, WritesNoControlCharactersOfTheFile) {
   models[0].suite = "\x1b[2J";
   models[0].options = {"\x07"};
   std::ostringstream out;
-  document::WriteModels(models, 80, out);
+  document::Write({{document::ModelsTable(models)}}, 80, out);
   EXPECT_THAT(out.str(), testing::Not(testing::ContainsRegex("[\x1b\x07]")));
 }
 
@@ -338,19 +338,19 @@ record::Record Best(const std::string& problem, std::optional<double> ratio,
 
 std::string Heuristics(const std::vector<record::Record>& records) {
   std::ostringstream out;
-  document::WriteHeuristics(records, out);
+  document::Write({{document::HeuristicSentences(records)}}, 0, out);
   return out.str();
 }
 
 TEST(SummarizeHeuristics, SaysHowMuchTheHeuristicLoses) {
   EXPECT_EQ(Heuristics({Best("a", 1), Best("b", 2.456), Best("c", 1.02)}),
-            "\nthe heuristic of cudnn loses 2.46x on one of 3 (Conv2D/gpu/cudnn/fwd/f16/b/best), "
+            "the heuristic of cudnn loses 2.46x on one of 3 (Conv2D/gpu/cudnn/fwd/f16/b/best), "
             "1.02x in the median\n");
   EXPECT_EQ(Heuristics({Best("a", 1.2), Best("b", 2.456), Best("c", 1.02), Best("d", 1)}),
-            "\nthe heuristic of cudnn loses more than 1.1x on 2 of 4, 2.46x at most "
+            "the heuristic of cudnn loses more than 1.1x on 2 of 4, 2.46x at most "
             "(Conv2D/gpu/cudnn/fwd/f16/b/best), 1.11x in the median\n");
   EXPECT_EQ(Heuristics({Best("a", 1), Best("b", 1.04)}),
-            "\nthe heuristic of cudnn loses at most 1.04x on 2 "
+            "the heuristic of cudnn loses at most 1.04x on 2 "
             "(Conv2D/gpu/cudnn/fwd/f16/b/best), 1.02x in the median\n");
 }
 

@@ -85,7 +85,6 @@ TEST(Trajectories, EfficiencyIsTheSlopeOverTheThreads) {
   const auto step = Trajectories(Cross())[0].steps.at(0);
   EXPECT_DOUBLE_EQ(step.rate_ratio, 1.5);
   EXPECT_NEAR(*step.efficiency, 0.58496, 1e-5);
-  EXPECT_DOUBLE_EQ(*step.intensity_ratio, 1);
 }
 
 TEST(Trajectories, PlaceEachPointUnderTheRoofOfItsThreads) {
