@@ -1,4 +1,3 @@
-#include "reporters/document/tables.h"
 #include "reporters/roofline/breakdown.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +5,7 @@
 #include <random>
 #include <sstream>
 
+#include "reporters/document/tables.h"
 #include "reporters/roofline/breakdown_text.h"
 
 namespace dlroof::roofline {
