@@ -66,13 +66,13 @@ class HeldStream {
   HostFlags& flags_;
 };
 
-using Graph = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
-using GraphExec = std::unique_ptr<CUgraphExec_st, decltype(&cudaGraphExecDestroy)>;
+using GraphPointer = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
 
-class CudaClock {
+class CudaClock final : public gpu::GpuClock {
  public:
   explicit CudaClock(int device)
       : identity_(ReadGpuIdentity(device)),
+        default_clock_hz_(cuda::DefaultClockHz(device)),
         sms_(static_cast<std::size_t>(identity_.sms)),
         stamps_(2 * sms_ * sizeof(gpu::SmStamp)),
         ballast_(static_cast<std::size_t>(kFlushSizes * std::max(identity_.l2_bytes, 1048576.0))),
@@ -81,7 +81,7 @@ class CudaClock {
     ballast_.Fill(0);
   }
 
-  gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) {
+  gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) override {
     stream_.Wait();
     ForgetErrors();
     stamps_.Fill(0);
@@ -104,19 +104,19 @@ class CudaClock {
     return queued;
   }
 
-  ~CudaClock() {
+  ~CudaClock() override {
     if (locked_) nvml_.UnlockClock();
   }
   CudaClock(const CudaClock&) = delete;
   CudaClock& operator=(const CudaClock&) = delete;
 
-  std::optional<Reason> LockClock(double hz) {
+  std::optional<Reason> LockClock(double hz) override {
     auto reason = nvml_.LockClock(hz);
     locked_ = locked_ || !reason;
     return reason;
   }
 
-  double Once(const gpu::Enqueue& call) {
+  double Once(const gpu::Enqueue& call) override {
     stream_.Wait();
     ForgetErrors();
     Record(begin_);
@@ -126,7 +126,7 @@ class CudaClock {
   }
 
   gpu::GpuBatch Batch(const gpu::Enqueue& call, int calls,
-                      const std::function<void()>& while_running) {
+                      const std::function<void()>& while_running) override {
     ForgetErrors();
     stamps_.Fill(0);
     {
@@ -142,8 +142,45 @@ class CudaClock {
         .seconds = Between(begin_, end_), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
+  std::function<double()> Graph(const gpu::Enqueue& call, int calls) override {
+    const GraphPointer graph = Captured(call, calls);
+    cudaGraphExec_t exec = nullptr;
+    CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "instantiating the graph of a call");
+    return [this, exec = std::shared_ptr<CUgraphExec_st>(exec, cudaGraphExecDestroy)] {
+      stream_.Wait();
+      ForgetErrors();
+      {
+        const HeldStream held(released_, stream_.get());
+        Record(begin_);
+        CheckCuda(cudaGraphLaunch(exec.get(), stream_.get()), "launching a graph");
+        Record(end_);
+      }
+      return Between(begin_, end_);
+    };
+  }
+
+  std::vector<LaunchedKernel> Kernels(const gpu::Enqueue& call) override {
+    return KernelNodes(Captured(call, 1).get(), identity_);
+  }
+
+  void Prepare(const gpu::L2State& l2) override {
+    EnqueueL2(l2);
+    stream_.Wait();
+  }
+
+  void Empty(void* stream) override {
+    CheckCuda(LaunchEmpty(static_cast<cudaStream_t>(stream)), "an empty kernel");
+  }
+
+  void Recover() override { RequireWorkingGpu(); }
+  gpu::GpuHealth Health() override { return nvml_.Health(); }
+  std::optional<double> EnergyJoules() override { return nvml_.EnergyJoules(); }
+  std::optional<double> DefaultClockHz() override { return default_clock_hz_; }
+  double L2Bytes() override { return identity_.l2_bytes; }
+
+ private:
   // Returns a CUDA graph of `calls` calls.
-  Graph Captured(const gpu::Enqueue& call, int calls) {
+  GraphPointer Captured(const gpu::Enqueue& call, int calls) {
     stream_.Wait();
     CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
               "capturing a call");
@@ -157,42 +194,9 @@ class CudaClock {
       throw;
     }
     CheckCuda(cudaStreamEndCapture(stream_.get(), &graph), "capturing a call");
-    return Graph(graph, cudaGraphDestroy);
+    return GraphPointer(graph, cudaGraphDestroy);
   }
 
-  std::shared_ptr<GraphExec> Instantiated(const gpu::Enqueue& call, int calls) {
-    const Graph graph = Captured(call, calls);
-    cudaGraphExec_t exec = nullptr;
-    CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "instantiating the graph of a call");
-    return std::make_shared<GraphExec>(exec, cudaGraphExecDestroy);
-  }
-
-  double Replayed(cudaGraphExec_t exec) {
-    stream_.Wait();
-    ForgetErrors();
-    {
-      const HeldStream held(released_, stream_.get());
-      Record(begin_);
-      CheckCuda(cudaGraphLaunch(exec, stream_.get()), "launching a graph");
-      Record(end_);
-    }
-    return Between(begin_, end_);
-  }
-
-  std::vector<LaunchedKernel> Kernels(const gpu::Enqueue& call) {
-    return KernelNodes(Captured(call, 1).get(), identity_);
-  }
-
-  void Prepare(const gpu::L2State& l2) {
-    EnqueueL2(l2);
-    stream_.Wait();
-  }
-
-  double L2Bytes() const { return identity_.l2_bytes; }
-  gpu::GpuHealth Health() const { return nvml_.Health(); }
-  std::optional<double> EnergyJoules() const { return nvml_.EnergyJoules(); }
-
- private:
   // Clears CUDA's error of an earlier call, which CUDA would report for the next call.
   static void ForgetErrors() { cudaGetLastError(); }
 
@@ -232,6 +236,7 @@ class CudaClock {
   }
 
   gpu::GpuIdentity identity_;
+  std::optional<double> default_clock_hz_;  // [1/s]
   std::size_t sms_;
   CudaStream stream_;
   CudaEvent begin_, end_;
@@ -247,34 +252,9 @@ class CudaClock {
 
 }  // namespace
 
-gpu::GpuClock OpenCudaClock(int device) {
+std::unique_ptr<gpu::GpuClock> OpenCudaClock(int device) {
   CheckCuda(cudaSetDevice(device), "selecting a GPU");
-  const auto state = std::make_shared<CudaClock>(device);
-  gpu::GpuClock clock;
-  clock.once = [state](const gpu::Enqueue& call) { return state->Once(call); };
-  clock.batch = [state](const gpu::Enqueue& call, int calls,
-                        const std::function<void()>& meanwhile) {
-    return state->Batch(call, calls, meanwhile);
-  };
-  clock.graph = [state](const gpu::Enqueue& call, int calls) -> std::function<double()> {
-    const auto exec = state->Instantiated(call, calls);
-    return [state, exec] { return state->Replayed(exec->get()); };
-  };
-  clock.health = [state] { return state->Health(); };
-  clock.energy_joules = [state] { return state->EnergyJoules(); };
-  clock.queued = [state](const gpu::L2State& l2, const gpu::Enqueue& call, int calls) {
-    return state->Queued(l2, call, calls);
-  };
-  clock.empty = [](void* stream) {
-    CheckCuda(LaunchEmpty(static_cast<cudaStream_t>(stream)), "an empty kernel");
-  };
-  clock.kernels = [state](const gpu::Enqueue& call) { return state->Kernels(call); };
-  clock.prepare = [state](const gpu::L2State& l2) { state->Prepare(l2); };
-  clock.recover = [] { RequireWorkingGpu(); };
-  clock.lock_clock = [state](double hz) { return state->LockClock(hz); };
-  clock.default_clock_hz = DefaultClockHz(device);
-  clock.l2_bytes = state->L2Bytes();
-  return clock;
+  return std::make_unique<CudaClock>(device);
 }
 
 }  // namespace dlroof::cuda
