@@ -22,7 +22,6 @@
 
 #include "bench/library_rules/library_rules.h"
 #include "bench/onednn/library.h"
-#include "counters/cpu/budget.h"
 #include "counters/cpu/clocks.h"
 #include "counters/perf/perf_events.h"
 

@@ -10,7 +10,7 @@
 #include "bench/timing/watched_calls.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine/rate.h"
-#include "counters/cpu/budget.h"
+#include "counters/cpu/clocks.h"
 #include "counters/parallel_time.h"
 #include "reporters/breakdown/breakdown.h"
 

@@ -8,7 +8,7 @@
 
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "counters/cpu/budget.h"
+#include "counters/cpu/clocks.h"
 #include "counters/parallel_time.h"
 #include "reporters/record/record.h"
 

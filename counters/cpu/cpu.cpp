@@ -1,11 +1,12 @@
 #include "counters/cpu/cpu.h"
 
+#include <cpuid.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hwloc.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -134,6 +135,26 @@ void AddCacheFacts(const Topology& topology, std::map<std::string, std::string>&
 
 }  // namespace
 
+CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+  CpuidRegisters words;
+  __cpuid_count(leaf, subleaf, words.eax, words.ebx, words.ecx, words.edx);
+  return words;
+}
+
+std::uint64_t EnabledRegisterStates() {
+  constexpr std::uint32_t kOsxsave = 1U << 27;
+  if ((ExecuteCpuid(1, 0).ecx & kOsxsave) == 0) return 0;
+  std::uint32_t low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return std::uint64_t{high} << 32 | low;
+}
+
+bool RequestAmxPermission() {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted) {
   Cpu cpu;
   const auto first = cpuid(0, 0);
@@ -155,8 +176,6 @@ Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_perm
 
 Cpu ThisCpu() {
   Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
-  utsname system{};  // describes CPUs without CPUID
-  if (cpu.name.empty() && uname(&system) == 0) cpu.name = fmt::format("{} CPU", system.machine);
   cpu.topology = ReadTopology();
   cpu.allowed = AllowedCpus();
   cpu.memory_bytes = TotalMemoryBytes();
@@ -282,6 +301,18 @@ std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view ke
     if (const auto kibibytes = Number(number)) return *kibibytes * 1024;
   }
   return std::nullopt;
+}
+
+std::vector<int> CpuList(const std::string& text) {
+  std::vector<int> cpus;
+  std::istringstream in(text);
+  for (int first = 0; in >> first;) {
+    int last = first;
+    if (in.peek() == '-') in.ignore(), in >> last;
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    if (in.peek() == ',') in.ignore();
+  }
+  return cpus;
 }
 
 std::optional<double> TotalMemoryBytes() {

@@ -1,5 +1,4 @@
-// Description of this CPU (name, usable features, topology, caches) and of the system's memory. The
-// folders x86 and other implement the instructions and system calls at the end of this file.
+// Description of this CPU (name, usable features, topology, caches) and of the system's memory.
 #pragma once
 
 #include <cstddef>
@@ -90,6 +89,9 @@ Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_perm
 // [byte] Returns the value of the line `key` ("MemAvailable") in the text of /proc/meminfo.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
+// Returns the CPUs in a list of the kernel's, "0-3,8": a cpumask, a cpuset.
+std::vector<int> CpuList(const std::string& text);
+
 // --- Access to the system and to instructions ---
 
 // Includes CPUs that this process's control group forbids: containers see the whole machine.
@@ -102,12 +104,5 @@ std::uint64_t EnabledRegisterStates();
 
 // Requests AMX tiles from the kernel for the whole process. Returns whether they were granted.
 bool RequestAmxPermission();
-
-// Evicts `lines` cache lines of 64 byte, beginning at address `line`, from the caches of all CPUs.
-// Throws Unsupported on CPUs other than x86-64.
-void FlushLines(const char* line, std::size_t lines);
-
-// Waits until earlier writes and flushes have completed.
-void FlushFence();
 
 }  // namespace dlroof::cpu

@@ -17,8 +17,8 @@
 
 #include "counters/base/error.h"
 #include "counters/base/process.h"
+#include "counters/cpu/cpu.h"
 #include "counters/energy/energy_source.h"
-#include "counters/perf/pmu_table.h"
 
 namespace dlroof::energy {
 namespace {
@@ -145,7 +145,7 @@ PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs) {
         folder.string());
   PowerUnit unit;
   unit.type = NumberOf<std::uint32_t>(folder / "type", ReadLine(folder / "type"));
-  unit.cpus = perf::CpuList(ReadLine(folder / "cpumask"));
+  unit.cpus = cpu::CpuList(ReadLine(folder / "cpumask"));
   for (const char* name : {"energy-pkg", "energy-ram", "energy-psys"})
     if (std::filesystem::exists(folder / "events" / name, none))
       unit.events.push_back(ReadEvent(folder / "events", name));

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "counters/base/error.h"
+#include "counters/cpu/cpu.h"
 #include "counters/energy/energy_source.h"
 #include "counters/energy/perf_power.h"
-#include "counters/perf/pmu_table.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::energy {
@@ -228,8 +228,8 @@ TEST(ReadPowerUnit, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(CpuList, ReadsRanges) {
-  EXPECT_THAT(perf::CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
-  EXPECT_THAT(perf::CpuList("5"), ElementsAre(5));
+  EXPECT_THAT(cpu::CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
+  EXPECT_THAT(cpu::CpuList("5"), ElementsAre(5));
 }
 
 TEST(PerfPower, RefusesSharedPackages) {
