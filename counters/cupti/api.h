@@ -141,7 +141,5 @@ struct CuptiRecording {
 };
 
 nlohmann::json ToJson(const CuptiRecording& recording);
-// Throws BadInput for a missing key or a value of the wrong type. `where` starts the message.
-CuptiRecording CuptiRecordingFromJson(const nlohmann::json& json, const std::string& where);
 
 }  // namespace dlroof::cupti

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "counters/base/files.h"
-#include "counters/base/json_reader.h"
 #include "counters/cupti/report.h"
+#include "tests/fakes/cupti_recording.h"
 #include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"
 
@@ -332,7 +332,7 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
   EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kValidated);
   const auto recording = bench.counter->Recording();
   EXPECT_THAT(recording.failed, testing::ElementsAre("dram"));
-  EXPECT_EQ(CuptiRecordingFromJson(ToJson(recording), "again").failed, recording.failed);
+  EXPECT_EQ(ToJson(recording).at("failed"), recording.failed);
 }
 
 TEST(CuptiCounter, WhatHasNoKnownKernelIsAReasonAndStays) {
@@ -409,8 +409,7 @@ TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {
   auto request = bench.Request();
   request.everything = true;
   const auto counted = CuptiSourceOf(bench.counter, path).count(request);
-  const auto recording =
-      CuptiRecordingFromJson(ParsedJson(ReadFile(path, "a recording"), path), path);
+  const auto recording = fakes::ReadRecording(path);
   EXPECT_EQ(recording.chip, "GH100");
   ASSERT_EQ(recording.calls.size(), 2U);
   EXPECT_EQ(recording.calls[0].name, "known");
