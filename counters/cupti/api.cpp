@@ -169,7 +169,6 @@ nlohmann::json ToJson(const CuptiRecording& recording) {
     }
     if (call.expected) row["expected"] = WorkJson(*call.expected);
     if (call.passes) row["passes"] = *call.passes;
-    if (!call.origin.empty()) row["origin"] = call.origin;
     json["calls"].push_back(std::move(row));
   }
   return json;

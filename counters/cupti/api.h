@@ -128,7 +128,6 @@ struct RecordedCall {
   std::vector<TracedKernel> kernels;
   std::optional<Work> expected;  // the call's work, if it is known
   std::optional<int> passes;     // [1]
-  std::string origin;            // as in CuptiRecording, if different
 };
 
 struct CuptiRecording {

@@ -189,8 +189,8 @@ void CuptiCounter::TestOn(const KnownCall& known) {
           Reason{fmt::format("{}: its kernels were not traced: {}", known.name, error.what())};
     }
   JudgeCounters(known, counted, judged_);
-  recording_.calls.push_back({known.name, known.pipes, reading.values.values, kernels, known.work,
-                              reading.values.runs, ""});
+  recording_.calls.push_back(
+      {known.name, known.pipes, reading.values.values, kernels, known.work, reading.values.runs});
 }
 
 void CuptiCounter::TestOnce() {
@@ -244,7 +244,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
       HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.unknown_pipes,
                   reading.values.runs, plain, reading.values.seconds_per_run});
   recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
-                              std::nullopt, reading.values.runs, ""});
+                              std::nullopt, reading.values.runs});
   return counted;
 }
 

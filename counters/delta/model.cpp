@@ -62,11 +62,8 @@ GemmSectors ModelSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sect
                   .steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices)};
   const int64_t slice = sum.steps * tile.k;
   const auto groups = static_cast<double>(gemm.groups);
-  const auto scaled = [groups](OperandSectors one) {
-    return OperandSectors{groups * one.warp, groups * one.step, groups * one.tile};
-  };
-  sum.a = scaled(ModelOperand(gemm.a, tile.m, tile.k, slice, sector));
-  sum.b = scaled(ModelOperand(gemm.b, tile.n, tile.k, slice, sector));
+  sum.a.Add(ModelOperand(gemm.a, tile.m, tile.k, slice, sector), groups);
+  sum.b.Add(ModelOperand(gemm.b, tile.n, tile.k, slice, sector), groups);
   const auto warp = WarpBlockOf(gemm.c, tile.m, tile.n);
   sum.store = groups * SumOfBlocks(gemm.c, warp.rows, warp.columns, sector, 64) *
               static_cast<double>(CeilDiv(gemm.k, slice));
@@ -124,11 +121,11 @@ TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const Cac
   return bytes;
 }
 
-ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches,
-                              const EnumerationLimits& limits) {
+ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile,
+                              const CacheShape& caches) {
   const auto gemm = GemmOf(layer);
   CheckTile(tile, caches);
-  const auto sectors = EnumerateSectors(gemm, tile, caches.sector_bytes, limits);
+  const auto sectors = EnumerateSectors(gemm, tile, caches.sector_bytes);
   ExactTraffic exact{BytesOf(gemm, tile, sectors, caches.sector_bytes), sectors.relative_error95};
   exact.bytes.dram =
       EnumerateDram(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2);
@@ -225,7 +222,6 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
     const int64_t before = std::max<int64_t>(0, begin - grid.ctas_per_wave);
     const bool stays = columns(before, end) * b_copies(before, end) <= grid.cache_sectors / 2;
     sum.b += Reads(columns, stays ? std::min(cached, before) : cached, begin, end);
-    ++sum.waves;
   }
   return sum;
 }

@@ -29,7 +29,6 @@ double CopiesInL2(double partitions, double readers);
 
 struct WaveSectors {
   double a = 0, b = 0;  // [sector] read from DRAM, summed over waves
-  int64_t waves = 0;
 };
 
 // [sector] Returns the sectors that the tiles with these indices touch over all of K.
@@ -107,8 +106,8 @@ struct ExactTraffic {
   TrafficBytes bytes;
   double relative_error95 = 0;
 };
-ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches,
-                              const EnumerationLimits& limits = {});
+ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile,
+                              const CacheShape& caches);
 
 // --- A part of the fast model ---
 

@@ -3,6 +3,7 @@
 // packages, and the CPU time of other programs, because a package's counter includes their energy.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -53,14 +54,6 @@ std::filesystem::path SysfsRoot();
 // Returns a file's first 127 bytes, without trailing white space. Sets `error` to errno, or 0.
 std::string ReadKernelFile(const std::filesystem::path& path, int& error);
 
-// [J] Reads a file that contains a whole number of microjoules. Throws BadInput if it contains
-// anything else or cannot be read; without permission, the message includes `cure`.
-double ReadMicrojoules(const std::filesystem::path& path, const std::string& cure);
-
-// Returns a counter that reads `path` with ReadMicrojoules. Throws as ReadMicrojoules does.
-EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
-                              const std::filesystem::path& path, const std::string& cure);
-
 // Returns each package's online CPUs (SYSFS/devices/system/cpu), or nothing if they are unknown.
 std::map<int, std::vector<int>> CpusOfPackages(const std::filesystem::path& sysfs);
 
@@ -74,5 +67,24 @@ std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second
 
 // [s] Returns the CPU time of other programs since boot, or nullopt if it is unknown.
 std::optional<double> CpuSecondsOfOthers();
+
+// --- The kernel's "power" PMU: the counters of powercap, for users who may open system-wide events
+// ---
+
+struct PowerEvent {
+  std::string name;          // "energy-pkg"
+  std::uint64_t config = 0;  // number of the event: 2 for "event=0x02"
+  double joules = 0;         // [J] per count
+};
+
+struct PowerUnit {
+  std::uint32_t type = 0;          // perf_event_attr::type
+  std::vector<int> cpus;           // one CPU of each package
+  std::vector<PowerEvent> events;  // energy-pkg, energy-ram, energy-psys, if they exist
+};
+
+// Reads SYSFS/bus/event_source/devices/power. Throws BadInput if the folder does not exist or if
+// one of its files does not have the form that the kernel documents.
+PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs);
 
 }  // namespace dlroof::energy

@@ -1,7 +1,5 @@
 // The energy source "perf": perf events of the "power" PMU, one event on one CPU of each package.
 // The kernel extends the counters to 64 bits, so they do not wrap around.
-#include "counters/energy/perf_power.h"
-
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>

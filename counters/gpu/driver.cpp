@@ -54,8 +54,7 @@ std::string OldDriver(const CudaState& state) {
   const auto least = major >= 13 ? "580" : "525";
   return fmt::format(
       "the NVIDIA driver is too old: it supports CUDA {} and this build needs CUDA {}: update it "
-      "to "
-      "{} or newer",
+      "to {} or newer",
       CudaVersionText(state.driver_version), CudaVersionText(state.runtime_version), least);
 }
 

@@ -211,13 +211,12 @@ TEST(EnumerateSectors, IsBruteForceForEveryDirectionLayoutAndShape) {
     const int64_t slice = got.steps * tile.k;
     for (int64_t group = 0; group < gemm.groups; ++group) {
       const Brute brute{layer, group};
-      const auto add = [](OperandSectors& sum, const OperandSectors& one) {
-        sum.warp += one.warp, sum.step += one.step, sum.tile += one.tile;
-      };
-      add(a, BruteOperand([&](int64_t i, int64_t k) { return brute.A(i, k); }, gemm.m, gemm.k,
-                          tile.m, tile.k, slice, gemm.a.lanes_along_columns));
-      add(b, BruteOperand([&](int64_t i, int64_t k) { return brute.B(i, k); }, gemm.n, gemm.k,
-                          tile.n, tile.k, slice, gemm.b.lanes_along_columns));
+      a.Add(BruteOperand([&](int64_t i, int64_t k) { return brute.A(i, k); }, gemm.m, gemm.k,
+                         tile.m, tile.k, slice, gemm.a.lanes_along_columns),
+            1);
+      b.Add(BruteOperand([&](int64_t i, int64_t k) { return brute.B(i, k); }, gemm.n, gemm.k,
+                         tile.n, tile.k, slice, gemm.b.lanes_along_columns),
+            1);
       store += BruteOperand([&](int64_t i, int64_t k) { return brute.C(i, k); }, gemm.m, gemm.n,
                             tile.m, tile.n, tile.n, gemm.c.lanes_along_columns)
                    .warp;
@@ -265,7 +264,7 @@ TEST(EnumerateSectors, ASampleStatesAnErrorThatHolds) {
   const CtaTile tile = {128, 32, 8};
   const auto exact = EnumerateSectors(gemm, tile, kSector);
   ASSERT_EQ(exact.relative_error95, 0);
-  const auto sampled = EnumerateSectors(gemm, tile, kSector, {1e6, 3});
+  const auto sampled = EnumerateSectors(gemm, tile, kSector, 1e6);
   EXPECT_GT(sampled.relative_error95, 0);
   EXPECT_LT(sampled.relative_error95, 0.05);
   EXPECT_NEAR(sampled.a.warp / exact.a.warp, 1, 2 * sampled.relative_error95);

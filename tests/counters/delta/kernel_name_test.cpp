@@ -15,7 +15,6 @@ std::string Text(const std::optional<KernelTiling>& tiling) {
   const auto number = [](const auto& value) { return value ? std::to_string(*value) : "?"; };
   std::string text =
       std::to_string(tiling->m) + "x" + std::to_string(tiling->n) + "x" + number(tiling->k);
-  if (tiling->stages) text += " stages " + number(tiling->stages);
   if (tiling->cluster_m)
     text += " cluster " + number(tiling->cluster_m) + "x" + number(tiling->cluster_n);
   text += " sm" + number(tiling->architecture);
@@ -42,24 +41,22 @@ TEST(ReadKernelName, CudnnsHopperKernels) {
 TEST(ReadKernelName, CudnnsAmpereKernels) {
   EXPECT_EQ(Read("sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize256x64x8_"
                  "stage3_warpsize2x2x1_g1_ffma_aligna4_alignc4_execute_kernel__5x_cudnn"),
-            "256x64x8 stages 3 sm80");
+            "256x64x8 sm80");
   EXPECT_EQ(Read("sm80_xmma_fprop_implicit_gemm_f16_tilesize256x128x32_stage4_warpsize2x2x1"),
-            "256x128x32 stages 4 sm80 matrix");
+            "256x128x32 sm80 matrix");
 }
 
 TEST(ReadKernelName, CutlassAndCublas) {
-  EXPECT_EQ(Read("cutlass_80_tensorop_s1688_128x128_16x3_nn"), "128x128x16 stages 3 sm80 matrix");
-  EXPECT_EQ(Read("cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nt_align1>"),
-            "128x32x8 stages 5 sm80");
+  EXPECT_EQ(Read("cutlass_80_tensorop_s1688_128x128_16x3_nn"), "128x128x16 sm80 matrix");
+  EXPECT_EQ(Read("cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nt_align1>"), "128x32x8 sm80");
   EXPECT_EQ(Read("_ZN7cutlass7Kernel2I41cutlass_80_simt_sgemm_64x64_8x5_nt_align1EEvNT_6ParamsE"),
-            "64x64x8 stages 5 sm80");
+            "64x64x8 sm80");
   EXPECT_EQ(Read("cutlass3x_sm90_tensorop_s64x128x16gemm_f16_f16_f32_f16_f16_128x256x64_2x1x1_0_"
                  "tnn_align8_warpspecialized_cooperative_epi_tma"),
             "128x256x64 cluster 2x1 sm90 matrix");
-  EXPECT_EQ(Read("nvjet_sm90_hsh_64x8_64x16_4x2_h_bz_TNT"),
-            "64x8x64 stages 16 cluster 4x2 sm90 matrix");
+  EXPECT_EQ(Read("nvjet_sm90_hsh_64x8_64x16_4x2_h_bz_TNT"), "64x8x64 cluster 4x2 sm90 matrix");
   EXPECT_EQ(Read("ampere_fp16_s16816gemm_fp16_64x64_sliced1x2_ldg8_f2f_stages_64x5_nn"),
-            "64x64x64 stages 5 sm80 matrix");
+            "64x64x64 sm80 matrix");
 }
 
 TEST(ReadKernelName, OlderKernels) {
@@ -122,10 +119,9 @@ TEST(ReadEngine, ReadsKnobsAndWorkspace) {
   wanted.cluster_n = 5;
   wanted.workspace_bytes = 1802879;
   EXPECT_EQ(*knobs, wanted);
-  const auto older = ReadEngine("engine 33 (split_k 30, tile_size 7, kblock 3, stages 5)");
+  const auto older = ReadEngine("engine 33 (split_k 30, tile_size 7, kblock 3,)");
   ASSERT_TRUE(older);
   EXPECT_EQ(older->split_k, 30);
-  EXPECT_EQ(older->stages, 5);
   EXPECT_FALSE(older->cluster_m);
   EXPECT_FALSE(ReadEngine("engine 0, strict_nan_prop, workspace 0 B (x 1)"));
   EXPECT_FALSE(ReadEngine("volta_scudnn_128x64_relu"));
@@ -145,7 +141,7 @@ TEST(TilingOf, KnowsTheTilesThatWereSeenOnly) {
             "64x64x64 cluster 1x5 sm90 matrix valid taps");
   for (const auto* unknown :
        {"engine 62 (tile_size 0, tilek 1, idx_mode 0, tile_cga_m 4, tile_cga_n 1)",
-        "engine 45 (tile_size 5, kblock 4, stages 4)", "engine 70 (tile_size 4, idx_mode 0)",
+        "engine 45 (tile_size 5, kblock 4,)", "engine 70 (tile_size 4, idx_mode 0)",
         "engine 62 (tile_size 1, tilek 2, tile_cga_m 4, tile_cga_n 1)"})
     EXPECT_EQ(of(unknown), "none") << unknown;
 }

@@ -11,7 +11,6 @@
 #include "counters/base/error.h"
 #include "counters/cpu/cpu.h"
 #include "counters/energy/energy_source.h"
-#include "counters/energy/perf_power.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::energy {
