@@ -12,7 +12,6 @@
 #include "ceilings/cuda_kernels/kernels.h"
 #include "ceilings/gpu_ceilings/measure.h"
 #include "counters/cpu/clocks.h"
-#include "counters/cuda/clock.h"
 #include "counters/cuda/device.h"
 
 namespace dlroof::cuda_kernels {

@@ -12,7 +12,6 @@
 #include "bench/library_rules/library_rules.h"
 #include "bench/workload/memory.h"
 #include "counters/base/numbers.h"
-#include "counters/cuda/clock.h"
 #include "counters/cuda/device.h"
 
 namespace dlroof::conv2d {

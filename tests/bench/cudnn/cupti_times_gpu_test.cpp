@@ -7,7 +7,6 @@
 #include "bench/workload/workload.h"
 #include "ceilings/cuda_kernels/bench_cuda.h"
 #include "counters/base/numbers.h"
-#include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/device.h"
 #include "counters/cupti/session.h"

@@ -1,5 +1,3 @@
-#include "counters/cuda/clock.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
