@@ -24,6 +24,25 @@ void OpenClosedStreams() {
       static_cast<void>(open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY));
 }
 
+// [1] Returns the optimal string alignment distance: the smallest number of insertions, deletions,
+// replacements and swaps of adjacent characters that turn one text into the other.
+int EditDistance(std::string_view from, std::string_view to) {
+  // Distances between the first i - 2, i - 1 and i characters of `from` and each prefix of `to`.
+  std::vector<int> before(to.size() + 1), last(to.size() + 1), row(to.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    before.swap(last);
+    last.swap(row);
+    row[0] = static_cast<int>(i);
+    for (std::size_t k = 1; k <= to.size(); ++k) {
+      row[k] = std::min({last[k] + 1, row[k - 1] + 1, last[k - 1] + (from[i - 1] != to[k - 1])});
+      if (i > 1 && k > 1 && from[i - 1] == to[k - 2] && from[i - 2] == to[k - 1])
+        row[k] = std::min(row[k], before[k - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
 bool AllWritten() {
   return std::cout.flush().good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
@@ -45,23 +64,6 @@ int RunProgram(const char* name, const std::function<int()>& run) {
   if (AllWritten()) return code;
   std::cerr << name << ": standard output: not all could be written (disk full or closed?)\n";
   return 2;
-}
-
-int EditDistance(std::string_view from, std::string_view to) {
-  // Distances between the first i - 2, i - 1 and i characters of `from` and each prefix of `to`.
-  std::vector<int> before(to.size() + 1), last(to.size() + 1), row(to.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= from.size(); ++i) {
-    before.swap(last);
-    last.swap(row);
-    row[0] = static_cast<int>(i);
-    for (std::size_t k = 1; k <= to.size(); ++k) {
-      row[k] = std::min({last[k] + 1, row[k - 1] + 1, last[k - 1] + (from[i - 1] != to[k - 1])});
-      if (i > 1 && k > 1 && from[i - 1] == to[k - 2] && from[i - 2] == to[k - 1])
-        row[k] = std::min(row[k], before[k - 2] + 1);
-    }
-  }
-  return row.back();
 }
 
 std::optional<std::string> NearestName(std::string_view name,

@@ -15,11 +15,8 @@ namespace dlroof {
 // /dev/null in place of closed standard streams, so that no file of the program gets their numbers.
 int RunProgram(const char* name, const std::function<int()>& run);
 
-// [1] Returns the optimal string alignment distance: the smallest number of insertions, deletions,
-// replacements and swaps of adjacent characters that turn one text into the other.
-int EditDistance(std::string_view from, std::string_view to);
-
-// Returns the candidate with the smallest edit distance to `name` (the first of several). Returns
+// Returns the candidate with the smallest edit distance to `name` (the first of several), where a
+// swap of adjacent characters is one edit. Returns
 // nullopt if the distance is more than a third of the longer name's length, rounded up.
 std::optional<std::string> NearestName(std::string_view name,
                                        const std::vector<std::string>& candidates);

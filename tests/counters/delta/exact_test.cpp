@@ -15,54 +15,6 @@ namespace {
 
 constexpr int64_t kSector = 32;
 
-struct Golden {
-  ConvLayer layer;
-  CtaTile tile;
-  double l1_a, l1_b, l1_c, step_a, step_b, tile_a;
-  int64_t all_a, all_b;
-};
-
-// Worked out once by a brute-force program of the definition alone: loads of A are times the
-// columns of tiles, loads of B times the rows.
-TEST(EnumerateSectors, GoldenIntegers) {
-  const std::vector<Golden> cases = {
-      {fakes::Layer(2, 3, 13, 13, 5, 3, 2, 1), {32, 4, 4}, 1688, 180, 82, 704, 180, 324, 127, 17},
-      {fakes::Layer(1, 8, 16, 16, 16, 3, 1, 1),
-       {128, 16, 8},
-       2208,
-       288,
-       512,
-       528,
-       288,
-       288,
-       256,
-       144},
-      {fakes::Layer(1, 16, 14, 14, 40, 1, 1, 0),
-       {128, 32, 8},
-       896,
-       160,
-       1120,
-       816,
-       160,
-       816,
-       392,
-       80}};
-  for (const auto& one : cases) {
-    const auto gemm = GemmOf(one.layer);
-    const auto sectors = EnumerateSectors(gemm, one.tile, kSector);
-    const auto nm = static_cast<double>(sectors.tiles_m), nn = static_cast<double>(sectors.tiles_n);
-    EXPECT_EQ(sectors.a.warp * nn, one.l1_a);
-    EXPECT_EQ(sectors.b.warp * nm, one.l1_b);
-    EXPECT_EQ(sectors.store, one.l1_c);
-    EXPECT_EQ(sectors.a.step * nn, one.step_a);
-    EXPECT_EQ(sectors.b.step * nm, one.step_b);
-    EXPECT_EQ(sectors.a.tile * nn, one.tile_a);
-    EXPECT_EQ(TouchedSectors(gemm.a, {{0, gemm.m}}, {{0, gemm.k}}, kSector), one.all_a);
-    EXPECT_EQ(TouchedSectors(gemm.b, {{0, gemm.n}}, {{0, gemm.k}}, kSector), one.all_b);
-    EXPECT_EQ(sectors.relative_error95, 0);
-  }
-}
-
 // Addresses written down from the definition of a convolution, tensor by tensor.
 struct Brute {
   ConvLayer layer;
