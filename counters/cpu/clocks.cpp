@@ -109,12 +109,12 @@ ClockReading operator-(const ClockReading& end, const ClockReading& begin) {
   return difference;
 }
 
-ClockReading operator+(ClockReading one, const ClockReading& other) {
-  one.wall += other.wall;
-  one.thread_cpu += other.thread_cpu;
-  one.process_cpu += other.process_cpu;
-  if (other.run_delay) one.run_delay = one.run_delay.value_or(0) + *other.run_delay;
-  return one;
+ClockReading operator+(ClockReading sum, const ClockReading& other) {
+  sum.wall += other.wall;
+  sum.thread_cpu += other.thread_cpu;
+  sum.process_cpu += other.process_cpu;
+  if (other.run_delay) sum.run_delay = sum.run_delay.value_or(0) + *other.run_delay;
+  return sum;
 }
 
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call) {

@@ -25,7 +25,7 @@ ClockReading ReadClocks();
 // The same of the calling thread alone; `process_cpu` is 0.
 ClockReading ReadThreadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
-ClockReading operator+(ClockReading one, const ClockReading& other);
+ClockReading operator+(ClockReading sum, const ClockReading& other);
 
 // Calls `ready`, then `call`, and returns the times spent in `call`. Wall and CPU clocks are read
 // directly before and after `call` (reading them adds some 0.5 us of CPU time), the files with the

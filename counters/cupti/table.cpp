@@ -79,8 +79,7 @@ const CuptiTable& BuiltInCuptiTable() {
 }
 
 const CuptiChip* FindChip(const CuptiTable& table, std::string_view name) {
-  const auto chip =
-      std::ranges::find_if(table.chips, [&](const auto& one) { return one.name == name; });
+  const auto chip = std::ranges::find(table.chips, name, &CuptiChip::name);
   return chip == table.chips.end() ? nullptr : &*chip;
 }
 

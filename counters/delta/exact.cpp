@@ -62,9 +62,9 @@ int64_t Visit(const Operand& matrix, const IndexRanges& rows, const IndexRanges&
 // A long range of indices, cut into a head, many equal stretches and a tail. The addresses of two
 // stretches differ by a multiple of the sector size.
 struct Stretches {
-  IndexRanges ends;      // head and tail, each with two stretches and a remainder
-  IndexRange one, two;   // a stretch; two consecutive stretches
-  int64_t left_out = 0;  // [1] stretches between head and tail
+  IndexRanges ends;         // head and tail, each with two stretches and a remainder
+  IndexRange single, pair;  // a stretch; two consecutive stretches
+  int64_t left_out = 0;     // [1] stretches between head and tail
 };
 
 std::optional<Stretches> CutIntoStretches(const Axis& axis, const IndexRanges& ranges,
@@ -85,9 +85,9 @@ std::optional<Stretches> CutIntoStretches(const Axis& axis, const IndexRanges& r
 // and of each stretch between them, minus the sectors that each pair of neighbours shares.
 template <class Count>
 int64_t UnionOfStretches(const Stretches& cut, const Count& count) {
-  const int64_t one = count({cut.one}), two = count({cut.two});
-  const int64_t shared = 2 * one - two;
-  return count(cut.ends) + cut.left_out * one - (cut.left_out + 1) * shared;
+  const int64_t single = count({cut.single}), pair = count({cut.pair});
+  const int64_t shared = 2 * single - pair;
+  return count(cut.ends) + cut.left_out * single - (cut.left_out + 1) * shared;
 }
 
 // Returns a complete axis of taps x channels as channels x taps, which has a period, or nullopt.

@@ -85,9 +85,9 @@ TEST(UnsupportedReason, EachCauseHasItsWords) {
   support.overall = CuptiSupport::kUnsupported;
   EXPECT_THAT(UnsupportedReason(support).value().text, HasSubstr("reports no cause"));
   const auto with = [&](CuptiSupport CuptiDeviceSupport::*part, CuptiSupport answer) {
-    auto one = support;
-    one.*part = answer;
-    return UnsupportedReason(one).value().text;
+    auto changed = support;
+    changed.*part = answer;
+    return UnsupportedReason(changed).value().text;
   };
   using Support = CuptiDeviceSupport;
   EXPECT_THAT(with(&Support::vgpu, CuptiSupport::kDisabled), HasSubstr("hypervisor"));

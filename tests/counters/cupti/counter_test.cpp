@@ -279,7 +279,7 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
     CudaLibrary library;
     const char* said;
   };
-  for (const Case& one : {Case{"DeviceCount", 35, CudaLibrary::kRuntime, "no NVIDIA driver"},
+  for (const Case& row : {Case{"DeviceCount", 35, CudaLibrary::kRuntime, "no NVIDIA driver"},
                           Case{"DeviceCount", 100, CudaLibrary::kRuntime, "no GPU"},
                           Case{"OpenDevice", 2, CudaLibrary::kRuntime, "not enough memory"},
                           Case{"StartProfiler", 999, CudaLibrary::kCupti, "cannot reach the GPU"},
@@ -290,13 +290,13 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
                           Case{"EnableRanges", 26, CudaLibrary::kCupti, "dcgmi profile --pause"},
                           Case{"EnableRanges", 43, CudaLibrary::kCupti, "MIG"}}) {
     Bench bench;
-    bench.cupti->failures = {{one.step, one.code, 1, one.library}};
+    bench.cupti->failures = {{row.step, row.code, 1, row.library}};
     const auto reason = bench.counter->UnavailableReason().value();
-    EXPECT_THAT(reason.text, HasSubstr(one.said));
+    EXPECT_THAT(reason.text, HasSubstr(row.said));
     EXPECT_EQ(bench.counter->UnavailableReason(), reason);
     EXPECT_EQ(bench.Failure(bench.Request()), reason.text);
     EXPECT_EQ(bench.cupti->calls["DeviceCount"], 1);
-    EXPECT_EQ(bench.cupti->Left(), "") << one.step;
+    EXPECT_EQ(bench.cupti->Left(), "") << row.step;
     EXPECT_EQ(bench.runs, 0);
   }
 }

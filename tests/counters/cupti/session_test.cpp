@@ -54,7 +54,7 @@ CuptiPlan Plan(const std::string& chip, const std::vector<std::string>& types,
 
 std::string LeftOut(const CuptiPlan& plan) {
   std::string text;
-  for (const auto& one : plan.left_out) text += one.set + ": " + one.reason + "; ";
+  for (const auto& set : plan.left_out) text += set.set + ": " + set.reason + "; ";
   return text;
 }
 

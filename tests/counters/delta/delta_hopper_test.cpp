@@ -28,10 +28,10 @@ std::vector<Call> Calls() {
       fakes::TestData("../../baselines/studies/delta-hopper/2026-11-26-h200-counted.json");
   std::vector<Call> calls;
   const auto json = ParsedJson(ReadFile(path, "counted convolutions"), path);
-  for (const auto& one : json.at("calls")) {
-    const auto& values = one.at("values");
-    Call call{one.at("name"), one.at("algorithm"), "", one.at("use") == "judge"};
-    for (const auto& kernel : one.at("kernels"))
+  for (const auto& row : json.at("calls")) {
+    const auto& values = row.at("values");
+    Call call{row.at("name"), row.at("algorithm"), "", row.at("use") == "judge"};
+    for (const auto& kernel : row.at("kernels"))
       call.kernels += ", " + kernel.at("name").get<std::string>();
     call.l2 = 32 * values.at("lts__t_sectors_srcunit_tex.sum").get<double>();
     call.fabric = 32 * values.at("lts__t_sectors_srcunit_ltcfabric.sum").get<double>();

@@ -43,62 +43,64 @@ const std::vector<Launch>& Launches() {
   return launches;
 }
 
-ConvPrediction Predict(const Launch& one, bool exact) {
-  ConvQuestion question{
-      .layer = fakes::Layer(2, one.c, one.h, one.w, one.k, one.r, one.stride, one.pad),
-      .tile = CtaTile{128, one.tile_n},
-      .exact = exact};
+ConvPrediction Predict(const Launch& launch, bool exact) {
+  ConvQuestion question{.layer = fakes::Layer(2, launch.c, launch.h, launch.w, launch.k, launch.r,
+                                              launch.stride, launch.pad),
+                        .tile = CtaTile{128, launch.tile_n},
+                        .exact = exact};
   return PredictConv(question, V100());
 }
 
 // The fast model for all; enumeration too where it takes no seconds.
-std::vector<bool> Ways(const Launch& one) {
-  if (one.h * one.w > 20000) return {false};
+std::vector<bool> Ways(const Launch& launch) {
+  if (launch.h * launch.w > 20000) return {false};
   return {false, true};
 }
 
 TEST(DeltaOnV100, L1Within3PercentOfCounters) {
-  for (const auto& one : Launches())
-    for (const bool exact : Ways(one))
-      EXPECT_NEAR(L1Bytes(Predict(one, exact).traffic) / (one.l1 * 1e6), 1, 0.03) << one.id;
+  for (const auto& launch : Launches())
+    for (const bool exact : Ways(launch))
+      EXPECT_NEAR(L1Bytes(Predict(launch, exact).traffic) / (launch.l1 * 1e6), 1, 0.03)
+          << launch.id;
 }
 
 TEST(DeltaOnV100, L2TileFormIsAboveCountersByAtMost16Percent) {
-  for (const auto& one : Launches()) {
-    const double ratio = L2TileBytes(Predict(one, false).traffic) / (one.l2 * 1e6);
-    EXPECT_GT(ratio, 0.99) << one.id;
-    EXPECT_LT(ratio, 1.16) << one.id;
+  for (const auto& launch : Launches()) {
+    const double ratio = L2TileBytes(Predict(launch, false).traffic) / (launch.l2 * 1e6);
+    EXPECT_GT(ratio, 0.99) << launch.id;
+    EXPECT_LT(ratio, 1.16) << launch.id;
   }
 }
 
 TEST(DeltaOnV100, DramWithin5PercentWhereRowsFillTheChip) {
   int filled = 0;
-  for (const auto& one : Launches()) {
-    const int64_t pixels = 2 * (one.h / one.stride) * (one.w / one.stride);
+  for (const auto& launch : Launches()) {
+    const int64_t pixels = 2 * (launch.h / launch.stride) * (launch.w / launch.stride);
     const double rows = static_cast<double>(pixels) / 128;
     if (rows < 2 * 80) continue;
     ++filled;
-    for (const bool exact : Ways(one))
-      EXPECT_NEAR(Total(Predict(one, exact).traffic.dram) / (one.dram * 1e6), 1, 0.05) << one.id;
+    for (const bool exact : Ways(launch))
+      EXPECT_NEAR(Total(Predict(launch, exact).traffic.dram) / (launch.dram * 1e6), 1, 0.05)
+          << launch.id;
   }
   EXPECT_EQ(filled, 8);
 }
 
 // 54 rows of CTAs on 80 SMs: one read per column, as with a full chip, would be 485 MB.
 TEST(DeltaOnV100, TheWaveRuleBringsSmallWavesWithin25Percent) {
-  const auto& one = Launches().back();
+  const auto& launch = Launches().back();
   for (const bool exact : {false, true})
-    EXPECT_NEAR(Total(Predict(one, exact).traffic.dram) / (one.dram * 1e6), 1, 0.25);
+    EXPECT_NEAR(Total(Predict(launch, exact).traffic.dram) / (launch.dram * 1e6), 1, 0.25);
 }
 
 TEST(DeltaOnV100, TimeIsAboveItsLowerBoundAndTheBoundBelowTheMeasurement) {
   std::vector<double> errors;
-  for (const auto& one : Launches()) {
-    const auto time = Predict(one, false).time;
+  for (const auto& launch : Launches()) {
+    const auto time = Predict(launch, false).time;
     const double kclocks = V100().clock_hz / 1e3;
-    EXPECT_LE(time.lower_bound_seconds * kclocks, one.kclocks) << one.id;
-    EXPECT_LE(time.lower_bound_seconds, time.seconds) << one.id;
-    errors.push_back(std::abs(time.seconds * kclocks / one.kclocks - 1));
+    EXPECT_LE(time.lower_bound_seconds * kclocks, launch.kclocks) << launch.id;
+    EXPECT_LE(time.lower_bound_seconds, time.seconds) << launch.id;
+    errors.push_back(std::abs(time.seconds * kclocks / launch.kclocks - 1));
   }
   EXPECT_LE(Median(errors), 0.10);
   EXPECT_LE(*std::ranges::max_element(errors), 0.25);
@@ -120,10 +122,10 @@ TEST(DeltaOnV100, L2FormsStandToEachOtherAsPublished) {
   const std::vector<Case> cases = {{fakes::Layer(1, 16, 96, 1152, 64, 7, 2, 3), 0.29, 0.03},
                                    {fakes::Layer(1, 64, 24, 288, 64, 3, 1, 1), 0.18, 0.09},
                                    {fakes::Layer(1, 64, 24, 288, 64, 3, 2, 1), 0.20, 0.07}};
-  for (const auto& one : cases) {
-    const auto bytes = EnumerateTraffic(one.layer, {128, 64, 8}, CachesOf(V100())).bytes;
+  for (const auto& launch : cases) {
+    const auto bytes = EnumerateTraffic(launch.layer, {128, 64, 8}, CachesOf(V100())).bytes;
     EXPECT_NEAR(L2StepBytes(bytes) / L2TileBytes(bytes),
-                (1 + one.step_error) / (1 + one.tile_error), 0.02);
+                (1 + launch.step_error) / (1 + launch.tile_error), 0.02);
   }
 }
 

@@ -246,9 +246,9 @@ double BruteReads(const ConvGemm& gemm, const CtaTile& tile, int64_t wave, doubl
       add(gemm.b, 1, cta / nm * tile.n, (cta / nm + 1) * tile.n, now);
     }
     Sectors kept;
-    for (const auto& one : earlier) {
+    for (const auto& wave_before : earlier) {
       Sectors more = kept;
-      more.insert(one.begin(), one.end());
+      more.insert(wave_before.begin(), wave_before.end());
       if (static_cast<double>(more.size()) * 32 > cache) break;
       kept = more;
     }
