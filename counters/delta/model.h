@@ -60,13 +60,6 @@ double Total(const DramBytes& bytes);
 DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                         int64_t sector, const L2Cache& cache);
 
-// The common part of the exact and the fast count. `touched(matrix, rows, columns)` returns the
-// sectors that ranges of rows and a range of columns (matrix indices, not tiles) touch.
-using RangeSectors = std::function<double(const Operand& matrix, const IndexRanges& rows,
-                                          const IndexRange& columns)>;
-DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
-                      int64_t sector, const L2Cache& cache, const RangeSectors& touched);
-
 // --- The model ---
 
 // Traffic of one call [byte].
