@@ -157,13 +157,16 @@ void ReportSources(bool counting) {
 void ReportEnergy(const cpu::Cpu& cpu) {
   std::string topic = "energy";
   for (const auto& source : energy::AllEnergySources()) {
-    const auto counters = source.open({energy::SysfsRoot(), cpu.allowed});
-    std::string names;
-    for (const auto& domain : counters.domains)
-      names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
-                           domain.counted ? "" : " (not added)");
-    Line(topic, counters.reason ? fmt::format("{}: {}", source.name, counters.reason->text)
-                                : fmt::format("{}: {} ({})", source.name, names, counters.covers));
+    try {
+      const auto counters = source.open({energy::SysfsRoot(), cpu.allowed});
+      std::string names;
+      for (const auto& domain : counters.domains)
+        names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
+                             domain.counted ? "" : " (not added)");
+      Line(topic, fmt::format("{}: {} ({})", source.name, names, counters.covers));
+    } catch (const BadInput& error) {
+      Line(topic, fmt::format("{}: {}", source.name, error.what()));
+    }
     topic.clear();
   }
 }

@@ -74,31 +74,8 @@ bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
   return usable != 0;
 }
 
-namespace {
-
-std::vector<EnergySource>& EnergyRegistry() {
-  static std::vector<EnergySource> sources;
-  return sources;
-}
-
-}  // namespace
-
-bool RegisterEnergySource(EnergySource source) {
-  source.open = [open = std::move(source.open)](const EnergyPlace& place) -> EnergyCounters {
-    try {
-      return open(place);
-    } catch (const BadInput& error) {
-      return {.reason = Reason{error.what()}};
-    }
-  };
-  EnergyRegistry().push_back(std::move(source));
-  return true;
-}
-
 std::vector<EnergySource> AllEnergySources() {
-  auto sources = EnergyRegistry();
-  std::ranges::stable_sort(sources, {}, &EnergySource::rank);
-  return sources;
+  return {{"powercap", OpenPowercap}, {"perf", OpenPerfPower}};
 }
 
 std::filesystem::path SysfsRoot() {

@@ -1,5 +1,5 @@
-// Sources of energy counters. Each source registers itself; a run uses only the first source that
-// can count on this machine. Also functions that several sources use: reading sysfs, the CPUs of
+// Sources of energy counters; a run uses only the first source that can count on this machine. Also
+// functions that several sources use: reading sysfs, the CPUs of
 // packages, and the CPU time of other programs, because a package's counter includes their energy.
 #pragma once
 
@@ -11,8 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "counters/base/error.h"
 
 namespace dlroof::energy {
 
@@ -33,20 +31,19 @@ struct EnergyPlace {
 
 struct EnergyCounters {
   std::vector<EnergyDomain> domains;
-  std::string covers = {};            // "packages and DRAM; no fans, NIC, power supply"
-  std::optional<Reason> reason = {};  // why no domain can be counted, and how to change that
+  std::string covers = {};  // "packages and DRAM; no fans, NIC, power supply"
 };
 
 struct EnergySource {
   std::string name;  // "powercap", "perf"
-  int rank = 0;      // the source with the lowest rank that can count is used
+  // Opens the counters. Throws BadInput if no domain can be counted: why, and how to change that.
   std::function<EnergyCounters(const EnergyPlace&)> open;
 };
 
-// Registers a source, whose `open` may throw BadInput instead of setting `reason`. Returns true.
-bool RegisterEnergySource(EnergySource source);
-// Returns the registered sources in order of rank.
+// Returns the sources, the preferred one first.
 std::vector<EnergySource> AllEnergySources();
+EnergyCounters OpenPowercap(const EnergyPlace& place);
+EnergyCounters OpenPerfPower(const EnergyPlace& place);
 
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();

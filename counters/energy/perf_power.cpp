@@ -104,6 +104,8 @@ std::map<int, int> OurPackages(const PowerUnit& unit, const EnergyPlace& place) 
   return cpu_of_package;
 }
 
+}  // namespace
+
 EnergyCounters OpenPerfPower(const EnergyPlace& place) {
   const auto unit = ReadPowerUnit(place.sysfs);
   const auto cpu_of_package = OurPackages(unit, place);
@@ -127,11 +129,6 @@ EnergyCounters OpenPerfPower(const EnergyPlace& place) {
                          : "packages; no DRAM, fans, NIC, power supply";
   return counters;
 }
-
-[[maybe_unused]] const bool perf_power_registered =
-    RegisterEnergySource({"perf", 2, OpenPerfPower});
-
-}  // namespace
 
 PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs) {
   const auto folder = sysfs / "bus/event_source/devices/power";

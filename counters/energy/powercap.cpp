@@ -133,6 +133,8 @@ class ZoneDomains {
   int packages_counted_ = 0, dram_counted_ = 0;
 };
 
+}  // namespace
+
 EnergyCounters OpenPowercap(const EnergyPlace& place) {
   const auto zones = ReadZones(place.sysfs);
   if (zones.empty())
@@ -144,9 +146,4 @@ EnergyCounters OpenPowercap(const EnergyPlace& place) {
   for (const Zone& zone : zones) domains.Add(zone);
   return domains.Result();
 }
-
-[[maybe_unused]] const bool powercap_registered =
-    RegisterEnergySource({"powercap", 1, OpenPowercap});
-
-}  // namespace
 }  // namespace dlroof::energy
