@@ -172,25 +172,6 @@ double TenEach(const IndexRanges& tiles) {
 }
 double NoSectors(const IndexRanges&) { return 0; }
 
-TEST(WalkWaves, AFullChipReadsAOncePerColumn) {
-  // 8 rows x 3 columns of tiles, 4 CTAs a wave, nothing stays: 3 x 80 sectors in 6 waves.
-  const auto sum = WalkWaves({8, 3, 4, 0}, TenEach, NoSectors);
-  EXPECT_EQ(sum.a, 240);
-}
-
-TEST(WalkWaves, AWaveSharesBetweenItsColumns) {
-  // 8 CTAs a wave of 4 rows: two columns at once read A once: 2 waves x 40.
-  EXPECT_EQ(WalkWaves({4, 4, 8, 0}, TenEach, NoSectors).a, 80);
-  // 6 a wave: ids 0-5 touch all rows, 6-11 rows 2 3 0 1, 12-15 all: 3 x 40.
-  EXPECT_EQ(WalkWaves({4, 4, 6, 0}, TenEach, NoSectors).a, 120);
-}
-
-TEST(WalkWaves, WhatFitsIsReadOnce) {
-  EXPECT_EQ(WalkWaves({8, 3, 4, 80}, TenEach, NoSectors).a, 80);
-  // 79 sectors hold one wave of 40 only: the next column finds the second half gone.
-  EXPECT_EQ(WalkWaves({8, 3, 4, 79}, TenEach, NoSectors).a, 240);
-}
-
 TEST(CopiesInL2, AreOneAtHomeAndOneWhereAReaderIs) {
   EXPECT_EQ(CopiesInL2(1, 1), 1);
   EXPECT_EQ(CopiesInL2(1, 100), 1);
