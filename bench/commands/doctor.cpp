@@ -126,10 +126,8 @@ void ReportCoreShare(double seconds) {
   std::vector<double> rates;
   const double begin = cpu::WallSeconds();
   while (cpu::WallSeconds() - begin < seconds) {
-    const auto rate = cpu::MeasureIssueRate();
-    if (!rate) return Line("core", "not known whether it is shared: there is no test for this CPU");
-    share(*rate);
-    rates.push_back(*rate);
+    rates.push_back(cpu::MeasureIssueRate());
+    share(rates.back());
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const double median = share(Median(rates));
@@ -159,13 +157,16 @@ void ReportSources(bool counting) {
 void ReportEnergy(const cpu::Cpu& cpu) {
   std::string topic = "energy";
   for (const auto& source : energy::AllEnergySources()) {
-    const auto counters = source.open({energy::SysfsRoot(), cpu.allowed});
-    std::string names;
-    for (const auto& domain : counters.domains)
-      names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
-                           domain.counted ? "" : " (not added)");
-    Line(topic, counters.reason ? fmt::format("{}: {}", source.name, counters.reason->text)
-                                : fmt::format("{}: {} ({})", source.name, names, counters.covers));
+    try {
+      const auto counters = source.open({energy::SysfsRoot(), cpu.allowed});
+      std::string names;
+      for (const auto& domain : counters.domains)
+        names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
+                             domain.counted ? "" : " (not added)");
+      Line(topic, fmt::format("{}: {} ({})", source.name, names, counters.covers));
+    } catch (const BadInput& error) {
+      Line(topic, fmt::format("{}: {}", source.name, error.what()));
+    }
     topic.clear();
   }
 }

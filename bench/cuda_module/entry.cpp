@@ -15,7 +15,6 @@
 #include "ceilings/gpu_ceilings/measure.h"
 #include "counters/base/error.h"
 #include "counters/base/version.h"
-#include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
 #include "counters/gpu/driver.h"

@@ -39,7 +39,7 @@ struct GpuModule {
   // cannot measure ceilings.
   std::function<machine::Machine(const gpu_ceilings::GpuMeasureOptions&)> measure;
   // Makes the device current for the calling thread and returns the device's clock.
-  std::function<gpu::GpuClock(int device)> clock;
+  std::function<std::shared_ptr<gpu::GpuClock>(int device)> clock;
 };
 
 }  // namespace dlroof::gpu_loader

@@ -105,7 +105,7 @@ std::function<workload::PreparedCall(const workload::RunSettings&)> Program::Pre
     prepared.gpu = workload::GpuCapabilities{.enqueue = [start = callable.start](void* stream) {
       start(static_cast<CUstream_st*>(stream));
     }};
-    prepared.run = [this, enqueue = prepared.gpu->enqueue] { gpu_->once(enqueue); };
+    prepared.run = [this, enqueue = prepared.gpu->enqueue] { gpu_->Once(enqueue); };
     prepared.repeat = {};
     return Verified(std::move(prepared), call.check);
   };

@@ -103,7 +103,7 @@ class Program {
   runner::BenchFlags flags_;
   workload::RunSettings settings_;
   runner::Devices devices_;
-  std::optional<gpu::GpuClock> gpu_;
+  std::shared_ptr<gpu::GpuClock> gpu_;
   std::optional<runner::QuotaWatch> quota_;
   nlohmann::json limits_;
   std::optional<runner::TurnClient> turns_;

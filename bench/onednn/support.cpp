@@ -22,7 +22,6 @@
 
 #include "bench/workload/library_file.h"
 #include "bench/workload/library_rules.h"
-#include "counters/cpu/budget.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/perf/perf_events.h"

@@ -15,7 +15,7 @@
 #include "bench/runner/command.h"
 #include "bench/runner/google_benchmark_flags.h"
 #include "counters/base/error.h"
-#include "counters/base/nearest_name.h"
+#include "counters/base/program.h"
 #include "counters/base/version.h"
 
 namespace dlroof::runner {

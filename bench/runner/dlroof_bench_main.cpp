@@ -125,7 +125,7 @@ int TryEveryAlgorithm(std::vector<workload::Workload> workloads,
                       const workload::RunSettings& settings, const BenchFlags& flags,
                       const Devices& devices) {
   std::erase_if(workloads, [&](const auto& workload) { return !Runs(workload, flags.filter); });
-  std::optional<gpu::GpuClock> open;
+  std::shared_ptr<gpu::GpuClock> open;
   if (devices.HasGpu() && Runs(workloads, "gpu", ""))
     open = devices.gpu.module->clock(devices.gpu.device.number);
   const auto tried = TryAlgorithms(workloads, settings);

@@ -11,7 +11,7 @@
 #include "bench/workload/workload.h"
 #include "ceilings/machine/rate.h"
 #include "counters/base/parallel_time.h"
-#include "counters/cpu/budget.h"
+#include "counters/cpu/clocks.h"
 #include "reporters/roofline/breakdown.h"
 
 namespace dlroof::runner {

@@ -55,13 +55,12 @@ gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after
 }
 
 // Returns the time of a call in a CUDA graph [s], or nothing and adds to `reasons` why not.
-std::optional<double> GraphSeconds(const gpu::GpuClock& clock, const gpu::Enqueue& call,
-                                   double seconds, const GpuCacheState& cache,
-                                   std::vector<std::string>& reasons) {
+std::optional<double> GraphSeconds(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                                   const GpuCacheState& cache, std::vector<std::string>& reasons) {
   const int calls = CallsToFill(seconds, kGraphSeconds, kMaxNodes);
   std::function<double()> replay;
   try {
-    replay = clock.graph(call, calls);
+    replay = clock.Graph(call, calls);
   } catch (const std::exception& error) {
     reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
     return std::nullopt;
@@ -100,14 +99,14 @@ GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheStat
   return state;
 }
 
-void MakeReady(const gpu::GpuClock& clock, const GpuCacheState& cache) {
+void MakeReady(gpu::GpuClock& clock, const GpuCacheState& cache) {
   Renew(cache);
-  if (cache.l2.flush || !cache.l2.touched.empty()) clock.prepare(cache.l2);
+  if (cache.l2.flush || !cache.l2.touched.empty()) clock.Prepare(cache.l2);
 }
 
-double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache) {
+double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache) {
   MakeReady(clock, cache);
-  return clock.once(call);
+  return clock.Once(call);
 }
 
 std::optional<int> CopiesToRotate(double bytes, double l2_bytes) {
@@ -123,12 +122,12 @@ int CallsToQueue(double seconds, std::optional<double> launches) {
   return CallsToFill(seconds, kQueueSeconds, std::max(fit, 1));
 }
 
-QueuedTimer::QueuedTimer(const gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState cache,
+QueuedTimer::QueuedTimer(gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState cache,
                          std::optional<double> launches)
     : clock_(clock), call_(std::move(call)), cache_(std::move(cache)), launches_(launches) {
   for (int i = 0; i < kTrials && !seconds_; ++i) {
     Renew(cache_);
-    const auto one = clock_.queued(cache_.l2, call_, 1);
+    const auto one = clock_.Queued(cache_.l2, call_, 1);
     if (one.queued) seconds_ = one.seconds.at(0);
   }
 }
@@ -141,7 +140,7 @@ gpu::QueuedCalls QueuedTimer::Time(std::int64_t calls) {
     const auto more = std::min<std::int64_t>(CallsToQueue(each, launches_),
                                              calls - static_cast<std::int64_t>(all.seconds.size()));
     Renew(cache_);
-    const auto part = clock_.queued(cache_.l2, call_, static_cast<int>(more));
+    const auto part = clock_.Queued(cache_.l2, call_, static_cast<int>(more));
     if (!part.queued) {
       // Fewer launches per queue, in case that the call has more than it was expected to have.
       launches_ = 2 * launches_.value_or(kUnknownLaunches);
@@ -162,7 +161,7 @@ namespace {
 
 // Times of one kind, and why they are absent.
 struct Sampler {
-  const gpu::GpuClock& clock;
+  gpu::GpuClock& clock;
   const gpu::Enqueue& call;
   double seconds;  // [s] of a call, about
   const GpuCacheState& cache;
@@ -185,12 +184,12 @@ struct Sampler {
     bool queued = true;
     for (int i = SamplesOf(seconds * calls); i > 0; --i) {
       Renew(cache);
-      const auto batch = clock.batch(call, calls, [&] { health = Newer(health, clock.health()); });
+      const auto batch = clock.Batch(call, calls, [&] { health = Newer(health, clock.Health()); });
       times.push_back(batch.seconds / calls);
       queued = queued && batch.queued;
       if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
     }
-    if (times.size() == 1) health = WithPowerLimit(health, clock.health());
+    if (times.size() == 1) health = WithPowerLimit(health, clock.Health());
     if (cache.l2.flush) return;  // back-to-back calls are warm
     if (queued)
       sample.throughput_seconds = Median(times);
@@ -209,7 +208,7 @@ struct Sampler {
 
   // Calls in turn on so many buffers that none finds its own data in L2.
   void ColdGraph() {
-    const auto copies = CopiesToRotate(cache.bytes, clock.l2_bytes);
+    const auto copies = CopiesToRotate(cache.bytes, clock.L2Bytes());
     if (!copies) {
       reasons.emplace_back(
           "gpu.graph_seconds is not known: the tensors are too small to rotate over buffers of "
@@ -222,7 +221,7 @@ struct Sampler {
       const gpu::Enqueue turn = [calls, next](void* stream) {
         calls[(*next)++ % calls.size()](stream);
       };
-      const auto replay = clock.graph(turn, *copies);
+      const auto replay = clock.Graph(turn, *copies);
       replay();  // uploads the graph
       std::vector<double> times;
       for (int i = SamplesOf(seconds * *copies); i > 0; --i) times.push_back(replay() / *copies);
@@ -235,7 +234,7 @@ struct Sampler {
 
 }  // namespace
 
-SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+SampledGpu SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                      const GpuCacheState& cache, unsigned order) {
   Sampler sampler{clock, call, seconds, cache};
   std::array<void (Sampler::*)(), 3> kinds = {&Sampler::Call, &Sampler::Batches, &Sampler::Graph};
@@ -248,7 +247,7 @@ SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, doubl
   // The SMs count cycles over the whole batch; the driver samples one moment.
   const auto& health = sampler.health;
   sample.clock_hz = sampler.clocks.empty() ? health.sm_clock_hz : Median(sampler.clocks);
-  sample.default_clock_hz = clock.default_clock_hz;
+  sample.default_clock_hz = clock.DefaultClockHz();
   sample.memory_clock_hz = health.memory_clock_hz;
   sample.power_watts = health.power_watts;
   sample.temperature_celsius = health.temperature_celsius;
@@ -267,7 +266,7 @@ std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
          fmt::format("{}: the SMs ran at {:.0f} MHz", held ? "held" : "not held", *clock_hz / 1e6);
 }
 
-double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                        const GpuCacheState& cache, const std::function<double()>& now) {
   constexpr double kSlice = 0.25, kSettled = 0.01;  // [s], [1]
   constexpr std::size_t kSlices = 4;
@@ -278,7 +277,7 @@ double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, dou
     std::vector<double> slice;
     for (const double until = at + kSlice; at < until; at = now() - begin) {
       Renew(cache);
-      if (const auto batch = clock.batch(call, calls, {}); batch.clock_hz)
+      if (const auto batch = clock.Batch(call, calls, {}); batch.clock_hz)
         slice.push_back(*batch.clock_hz);
     }
     if (!slice.empty()) clocks.push_back(Median(slice));
@@ -301,7 +300,7 @@ void GpuTimer::Open() {
   if (lost_) throw std::runtime_error(lost_->text);
   if (clock_ || !open_) return;
   clock_ = open_();
-  if (options_.clock_hz) unlocked_ = clock_->lock_clock(*options_.clock_hz);
+  if (options_.clock_hz) unlocked_ = clock_->LockClock(*options_.clock_hz);
 }
 
 void GpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int) {
@@ -325,7 +324,7 @@ std::function<void()> GpuTimer::BeforeCall() const {
 
 std::vector<LaunchedKernel> GpuTimer::Kernels(const workload::PreparedCall& call) {
   if (!clock_ || !call.gpu) throw std::logic_error("a call on a GPU needs a clock");
-  auto kernels = clock_->kernels(call.gpu->enqueue);
+  auto kernels = clock_->Kernels(call.gpu->enqueue);
   double launches = 0;
   for (const auto& kernel : kernels) launches += kernel.launches;
   launches_ = launches;
@@ -333,7 +332,8 @@ std::vector<LaunchedKernel> GpuTimer::Kernels(const workload::PreparedCall& call
 }
 
 std::function<std::optional<double>()> GpuTimer::EnergyCounter() const {
-  return clock_ ? clock_->energy_joules : std::function<std::optional<double>()>();
+  if (!clock_) return {};
+  return [clock = clock_] { return clock->EnergyJoules(); };
 }
 
 // Returns whether Google Benchmark will discard the repetition: it increases the number of
@@ -349,7 +349,10 @@ bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double hos
 void GpuTimer::Begin(const workload::PreparedCall& call) {
   const auto& enqueue = call.gpu->enqueue;
   if (!empty_seconds_)
-    empty_seconds_ = Median(QueuedTimer(*clock_, clock_->empty, {}, 1).Time(kEmptyCalls).seconds);
+    empty_seconds_ = Median(QueuedTimer(
+                                *clock_, [this](void* stream) { clock_->Empty(stream); }, {}, 1)
+                                .Time(kEmptyCalls)
+                                .seconds);
   queued_.emplace(*clock_, enqueue, cache_, launches_);
   if (options_.steady)
     steady_seconds_ =
@@ -419,7 +422,7 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
 void GpuTimer::Recover(const std::string& name) {
   if (!clock_ || lost_) return;
   try {
-    clock_->recover();
+    clock_->Recover();
   } catch (const std::exception& error) {
     lost_ =
         Reason{fmt::format("not run: this process cannot use the GPU any more since {} failed: {}",

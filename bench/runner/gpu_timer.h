@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,10 +42,10 @@ struct GpuCacheState {
 GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache);
 
 // Restores consumed inputs and prepares L2, as `cache` requests, and waits until that is done.
-void MakeReady(const gpu::GpuClock& clock, const GpuCacheState& cache);
+void MakeReady(gpu::GpuClock& clock, const GpuCacheState& cache);
 
 // Prepares memory and L2, runs the call once, and returns its time including the launch. [s]
-double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache);
+double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache);
 
 // Returns how many calls to queue at once: so many that they take about a millisecond, but at most
 // as fit the GPU's launch queue. `launches` is the number of kernels of a call, if known.
@@ -54,7 +55,7 @@ int CallsToQueue(double seconds, std::optional<double> launches);
 class QueuedTimer {
  public:
   // Tries whether the call can be queued. Throws if the GPU fails.
-  QueuedTimer(const gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState cache,
+  QueuedTimer(gpu::GpuClock& clock, gpu::Enqueue call, GpuCacheState cache,
               std::optional<double> launches);
 
   // False if the GPU began before one single call was queued, in several trials.
@@ -65,7 +66,7 @@ class QueuedTimer {
   gpu::QueuedCalls Time(std::int64_t calls);
 
  private:
-  const gpu::GpuClock& clock_;
+  gpu::GpuClock& clock_;
   gpu::Enqueue call_;
   GpuCacheState cache_;
   std::optional<double> launches_;
@@ -90,7 +91,7 @@ constexpr int kMaxCopies = 128;
 // calls are warm, and its graph rotates over buffers of twice the size of L2. `renew` runs before
 // each batch and each replay of the graph; later calls of a batch do the same work on data that the
 // first call has consumed. Throws if the GPU fails.
-SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+SampledGpu SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                      const GpuCacheState& cache, unsigned order = 0);
 
 // Options of a run for its GPU benchmarks.
@@ -107,14 +108,17 @@ std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
 
 // Runs batches of the call until the SMs' clock settles: the clocks of the last second differ by at
 // most 1 %. Returns how long that took [s], between kMinLoadSeconds and kMaxLoadSeconds.
-double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                        const GpuCacheState& cache, const std::function<double()>& now);
 constexpr double kMinLoadSeconds = 3, kMaxLoadSeconds = 20;
+
+// Opens a GPU. May be empty where there is none.
+using GpuOpener = std::function<std::shared_ptr<gpu::GpuClock>()>;
 
 class GpuTimer : public Timer {
  public:
   // `open` is called before the first GPU benchmark; it may be empty.
-  GpuTimer(std::function<gpu::GpuClock()> open, GpuTiming options)
+  GpuTimer(GpuOpener open, GpuTiming options)
       : open_(std::move(open)), options_(std::move(options)) {}
 
   int Threads(const workload::Workload& workload, int threads_of_run) const override;
@@ -135,9 +139,9 @@ class GpuTimer : public Timer {
   void Begin(const workload::PreparedCall& call);
   SampledGpu Sample(const gpu::Enqueue& enqueue, double seconds, std::optional<double> clock_hz);
 
-  std::function<gpu::GpuClock()> open_;
+  GpuOpener open_;
   GpuTiming options_;
-  std::optional<gpu::GpuClock> clock_;    // set by Open
+  std::shared_ptr<gpu::GpuClock> clock_;  // set by Open
   std::optional<Reason> unlocked_;        // why the clock was not locked
   std::optional<double> empty_seconds_;   // [s] of an empty kernel, queued
   GpuCacheState cache_;                   // how to prepare each call

@@ -9,7 +9,7 @@
 
 #include "bench/runner/command.h"
 #include "counters/base/error.h"
-#include "counters/base/nearest_name.h"
+#include "counters/base/program.h"
 
 namespace dlroof::runner {
 namespace {

@@ -61,7 +61,7 @@ void WriteHtml(const live::Session& session, const std::string& path) {
   WriteFile(path, page.str());
 }
 
-std::function<gpu::GpuClock()> GpuOpener(const Devices& devices) {
+runner::GpuOpener OpenerOf(const Devices& devices) {
   if (!devices.HasGpu()) return {};
   return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
 }
@@ -225,7 +225,7 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
                       const Devices& devices, const live::Session& session,
                       std::optional<TurnClient>& turns) {
-  return {.open_gpu = GpuOpener(devices),
+  return {.open_gpu = OpenerOf(devices),
           .turns = turns ? &*turns : nullptr,
           .best_state = [&session](int team) { return BestState(session, team); },
           .gpu = GpuTimingOf(flags),

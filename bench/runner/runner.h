@@ -47,7 +47,7 @@ class TurnClient {
 
 // Options of a run beside its settings.
 struct RunnerOptions {
-  std::function<gpu::GpuClock()> open_gpu;  // called before the first GPU benchmark; may be empty
+  runner::GpuOpener open_gpu;  // called before the first GPU benchmark; may be empty
   // Set in interleaved runs; must outlive the benchmarks. Each repetition waits for the supervisor
   // and begins with untimed calls that warm the caches.
   TurnClient* turns = nullptr;

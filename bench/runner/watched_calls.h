@@ -9,7 +9,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/parallel_time.h"
-#include "counters/cpu/budget.h"
+#include "counters/cpu/clocks.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::runner {

@@ -12,7 +12,6 @@
 #include "ceilings/cuda_kernels/kernels.h"
 #include "ceilings/gpu_ceilings/measure.h"
 #include "counters/cpu/clocks.h"
-#include "counters/cuda/clock.h"
 #include "counters/cuda/device.h"
 
 namespace dlroof::cuda_kernels {
@@ -132,7 +131,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
   gpu_ceilings::GpuDescription Describe() override {
     std::size_t free = 0, all = 0;
     cuda::CheckCuda(cudaMemGetInfo(&free, &all), "the GPU's free memory");
-    return {identity_, static_cast<double>(free), clock_.default_clock_hz};
+    return {identity_, static_cast<double>(free), clock_->DefaultClockHz()};
   }
 
   void Prepare(const gpu_ceilings::GpuRow& row, const gpu_ceilings::GpuShape& shape) override {
@@ -144,9 +143,9 @@ class CudaBench : public gpu_ceilings::GpuBench {
 
   gpu_ceilings::GpuTime Run(std::int64_t iterations) override {
     gpu_ceilings::GpuTime time;
-    const auto batch = clock_.batch(
+    const auto batch = clock_->Batch(
         [&](void* stream) { prepared_->Start(iterations, static_cast<cudaStream_t>(stream)); }, 1,
-        [&] { time.health = clock_.health(); });
+        [&] { time.health = clock_->Health(); });
     time.seconds = batch.seconds;
     time.clock_hz = batch.clock_hz;
     return time;
@@ -177,7 +176,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
 
   double Overhead(gpu_ceilings::GpuOverhead kind, std::int64_t times) override {
     prepared_.reset();
-    return CudaOverhead(kind, times, clock_);
+    return CudaOverhead(kind, times, *clock_);
   }
 
  private:
@@ -202,7 +201,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
     gemm.Choose(best);
   }
 
-  gpu::GpuClock clock_;
+  std::unique_ptr<gpu::GpuClock> clock_;
   gpu::GpuIdentity identity_;
   std::unique_ptr<Prepared> prepared_;
 };
@@ -261,13 +260,14 @@ double GraphLaunches(std::int64_t times, const cuda::CudaStream& stream) {
 
 // Returns the time [s] of `times` empty kernels that are queued before the GPU begins, in batches
 // that fit the GPU's launch queue.
-double QueuedKernels(std::int64_t times, const gpu::GpuClock& clock) {
+double QueuedKernels(std::int64_t times, gpu::GpuClock& clock) {
   constexpr std::int64_t kBatch = 500;
+  const gpu::Enqueue empty = [&](void* stream) { clock.Empty(stream); };
   double seconds = 0;
   for (std::int64_t left = times; left > 0; left -= kBatch) {
     const auto calls = static_cast<int>(std::min(left, kBatch));
-    auto batch = clock.batch(clock.empty, calls, {});
-    for (int i = 0; i < 3 && !batch.queued; ++i) batch = clock.batch(clock.empty, calls, {});
+    auto batch = clock.Batch(empty, calls, {});
+    for (int i = 0; i < 3 && !batch.queued; ++i) batch = clock.Batch(empty, calls, {});
     if (!batch.queued) throw std::runtime_error("the GPU began before all kernels were queued");
     seconds += batch.seconds;
   }
@@ -282,8 +282,7 @@ std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device) {
 
 bool HasCudaKernel(const gpu_ceilings::GpuRow& row) { return FindKernel(row) != nullptr; }
 
-double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times,
-                    const gpu::GpuClock& clock) {
+double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, gpu::GpuClock& clock) {
   const cuda::CudaStream stream;
   Start(stream.get());  // the first launch loads the kernel
   switch (kind) {
@@ -302,7 +301,7 @@ double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times,
       return GraphLaunches(times, stream);
     case gpu_ceilings::GpuOverhead::kEvents: {
       double seconds = 0;
-      for (std::int64_t i = 0; i < times; ++i) seconds += clock.once([](void*) {});
+      for (std::int64_t i = 0; i < times; ++i) seconds += clock.Once([](void*) {});
       return seconds;
     }
     case gpu_ceilings::GpuOverhead::kSync:

@@ -14,6 +14,6 @@ std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device);
 bool HasCudaKernel(const gpu_ceilings::GpuRow& row);
 
 // Returns the total time [s] of `times` operations of this kind on the current device.
-double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, const gpu::GpuClock& clock);
+double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, gpu::GpuClock& clock);
 
 }  // namespace dlroof::cuda_kernels

@@ -52,11 +52,4 @@ double UsefulPairs(std::span<const FilterAxis> axes) {
   return pairs;
 }
 
-double DensePairs(std::span<const FilterAxis> axes) {
-  double pairs = 1;
-  for (const auto& axis : axes)
-    pairs *= static_cast<double>(axis.outputs) * static_cast<double>(axis.taps);
-  return pairs;
-}
-
 }  // namespace dlroof

@@ -30,8 +30,5 @@ int64_t PairsInside(const FilterAxis& axis);
 // filters and c channels in g groups, a convolution has n * k * c / g times as many useful
 // multiply-adds, in every direction, whatever its strides, padding and dilation.
 double UsefulPairs(std::span<const FilterAxis> axes);
-// [1] Returns the number of all pairs, padding included: the dense count of the literature, and of
-// GPUs' counters where a kernel multiplies the padding. No kernel has to execute so many.
-double DensePairs(std::span<const FilterAxis> axes);
 
 }  // namespace dlroof

@@ -1,10 +1,12 @@
 #include "counters/cpu/clocks.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 #include "counters/base/files.h"
 
@@ -28,6 +30,57 @@ std::optional<double> ProcessRunDelay() {
     if (const auto delay = RunDelayIn(task.path() / "schedstat"))
       total = total.value_or(0) + *delay;
   return total;
+}
+
+constexpr int kMultipliesPerRound = 16;
+constexpr double kCyclesPerMultiply = 3;
+
+// Executes `rounds` * kMultipliesPerRound dependent multiplications of 32 bits, with a latency of 3
+// cycles on small cores too. Dependent additions are unsuitable: new cores fuse additions of
+// constants and execute several per cycle.
+[[gnu::noinline]] unsigned MultiplyInAChain(unsigned value, int rounds) {
+  for (int round = 0; round < rounds; ++round)
+    asm volatile(
+        ".rept 16\n\t"
+        "imull %0, %0\n\t"
+        ".endr"
+        : "+r"(value));
+  return value;
+}
+
+constexpr int kAdditionsPerRound = 72;
+
+// Executes `rounds` * kAdditionsPerRound additions in eight independent chains, so that up to eight
+// can start per cycle. Adds registers, as some cores eliminate additions of a constant.
+[[gnu::noinline]] unsigned AddInChains(unsigned x, int rounds) {
+  unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;
+  for (int round = 0; round < rounds; ++round)
+    asm volatile(
+        ".rept 9\n\t"
+        "addl %8, %0\n\taddl %8, %1\n\taddl %8, %2\n\taddl %8, %3\n\t"
+        "addl %8, %4\n\taddl %8, %5\n\taddl %8, %6\n\taddl %8, %7\n\t"
+        ".endr"
+        : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h)
+        : "r"(x));
+  return a + b + c + d + e + f + g + h;
+}
+
+// As AddInChains, but a third of the instructions are loads: cores can start more instructions than
+// they can add.
+[[gnu::noinline]] unsigned AddAndLoad(unsigned x, int rounds) {
+  const unsigned from = 1;
+  unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7, loaded = 0;
+  for (int round = 0; round < rounds; ++round)
+    asm volatile(
+        ".rept 6\n\t"
+        "addl %9, %0\n\taddl %9, %1\n\tmovl %10, %8\n\t"
+        "addl %9, %2\n\taddl %9, %3\n\tmovl %10, %8\n\t"
+        "addl %9, %4\n\taddl %9, %5\n\tmovl %10, %8\n\t"
+        "addl %9, %6\n\taddl %9, %7\n\tmovl %10, %8\n\t"
+        ".endr"
+        : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h), "=&r"(loaded)
+        : "r"(x), "m"(from));
+  return a + b + c + d + e + f + g + h + loaded;
 }
 
 }  // namespace
@@ -56,12 +109,12 @@ ClockReading operator-(const ClockReading& end, const ClockReading& begin) {
   return difference;
 }
 
-ClockReading operator+(ClockReading one, const ClockReading& other) {
-  one.wall += other.wall;
-  one.thread_cpu += other.thread_cpu;
-  one.process_cpu += other.process_cpu;
-  if (other.run_delay) one.run_delay = one.run_delay.value_or(0) + *other.run_delay;
-  return one;
+ClockReading operator+(ClockReading sum, const ClockReading& other) {
+  sum.wall += other.wall;
+  sum.thread_cpu += other.thread_cpu;
+  sum.process_cpu += other.process_cpu;
+  if (other.run_delay) sum.run_delay = sum.run_delay.value_or(0) + *other.run_delay;
+  return sum;
 }
 
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call) {
@@ -105,5 +158,68 @@ FreezeReport WatchFreezes(double seconds) {
     report.run_delay = *delay_after - *delay_before;
   return report;
 }
+
+double MeasureCoreClock() {
+  constexpr int kChains = 4, kRounds = 1600;
+  double best = 1;  // [s] shortest time
+  unsigned value = 3;
+  for (int chain = 0; chain < kChains; ++chain) {
+    const double begin = WallSeconds();
+    value = MultiplyInAChain(value, kRounds);
+    best = std::min(best, WallSeconds() - begin);
+  }
+  return kCyclesPerMultiply * kRounds * kMultipliesPerRound / best;
+}
+
+double MeasureIssueRate() {
+  constexpr int kPairs = 5, kAddRounds = 600, kChainRounds = 200;
+  std::array<double, kPairs> seconds{};  // of the additions
+  double shortest = 1;                   // [s] of the chains
+  unsigned value = 3;
+  for (double& additions : seconds) {
+    const double begin = WallSeconds();
+    value = AddInChains(value, kAddRounds);
+    const double middle = WallSeconds();
+    value = MultiplyInAChain(value | 1, kChainRounds);
+    additions = middle - begin;
+    shortest = std::min(shortest, WallSeconds() - middle);
+  }
+  // A disturbed chain would make the clock too low and the rate higher than the core's.
+  const double cycles_per_second =
+      kCyclesPerMultiply * kChainRounds * kMultipliesPerRound / shortest;
+  std::nth_element(seconds.begin(), seconds.begin() + kPairs / 2, seconds.end());
+  return kAddRounds * kAdditionsPerRound / seconds[kPairs / 2] / cycles_per_second;
+}
+
+double MeasureInstructionRate() {
+  constexpr double kSeconds = 0.03;  // an idle core takes milliseconds to reach its full clock
+  constexpr int kRounds = 600;
+  double best = 0;
+  unsigned value = 3;
+  for (const double end = WallSeconds() + kSeconds; WallSeconds() < end;)
+    for (auto* mix : {AddInChains, AddAndLoad}) {
+      const double begin = WallSeconds();
+      value = mix(value, kRounds);
+      best = std::max(best, kRounds * kAdditionsPerRound / (WallSeconds() - begin));
+    }
+  return best;
+}
+
+BudgetClocks CallersClocks() {
+  return {WallSeconds, [] { return CpuSeconds(CLOCK_THREAD_CPUTIME_ID); }};
+}
+
+Budget::Budget(double cpu_seconds, double wall_seconds, BudgetClocks clocks)
+    : clocks_(std::move(clocks)),
+      cpu_end_(clocks_.cpu() + cpu_seconds),
+      wall_end_(clocks_.wall() + wall_seconds) {}
+
+Budget Budget::Part(double cpu_seconds) const {
+  return Budget(std::min(cpu_seconds, CpuLeft()), WallLeft(), clocks_);
+}
+
+double Budget::CpuLeft() const { return std::max(0.0, cpu_end_ - clocks_.cpu()); }
+
+double Budget::WallLeft() const { return std::max(0.0, wall_end_ - clocks_.wall()); }
 
 }  // namespace dlroof::cpu

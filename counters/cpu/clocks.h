@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ ClockReading ReadClocks();
 // The same of the calling thread alone; `process_cpu` is 0.
 ClockReading ReadThreadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
-ClockReading operator+(ClockReading one, const ClockReading& other);
+ClockReading operator+(ClockReading sum, const ClockReading& other);
 
 // Calls `ready`, then `call`, and returns the times spent in `call`. Wall and CPU clocks are read
 // directly before and after `call` (reading them adds some 0.5 us of CPU time), the files with the
@@ -51,20 +52,50 @@ FreezeReport WatchFreezes(double seconds);
 // [1/s] Returns the current clock of the calling thread's core, measured in about 0.1 ms: the best
 // of a few short chains of integer multiplications with a latency of 3 cycles each (Intel's cores
 // since 2008, AMD's since 2017; Fog, Instruction tables). A busy sibling hardware thread does not
-// slow such a chain. Returns nullopt on CPUs other than x86.
-std::optional<double> MeasureCoreClock();
+// slow such a chain.
+double MeasureCoreClock();
 
 // [1/cycle] Returns how many independent integer additions the calling thread starts per cycle,
 // measured over some 50 us. The value is the core's issue width (4 on Intel's and AMD's cores of
 // 2013 to 2023, then 5 or 6), or about half of it if the sibling hardware thread is busy. The
 // shortest of five chains of multiplications, as in MeasureCoreClock, tells the clock, the median
-// of five loops of additions the rate. Returns nullopt on CPUs other than x86.
-std::optional<double> MeasureIssueRate();
+// of five loops of additions the rate.
+double MeasureIssueRate();
 
 // [1/s] Returns the instruction rate of the faster of two loops: independent additions, and two
 // additions per load from L1. It is the best of many tries within 0.03 s, at the core's current
 // clock. Cores that fuse pairs of instructions (compare and branch) can start more pairs than the
-// loops show. Returns nullopt on CPUs other than x86.
-std::optional<double> MeasureInstructionRate();
+// loops show.
+double MeasureInstructionRate();
+
+// --- Limits of the time of a measurement ---
+
+struct BudgetClocks {
+  std::function<double()> wall;  // [s] steady clock
+  std::function<double()> cpu;   // [s] CPU time of what the budget limits
+};
+
+// Returns clocks of which `cpu` is the CPU time of the calling thread. Threads that only wait for
+// work do not count.
+BudgetClocks CallersClocks();
+
+// The time that is left from the construction on: CPU time, because on a busy machine wall time
+// passes without progress, and wall time, because the measurement has to end there, too.
+class Budget {
+ public:
+  explicit Budget(double cpu_seconds, double wall_seconds = std::numeric_limits<double>::infinity(),
+                  BudgetClocks clocks = CallersClocks());
+
+  // Returns a budget of `cpu_seconds` from now on that ends with this budget at the latest. [s]
+  Budget Part(double cpu_seconds) const;
+
+  double CpuLeft() const;   // [s] at least 0
+  double WallLeft() const;  // [s] at least 0
+  bool IsSpent() const { return CpuLeft() <= 0 || WallLeft() <= 0; }
+
+ private:
+  BudgetClocks clocks_;
+  double cpu_end_, wall_end_;  // [s] on the clocks
+};
 
 }  // namespace dlroof::cpu

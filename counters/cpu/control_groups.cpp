@@ -84,9 +84,9 @@ Throttling operator-(const Throttling& end, const Throttling& begin) {
           end.seconds - begin.seconds};
 }
 
-Throttling operator+(const Throttling& one, const Throttling& other) {
-  return {one.periods + other.periods, one.throttled + other.throttled,
-          one.seconds + other.seconds};
+Throttling operator+(const Throttling& first, const Throttling& other) {
+  return {first.periods + other.periods, first.throttled + other.throttled,
+          first.seconds + other.seconds};
 }
 
 std::optional<Throttling> ParseThrottling(std::string_view cpu_stat) {

@@ -62,7 +62,7 @@ struct Throttling {
   bool operator==(const Throttling&) const = default;
 };
 Throttling operator-(const Throttling& end, const Throttling& begin);
-Throttling operator+(const Throttling& one, const Throttling& other);
+Throttling operator+(const Throttling& first, const Throttling& other);
 
 // Returns the counts in the text of cpu.stat, or nullopt if it has none (the outermost group).
 std::optional<Throttling> ParseThrottling(std::string_view cpu_stat);

@@ -1,6 +1,7 @@
 #include "counters/cpu/core_caches.h"
 
 #include <fmt/format.h>
+#include <immintrin.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +10,6 @@
 #include <string>
 
 #include "counters/base/files.h"
-#include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu {
 namespace {
@@ -32,6 +32,21 @@ std::string FirstLine(const std::filesystem::path& file) {
 
 std::size_t OffsetInLine(const MemorySpan& span) {
   return reinterpret_cast<std::uintptr_t>(span.begin) % kCacheLineBytes;
+}
+
+bool HasClflushopt() {
+  constexpr std::uint32_t kBit = 1U << 23;  // clflushopt: CPUID leaf 7, EBX (Intel SDM volume 2A)
+  return ExecuteCpuid(0, 0).eax >= 7 && (ExecuteCpuid(7, 0).ebx & kBit) != 0;
+}
+
+// Evicts the lines with clflushopt instructions, which overlap. The caller must execute a fence.
+__attribute__((target("clflushopt"))) void DropOverlapping(const char* line, std::size_t lines) {
+  for (std::size_t i = 0; i < lines; ++i)
+    _mm_clflushopt(const_cast<char*>(line + i * kCacheLineBytes));  // does not modify the data
+}
+
+void Drop(const char* line, std::size_t lines) {
+  for (std::size_t i = 0; i < lines; ++i) _mm_clflush(line + i * kCacheLineBytes);
 }
 
 // Returns whether the address is in the mapping whose header line is "7f00-7f80 rw-p ...".
@@ -94,13 +109,14 @@ std::size_t LinesOf(const MemorySpan& span) {
 }
 
 std::int64_t Evict(const std::vector<MemorySpan>& spans) {
+  static const auto drop = HasClflushopt() ? DropOverlapping : Drop;
   std::int64_t bytes = 0;
-  FlushFence();  // waits for earlier writes
+  _mm_mfence();  // waits for earlier writes
   for (const auto& span : spans) {
-    FlushLines(static_cast<const char*>(span.begin) - OffsetInLine(span), LinesOf(span));
+    drop(static_cast<const char*>(span.begin) - OffsetInLine(span), LinesOf(span));
     bytes += static_cast<std::int64_t>(LinesOf(span) * kCacheLineBytes);
   }
-  FlushFence();
+  _mm_mfence();
   return bytes;
 }
 

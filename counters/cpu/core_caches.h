@@ -35,8 +35,8 @@ inline constexpr std::size_t kCacheLineBytes = 64;
 // [1] Returns the number of cache lines that a span touches.
 std::size_t LinesOf(const MemorySpan& span);
 
-// Writes back and evicts each line of the spans from the caches of all CPUs (x86-64: clflushopt, or
-// clflush on older CPUs), and waits for completion. Unlike reading a large buffer, it evicts
+// Writes back and evicts each line of the spans from the caches of all CPUs (clflushopt, or clflush
+// on older CPUs), and waits for completion. Unlike reading a large buffer, it evicts
 // nothing else (library code, scratch memory, page tables). Returns the evicted bytes.
 std::int64_t Evict(const std::vector<MemorySpan>& spans);
 

@@ -1,11 +1,12 @@
 #include "counters/cpu/cpu.h"
 
+#include <cpuid.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hwloc.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -134,6 +135,12 @@ void AddCacheFacts(const Topology& topology, std::map<std::string, std::string>&
 
 }  // namespace
 
+CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+  CpuidRegisters words;
+  __cpuid_count(leaf, subleaf, words.eax, words.ebx, words.ecx, words.edx);
+  return words;
+}
+
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted) {
   Cpu cpu;
   const auto first = cpuid(0, 0);
@@ -153,16 +160,6 @@ Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_perm
   return cpu;
 }
 
-Cpu ThisCpu() {
-  Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
-  utsname system{};  // describes CPUs without CPUID
-  if (cpu.name.empty() && uname(&system) == 0) cpu.name = fmt::format("{} CPU", system.machine);
-  cpu.topology = ReadTopology();
-  cpu.allowed = AllowedCpus();
-  cpu.memory_bytes = TotalMemoryBytes();
-  return cpu;
-}
-
 std::map<std::string, std::string> Facts(const Cpu& cpu) {
   std::map<std::string, std::string> facts = {
       {"cpu.vendor", cpu.vendor},
@@ -179,17 +176,15 @@ std::map<std::string, std::string> Facts(const Cpu& cpu) {
   return facts;
 }
 
-std::optional<std::string> ParseMicrocode(std::string_view cpuinfo) {
-  constexpr std::string_view kKey = "\nmicrocode";
+std::optional<std::string> Microcode() {
+  constexpr std::string_view kKey = "\nmicrocode";  // the first line "microcode : VALUE"
+  const auto cpuinfo = ReadFileIfAny("/proc/cpuinfo");
   const auto line = cpuinfo.find(kKey);
   const auto colon = cpuinfo.find(':', line);
-  if (line == std::string_view::npos || colon == std::string_view::npos) return std::nullopt;
-  auto value =
-      Trimmed(std::string(cpuinfo.substr(colon + 1, cpuinfo.find('\n', colon) - colon - 1)));
+  if (line == std::string::npos || colon == std::string::npos) return std::nullopt;
+  auto value = Trimmed(cpuinfo.substr(colon + 1, cpuinfo.find('\n', colon) - colon - 1));
   return value.empty() ? std::nullopt : std::optional(std::move(value));
 }
-
-std::optional<std::string> Microcode() { return ParseMicrocode(ReadFileIfAny("/proc/cpuinfo")); }
 
 int UsableCores(const Cpu& cpu) {
   std::set<int> cores;
@@ -284,8 +279,16 @@ std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view ke
   return std::nullopt;
 }
 
-std::optional<double> TotalMemoryBytes() {
-  return ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemTotal");
+std::vector<int> CpuList(const std::string& text) {
+  std::vector<int> cpus;
+  std::istringstream in(text);
+  for (int first = 0; in >> first;) {
+    int last = first;
+    if (in.peek() == '-') in.ignore(), in >> last;
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    if (in.peek() == ',') in.ignore();
+  }
+  return cpus;
 }
 
 std::optional<double> AvailableMemoryBytes() {
@@ -342,8 +345,7 @@ void AddNode(const hwloc_obj& node, Topology& result) {
     result.node_of_cpu[cpu] = static_cast<int>(node.os_index);
 }
 
-}  // namespace
-
+// Includes CPUs that this process's control group forbids: containers see the whole machine.
 Topology ReadTopology() {
   Topology result;
   const Handle handle = Load();
@@ -360,6 +362,33 @@ Topology ReadTopology() {
   while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr)
     AddNode(*node, result);
   return result;
+}
+
+// Returns XCR0 (the register states that the operating system saves), or 0 without XSAVE.
+std::uint64_t EnabledRegisterStates() {
+  constexpr std::uint32_t kOsxsave = 1U << 27;
+  if ((ExecuteCpuid(1, 0).ecx & kOsxsave) == 0) return 0;
+  std::uint32_t low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return std::uint64_t{high} << 32 | low;
+}
+
+// Requests AMX tiles from the kernel for the whole process. Returns whether they were granted.
+bool RequestAmxPermission() {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+}  // namespace
+
+Cpu ThisCpu() {
+  Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
+  cpu.topology = ReadTopology();
+  cpu.allowed = AllowedCpus();
+  // Unlike hwloc's, with memory that was hot-added.
+  cpu.memory_bytes = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemTotal");
+  return cpu;
 }
 
 }  // namespace dlroof::cpu

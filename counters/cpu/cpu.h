@@ -1,5 +1,4 @@
-// Description of this CPU (name, usable features, topology, caches) and of the system's memory. The
-// folders x86 and other implement the instructions and system calls at the end of this file.
+// Description of this CPU (name, usable features, topology, caches) and of the system's memory.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +48,6 @@ std::map<std::string, std::string> Facts(const Cpu& cpu);
 
 // Returns the microcode's version, or nothing if the system does not report it.
 std::optional<std::string> Microcode();
-// Returns the value of the first line "microcode : VALUE" of /proc/cpuinfo.
-std::optional<std::string> ParseMicrocode(std::string_view cpuinfo);
 
 // Returns the number of cores that contain the allowed CPUs, or 0 if it is unknown.
 int UsableCores(const Cpu& cpu);
@@ -72,8 +69,6 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
 // [byte] Returns the memory that this process can allocate without swapping or being killed:
 // MemAvailable within the limits of its control groups (v1, v2, and parents) and of RLIMIT_AS.
 std::optional<double> AvailableMemoryBytes();
-// [byte] Returns the whole system's memory, unlike hwloc with memory that was hot-added.
-std::optional<double> TotalMemoryBytes();
 
 // --- The pure parts, for tests ---
 
@@ -90,24 +85,9 @@ Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_perm
 // [byte] Returns the value of the line `key` ("MemAvailable") in the text of /proc/meminfo.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
-// --- Access to the system and to instructions ---
-
-// Includes CPUs that this process's control group forbids: containers see the whole machine.
-Topology ReadTopology();
+// Returns the CPUs in a list of the kernel's, "0-3,8": a cpumask, a cpuset.
+std::vector<int> CpuList(const std::string& text);
 
 CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf);
-
-// Returns XCR0 (the register states that the operating system saves), or 0 without XSAVE.
-std::uint64_t EnabledRegisterStates();
-
-// Requests AMX tiles from the kernel for the whole process. Returns whether they were granted.
-bool RequestAmxPermission();
-
-// Evicts `lines` cache lines of 64 byte, beginning at address `line`, from the caches of all CPUs.
-// Throws Unsupported on CPUs other than x86-64.
-void FlushLines(const char* line, std::size_t lines);
-
-// Waits until earlier writes and flushes have completed.
-void FlushFence();
 
 }  // namespace dlroof::cpu

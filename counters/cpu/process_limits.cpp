@@ -45,34 +45,14 @@ std::string GroupText(const LimitFacts& facts) {
   return facts.read(facts.proc / "self" / "cgroup");
 }
 
-// Returns the CPUs in a list such as "0-3,8".
-std::set<int> ParseCpuList(std::string_view list) {
-  std::set<int> cpus;
-  const auto* at = list.data();
-  const auto* const end = at + list.size();
-  while (at < end) {
-    int first = 0;
-    const auto begin = std::from_chars(at, end, first);
-    if (begin.ec != std::errc()) break;
-    int last = first;
-    at = begin.ptr;
-    if (at < end && *at == '-') at = std::from_chars(at + 1, end, last).ptr;
-    for (int cpu = first; cpu <= last; ++cpu) cpus.insert(cpu);
-    if (at >= end || *at != ',') break;
-    ++at;
-  }
-  return cpus;
-}
-
 // Returns the file of a control group that allows exactly the CPUs that this process may use, or
 // nullopt if the affinity mask is what limits it.
 std::optional<std::filesystem::path> CpusetOf(const LimitFacts& facts) {
-  const std::set<int> allowed(facts.cpu.allowed.begin(), facts.cpu.allowed.end());
   for (const auto& group : ParseControlGroups(GroupText(facts), "cpuset"))
     for (const auto& folder : FoldersOf(group, "cpuset", facts.sysfs)) {
       const auto file =
           folder.path / (folder.v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");
-      if (ParseCpuList(facts.read(file)) == allowed) return file;
+      if (CpuList(facts.read(file)) == facts.cpu.allowed) return file;
     }
   return std::nullopt;
 }

@@ -22,9 +22,9 @@ std::optional<double> ThirdBest(std::vector<double> values, Better better) {
 }
 
 // Returns the lower of two values; one of them if the other is unknown.
-std::optional<double> Lower(std::optional<double> one, std::optional<double> other) {
-  if (!one || !other) return one ? one : other;
-  return std::min(*one, *other);
+std::optional<double> Lower(std::optional<double> first, std::optional<double> other) {
+  if (!first || !other) return first ? first : other;
+  return std::min(*first, *other);
 }
 
 }  // namespace
@@ -104,13 +104,13 @@ void TeamLook::Measure(int thread) {
     Answer(index);
 }
 
-TeamState Better(const TeamState& one, const TeamState& other) {
-  const double rate = one.issue_rate.value_or(0), others = other.issue_rate.value_or(0);
+TeamState Better(const TeamState& first, const TeamState& other) {
+  const double rate = first.issue_rate.value_or(0), others = other.issue_rate.value_or(0);
   const double least = kMinCoreShare * std::max(rate, others);
   if (rate < least) return other;
-  if (others < least) return one;
-  TeamState better{rate < others ? other.issue_rate : one.issue_rate, one.round_trip};
-  better.round_trip = Lower(one.round_trip, other.round_trip);
+  if (others < least) return first;
+  TeamState better{rate < others ? other.issue_rate : first.issue_rate, first.round_trip};
+  better.round_trip = Lower(first.round_trip, other.round_trip);
   return better;
 }
 

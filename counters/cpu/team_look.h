@@ -61,7 +61,7 @@ inline constexpr double kMinLinkShare = 0.3;
 
 // Returns the state with the higher issue rate or, if the rates differ by less than a tenth, the
 // higher rate with the shorter round trip.
-TeamState Better(const TeamState& one, const TeamState& other);
+TeamState Better(const TeamState& first, const TeamState& other);
 
 // A team's state relative to the best known state; each value is in ]0, 1].
 struct TeamShares {

@@ -1,17 +1,108 @@
-#include "counters/cuda/clock.h"
+#include <cuda.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/kernel_nodes.h"
 #include "counters/gpu/driver.h"
+#include "counters/gpu/report.h"
 
 namespace dlroof::cuda {
 namespace {
+
+// --- The kernels of a captured graph ---
+
+// Returns the driver's function `name` as of CUDA 12.6. The module does not link the driver.
+template <class Function>
+Function DriverFunction(const char* name) {
+  constexpr unsigned kVersion = 12060;
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  CheckCuda(cudaGetDriverEntryPointByVersion(name, &found, kVersion, cudaEnableDefault, &result),
+            name);
+  if (found == nullptr) throw std::runtime_error(fmt::format("the driver has no {}", name));
+  return reinterpret_cast<Function>(found);
+}
+
+struct Driver {
+  decltype(&cuGraphKernelNodeGetParams) parameters =
+      DriverFunction<decltype(&cuGraphKernelNodeGetParams)>("cuGraphKernelNodeGetParams");
+  decltype(&cuGraphKernelNodeGetAttribute) attribute =
+      DriverFunction<decltype(&cuGraphKernelNodeGetAttribute)>("cuGraphKernelNodeGetAttribute");
+  decltype(&cuKernelGetFunction) function =
+      DriverFunction<decltype(&cuKernelGetFunction)>("cuKernelGetFunction");
+  decltype(&cuFuncGetName) name = DriverFunction<decltype(&cuFuncGetName)>("cuFuncGetName");
+  decltype(&cuFuncGetAttribute) function_attribute =
+      DriverFunction<decltype(&cuFuncGetAttribute)>("cuFuncGetAttribute");
+};
+
+void CheckDriver(CUresult status, const char* what) {
+  if (status != CUDA_SUCCESS)
+    throw std::runtime_error(fmt::format("{}: CUresult {}", what, static_cast<int>(status)));
+}
+
+LaunchedKernel KernelOf(const Driver& driver, cudaGraphNode_t node, const gpu::GpuIdentity& gpu) {
+  CUDA_KERNEL_NODE_PARAMS launch{};
+  CheckDriver(driver.parameters(node, &launch), "a kernel node of a graph");
+  CUfunction function = launch.func;
+  if (function == nullptr)
+    CheckDriver(driver.function(&function, launch.kern), "the function of a kernel node");
+  const char* symbol = nullptr;
+  CheckDriver(driver.name(&symbol, function), "the name of a kernel");
+  const auto attribute = [&](CUfunction_attribute which) {
+    int value = 0;
+    CheckDriver(driver.function_attribute(&value, which, function), "an attribute of a kernel");
+    return value;
+  };
+  KernelFacts facts{
+      .blocks = static_cast<std::int64_t>(launch.gridDimX) * launch.gridDimY * launch.gridDimZ,
+      .threads = static_cast<int>(launch.blockDimX * launch.blockDimY * launch.blockDimZ),
+      .registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS),
+      .shared_bytes = static_cast<double>(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)) +
+                      launch.sharedMemBytes};
+  CUlaunchAttributeValue cluster{};
+  CheckDriver(driver.attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &cluster),
+              "the cluster of a kernel node");
+  facts.cluster =
+      static_cast<int>(std::max(cluster.clusterDim.x, 1U) * std::max(cluster.clusterDim.y, 1U) *
+                       std::max(cluster.clusterDim.z, 1U));
+  facts.waves = gpu::Waves(facts, {10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm});
+  return {gpu::KernelName(symbol), 1, std::nullopt, facts};
+}
+
+void AddKernels(const Driver& driver, cudaGraph_t graph, const gpu::GpuIdentity& gpu,
+                std::vector<LaunchedKernel>& kernels) {
+  std::size_t count = 0;
+  CheckCuda(cudaGraphGetNodes(graph, nullptr, &count), "the nodes of a graph");
+  std::vector<cudaGraphNode_t> nodes(count);
+  CheckCuda(cudaGraphGetNodes(graph, nodes.data(), &count), "the nodes of a graph");
+  for (auto* const node : nodes) {
+    cudaGraphNodeType type{};
+    CheckCuda(cudaGraphNodeGetType(node, &type), "the type of a graph's node");
+    if (type == cudaGraphNodeTypeKernel) kernels.push_back(KernelOf(driver, node, gpu));
+    if (type != cudaGraphNodeTypeGraph) continue;
+    cudaGraph_t child = nullptr;
+    CheckCuda(cudaGraphChildGraphNodeGetGraph(node, &child), "a child graph");
+    AddKernels(driver, child, gpu, kernels);
+  }
+}
+
+// Returns the kernels of all kernel nodes, child graphs included, without times. Launches of the
+// same kernel with the same configuration are merged. Nodes that copy or fill memory are left out.
+std::vector<LaunchedKernel> KernelNodes(cudaGraph_t graph, const gpu::GpuIdentity& gpu) {
+  static const Driver driver;
+  std::vector<LaunchedKernel> kernels;
+  AddKernels(driver, graph, gpu, kernels);
+  return gpu::MergedLaunches(std::move(kernels));
+}
+
+// --- The clock ---
 
 // The flush writes twice the size of L2, so that no line of the previous call remains.
 constexpr double kFlushSizes = 2;
@@ -66,13 +157,13 @@ class HeldStream {
   HostFlags& flags_;
 };
 
-using Graph = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
-using GraphExec = std::unique_ptr<CUgraphExec_st, decltype(&cudaGraphExecDestroy)>;
+using GraphPointer = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
 
-class CudaClock {
+class CudaClock final : public gpu::GpuClock {
  public:
   explicit CudaClock(int device)
       : identity_(ReadGpuIdentity(device)),
+        default_clock_hz_(cuda::DefaultClockHz(device)),
         sms_(static_cast<std::size_t>(identity_.sms)),
         stamps_(2 * sms_ * sizeof(gpu::SmStamp)),
         ballast_(static_cast<std::size_t>(kFlushSizes * std::max(identity_.l2_bytes, 1048576.0))),
@@ -81,7 +172,7 @@ class CudaClock {
     ballast_.Fill(0);
   }
 
-  gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) {
+  gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) override {
     stream_.Wait();
     ForgetErrors();
     stamps_.Fill(0);
@@ -104,19 +195,19 @@ class CudaClock {
     return queued;
   }
 
-  ~CudaClock() {
+  ~CudaClock() override {
     if (locked_) nvml_.UnlockClock();
   }
   CudaClock(const CudaClock&) = delete;
   CudaClock& operator=(const CudaClock&) = delete;
 
-  std::optional<Reason> LockClock(double hz) {
+  std::optional<Reason> LockClock(double hz) override {
     auto reason = nvml_.LockClock(hz);
     locked_ = locked_ || !reason;
     return reason;
   }
 
-  double Once(const gpu::Enqueue& call) {
+  double Once(const gpu::Enqueue& call) override {
     stream_.Wait();
     ForgetErrors();
     Record(begin_);
@@ -126,7 +217,7 @@ class CudaClock {
   }
 
   gpu::GpuBatch Batch(const gpu::Enqueue& call, int calls,
-                      const std::function<void()>& while_running) {
+                      const std::function<void()>& while_running) override {
     ForgetErrors();
     stamps_.Fill(0);
     {
@@ -142,8 +233,45 @@ class CudaClock {
         .seconds = Between(begin_, end_), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
+  std::function<double()> Graph(const gpu::Enqueue& call, int calls) override {
+    const GraphPointer graph = Captured(call, calls);
+    cudaGraphExec_t exec = nullptr;
+    CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "instantiating the graph of a call");
+    return [this, exec = std::shared_ptr<CUgraphExec_st>(exec, cudaGraphExecDestroy)] {
+      stream_.Wait();
+      ForgetErrors();
+      {
+        const HeldStream held(released_, stream_.get());
+        Record(begin_);
+        CheckCuda(cudaGraphLaunch(exec.get(), stream_.get()), "launching a graph");
+        Record(end_);
+      }
+      return Between(begin_, end_);
+    };
+  }
+
+  std::vector<LaunchedKernel> Kernels(const gpu::Enqueue& call) override {
+    return KernelNodes(Captured(call, 1).get(), identity_);
+  }
+
+  void Prepare(const gpu::L2State& l2) override {
+    EnqueueL2(l2);
+    stream_.Wait();
+  }
+
+  void Empty(void* stream) override {
+    CheckCuda(LaunchEmpty(static_cast<cudaStream_t>(stream)), "an empty kernel");
+  }
+
+  void Recover() override { RequireWorkingGpu(); }
+  gpu::GpuHealth Health() override { return nvml_.Health(); }
+  std::optional<double> EnergyJoules() override { return nvml_.EnergyJoules(); }
+  std::optional<double> DefaultClockHz() override { return default_clock_hz_; }
+  double L2Bytes() override { return identity_.l2_bytes; }
+
+ private:
   // Returns a CUDA graph of `calls` calls.
-  Graph Captured(const gpu::Enqueue& call, int calls) {
+  GraphPointer Captured(const gpu::Enqueue& call, int calls) {
     stream_.Wait();
     CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
               "capturing a call");
@@ -157,42 +285,9 @@ class CudaClock {
       throw;
     }
     CheckCuda(cudaStreamEndCapture(stream_.get(), &graph), "capturing a call");
-    return Graph(graph, cudaGraphDestroy);
+    return GraphPointer(graph, cudaGraphDestroy);
   }
 
-  std::shared_ptr<GraphExec> Instantiated(const gpu::Enqueue& call, int calls) {
-    const Graph graph = Captured(call, calls);
-    cudaGraphExec_t exec = nullptr;
-    CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "instantiating the graph of a call");
-    return std::make_shared<GraphExec>(exec, cudaGraphExecDestroy);
-  }
-
-  double Replayed(cudaGraphExec_t exec) {
-    stream_.Wait();
-    ForgetErrors();
-    {
-      const HeldStream held(released_, stream_.get());
-      Record(begin_);
-      CheckCuda(cudaGraphLaunch(exec, stream_.get()), "launching a graph");
-      Record(end_);
-    }
-    return Between(begin_, end_);
-  }
-
-  std::vector<LaunchedKernel> Kernels(const gpu::Enqueue& call) {
-    return KernelNodes(Captured(call, 1).get(), identity_);
-  }
-
-  void Prepare(const gpu::L2State& l2) {
-    EnqueueL2(l2);
-    stream_.Wait();
-  }
-
-  double L2Bytes() const { return identity_.l2_bytes; }
-  gpu::GpuHealth Health() const { return nvml_.Health(); }
-  std::optional<double> EnergyJoules() const { return nvml_.EnergyJoules(); }
-
- private:
   // Clears CUDA's error of an earlier call, which CUDA would report for the next call.
   static void ForgetErrors() { cudaGetLastError(); }
 
@@ -232,6 +327,7 @@ class CudaClock {
   }
 
   gpu::GpuIdentity identity_;
+  std::optional<double> default_clock_hz_;  // [1/s]
   std::size_t sms_;
   CudaStream stream_;
   CudaEvent begin_, end_;
@@ -247,34 +343,9 @@ class CudaClock {
 
 }  // namespace
 
-gpu::GpuClock OpenCudaClock(int device) {
+std::unique_ptr<gpu::GpuClock> OpenCudaClock(int device) {
   CheckCuda(cudaSetDevice(device), "selecting a GPU");
-  const auto state = std::make_shared<CudaClock>(device);
-  gpu::GpuClock clock;
-  clock.once = [state](const gpu::Enqueue& call) { return state->Once(call); };
-  clock.batch = [state](const gpu::Enqueue& call, int calls,
-                        const std::function<void()>& meanwhile) {
-    return state->Batch(call, calls, meanwhile);
-  };
-  clock.graph = [state](const gpu::Enqueue& call, int calls) -> std::function<double()> {
-    const auto exec = state->Instantiated(call, calls);
-    return [state, exec] { return state->Replayed(exec->get()); };
-  };
-  clock.health = [state] { return state->Health(); };
-  clock.energy_joules = [state] { return state->EnergyJoules(); };
-  clock.queued = [state](const gpu::L2State& l2, const gpu::Enqueue& call, int calls) {
-    return state->Queued(l2, call, calls);
-  };
-  clock.empty = [](void* stream) {
-    CheckCuda(LaunchEmpty(static_cast<cudaStream_t>(stream)), "an empty kernel");
-  };
-  clock.kernels = [state](const gpu::Enqueue& call) { return state->Kernels(call); };
-  clock.prepare = [state](const gpu::L2State& l2) { state->Prepare(l2); };
-  clock.recover = [] { RequireWorkingGpu(); };
-  clock.lock_clock = [state](double hz) { return state->LockClock(hz); };
-  clock.default_clock_hz = DefaultClockHz(device);
-  clock.l2_bytes = state->L2Bytes();
-  return clock;
+  return std::make_unique<CudaClock>(device);
 }
 
 }  // namespace dlroof::cuda

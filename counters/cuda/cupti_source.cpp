@@ -30,35 +30,29 @@ Buffer Zeros(size_t bytes) {
   return buffer;
 }
 
-// Returns a function that launches a kernel and waits for its end.
-std::function<void()> Run(std::string name, std::function<cudaError_t()> launch) {
-  return [name = std::move(name), launch = std::move(launch)] {
-    CheckCuda(launch(), name);
-    CheckCuda(cudaDeviceSynchronize(), name);
-  };
+// Returns a call that launches a kernel and waits for its end.
+gpu::KnownCall Known(const std::string& name, const std::string& pipe, const Work& work,
+                     const std::function<cudaError_t()>& launch) {
+  return {name, {pipe}, work, [name, launch] {
+            CheckCuda(launch(), name);
+            CheckCuda(cudaDeviceSynchronize(), name);
+          }};
 }
 
 gpu::KnownCall KnownFma(const std::string& pipe, KnownVector type, double flops_per_instruction) {
-  const auto name = fmt::format("multiply-adds, {}", pipe);
   constexpr size_t kElementBytes = 8;
   const auto elements = Zeros(static_cast<size_t>(kThreads) * kElementBytes);
-  Work work;
-  work.flops[pipe] = flops_per_instruction * kThreads * kFmaRounds;
-  work.launches = 1;
-  return {name, {pipe}, work, Run(name, [=] {
-            return LaunchKnownFma(type, elements->get(), kBlocks, kFmaRounds);
-          })};
+  const double flops = flops_per_instruction * kThreads * kFmaRounds;
+  return Known("multiply-adds, " + pipe, pipe, {.flops = {{pipe, flops}}, .launches = 1},
+               [=] { return LaunchKnownFma(type, elements->get(), kBlocks, kFmaRounds); });
 }
 
 gpu::KnownCall KnownTiles(const std::string& pipe, KnownTile type) {
-  const auto name = fmt::format("tiles, {}", pipe);
   constexpr size_t kOperandBytes = 4096;
   const auto operands = Zeros(kOperandBytes);
-  Work work;
-  work.flops[pipe] = KnownTileOperations(type) * kWarps * kTileRounds;
-  return {name, {pipe}, work, Run(name, [=] {
-            return LaunchKnownTiles(type, operands->get(), kBlocks, kTileRounds);
-          })};
+  const double flops = KnownTileOperations(type) * kWarps * kTileRounds;
+  return Known("tiles, " + pipe, pipe, {.flops = {{pipe, flops}}},
+               [=] { return LaunchKnownTiles(type, operands->get(), kBlocks, kTileRounds); });
 }
 
 size_t L2Bytes() {
@@ -80,37 +74,28 @@ size_t CopyBytes() {
 
 gpu::KnownCall KnownCopy() {
   const size_t bytes = CopyBytes();
-  const auto name = fmt::format("copy of {} MiB", bytes >> 20);
   const Buffer from = Zeros(bytes), to = Zeros(bytes);
-  Work work;
-  for (const auto level : {Level::kL1, Level::kL2, Level::kDram})
-    work.bytes[level] = 2.0 * static_cast<double>(bytes);
-  return {name, {"fp32.vector"}, work, Run(name, [=] {
-            return LaunchKnownCopy(from->get(), to->get(), bytes, kBlocks);
-          })};
+  const double moved = 2.0 * static_cast<double>(bytes);
+  return Known(fmt::format("copy of {} MiB", bytes >> 20), "fp32.vector",
+               {.bytes = {{Level::kL1, moved}, {Level::kL2, moved}, {Level::kDram, moved}}},
+               [=] { return LaunchKnownCopy(from->get(), to->get(), bytes, kBlocks); });
 }
 
 gpu::KnownCall KnownL2Loads() {
-  const auto [blocks, bytes] =
-      gpu::WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
-  const std::string name = "loads from L2";
-  const Buffer from = Zeros(bytes), sink = Zeros(kKnownThreads);
-  Work work;
-  work.bytes[Level::kL2] = kVectorBytes * kKnownThreads * blocks * kLoads;
-  return {name, {"fp32.vector"}, work, Run(name, [=, blocks = blocks, bytes = bytes] {
-            return LaunchKnownL2Loads(from->get(), sink->get(), bytes, blocks, kLoads);
-          })};
+  const auto walk = gpu::WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
+  const Buffer from = Zeros(walk.bytes), sink = Zeros(kKnownThreads);
+  const double loaded = kVectorBytes * kKnownThreads * walk.blocks * kLoads;
+  return Known("loads from L2", "fp32.vector", {.bytes = {{Level::kL2, loaded}}}, [=] {
+    return LaunchKnownL2Loads(from->get(), sink->get(), walk.bytes, walk.blocks, kLoads);
+  });
 }
 
 gpu::KnownCall KnownSharedLoads() {
   constexpr double kWavefrontBytes = 128, kStores = 4;
-  const std::string name = "loads from shared memory";
   const auto sink = Zeros(kKnownThreads);
-  Work work;
-  work.bytes[Level::kL1] = kWavefrontBytes * kWarps * (kLoads + kStores);
-  return {name, {"fp32.vector"}, work, Run(name, [=] {
-            return LaunchKnownSharedLoads(sink->get(), kBlocks, kLoads);
-          })};
+  const double moved = kWavefrontBytes * kWarps * (kLoads + kStores);
+  return Known("loads from shared memory", "fp32.vector", {.bytes = {{Level::kL1, moved}}},
+               [=] { return LaunchKnownSharedLoads(sink->get(), kBlocks, kLoads); });
 }
 
 }  // namespace

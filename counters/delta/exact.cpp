@@ -62,9 +62,9 @@ int64_t Visit(const Operand& matrix, const IndexRanges& rows, const IndexRanges&
 // A long range of indices, cut into a head, many equal stretches and a tail. The addresses of two
 // stretches differ by a multiple of the sector size.
 struct Stretches {
-  IndexRanges ends;      // head and tail, each with two stretches and a remainder
-  IndexRange one, two;   // a stretch; two consecutive stretches
-  int64_t left_out = 0;  // [1] stretches between head and tail
+  IndexRanges ends;         // head and tail, each with two stretches and a remainder
+  IndexRange single, pair;  // a stretch; two consecutive stretches
+  int64_t left_out = 0;     // [1] stretches between head and tail
 };
 
 std::optional<Stretches> CutIntoStretches(const Axis& axis, const IndexRanges& ranges,
@@ -85,9 +85,9 @@ std::optional<Stretches> CutIntoStretches(const Axis& axis, const IndexRanges& r
 // and of each stretch between them, minus the sectors that each pair of neighbours shares.
 template <class Count>
 int64_t UnionOfStretches(const Stretches& cut, const Count& count) {
-  const int64_t one = count({cut.one}), two = count({cut.two});
-  const int64_t shared = 2 * one - two;
-  return count(cut.ends) + cut.left_out * one - (cut.left_out + 1) * shared;
+  const int64_t single = count({cut.single}), pair = count({cut.pair});
+  const int64_t shared = 2 * single - pair;
+  return count(cut.ends) + cut.left_out * single - (cut.left_out + 1) * shared;
 }
 
 // Returns a complete axis of taps x channels as channels x taps, which has a period, or nullopt.
@@ -137,7 +137,7 @@ std::vector<PhaseClass> Classes(const Axis& axis, const std::vector<IndexRange>&
   }
   std::vector<PhaseClass> list;
   list.reserve(classes.size());
-  for (const auto& [phase, one] : classes) list.push_back(one);
+  for (const auto& [phase, found] : classes) list.push_back(found);
   return list;
 }
 
@@ -200,30 +200,28 @@ struct Sampled {
 
 // Counts the sectors of all classes of row tiles, or of a sample (see `most_elements`).
 Sampled CountClasses(const Operand& matrix, std::vector<PhaseClass> classes, const OperandCut& cut,
-                     int64_t sector, int64_t base, const EnumerationLimits& limits) {
+                     int64_t sector, int64_t base, double most_elements) {
   const auto steps = Classes(matrix.columns, Cut(0, Size(matrix.columns), cut.step), sector);
   const auto slices = Classes(matrix.columns, Cut(0, Size(matrix.columns), cut.slice), sector);
   const double per_tile = static_cast<double>(cut.rows) *
                           (static_cast<double>(cut.step) * static_cast<double>(steps.size()) +
                            static_cast<double>(cut.slice) * static_cast<double>(slices.size()));
   const auto all = classes.size();
-  const auto most = static_cast<size_t>(std::max(16.0, limits.most_elements / per_tile));
+  const auto most = static_cast<size_t>(std::max(16.0, most_elements / per_tile));
   if (all > most) {
-    std::mt19937_64 random(limits.seed);
+    std::mt19937_64 random(1);
     std::shuffle(classes.begin(), classes.end(), random);
     classes.resize(most);
   }
   Sampled result;
   double weight = 0, squares = 0, total = 0;
   const double scale = static_cast<double>(all) / static_cast<double>(classes.size());
-  for (const auto& one : classes) {
-    const auto tile = CountTile(matrix, one.range, steps, slices, cut, sector, base);
-    result.sum.warp += scale * one.count * tile.warp;
-    result.sum.step += scale * one.count * tile.step;
-    result.sum.tile += scale * one.count * tile.tile;
+  for (const auto& [range, count] : classes) {
+    const auto tile = CountTile(matrix, range, steps, slices, cut, sector, base);
+    result.sum.Add(tile, scale * count);
     weight += 1;
-    total += one.count * tile.warp;
-    squares += one.count * tile.warp * one.count * tile.warp;
+    total += count * tile.warp;
+    squares += count * tile.warp * count * tile.warp;
   }
   if (all > classes.size() && total > 0) {
     const double mean = total / weight;
@@ -236,16 +234,14 @@ Sampled CountClasses(const Operand& matrix, std::vector<PhaseClass> classes, con
 
 // Counts the sectors of all groups, once for groups with the same alignment of base addresses.
 Sampled CountOperand(const Operand& matrix, const OperandCut& cut, int64_t groups, int64_t sector,
-                     const EnumerationLimits& limits) {
+                     double most_elements) {
   std::map<int64_t, double> bases;  // alignment -> groups
   for (int64_t group = 0; group < groups; ++group) bases[group * matrix.group_bytes % sector] += 1;
   const auto classes = Classes(matrix.rows, Cut(0, Size(matrix.rows), cut.rows), sector);
   Sampled sum;
   for (const auto& [base, count] : bases) {
-    const auto part = CountClasses(matrix, classes, cut, sector, base, limits);
-    sum.sum.warp += count * part.sum.warp;
-    sum.sum.step += count * part.sum.step;
-    sum.sum.tile += count * part.sum.tile;
+    const auto part = CountClasses(matrix, classes, cut, sector, base, most_elements);
+    sum.sum.Add(part.sum, count);
     sum.relative_error95 = std::max(sum.relative_error95, part.relative_error95);
   }
   return sum;
@@ -272,7 +268,7 @@ int64_t TouchedSectors(const Operand& matrix, const IndexRanges& rows, const Ind
 }
 
 GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector,
-                             const EnumerationLimits& limits) {
+                             double most_elements) {
   for (const int64_t size :
        {tile.m, tile.n, tile.k, tile.slices, tile.cluster_m, tile.cluster_n, sector})
     if (size < 1) throw BadInput("the sizes of a tile must be at least 1, got {}", size);
@@ -280,9 +276,9 @@ GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t 
                   .tiles_n = CeilDiv(gemm.n, tile.n),
                   .steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices)};
   const int64_t slice = sum.steps * tile.k;
-  const auto a = CountOperand(gemm.a, {tile.m, tile.k, slice}, gemm.groups, sector, limits);
-  const auto b = CountOperand(gemm.b, {tile.n, tile.k, slice}, gemm.groups, sector, limits);
-  const auto c = CountOperand(gemm.c, {tile.m, tile.n, tile.n}, gemm.groups, sector, limits);
+  const auto a = CountOperand(gemm.a, {tile.m, tile.k, slice}, gemm.groups, sector, most_elements);
+  const auto b = CountOperand(gemm.b, {tile.n, tile.k, slice}, gemm.groups, sector, most_elements);
+  const auto c = CountOperand(gemm.c, {tile.m, tile.n, tile.n}, gemm.groups, sector, most_elements);
   sum.a = a.sum;
   sum.b = b.sum;
   sum.store = c.sum.warp * static_cast<double>(CeilDiv(gemm.k, slice));

@@ -42,6 +42,12 @@ struct OperandSectors {
   double warp = 0;  // [sector] summed over warp loads (32 lanes, an element each)
   double step = 0;  // [sector] different within a K-step, summed over steps and tiles
   double tile = 0;  // [sector] different within a tile's K range, summed over tiles
+
+  void Add(const OperandSectors& other, double times) {
+    warp += times * other.warp;
+    step += times * other.step;
+    tile += times * other.tile;
+  }
 };
 
 struct GemmSectors {
@@ -51,14 +57,10 @@ struct GemmSectors {
   double relative_error95 = 0;                  // [1] half of the 95 % interval; 0 if exact
 };
 
-struct EnumerationLimits {
-  double most_elements = 3e8;  // [1] per operand; with more, tiles are sampled
-  unsigned seed = 1;
-};
-
 // Counts the sectors of a GEMM with the given tile. `sector` [byte] is the sector size. Throws
-// BadInput if the tile or the sector is not positive.
+// BadInput if the tile or the sector is not positive. If an operand's different tiles have more
+// than `most_elements` elements [1], a sample of them is counted.
 GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector,
-                             const EnumerationLimits& limits = {});
+                             double most_elements = 3e8);
 
 }  // namespace dlroof::delta

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/filter_axis.h"
 
 namespace dlroof::delta {
 namespace {
@@ -151,13 +152,9 @@ int64_t OutputColumns(const ConvShape& s) {
   return Positions(s.w + s.pad_left + s.pad_right, s.s, s.dilation_w, s.stride_w);
 }
 
-std::array<FilterAxis, 2> FilterAxes(const ConvShape& s) {
-  return {{{s.h, OutputRows(s), s.r, s.stride_h, s.dilation_h, s.pad_top},
-           {s.w, OutputColumns(s), s.s, s.stride_w, s.dilation_w, s.pad_left}}};
-}
-
 int64_t MultiplyAdds(const ConvShape& s) {
-  const auto [rows, columns] = FilterAxes(s);
+  const FilterAxis rows{s.h, OutputRows(s), s.r, s.stride_h, s.dilation_h, s.pad_top};
+  const FilterAxis columns{s.w, OutputColumns(s), s.s, s.stride_w, s.dilation_w, s.pad_left};
   return s.n * s.k * (s.c / s.groups) * PairsInside(rows) * PairsInside(columns);
 }
 

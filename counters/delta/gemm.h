@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "counters/base/filter_axis.h"
 #include "counters/base/work.h"
 
 namespace dlroof::delta {
@@ -24,8 +23,6 @@ struct ConvShape {
 };
 int64_t OutputRows(const ConvShape& shape);     // P
 int64_t OutputColumns(const ConvShape& shape);  // Q
-// Returns the rows and the columns of an image under the filter.
-std::array<FilterAxis, 2> FilterAxes(const ConvShape& shape);
 // [1] Returns the multiply-adds that are useful work (filter_axis.h), in every direction. An
 // implicit-GEMM kernel also multiplies padding: DenseMultiplyAdds, n k P Q (c/groups) r s, from
 // which the published DeLTA model starts. The models of this module count a kernel's tiles instead.

@@ -81,7 +81,7 @@ int64_t ReadSector(const JsonReader& file, const std::string& key, GpuSpec& gpu)
 }
 
 bool IsFigure(const std::string& key) {
-  const auto is = [&](const auto& one) { return key == one.first; };
+  const auto is = [&](const auto& figure) { return key == figure.first; };
   return key == "name" || std::ranges::any_of(kFigures, is) || std::ranges::any_of(kSectors, is) ||
          std::ranges::any_of(kOptionalFigures, is);
 }

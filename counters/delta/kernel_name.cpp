@@ -108,10 +108,9 @@ void Take(const std::vector<int64_t>& sizes, KernelTiling& tiling) {
   if (sizes.size() > 2) tiling.k = sizes[2];
 }
 
-void TakeKAndStages(const std::vector<int64_t>& sizes, KernelTiling& tiling) {
-  if (sizes.size() != 2) return;
-  tiling.k = sizes[0];
-  tiling.stages = sizes[1];
+// Takes K from "k x stages".
+void TakeK(const std::vector<int64_t>& sizes, KernelTiling& tiling) {
+  if (sizes.size() == 2) tiling.k = sizes[0];
 }
 
 void TakeCluster(const std::vector<int64_t>& sizes, KernelTiling& tiling) {
@@ -130,23 +129,20 @@ std::optional<KernelTiling> ReadKernelName(std::string_view text) {
   tiling.matrix_units = OnMatrixUnits(name, tiling.architecture);
   tiling.valid_taps_only = name.Has("strided");
   const auto pure = name.PureSizes();
-  for (const auto word : name.words) {
+  for (const auto word : name.words)
     if (const auto sizes = SizesIn(word, "tilesize"); IsTile(sizes)) Take(sizes, tiling);
-    if (word.starts_with("stage"))
-      if (const auto stages = Number(word.substr(5))) tiling.stages = stages;
-  }
   if (tiling.m > 0) return tiling;
   const auto first = std::ranges::find_if(pure, IsTile);
   if (first == pure.end()) return std::nullopt;
   Take(*first, tiling);
   const auto left = static_cast<size_t>(pure.end() - first) - 1;
   if (name.HasInside("nvjet")) {
-    if (left >= 1) TakeKAndStages(first[1], tiling);
+    if (left >= 1) TakeK(first[1], tiling);
     if (left >= 2) TakeCluster(first[2], tiling);
   } else if (name.HasInside("cutlass3x")) {
     if (left >= 1 && first[1].size() == 3) TakeCluster(first[1], tiling);
   } else if (left >= 1 && (name.HasInside("cutlass") || name.Has("stages"))) {
-    TakeKAndStages(first[1], tiling);
+    TakeK(first[1], tiling);
   }
   return tiling;
 }
@@ -166,10 +162,9 @@ std::optional<EngineKnobs> ReadEngine(std::string_view text) {
     return std::nullopt;
   EngineKnobs knobs;
   const std::pair<std::string_view, std::optional<int64_t> EngineKnobs::*> known[] = {
-      {"tile_size", &EngineKnobs::tile_size}, {"tilek", &EngineKnobs::tilek},
-      {"idx_mode", &EngineKnobs::idx_mode},   {"split_k", &EngineKnobs::split_k},
-      {"stages", &EngineKnobs::stages},       {"tile_cga_m", &EngineKnobs::cluster_m},
-      {"tile_cga_n", &EngineKnobs::cluster_n}};
+      {"tile_size", &EngineKnobs::tile_size},  {"tilek", &EngineKnobs::tilek},
+      {"idx_mode", &EngineKnobs::idx_mode},    {"split_k", &EngineKnobs::split_k},
+      {"tile_cga_m", &EngineKnobs::cluster_m}, {"tile_cga_n", &EngineKnobs::cluster_n}};
   const auto word = [](char c) { return IsWord(c) || c == '_'; };
   const auto words = Words(text.substr(open, close - open), word);
   for (size_t i = 0; i + 1 < words.size(); ++i)

@@ -13,9 +13,7 @@ namespace dlroof::delta {
 struct KernelTiling {
   int64_t m = 0, n = 0;                         // [1] rows and columns of C that one CTA computes
   std::optional<int64_t> k;                     // [1] columns of A and B in a K-step
-  std::optional<int64_t> stages;                // [1] K-steps that are loaded ahead
   std::optional<int64_t> cluster_m, cluster_n;  // [1] CTAs of a cluster along m and n
-  std::optional<int64_t> slices;                // [1] CTAs that share a tile, each with a part of K
   std::optional<int> architecture;              // [1] the oldest that runs it: 70, 80, 90
   bool matrix_units = false;                    // computes on tensor cores
   bool valid_taps_only = false;  // backward data that leaves out taps without an output
@@ -41,17 +39,17 @@ std::optional<KernelTiling> FindKernelTiling(std::string_view text);
 // The engine that cuDNN chose: "engine 65 (tile_size 5, tilek 1, idx_mode 1, tile_cga_m 1,
 // tile_cga_n 5), tensor_core, workspace 1802879 B: first of heuristic A, 44 proposed".
 struct EngineKnobs {
-  std::optional<int64_t> tile_size, tilek, idx_mode, split_k, stages;  // [1] numbers of choices,
-                                                                       // split_k and stages counts
-  std::optional<int64_t> cluster_m, cluster_n;                         // [1] CTAs
-  std::optional<int64_t> workspace_bytes;                              // [byte]
+  std::optional<int64_t> tile_size, tilek, idx_mode;  // [1] numbers of choices
+  std::optional<int64_t> split_k;                     // [1] slices of K
+  std::optional<int64_t> cluster_m, cluster_n;        // [1] CTAs
+  std::optional<int64_t> workspace_bytes;             // [byte]
 
   bool operator==(const EngineKnobs&) const = default;
 };
 // Returns nullopt if the text names no engine with knobs.
 std::optional<EngineKnobs> ReadEngine(std::string_view text);
 
-// Returns the tiling of an engine by its knobs alone, without `slices`. Only engines of Hopper's
+// Returns the tiling of an engine by its knobs alone. Only engines of Hopper's
 // implicit GEMMs (those with a cluster) are known, and of their tiles only those whose kernels were
 // seen beside the knobs (cuDNN 9.14: tile_size 1, 4, 5; tilek 0, 1); nullopt for every other.
 std::optional<KernelTiling> TilingOf(const EngineKnobs& knobs);

@@ -62,11 +62,8 @@ GemmSectors ModelSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sect
                   .steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices)};
   const int64_t slice = sum.steps * tile.k;
   const auto groups = static_cast<double>(gemm.groups);
-  const auto scaled = [groups](OperandSectors one) {
-    return OperandSectors{groups * one.warp, groups * one.step, groups * one.tile};
-  };
-  sum.a = scaled(ModelOperand(gemm.a, tile.m, tile.k, slice, sector));
-  sum.b = scaled(ModelOperand(gemm.b, tile.n, tile.k, slice, sector));
+  sum.a.Add(ModelOperand(gemm.a, tile.m, tile.k, slice, sector), groups);
+  sum.b.Add(ModelOperand(gemm.b, tile.n, tile.k, slice, sector), groups);
   const auto warp = WarpBlockOf(gemm.c, tile.m, tile.n);
   sum.store = groups * SumOfBlocks(gemm.c, warp.rows, warp.columns, sector, 64) *
               static_cast<double>(CeilDiv(gemm.k, slice));
@@ -104,37 +101,6 @@ TrafficBytes BytesOf(const ConvGemm& gemm, const CtaTile& tile, const GemmSector
 
 }  // namespace
 
-double L1Bytes(const TrafficBytes& traffic) { return traffic.l1_loads + traffic.stores; }
-double L2StepBytes(const TrafficBytes& traffic) { return traffic.l2_step_loads + traffic.stores; }
-double L2TileBytes(const TrafficBytes& traffic) { return traffic.l2_tile_loads + traffic.stores; }
-
-TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches) {
-  const auto gemm = GemmOf(layer);
-  CheckTile(tile, caches);
-  auto bytes =
-      BytesOf(gemm, tile, ModelSectors(gemm, tile, caches.sector_bytes), caches.sector_bytes);
-  bytes.dram =
-      DramOfWaves(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2,
-                  [&](const Operand& matrix, const IndexRanges& rows, const IndexRange& columns) {
-                    double sum = 0;
-                    for (const auto& range : rows)
-                      sum += RunSectors(matrix, range, columns, caches.dram_sector_bytes);
-                    return sum;
-                  });
-  return bytes;
-}
-
-ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches,
-                              const EnumerationLimits& limits) {
-  const auto gemm = GemmOf(layer);
-  CheckTile(tile, caches);
-  const auto sectors = EnumerateSectors(gemm, tile, caches.sector_bytes, limits);
-  ExactTraffic exact{BytesOf(gemm, tile, sectors, caches.sector_bytes), sectors.relative_error95};
-  exact.bytes.dram =
-      EnumerateDram(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2);
-  return exact;
-}
-
 namespace {
 
 // Returns the row tiles (of A) of the CTAs [begin, end), ascending and disjoint.
@@ -148,6 +114,11 @@ IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {
 IndexRanges ColumnTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   return {{begin / tiles_m, (end - 1) / tiles_m + 1}};
 }
+
+// `touched(matrix, rows, columns)` returns the sectors that ranges of rows and a range of columns
+// (matrix indices, not tiles) touch.
+using RangeSectors = std::function<double(const Operand& matrix, const IndexRanges& rows,
+                                          const IndexRange& columns)>;
 
 // Caches sector counts: ranges at the same offset in the rows' period touch equally many.
 class CachedSectors {
@@ -225,12 +196,13 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
     const int64_t before = std::max<int64_t>(0, begin - grid.ctas_per_wave);
     const bool stays = columns(before, end) * b_copies(before, end) <= grid.cache_sectors / 2;
     sum.b += Reads(columns, stays ? std::min(cached, before) : cached, begin, end);
-    ++sum.waves;
   }
   return sum;
 }
 
 double Total(const DramBytes& bytes) { return bytes.a + bytes.b + bytes.c; }
+
+namespace {
 
 DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                       int64_t sector, const L2Cache& cache, const RangeSectors& touched) {
@@ -260,6 +232,8 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_
   return sum;
 }
 
+}  // namespace
+
 DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                         int64_t sector, const L2Cache& cache) {
   return DramOfWaves(
@@ -267,6 +241,37 @@ DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t resul
       [sector](const Operand& matrix, const IndexRanges& rows, const IndexRange& columns) {
         return static_cast<double>(TouchedSectors(matrix, rows, {columns}, sector));
       });
+}
+
+double L1Bytes(const TrafficBytes& traffic) { return traffic.l1_loads + traffic.stores; }
+double L2StepBytes(const TrafficBytes& traffic) { return traffic.l2_step_loads + traffic.stores; }
+double L2TileBytes(const TrafficBytes& traffic) { return traffic.l2_tile_loads + traffic.stores; }
+
+TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches) {
+  const auto gemm = GemmOf(layer);
+  CheckTile(tile, caches);
+  auto bytes =
+      BytesOf(gemm, tile, ModelSectors(gemm, tile, caches.sector_bytes), caches.sector_bytes);
+  bytes.dram =
+      DramOfWaves(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2,
+                  [&](const Operand& matrix, const IndexRanges& rows, const IndexRange& columns) {
+                    double sum = 0;
+                    for (const auto& range : rows)
+                      sum += RunSectors(matrix, range, columns, caches.dram_sector_bytes);
+                    return sum;
+                  });
+  return bytes;
+}
+
+ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile,
+                              const CacheShape& caches) {
+  const auto gemm = GemmOf(layer);
+  CheckTile(tile, caches);
+  const auto sectors = EnumerateSectors(gemm, tile, caches.sector_bytes);
+  ExactTraffic exact{BytesOf(gemm, tile, sectors, caches.sector_bytes), sectors.relative_error95};
+  exact.bytes.dram =
+      EnumerateDram(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2);
+  return exact;
 }
 
 }  // namespace dlroof::delta

@@ -29,7 +29,6 @@ double CopiesInL2(double partitions, double readers);
 
 struct WaveSectors {
   double a = 0, b = 0;  // [sector] read from DRAM, summed over waves
-  int64_t waves = 0;
 };
 
 // [sector] Returns the sectors that the tiles with these indices touch over all of K.
@@ -60,13 +59,6 @@ double Total(const DramBytes& bytes);
 // up is not counted. `result_bytes` [byte] is the size of an element of C.
 DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                         int64_t sector, const L2Cache& cache);
-
-// The common part of the exact and the fast count. `touched(matrix, rows, columns)` returns the
-// sectors that ranges of rows and a range of columns (matrix indices, not tiles) touch.
-using RangeSectors = std::function<double(const Operand& matrix, const IndexRanges& rows,
-                                          const IndexRange& columns)>;
-DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
-                      int64_t sector, const L2Cache& cache, const RangeSectors& touched);
 
 // --- The model ---
 
@@ -107,8 +99,8 @@ struct ExactTraffic {
   TrafficBytes bytes;
   double relative_error95 = 0;
 };
-ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches,
-                              const EnumerationLimits& limits = {});
+ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile,
+                              const CacheShape& caches);
 
 // --- A part of the fast model ---
 

@@ -240,8 +240,7 @@ TypeRow RowOf(std::string_view type) {
       if (result.type == type.substr(4)) return {"int8", 1, "int8.matrix", result.bytes};
   throw BadInput(
       "the model has no type '{}'; expected f32, tf32, f16, bf16, int8, fp8 or an integer mix such "
-      "as "
-      "s8s8f32",
+      "as s8s8f32",
       type);
 }
 
@@ -267,13 +266,11 @@ void RequireKnownTaps(const ConvLayer& layer, const KernelTiling& tiling) {
 void AddKnobs(const EngineKnobs& engine, KernelTiling& tiling) {
   if (!tiling.cluster_m) tiling.cluster_m = engine.cluster_m;
   if (!tiling.cluster_n) tiling.cluster_n = engine.cluster_n;
-  if (!tiling.stages) tiling.stages = engine.stages;
   if (engine.cluster_m && engine.idx_mode == 1) tiling.valid_taps_only = true;
 }
 
 std::optional<int64_t> SlicesOf(const ConvLayer& layer, const std::optional<EngineKnobs>& engine,
                                 const KernelTiling& tiling) {
-  if (tiling.slices) return tiling.slices;
   if (!engine) return std::nullopt;
   if (engine->split_k) return std::max<int64_t>(1, *engine->split_k);
   if (layer.direction != ProductDirection::kBackwardWeights || !engine->cluster_m)

@@ -47,9 +47,7 @@ double BoxSectors(const Operand& matrix, IndexRange rows, IndexRange columns, in
   int64_t alignment = sector;
   AddStrides(matrix.rows, rows.first, rows.second - rows.first, strides, alignment);
   AddStrides(matrix.columns, columns.first, columns.second - columns.first, strides, alignment);
-  strides.erase(std::remove_if(strides.begin(), strides.end(),
-                               [](const Stride& s) { return s.count <= 1 || s.bytes == 0; }),
-                strides.end());
+  std::erase_if(strides, [](const Stride& s) { return s.count <= 1 || s.bytes == 0; });
   std::ranges::sort(strides, {}, &Stride::bytes);
   double element = strides.empty() ? 1 : static_cast<double>(strides[0].bytes);
   for (const Axis* axis : {&matrix.rows, &matrix.columns})
@@ -162,7 +160,8 @@ class Gather {
       if (begin == 0 && end == per_image) images = (pixels.second - at) / per_image;
       Collect(begin, end, taps);
       const int64_t place = base + image * pixels_.digits[0].bytes;
-      sum += static_cast<double>(images) * Runs(place, offset, seamless);
+      sum += static_cast<double>(images) *
+             (nhwc_ ? PixelRuns(place, offset) : LineRuns(place, seamless));
       at += (end - begin) * images;
     }
     return sum;
@@ -236,10 +235,6 @@ class Gather {
       to.last = last;
     }
     if (!lines_.empty()) lines_.resize(merged + 1);
-  }
-
-  double Runs(int64_t place, int64_t offset, bool seamless) const {
-    return nhwc_ ? PixelRuns(place, offset) : LineRuns(place, seamless);
   }
 
   double LineRuns(int64_t place, bool seamless) const {

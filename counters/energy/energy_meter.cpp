@@ -194,15 +194,15 @@ bool HasOthersEnergy(const Energy& energy) {
 EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySource>& sources) {
   EnergyMeter meter;
   for (const auto& source : sources) {
-    auto counters = source.open(place);
-    if (counters.reason) {
-      meter.unavailable[source.name] = *counters.reason;
-      continue;
+    try {
+      auto counters = source.open(place);
+      meter.from = source.name;
+      meter.domains = std::move(counters.domains);
+      meter.covers = std::move(counters.covers);
+      break;
+    } catch (const BadInput& error) {
+      meter.unavailable[source.name] = Reason{error.what()};
     }
-    meter.from = source.name;
-    meter.domains = std::move(counters.domains);
-    meter.covers = std::move(counters.covers);
-    return meter;
   }
   return meter;
 }

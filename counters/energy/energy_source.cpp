@@ -7,9 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <sstream>
@@ -30,25 +28,6 @@ std::string ReadKernelFile(const std::filesystem::path& path, int& error) {
   std::string_view line(text.data(), got < 0 ? 0 : static_cast<std::size_t>(got));
   while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.remove_suffix(1);
   return std::string(line);
-}
-
-double ReadMicrojoules(const std::filesystem::path& path, const std::string& cure) {
-  constexpr double kJoulesPerMicrojoule = 1e-6;
-  int error = 0;
-  const auto text = ReadKernelFile(path, error);
-  if (error == EACCES || error == EPERM) throw BadInput("{}: {}", path.string(), cure);
-  if (error != 0) throw BadInput("{}: {}", path.string(), std::strerror(error));
-  std::uint64_t microjoules = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), microjoules);
-  if (wrong != std::errc() || end != text.data() + text.size() || text.empty())
-    throw BadInput("{}: '{}' is not a number of microjoules", path.string(), text);
-  return kJoulesPerMicrojoule * static_cast<double>(microjoules);
-}
-
-EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
-                              const std::filesystem::path& path, const std::string& cure) {
-  ReadMicrojoules(path, cure);  // throws now instead of during a measurement
-  return {name, counted, [=] { return ReadMicrojoules(path, cure); }, std::nullopt};
 }
 
 namespace {
@@ -95,31 +74,8 @@ bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
   return usable != 0;
 }
 
-namespace {
-
-std::vector<EnergySource>& EnergyRegistry() {
-  static std::vector<EnergySource> sources;
-  return sources;
-}
-
-}  // namespace
-
-bool RegisterEnergySource(EnergySource source) {
-  source.open = [open = std::move(source.open)](const EnergyPlace& place) -> EnergyCounters {
-    try {
-      return open(place);
-    } catch (const BadInput& error) {
-      return {.reason = Reason{error.what()}};
-    }
-  };
-  EnergyRegistry().push_back(std::move(source));
-  return true;
-}
-
 std::vector<EnergySource> AllEnergySources() {
-  auto sources = EnergyRegistry();
-  std::ranges::stable_sort(sources, {}, &EnergySource::rank);
-  return sources;
+  return {{"powercap", OpenPowercap}, {"perf", OpenPerfPower}};
 }
 
 std::filesystem::path SysfsRoot() {

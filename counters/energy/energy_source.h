@@ -1,8 +1,9 @@
-// Sources of energy counters. Each source registers itself; a run uses only the first source that
-// can count on this machine. Also functions that several sources use: reading sysfs, the CPUs of
+// Sources of energy counters; a run uses only the first source that can count on this machine. Also
+// functions that several sources use: reading sysfs, the CPUs of
 // packages, and the CPU time of other programs, because a package's counter includes their energy.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -10,8 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "counters/base/error.h"
 
 namespace dlroof::energy {
 
@@ -32,34 +31,25 @@ struct EnergyPlace {
 
 struct EnergyCounters {
   std::vector<EnergyDomain> domains;
-  std::string covers = {};            // "packages and DRAM; no fans, NIC, power supply"
-  std::optional<Reason> reason = {};  // why no domain can be counted, and how to change that
+  std::string covers = {};  // "packages and DRAM; no fans, NIC, power supply"
 };
 
 struct EnergySource {
   std::string name;  // "powercap", "perf"
-  int rank = 0;      // the source with the lowest rank that can count is used
+  // Opens the counters. Throws BadInput if no domain can be counted: why, and how to change that.
   std::function<EnergyCounters(const EnergyPlace&)> open;
 };
 
-// Registers a source, whose `open` may throw BadInput instead of setting `reason`. Returns true.
-bool RegisterEnergySource(EnergySource source);
-// Returns the registered sources in order of rank.
+// Returns the sources, the preferred one first.
 std::vector<EnergySource> AllEnergySources();
+EnergyCounters OpenPowercap(const EnergyPlace& place);
+EnergyCounters OpenPerfPower(const EnergyPlace& place);
 
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();
 
 // Returns a file's first 127 bytes, without trailing white space. Sets `error` to errno, or 0.
 std::string ReadKernelFile(const std::filesystem::path& path, int& error);
-
-// [J] Reads a file that contains a whole number of microjoules. Throws BadInput if it contains
-// anything else or cannot be read; without permission, the message includes `cure`.
-double ReadMicrojoules(const std::filesystem::path& path, const std::string& cure);
-
-// Returns a counter that reads `path` with ReadMicrojoules. Throws as ReadMicrojoules does.
-EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
-                              const std::filesystem::path& path, const std::string& cure);
 
 // Returns each package's online CPUs (SYSFS/devices/system/cpu), or nothing if they are unknown.
 std::map<int, std::vector<int>> CpusOfPackages(const std::filesystem::path& sysfs);
@@ -74,5 +64,24 @@ std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second
 
 // [s] Returns the CPU time of other programs since boot, or nullopt if it is unknown.
 std::optional<double> CpuSecondsOfOthers();
+
+// --- The kernel's "power" PMU: the counters of powercap, for users who may open system-wide events
+// ---
+
+struct PowerEvent {
+  std::string name;          // "energy-pkg"
+  std::uint64_t config = 0;  // number of the event: 2 for "event=0x02"
+  double joules = 0;         // [J] per count
+};
+
+struct PowerUnit {
+  std::uint32_t type = 0;          // perf_event_attr::type
+  std::vector<int> cpus;           // one CPU of each package
+  std::vector<PowerEvent> events;  // energy-pkg, energy-ram, energy-psys, if they exist
+};
+
+// Reads SYSFS/bus/event_source/devices/power. Throws BadInput if the folder does not exist or if
+// one of its files does not have the form that the kernel documents.
+PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs);
 
 }  // namespace dlroof::energy

@@ -1,7 +1,5 @@
 // The energy source "perf": perf events of the "power" PMU, one event on one CPU of each package.
 // The kernel extends the counters to 64 bits, so they do not wrap around.
-#include "counters/energy/perf_power.h"
-
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -17,8 +15,8 @@
 
 #include "counters/base/error.h"
 #include "counters/base/process.h"
+#include "counters/cpu/cpu.h"
 #include "counters/energy/energy_source.h"
-#include "counters/perf/pmu_table.h"
 
 namespace dlroof::energy {
 namespace {
@@ -106,6 +104,8 @@ std::map<int, int> OurPackages(const PowerUnit& unit, const EnergyPlace& place) 
   return cpu_of_package;
 }
 
+}  // namespace
+
 EnergyCounters OpenPerfPower(const EnergyPlace& place) {
   const auto unit = ReadPowerUnit(place.sysfs);
   const auto cpu_of_package = OurPackages(unit, place);
@@ -130,11 +130,6 @@ EnergyCounters OpenPerfPower(const EnergyPlace& place) {
   return counters;
 }
 
-[[maybe_unused]] const bool perf_power_registered =
-    RegisterEnergySource({"perf", 2, OpenPerfPower});
-
-}  // namespace
-
 PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs) {
   const auto folder = sysfs / "bus/event_source/devices/power";
   std::error_code none;
@@ -145,7 +140,7 @@ PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs) {
         folder.string());
   PowerUnit unit;
   unit.type = NumberOf<std::uint32_t>(folder / "type", ReadLine(folder / "type"));
-  unit.cpus = perf::CpuList(ReadLine(folder / "cpumask"));
+  unit.cpus = cpu::CpuList(ReadLine(folder / "cpumask"));
   for (const char* name : {"energy-pkg", "energy-ram", "energy-psys"})
     if (std::filesystem::exists(folder / "events" / name, none))
       unit.events.push_back(ReadEvent(folder / "events", name));

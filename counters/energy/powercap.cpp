@@ -1,7 +1,10 @@
 // The energy source powercap, a tree of sysfs.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -66,10 +69,26 @@ std::optional<int> PackageOf(std::string_view name) {
   return package;
 }
 
+// [J] Reads a file that contains a whole number of microjoules. Throws BadInput if it contains
+// anything else or cannot be read.
+double ReadMicrojoules(const fs::path& path) {
+  constexpr double kJoulesPerMicrojoule = 1e-6;
+  int error = 0;
+  const auto text = ReadKernelFile(path, error);
+  if (error == EACCES || error == EPERM) throw BadInput("{}: {}", path.string(), kPowercapCure);
+  if (error != 0) throw BadInput("{}: {}", path.string(), std::strerror(error));
+  std::uint64_t microjoules = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), microjoules);
+  if (wrong != std::errc() || end != text.data() + text.size() || text.empty())
+    throw BadInput("{}: '{}' is not a number of microjoules", path.string(), text);
+  return kJoulesPerMicrojoule * static_cast<double>(microjoules);
+}
+
 EnergyDomain DomainOf(const Zone& zone, const std::string& name, bool counted) {
-  auto domain = MicrojouleDomain(name, counted, zone.path / "energy_uj", kPowercapCure);
-  domain.range_joules = ReadMicrojoules(zone.path / "max_energy_range_uj", kPowercapCure);
-  return domain;
+  const auto path = zone.path / "energy_uj";
+  ReadMicrojoules(path);  // throws now instead of during a measurement
+  return {name, counted, [path] { return ReadMicrojoules(path); },
+          ReadMicrojoules(zone.path / "max_energy_range_uj")};
 }
 
 // Collects the energy domains of the packages of which this process may use all CPUs.
@@ -96,13 +115,12 @@ class ZoneDomains {
   EnergyCounters Result() {
     if (packages_counted_ == 0)
       throw BadInput("this process may use no CPU of the packages that have counters");
-    counters_.covers =
-        dram_counted_ == packages_counted_ ? "packages and DRAM; no fans, NIC, power supply"
-        : dram_counted_ == 0               ? "packages; no DRAM, fans, NIC, power supply"
-                                           : fmt::format(
-                                                 "packages and DRAM of {} of {} of them; no fans, NIC, "
-                                                               "power supply",
-                                                 dram_counted_, packages_counted_);
+    auto& covers = counters_.covers;
+    covers = fmt::format("packages and DRAM of {} of {} of them; no fans, NIC, power supply",
+                         dram_counted_, packages_counted_);
+    if (dram_counted_ == packages_counted_)
+      covers = "packages and DRAM; no fans, NIC, power supply";
+    if (dram_counted_ == 0) covers = "packages; no DRAM, fans, NIC, power supply";
     return std::move(counters_);
   }
 
@@ -115,6 +133,8 @@ class ZoneDomains {
   int packages_counted_ = 0, dram_counted_ = 0;
 };
 
+}  // namespace
+
 EnergyCounters OpenPowercap(const EnergyPlace& place) {
   const auto zones = ReadZones(place.sysfs);
   if (zones.empty())
@@ -126,9 +146,4 @@ EnergyCounters OpenPowercap(const EnergyPlace& place) {
   for (const Zone& zone : zones) domains.Add(zone);
   return domains.Result();
 }
-
-[[maybe_unused]] const bool powercap_registered =
-    RegisterEnergySource({"powercap", 1, OpenPowercap});
-
-}  // namespace
 }  // namespace dlroof::energy

@@ -6,8 +6,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "counters/base/error.h"
-#include "counters/base/json_reader.h"
 #include "counters/gpu/driver.h"
 
 namespace dlroof::gpu {
@@ -154,52 +152,6 @@ nlohmann::json WorkJson(const Work& work) {
   return json;
 }
 
-std::map<std::string, double> Numbers(const JsonReader& object) {
-  std::map<std::string, double> numbers;
-  for (const auto& [key, value] : object.json().items()) numbers[key] = object.Number(key.c_str());
-  return numbers;
-}
-
-Work WorkFrom(const JsonReader& json) {
-  Work work;
-  if (json.Has("flops"))
-    for (const auto& [pipe, flops] : Numbers(json.Object("flops"))) {
-      if (!IsPipeKey(pipe)) throw BadInput("{}: unknown pipe '{}'", json.where(), pipe);
-      work.flops[pipe] = flops;
-    }
-  if (json.Has("bytes"))
-    for (const auto& [key, bytes] : Numbers(json.Object("bytes"))) {
-      const auto level = LevelFromKey(key);
-      if (!level) throw BadInput("{}: unknown level '{}'", json.where(), key);
-      work.bytes[*level] = bytes;
-    }
-  work.launches = json.OptionalNumber("launches");
-  return work;
-}
-
-bool IsQuantity(const nlohmann::json& json) {
-  if (!json.is_string()) return false;
-  const auto key = json.get<std::string>();
-  return IsPipeKey(key) || LevelFromKey(key) || key == "launches";
-}
-
-RecordedCall CallFrom(const JsonReader& row) {
-  RecordedCall call{.name = row.Text("name"), .origin = row.TextOr("origin", "")};
-  if (const auto passes = row.OptionalNumber("passes")) call.passes = static_cast<int>(*passes);
-  for (const auto& pipe : row.Array("pipes")) {
-    if (!pipe.is_string() || !IsPipeKey(pipe.get<std::string>())) row.Refuse("pipes", "pipes");
-    call.pipes.push_back(pipe.get<std::string>());
-  }
-  call.values = Numbers(row.Object("values"));
-  for (size_t i = 0; i < row.Array("kernels").size(); ++i) {
-    const auto kernel = row.Item("kernels", i);
-    call.kernels.push_back(
-        {kernel.Text("name"), kernel.Number("seconds"), kernel.OptionalNumber("start")});
-  }
-  if (row.Has("expected")) call.expected = WorkFrom(row.Object("expected"));
-  return call;
-}
-
 }  // namespace
 
 nlohmann::json ToJson(const CuptiRecording& recording) {
@@ -217,23 +169,9 @@ nlohmann::json ToJson(const CuptiRecording& recording) {
     }
     if (call.expected) row["expected"] = WorkJson(*call.expected);
     if (call.passes) row["passes"] = *call.passes;
-    if (!call.origin.empty()) row["origin"] = call.origin;
     json["calls"].push_back(std::move(row));
   }
   return json;
-}
-
-CuptiRecording CuptiRecordingFromJson(const nlohmann::json& json, const std::string& where) {
-  const JsonReader file(json, where);
-  CuptiRecording recording{file.Text("chip"), file.Text("origin"), {}, {}};
-  if (file.Has("failed"))
-    for (const auto& quantity : file.Array("failed")) {
-      if (!IsQuantity(quantity)) file.Refuse("failed", "pipes, levels, or launches");
-      recording.failed.push_back(quantity.get<std::string>());
-    }
-  for (size_t i = 0; i < file.Array("calls").size(); ++i)
-    recording.calls.push_back(CallFrom(file.Item("calls", i)));
-  return recording;
 }
 
 }  // namespace dlroof::gpu

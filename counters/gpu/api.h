@@ -68,11 +68,12 @@ struct TracedKernel {
   std::optional<KernelFacts> facts;     // nullopt in recordings
 };
 
-// The half of CUPTI that needs neither GPU nor driver. Only one host object can be open. All
-// functions throw CuptiError.
-class CuptiHostApi {
+// All functions throw CuptiError.
+class CuptiApi {
  public:
-  virtual ~CuptiHostApi() = default;
+  virtual ~CuptiApi() = default;
+
+  // --- The half of CUPTI that needs neither GPU nor driver. Only one host object can be open. ---
   virtual std::string Version() = 0;
   // Opens the host object of a chip. An empty `availability` means that all counters of the chip
   // are available, whatever the device or the user's permissions.
@@ -84,12 +85,9 @@ class CuptiHostApi {
   virtual std::vector<double> Values(const CuptiImage& counters,
                                      const std::vector<std::string>& metrics) = 0;
   virtual void CloseHost() noexcept = 0;
-};
 
-// The half of CUPTI that needs a GPU. Call DeviceCount() first, and the other functions only if it
-// returns at least 1: without a driver CUPTI crashes.
-class CuptiApi : public CuptiHostApi {
- public:
+  // --- The half that needs a GPU. Call DeviceCount() first, and the other functions only if it
+  // returns at least 1: without a driver CUPTI crashes. ---
   virtual int DeviceCount() = 0;
   virtual void OpenDevice(int device) = 0;  // creates its context and makes it current
   virtual void StartProfiler() = 0;
@@ -128,7 +126,6 @@ struct RecordedCall {
   std::vector<TracedKernel> kernels;
   std::optional<Work> expected;  // the call's work, if it is known
   std::optional<int> passes;     // [1]
-  std::string origin;            // as in CuptiRecording, if different
 };
 
 struct CuptiRecording {
@@ -141,7 +138,5 @@ struct CuptiRecording {
 };
 
 nlohmann::json ToJson(const CuptiRecording& recording);
-// Throws BadInput for a missing key or a value of the wrong type. `where` starts the message.
-CuptiRecording CuptiRecordingFromJson(const nlohmann::json& json, const std::string& where);
 
 }  // namespace dlroof::gpu

@@ -1,5 +1,5 @@
-// Timing of calls on a GPU, the GPU's clock, throttling and caches. The CUDA module fills the
-// functions of GpuClock; tests use a fake.
+// Timing of calls on a GPU, the GPU's clock, throttling and caches. The CUDA module implements
+// GpuClock; tests use a fake.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ struct GpuHealth {
 
 // What happens to L2 before a call.
 struct L2State {
-  bool flush = false;  // fill L2 with other data, all of it modified (see GpuClock::prepare)
+  bool flush = false;  // fill L2 with other data, all of it modified (see GpuClock::Prepare)
   // Memory [begin, bytes] that is read into L2 after the flush.
   std::vector<std::pair<const void*, std::size_t>> touched;
 };
@@ -53,7 +53,7 @@ struct L2State {
 // Times of calls that were queued before the GPU began the first: no launch, no wait of the host.
 struct QueuedCalls {
   // [s] of each call, between an event before and an event after it. Includes the time of the
-  // events themselves, see GpuClock::empty.
+  // events themselves, see GpuClock::Empty.
   std::vector<double> seconds;
   std::optional<double> clock_hz;  // [1/s] mean SM clock; unset if all took too little time
   // False if the GPU began before the last call was queued: a call waits for the GPU, or the host
@@ -68,44 +68,48 @@ struct GpuBatch {
   bool queued = true;              // false if `seconds` include time for launches
 };
 
-// Functions for one GPU. Each function waits until its work is done, and throws std::exception with
-// the driver's message if a kernel failed.
-struct GpuClock {
+// Times calls on one GPU. Each function waits until its work is done, and throws std::exception
+// with the driver's message if a kernel failed. Destroying the object unlocks the clock.
+class GpuClock {
+ public:
+  virtual ~GpuClock() = default;
   // Launches a call on the idle GPU. Returns the time [s] from an event before the launch to an
   // event after the call: the time of the call and of its launch.
-  std::function<double(const Enqueue& call)> once;
+  virtual double Once(const Enqueue& call) = 0;
   // Blocks the stream until all calls are launched, so that their time excludes launches, unless
-  // launching takes long or waits for the GPU. Calls `while_running` after the launches.
-  std::function<GpuBatch(const Enqueue& call, int calls,
-                         const std::function<void()>& while_running)>
-      batch;
+  // launching takes long or waits for the GPU. Calls `while_running`, which may be empty, after the
+  // launches.
+  virtual GpuBatch Batch(const Enqueue& call, int calls,
+                         const std::function<void()>& while_running) = 0;
   // Captures `calls` calls in a CUDA graph, or throws. The returned function launches the graph
-  // once and returns the time [s] of all calls together on the GPU, without the launch.
-  std::function<std::function<double()>(const Enqueue& call, int calls)> graph;
-  std::function<GpuHealth()> health;
-  // Returns the energy [J] of the whole board since a fixed moment (NVML: since the driver was
-  // loaded; Volta and newer), or nullopt if it cannot be read.
-  std::function<std::optional<double>()> energy_joules;
+  // once and returns the time [s] of all calls together on the GPU, without the launch. It must not
+  // be called after the clock is destroyed.
+  virtual std::function<double()> Graph(const Enqueue& call, int calls) = 0;
   // Queues [prepare L2, event, call, event] `calls` times behind a kernel that waits for the host,
   // then lets the GPU run. The whole queue must fit the GPU's launch queue (about 1000 launches).
-  std::function<QueuedCalls(const L2State& l2, const Enqueue& call, int calls)> queued;
-  // An empty kernel: its queued time is the least time that `queued` can measure.
-  Enqueue empty;
+  virtual QueuedCalls Queued(const L2State& l2, const Enqueue& call, int calls) = 0;
+  // Enqueues an empty kernel: its queued time is the least time that Queued can measure.
+  virtual void Empty(void* stream) = 0;
   // Returns the kernels that one call launches, without times: the kernel nodes of the CUDA graph
   // in which the call is captured. Throws if it cannot be captured. Runs nothing on the GPU.
-  std::function<std::vector<LaunchedKernel>(const Enqueue& call)> kernels;
+  virtual std::vector<LaunchedKernel> Kernels(const Enqueue& call) = 0;
   // Flushes L2 and reads the touched memory. The flush writes twice the size of L2: the call then
   // finds modified lines of other data, as it would in a program, and pays for their eviction as
   // later calls pay for the lines that it leaves modified.
-  std::function<void(const L2State& l2)> prepare;
+  virtual void Prepare(const L2State& l2) = 0;
   // Call this after a failure: waits until the GPU is idle and clears the error. Throws the
   // driver's message if the error is sticky (an illegal address): all later GPU work fails.
-  std::function<void()> recover;
-  std::optional<double> default_clock_hz;  // [1/s] of the SMs, reported by the driver
-  double l2_bytes = 0;                     // [byte]
-  // Asks the driver to keep the SMs at this clock [1/s] until this GpuClock is destroyed. Returns
-  // why it did not. The only function that changes a setting of the GPU.
-  std::function<std::optional<Reason>(double hz)> lock_clock;
+  virtual void Recover() = 0;
+  virtual GpuHealth Health() = 0;
+  // Returns the energy [J] of the whole board since a fixed moment (NVML: since the driver was
+  // loaded; Volta and newer), or nullopt if it cannot be read.
+  virtual std::optional<double> EnergyJoules() = 0;
+  // [1/s] Returns the default clock of the SMs as the driver reports it.
+  virtual std::optional<double> DefaultClockHz() = 0;
+  virtual double L2Bytes() = 0;  // [byte]
+  // Asks the driver to keep the SMs at this clock [1/s] until this object is destroyed. Returns why
+  // it did not. The only function that changes a setting of the GPU.
+  virtual std::optional<Reason> LockClock(double hz) = 0;
 };
 
 }  // namespace dlroof::gpu

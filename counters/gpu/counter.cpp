@@ -27,28 +27,14 @@ void Erase(Work& work, const std::string& quantity) {
   if (quantity == "launches") work.launches.reset();
 }
 
-}  // namespace
-
+// [1] Returns the accepted relative error: 1 % for FLOPs, launches; 5 % for DRAM; 10 % for L2, L1.
 double CounterTolerance(const std::string& quantity) {
   if (quantity == Key(Level::kDram)) return 0.05;
   return LevelFromKey(quantity) ? 0.10 : 0.01;
 }
 
-void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged) {
-  const auto found = Flat(counted);
-  for (const auto& [quantity, expected] : Flat(known.work)) {
-    const auto got = found.find(quantity);
-    if (got == found.end() || expected <= 0) continue;
-    const double error = got->second / expected - 1;
-    const bool ok = std::abs(error) <= CounterTolerance(quantity);
-    auto& row = judged[quantity];
-    if (row.grade == CounterGrade::kFailed) continue;
-    if (ok && row.grade == CounterGrade::kValidated) continue;
-    row.grade = ok ? CounterGrade::kValidated : CounterGrade::kFailed;
-    row.evidence = fmt::format("{}: counted {:.4g} of its work", known.name, 1 + error);
-  }
-}
-
+// Removes quantities whose counter failed from `work`. Adds a caveat for each, and one that names
+// the untested quantities.
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats) {
   std::vector<std::string> untested;
   for (const auto& [quantity, value] : Flat(work)) {
@@ -66,6 +52,23 @@ void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::strin
   if (!untested.empty())
     caveats.push_back(
         fmt::format("not tested on a kernel of known work: {}", fmt::join(untested, ", ")));
+}
+
+}  // namespace
+
+void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged) {
+  const auto found = Flat(counted);
+  for (const auto& [quantity, expected] : Flat(known.work)) {
+    const auto got = found.find(quantity);
+    if (got == found.end() || expected <= 0) continue;
+    const double error = got->second / expected - 1;
+    const bool ok = std::abs(error) <= CounterTolerance(quantity);
+    auto& row = judged[quantity];
+    if (row.grade == CounterGrade::kFailed) continue;
+    if (ok && row.grade == CounterGrade::kValidated) continue;
+    row.grade = ok ? CounterGrade::kValidated : CounterGrade::kFailed;
+    row.evidence = fmt::format("{}: counted {:.4g} of its work", known.name, 1 + error);
+  }
 }
 
 KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
@@ -189,8 +192,8 @@ void CuptiCounter::TestOn(const KnownCall& known) {
           Reason{fmt::format("{}: its kernels were not traced: {}", known.name, error.what())};
     }
   JudgeCounters(known, counted, judged_);
-  recording_.calls.push_back({known.name, known.pipes, reading.values.values, kernels, known.work,
-                              reading.values.runs, ""});
+  recording_.calls.push_back(
+      {known.name, known.pipes, reading.values.values, kernels, known.work, reading.values.runs});
 }
 
 void CuptiCounter::TestOnce() {
@@ -244,7 +247,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
       HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.unknown_pipes,
                   reading.values.runs, plain, reading.values.seconds_per_run});
   recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
-                              std::nullopt, reading.values.runs, ""});
+                              std::nullopt, reading.values.runs});
   return counted;
 }
 

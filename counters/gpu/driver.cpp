@@ -54,8 +54,7 @@ std::string OldDriver(const CudaState& state) {
   const auto least = major >= 13 ? "580" : "525";
   return fmt::format(
       "the NVIDIA driver is too old: it supports CUDA {} and this build needs CUDA {}: update it "
-      "to "
-      "{} or newer",
+      "to {} or newer",
       CudaVersionText(state.driver_version), CudaVersionText(state.runtime_version), least);
 }
 
@@ -117,33 +116,40 @@ struct FieldValue {                  // nvmlFieldValue_t
   } value;
 };
 
-template <class Function>
-void Resolve(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-}
+// The address of a function, as a pointer of any type.
+struct Symbol {
+  void* address;
+  template <class Function>
+  operator Function*() const {  // NOLINT(google-explicit-constructor): takes the member's type
+    return reinterpret_cast<Function*>(address);
+  }
+};
 
 }  // namespace
 
 // The NVML library and its functions. A function is null if the driver lacks it.
 struct Nvml::Session {
   void* library = nullptr;
+  int (*init)() = Find("nvmlInit_v2");
+  int (*shutdown)() = Find("nvmlShutdown");
+  int (*by_pci)(const char*, Device*) = Find("nvmlDeviceGetHandleByPciBusId_v2");
+  int (*driver_version)(char*, unsigned) = Find("nvmlSystemGetDriverVersion");
+  int (*clock)(Device, unsigned, unsigned*) = Find("nvmlDeviceGetClockInfo");
+  int (*power)(Device, unsigned*) = Find("nvmlDeviceGetPowerUsage");
+  int (*fields)(Device, int, FieldValue*) = Find("nvmlDeviceGetFieldValues");
+  int (*temperature)(Device, unsigned, unsigned*) = Find("nvmlDeviceGetTemperature");
+  // Drivers before 535 have the function under the second name.
+  int (*reasons)(Device, unsigned long long*) = Find("nvmlDeviceGetCurrentClocksEventReasons",
+                                                     "nvmlDeviceGetCurrentClocksThrottleReasons");
+  int (*energy)(Device, unsigned long long*) = Find("nvmlDeviceGetTotalEnergyConsumption");
+  int (*lock)(Device, unsigned, unsigned) = Find("nvmlDeviceSetGpuLockedClocks");
+  int (*unlock)(Device) = Find("nvmlDeviceResetGpuLockedClocks");
+  const char* (*error)(int) = Find("nvmlErrorString");
   Device device = nullptr;
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
-  int (*by_pci)(const char*, Device*) = nullptr;
-  int (*driver_version)(char*, unsigned) = nullptr;
-  int (*clock)(Device, unsigned, unsigned*) = nullptr;
-  int (*power)(Device, unsigned*) = nullptr;
-  int (*fields)(Device, int, FieldValue*) = nullptr;
-  int (*temperature)(Device, unsigned, unsigned*) = nullptr;
-  int (*reasons)(Device, unsigned long long*) = nullptr;
-  int (*energy)(Device, unsigned long long*) = nullptr;
-  int (*lock)(Device, unsigned, unsigned) = nullptr;
-  int (*unlock)(Device) = nullptr;
-  const char* (*error)(int) = nullptr;
-  bool begun = false;
+  bool begun = init != nullptr && by_pci != nullptr && init() == 0;
 
-  Session() = default;
+  explicit Session(const std::string& path)
+      : library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {
@@ -151,22 +157,10 @@ struct Nvml::Session {
     if (library != nullptr) dlclose(library);
   }
 
-  void ResolveAll() {
-    Resolve(library, "nvmlInit_v2", init);
-    Resolve(library, "nvmlShutdown", shutdown);
-    Resolve(library, "nvmlDeviceGetHandleByPciBusId_v2", by_pci);
-    Resolve(library, "nvmlSystemGetDriverVersion", driver_version);
-    Resolve(library, "nvmlDeviceGetClockInfo", clock);
-    Resolve(library, "nvmlDeviceGetPowerUsage", power);
-    Resolve(library, "nvmlDeviceGetFieldValues", fields);
-    Resolve(library, "nvmlDeviceGetTemperature", temperature);
-    Resolve(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
-    Resolve(library, "nvmlDeviceGetTotalEnergyConsumption", energy);
-    Resolve(library, "nvmlDeviceSetGpuLockedClocks", lock);
-    Resolve(library, "nvmlDeviceResetGpuLockedClocks", unlock);
-    Resolve(library, "nvmlErrorString", error);
-    // Drivers before 535 have the function under this name.
-    if (reasons == nullptr) Resolve(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
+  Symbol Find(const char* name, const char* older_name = nullptr) const {
+    if (library == nullptr) return {nullptr};
+    void* found = dlsym(library, name);
+    return {found == nullptr && older_name != nullptr ? dlsym(library, older_name) : found};
   }
 
   // Returns the value that the NVML function returns for the device, multiplied by `unit`.
@@ -191,12 +185,7 @@ struct Nvml::Session {
 
 Nvml Nvml::Open(const std::string& library, const std::string& pci_bus_id) {
   Nvml nvml;
-  const auto session = std::make_shared<Session>();
-  session->library = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (session->library == nullptr) return nvml;
-  session->ResolveAll();
-  if (session->init == nullptr || session->by_pci == nullptr) return nvml;
-  session->begun = session->init() == 0;
+  const auto session = std::make_shared<Session>(library);
   if (session->begun && session->by_pci(pci_bus_id.c_str(), &session->device) == 0)
     nvml.session_ = session;
   return nvml;

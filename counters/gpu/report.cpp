@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <set>
 
@@ -338,8 +339,8 @@ std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& tra
     launches.push_back(std::move(kernel));
   }
   auto kernels = MergedLaunches(std::move(launches));
-  std::ranges::stable_sort(
-      kernels, [](const auto& one, const auto& other) { return *one.seconds > *other.seconds; });
+  std::ranges::stable_sort(kernels, std::greater(),
+                           [](const LaunchedKernel& kernel) { return *kernel.seconds; });
   return kernels;
 }
 

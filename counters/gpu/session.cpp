@@ -261,7 +261,7 @@ CuptiDevice OpenCuptiDevice(CuptiApi& api, const CuptiTable& table, int number) 
   return device;
 }
 
-PassesOf AskHostApi(CuptiHostApi& api, const std::string& chip, const CuptiImage& availability) {
+PassesOf AskHostApi(CuptiApi& api, const std::string& chip, const CuptiImage& availability) {
   return [&api, chip, availability](const std::vector<std::string>& metrics) -> std::optional<int> {
     api.OpenHost(chip, availability);
     const AtEnd close([&] { api.CloseHost(); });

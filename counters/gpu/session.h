@@ -70,7 +70,7 @@ struct CuptiDevice {
 CuptiDevice OpenCuptiDevice(CuptiApi& api, const CuptiTable& table, int number);
 
 // Returns a PassesOf that asks CUPTI's host API, which needs no GPU.
-PassesOf AskHostApi(CuptiHostApi& api, const std::string& chip, const CuptiImage& availability);
+PassesOf AskHostApi(CuptiApi& api, const std::string& chip, const CuptiImage& availability);
 
 struct CountedValues {
   std::map<std::string, double> values;  // by metric

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "counters/base/error.h"
@@ -22,84 +21,42 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
-bool FlagOr(const JsonReader& row, const char* key, bool otherwise) {
-  return row.Has(key) ? row.Flag(key) : otherwise;
-}
-
-void RefuseTwice(std::set<std::string>& seen, const std::string& name, const JsonReader& row) {
-  if (!seen.insert(name).second) throw BadInput("{}: duplicate '{}'", row.where(), name);
-}
+bool FlagOf(const JsonReader& row, const char* key) { return row.Has(key) && row.Flag(key); }
 
 void ReadChips(const JsonReader& file, CuptiTable& table) {
-  std::set<std::string> seen;
   for (size_t i = 0; i < file.Array("chips").size(); ++i) {
     const auto row = file.Item("chips", i);
-    const auto family = row.Text("family");
-    RefuseTwice(seen, family + " (family)", row);
-    for (const auto& name : Words(row.Text("names"))) {
-      RefuseTwice(seen, name, row);
-      table.chips.push_back({name, family, static_cast<int>(row.Number("compute_capability"))});
-    }
+    for (const auto& name : Words(row.Text("names")))
+      table.chips.push_back(
+          {name, row.Text("family"), static_cast<int>(row.Number("compute_capability"))});
   }
 }
 
 void ReadSets(const JsonReader& file, CuptiTable& table) {
-  std::set<std::string> seen;
   for (size_t i = 0; i < file.Array("sets").size(); ++i) {
     const auto row = file.Item("sets", i);
-    RefuseTwice(seen, row.Text("name"), row);
     table.sets.push_back({row.Text("name"), row.Text("counts"), row.TextOr("type", ""),
-                          FlagOr(row, "free", false), FlagOr(row, "alone", false),
-                          FlagOr(row, "patches", false)});
+                          FlagOf(row, "free"), FlagOf(row, "alone"), FlagOf(row, "patches")});
   }
 }
 
 void ReadTypes(const JsonReader& file, CuptiTable& table) {
-  std::set<std::string> seen;
-  const auto tensor_types = TensorTypes(table);
   for (size_t i = 0; i < file.Array("types").size(); ++i) {
     const auto row = file.Item("types", i);
-    const CuptiCallType type{row.Text("name"), row.Text("tensor"),
-                             Words(row.TextOr("elements", "")), FlagOr(row, "check", false)};
-    RefuseTwice(seen, type.name, row);
-    if (std::ranges::count(tensor_types, type.tensor) == 0)
-      throw BadInput("{}: no set counts tensor operations on '{}'", row.where(), type.tensor);
-    table.types.push_back(type);
+    table.types.push_back({row.Text("name"), row.Text("tensor"), Words(row.TextOr("elements", "")),
+                           FlagOf(row, "check")});
   }
-}
-
-std::vector<std::string> FamiliesOf(const JsonReader& row, const CuptiTable& table) {
-  std::vector<std::string> known;
-  for (const auto& chip : table.chips)
-    if (known.empty() || known.back() != chip.family) known.push_back(chip.family);
-  const auto text = row.Text("chips");
-  if (text == "all") return known;
-  auto families = Words(text);
-  for (const auto& family : families)
-    if (std::ranges::count(known, family) == 0)
-      throw BadInput("{}: unknown family '{}' of chips", row.where(), family);
-  if (families.empty()) row.Refuse("chips", "families of chips");
-  return families;
 }
 
 void ReadMetrics(const JsonReader& file, CuptiTable& table) {
+  std::vector<std::string> all;
+  for (const auto* chip : Representatives(table)) all.push_back(chip->family);
   for (size_t i = 0; i < file.Array("metrics").size(); ++i) {
     const auto row = file.Item("metrics", i);
-    const CuptiMetric metric{row.Text("set"), row.Text("quantity"), row.Number("weight"),
-                             row.Text("metric"), FamiliesOf(row, table)};
-    if (std::ranges::none_of(table.sets, [&](const auto& set) { return set.name == metric.set; }))
-      throw BadInput("{}: unknown set '{}'", row.where(), metric.set);
-    if (metric.weight <= 0) throw BadInput(row.where() + ": 'weight' must be positive");
-    if (metric.name.find('.') == std::string::npos)
-      throw BadInput("{}: '{}' has no rollup (.sum)", row.where(), metric.name);
-    table.metrics.push_back(metric);
+    const auto families = row.Text("chips");
+    table.metrics.push_back({row.Text("set"), row.Text("quantity"), row.Number("weight"),
+                             row.Text("metric"), families == "all" ? all : Words(families)});
   }
-}
-
-StoredPlan StoredPlanFrom(const JsonReader& row) {
-  return {.passes = static_cast<int>(row.Number("passes")),
-          .counted = Words(row.Text("counted")),
-          .left_out = Words(row.Text("left_out"))};
 }
 
 }  // namespace
@@ -122,8 +79,7 @@ const CuptiTable& BuiltInCuptiTable() {
 }
 
 const CuptiChip* FindChip(const CuptiTable& table, std::string_view name) {
-  const auto chip =
-      std::ranges::find_if(table.chips, [&](const auto& one) { return one.name == name; });
+  const auto chip = std::ranges::find(table.chips, name, &CuptiChip::name);
   return chip == table.chips.end() ? nullptr : &*chip;
 }
 
@@ -134,12 +90,6 @@ std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSe
     if (metric.set == set.name && std::ranges::count(metric.families, chip.family) > 0)
       metrics.push_back(&metric);
   return metrics;
-}
-
-bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_view set) {
-  return std::ranges::any_of(table.metrics, [&](const auto& metric) {
-    return metric.set == set && std::ranges::count(metric.families, chip.family) > 0;
-  });
 }
 
 namespace {
@@ -196,33 +146,17 @@ std::vector<std::string> TensorTypes(const CuptiTable& table) {
   return types;
 }
 
-StoredPasses StoredPassesFromJson(const nlohmann::json& json, const std::string& where) {
-  const JsonReader file(json, where);
-  StoredPasses passes{.cupti = file.Text("cupti")};
-  const auto chips = file.Object("chips");
-  for (const auto& [chip, types] : chips.json().items()) {
-    const auto by_type = chips.Object(chip.c_str());
-    for (const auto& [type, plan] : by_type.json().items())
-      passes.plans[chip][type == "none" ? "" : type] = StoredPlanFrom(by_type.Object(type.c_str()));
-  }
-  return passes;
-}
-
-nlohmann::json ToJson(const StoredPasses& passes) {
-  nlohmann::json chips = nlohmann::json::object();
-  for (const auto& [chip, types] : passes.plans)
-    for (const auto& [type, plan] : types)
-      chips[chip][type.empty() ? "none" : type] = {
-          {"passes", plan.passes},
-          {"counted", fmt::format("{}", fmt::join(plan.counted, " "))},
-          {"left_out", fmt::format("{}", fmt::join(plan.left_out, " "))}};
-  return {{"cupti", passes.cupti}, {"chips", chips}};
-}
-
 const StoredPasses& BuiltInStoredPasses() {
-  static const auto passes = StoredPassesFromJson(
-      nlohmann::json::parse(TextOf(CuptiTables(), "passes")), "counters/cupti/tables/passes.json");
-  return passes;
+  static const auto stored = [] {
+    const auto json = nlohmann::json::parse(TextOf(CuptiTables(), "passes"));
+    StoredPasses passes{.cupti = json.at("cupti")};
+    for (const auto& [chip, types] : json.at("chips").items())
+      for (const auto& [type, plan] : types.items())
+        passes.plans[chip][type == "none" ? "" : type] = {
+            plan.at("passes"), Words(plan.at("counted")), Words(plan.at("left_out"))};
+    return passes;
+  }();
+  return stored;
 }
 
 namespace {

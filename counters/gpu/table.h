@@ -57,9 +57,7 @@ struct CuptiTable {
   std::vector<CuptiMetric> metrics;
 };
 
-// Throws BadInput for a missing key or a value of the wrong type, a duplicate type, set, family or
-// chip, a type without tensor set, a metric of an unknown set or family, a weight that is not above
-// 0, or a metric name without ".sum" or another aggregation. `where` starts the message.
+// Throws BadInput for a missing key or a value of the wrong type. `where` starts the message.
 CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& where);
 const CuptiTable& BuiltInCuptiTable();
 
@@ -67,7 +65,6 @@ const CuptiTable& BuiltInCuptiTable();
 const CuptiChip* FindChip(const CuptiTable& table, std::string_view name);
 std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSet& set,
                                           const CuptiChip& chip);
-bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_view set);
 // Returns the row of "f16", or of a mix of source, weights and destination ("f16f16f32"). Returns
 // nullptr for a type that the table lacks, or if source and weights are of different rows.
 const CuptiCallType* FindCallType(const CuptiTable& table, std::string_view type);
@@ -93,9 +90,6 @@ struct StoredPasses {
   // By a family's first chip, then by the type of the call's tensor operations ("" for none).
   std::map<std::string, std::map<std::string, StoredPlan>> plans;
 };
-// Throws BadInput like CuptiTableFromJson.
-StoredPasses StoredPassesFromJson(const nlohmann::json& json, const std::string& where);
-nlohmann::json ToJson(const StoredPasses& passes);
 const StoredPasses& BuiltInStoredPasses();
 
 // Returns the embedded files of counters/cupti/tables: "metrics" and "passes".

@@ -23,29 +23,23 @@ constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, k
                        kDeviceToDevice = 8, kPeerToPeer = 10, kPageable = 1;
 
 CopyKind KindOf(const CopyRecord& record) {
-  if (record.peer != 0) return CopyKind::kPeer;
-  switch (record.kind) {
-    case kHostToDevice:
-    case kHostToArray:
-      return CopyKind::kToDevice;
-    case kDeviceToHost:
-    case kArrayToHost:
-      return CopyKind::kToHost;
-    case kArrayToArray:
-    case kArrayToDevice:
-    case kDeviceToArray:
-    case kDeviceToDevice:
-      return CopyKind::kOnDevice;
-    case kPeerToPeer:
-      return CopyKind::kPeer;
-    default:
-      return CopyKind::kOther;
-  }
+  const auto is = [&](std::initializer_list<std::uint8_t> kinds) {
+    return std::ranges::count(kinds, record.kind) > 0;
+  };
+  if (record.peer != 0 || is({kPeerToPeer})) return CopyKind::kPeer;
+  if (is({kHostToDevice, kHostToArray})) return CopyKind::kToDevice;
+  if (is({kDeviceToHost, kArrayToHost})) return CopyKind::kToHost;
+  if (is({kArrayToArray, kArrayToDevice, kDeviceToArray, kDeviceToDevice}))
+    return CopyKind::kOnDevice;
+  return CopyKind::kOther;
 }
 
 Size3 SizeOf(const std::uint32_t (&from)[3]) { return {from[0], from[1], from[2]}; }
 
 double Seconds(std::uint64_t ns) { return 1e-9 * static_cast<double>(ns); }
+
+// Thrown by a record that cannot be read or refers to what is not defined.
+struct Damaged {};
 
 class TraceReader {
  public:
@@ -79,7 +73,7 @@ class TraceReader {
     BlockHeader header;
     const std::size_t left = bytes.size() - at;
     if (left < sizeof header) {
-      SayCut();
+      cut_ = true;
       return bytes.size();
     }
     std::memcpy(&header, bytes.data() + at, sizeof header);
@@ -95,7 +89,7 @@ class TraceReader {
         ++damaged_;
         return next;
       }
-      SayCut();
+      cut_ = true;
       ReadRecords(records, true);
       return bytes.size();
     }
@@ -113,8 +107,6 @@ class TraceReader {
     return std::min(bytes.find(std::string_view(mark, sizeof mark), from), bytes.size());
   }
 
-  void SayCut() { cut_ = true; }
-
   void ReadRecords(std::string_view records, bool cut) {
     while (records.size() >= 8) {
       RecordHeader header;
@@ -124,191 +116,151 @@ class TraceReader {
         if (!cut) ++damaged_;
         return;
       }
-      ReadRecord(header.kind, records.substr(0, bytes));
+      try {
+        ReadRecord(header.kind, records.substr(0, bytes));
+      } catch (const Damaged&) {
+        ++damaged_;
+      }
       records.remove_prefix(bytes);
     }
   }
 
-  template <class Record>
-  static bool Take(std::string_view bytes, Record& record) {
-    if (bytes.size() < sizeof record) return false;
-    std::memcpy(&record, bytes.data(), sizeof record);
-    return true;
-  }
-
   void ReadRecord(Kind kind, std::string_view bytes) {
-    switch (kind) {
-      case Kind::kProcess:
-        return Add<ProcessRecord>(bytes);
-      case Kind::kText:
-        return AddText(bytes);
-      case Kind::kDevice:
-        return Add<DeviceRecord>(bytes);
-      case Kind::kKernel:
-        return Add<KernelRecord>(bytes);
-      case Kind::kLaunch:
-        return Add<LaunchRecord>(bytes);
-      case Kind::kCopy:
-        return Add<CopyRecord>(bytes);
-      case Kind::kFill:
-        return Add<FillRecord>(bytes);
-      case Kind::kRange:
-        return Add<RangeRecord>(bytes);
-      case Kind::kCall:
-        return Add<CallRecord>(bytes);
-      case Kind::kDropped:
-        return Add<DroppedRecord>(bytes);
-      case Kind::kCost:
-        return Add<CostRecord>(bytes);
-      case Kind::kFailure:
-        return Add<FailureRecord>(bytes);
-      case Kind::kFull:
-        trace_.full = true;
-        return;
-      case Kind::kEnd:
-        trace_.ended = true;
-        return;
-    }
-    // A kind of a later version of the format.
+    using Reader = void (TraceReader::*)(std::string_view);
+    static constexpr std::pair<Kind, Reader> kReaders[] = {
+        {Kind::kProcess, &TraceReader::Read<ProcessRecord>},
+        {Kind::kText, &TraceReader::ReadText},
+        {Kind::kDevice, &TraceReader::Read<DeviceRecord>},
+        {Kind::kKernel, &TraceReader::Read<KernelRecord>},
+        {Kind::kLaunch, &TraceReader::Read<LaunchRecord>},
+        {Kind::kCopy, &TraceReader::Read<CopyRecord>},
+        {Kind::kFill, &TraceReader::Read<FillRecord>},
+        {Kind::kRange, &TraceReader::Read<RangeRecord>},
+        {Kind::kCall, &TraceReader::Read<CallRecord>},
+        {Kind::kDropped, &TraceReader::Read<DroppedRecord>},
+        {Kind::kCost, &TraceReader::Read<CostRecord>},
+        {Kind::kFailure, &TraceReader::Read<FailureRecord>}};
+    if (kind == Kind::kFull) trace_.full = true;
+    if (kind == Kind::kEnd) trace_.ended = true;
+    for (const auto& [known, reader] : kReaders)  // not the kinds of a later version of the format
+      if (known == kind) (this->*reader)(bytes);
   }
 
   template <class Record>
-  void Add(std::string_view bytes) {
+  static Record Taken(std::string_view bytes) {
     Record record;
-    if (!Take(bytes, record) || !Store(record)) ++damaged_;
+    if (bytes.size() < sizeof record) throw Damaged();
+    std::memcpy(&record, bytes.data(), sizeof record);
+    return record;
   }
 
-  // Returns the index of the text or the kernel with this number, or nullopt if it is not defined.
+  template <class Record>
+  void Read(std::string_view bytes) {
+    Store(Taken<Record>(bytes));
+  }
+
+  // Returns the index of the text or the kernel with this number.
   using Indexes = std::unordered_map<std::uint32_t, std::uint32_t>;
-  static std::optional<std::uint32_t> IndexOf(std::uint32_t number, const Indexes& indexes) {
+  static std::uint32_t IndexOf(std::uint32_t number, const Indexes& indexes) {
     const auto found = indexes.find(number);
-    if (found == indexes.end()) return std::nullopt;
+    if (found == indexes.end()) throw Damaged();
     return found->second;
   }
+  const std::string& TextOf(std::uint32_t number) const {
+    return trace_.texts[IndexOf(number, texts_)];
+  }
 
-  void AddText(std::string_view bytes) {
-    TextRecord record;
-    if (!Take(bytes, record) || record.bytes > bytes.size() - sizeof record) {
-      ++damaged_;
-      return;
-    }
+  void ReadText(std::string_view bytes) {
+    const auto record = Taken<TextRecord>(bytes);
+    if (record.bytes > bytes.size() - sizeof record) throw Damaged();
     texts_[record.number] = static_cast<std::uint32_t>(trace_.texts.size());
     trace_.texts.emplace_back(bytes.substr(sizeof record, record.bytes));
   }
 
-  bool Store(const ProcessRecord& record) {
+  void Store(const ProcessRecord& record) {
     trace_.pid = record.pid;
     trace_.parent = record.parent;
-    if (const auto text = IndexOf(record.command, texts_)) trace_.command = trace_.texts[*text];
+    if (texts_.contains(record.command)) trace_.command = TextOf(record.command);
     trace_.cupti_version = record.cupti;
     if (record.begin_ns < kLatestNs) trace_.begin_ns = static_cast<std::int64_t>(record.begin_ns);
-    return true;
   }
 
-  bool Store(const DeviceRecord& record) {
-    const auto name = IndexOf(record.name, texts_);
-    if (!name) return false;
-    trace_.devices.push_back({record.number, trace_.texts[*name], record.compute_capability,
+  void Store(const DeviceRecord& record) {
+    trace_.devices.push_back({record.number, TextOf(record.name), record.compute_capability,
                               record.multiprocessors, static_cast<double>(record.memory_bytes)});
-    return true;
   }
 
-  bool Store(const KernelRecord& record) {
+  void Store(const KernelRecord& record) {
     const auto name = IndexOf(record.name, texts_);
-    if (!name) return false;
     kernels_[record.number] = static_cast<std::uint32_t>(trace_.kernels.size());
     trace_.kernels.push_back(
-        {*name, SizeOf(record.grid), SizeOf(record.block), SizeOf(record.cluster), record.registers,
+        {name, SizeOf(record.grid), SizeOf(record.block), SizeOf(record.cluster), record.registers,
          static_cast<double>(record.static_shared_bytes) + record.dynamic_shared_bytes});
-    return true;
   }
 
-  // Returns the interval, or nullopt if it is damaged. CUPTI gives 0 if it could not measure.
-  std::optional<Interval> TimeOf(std::uint64_t begin_ns, std::uint64_t duration_ns) {
-    if (begin_ns >= kLatestNs || duration_ns > kMaxWorkNs) return std::nullopt;
-    return Interval{static_cast<std::int64_t>(begin_ns),
-                    static_cast<std::int64_t>(begin_ns + duration_ns)};
+  template <class Record>
+  static Interval TimeOf(const Record& record) {
+    if (record.begin_ns >= kLatestNs || record.duration_ns > kMaxWorkNs) throw Damaged();
+    return {static_cast<std::int64_t>(record.begin_ns),
+            static_cast<std::int64_t>(record.begin_ns + record.duration_ns)};
   }
 
-  bool IsTimed(std::uint64_t begin_ns) {
-    if (begin_ns == 0) ++trace_.untimed;
-    return begin_ns != 0;
+  template <class Record>
+  static Place PlaceOf(const Record& record) {
+    return {record.device, record.context, record.stream};
   }
 
-  bool Store(const LaunchRecord& record) {
-    const auto time = TimeOf(record.begin_ns, record.duration_ns);
-    const auto kernel = IndexOf(record.kernel, kernels_);
-    if (!time || !kernel) return false;
-    if (IsTimed(record.begin_ns))
-      trace_.launches.push_back({*time,
-                                 *kernel,
-                                 record.graph,
-                                 record.graph_node,
-                                 {record.device, record.context, record.stream},
-                                 record.correlation});
-    return true;
+  // Adds GPU work to a list of the trace, unless CUPTI could not measure its time and gave 0.
+  template <class Work>
+  void AddTimed(const Work& work, std::vector<Work>& list) {
+    if (work.time.begin_ns == 0)
+      ++trace_.untimed;
+    else
+      list.push_back(work);
   }
 
-  bool Store(const CopyRecord& record) {
-    const auto time = TimeOf(record.begin_ns, record.duration_ns);
-    if (!time) return false;
-    if (IsTimed(record.begin_ns))
-      trace_.copies.push_back({*time,
-                               KindOf(record),
-                               record.source == kPageable || record.destination == kPageable,
-                               static_cast<double>(record.bytes),
-                               record.graph_node,
-                               {record.device, record.context, record.stream}});
-    return true;
+  void Store(const LaunchRecord& record) {
+    AddTimed(Launch{TimeOf(record), IndexOf(record.kernel, kernels_), record.graph,
+                    record.graph_node, PlaceOf(record), record.correlation},
+             trace_.launches);
   }
 
-  bool Store(const FillRecord& record) {
-    const auto time = TimeOf(record.begin_ns, record.duration_ns);
-    if (!time) return false;
-    if (IsTimed(record.begin_ns))
-      trace_.fills.push_back({*time,
-                              static_cast<double>(record.bytes),
-                              record.graph_node,
-                              {record.device, record.context, record.stream}});
-    return true;
+  void Store(const CopyRecord& record) {
+    const bool pageable = record.source == kPageable || record.destination == kPageable;
+    AddTimed(Copy{TimeOf(record), KindOf(record), pageable, static_cast<double>(record.bytes),
+                  record.graph_node, PlaceOf(record)},
+             trace_.copies);
   }
 
-  bool Store(const RangeRecord& record) {
-    const auto time = TimeOf(record.begin_ns, record.duration_ns);
-    const auto name = IndexOf(record.name, texts_);
-    if (!time || !name) return false;
-    trace_.ranges.push_back({*time, *name, record.thread, record.depth});
-    return true;
+  void Store(const FillRecord& record) {
+    AddTimed(
+        Fill{TimeOf(record), static_cast<double>(record.bytes), record.graph_node, PlaceOf(record)},
+        trace_.fills);
   }
 
-  bool Store(const CallRecord& record) {
-    if (record.begin_ns >= kLatestNs) return false;
+  void Store(const RangeRecord& record) {
+    trace_.ranges.push_back(
+        {TimeOf(record), IndexOf(record.name, texts_), record.thread, record.depth});
+  }
+
+  void Store(const CallRecord& record) {
+    if (record.begin_ns >= kLatestNs) throw Damaged();
     trace_.calls.push_back(
         {record.correlation, record.thread, static_cast<std::int64_t>(record.begin_ns)});
-    return true;
   }
 
-  bool Store(const DroppedRecord& record) {
-    trace_.dropped += static_cast<double>(record.records);
-    return true;
-  }
+  void Store(const DroppedRecord& record) { trace_.dropped += static_cast<double>(record.records); }
 
-  bool Store(const CostRecord& record) {
+  void Store(const CostRecord& record) {
     trace_.cost = TraceCost{Seconds(record.library_ns), Seconds(record.cupti_ns),
                             static_cast<double>(record.records)};
-    return true;
   }
 
-  bool Store(const FailureRecord& record) {
-    const auto text = IndexOf(record.text, texts_);
-    if (!text) return false;
-    trace_.failure = Reason{trace_.texts[*text]};
-    return true;
-  }
+  void Store(const FailureRecord& record) { trace_.failure = Reason{TextOf(record.text)}; }
 
   void Finish() {
     const auto in_order = [](auto& all) {
-      std::ranges::stable_sort(all, {}, [](const auto& one) { return one.time.begin_ns; });
+      std::ranges::stable_sort(all, {}, [](const auto& work) { return work.time.begin_ns; });
     };
     in_order(trace_.launches);
     in_order(trace_.copies);

@@ -24,7 +24,6 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   bool IsOpen() const { return fd_ >= 0; }
-  bool IsFull() const { return full_; }
   // Closes the file without writing: for a forked child, whose parent writes it.
   void Abandon();
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 
 namespace dlroof::perf {
@@ -72,18 +71,6 @@ bool IsDeviceOf(std::string_view pmu, std::string_view device) {
   const auto rest = device.substr(pmu.size());
   return rest.empty() || (rest.size() > 1 && rest.front() == '_' &&
                           rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
-}
-
-std::vector<int> CpuList(const std::string& text) {
-  std::vector<int> cpus;
-  std::istringstream in(text);
-  for (int first = 0; in >> first;) {
-    int last = first;
-    if (in.peek() == '-') in.ignore(), in >> last;
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-    if (in.peek() == ',') in.ignore();
-  }
-  return cpus;
 }
 
 std::string PmuQuantity::Name() const { return level ? std::string(Key(*level)) : pipe; }

@@ -45,9 +45,6 @@ struct PmuTable {
 // "uncore_imc_3" are of "uncore_imc"; "uncore_imc_free_running_0" with other events is not.
 bool IsDeviceOf(std::string_view pmu, std::string_view device);
 
-// Returns the CPUs in the text of a device's cpumask, "0-3,8".
-std::vector<int> CpuList(const std::string& text);
-
 // Returns the embedded files of counters/perf/tables, sorted by name.
 const std::vector<EmbeddedFile>& BuiltInPmuTables();
 

@@ -80,7 +80,7 @@ std::vector<Place> PlacesOf(const std::string& pmu) {
     if (!IsDeviceOf(pmu, device.path().filename().string())) continue;
     std::uint32_t type = 0;
     if (!(std::ifstream(device.path() / "type") >> type)) continue;
-    for (const int cpu : CpuList(ReadFileIfAny(device.path() / "cpumask")))
+    for (const int cpu : cpu::CpuList(ReadFileIfAny(device.path() / "cpumask")))
       places.push_back({type, -1, cpu});
   }
   if (places.empty()) throw PerfRefused(ENOENT, fmt::format("the kernel has no PMU {}*", pmu));

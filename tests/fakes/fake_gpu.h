@@ -17,57 +17,78 @@ namespace dlroof::fakes {
 inline constexpr double kFakeOnce = 12e-6, kFakeQueued = 11e-6, kFakeBackToBack = 10e-6,
                         kFakeInGraph = 9e-6, kFakeEmpty = 2e-6;
 
-inline gpu::GpuClock FakeClock() {
-  gpu::GpuClock clock;
-  clock.once = [](const gpu::Enqueue& call) {
+// A test replaces the functions whose behaviour it plans.
+struct FakeClock final : gpu::GpuClock {
+  std::function<double(const gpu::Enqueue&)> once = [](const gpu::Enqueue& call) {
     call(nullptr);
     return kFakeOnce;
   };
-  clock.batch = [](const gpu::Enqueue& call, int calls,
-                   const std::function<void()>& while_running) {
-    for (int i = 0; i < calls; ++i) call(nullptr);
-    if (while_running) while_running();
-    return gpu::GpuBatch{calls * kFakeBackToBack, 1.7e9};
+  std::function<gpu::GpuBatch(const gpu::Enqueue&, int, const std::function<void()>&)> batch =
+      [](const gpu::Enqueue& call, int calls, const std::function<void()>& while_running) {
+        for (int i = 0; i < calls; ++i) call(nullptr);
+        if (while_running) while_running();
+        return gpu::GpuBatch{calls * kFakeBackToBack, 1.7e9};
+      };
+  std::function<std::function<double()>(const gpu::Enqueue&, int)> graph =
+      [](const gpu::Enqueue& call, int calls) {
+        for (int i = 0; i < calls; ++i) call(nullptr);
+        return [calls] { return calls * kFakeInGraph; };
+      };
+  std::function<gpu::QueuedCalls(const gpu::L2State&, const gpu::Enqueue&, int)> queued =
+      [](const gpu::L2State&, const gpu::Enqueue& call, int calls) {
+        empties = 0;
+        for (int i = 0; i < calls; ++i) call(&empties);
+        const double each = empties == calls ? kFakeEmpty : kFakeQueued;
+        return gpu::QueuedCalls{std::vector<double>(calls, each), 1.7e9};
+      };
+  std::function<gpu::GpuHealth()> health = [] {
+    return gpu::GpuHealth{1.6e9, 3.2e9, /*power_watts=*/500, /*temperature_celsius=*/50, 4};
   };
-  clock.graph = [](const gpu::Enqueue& call, int calls) -> std::function<double()> {
-    for (int i = 0; i < calls; ++i) call(nullptr);
-    return [calls] { return calls * kFakeInGraph; };
+  std::function<std::vector<LaunchedKernel>()> kernels = [] {
+    const KernelFacts facts{.blocks = 66, .threads = 128, .waves = 0.5};
+    return std::vector<LaunchedKernel>{{"fake_kernel", 1, std::nullopt, facts}};
   };
-  clock.health = [] {
-    return gpu::GpuHealth{.sm_clock_hz = 1.6e9,
-                          .memory_clock_hz = 3.2e9,
-                          .power_watts = 500,
-                          .temperature_celsius = 50,
-                          .throttle = 4};
-  };
-  // The empty kernel is called with this stream.
-  static int empty_stream = 0;
-  clock.queued = [](const gpu::L2State&, const gpu::Enqueue& call, int calls) {
-    empty_stream = 0;
-    for (int i = 0; i < calls; ++i) call(&empty_stream);
-    const double each = empty_stream == calls ? kFakeEmpty : kFakeQueued;
-    return gpu::QueuedCalls{std::vector<double>(calls, each), 1.7e9};
-  };
-  clock.empty = [](void* stream) {
-    if (stream == &empty_stream) ++empty_stream;
-  };
-  clock.kernels = [](const gpu::Enqueue& call) {
+  std::function<void(const gpu::L2State&)> prepare = [](const gpu::L2State&) {};
+  std::function<void()> recover = [] {};
+  std::function<std::optional<double>()> energy_joules = [] { return std::optional<double>(); };
+  double l2_bytes = 0;
+  static inline int empties = 0;  // empty kernels in a queue, whose stream points here
+
+  double Once(const gpu::Enqueue& call) override { return once(call); }
+  gpu::GpuBatch Batch(const gpu::Enqueue& call, int calls,
+                      const std::function<void()>& while_running) override {
+    return batch(call, calls, while_running);
+  }
+  std::function<double()> Graph(const gpu::Enqueue& call, int calls) override {
+    return graph(call, calls);
+  }
+  gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) override {
+    return queued(l2, call, calls);
+  }
+  void Empty(void* stream) override {
+    if (stream == &empties) ++empties;
+  }
+  std::vector<LaunchedKernel> Kernels(const gpu::Enqueue& call) override {
     call(nullptr);
-    return std::vector<LaunchedKernel>{
-        {"fake_kernel", 1, std::nullopt, KernelFacts{.blocks = 66, .threads = 128, .waves = 0.5}}};
-  };
-  clock.prepare = [](const gpu::L2State&) {};
-  clock.recover = [] {};
-  clock.lock_clock = [](double) { return Reason{"the fake has no lock"}; };
-  clock.default_clock_hz = 2e9;
-  return clock;
-}
+    return kernels();
+  }
+  void Prepare(const gpu::L2State& l2) override { prepare(l2); }
+  void Recover() override { recover(); }
+  gpu::GpuHealth Health() override { return health(); }
+  std::optional<double> EnergyJoules() override { return energy_joules(); }
+  std::optional<double> DefaultClockHz() override { return 2e9; }
+  double L2Bytes() override { return l2_bytes; }
+  std::optional<Reason> LockClock(double) override { return Reason{"the fake has no lock"}; }
+};
+
+inline std::shared_ptr<FakeClock> OpenFake() { return std::make_shared<FakeClock>(); }
 
 // Returns what opens the GPU with a clock that `change` has changed.
-inline std::function<gpu::GpuClock()> OpenWith(const std::function<void(gpu::GpuClock&)>& change) {
+inline std::function<std::shared_ptr<gpu::GpuClock>()> OpenWith(
+    const std::function<void(FakeClock&)>& change) {
   return [change] {
-    auto clock = FakeClock();
-    change(clock);
+    auto clock = OpenFake();
+    change(*clock);
     return clock;
   };
 }
@@ -145,7 +166,7 @@ inline gpu_loader::GpuModule FakeModule() {
   module.devices = {{0, "Fake GPU"}};
   module.describe = [](int) { return FakeGpuMachine(); };
   module.measure = [](const gpu_ceilings::GpuMeasureOptions&) { return FakeGpuWithCeilings(); };
-  module.clock = [](int) { return FakeClock(); };
+  module.clock = [](int) { return OpenFake(); };
   return module;
 }
 

@@ -12,7 +12,6 @@
 #include "bench/workload/library_rules.h"
 #include "bench/workload/memory.h"
 #include "counters/base/numbers.h"
-#include "counters/cuda/clock.h"
 #include "counters/cuda/device.h"
 
 namespace dlroof::conv2d {
@@ -295,12 +294,12 @@ void Call::KeepOnly(size_t candidate) {
 // Returns a function that times queued calls of a candidate on the device. [s] of one call
 std::function<double(size_t candidate, int calls)> Call::DeviceSeconds() const {
   struct Timer {
-    gpu::GpuClock clock = cuda::OpenCudaClock(cudnn::CurrentDevice());
+    std::unique_ptr<gpu::GpuClock> clock = cuda::OpenCudaClock(cudnn::CurrentDevice());
     cudnn::StreamUse use;  // must be destroyed before the clock, which owns its stream
   };
   return [this, timer = std::make_shared<Timer>()](size_t candidate, int calls) {
     const auto call = [&](void* on) { Execute(candidates_[candidate], on); };
-    return timer->clock.batch(call, calls, {}).seconds / calls;
+    return timer->clock->Batch(call, calls, {}).seconds / calls;
   };
 }
 

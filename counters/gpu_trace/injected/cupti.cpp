@@ -42,43 +42,44 @@ constexpr std::uint32_t kOldestCupti = 13;     // of CUDA 11.0; older records di
 constexpr std::uint32_t kClustersSince = 18;   // of CUDA 11.8
 constexpr std::uint64_t kLeaveThreadNs = 2'000'000'000;
 
-// The functions of CUPTI that are used.
-struct CuptiCalls {
-  decltype(&cuptiGetVersion) version = nullptr;
-  decltype(&cuptiGetTimestamp) timestamp = nullptr;
-  decltype(&cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
-  decltype(&cuptiActivityEnable) enable = nullptr;
-  decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
-  decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
-  decltype(&cuptiActivityFlushAll) flush_all = nullptr;
-  decltype(&cuptiGetResultString) result_string = nullptr;
-  // For calls only. Older versions of CUPTI lack the last two.
-  decltype(&cuptiSetThreadIdType) set_thread_id_type = nullptr;
-  decltype(&cuptiGetCallbackName) callback_name = nullptr;
-  decltype(&cuptiActivityEnableRuntimeApi) enable_runtime = nullptr;
-  decltype(&cuptiActivityEnableDriverApi) enable_driver = nullptr;
+// The address of a function, as a pointer of any type.
+struct Symbol {
+  void* address;
+  template <class Function>
+  operator Function*() const {  // NOLINT(google-explicit-constructor): takes the member's type
+    return reinterpret_cast<Function*>(address);
+  }
 };
 
-template <class Function>
-bool Find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
+// The functions of CUPTI that are used, null where the library lacks them.
+struct CuptiCalls {
+  void* library = nullptr;
+  decltype(&cuptiGetVersion) version = Find("cuptiGetVersion");
+  decltype(&cuptiGetTimestamp) timestamp = Find("cuptiGetTimestamp");
+  decltype(&cuptiActivityRegisterCallbacks) register_callbacks =
+      Find("cuptiActivityRegisterCallbacks");
+  decltype(&cuptiActivityEnable) enable = Find("cuptiActivityEnable");
+  decltype(&cuptiActivityGetNextRecord) next_record = Find("cuptiActivityGetNextRecord");
+  decltype(&cuptiActivityGetNumDroppedRecords) dropped_records =
+      Find("cuptiActivityGetNumDroppedRecords");
+  decltype(&cuptiActivityFlushAll) flush_all = Find("cuptiActivityFlushAll");
+  decltype(&cuptiGetResultString) result_string = Find("cuptiGetResultString");
+  // For calls only. Older versions of CUPTI lack the last two.
+  decltype(&cuptiSetThreadIdType) set_thread_id_type = Find("cuptiSetThreadIdType");
+  decltype(&cuptiGetCallbackName) callback_name = Find("cuptiGetCallbackName");
+  decltype(&cuptiActivityEnableRuntimeApi) enable_runtime = Find("cuptiActivityEnableRuntimeApi");
+  decltype(&cuptiActivityEnableDriverApi) enable_driver = Find("cuptiActivityEnableDriverApi");
 
-bool FindCalls(void* library, CuptiCalls& calls) {
-  Find(library, "cuptiSetThreadIdType", calls.set_thread_id_type);
-  Find(library, "cuptiGetCallbackName", calls.callback_name);
-  Find(library, "cuptiActivityEnableRuntimeApi", calls.enable_runtime);
-  Find(library, "cuptiActivityEnableDriverApi", calls.enable_driver);
-  return Find(library, "cuptiGetVersion", calls.version) &&
-         Find(library, "cuptiGetTimestamp", calls.timestamp) &&
-         Find(library, "cuptiActivityRegisterCallbacks", calls.register_callbacks) &&
-         Find(library, "cuptiActivityEnable", calls.enable) &&
-         Find(library, "cuptiActivityGetNextRecord", calls.next_record) &&
-         Find(library, "cuptiActivityGetNumDroppedRecords", calls.dropped_records) &&
-         Find(library, "cuptiActivityFlushAll", calls.flush_all) &&
-         Find(library, "cuptiGetResultString", calls.result_string);
-}
+  Symbol Find(const char* name) const {
+    return {library == nullptr ? nullptr : dlsym(library, name)};
+  }
+  // Whether the library has all functions that tracing needs.
+  bool CanTrace() const {
+    return version != nullptr && timestamp != nullptr && register_callbacks != nullptr &&
+           enable != nullptr && next_record != nullptr && dropped_records != nullptr &&
+           flush_all != nullptr && result_string != nullptr;
+  }
+};
 
 // What the callbacks need. Set before the first callback, valid until the process ends.
 struct Activity {
@@ -358,8 +359,8 @@ std::string StartAny() {
                                           "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so"};
   std::string first_error;  // of the program's own CUPTI, if it has one
   const auto started = [&](void* library) {
-    CuptiCalls calls;
-    if (library == nullptr || !FindCalls(library, calls)) return false;
+    const CuptiCalls calls{library};
+    if (!calls.CanTrace()) return false;
     const std::string error = Start(calls);
     if (first_error.empty()) first_error = error;
     return error.empty();

@@ -39,7 +39,7 @@ std::string NameOf(const nvtxEventAttributes_t* attributes) {
   if (attributes == nullptr) return "";
   if (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII && attributes->message.ascii != nullptr)
     return attributes->message.ascii;
-  // Registered strings are copies of their texts: RegisterString.
+  // Registered strings are copies of their texts (Attach).
   if (attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED &&
       attributes->message.registered != nullptr)
     return reinterpret_cast<const char*>(attributes->message.registered);
@@ -101,29 +101,7 @@ void EndRange(nvtxRangeId_t id) {
   Write(range, 0);
 }
 
-int PushA(const char* name) { return Push(nullptr, name == nullptr ? "" : name); }
-int PushEx(const nvtxEventAttributes_t* attributes) { return Push(nullptr, NameOf(attributes)); }
-int PopCore() { return Pop(nullptr); }
-nvtxRangeId_t StartA(const char* name) { return StartRange(name == nullptr ? "" : name); }
-nvtxRangeId_t StartEx(const nvtxEventAttributes_t* attributes) {
-  return StartRange(NameOf(attributes));
-}
-void End(nvtxRangeId_t id) { EndRange(id); }
-
-int DomainPush(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
-  return Push(domain, NameOf(attributes));
-}
-int DomainPop(nvtxDomainHandle_t domain) { return Pop(domain); }
-nvtxRangeId_t DomainStart(nvtxDomainHandle_t, const nvtxEventAttributes_t* attributes) {
-  return StartRange(NameOf(attributes));
-}
-void DomainEnd(nvtxDomainHandle_t, nvtxRangeId_t id) { EndRange(id); }
-nvtxStringHandle_t RegisterString(nvtxDomainHandle_t, const char* text) {
-  return reinterpret_cast<nvtxStringHandle_t>(strdup(text == nullptr ? "" : text));
-}
-nvtxDomainHandle_t CreateDomain(const char* name) {
-  return reinterpret_cast<nvtxDomainHandle_t>(strdup(name == nullptr ? "" : name));
-}
+std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 
 class FunctionTable {
  public:
@@ -147,19 +125,38 @@ int Attach(NvtxGetExportTableFunc_t export_table) {
       static_cast<const NvtxExportTableCallbacks*>(export_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks) return 0;
   FunctionTable core(*callbacks, NVTX_CB_MODULE_CORE);
-  core.Set(NVTX_CBID_CORE_RangePushA, PushA);
-  core.Set(NVTX_CBID_CORE_RangePushEx, PushEx);
-  core.Set(NVTX_CBID_CORE_RangePop, PopCore);
-  core.Set(NVTX_CBID_CORE_RangeStartA, StartA);
-  core.Set(NVTX_CBID_CORE_RangeStartEx, StartEx);
-  core.Set(NVTX_CBID_CORE_RangeEnd, End);
+  using Attributes = const nvtxEventAttributes_t*;
+  using Domain = nvtxDomainHandle_t;
+  core.Set(
+      NVTX_CBID_CORE_RangePushA, +[](const char* name) { return Push(nullptr, TextOf(name)); });
+  core.Set(
+      NVTX_CBID_CORE_RangePushEx, +[](Attributes range) { return Push(nullptr, NameOf(range)); });
+  core.Set(
+      NVTX_CBID_CORE_RangePop, +[] { return Pop(nullptr); });
+  core.Set(
+      NVTX_CBID_CORE_RangeStartA, +[](const char* name) { return StartRange(TextOf(name)); });
+  core.Set(
+      NVTX_CBID_CORE_RangeStartEx, +[](Attributes range) { return StartRange(NameOf(range)); });
+  core.Set(NVTX_CBID_CORE_RangeEnd, EndRange);
   FunctionTable core2(*callbacks, NVTX_CB_MODULE_CORE2);
-  core2.Set(NVTX_CBID_CORE2_DomainRangePushEx, DomainPush);
-  core2.Set(NVTX_CBID_CORE2_DomainRangePop, DomainPop);
-  core2.Set(NVTX_CBID_CORE2_DomainRangeStartEx, DomainStart);
-  core2.Set(NVTX_CBID_CORE2_DomainRangeEnd, DomainEnd);
-  core2.Set(NVTX_CBID_CORE2_DomainRegisterStringA, RegisterString);
-  core2.Set(NVTX_CBID_CORE2_DomainCreateA, CreateDomain);
+  core2.Set(
+      NVTX_CBID_CORE2_DomainRangePushEx,
+      +[](Domain domain, Attributes range) { return Push(domain, NameOf(range)); });
+  core2.Set(
+      NVTX_CBID_CORE2_DomainRangePop, +[](Domain domain) { return Pop(domain); });
+  core2.Set(
+      NVTX_CBID_CORE2_DomainRangeStartEx,
+      +[](Domain, Attributes range) { return StartRange(NameOf(range)); });
+  core2.Set(
+      NVTX_CBID_CORE2_DomainRangeEnd, +[](Domain, nvtxRangeId_t id) { EndRange(id); });
+  // Registered strings and domains are copies of their texts.
+  core2.Set(
+      NVTX_CBID_CORE2_DomainRegisterStringA, +[](Domain, const char* text) {
+        return reinterpret_cast<nvtxStringHandle_t>(strdup(TextOf(text).c_str()));
+      });
+  core2.Set(
+      NVTX_CBID_CORE2_DomainCreateA,
+      +[](const char* name) { return reinterpret_cast<Domain>(strdup(TextOf(name).c_str())); });
   return 1;
 }
 

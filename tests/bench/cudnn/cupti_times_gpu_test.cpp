@@ -7,7 +7,6 @@
 #include "bench/workload/workload.h"
 #include "ceilings/cuda_kernels/bench_cuda.h"
 #include "counters/base/numbers.h"
-#include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/device.h"
 #include "counters/gpu/session.h"
@@ -48,7 +47,7 @@ TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
   constexpr int kCalls = 20, kRounds = 9;
   const auto call = Convolution();
   const auto clock = cuda::OpenCudaClock(0);
-  const auto replay = clock.graph(call.gpu->enqueue, kCalls);
+  const auto replay = clock->Graph(call.gpu->enqueue, kCalls);
   const cuda::CudaStream stream;
   const auto run = [&] {
     for (int i = 0; i < kCalls; ++i) call.gpu->enqueue(stream.get());
@@ -56,7 +55,7 @@ TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
   };
   std::vector<double> events, graph, kernels;
   for (int round = -1; round < kRounds; ++round) {  // the first brings the clock up
-    const double batch = clock.batch(call.gpu->enqueue, kCalls, {}).seconds / kCalls;
+    const double batch = clock->Batch(call.gpu->enqueue, kCalls, {}).seconds / kCalls;
     const double replayed = replay() / kCalls;
     double traced = 0;
     for (const auto& kernel : Traced(run)) traced += kernel.seconds / kCalls;

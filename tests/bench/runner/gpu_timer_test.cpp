@@ -29,8 +29,8 @@ struct Log {
   std::vector<int> queues;  // calls of each queue
 };
 
-gpu::GpuClock Logging(Log& log) {
-  gpu::GpuClock clock = fakes::FakeClock();
+fakes::FakeClock Logging(Log& log) {
+  fakes::FakeClock clock;
   clock.once = [&log](const gpu::Enqueue&) {
     log.steps += "once ";
     return 1e-3;
@@ -63,7 +63,7 @@ gpu::GpuClock Logging(Log& log) {
 
 TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   Log log;
-  const auto clock = Logging(log);
+  auto clock = Logging(log);
   const gpu::Enqueue nothing = [](void*) {};
   EXPECT_EQ(TimeOnce(clock, nothing, {}), 1e-3);
   EXPECT_EQ(log.steps, "once ");
@@ -76,8 +76,7 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
 }
 
 // Expects this reason for an absent time.
-record::GpuSample Sampled(const gpu::GpuClock& clock, double seconds,
-                          const GpuCacheState& cache = {},
+record::GpuSample Sampled(fakes::FakeClock clock, double seconds, const GpuCacheState& cache = {},
                           const std::optional<Reason>& expected = std::nullopt) {
   const auto [sample, reason] = SampleGpu(
       clock, [](void*) {}, seconds, cache);
@@ -97,7 +96,7 @@ TEST(SampleGpu, TakesTheKindsOfTimesInAnotherOrderEachTime) {
   std::set<std::string> orders;
   for (unsigned order = 0; order < 30; ++order) {
     std::string kinds;
-    auto clock = fakes::FakeClock();
+    fakes::FakeClock clock;
     const auto first = [&](char kind) {
       if (kinds.empty() || kinds.back() != kind) kinds += kind;
     };
@@ -212,7 +211,7 @@ TEST(CallsToQueue, FillsAMillisecondButNotTheLaunchQueue) {
 
 TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFit) {
   Log log;
-  const auto clock = Logging(log);
+  auto clock = Logging(log);
   QueuedTimer timer(
       clock, [](void*) {}, {}, 1);
   ASSERT_TRUE(timer.CanQueue());
@@ -223,7 +222,7 @@ TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFit) {
 }
 
 TEST(QueuedTimer, ACallThatWaitsForTheGpuCannotBeQueued) {
-  auto clock = fakes::FakeClock();
+  fakes::FakeClock clock;
   int tried = 0;
   clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int) {
     ++tried;
@@ -236,7 +235,7 @@ TEST(QueuedTimer, ACallThatWaitsForTheGpuCannotBeQueued) {
 }
 
 TEST(QueuedTimer, TimesAQueueThatBeganTooEarlyAgain) {
-  auto clock = fakes::FakeClock();
+  fakes::FakeClock clock;
   int queue = 0;
   clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
     const bool early = ++queue == 3;
@@ -261,7 +260,7 @@ TEST(CopiesToRotate, LeaveTwiceTheSizeOfL2BetweenTwoCallsOnTheSameData) {
 }
 
 TEST(SampleGpu, AColdGraphRotatesOverCopiesOfTheCall) {
-  auto clock = fakes::FakeClock();
+  fakes::FakeClock clock;
   clock.l2_bytes = 60e6;
   int nodes = 0;
   clock.graph = [&](const gpu::Enqueue& call, int calls) -> std::function<double()> {
@@ -296,7 +295,7 @@ TEST(LockedClockText, SaysWhetherTheClockHeld) {
 // The clock falls from 1.9 to 1.5 GHz in two seconds and stays there.
 TEST(LoadUntilSteady, LastsUntilTheClockHasSettledAndAtLeastThreeSeconds) {
   double now = 0;
-  auto clock = fakes::FakeClock();
+  fakes::FakeClock clock;
   clock.batch = [&](const gpu::Enqueue&, int, const std::function<void()>&) {
     now += 0.01;
     return gpu::GpuBatch{0.01, std::max(1.9e9 - 0.1e9 * now, 1.5e9)};

@@ -24,7 +24,7 @@ energy::EnergyMeter FiftyWatts() {
 
 // Lets a GPU take so many watts.
 template <int kWatts>
-void TakesWatts(gpu::GpuClock& clock) {
+void TakesWatts(fakes::FakeClock& clock) {
   clock.energy_joules = [] { return std::optional<double>(kWatts * cpu::WallSeconds()); };
 }
 
@@ -92,12 +92,13 @@ TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
 }
 
 TEST(IdlePowersOf, AGpuThatCannotBeOpenedOrDoesNotTellHasNone) {
-  runner::GpuTimer lost([]() -> gpu::GpuClock { throw std::runtime_error("no GPU"); }, {});
+  runner::GpuTimer lost(
+      []() -> std::shared_ptr<gpu::GpuClock> { throw std::runtime_error("no GPU"); }, {});
   EXPECT_FALSE(IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, lost).gpu);
-  runner::GpuTimer silent(fakes::FakeClock, {});
+  runner::GpuTimer silent(fakes::OpenFake, {});
   EXPECT_FALSE(IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, silent).gpu);
   bool opened = false;
-  runner::GpuTimer unused(fakes::OpenWith([&](gpu::GpuClock&) { opened = true; }), {});
+  runner::GpuTimer unused(fakes::OpenWith([&](fakes::FakeClock&) { opened = true; }), {});
   IdlePowersOf({.cpu = energy::EnergyMeter{}}, unused);
   IdlePowersOf({.gpu_runs = true}, unused);
   EXPECT_FALSE(opened);

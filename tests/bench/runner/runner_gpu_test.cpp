@@ -22,7 +22,7 @@ workload::Workload OnGpu(const std::string& name) {
 
 TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
   int opened = 0;
-  const auto open = fakes::OpenWith([&](gpu::GpuClock&) { ++opened; });
+  const auto open = fakes::OpenWith([&](fakes::FakeClock&) { ++opened; });
   const auto records =
       fakes::Records({OnGpu("Fake/gpu/none/fwd/f32/n1"), OnGpu("Fake/gpu/none/fwd/f32/n2"),
                       OnGpu("Fake/gpu/none/fwd/f32/n4")},
@@ -49,18 +49,17 @@ TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
 
 TEST(RunnerOfGpu, KnowsTheKernelsOfACallWithoutCounters) {
   const auto record =
-      fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"}, {fakes::FakeClock});
+      fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"}, {fakes::OpenFake});
   ASSERT_EQ(record.kernels.size(), 1);
   EXPECT_EQ(record.kernels[0].name, "fake_kernel");
   EXPECT_EQ(record.kernels[0].facts->waves, 0.5);
   EXPECT_EQ(record.work.at(Provenance::kMeasured).launches, 1);
-  const auto broken =
-      fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"},
-                      {fakes::OpenWith([](gpu::GpuClock& clock) {
-                        clock.kernels = [](const gpu::Enqueue&) -> std::vector<LaunchedKernel> {
-                          throw std::runtime_error("capture: not permitted");
-                        };
-                      })});
+  const auto broken = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"},
+                                      {fakes::OpenWith([](fakes::FakeClock& clock) {
+                                        clock.kernels = []() -> std::vector<LaunchedKernel> {
+                                          throw std::runtime_error("capture: not permitted");
+                                        };
+                                      })});
   EXPECT_TRUE(broken.kernels.empty());
   EXPECT_FALSE(broken.work.contains(Provenance::kMeasured));
   EXPECT_THAT(broken.counting,
@@ -69,7 +68,7 @@ TEST(RunnerOfGpu, KnowsTheKernelsOfACallWithoutCounters) {
 }
 
 TEST(RunnerOfGpu, ACallThatWaitsIsTimedWithItsLaunchAndSaysSo) {
-  const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
+  const auto open = fakes::OpenWith([](fakes::FakeClock& clock) {
     // The empty kernel comes first and can be queued.
     clock.queued = [queues = 0](const gpu::L2State&, const gpu::Enqueue&, int calls) mutable {
       return gpu::QueuedCalls{std::vector<double>(calls, 1e-6), 1e9, ++queues <= 2};
@@ -87,7 +86,7 @@ TEST(RunnerOfGpu, ACallThatWaitsIsTimedWithItsLaunchAndSaysSo) {
 
 TEST(RunnerOfGpu, SteadyRunsLoadTheGpuFirst) {
   double now = 0;
-  RunnerOptions options{fakes::OpenWith([&](gpu::GpuClock& clock) {
+  RunnerOptions options{fakes::OpenWith([&](fakes::FakeClock& clock) {
     clock.batch = [&now, batch = clock.batch](const gpu::Enqueue& call, int,
                                               const std::function<void()>& meanwhile) {
       now += 0.01;
@@ -103,7 +102,7 @@ TEST(RunnerOfGpu, SteadyRunsLoadTheGpuFirst) {
 // A call of 11 us fills a millisecond 91 times: one call alone, then what Google Benchmark keeps.
 TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
   int graphs = 0;
-  const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+  const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
     clock.graph = [&, graph = clock.graph](const gpu::Enqueue& call, int calls) {
       ++graphs;
       return graph(call, calls);
@@ -128,7 +127,7 @@ TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
 // the GPU cools.
 TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
   int queues = 0;
-  const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+  const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
     clock.health = [] { return gpu::GpuHealth{.throttle = 0x20}; };
     clock.queued = [&, queued = clock.queued](const gpu::L2State& l2, const gpu::Enqueue& call,
                                               int calls) {
@@ -150,7 +149,7 @@ TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
 }
 
 TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
-  const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
+  const auto open = fakes::OpenWith([](fakes::FakeClock& clock) {
     clock.graph = [](const gpu::Enqueue&, int) -> std::function<double()> {
       throw std::runtime_error("capture: not permitted");
     };
@@ -164,7 +163,7 @@ TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
 
 TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
   std::string steps;
-  const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+  const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
     clock.queued = [&](const gpu::L2State& l2, const gpu::Enqueue&, int calls) {
       if (l2.flush) steps += 'f';
       for (const auto& [begin, bytes] : l2.touched) steps += bytes == 600 ? 't' : '?';
@@ -191,7 +190,7 @@ TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
 
 TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachQueueAndEachCall) {
   std::string steps;
-  const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+  const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
     const auto queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
       steps += 'c';
       return gpu::QueuedCalls{std::vector<double>(calls, 1e-2), 1e9};
@@ -225,7 +224,7 @@ TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
       return call;
     };
   }
-  fakes::Records(workloads, {.counters = "off"}, {fakes::FakeClock});
+  fakes::Records(workloads, {.counters = "off"}, {fakes::OpenFake});
   EXPECT_EQ(log.most_alive, 1);
   EXPECT_EQ(log.alive, 0);
 }
@@ -245,7 +244,7 @@ TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
         return call;
       };
     }
-    const auto records = fakes::Records(workloads, {}, {fakes::FakeClock});
+    const auto records = fakes::Records(workloads, {}, {fakes::OpenFake});
     EXPECT_EQ(log.alive, 0);
     for (const auto& record : records)
       EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
@@ -282,7 +281,7 @@ workload::Workload WithWrongAlgorithms(int wrong, int* prepared = nullptr) {
 }
 
 TEST(RunnerOfGpu, TimesTheFirstAlgorithmWithARightResultAndNamesTheWrongOnes) {
-  const auto record = fakes::RecordOf(WithWrongAlgorithms(2), {}, {fakes::FakeClock});
+  const auto record = fakes::RecordOf(WithWrongAlgorithms(2), {}, {fakes::OpenFake});
   EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
   EXPECT_EQ(record.algorithm, "engine 2");
   EXPECT_EQ(record.work.at(Provenance::kModelled).launches, 2);
@@ -295,7 +294,7 @@ TEST(RunnerOfGpu, TimesTheFirstAlgorithmWithARightResultAndNamesTheWrongOnes) {
 }
 
 TEST(RunnerOfGpu, AWrongRecordKeepsItsAlgorithm) {
-  const auto all = fakes::RecordOf(WithWrongAlgorithms(9), {}, {fakes::FakeClock});
+  const auto all = fakes::RecordOf(WithWrongAlgorithms(9), {}, {fakes::OpenFake});
   EXPECT_EQ(all.status, record::Status::kWrong);
   EXPECT_EQ(all.algorithm, "engine 0");
   EXPECT_THAT(all.reason, HasSubstr("error 6.78e+03, allowed 1"));
@@ -306,14 +305,14 @@ TEST(RunnerOfGpu, AWrongRecordKeepsItsAlgorithm) {
     call.next_algorithm = {};
     return call;
   };
-  const auto record = fakes::RecordOf(only, {}, {fakes::FakeClock});
+  const auto record = fakes::RecordOf(only, {}, {fakes::OpenFake});
   EXPECT_EQ(record.status, record::Status::kWrong);
   EXPECT_EQ(record.algorithm, "engine 0");
   EXPECT_TRUE(record.wrong_engines.empty());
 }
 
 TEST(RunnerOfGpu, AFailedRecordKeepsItsAlgorithm) {
-  const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
+  const auto open = fakes::OpenWith([](fakes::FakeClock& clock) {
     clock.once = [](const gpu::Enqueue&) -> double { throw std::runtime_error("illegal address"); };
   });
   const auto record = fakes::RecordOf(WithWrongAlgorithms(1), {}, {open});
@@ -348,7 +347,7 @@ TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
     call.gpu.reset();
     return call;
   };
-  const auto records = fakes::Records({threads, weights, plain}, {}, {fakes::FakeClock});
+  const auto records = fakes::Records({threads, weights, plain}, {}, {fakes::OpenFake});
   ASSERT_EQ(records.size(), 3);
   EXPECT_EQ(records[0].status, record::Status::kUnsupported);
   EXPECT_THAT(records[0].reason, HasSubstr("threads2"));
@@ -358,14 +357,14 @@ TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
 }
 
 // A call of 10 ms: one iteration is enough. The second repetition breaks in its loop.
-gpu::GpuClock BreakingClock(std::shared_ptr<int> calls, bool stays) {
-  auto clock = fakes::FakeClock();
+std::shared_ptr<gpu::GpuClock> BreakingClock(std::shared_ptr<int> calls, bool stays) {
+  auto clock = fakes::OpenFake();
   // The empty kernel's trial and time come first, then the call's trial and its first queue.
-  clock.queued = [calls, queues = 0](const gpu::L2State&, const gpu::Enqueue&, int n) mutable {
+  clock->queued = [calls, queues = 0](const gpu::L2State&, const gpu::Enqueue&, int n) mutable {
     if (++queues > 4 && ++*calls > 1) throw std::runtime_error("illegal address");
     return gpu::QueuedCalls{std::vector<double>(n, 1e-2), 1e9};
   };
-  clock.recover = [stays] {
+  clock->recover = [stays] {
     if (stays) throw std::runtime_error("the driver says it again");
   };
   return clock;
@@ -432,7 +431,7 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
                                counted.kernels = {{"gemm", 2}};
                                return counted;
                              }});
-  const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
+  const auto open = fakes::OpenWith([](fakes::FakeClock& clock) {
     clock.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
       steps += 't';
       return gpu::QueuedCalls{std::vector<double>(calls, 1e-2), 1e9};

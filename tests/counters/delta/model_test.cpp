@@ -25,54 +25,42 @@ struct Trial {
   CacheShape caches;
 };
 
-// Random choices that are the same on every platform, as std::mt19937_64 is, unlike distributions.
-class Choice {
- public:
-  explicit Choice(unsigned seed) : random_(seed) {}
-  int64_t Of(std::initializer_list<int64_t> choices) {
-    return *(choices.begin() + static_cast<std::ptrdiff_t>(random_() % choices.size()));
-  }
-
- private:
-  std::mt19937_64 random_;
-};
-
-ConvShape RandomShape(Choice& choice) {
+ConvShape RandomShape(std::mt19937_64& random) {
   ConvShape s;
-  s.groups = choice.Of({1, 1, 1, 1, 2, 4});
-  s.n = choice.Of({1, 2, 4, 8});
-  s.c = s.groups * choice.Of({3, 8, 16, 24, 32, 48, 64});
-  s.k = s.groups * choice.Of({8, 16, 32, 48, 64, 96, 128});
-  s.r = choice.Of({1, 1, 3, 3, 3, 5, 7});
-  s.s = choice.Of({0, 0, 0, 0, 0, 1, 3});
+  s.groups = fakes::Pick(random, {1, 1, 1, 1, 2, 4});
+  s.n = fakes::Pick(random, {1, 2, 4, 8});
+  s.c = s.groups * fakes::Pick(random, {3, 8, 16, 24, 32, 48, 64});
+  s.k = s.groups * fakes::Pick(random, {8, 16, 32, 48, 64, 96, 128});
+  s.r = fakes::Pick(random, {1, 1, 3, 3, 3, 5, 7});
+  s.s = fakes::Pick(random, {0, 0, 0, 0, 0, 1, 3});
   if (s.s == 0) s.s = s.r;
-  s.h = choice.Of({7, 9, 13, 14, 19, 23, 27, 28, 32, 35});
-  s.w = choice.Of({0, 0, 7, 10, 14, 17, 28, 31, 40, 55});
+  s.h = fakes::Pick(random, {7, 9, 13, 14, 19, 23, 27, 28, 32, 35});
+  s.w = fakes::Pick(random, {0, 0, 7, 10, 14, 17, 28, 31, 40, 55});
   if (s.w == 0) s.w = s.h;
-  s.stride_h = s.stride_w = choice.Of({1, 1, 1, 2, 2, 3, 4});
-  s.dilation_h = s.dilation_w = choice.Of({1, 1, 1, 1, 2, 3});
-  if (choice.Of({0, 1, 1, 1}) == 1) {
+  s.stride_h = s.stride_w = fakes::Pick(random, {1, 1, 1, 2, 2, 3, 4});
+  s.dilation_h = s.dilation_w = fakes::Pick(random, {1, 1, 1, 1, 2, 3});
+  if (fakes::Pick(random, {0, 1, 1, 1}) == 1) {
     s.pad_top = s.pad_bottom = (s.r - 1) / 2 * s.dilation_h;
     s.pad_left = s.pad_right = (s.s - 1) / 2 * s.dilation_w;
   }
   return s;
 }
 
-Trial RandomTrial(Choice& choice) {
+Trial RandomTrial(std::mt19937_64& random) {
   Trial trial;
   do {
-    trial.layer.shape = RandomShape(choice);
+    trial.layer.shape = RandomShape(random);
   } while (OutputRows(trial.layer.shape) < 1 || OutputColumns(trial.layer.shape) < 1);
-  trial.layer.direction = static_cast<ProductDirection>(choice.Of({0, 1, 2}));
-  trial.layer.layout = static_cast<TensorLayout>(choice.Of({0, 1}));
-  trial.layer.element_bytes = choice.Of({1, 2, 2, 4, 4, 4, 8});
-  trial.tile = {choice.Of({64, 128, 128, 256}), choice.Of({32, 64, 128}),
-                choice.Of({4, 8, 8, 16, 32})};
+  trial.layer.direction = static_cast<ProductDirection>(fakes::Pick(random, {0, 1, 2}));
+  trial.layer.layout = static_cast<TensorLayout>(fakes::Pick(random, {0, 1}));
+  trial.layer.element_bytes = fakes::Pick(random, {1, 2, 2, 4, 4, 4, 8});
+  trial.tile = {fakes::Pick(random, {64, 128, 128, 256}), fakes::Pick(random, {32, 64, 128}),
+                fakes::Pick(random, {4, 8, 8, 16, 32})};
   if (trial.layer.direction == ProductDirection::kBackwardWeights)
-    trial.tile.slices = choice.Of({1, 2, 4, 8});
+    trial.tile.slices = fakes::Pick(random, {1, 2, 4, 8});
   // L2 sizes [byte] and CTAs per wave are small, so that most layers do not fit.
-  trial.caches.l2 = {static_cast<double>(choice.Of({30, 100, 400, 2000})) * 1e3,
-                     static_cast<double>(choice.Of({5, 20, 54, 108}))};
+  trial.caches.l2 = {static_cast<double>(fakes::Pick(random, {30, 100, 400, 2000})) * 1e3,
+                     static_cast<double>(fakes::Pick(random, {5, 20, 54, 108}))};
   return trial;
 }
 
@@ -95,9 +83,9 @@ TEST(ModelTraffic, IsCloseToTheExactCountOnRandomLayers) {
   constexpr size_t kLayers = 60;
   constexpr const char* kLevels[] = {"L1", "L2 step", "L2 tile", "DRAM"};
   std::array<std::vector<std::pair<double, std::string>>, 4> errors;  // absolute, by level
-  Choice choice(2026);
+  std::mt19937_64 random(2026);
   for (size_t i = 0; i < kLayers; ++i) {
-    const auto trial = RandomTrial(choice);
+    const auto trial = RandomTrial(random);
     const auto model = Levels(ModelTraffic(trial.layer, trial.tile, trial.caches));
     const auto exact = Levels(EnumerateTraffic(trial.layer, trial.tile, trial.caches).bytes);
     for (size_t level = 0; level < errors.size(); ++level)
@@ -184,26 +172,6 @@ double TenEach(const IndexRanges& tiles) {
 }
 double NoSectors(const IndexRanges&) { return 0; }
 
-TEST(WalkWaves, AFullChipReadsAOncePerColumn) {
-  // 8 rows x 3 columns of tiles, 4 CTAs a wave, nothing stays: 3 x 80 sectors in 6 waves.
-  const auto sum = WalkWaves({8, 3, 4, 0}, TenEach, NoSectors);
-  EXPECT_EQ(sum.a, 240);
-  EXPECT_EQ(sum.waves, 6);
-}
-
-TEST(WalkWaves, AWaveSharesBetweenItsColumns) {
-  // 8 CTAs a wave of 4 rows: two columns at once read A once: 2 waves x 40.
-  EXPECT_EQ(WalkWaves({4, 4, 8, 0}, TenEach, NoSectors).a, 80);
-  // 6 a wave: ids 0-5 touch all rows, 6-11 rows 2 3 0 1, 12-15 all: 3 x 40.
-  EXPECT_EQ(WalkWaves({4, 4, 6, 0}, TenEach, NoSectors).a, 120);
-}
-
-TEST(WalkWaves, WhatFitsIsReadOnce) {
-  EXPECT_EQ(WalkWaves({8, 3, 4, 80}, TenEach, NoSectors).a, 80);
-  // 79 sectors hold one wave of 40 only: the next column finds the second half gone.
-  EXPECT_EQ(WalkWaves({8, 3, 4, 79}, TenEach, NoSectors).a, 240);
-}
-
 TEST(CopiesInL2, AreOneAtHomeAndOneWhereAReaderIs) {
   EXPECT_EQ(CopiesInL2(1, 1), 1);
   EXPECT_EQ(CopiesInL2(1, 100), 1);
@@ -259,9 +227,9 @@ double BruteReads(const ConvGemm& gemm, const CtaTile& tile, int64_t wave, doubl
       add(gemm.b, 1, cta / nm * tile.n, (cta / nm + 1) * tile.n, now);
     }
     Sectors kept;
-    for (const auto& one : earlier) {
+    for (const auto& wave_before : earlier) {
       Sectors more = kept;
-      more.insert(one.begin(), one.end());
+      more.insert(wave_before.begin(), wave_before.end());
       if (static_cast<double>(more.size()) * 32 > cache) break;
       kept = more;
     }

@@ -183,10 +183,10 @@ TEST(MeasureIdlePower, IsTheWattsOfAMachineThatWaits) {
 }
 
 TEST(OpenEnergyMeter, TakesTheFirstSourceThatCanCountAndKeepsTheReasonsOfOthers) {
-  const EnergySource none{
-      "first", 1, [](const EnergyPlace&) { return EnergyCounters{.reason = Reason{"no tree"}}; }};
+  const EnergySource none{"first",
+                          [](const EnergyPlace&) -> EnergyCounters { throw BadInput("no tree"); }};
   const EnergySource some{
-      "second", 2, [](const EnergyPlace&) {
+      "second", [](const EnergyPlace&) {
         return EnergyCounters{{{"package-0", true, [] { return 1.0; }, {}}}, "packages"};
       }};
   const auto meter = OpenEnergyMeter({}, {none, some});

@@ -9,9 +9,8 @@
 #include <string>
 
 #include "counters/base/error.h"
+#include "counters/cpu/cpu.h"
 #include "counters/energy/energy_source.h"
-#include "counters/energy/perf_power.h"
-#include "counters/perf/pmu_table.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::energy {
@@ -20,7 +19,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 // A tree of the kernel's files in a folder of the test.
 class MadeUpTree {
@@ -69,11 +67,10 @@ struct TwoPackages : MadeUpTree {
   }
 };
 
-EnergyCounters Opened(const std::string& source, const MadeUpTree& tree,
-                      const std::vector<int>& allowed) {
-  for (const auto& row : AllEnergySources())
-    if (row.name == source) return row.open({tree.root(), allowed});
-  throw std::logic_error("no source " + source);
+// Why nothing could be opened, or "accepted".
+std::string Refusal(EnergyCounters (*open)(const EnergyPlace&), const MadeUpTree& tree,
+                    const std::vector<int>& allowed) {
+  return fakes::RefusalOf([&] { open({tree.root(), allowed}); });
 }
 
 // "package-0", or "psys*" of a domain that does not count.
@@ -86,8 +83,7 @@ std::vector<std::string> Names(const EnergyCounters& counters) {
 
 TEST(Powercap, CountsPackagesAndTheirDramAndNeverWhatContainsThem) {
   const TwoPackages tree;
-  const auto counters = Opened("powercap", tree, {0, 1, 2, 3});
-  EXPECT_EQ(counters.reason, std::nullopt);
+  const auto counters = OpenPowercap({tree.root(), {0, 1, 2, 3}});
   EXPECT_THAT(Names(counters), ElementsAre("package-0", "dram-0", "package-1", "dram-1", "psys*"));
   EXPECT_EQ(counters.covers, "packages and DRAM; no fans, NIC, power supply");
   EXPECT_DOUBLE_EQ(counters.domains[1].joules(), 0.7);
@@ -100,52 +96,49 @@ TEST(Powercap, SaysWhereDramIsNotCounted) {
   const MadeUpTree tree;
   tree.Cpus(0, 0, 1);
   tree.Zone("intel-rapl:0", "package-0", 1);
-  auto counters = Opened("powercap", tree, {0, 1});
+  auto counters = OpenPowercap({tree.root(), {0, 1}});
   EXPECT_THAT(Names(counters), ElementsAre("package-0"));
   EXPECT_EQ(counters.covers, "packages; no DRAM, fans, NIC, power supply");
   tree.Cpus(1, 2, 3);
   tree.Zone("intel-rapl:1", "package-1", 1);
   tree.Zone("intel-rapl:1:0", "dram", 1);
-  counters = Opened("powercap", tree, {0, 1, 2, 3});
+  counters = OpenPowercap({tree.root(), {0, 1, 2, 3}});
   EXPECT_THAT(counters.covers, HasSubstr("packages and DRAM of 1 of 2"));
 }
 
 TEST(Powercap, TheSameCountersByMemoryMappedRegistersAreNotCountedTwice) {
   const TwoPackages tree;
   tree.Zone("intel-rapl-mmio:0", "package-0", 5000000);
-  EXPECT_EQ(Opened("powercap", tree, {0, 1, 2, 3}).domains.size(), 5u);
+  EXPECT_EQ(OpenPowercap({tree.root(), {0, 1, 2, 3}}).domains.size(), 5u);
 }
 
 TEST(Powercap, APackageThatOthersMayUseHasNoEnergyOfOurs) {
   const TwoPackages tree;
-  const auto shared = Opened("powercap", tree, {0, 1, 2});
-  EXPECT_THAT(shared.reason.value().text,
+  EXPECT_THAT(Refusal(OpenPowercap, tree, {0, 1, 2}),
               HasSubstr("this process may use only 1 of the 2 CPUs of package 1, but the counter"));
   // A process on package 0 alone takes nothing of package 1.
-  EXPECT_THAT(Names(Opened("powercap", tree, {0, 1})), ElementsAre("package-0", "dram-0", "psys*"));
-  EXPECT_THAT(Opened("powercap", tree, {7}).reason.value().text,
-              HasSubstr("may use no CPU of the packages"));
+  EXPECT_THAT(Names(OpenPowercap({tree.root(), {0, 1}})),
+              ElementsAre("package-0", "dram-0", "psys*"));
+  EXPECT_THAT(Refusal(OpenPowercap, tree, {7}), HasSubstr("may use no CPU of the packages"));
 }
 
 TEST(Powercap, CpusThatAreNotKnownAreNotTakenForOurs) {
   const MadeUpTree tree;
   tree.Zone("intel-rapl:0", "package-0", 1);
-  EXPECT_THAT(Opened("powercap", tree, {0}).reason.value().text,
+  EXPECT_THAT(Refusal(OpenPowercap, tree, {0}),
               AllOf(HasSubstr("the CPUs of package 0 are unknown"), HasSubstr("devices/system")));
 }
 
 TEST(Powercap, WithoutATreeSaysWhy) {
   const MadeUpTree tree;
-  const auto counters = Opened("powercap", tree, {0});
-  EXPECT_THAT(counters.domains, IsEmpty());
-  EXPECT_THAT(counters.reason.value().text,
+  EXPECT_THAT(Refusal(OpenPowercap, tree, {0}),
               AllOf(HasSubstr("class/powercap has no intel-rapl:*"), HasSubstr("virtual machine")));
 }
 
 TEST(Powercap, TextThatIsNoNumberIsRefusedWithItsFile) {
   const TwoPackages tree;
   tree.Write("class/powercap/intel-rapl:1/energy_uj", "many");
-  EXPECT_THAT(Opened("powercap", tree, {0, 1, 2, 3}).reason.value().text,
+  EXPECT_THAT(Refusal(OpenPowercap, tree, {0, 1, 2, 3}),
               HasSubstr("intel-rapl:1/energy_uj: 'many' is not a number of microjoules"));
 }
 
@@ -169,16 +162,14 @@ TEST(Powercap, AFileThatOnlyRootMayReadNamesTheCure) {
   const TwoPackages tree;
   ASSERT_EQ(chmod((tree.root() / "class/powercap/intel-rapl:0/energy_uj").c_str(), 0), 0);
   const AsNobody nobody;
-  const auto counters = Opened("powercap", tree, {0, 1, 2, 3});
-  EXPECT_THAT(counters.domains, IsEmpty());
   EXPECT_THAT(
-      counters.reason.value().text,
+      Refusal(OpenPowercap, tree, {0, 1, 2, 3}),
       AllOf(HasSubstr("intel-rapl:0/energy_uj: only root may read it"), HasSubstr("udev rule")));
 }
 
 TEST(Powercap, AFileThatVanishesIsAnErrorOfItsReading) {
   const TwoPackages tree;
-  const auto counters = Opened("powercap", tree, {0, 1, 2, 3});
+  const auto counters = OpenPowercap({tree.root(), {0, 1, 2, 3}});
   std::filesystem::remove_all(tree.root() / "class");
   EXPECT_THROW(counters.domains.at(0).joules(), BadInput);
 }
@@ -228,19 +219,17 @@ TEST(ReadPowerUnit, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(CpuList, ReadsRanges) {
-  EXPECT_THAT(perf::CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
-  EXPECT_THAT(perf::CpuList("5"), ElementsAre(5));
+  EXPECT_THAT(cpu::CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
+  EXPECT_THAT(cpu::CpuList("5"), ElementsAre(5));
 }
 
 TEST(PerfPower, RefusesSharedPackages) {
   const MadeUpTree tree;
   AddUnit(tree);
-  EXPECT_THAT(Opened("perf", tree, {0}).reason.value().text,
-              HasSubstr("the package of CPU 0 is unknown"));
+  EXPECT_THAT(Refusal(OpenPerfPower, tree, {0}), HasSubstr("the package of CPU 0 is unknown"));
   tree.Cpus(0, 0, 1);
   tree.Cpus(1, 28, 29);
-  EXPECT_THAT(Opened("perf", tree, {0, 28, 29}).reason.value().text,
-              HasSubstr("1 of the 2 CPUs of package 0"));
+  EXPECT_THAT(Refusal(OpenPerfPower, tree, {0, 28, 29}), HasSubstr("1 of the 2 CPUs of package 0"));
 }
 
 // The kernel's own counter of a CPU's time in nanoseconds stands for that of energy: 1e-9 J each
@@ -252,11 +241,12 @@ TEST(PerfPower, ReadsEventsOfTheKernel) {
   tree.Write(kUnit + "cpumask", "0");
   AddEvent(tree, "energy-pkg", "event=0x0", "1e-9");  // PERF_COUNT_SW_CPU_CLOCK
   AddEvent(tree, "energy-psys", "event=0x0", "2e-9");
-  const auto counters = Opened("perf", tree, {0});
-  if (counters.reason) {
-    EXPECT_THAT(counters.reason.value().text, HasSubstr("kernel.perf_event_paranoid=0"));
+  const auto refusal = Refusal(OpenPerfPower, tree, {0});
+  if (refusal != "accepted") {
+    EXPECT_THAT(refusal, HasSubstr("kernel.perf_event_paranoid=0"));
     return;
   }
+  const auto counters = OpenPerfPower({tree.root(), {0}});
   ASSERT_EQ(counters.domains.size(), 2u);
   EXPECT_EQ(counters.domains[0].name, "package-0");
   EXPECT_TRUE(counters.domains[0].counted);

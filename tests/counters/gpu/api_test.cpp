@@ -85,9 +85,9 @@ TEST(UnsupportedReason, EachCauseHasItsWords) {
   support.overall = CuptiSupport::kUnsupported;
   EXPECT_THAT(UnsupportedReason(support).value().text, HasSubstr("reports no cause"));
   const auto with = [&](CuptiSupport CuptiDeviceSupport::*part, CuptiSupport answer) {
-    auto one = support;
-    one.*part = answer;
-    return UnsupportedReason(one).value().text;
+    auto changed = support;
+    changed.*part = answer;
+    return UnsupportedReason(changed).value().text;
   };
   using Support = CuptiDeviceSupport;
   EXPECT_THAT(with(&Support::vgpu, CuptiSupport::kDisabled), HasSubstr("hypervisor"));
@@ -119,9 +119,6 @@ TEST(JudgeCounters, FlopsWithinOnePercentDramWithinFive) {
   EXPECT_EQ(GradeOf("fp32.vector", Counted(989, 1000)), CounterGrade::kFailed);
   EXPECT_EQ(GradeOf("dram", Counted(1000, 1049)), CounterGrade::kValidated);
   EXPECT_EQ(GradeOf("dram", Counted(1000, 940)), CounterGrade::kFailed);
-  EXPECT_EQ(CounterTolerance("l2"), 0.10);
-  EXPECT_EQ(CounterTolerance("l1"), 0.10);
-  EXPECT_EQ(CounterTolerance("launches"), 0.01);
 }
 
 TEST(JudgeCounters, WhatIsNotCountedProvesNothingAndWhatFailedOnceStaysFailed) {
@@ -135,22 +132,6 @@ TEST(JudgeCounters, WhatIsNotCountedProvesNothingAndWhatFailedOnceStaysFailed) {
   EXPECT_EQ(judged["launches"].grade, CounterGrade::kValidated);
   JudgeCounters(Known(1000, 1000), Counted(1000, 5000), judged);
   EXPECT_EQ(judged["dram"].grade, CounterGrade::kFailed) << "validated before, refuted now";
-}
-
-TEST(DropFailed, TakesOutPipesLevelsAndLaunches) {
-  JudgedCounters judged;
-  for (const char* quantity : {"fp32.vector", "dram", "launches"})
-    judged[quantity] = {CounterGrade::kFailed, "e"};
-  Work work = Counted(1, 2);
-  work.flops["fp64.vector"] = 0;
-  work.bytes[Level::kL2] = 5;
-  std::vector<std::string> caveats;
-  DropFailed(judged, work, caveats);
-  EXPECT_EQ(work.flops.size(), 1U);
-  EXPECT_EQ(work.bytes.size(), 1U);
-  EXPECT_FALSE(work.launches);
-  EXPECT_EQ(caveats.size(), 4U);
-  EXPECT_EQ(caveats.back(), "not tested on a kernel of known work: l2") << "zero is not in doubt";
 }
 
 // Checks by brute force that the 8 loads of a thread in flight have different addresses and that

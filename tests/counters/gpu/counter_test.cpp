@@ -8,8 +8,8 @@
 #include <set>
 
 #include "counters/base/files.h"
-#include "counters/base/json_reader.h"
 #include "counters/gpu/report.h"
+#include "tests/fakes/cupti_recording.h"
 #include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"
 
@@ -279,7 +279,7 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
     CudaLibrary library;
     const char* said;
   };
-  for (const Case& one : {Case{"DeviceCount", 35, CudaLibrary::kRuntime, "no NVIDIA driver"},
+  for (const Case& row : {Case{"DeviceCount", 35, CudaLibrary::kRuntime, "no NVIDIA driver"},
                           Case{"DeviceCount", 100, CudaLibrary::kRuntime, "no GPU"},
                           Case{"OpenDevice", 2, CudaLibrary::kRuntime, "not enough memory"},
                           Case{"StartProfiler", 999, CudaLibrary::kCupti, "cannot reach the GPU"},
@@ -290,13 +290,13 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
                           Case{"EnableRanges", 26, CudaLibrary::kCupti, "dcgmi profile --pause"},
                           Case{"EnableRanges", 43, CudaLibrary::kCupti, "MIG"}}) {
     Bench bench;
-    bench.cupti->failures = {{one.step, one.code, 1, one.library}};
+    bench.cupti->failures = {{row.step, row.code, 1, row.library}};
     const auto reason = bench.counter->UnavailableReason().value();
-    EXPECT_THAT(reason.text, HasSubstr(one.said));
+    EXPECT_THAT(reason.text, HasSubstr(row.said));
     EXPECT_EQ(bench.counter->UnavailableReason(), reason);
     EXPECT_EQ(bench.Failure(bench.Request()), reason.text);
     EXPECT_EQ(bench.cupti->calls["DeviceCount"], 1);
-    EXPECT_EQ(bench.cupti->Left(), "") << one.step;
+    EXPECT_EQ(bench.cupti->Left(), "") << row.step;
     EXPECT_EQ(bench.runs, 0);
   }
 }
@@ -332,7 +332,7 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
   EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kValidated);
   const auto recording = bench.counter->Recording();
   EXPECT_THAT(recording.failed, testing::ElementsAre("dram"));
-  EXPECT_EQ(CuptiRecordingFromJson(ToJson(recording), "again").failed, recording.failed);
+  EXPECT_EQ(ToJson(recording).at("failed"), recording.failed);
 }
 
 TEST(CuptiCounter, WhatHasNoKnownKernelIsAReasonAndStays) {
@@ -409,8 +409,7 @@ TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {
   auto request = bench.Request();
   request.everything = true;
   const auto counted = CuptiSourceOf(bench.counter, path).count(request);
-  const auto recording =
-      CuptiRecordingFromJson(ParsedJson(ReadFile(path, "a recording"), path), path);
+  const auto recording = fakes::ReadRecording(path);
   EXPECT_EQ(recording.chip, "GH100");
   ASSERT_EQ(recording.calls.size(), 2U);
   EXPECT_EQ(recording.calls[0].name, "known");

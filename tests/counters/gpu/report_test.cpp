@@ -5,16 +5,14 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "bench/conv2d/cudnn_case.h"
 #include "bench/lstm/cudnn_case.h"
 #include "counters/gpu/api.h"
 #include "counters/gpu/counter.h"
-#include "tests/fakes/refusal.h"
+#include "tests/fakes/cupti_recording.h"
 #include "tests/test_data.h"
 
 namespace dlroof::gpu {
@@ -206,8 +204,7 @@ std::map<std::string, CuptiRecording> Recordings() {
   for (const auto& entry : std::filesystem::directory_iterator(fakes::TestData(""))) {
     const auto name = entry.path().filename().string();
     if (name.rfind("cupti_", 0) != 0) continue;
-    std::ifstream file(entry.path());
-    recordings[name] = CuptiRecordingFromJson(nlohmann::json::parse(file), name);
+    recordings[name] = fakes::ReadRecording(entry.path());
   }
   return recordings;
 }
@@ -397,20 +394,6 @@ TEST(RecordedCounters, AKernelOfAnH200IsNamed) {
   const auto kernels = LaunchedKernels(call.kernels, std::nullopt);
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_THAT(kernels.front().name, HasSubstr("Chain"));
-}
-
-TEST(CuptiRecording, RefusesWhatItCannotMean) {
-  const auto refusal = [](const char* text) {
-    return fakes::RefusalOf([&] { CuptiRecordingFromJson(nlohmann::json::parse(text), "r.json"); });
-  };
-  EXPECT_THAT(refusal(R"({"chip": "GH100"})"), HasSubstr("r.json: 'origin': expected a text"));
-  EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "calls": [{"name": "x", "pipes": ["y"]}]})"),
-              HasSubstr("r.json: calls[0]: 'pipes'"));
-  EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "calls": [{"name": "x", "pipes": [],
-                      "values": {}, "kernels": [], "expected": {"bytes": {"l9": 1}}}]})"),
-              HasSubstr("unknown level 'l9'"));
-  EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "failed": ["l9"], "calls": []})"),
-              HasSubstr("'failed': expected pipes, levels, or launches"));
 }
 
 }  // namespace

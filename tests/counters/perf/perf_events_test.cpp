@@ -38,9 +38,9 @@ struct FakeKernel {
     for (const auto& name : names) {
       const double part = share.count(name) > 0 ? share.at(name) : 1;
       const auto counted = static_cast<std::uint64_t>(values[name] / 2 * part);
-      const PerfReading one = {begin, begin + counted, 1000,
-                               static_cast<std::uint64_t>(1000 * part)};
-      readings.push_back({one, one});
+      const PerfReading reading = {begin, begin + counted, 1000,
+                                   static_cast<std::uint64_t>(1000 * part)};
+      readings.push_back({reading, reading});
     }
     return readings;
   }

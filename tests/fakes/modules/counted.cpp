@@ -105,8 +105,8 @@ extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
     made.sources = {dlroof::gpu::CuptiSourceOf(
         std::make_shared<dlroof::gpu::CuptiCounter>(std::move(parts)), "")};
     made.clock = [](int) {
-      auto clock = dlroof::fakes::FakeClock();
-      clock.energy_joules = [] { return std::optional<double>(50 * Seconds()); };
+      auto clock = dlroof::fakes::OpenFake();
+      clock->energy_joules = [] { return std::optional<double>(50 * Seconds()); };
       return clock;
     };
     return made;

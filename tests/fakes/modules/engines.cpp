@@ -52,23 +52,23 @@ std::vector<dlroof::workload::AlgorithmTrial> EngineTrials(const BenchmarkName&,
            .seconds = 24e-6}};
 }
 
-dlroof::gpu::GpuClock EngineClock(int) {
-  auto clock = dlroof::fakes::FakeClock();
-  clock.once = [](const dlroof::gpu::Enqueue& call) {
+std::shared_ptr<dlroof::gpu::GpuClock> EngineClock(int) {
+  auto clock = dlroof::fakes::OpenFake();
+  clock->once = [](const dlroof::gpu::Enqueue& call) {
     call(nullptr);
     return call_seconds + 2e-6;
   };
-  clock.batch = [](const dlroof::gpu::Enqueue& call, int calls,
-                   const std::function<void()>& while_running) {
+  clock->batch = [](const dlroof::gpu::Enqueue& call, int calls,
+                    const std::function<void()>& while_running) {
     call(nullptr);
     if (while_running) while_running();
     return dlroof::gpu::GpuBatch{calls * call_seconds, 1.7e9};
   };
-  clock.queued = [](const dlroof::gpu::L2State&, const dlroof::gpu::Enqueue& call, int calls) {
+  clock->queued = [](const dlroof::gpu::L2State&, const dlroof::gpu::Enqueue& call, int calls) {
     call(nullptr);
     return dlroof::gpu::QueuedCalls{std::vector<double>(calls, call_seconds), 1.7e9};
   };
-  clock.graph = [](const dlroof::gpu::Enqueue& call, int calls) -> std::function<double()> {
+  clock->graph = [](const dlroof::gpu::Enqueue& call, int calls) -> std::function<double()> {
     return [call, calls] {
       call(nullptr);
       return calls * 0.9 * call_seconds;
