@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "ceilings/gpu_ceilings/chips.h"
 #include "ceilings/machine/ceiling.h"
 #include "counters/gpu/clock.h"
 

@@ -18,11 +18,11 @@ inline gpu_kernels::GpuRow RowOf(int capability, const std::string& key) {
 inline gpu_kernels::GpuBytes ExpectedGpuResults(const gpu_kernels::GpuRow& row,
                                                 const gpu_kernels::GpuShape& shape,
                                                 std::int64_t iterations) {
-  if (gpu_kernels::IsMemory(row)) return gpu_kernels::MemoryResults(row, shape, iterations);
-  if (row.unit == gpu_kernels::GpuUnit::kGemm) return gpu_kernels::GemmResults(row, shape);
-  const auto block = gpu_kernels::OneBlock(row, shape, iterations);
+  const auto expected = gpu_kernels::ExpectedResults(row, shape, iterations);
+  const auto bytes = static_cast<std::size_t>(gpu_kernels::GpuResultBytes(row, shape));
   gpu_kernels::GpuBytes results;
-  for (int i = 0; i < shape.blocks; ++i) results.insert(results.end(), block.begin(), block.end());
+  while (results.size() < bytes)  // a block's results repeat
+    results.insert(results.end(), expected.begin(), expected.end());
   return results;
 }
 

@@ -124,7 +124,7 @@ struct IsaCode {
   const char* vector;
 };
 constexpr IsaCode kIsas[] = {
-    {"/bytes_avx512", "%zmm"}, {"x86/bytes_avx2", "%ymm"}, {"x86/bytes_sse2", "%xmm"}};
+    {"/bytes_avx512", "%zmm"}, {"/bytes_avx2", "%ymm"}, {"/bytes_sse2", "%xmm"}};
 
 // Instructions on vectors in the loop that is timed: accumulators x instructions of a step.
 struct ArithmeticCode {

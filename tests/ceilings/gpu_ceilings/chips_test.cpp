@@ -1,4 +1,4 @@
-#include "ceilings/gpu_ceilings/chips.h"
+#include "ceilings/gpu_ceilings/validation.h"
 
 #include <gtest/gtest.h>
 
