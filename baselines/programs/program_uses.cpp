@@ -100,9 +100,9 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
     }
     if (use.placed != nullptr && use.placed->placement.time) {
       const auto& time = *use.placed->placement.time;
-      if (const auto slowdown = roofline::LeastSlowdown(time); slowdown && *slowdown > 0) {
-        use.roof_seconds = use.calls * time.seconds / *slowdown;
-        use.roof_at_most = !time.slowdown;
+      if (const auto times = roofline::LeastTimesOverRoof(time); times && *times > 0) {
+        use.roof_seconds = use.calls * time.seconds / *times;
+        use.roof_at_most = !time.times_over_roof;
       }
     }
     if (primitive.moves_data)

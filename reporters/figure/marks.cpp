@@ -225,14 +225,14 @@ void AddPipeCrosses(const Figure& figure, Plot& plot) {
 }
 
 // Joins the complexity point of each record, a dot, with its time point: by a dashed line if the
-// slowdown is a lower limit.
-void AddSlowdowns(const std::string& block, const Figure& figure, bool at_least, Plot& plot) {
-  std::vector<std::vector<Point>> slowdowns;
+// distance is a lower limit.
+void AddDistances(const std::string& block, const Figure& figure, bool at_least, Plot& plot) {
+  std::vector<std::vector<Point>> distances;
   for (const auto& mark : figure.time)
     if (mark.at_least == at_least)
-      slowdowns.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
-  if (slowdowns.empty()) return;
-  plot.blocks += Block(block, slowdowns);
+      distances.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
+  if (distances.empty()) return;
+  plot.blocks += Block(block, distances);
   plot.elements.push_back(fmt::format("${} with lines lc rgb '#8b96a5' lw 1 {}notitle", block,
                                       at_least ? "dt 2 " : ""));
   plot.elements.push_back(
@@ -266,8 +266,8 @@ void AddClassicMarks(const Figure& figure, Plot& plot) {
 }
 
 void AddTimeMarks(const Figure& figure, Plot& plot) {
-  AddSlowdowns("slowdowns", figure, false, plot);
-  AddSlowdowns("limits", figure, true, plot);
+  AddDistances("distances", figure, false, plot);
+  AddDistances("limits", figure, true, plot);
   if (figure.all_levels)
     AddSeries(
         "roof", figure.time, figure, false,

@@ -59,8 +59,8 @@ void Round(TimePoint& time) {
   Round(time.compute_seconds);
   Round(time.pipe_seconds);
   Round(time.memory_seconds);
-  for (auto* number : {&time.overhead_seconds, &time.slowdown, &time.slowdown_at_least,
-                       &time.point_compute_seconds})
+  for (auto* number : {&time.overhead_seconds, &time.times_over_roof,
+                       &time.times_over_roof_at_least, &time.point_compute_seconds})
     Round(*number);
   Round(time.point_memory_seconds);
 }
@@ -183,7 +183,6 @@ json ToJson(const ClassicPoint& point) {
                  {"bytes_from", Key(point.bytes_from)}};
   PutIfKnown(object, "fraction", point.fraction);
   PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
-  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
   if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
   return object;
 }
@@ -215,8 +214,8 @@ json ToJson(const TimePoint& point) {
   if (point.specified) object["given"] = true;
   for (const Level level : point.not_validated_levels)
     object["unproved_levels"].push_back(std::string(Key(level)));
-  PutIfKnown(object, "gap", point.slowdown);
-  PutIfKnown(object, "gap_at_least", point.slowdown_at_least);
+  PutIfKnown(object, "gap", point.times_over_roof);
+  PutIfKnown(object, "gap_at_least", point.times_over_roof_at_least);
   if (!point.point_compute_seconds) return object;
   json scaled = {{"compute_seconds", *point.point_compute_seconds}};
   for (const auto& [level, seconds] : point.point_memory_seconds)
@@ -225,14 +224,22 @@ json ToJson(const TimePoint& point) {
   return object;
 }
 
+// Puts the parts of a name that a record and a model's summary have.
+template <class Named>
+void PutNameParts(const Named& named, json& object) {
+  const std::pair<const char*, const std::string*> parts[] = {{"op", &named.op},
+                                                              {"device", &named.device},
+                                                              {"library", &named.library},
+                                                              {"direction", &named.direction},
+                                                              {"type", &named.type}};
+  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
+  if (!named.options.empty()) object["options"] = named.options;
+}
+
 void PutIdentity(const record::Record& record, json& object) {
   object["name"] = record.name;
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"op", &record.op},           {"device", &record.device},
-      {"library", &record.library}, {"direction", &record.direction},
-      {"type", &record.type},       {"problem", &record.problem}};
-  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
-  if (!record.options.empty()) object["options"] = record.options;
+  PutNameParts(record, object);
+  PutUnlessEmpty(object, "problem", record.problem);
   object["status"] = record::Key(record.status);
   PutUnlessEmpty(object, "reason", record.reason);
   PutIfKnown(object, "threads", record.threads);
@@ -307,15 +314,6 @@ json ViewJson(const PlaceView& view) {
   return object;
 }
 
-void PutParts(const ModelSummary& model, json& object) {
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"suite", &model.suite},         {"op", &model.op},
-      {"device", &model.device},       {"library", &model.library},
-      {"direction", &model.direction}, {"type", &model.type}};
-  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
-  if (!model.options.empty()) object["options"] = model.options;
-}
-
 // Replaces the proposal of `advice` by that of the breakdown, if its largest component is
 // explained.
 void ReplaceProposal(const breakdown::Breakdown& breakdown, std::string& advice) {
@@ -378,12 +376,14 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   std::vector<Opportunity> found;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& [timing, placement, breakdown] = run.places[i];
-    const auto slowdown = placement.time ? LeastSlowdown(*placement.time) : std::nullopt;
-    if (!timing || !slowdown || *slowdown <= 1) continue;
+    const auto times_over_roof =
+        placement.time ? LeastTimesOverRoof(*placement.time) : std::nullopt;
+    if (!timing || !times_over_roof || *times_over_roof <= 1) continue;
     const auto occurs = occurrences.find(run.file.records[i].name);
     const double count = occurs == occurrences.end() ? 1 : occurs->second;
     const double seconds = count * timing->median;
-    found.push_back({i, count, seconds, seconds - seconds / *slowdown, !placement.time->slowdown});
+    found.push_back({i, count, seconds, seconds - seconds / *times_over_roof,
+                     !placement.time->times_over_roof});
   }
   std::ranges::stable_sort(found, std::ranges::greater{}, &Opportunity::above_roof_seconds);
   if (found.size() > most) found.resize(most);
@@ -404,7 +404,7 @@ std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
                                   .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
-  if (!placement.time->slowdown) facts.roof += ", not validated: at most";
+  if (!placement.time->times_over_roof) facts.roof += ", not validated: at most";
   if (gpu) return breakdown::MakeGpuBreakdown(facts, record.kernels);
   AddSingleThreaded(record, machine, view, binding, facts);
   return breakdown::MakeBreakdown(facts);
@@ -412,7 +412,8 @@ std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
 
 json ToJson(const ModelSummary& model) {
   json object = json::object();
-  PutParts(model, object);
+  PutUnlessEmpty(object, "suite", model.suite);
+  PutNameParts(model, object);
   object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
   object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
   PutIfKnown(object, "seconds", model.seconds);
@@ -495,7 +496,7 @@ json ToJson(const PlacedRun& run) {
   if (const auto view = ViewJson(run.view); !view.empty())
     whole["context"]["dlroof"]["view"] = view;
   for (const auto& model : run.models) whole["models"].push_back(ToJson(model));
-  for (const auto& one : run.zero_flop_kernels) whole["census"].push_back(ToJson(one));
+  for (const auto& summary : run.zero_flop_kernels) whole["census"].push_back(ToJson(summary));
   return whole;
 }
 

@@ -76,7 +76,7 @@ Row KernelRow(const std::string& name, const Kernel& kernel, double all_seconds,
           IntensityText(rate),
           roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false),
           time ? roofline::BoundText(*time) : "",
-          time ? roofline::SlowdownText(*time) : ""};
+          time ? roofline::TimesOverRoofText(*time) : ""};
 }
 
 // Returns "GPU kernels of app: 503 µs of device time in 240 launches ...".

@@ -43,7 +43,7 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
           time        ? fmt::format("{}{}", mark, roofline::BoundText(*time))
           : bandwidth ? roofline::BoundText(*bandwidth)
                       : "",
-          time ? roofline::SlowdownText(*time) : ""};
+          time ? roofline::TimesOverRoofText(*time) : ""};
 }
 
 // Returns whether the record has times of a GPU beside `seconds`.
@@ -368,7 +368,7 @@ void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out, bool 
                        count > 1 ? fmt::format(" x{:.0f}", count) : "",
                        roofline::AtLeastMark(at_least), mark, text::WithPrefix(above, "s"), mark,
                        text::WithPrefix(seconds, "s"), roofline::BoundText(*placement.time),
-                       roofline::SlowdownText(*placement.time));
+                       roofline::TimesOverRoofText(*placement.time));
     if (!placement.advice.empty()) out << "    " << text::Printable(placement.advice) << '\n';
   }
 }

@@ -47,7 +47,7 @@ TEST(AboveRoof, CountedBytesAboveTheirRoofDoNotBindAndTheRoofIsTooLow) {
   const auto record = WithL2(750, Provenance::kMeasured);
   const auto placed = Found(record, machine);
   EXPECT_EQ(placed.time->bound_level, Level::kDram);
-  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 2);
+  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 2);
   EXPECT_FALSE(placed.time->memory_seconds.contains(Level::kL2));
   EXPECT_EQ(placed.time->above_roof, (std::map<Level, WrongPart>{{Level::kL2, WrongPart::kRoof}}));
   EXPECT_DOUBLE_EQ(PointOf(placed, Level::kL2)->fraction.value(), 1.5) << "its point is drawn";
@@ -93,7 +93,7 @@ TEST(AboveRoof, AModelUnderARoofThatNothingValidatesMayBeWrongItself) {
       const auto placed = Found(WithL2(750, from), WithStatus(Level::kL2, status));
       EXPECT_EQ(placed.time->above_roof.at(Level::kL2), WrongPart::kUnknown);
       EXPECT_EQ(placed.time->bound_level, Level::kDram);
-      EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 2);
+      EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 2);
       EXPECT_THAT(placed.remarks, Contains(HasSubstr("bytes are wrong")));
       EXPECT_THAT(placed.advice, Not(HasSubstr("too low")));
       EXPECT_TRUE(placed.uncertain.empty()) << "that roof suppresses no number";

@@ -223,24 +223,25 @@ TEST(TimeMarks, HaveComplexityAndTimePointOnOneDiagonal) {
     EXPECT_NEAR(mark.point->first / mark.complexity.first,
                 mark.point->second / mark.complexity.second, 1e-6);
   }
-  // 4240 flop / 200e9 = 21.2 ns, 10000 byte / 20e9 = 0.5 us; measured 8 us: the slowdown is 16.
+  // 4240 flop / 200e9 = 21.2 ns, 10000 byte / 20e9 = 0.5 us; measured 8 us: 16 x its roof.
   EXPECT_NEAR(marks[2].complexity.first, 0.5e-6, 1e-15);
   EXPECT_NEAR(marks[2].complexity.second, 21.2e-9, 1e-15);
   EXPECT_NEAR(marks[2].point->first, 8e-6, 1e-15);
   EXPECT_NEAR(marks[2].point->second, 16 * 21.2e-9, 1e-15);
 }
 
-// 10 s measured; L2 binds with a slowdown of 10 / 8. Beside L1 only, compute binds (x 5); beside
+// 10 s measured; L2 binds at 10 / 8 of its roof. Beside L1 only, compute binds (x 5); beside
 // DRAM only, DRAM binds (x 2.5).
 TEST(TimePlace, ScalesTheLargerCoordinateToTheMeasuredTime) {
-  TimePoint time{.seconds = 10, .compute_seconds = 2, .slowdown = 1.25};
+  TimePoint time{.seconds = 10, .compute_seconds = 2, .times_over_roof = 1.25};
   time.memory_seconds = {{Level::kL1, 1}, {Level::kL2, 8}, {Level::kDram, 4}};
   EXPECT_EQ(TimePlace(time, Level::kL1), std::pair(5.0, 10.0));
   EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
   EXPECT_EQ(TimePlace(time, Level::kDram), std::pair(10.0, 5.0));
   EXPECT_EQ(TimePlace(time, Level::kL3), std::nullopt);
   time.not_validated_levels = {Level::kDram};
-  EXPECT_EQ(TimePlace(time, Level::kDram), std::pair(10.0, 5.0)) << "its true slowdown is more";
+  EXPECT_EQ(TimePlace(time, Level::kDram), std::pair(10.0, 5.0))
+      << "it is truly farther from its roof";
 }
 
 TEST(TimeMarks, OfALevelThatDoesNotBindReachTheMeasuredTimeToo) {
@@ -251,7 +252,7 @@ TEST(TimeMarks, OfALevelThatDoesNotBindReachTheMeasuredTimeToo) {
   EXPECT_NEAR(marks[0].point->first, 1.25e-3 * 0.25 / 0.51380224, 1e-15);
 }
 
-TEST(TimeMarks, UnderARoofThatIsNotValidatedHaveASlowdownOfAtLeastThis) {
+TEST(TimeMarks, UnderARoofThatIsNotValidatedAreAtLeastSoFarFromIt) {
   const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   EXPECT_EQ(marks[5].series, "Conv2D fwd int8");
   EXPECT_TRUE(marks[5].at_least);

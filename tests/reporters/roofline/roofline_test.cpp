@@ -123,7 +123,7 @@ TEST(PlaceInTime, IsBoundByOverheadOrTheLargestRoofTime) {
   EXPECT_EQ(bound(49, 5.1), Bound::kMemory);
   const auto time = Place(fakes::Measured(1000, 100, 20), &machine).time.value();  // 1 s, 2 s
   EXPECT_EQ(time.bound_level, Level::kDram);
-  EXPECT_DOUBLE_EQ(time.slowdown.value(), 500);
+  EXPECT_DOUBLE_EQ(time.times_over_roof.value(), 500);
   EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
 }
 
@@ -139,7 +139,7 @@ TEST(PlaceInTime, UnderTensorBalanceUsesTheMatrixCeilingForEveryFlop) {
   EXPECT_DOUBLE_EQ(paper.pipe_seconds.at("fp32.vector"), 1);
   EXPECT_EQ(paper.bound_level, Level::kDram);
   EXPECT_EQ(paper.memory_seconds.size(), 1U) << "no other level counts";
-  EXPECT_DOUBLE_EQ(*paper.slowdown, 5);
+  EXPECT_DOUBLE_EQ(*paper.times_over_roof, 5);
   machine::Machine without = machine;
   without.by_threads[2].flops.erase("bf16.matrix");
   const auto placed = Place(record, &without, {{}, true});
@@ -283,8 +283,8 @@ TEST(Place, UsesTheBestRowThatTheIsaAllows) {
   EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   flops["fp32.vector.avx2"].status = machine::CeilingStatus::kNotValidated;
   record.work[Provenance::kModelled].bytes[Level::kDram] = 10;  // compute binds
-  EXPECT_TRUE(judged("jit:avx512_core", "avx512_core").time->slowdown);
-  EXPECT_TRUE(judged("jit:avx2", "avx2").time->slowdown_at_least);
+  EXPECT_TRUE(judged("jit:avx512_core", "avx512_core").time->times_over_roof);
+  EXPECT_TRUE(judged("jit:avx2", "avx2").time->times_over_roof_at_least);
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }
 
@@ -307,9 +307,10 @@ TEST(Place, ReportsANarrowTypeOnTheFp32PipeAsEmulated) {
   EXPECT_TRUE(Found(record, machine).remarks.empty());
 }
 
-TEST(RecordJson, TimePointIsTheSlowdownTimesTheComplexityPoint) {
+TEST(RecordJson, TimePointIsTheComplexityPointTimesTheDistanceToTheRoof) {
   const machine::Machine machine = fakes::SmallMachine();
-  const auto written = ToJson(fakes::Measured(1000, 100, 20), &machine);  // 1 s, 2 s, slowdown 500
+  const auto written =
+      ToJson(fakes::Measured(1000, 100, 20), &machine);  // 1 s, 2 s, 500 x its roof
   EXPECT_FALSE(written["time"].contains("unproved_levels")) << "all levels are validated";
   EXPECT_DOUBLE_EQ(written["time"]["gap"], 500);
   EXPECT_DOUBLE_EQ(written["time"]["point"]["compute_seconds"], 500);

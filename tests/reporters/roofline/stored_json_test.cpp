@@ -95,7 +95,7 @@ TEST(ToStoredJson, OmitsWhatTheReaderDerivesAgain) {
 }
 
 // The rate of 1e11/3 flop/s is written as 33333300000: 100 flop take 3.00000e-9 s.
-TEST(ToStoredJson, TimePointIsTheComplexityPointTimesItsSlowdown) {
+TEST(ToStoredJson, TimePointIsTheComplexityPointTimesTheDistanceToTheRoof) {
   const auto stored = ToStoredJson(RunWithMixes());
   const auto& time = stored["records"][0]["time"];
   EXPECT_FALSE(time.contains("point"));

@@ -1,5 +1,3 @@
-#include "reporters/roofline/warm_cache.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
