@@ -56,11 +56,11 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
 void AddMarks(const std::string& block, const std::vector<Point>& points, const Style& style,
               bool measured, const std::string& title, double size, Plot& plot) {
   if (points.empty()) return;
-  plot.blocks += Block(block, {points});
-  plot.elements.push_back(
-      fmt::format("${} with points pt {} ps {} lw 1.4 lc rgb '{}' {}", block,
-                  style.hollow + (measured ? 1 : 0), size, style.colour,
-                  title.empty() ? "notitle" : "title " + GnuplotText(title) + " noenhanced"));
+  Draw(block, {points},
+       fmt::format("with points pt {} ps {} lw 1.4 lc rgb '{}' {}",
+                   style.hollow + (measured ? 1 : 0), size, style.colour,
+                   title.empty() ? "notitle" : "title " + GnuplotText(title) + " noenhanced"),
+       plot);
 }
 
 template <typename Mark, typename Where>
@@ -209,8 +209,7 @@ void AddLevelJoints(const Figure& figure, Plot& plot) {
     std::ranges::sort(points);
     lines.push_back({points.front(), points.back()});
   }
-  plot.blocks += Block("joints", lines);
-  plot.elements.emplace_back("$joints with lines lc rgb '#b6bec9' lw 1 notitle");
+  Draw("joints", lines, "with lines lc rgb '#b6bec9' lw 1 notitle", plot);
 }
 
 // Adds crosses on each record's diagonal at the cumulative times of its pipes at their ceilings.
@@ -220,8 +219,7 @@ void AddPipeCrosses(const Figure& figure, Plot& plot) {
     for (const double seconds : mark.pipes_until)
       crosses.emplace_back(seconds * mark.complexity.first / mark.complexity.second, seconds);
   if (crosses.empty() || figure.time.size() > kMaxCrosses) return;
-  plot.blocks += Block("pipes", {crosses});
-  plot.elements.emplace_back("$pipes with points pt 2 ps 0.5 lc rgb '#5b6675' notitle");
+  Draw("pipes", {crosses}, "with points pt 2 ps 0.5 lc rgb '#5b6675' notitle", plot);
 }
 
 // Joins the complexity point of each record, a dot, with its time point: by a dashed line if the
@@ -232,23 +230,13 @@ void AddDistances(const std::string& block, const Figure& figure, bool at_least,
     if (mark.at_least == at_least)
       distances.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
   if (distances.empty()) return;
-  plot.blocks += Block(block, distances);
-  plot.elements.push_back(fmt::format("${} with lines lc rgb '#8b96a5' lw 1 {}notitle", block,
-                                      at_least ? "dt 2 " : ""));
+  Draw(block, distances,
+       fmt::format("with lines lc rgb '#8b96a5' lw 1 {}notitle", at_least ? "dt 2 " : ""), plot);
   plot.elements.push_back(
       fmt::format("${} every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle", block));
 }
 
 }  // namespace
-
-std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines) {
-  std::string text = "$" + name + " << EOD\n";
-  for (const auto& line : lines) {
-    for (const auto& [x, y] : line) text += fmt::format("{:.9g} {:.9g}\n", x, y);
-    text += "\n";
-  }
-  return text + "EOD\n";
-}
 
 void AddClassicMarks(const Figure& figure, Plot& plot) {
   AddIntervals(figure, plot);

@@ -47,9 +47,8 @@ TEST(BreakdownFigure, TextOfTheFileIsNeverACommand) {
   EXPECT_EQ(script.find('`'), std::string::npos);
 }
 
-TEST(BreakdownFigure, RefusesARunWithoutABreakdownAndOtherExtensions) {
+TEST(BreakdownFigure, RefusesARunWithoutABreakdown) {
   auto run = OneRecord();
-  EXPECT_THROW(WriteBreakdownFigure(run, "x.gif"), BadInput);
   run.places[0].breakdown.reset();
   EXPECT_THROW(BreakdownScript(run, "svg"), BadInput);
 }
@@ -66,7 +65,7 @@ TEST(TrajectoryScript, HasArrowsAndTheRoofsOfEachNumberOfThreads) {
   EXPECT_THAT(script, HasSubstr("with vectors head"));
   EXPECT_THAT(script, HasSubstr("set label '1' at 0.5,4.54"));
   EXPECT_THAT(script, HasSubstr("set label '2' at 0.5,5 "));
-  for (const char* roof : {"$flop2_0", "$flop1_0", "$byte2_1", "$byte1_1"})
+  for (const char* roof : {"$roof2_0", "$roof1_0", "$roof2_1", "$roof1_1"})
     EXPECT_THAT(script, HasSubstr(roof));
   EXPECT_THAT(script, HasSubstr("'fp32.vector, 2 threads  20.0 FLOP/s'"));
   EXPECT_THAT(script, HasSubstr("'fp32.vector, 1 thread  10.0 FLOP/s'"));
@@ -98,18 +97,19 @@ TEST(MakeTrajectoryFigure, WithoutBytesThereIsNothingToDraw) {
               HasSubstr("no trajectory has two points"));
 }
 
-TEST(WriteTrajectoryFigure, DrawsEachFormat) {
+TEST(WriteDrawing, DrawsEachFormat) {
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
     GTEST_SKIP() << "gnuplot is not installed";
   const TemporaryFolder folder;
-  const auto run = fakes::RunOf({fakes::kOne, fakes::Two(9)});
+  const auto figure = [](const std::string& extension) {
+    const auto run = fakes::RunOf({fakes::kOne, fakes::Two(9)});
+    return TrajectoryScript(MakeTrajectoryFigure(run, trajectory::Trajectories(run)), extension);
+  };
   for (const char* name : {"x.svg", "x.pdf", "x.png"}) {
-    WriteTrajectoryFigure(run, trajectory::Trajectories(run), folder / name);
+    WriteDrawing(folder / name, figure);
     EXPECT_GT(std::filesystem::file_size(folder / name), 1000u) << name;
   }
-  EXPECT_THAT(fakes::RefusalOf([&] {
-                WriteTrajectoryFigure(run, trajectory::Trajectories(run), folder / "x.txt");
-              }),
+  EXPECT_THAT(fakes::RefusalOf([&] { WriteDrawing(folder / "x.txt", figure); }),
               HasSubstr("expected a figure's extension, .svg"));
 }
 
