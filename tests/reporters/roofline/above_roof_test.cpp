@@ -280,5 +280,30 @@ TEST(AboveArithmeticRoof, SaysHowTheRoofIsKnown) {
               ElementsAre(HasSubstr("the FLOP count is wrong for it")));
 }
 
+TEST(Specified, RoofsGivePercentagesAndSaySo) {
+  machine::Machine machine = WithStatus(Level::kDram, kSpecified);
+  for (auto& [pipe, ceiling] : machine.by_threads[2].flops) ceiling.status = kSpecified;
+  const auto placed = Found(fakes::Measured(20, 200, 100), machine);  // roof 20 flop/s
+  EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.5);
+  EXPECT_EQ(BoundText(*placed.time), "DRAM (specified)");
+  EXPECT_THAT(placed.remarks,
+              ElementsAre("placed under roofs that are specified, not measured: nothing validates "
+                          "them; bound and percentages are only as accurate as they are"));
+  EXPECT_THAT(placed.advice, HasSubstr("slower than its specified DRAM bandwidth roof"));
+  EXPECT_EQ(ToJson(fakes::Measured(20, 200, 100), &machine)["time"]["given"], true);
+  const machine::Machine measured = fakes::SmallMachine();
+  EXPECT_FALSE(ToJson(fakes::Measured(20, 200, 100), &measured)["time"].contains("given"));
+}
+
+// 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4 s, so they are
+// refuted.
+TEST(Specified, RatesRefuteNoCount) {
+  record::Record record = fakes::Measured(4, 200, 10);
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 400;
+  EXPECT_THAT(Found(record, fakes::SmallMachine()).remarks, Contains(HasSubstr("left out at l2")));
+  EXPECT_THAT(Found(record, WithStatus(Level::kL2, kSpecified)).remarks,
+              Contains(StartsWith("above the specified l2 roof by 100 %")));
+}
+
 }  // namespace
 }  // namespace dlroof::roofline
