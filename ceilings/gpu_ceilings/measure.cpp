@@ -304,9 +304,13 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
     const auto clock = loads->last.health.memory_clock_hz;
     facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);
     facts.pins = PinBandwidth(bits, clock);
-    if (facts.pins)
-      machine.facts["dram.share_of_pins"] =
-          ShareOfPins(set.mixes.at(kDramLoads).per_second, *facts.pins, bits, *clock);
+    if (facts.pins) {
+      const double rate = set.mixes.at(kDramLoads).per_second;
+      machine.facts["dram.share_of_pins"] = fmt::format(
+          "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): "
+          "{:.1f} %",
+          rate / 1e9, *facts.pins / 1e9, bits, *clock / 1e9, 100 * rate / *facts.pins);
+    }
   }
   JudgeGpuLevels(facts, set.bytes);
 }

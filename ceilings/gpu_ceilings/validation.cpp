@@ -185,12 +185,6 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceilin
     machine::AddUnboundedReason(*l1, "not faster than L2: the set did not stay in L1");
 }
 
-std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz) {
-  return fmt::format(
-      "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): {:.1f} %",
-      per_second / 1e9, pins / 1e9, bus_bits, memory_clock_hz / 1e9, 100 * per_second / pins);
-}
-
 void ChooseGpuRoofs(std::map<std::string, machine::Ceiling>& flops) {
   std::map<std::string, std::vector<const machine::CeilingRow*>> pipes;
   for (const auto& row : flops)

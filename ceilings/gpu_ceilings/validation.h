@@ -89,9 +89,6 @@ struct GpuMemoryFacts {
 // DRAM, or L1 is not faster than L2.
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
 
-// Returns "loads reach 4600 of 4800 GB/s at the pins (6144 bit, both edges of 3.2 GHz): 95.8 %".
-std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz);
-
 // Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that
 // ChooseRoof chooses among the rows with correct results. `how` names the row. A pipe without such
 // a row gets no roof.

@@ -105,11 +105,6 @@ TEST(PinBandwidth, GivesTheVendorsFigures) {
   EXPECT_FALSE(PinBandwidth(384, std::nullopt));
 }
 
-TEST(ShareOfPins, IsSaidWithWhereThePinsComeFrom) {
-  EXPECT_EQ(ShareOfPins(950e9, 1000e9, 4000, 1e9),
-            "loads reach 950 of 1000 GB/s at the pins (4000 bit, both edges of 1 GHz): 95.0 %");
-}
-
 TEST(ChooseGpuRoofs, AValidatedRowCloseToAnNotValidatedOneIsTheRoof) {
   std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.cublaslt", CeilingOf(100e12)},
                                                    {"bf16.matrix.mma", CeilingOf(60e12)},
