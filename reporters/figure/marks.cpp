@@ -109,35 +109,31 @@ std::vector<std::string> FillTypes(const Figure& figure) {
 
 // The colour shows the series (without its type if the filling shows the type), the shape shows the
 // value of the swept parameter.
-class SweepStyle {
- public:
-  explicit SweepStyle(const Figure& figure) : fill_(FillTypes(figure)) {
+struct SweepStyle {
+  std::vector<std::string> fill;
+  std::map<std::string, std::size_t> colours = {};
+  std::set<double> values = {};
+
+  explicit SweepStyle(const Figure& figure) : fill(FillTypes(figure)) {
     for (const auto& line : figure.lines) {
-      colours_.try_emplace(FamilyOf(line), colours_.size());
-      values_.insert(line.values.begin(), line.values.end());
+      colours.try_emplace(FamilyOf(line), colours.size());
+      values.insert(line.values.begin(), line.values.end());
     }
   }
 
   std::string FamilyOf(const roofline::SweepLine& line) const {
-    return fill_.empty() ? line.series : line.series.substr(0, line.series.find_last_of(' '));
+    return fill.empty() ? line.series : line.series.substr(0, line.series.find_last_of(' '));
   }
   std::string_view Colour(const roofline::SweepLine& line) const {
-    return SeriesColour(colours_.at(FamilyOf(line)));
+    return SeriesColour(colours.at(FamilyOf(line)));
   }
   int Shape(double value) const {
-    const auto index = std::distance(values_.begin(), values_.find(value));
+    const auto index = std::distance(values.begin(), values.find(value));
     return kShapes[static_cast<std::size_t>(index) % kShapes.size()];
   }
   bool Filled(const roofline::SweepLine& line, bool measured) const {
-    return fill_.empty() ? measured : TypeOf(line.series) == fill_[1];
+    return fill.empty() ? measured : TypeOf(line.series) == fill[1];
   }
-  const std::map<std::string, std::size_t>& Colours() const { return colours_; }
-  const std::set<double>& Values() const { return values_; }
-
- private:
-  std::vector<std::string> fill_;
-  std::map<std::string, std::size_t> colours_;
-  std::set<double> values_;
 };
 
 // Adds each line of the sweep and its marks, in one block with their point types and colours.
@@ -168,10 +164,10 @@ void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const F
 
 void AddSweepLegend(const Figure& figure, Plot& plot) {
   const SweepStyle style(figure);
-  for (const auto& [family, index] : style.Colours())
+  for (const auto& [family, index] : style.colours)
     plot.elements.push_back(fmt::format("keyentry with lines lw 3 lc rgb '{}' title {} noenhanced",
                                         SeriesColour(index), GnuplotText(family)));
-  for (const double value : style.Values())
+  for (const double value : style.values)
     plot.elements.push_back(
         fmt::format("keyentry with points pt {} lc rgb '#5b6675' title {} noenhanced",
                     style.Shape(value), GnuplotText(fmt::format("{} {:g}", figure.sweep, value))));

@@ -39,30 +39,25 @@ void Round(std::map<Key, double>& values) {
   for (auto& [key, value] : values) Round(value);
 }
 
-void Round(record::Timing& timing) {
-  Round(timing.median);
-  Round(timing.ci95);
+template <class... Values>
+void RoundEach(Values&... values) {
+  (Round(values), ...);
 }
 
+void Round(record::Timing& timing) { RoundEach(timing.median, timing.ci95); }
+
 void Round(ClassicPoint& point) {
-  for (double* number : {&point.intensity, &point.flops_per_second, &point.roof}) Round(*number);
-  Round(point.fraction);
-  Round(point.fraction_at_most);
-  Round(point.ci95);
+  RoundEach(point.intensity, point.flops_per_second, point.roof, point.fraction,
+            point.fraction_at_most, point.ci95);
 }
 
 void Round(TimePoint& time) {
   // The time of a single pipe at its own ceiling only repeats compute_seconds.
   if (time.pipe_seconds.size() == 1 && time.pipe_seconds.begin()->second == time.compute_seconds)
     time.pipe_seconds.clear();
-  Round(time.seconds);
-  Round(time.compute_seconds);
-  Round(time.pipe_seconds);
-  Round(time.memory_seconds);
-  for (auto* number : {&time.overhead_seconds, &time.times_over_roof,
-                       &time.times_over_roof_at_least, &time.point_compute_seconds})
-    Round(*number);
-  Round(time.point_memory_seconds);
+  RoundEach(time.seconds, time.compute_seconds, time.pipe_seconds, time.memory_seconds,
+            time.overhead_seconds, time.times_over_roof, time.times_over_roof_at_least,
+            time.point_compute_seconds, time.point_memory_seconds);
 }
 
 // Sets the binding roof and the times of the other memory levels in `facts`.

@@ -78,21 +78,6 @@ TEST(BytesKernels, WriteWhatTheyCountAndNoMore) {
     }
 }
 
-TEST(BytesKernels, GoOnWhereTheyStoppedAndBeginAgainAtTheEnd) {
-  for (const auto* isa : IsasHere())
-    for (const auto& mix : MixesFor(*isa, Level::kDram)) {
-      Arrays arrays(*isa, mix, 5);
-      mix.kernel(arrays.workspace, 3);
-      EXPECT_EQ(arrays.workspace.next, 3 * isa->step_floats) << isa->name << mix.name;
-      mix.kernel(arrays.workspace, 4);
-      EXPECT_EQ(arrays.workspace.next, 2 * isa->step_floats) << isa->name << mix.name;
-      mix.kernel(arrays.workspace, 3);
-      EXPECT_EQ(arrays.workspace.next, 0) << isa->name << mix.name;
-      mix.kernel(arrays.workspace, 0);
-      EXPECT_EQ(arrays.workspace.next, 0) << isa->name << mix.name;
-    }
-}
-
 // sum = sum / 2 + element, all elements 1 and all sums 0 at first: after n multiply-adds a sum is
 // 2 - 2^(1-n), so 2 - sum tells n, and all sums together the number of multiply-adds. Rows with few
 // enough of them per step only: beyond 20 the sums are too close to 2.

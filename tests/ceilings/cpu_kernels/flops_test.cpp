@@ -151,35 +151,6 @@ TEST(FlopsProbes, DoTheWorkTheyClaim) {
   }
 }
 
-TEST(FlopsProbes, GoOnFromTheirAccumulators) {
-  for (const auto& probe : ProbesHere()) {
-    const auto once = std::make_unique<Workspace>(), twice = std::make_unique<Workspace>();
-    FillOperands(probe, *once);
-    FillOperands(probe, *twice);
-    probe.kernel(*once, 12);
-    probe.kernel(*twice, 5);
-    probe.kernel(*twice, 7);
-    EXPECT_EQ(once->accumulators, twice->accumulators) << probe.key;
-    probe.kernel(*once, 1);
-    EXPECT_NE(once->accumulators, twice->accumulators) << probe.key;
-    probe.kernel(*twice, 0);
-  }
-}
-
-// The right answer of int32 modulo 2^32, and no closed form of it: 3^n grows past 32 bits.
-TEST(FlopsProbes, KeepTheLowHalfOfIntegerProducts) {
-  for (const auto& probe : ProbesHere()) {
-    if (probe.operands != Operands::kInt32) continue;
-    const auto workspace = std::make_unique<Workspace>();
-    Set<std::uint32_t>(workspace->operands, 3);
-    workspace->accumulators.fill(std::byte{0});
-    probe.kernel(*workspace, 100);
-    std::uint32_t expected = 0;
-    for (int i = 0; i < 100; ++i) expected = expected * 3 + 3;
-    EXPECT_EQ(At<std::uint32_t>(workspace->accumulators, 0), expected) << probe.key;
-  }
-}
-
 FlopsProbe Of(Operands operands) {
   return {"", "", operands, Recurrence::kTile, Issue::kTile, kTileBytes, 4, 1, nullptr};
 }
