@@ -20,6 +20,8 @@ struct SweepWord {
   std::string key;   // key in a problem's text: "h", or "_s" after the underscore
   // Keys that change with `key`, separated by blanks: a square kernel's width, "same" padding.
   std::string follow = {};
+
+  bool operator==(const SweepWord&) const = default;
 };
 
 // What to do about calls far above their roof, if the problem's text shows the cause.
