@@ -100,7 +100,7 @@ struct BytesIsa {
 const BytesIsa& BytesSse2();  // every x86-64 CPU has it
 const BytesIsa& BytesAvx2();
 const BytesIsa& BytesAvx512();
-// Returns the instruction sets that these CPU features allow, the widest first.
+// Returns the instruction sets that these CPU features allow, the widest first; SSE2 always.
 std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features);
 
 enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };

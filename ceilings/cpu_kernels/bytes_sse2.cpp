@@ -25,7 +25,7 @@ struct Sse2 {
 }  // namespace
 
 const BytesIsa& BytesSse2() {
-  static constexpr BytesIsa kKernels = KernelsOf<Sse2>("sse2", "sse2", nullptr);
+  static constexpr BytesIsa kKernels = KernelsOf<Sse2>("sse2", nullptr, nullptr);
   return kKernels;
 }
 

@@ -111,7 +111,7 @@ TEST(RidgeKernels, RiseInIntensity) {
 }
 
 TEST(BytesIsasFor, AreTheOnesThatTheFeaturesAllowTheWidestFirst) {
-  EXPECT_THAT(NamesFor({"sse2"}), ElementsAre("sse2"));
+  EXPECT_THAT(NamesFor({}), ElementsAre("sse2"));
   EXPECT_THAT(NamesFor({"sse2", "avx2"}), ElementsAre("sse2"));  // triad needs FMA
   EXPECT_THAT(NamesFor({"sse2", "avx2", "fma"}), ElementsAre("avx2", "sse2"));
   EXPECT_THAT(NamesFor({"sse2", "avx2", "fma", "avx512f"}), ElementsAre("avx512", "avx2", "sse2"));
