@@ -332,8 +332,7 @@ void AddFacts(const GpuSession& session, machine::Machine& machine) {
   if (capability == 80 || capability == 90 || capability == 100)
     machine.facts["l2.partitions"] =
         "two: data that an SM reads from the far partition may be in both, so only sets below half "
-        "of "
-        "L2 stay in it for every SM";
+        "of L2 stay in it for every SM";
 }
 
 // ---- overheads ----
