@@ -58,11 +58,11 @@ Side SideOf(const record::Record& record, const machine::Machine* machine,
   const auto placed = roofline::PlaceTime(record, *judged, *machine);
   if (!placed) return side;
   side.specified_roof = placed->specified;
-  if (placed->slowdown) {
-    side.fraction = 1 / *placed->slowdown;
-    side.roof_seconds = placed->seconds / *placed->slowdown;
-  } else if (placed->slowdown_at_least) {
-    side.fraction_at_most = 1 / *placed->slowdown_at_least;
+  if (placed->times_over_roof) {
+    side.fraction = 1 / *placed->times_over_roof;
+    side.roof_seconds = placed->seconds / *placed->times_over_roof;
+  } else if (placed->times_over_roof_at_least) {
+    side.fraction_at_most = 1 / *placed->times_over_roof_at_least;
   }
   return side;
 }

@@ -282,8 +282,9 @@ std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Re
   if (machine == nullptr || record.work.empty()) return time;
   if (const auto placed = roofline::Place(record, machine).time) {
     time.specified = placed->specified;
-    if (placed->slowdown) time.fraction = 1 / *placed->slowdown;
-    if (placed->slowdown_at_least) time.fraction_at_most = 1 / *placed->slowdown_at_least;
+    if (placed->times_over_roof) time.fraction = 1 / *placed->times_over_roof;
+    if (placed->times_over_roof_at_least)
+      time.fraction_at_most = 1 / *placed->times_over_roof_at_least;
   }
   return time;
 }

@@ -206,7 +206,7 @@ Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std
   row[9].text = roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false);
   if (const auto& time = placed.placement.time) {
     row[10].text = roofline::BoundText(*time);
-    row[11].text = roofline::SlowdownText(*time);
+    row[11].text = roofline::TimesOverRoofText(*time);
   }
   return row;
 }

@@ -235,7 +235,9 @@ void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffe
       cluster::WriteClusterCsv(cluster, effects, text);
     WriteFile(path, text.str());
   } else {
-    figure::WriteNodeMap(cluster::MapOf(cluster, effects), path);
+    figure::WriteDrawing(path, [&](const std::string& extension) {
+      return figure::NodeMapScript(cluster::MapOf(cluster, effects), extension);
+    });
   }
   std::cerr << "wrote " << path << '\n';
 }

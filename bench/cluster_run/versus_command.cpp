@@ -133,7 +133,9 @@ void WriteVersusOutput(const cluster::VersusReport& report, const std::string& p
   else if (path.ends_with(".json"))
     WriteFile(path, JsonText(cluster::VersusJson(report), 1) + '\n');
   else
-    figure::WriteVersusFigure(FigureOf(report), path);
+    figure::WriteDrawing(path, [&](const std::string& extension) {
+      return figure::VersusScript(FigureOf(report), extension);
+    });
   std::cerr << "wrote " << path << '\n';
 }
 

@@ -152,7 +152,10 @@ int ExplainAll(const ExplainFlags& flags) {
   }
   if (!file && !flags.thorough && LacksParts(run.file)) std::cerr << kLeftOut;
   for (const auto& output : flags.outputs)
-    if (IsFigure(output)) figure::WriteBreakdownFigure(run, output);
+    if (IsFigure(output))
+      figure::WriteDrawing(output, [&](const std::string& extension) {
+        return figure::BreakdownScript(run, extension);
+      });
   return exit_code;
 }
 

@@ -185,7 +185,9 @@ void WriteTrajectoryOutput(const roofline::PlacedRun& run,
     figure::WritePage(content, page);
     WriteFile(path, page.str());
   } else {
-    figure::WriteTrajectoryFigure(run, trajectories, path);
+    figure::WriteDrawing(path, [&](const std::string& extension) {
+      return figure::TrajectoryScript(figure::MakeTrajectoryFigure(run, trajectories), extension);
+    });
   }
   std::cerr << "wrote " << path << '\n';
 }

@@ -177,8 +177,7 @@ std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wante
     if (count < 1 || count > most)
       throw BadInput(
           "ceilings of {} threads cannot be measured: this process may use {} CPUs, and each "
-          "thread "
-          "needs a CPU of its own",
+          "thread needs a CPU of its own",
           count, most);
   return {counts.begin(), counts.end()};
 }

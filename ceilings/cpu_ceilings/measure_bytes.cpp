@@ -280,17 +280,14 @@ void FinishBytes(MeasureSession& session) {
   for (const auto& [threads, rows] : session.rows) {
     auto& set = session.machine.by_threads[threads];
     const auto edges = EdgesOf(session, threads);
-    std::map<Level, machine::MeasuredMixes> roofs;
     for (const auto& probe : ProbesFor(session, threads)) {
       const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
       const auto* row = FindRow(rows, probe);
       if (row == nullptr) continue;
       set.absent.erase(key);
-      const auto ceiling = CeilingOf(session, probe, threads, edges, *row);
-      set.mixes[key] = ceiling;
-      if (!probe.node) roofs[probe.level].emplace(probe.Name(), ceiling);
+      set.mixes[key] = CeilingOf(session, probe, threads, edges, *row);
     }
-    for (const auto& [level, mixes] : roofs) set.bytes[level] = machine::BestMix(mixes);
+    AddLevelRoofs(set);
   }
   FinishCurves(session);
 }

@@ -65,9 +65,8 @@ Streams Mix::OfStreams() const {
 }
 
 std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features) {
-  auto isas = BytesIsas();
+  std::vector isas = {&BytesAvx512(), &BytesAvx2(), &BytesSse2()};
   std::erase_if(isas, [&](const BytesIsa* isa) { return !Has(features, *isa); });
-  if (isas.empty()) isas.push_back(&BytesPortable());
   return isas;
 }
 

@@ -97,13 +97,11 @@ struct BytesIsa {
   std::span<const RidgeRow> ridge;                          // by rising intensity
 };
 
-// Returns the instruction sets that CPUs of this architecture may have, the widest first
-// (x86/native_tables.cpp, other/portable_tables.cpp).
-std::vector<const BytesIsa*> BytesIsas();
-// Returns the elements of BytesIsas() that these CPU features allow; at least BytesPortable.
+const BytesIsa& BytesSse2();  // every x86-64 CPU has it
+const BytesIsa& BytesAvx2();
+const BytesIsa& BytesAvx512();
+// Returns the instruction sets that these CPU features allow, the widest first; SSE2 always.
 std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features);
-
-const BytesIsa& BytesPortable();  // plain C++, vectorized by the compiler, for any CPU
 
 enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };
 
@@ -120,7 +118,7 @@ struct Streams {
 struct Mix {
   const char* name;  // "copy-nt" for non-temporal stores
   BytesOperation operation;
-  bool streaming;  // non-temporal stores
+  bool streaming;  // non-temporal stores; null: none
   Kernel kernel;
 
   Streams OfStreams() const;

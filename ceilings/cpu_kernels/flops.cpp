@@ -107,14 +107,22 @@ void FillOperands(const FlopsProbe& probe, Workspace& workspace) {
   }
 }
 
+std::vector<FlopsProbe> AllFlopsProbes() {
+  std::vector<FlopsProbe> all;
+  for (const auto& table :
+       {MultiplyAddProbes(), Int8TripleProbes(), SingleInstructionProbes(), TileProbes()})
+    all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
 std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features) {
   std::vector<FlopsProbe> usable;
-  for (auto& probe : NativeFlopsProbes()) {
+  for (auto& probe : AllFlopsProbes()) {
     const auto needs = machine::FeaturesOfRow(probe.key);
     if (std::includes(features.begin(), features.end(), needs.begin(), needs.end()))
       usable.push_back(std::move(probe));
   }
-  return usable.empty() ? PortableFlopsProbes() : usable;
+  return usable;
 }
 
 std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes) {

@@ -29,7 +29,6 @@ enum class Issue {
   kTwo,    // multiply, add
   kThree,  // multiply, multiply, add
   kTile,   // one AMX tile multiplication (16 rows)
-  kAny,    // chosen by the compiler; steps per cycle are not checked
 };
 
 // Offsets [byte] of the operands x and y in Workspace::operands. Vector kernels read one vector at
@@ -54,8 +53,8 @@ struct FlopsProbe {
   Issue issue;
   std::size_t vector_bytes;  // [byte] size of one accumulator
   int accumulators;          // independent; an iteration does `sweeps` steps on each
-  int sweeps;
-  Kernel kernel;
+  int sweeps = 1;
+  Kernel kernel = nullptr;
   std::vector<ClockKernel> clocks = {};  // by rising multiplications; empty: none
 };
 
@@ -70,8 +69,7 @@ double FlopsPerIteration(const FlopsProbe& probe);
 // Returns "avx512 vfmadd213ps zmm, 16 accumulators".
 std::string How(const FlopsProbe& probe);
 
-// Returns the kernels that these CPU features allow, within a pipe by rising expected rate. Returns
-// the kernels in plain C++ if no other kernel can run.
+// Returns the kernels that these CPU features allow, within a pipe by rising expected rate.
 std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features);
 
 // Returns "fp32.vector" for "fp32.vector.avx2" and for "fp32.vector".
@@ -88,14 +86,12 @@ std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes);
 // Sets the accumulators to 0.
 void FillOperands(const FlopsProbe& probe, Workspace& workspace);
 
-// Returns all kernels of this architecture: those of the functions below.
-std::vector<FlopsProbe> NativeFlopsProbes();  // x86/native_tables.cpp, other/portable_tables.cpp
+// Returns all kernels: those of the functions below.
+std::vector<FlopsProbe> AllFlopsProbes();
 
-std::vector<FlopsProbe> MultiplyAddProbes();    // x86/flops_multiply_add.cpp
-std::vector<FlopsProbe> FusedProbes();          // x86/flops_fused.cpp
-std::vector<FlopsProbe> HalfVectorProbes();     // x86/flops_half.cpp
-std::vector<FlopsProbe> Int8VectorProbes();     // x86/flops_int8.cpp
-std::vector<FlopsProbe> TileProbes();           // x86/flops_tiles.cpp
-std::vector<FlopsProbe> PortableFlopsProbes();  // kernels_portable.cpp, for every CPU
+std::vector<FlopsProbe> MultiplyAddProbes();        // flops_multiply_add.cpp
+std::vector<FlopsProbe> Int8TripleProbes();         // flops_int8.cpp
+std::vector<FlopsProbe> SingleInstructionProbes();  // flops_single.cpp
+std::vector<FlopsProbe> TileProbes();               // flops_tiles.cpp
 
 }  // namespace dlroof::cpu_kernels

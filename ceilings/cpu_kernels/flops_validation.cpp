@@ -81,14 +81,13 @@ std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreR
   static const std::vector<double> kAllowed[] = {{0.5, 1, 2},
                                                  {0.5, 2.0 / 3, 1, 1.5, 2},
                                                  {1.0 / 3, 0.5, 2.0 / 3, 1},
-                                                 {1.0 / 32, 1.0 / 16, 1.0 / 8},
-                                                 {}};
+                                                 {1.0 / 32, 1.0 / 16, 1.0 / 8}};
   return kAllowed[static_cast<std::size_t>(probe.issue)];
 }
 
 void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core) {
   auto admissible = AdmissibleStepsPerCycle(probe, core);
-  if (!ceiling.validation.per_cycle || admissible.empty()) return;
+  if (!ceiling.validation.per_cycle) return;
   const double measured = *ceiling.validation.per_cycle;
   for (auto& each : admissible) each *= FlopsPerStep(probe);
   const auto distance = [&](double value) { return std::abs(measured / value - 1); };
@@ -111,7 +110,7 @@ void ValidateAtTheLimit(const FlopsProbe& probe, machine::Ceiling& ceiling, cons
   const auto admissible = AdmissibleStepsPerCycle(probe, core);
   const auto& [per_cycle, expected] =
       std::tie(ceiling.validation.per_cycle, ceiling.validation.per_cycle_expected);
-  if (ceiling.IsValidated() || ceiling.unbounded || admissible.empty() || !per_cycle || !expected ||
+  if (ceiling.IsValidated() || ceiling.unbounded || !per_cycle || !expected ||
       *expected != admissible.back() * FlopsPerStep(probe) ||
       std::abs(*per_cycle / *expected - 1) > PerCycleTolerance(probe.issue))
     return;
@@ -125,7 +124,7 @@ bool IsConfirmedPerCycle(const FlopsProbe& probe, int threads,
                          const CoreRates& core) {
   const auto admissible = AdmissibleStepsPerCycle(probe, core);
   const auto value = ReachedValue(probe, by_threads.at(threads));
-  if (!value || admissible.empty()) return false;
+  if (!value) return false;
   if (*value == admissible.back() * FlopsPerStep(probe)) return true;
   bool confirmed = false;
   for (const auto& [others, set] : by_threads) {
@@ -205,21 +204,15 @@ struct Reference {
 
 // Fills operands and accumulators with values that all differ and use every mantissa bit.
 template <class T>
-void FillElements(const FlopsProbe& probe, Workspace& workspace) {
+void FillElements(const FlopsProbe& /*probe*/, Workspace& workspace) {
   constexpr std::size_t kElements = kSecondOperand / sizeof(T);
-  // Issue::kAny: the compiler may have fused steps, which only whole numbers do not show.
-  const bool whole = probe.issue == Issue::kAny;
   for (std::size_t e = 0; e < kElements; ++e) {
     const auto n = static_cast<T>(e);
-    const T x = whole ? static_cast<T>(WholeFirst(e)) : (n + 1) * 3 / (n + 4);
-    const T y = whole ? static_cast<T>(WholeSecond(e)) : 5 / (n + 3);
-    Put(workspace.operands, e, x);
-    Put(workspace.operands, kElements + e, y);
+    Put(workspace.operands, e, (n + 1) * 3 / (n + 4));
+    Put(workspace.operands, kElements + e, 5 / (n + 3));
   }
-  for (std::size_t i = 0; i < workspace.accumulators.size() / sizeof(T); ++i) {
-    const auto n = static_cast<T>(i);
-    Put(workspace.accumulators, i, whole ? n : 1 / (n + 3));
-  }
+  for (std::size_t i = 0; i < workspace.accumulators.size() / sizeof(T); ++i)
+    Put(workspace.accumulators, i, 1 / (static_cast<T>(i) + 3));
 }
 
 template <>

@@ -41,7 +41,7 @@ CoreRates RatesOf(const cpu::Cpu& cpu);
 
 // Returns the possible rates [step/cycle] of the kernel on one core, ascending: the known rate in
 // `core`, otherwise all values that the execution ports in Intel's and AMD's optimization manuals
-// allow (confirmed on Cascade Lake and Zen 5). Returns no value for Issue::kAny.
+// allow (confirmed on Cascade Lake and Zen 5).
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core = {});
 
 // Compares validation.per_cycle with the nearest admissible value (AdmissibleStepsPerCycle) within

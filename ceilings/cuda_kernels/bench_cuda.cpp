@@ -48,11 +48,6 @@ GpuKernel* FindKernel(const gpu_ceilings::GpuRow& row) {
   return nullptr;
 }
 
-GpuKernel* KernelOf(const gpu_ceilings::GpuRow& row) {
-  if (auto* kernel = FindKernel(row)) return kernel;
-  throw std::logic_error(fmt::format("{} has no kernel", row.key));
-}
-
 std::size_t AtLeastOne(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16));
 }
@@ -100,9 +95,11 @@ class Prepared {
         gemm_->Run(a, a + operands_.bytes() / 2, results_.get(), stream);
       return;
     }
-    cuda::CheckCuda(KernelOf(row_)({shape_.blocks, shape_.threads, iterations, operands_.get(),
-                                    results_.get(), static_cast<std::size_t>(shape_.set_bytes),
-                                    stream, static_cast<std::size_t>(shared_bytes_)}),
+    auto* const kernel = FindKernel(row_);
+    if (kernel == nullptr) throw std::logic_error(fmt::format("{} has no kernel", row_.key));
+    cuda::CheckCuda(kernel({shape_.blocks, shape_.threads, iterations, operands_.get(),
+                            results_.get(), static_cast<std::size_t>(shape_.set_bytes), stream,
+                            static_cast<std::size_t>(shared_bytes_)}),
                     row_.key);
   }
 
@@ -237,25 +234,21 @@ double Timed(std::int64_t times, const cuda::CudaStream& stream, const Each& eac
   return cpu::WallSeconds() - begin;
 }
 
-double GraphNodes(std::int64_t times, const cuda::CudaStream& stream) {
-  const auto graph = GraphOf(kNodes, stream);
+// Returns the time [s] of `times` launches of a graph of this many empty kernels.
+double Graphs(std::int64_t times, int nodes, bool wait, const cuda::CudaStream& stream) {
+  const auto graph = GraphOf(nodes, stream);
   const auto launch = [&] {
     cuda::CheckCuda(cudaGraphLaunch(graph.get(), stream.get()), "a graph");
-  };
-  Timed(1, stream, launch);
-  const auto graphs = (times + kNodes - 1) / kNodes;
-  return Timed(graphs, stream, launch) * static_cast<double>(times) /
-         static_cast<double>(graphs * kNodes);
-}
-
-double GraphLaunches(std::int64_t times, const cuda::CudaStream& stream) {
-  const auto graph = GraphOf(1, stream);
-  const auto launch = [&] {
-    cuda::CheckCuda(cudaGraphLaunch(graph.get(), stream.get()), "a graph");
-    stream.Wait();
+    if (wait) stream.Wait();
   };
   Timed(1, stream, launch);
   return Timed(times, stream, launch);
+}
+
+double GraphNodes(std::int64_t times, const cuda::CudaStream& stream) {
+  const auto graphs = (times + kNodes - 1) / kNodes;
+  return Graphs(graphs, kNodes, false, stream) * static_cast<double>(times) /
+         static_cast<double>(graphs * kNodes);
 }
 
 // Returns the time [s] of `times` empty kernels that are queued before the GPU begins, in batches
@@ -298,7 +291,7 @@ double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, gpu::Gpu
     case gpu_ceilings::GpuOverhead::kGraphNode:
       return GraphNodes(times, stream);
     case gpu_ceilings::GpuOverhead::kGraphLaunchSync:
-      return GraphLaunches(times, stream);
+      return Graphs(times, 1, true, stream);
     case gpu_ceilings::GpuOverhead::kEvents: {
       double seconds = 0;
       for (std::int64_t i = 0; i < times; ++i) seconds += clock.Once([](void*) {});

@@ -1,10 +1,21 @@
 // Matrix multiplications of 64 x 256 results by a warpgroup (wgmma; only Hopper, sm_90a).
 #include "ceilings/cuda_kernels/launch.cuh"
-#include "ceilings/cuda_kernels/wgmma_registers.cuh"
 #include "ceilings/gpu_ceilings/constants.h"
 
-#define DLROOF_FLOAT(sum) "+f"(sum)
-#define DLROOF_INT(sum) "+r"(sum)
+// The accumulators of a thread as operand lists for inline assembly: the first is written out, and
+// `next` writes each of the other 127 with a comma before it.
+#define DLROOF_TEN(next, tens)                                                        \
+  next(tens##0) next(tens##1) next(tens##2) next(tens##3) next(tens##4) next(tens##5) \
+      next(tens##6) next(tens##7) next(tens##8) next(tens##9)
+#define DLROOF_OTHER_SUMS(next)                                                                 \
+  next(1) next(2) next(3) next(4) next(5) next(6) next(7) next(8) next(9) DLROOF_TEN(next, 1)   \
+      DLROOF_TEN(next, 2) DLROOF_TEN(next, 3) DLROOF_TEN(next, 4) DLROOF_TEN(next, 5)           \
+          DLROOF_TEN(next, 6) DLROOF_TEN(next, 7) DLROOF_TEN(next, 8) DLROOF_TEN(next, 9)       \
+              DLROOF_TEN(next, 10) DLROOF_TEN(next, 11) next(120) next(121) next(122) next(123) \
+                  next(124) next(125) next(126) next(127)
+#define DLROOF_NUMBER(n) ", %" #n
+#define DLROOF_FLOAT(n) , "+f"(sums[n])
+#define DLROOF_INT(n) , "+r"(sums[n])
 
 namespace dlroof::cuda_kernels {
 namespace {
@@ -25,23 +36,23 @@ __device__ Descriptor DescriptorOf(const void* tile) {
 }
 
 // `scales`: the predicate that adds to the sums, then signs and transpositions of A and B.
-#define DLROOF_WGMMA(name, SumType, output, instruction, scales)                  \
-  struct name {                                                                   \
-    using Sum = SumType;                                                          \
-    static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) { \
-      asm volatile(                                                               \
-          "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                           \
-          "wgmma.mma_async.sync.aligned." instruction " {" DLROOF_WGMMA_SUMS      \
-          "}, %128, %129, " scales ";\n}\n"                                       \
-          : DLROOF_WGMMA_OUTPUTS(output)                                          \
-          : "l"(a), "l"(b), "r"(1));                                              \
-    }                                                                             \
+#define DLROOF_WGMMA(name, SumType, constraint, next, instruction, scales)          \
+  struct name {                                                                     \
+    using Sum = SumType;                                                            \
+    static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) {   \
+      asm volatile(                                                                 \
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                             \
+          "wgmma.mma_async.sync.aligned." instruction                               \
+          " {%0" DLROOF_OTHER_SUMS(DLROOF_NUMBER) "}, %128, %129, " scales ";\n}\n" \
+          : constraint(sums[0]) DLROOF_OTHER_SUMS(next)                             \
+          : "l"(a), "l"(b), "r"(1));                                                \
+    }                                                                               \
   }
-DLROOF_WGMMA(Fp16, float, DLROOF_FLOAT, "m64n256k16.f32.f16.f16", "p, 1, 1, 0, 0");
-DLROOF_WGMMA(Bf16, float, DLROOF_FLOAT, "m64n256k16.f32.bf16.bf16", "p, 1, 1, 0, 0");
-DLROOF_WGMMA(Tf32, float, DLROOF_FLOAT, "m64n256k8.f32.tf32.tf32", "p, 1, 1");
-DLROOF_WGMMA(Int8, int, DLROOF_INT, "m64n256k32.s32.s8.s8", "p");
-DLROOF_WGMMA(Fp8, float, DLROOF_FLOAT, "m64n256k32.f32.e4m3.e4m3", "p, 1, 1");
+DLROOF_WGMMA(Fp16, float, "+f", DLROOF_FLOAT, "m64n256k16.f32.f16.f16", "p, 1, 1, 0, 0");
+DLROOF_WGMMA(Bf16, float, "+f", DLROOF_FLOAT, "m64n256k16.f32.bf16.bf16", "p, 1, 1, 0, 0");
+DLROOF_WGMMA(Tf32, float, "+f", DLROOF_FLOAT, "m64n256k8.f32.tf32.tf32", "p, 1, 1");
+DLROOF_WGMMA(Int8, int, "+r", DLROOF_INT, "m64n256k32.s32.s8.s8", "p");
+DLROOF_WGMMA(Fp8, float, "+f", DLROOF_FLOAT, "m64n256k32.f32.e4m3.e4m3", "p, 1, 1");
 
 template <class Wgmma>
 __global__ void __launch_bounds__(256, 1)

@@ -1,6 +1,6 @@
-#include "ceilings/gpu_ceilings/chips.h"
-
 #include <algorithm>
+
+#include "ceilings/gpu_ceilings/validation.h"
 
 namespace dlroof::gpu_ceilings {
 namespace {

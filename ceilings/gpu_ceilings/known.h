@@ -37,39 +37,8 @@ std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape);
 std::optional<Reason> GpuDifference(const GpuRow& row, const GpuShape& shape,
                                     std::int64_t iterations, const GpuBytes& results);
 
-// ---- implementations of the functions above for each family of kernels ----
-
-// Returns the results of one block of a chain, mma or wgmma row; all blocks have the same results.
-GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
-
-// GpuUnit::kChain: chains of dependent multiply-adds.
-GpuBytes ChainOperands(const GpuRow& row, const GpuShape& shape);
-GpuBytes ChainResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
-int ChainRegisterBytes(GpuElement element);
-
-// GpuUnit::kMma: matrix instructions of a warp.
-GpuBytes MmaOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind);
-GpuBytes MmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
-std::int64_t MmaOperandBytes(const GpuRow& row, const GpuShape& shape);
-std::int64_t MmaResultBytes(const GpuRow& row, const GpuShape& shape);
-
-// GpuUnit::kWgmma: matrix instructions of a warpgroup.
-GpuBytes WgmmaOperands(const GpuRow& row, GpuOperandKind kind);
-GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
-
-// GpuUnit::kGemm: cublasLt. The results do not depend on the number of iterations.
-GpuBytes GemmOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind);
-GpuBytes GemmResults(const GpuRow& row, const GpuShape& shape);
-std::optional<Reason> GemmDifference(const GpuRow& row, const GpuShape& shape,
-                                     const GpuBytes& results);
-GpuElement GemmResultElement(GpuElement element);
-
-// The memory units: kLoad, kShared, kStore, kCopy, kTriad.
-GpuBytes MemoryOperands(const GpuRow& row, const GpuShape& shape);
-GpuBytes MemoryResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
-std::int64_t MemoryOperandBytes(const GpuRow& row, const GpuShape& shape);
-std::int64_t MemoryResultBytes(const GpuRow& row, const GpuShape& shape);
-std::optional<Reason> SumDifference(const GpuRow& row, const GpuShape& shape,
-                                    std::int64_t iterations, const GpuBytes& results);
+// Returns these expected results; of a chain, mma or wgmma row those of one block, which all blocks
+// repeat. Of a GEMM only the compared elements are set, of sums the first is the sum over threads.
+GpuBytes ExpectedResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
 
 }  // namespace dlroof::gpu_ceilings

@@ -9,15 +9,214 @@
 #include <ctime>
 #include <exception>
 #include <map>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "ceilings/gpu_ceilings/validation.h"
 #include "ceilings/machine/ceiling.h"
+#include "counters/base/error.h"
 #include "counters/gpu/clock.h"
 #include "counters/gpu/driver.h"
 
 namespace dlroof::gpu_ceilings {
 namespace {
+
+struct GpuEffort {
+  const char* name;
+  double repetition_seconds;  // as in RatePolicy
+  int repetitions, doubled;   // as in RatePolicy
+  int passes;                 // times that each row is measured
+  double row_seconds;         // [s] longest time of one row in one pass
+  int sustained;              // number of pipes that run for 10 s
+
+  machine::RatePolicy Policy(double tolerance, const std::function<double()>& clock) const {
+    return {.repetition_seconds = repetition_seconds,
+            .repetitions = repetitions,
+            .doubled = doubled,
+            .max_seconds = row_seconds,
+            .tolerance = tolerance,
+            .now = clock};
+  }
+};
+
+// The measurements of one row.
+struct GpuRowState {
+  gpu_ceilings::GpuRow row;
+  gpu_ceilings::GpuShape shape;
+  std::optional<std::string> result;  // Validation::result; set if the results are right
+  std::optional<Reason> wrong_result;
+  std::optional<Reason> absent;  // why the row was not measured
+  std::vector<GpuPass> passes;
+  std::optional<HalfRate> half;
+  GpuTime last;  // last repetition, with the driver's report
+};
+
+struct GpuSession {
+  GpuBench& bench;
+  const GpuMeasureOptions& options;
+  const std::function<double()>& now;
+  GpuEffort effort;
+  GpuDescription gpu;
+  std::vector<GpuRowState> rows;
+  std::vector<machine::SweepPoint> sweep;  // bandwidth of loads by working set
+
+  bool Stopped() const { return options.stopped && options.stopped(); }
+  int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
+  machine::RatePolicy Policy(const gpu_ceilings::GpuRow& row) const {
+    constexpr double kArithmetic = 0.02, kMemory = 0.03;
+    return effort.Policy(gpu_ceilings::IsMemory(row) ? kMemory : kArithmetic, now);
+  }
+  // Returns the default SM clock [1/s] that the row's repetitions must nearly reach, if any.
+  std::optional<double> RequiredClock(const gpu_ceilings::GpuRow& row) const {
+    return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
+  }
+};
+
+// ---- rows: finds the fastest launch, checks the results, and runs the passes ----
+
+constexpr double kTrialSeconds = 1e-3;  // long enough to compare launches
+constexpr std::int64_t kCheckedIterations[] = {1, 3};
+
+// Returns the architecture's peak [flop/s] at the default clock, or nothing if either is unknown.
+std::optional<double> PeakOf(const GpuSession& session, const gpu_ceilings::GpuRow& row) {
+  const auto* peak = FindGpuPeak(session.Capability(), row.key.substr(0, row.key.rfind('.')));
+  if (peak == nullptr || !session.gpu.default_clock_hz) return std::nullopt;
+  return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
+}
+
+// Returns the rate [iteration/s] of a short run, after another one to warm up.
+double Trial(GpuSession& session, const gpu_ceilings::GpuRow& row,
+             const gpu_ceilings::GpuShape& shape) {
+  session.bench.Prepare(row, shape);
+  session.bench.Run(1);
+  for (std::int64_t iterations = 1;; iterations *= 2) {
+    const double seconds = session.bench.Run(iterations).seconds;
+    if (seconds >= kTrialSeconds || iterations >= (std::int64_t{1} << 40))
+      return static_cast<double>(iterations) / std::max(seconds, 1e-9);
+  }
+}
+
+void AddToSweep(const gpu_ceilings::GpuShape& shape, double per_second,
+                std::vector<machine::SweepPoint>& sweep) {
+  const auto bytes = static_cast<double>(shape.set_bytes);
+  const auto same = std::ranges::find(sweep, bytes, &machine::SweepPoint::bytes);
+  if (same == sweep.end())
+    sweep.push_back({bytes, per_second});
+  else
+    same->per_second = std::max(same->per_second, per_second);
+}
+
+gpu_ceilings::GpuShape FastestShape(GpuSession& session, const gpu_ceilings::GpuRow& row) {
+  const auto& identity = session.gpu.identity;
+  const gpu_ceilings::GpuSize size{identity.sms, static_cast<std::int64_t>(identity.l2_bytes),
+                                   static_cast<std::int64_t>(session.gpu.free_bytes)};
+  gpu_ceilings::GpuShape best;
+  double best_rate = 0;
+  for (const auto& shape : gpu_ceilings::GpuShapes(row, size, PeakOf(session, row))) {
+    const double rate = Trial(session, row, shape) * gpu_ceilings::WorkPerIteration(row, shape);
+    if (row.unit == gpu_ceilings::GpuUnit::kLoad) AddToSweep(shape, rate, session.sweep);
+    if (rate <= best_rate) continue;
+    best_rate = rate;
+    best = shape;
+  }
+  return best;
+}
+
+// Returns the first difference from the reference loop's results, if there is one.
+std::optional<Reason> Difference(GpuSession& session, const gpu_ceilings::GpuRow& row,
+                                 const gpu_ceilings::GpuShape& shape) {
+  const auto operands = gpu_ceilings::GpuOperands(row, shape, gpu_ceilings::GpuOperandKind::kKnown);
+  for (const auto iterations : kCheckedIterations) {
+    const auto results = session.bench.Result(row, shape, operands, iterations);
+    const auto difference = gpu_ceilings::GpuDifference(row, shape, iterations, results);
+    if (difference) return difference;
+    if (row.unit == gpu_ceilings::GpuUnit::kGemm)
+      break;  // its result does not depend on iterations
+  }
+  return std::nullopt;
+}
+
+void CheckResult(GpuSession& session, GpuRowState& state) {
+  const auto shapes = gpu_ceilings::CheckShapes(state.row, state.shape);
+  for (const auto& shape : shapes) {
+    const auto difference = Difference(session, state.row, shape);
+    if (!difference) continue;
+    state.wrong_result = Reason{fmt::format("the result is wrong: {}", difference->text)};
+    if (shapes.size() > 1)
+      state.wrong_result->text += fmt::format(" (with {} blocks)", shape.blocks);
+    return;
+  }
+  state.result = state.row.unit == gpu_ceilings::GpuUnit::kGemm
+                     ? "256 elements of the product equal a plain loop's"
+                     : "all results of 1 and of 3 iterations equal a plain loop's";
+  if (shapes.size() > 1)
+    *state.result += fmt::format(", with {} and {} blocks", shapes[0].blocks, shapes[1].blocks);
+}
+
+void MeasureHalf(GpuSession& session, GpuRowState& state) {
+  const auto half = gpu_ceilings::HalfShape(state.shape);
+  if (half.blocks == state.shape.blocks) return;
+  session.bench.Prepare(state.row, half);
+  auto policy = session.Policy(state.row);
+  policy.repetitions = 3;
+  policy.doubled = 1;
+  const auto pass =
+      MeasureGpuRate([&](std::int64_t iterations) { return session.bench.Run(iterations); }, policy,
+                     session.RequiredClock(state.row));
+  if (pass.rate.clean == 0) return;
+  state.half = HalfRate{pass.rate.per_second * gpu_ceilings::WorkPerIteration(state.row, half),
+                        pass.rate.clock_hz, static_cast<double>(half.blocks) / state.shape.blocks};
+}
+
+void MeasureOnce(GpuSession& session, GpuRowState& state) {
+  if (state.passes.empty()) {
+    state.shape = FastestShape(session, state.row);
+    CheckResult(session, state);
+  }
+  session.bench.Prepare(state.row, state.shape);
+  const auto run = [&](std::int64_t iterations) {
+    return state.last = session.bench.Run(iterations);
+  };
+  state.passes.push_back(
+      MeasureGpuRate(run, session.Policy(state.row), session.RequiredClock(state.row)));
+  if (static_cast<int>(state.passes.size()) == session.effort.passes &&
+      gpu_ceilings::ScalesWithSms(state.row))
+    MeasureHalf(session, state);
+}
+
+// Measures every row of GpuRows and writes the measurements to session.rows.
+void MeasureGpuRows(GpuSession& session) {
+  for (auto& row : gpu_ceilings::GpuRows(session.Capability())) {
+    session.rows.emplace_back();
+    session.rows.back().row = std::move(row);
+  }
+  // Rows with the newest instructions run last, because a failing kernel destroys the CUDA context.
+  std::stable_partition(session.rows.begin(), session.rows.end(), [](const GpuRowState& state) {
+    return state.row.unit != gpu_ceilings::GpuUnit::kWgmma;
+  });
+  for (int pass = 0; pass < session.effort.passes; ++pass)
+    for (auto& state : session.rows) {
+      if (session.Stopped()) {
+        if (state.passes.empty() && !state.absent)
+          state.absent = Reason{"not measured: the measurement was ended early"};
+        continue;
+      }
+      if (state.absent) continue;
+      if (session.options.progress) session.options.progress(state.row.key);
+      try {
+        MeasureOnce(session, state);
+      } catch (const Unsupported& error) {
+        state.absent = Reason{error.what()};
+      } catch (const std::exception& error) {
+        state.absent = Reason{fmt::format("failed: {}", error.what())};
+      }
+    }
+}
+
+// ---- ceilings of the rows ----
 
 constexpr double kPassTolerance = 0.05;
 constexpr const char* kDramLoads = "dram.load.v16";
@@ -106,9 +305,13 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
     const auto clock = loads->last.health.memory_clock_hz;
     facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);
     facts.pins = PinBandwidth(bits, clock);
-    if (facts.pins)
-      machine.facts["dram.share_of_pins"] =
-          ShareOfPins(set.mixes.at(kDramLoads).per_second, *facts.pins, bits, *clock);
+    if (facts.pins) {
+      const double rate = set.mixes.at(kDramLoads).per_second;
+      machine.facts["dram.share_of_pins"] = fmt::format(
+          "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): "
+          "{:.1f} %",
+          rate / 1e9, *facts.pins / 1e9, bits, *clock / 1e9, 100 * rate / *facts.pins);
+    }
   }
   JudgeGpuLevels(facts, set.bytes);
 }
@@ -130,8 +333,7 @@ void AddFacts(const GpuSession& session, machine::Machine& machine) {
   if (capability == 80 || capability == 90 || capability == 100)
     machine.facts["l2.partitions"] =
         "two: data that an SM reads from the far partition may be in both, so only sets below half "
-        "of "
-        "L2 stay in it for every SM";
+        "of L2 stay in it for every SM";
 }
 
 // ---- overheads ----
@@ -159,13 +361,11 @@ constexpr OverheadRow kOverheads[] = {
 };
 
 machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
-  auto policy = session.effort.Policy(kTolerance, session.now);
-  policy.max_seconds = session.effort.row_seconds;
   return machine::MeasureRate(
       [&](std::int64_t times) {
         return machine::TeamTime{session.bench.Overhead(kind, times), 0.0, std::nullopt};
       },
-      policy);
+      session.effort.Policy(kTolerance, session.now));
 }
 
 void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Machine& machine) {
@@ -182,6 +382,18 @@ void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Mac
   set.costs_how[row.name] =
       fmt::format("{}; best of {} repetitions, twice as many took {:.3f} times the time", row.text,
                   rate.total, rate.doubling.value_or(0));
+}
+
+// Adds to `machine` the launch cost and the other overheads, or why they are absent.
+void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
+  for (const auto& row : kOverheads) {
+    if (session.options.progress) session.options.progress(row.name);
+    try {
+      AddOverhead(row, MeasureOverhead(session, row.kind), machine);
+    } catch (const std::exception& error) {
+      machine.by_threads[1].absent[row.name] = fmt::format("failed: {}", error.what());
+    }
+  }
 }
 
 // ---- sustained rates ----
@@ -246,27 +458,25 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
   return rows;
 }
 
+// Runs the fastest rows, one per pipe, for 10 s. Writes the rates of the first and the last second
+// to CeilingSet::sustained. Sets sustained_per_second if the last second differs by more than 3 %
+// from the ceiling. Marks a ceiling as not validated if either rate exceeds it.
+void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
+  auto rows = Hottest(session, machine.by_threads.at(1));
+  rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));
+  for (const auto* state : rows) {
+    if (session.Stopped()) return;
+    if (session.options.progress)
+      session.options.progress(fmt::format("{} for 10 s", state->row.key));
+    try {
+      AddSustained(session, *state, machine);
+    } catch (const std::exception& error) {
+      machine.by_threads.at(1).sustained[state->row.key] = fmt::format("failed: {}", error.what());
+    }
+  }
+}
+
 }  // namespace
-
-machine::RatePolicy GpuEffort::Policy(double tolerance,
-                                      const std::function<double()>& clock) const {
-  return {.repetition_seconds = repetition_seconds,
-          .repetitions = repetitions,
-          .doubled = doubled,
-          .tolerance = tolerance,
-          .now = clock};
-}
-
-machine::RatePolicy GpuSession::Policy(const gpu_ceilings::GpuRow& row) const {
-  constexpr double kArithmetic = 0.02, kMemory = 0.03;
-  auto policy = effort.Policy(gpu_ceilings::IsMemory(row) ? kMemory : kArithmetic, now);
-  policy.max_seconds = effort.row_seconds;
-  return policy;
-}
-
-std::optional<double> GpuSession::RequiredClock(const gpu_ceilings::GpuRow& row) const {
-  return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
-}
 
 machine::Machine DescribeGpu(const gpu::GpuIdentity& identity) {
   machine::Machine machine;
@@ -300,32 +510,6 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
   AddLevels(session, machine);
   machine.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   return machine;
-}
-
-void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
-  for (const auto& row : kOverheads) {
-    if (session.options.progress) session.options.progress(row.name);
-    try {
-      AddOverhead(row, MeasureOverhead(session, row.kind), machine);
-    } catch (const std::exception& error) {
-      machine.by_threads[1].absent[row.name] = fmt::format("failed: {}", error.what());
-    }
-  }
-}
-
-void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
-  auto rows = Hottest(session, machine.by_threads.at(1));
-  rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));
-  for (const auto* state : rows) {
-    if (session.Stopped()) return;
-    if (session.options.progress)
-      session.options.progress(fmt::format("{} for 10 s", state->row.key));
-    try {
-      AddSustained(session, *state, machine);
-    } catch (const std::exception& error) {
-      machine.by_threads.at(1).sustained[state->row.key] = fmt::format("failed: {}", error.what());
-    }
-  }
 }
 
 }  // namespace dlroof::gpu_ceilings

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "ceilings/gpu_ceilings/chips.h"
 #include "ceilings/machine/ceiling.h"
 #include "counters/gpu/clock.h"
 
@@ -184,12 +183,6 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceilin
     machine::AddUnboundedReason(*l2, "not faster than DRAM: the set did not stay in L2");
   if (l1 != nullptr && l2 != nullptr && l1->per_second <= (1 + kNear) * l2->per_second)
     machine::AddUnboundedReason(*l1, "not faster than L2: the set did not stay in L1");
-}
-
-std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz) {
-  return fmt::format(
-      "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): {:.1f} %",
-      per_second / 1e9, pins / 1e9, bus_bits, memory_clock_hz / 1e9, 100 * per_second / pins);
 }
 
 void ChooseGpuRoofs(std::map<std::string, machine::Ceiling>& flops) {

@@ -44,7 +44,22 @@ struct GpuRate {
 GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePolicy& policy,
                        double pass_tolerance, bool by_clock);
 
-// Compares validation.per_cycle of one SM with the published peaks (chips.h). Marks the ceiling as
+// ---- published peak rates of GPU architectures (chips.cpp) ----
+
+// The peak rate of a pipe or of L1 on a range of architectures.
+struct GpuPeak {
+  int first, last;  // range of compute capabilities, 10 x major + minor
+  const char* key;  // "bf16.matrix", "l1"
+  // [flop/cycle] or [byte/cycle] of one SM, without sparsity, ascending. Two values if GPUs of one
+  // capability differ: consumer cards compute 16-bit products with fp32 sums at half the rate.
+  std::vector<double> per_cycle;
+  const char* source;
+};
+
+// Returns the table row for a compute capability and a pipe or "l1", or null if there is none.
+const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key);
+
+// Compares validation.per_cycle of one SM with the published peak. Marks the ceiling as
 // not validated if it is more than 2 % above the highest peak: work was skipped, or the clock is
 // wrong. dlroof's own kernels must also reach 95 % (chains) or 90 % (mma, wgmma, L1) of a peak;
 // mma.sync on Hopper and later and cublasLt need not. Returns at once if clock or peak is unknown.
@@ -73,9 +88,6 @@ struct GpuMemoryFacts {
 // level: DRAM arrays are smaller than 16 x L2, DRAM is faster than its pins, L2 is not faster than
 // DRAM, or L1 is not faster than L2.
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
-
-// Returns "loads reach 4600 of 4800 GB/s at the pins (6144 bit, both edges of 3.2 GHz): 95.8 %".
-std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz);
 
 // Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that
 // ChooseRoof chooses among the rows with correct results. `how` names the row. A pipe without such

@@ -59,7 +59,7 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
           time        ? fmt::format("{}{}", mark, roofline::BoundText(*time))
           : bandwidth ? roofline::BoundText(*bandwidth)
                       : "",
-          time ? roofline::SlowdownText(*time) : ""};
+          time ? roofline::TimesOverRoofText(*time) : ""};
 }
 
 // Returns whether the record has times of a GPU beside `seconds`.
@@ -355,7 +355,7 @@ Row KernelRow(const std::string& name, const Kernel& kernel, double all_seconds,
           IntensityText(rate),
           roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false),
           time ? roofline::BoundText(*time) : "",
-          time ? roofline::SlowdownText(*time) : ""};
+          time ? roofline::TimesOverRoofText(*time) : ""};
 }
 
 // Returns the title of a table: "GPU kernels of app: 503 µs of device time in 240 launches ...".
@@ -428,7 +428,7 @@ List OpportunitiesList(const roofline::PlacedRun& run, bool full_names) {
         ShownName(run.file.records[index], full_names),
         count > 1 ? fmt::format(" x{:.0f}", count) : "", roofline::AtLeastMark(at_least), mark,
         text::WithPrefix(above, "s"), mark, text::WithPrefix(seconds, "s"),
-        roofline::BoundText(*placement.time), roofline::SlowdownText(*placement.time))});
+        roofline::BoundText(*placement.time), roofline::TimesOverRoofText(*placement.time))});
     if (!placement.advice.empty()) item.details = {placement.advice};
   }
   return list;

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
 #include "reporters/text/text.h"
@@ -73,8 +72,8 @@ std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figu
   if (!shared.empty()) caption += ", " + shared;
   caption += fmt::format(", bytes of {}; numbers: {}", roofline::LevelName(Key(figure.level)),
                          figure.trajectories.front().along);
-  const bool pale = std::ranges::any_of(figure.trajectories, [](const auto& one) {
-    return std::ranges::any_of(one.points, [](const auto& point) { return point.noisy; });
+  const bool pale = std::ranges::any_of(figure.trajectories, [](const auto& trajectory) {
+    return std::ranges::any_of(trajectory.points, &roofline::TrajectoryPoint::noisy);
   });
   return caption + (pale ? "; pale: noisy (estimate)" : "");
 }
@@ -82,12 +81,9 @@ std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figu
 // Returns the level that most trajectories have; of tied levels the farthest.
 std::optional<Level> MainLevel(const std::vector<roofline::Trajectory>& trajectories) {
   std::map<Level, int> counts;
-  for (const auto& one : trajectories)
-    if (one.level && one.points.size() > 1) ++counts[*one.level];
-  std::optional<Level> main;
-  for (const auto& [level, count] : counts)
-    if (!main || count >= counts[*main]) main = level;
-  return main;
+  for (const auto& trajectory : trajectories)
+    if (trajectory.level && trajectory.points.size() > 1) ++counts[*trajectory.level];
+  return MostCounted(counts);
 }
 
 bool IsDrawn(const roofline::TrajectoryPoint& point) {
@@ -97,14 +93,12 @@ bool IsDrawn(const roofline::TrajectoryPoint& point) {
 // Returns a panel for the roofs of every number of threads and for all points.
 Panel PanelOf(const TrajectoryFigure& figure) {
   std::vector<roofline::ClassicMark> marks;
-  for (const auto& one : figure.trajectories)
-    for (const auto& point : one.points)
+  for (const auto& trajectory : figure.trajectories)
+    for (const auto& point : trajectory.points)
       if (IsDrawn(point))
         marks.push_back(
             {.intensity = *point.intensity, .flops_per_second = *point.flops_per_second});
-  Panel whole = SharedPanel(figure.roofs, marks);
-  whole.height = 410;
-  return whole;
+  return SharedPanel(figure.roofs, marks, 410);
 }
 
 // Returns the compute roofs and the bandwidth roof of `level`.
@@ -113,39 +107,14 @@ roofline::RoofSet OfLevel(roofline::RoofSet roofs, Level level) {
   return roofs;
 }
 
-void AddRoofs(const TrajectoryFigure& figure, Plot& plot) {
-  const auto add = [&](const std::string& name, const std::vector<Point>& line,
-                       const roofline::Roof& roof, bool strong) {
-    plot.blocks += Block(name, {line});
-    plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw {} dt {} notitle", name,
-                                        strong ? kStrong : kThin, strong ? 1.4 : 0.8,
-                                        DashOf(roof)));
-  };
-  for (const auto& one : figure.roofs) {
-    int index = 0;
-    const bool strong = &one == &figure.roofs.front();
-    for (const auto& flat : one.flats)
-      add(fmt::format("flop{}_{}", one.roofs.threads, index++), FlatLine(flat, one), flat, strong);
-    for (const auto& slanted : one.roofs.bytes)
-      add(fmt::format("byte{}_{}", one.roofs.threads, index++), SlantedLine(slanted, one), slanted,
-          strong);
-  }
-}
-
 // Returns the labels of the roofs with the most and the fewest threads.
 std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
   std::string text;
-  std::set<const Figure*> named = {&figure.roofs.front(), &figure.roofs.back()};
-  for (const auto* one : named) {
-    auto copy = *one;
-    const auto about =
-        fmt::format(", {} thread{}", one->roofs.threads, one->roofs.threads == 1 ? "" : "s");
-    for (auto* roofs : {&copy.flats, &copy.roofs.bytes})
-      for (auto& roof : *roofs) {
-        roof.key = roofline::LevelName(roof.key) + about;
-        roof.sustained_per_second.reset();
-      }
-    text += RoofLabels(copy, panel);
+  for (const auto* roofs : std::set{&figure.roofs.front(), &figure.roofs.back()}) {
+    const int threads = roofs->roofs.threads;
+    text += RoofLabels(*roofs, panel, [&](const std::string& name) {
+      return fmt::format("{}, {} thread{}", name, threads, threads == 1 ? "" : "s");
+    });
   }
   return text;
 }
@@ -162,7 +131,7 @@ void AddTrajectory(const roofline::Trajectory& trajectory, std::size_t index, Pl
   std::string block, arrows;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double x = *points[i]->intensity, y = *points[i]->flops_per_second;
-    block += fmt::format("{:.9g} {:.9g} 0x{}\n", x, y, Shade(colour, points[i]->noisy).substr(1));
+    block += PointRow({x, y}, colour, points[i]->noisy);
     if (i > 0)
       arrows += ArrowRow({*points[i - 1]->intensity, *points[i - 1]->flops_per_second}, {x, y});
     if (i == 0 || i + 1 == points.size())
@@ -214,20 +183,16 @@ std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& e
              rows.count - 1, blocks, rows.labels, fmt::join(elements, ", \\\n  "));
 }
 
-void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& path) {
-  WriteFile(path, RunGnuplot(BreakdownScript(run, FigureExtension(path))));
-}
-
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
                                       const std::vector<roofline::Trajectory>& trajectories) {
   const auto level = MainLevel(trajectories);
   if (!level) throw BadInput("figure: no trajectory has two points with FLOPs, bytes and ceilings");
   TrajectoryFigure figure{.level = *level};
   std::set<std::pair<std::string, int>> sets;
-  for (const auto& one : trajectories) {
-    if (one.level != level || one.points.size() < 2) continue;
-    figure.trajectories.push_back(one);
-    for (const auto& point : one.points)
+  for (const auto& trajectory : trajectories) {
+    if (trajectory.level != level || trajectory.points.size() < 2) continue;
+    figure.trajectories.push_back(trajectory);
+    for (const auto& point : trajectory.points)
       sets.emplace(run.file.records[point.record].device, point.threads);
   }
   for (const auto& roofs : roofline::RoofSets(run.file.machines))
@@ -244,27 +209,15 @@ std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& 
   const Panel panel = PanelOf(figure);
   Plot plot;
   std::string labels;
-  AddRoofs(figure, plot);
+  for (const auto& roofs : figure.roofs) {
+    const bool most = &roofs == &figure.roofs.front();
+    AddRoofLines(roofs, fmt::format("roof{}_", roofs.roofs.threads),
+                 fmt::format("lc rgb '{}' lw {}", most ? kStrong : kThin, most ? 1.4 : 0.8), plot);
+  }
   for (std::size_t i = 0; i < figure.trajectories.size(); ++i)
     AddTrajectory(figure.trajectories[i], i, plot, labels);
-  return SetTerminal(extension, 900, 640) +
-         "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"
-         "set grid lc rgb '#dfe4ea' lt 1\nset border 3\nset tics nomirror font ',10'\n"
-         "set lmargin at screen 0.09\nset rmargin at screen 0.97\nset tmargin at screen 0.93\n"
-         "set bmargin at screen 0.29\n"
-         "set key at screen 0.5,0.12 center center vertical maxrows 5 font ',10' noenhanced\n"
-         "set title 'Roofline trajectories'\nset xlabel 'intensity [FLOP/byte]'\n"
-         "set ylabel 'performance [FLOP/s]'\nset label " +
-         GnuplotText(figure.caption) + " at screen 0.5,0.02 center font ',9' noenhanced\n" +
-         Ranges(panel) + RoofNames(figure, panel) + labels + plot.blocks +
-         fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
-}
-
-void WriteTrajectoryFigure(const roofline::PlacedRun& run,
-                           const std::vector<roofline::Trajectory>& trajectories,
-                           const std::string& path) {
-  const auto extension = FigureExtension(path);
-  WriteFile(path, RunGnuplot(TrajectoryScript(MakeTrajectoryFigure(run, trajectories), extension)));
+  return ArrowChartScript({640, 0.29, "Roofline trajectories", {figure.caption}}, extension, panel,
+                          RoofNames(figure, panel) + labels, plot);
 }
 
 }  // namespace dlroof::figure

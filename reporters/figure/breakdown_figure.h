@@ -15,9 +15,6 @@ namespace dlroof::figure {
 // the file. Throws BadInput if no record has a breakdown.
 std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& extension);
 
-// Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.
-void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& path);
-
 struct TrajectoryFigure {
   std::vector<Figure> roofs;  // roofs only; one per number of threads, most first
   Level level = Level::kDram;
@@ -29,10 +26,5 @@ struct TrajectoryFigure {
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
                                       const std::vector<roofline::Trajectory>& trajectories);
 std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension);
-
-// Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.
-void WriteTrajectoryFigure(const roofline::PlacedRun& run,
-                           const std::vector<roofline::Trajectory>& trajectories,
-                           const std::string& path);
 
 }  // namespace dlroof::figure

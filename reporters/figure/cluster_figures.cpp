@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
 
@@ -147,11 +145,6 @@ std::string NodeMapScript(const NodeMap& map, const std::string& extension) {
          "set multiplot\nset border 3\nset tics nomirror\nset label " + GnuplotText(map.caption) +
          " at screen 0.5,0.02 center font ',9' noenhanced\n" + MapPanel(map) + "unset label\n" +
          RoofPanel(map) + "unset multiplot\n";
-}
-
-void WriteNodeMap(const NodeMap& map, const std::string& path) {
-  const auto extension = FigureExtension(path);
-  WriteFile(path, RunGnuplot(NodeMapScript(map, extension)));
 }
 
 }  // namespace dlroof::figure

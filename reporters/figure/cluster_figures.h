@@ -7,21 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "counters/base/error.h"
 #include "reporters/figure/figure.h"
 
 namespace dlroof::figure {
 
-struct VersusPoint {
-  double intensity = 0;         // [flop/byte] > 0
-  double flops_per_second = 0;  // [flop/s] > 0
-  bool noisy = false;           // drawn pale
-};
-
 // Benchmarks with the same op and type, drawn in one colour.
 struct VersusSeries {
   std::string name;
-  std::vector<std::pair<VersusPoint, VersusPoint>> arrows;
+  std::vector<std::pair<roofline::ClassicMark, roofline::ClassicMark>> arrows;
 };
 
 struct VersusFigure {
@@ -40,9 +33,6 @@ VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::Plac
 
 std::string VersusScript(const VersusFigure& figure, const std::string& extension);
 
-// Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.
-void WriteVersusFigure(const VersusFigure& figure, const std::string& path);
-
 struct NodeMap {
   std::vector<std::string> nodes, benchmarks;
   // [%] By benchmark and node: additional time over the median node; not set without a time.
@@ -55,8 +45,5 @@ struct NodeMap {
 // Labels benchmarks by name if they are few and their names are short, otherwise by number from 1.
 // Throws BadInput if `map` has no node or no benchmark.
 std::string NodeMapScript(const NodeMap& map, const std::string& extension);
-
-// Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.
-void WriteNodeMap(const NodeMap& map, const std::string& path);
 
 }  // namespace dlroof::figure

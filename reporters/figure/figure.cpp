@@ -147,12 +147,12 @@ std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
   const auto used = roofline::PipesInUse(run, roofs);
   const auto above = [&](const roofline::Roof& flat) {
     if (roofline::IsFinerPipe(flat.key)) return false;
-    const auto is_finer = [&](const roofline::Roof& one) {
-      return used.count(one.key) > 0 && one.key.starts_with(flat.key + ".");
+    const auto is_finer = [&](const roofline::Roof& roof) {
+      return used.count(roof.key) > 0 && roof.key.starts_with(flat.key + ".");
     };
     return std::ranges::any_of(roofs.flops, is_finer) &&
-           std::ranges::all_of(roofs.flops, [&](const roofline::Roof& one) {
-             return !is_finer(one) || one.per_second < flat.per_second;
+           std::ranges::all_of(roofs.flops, [&](const roofline::Roof& roof) {
+             return !is_finer(roof) || roof.per_second < flat.per_second;
            });
   };
   std::vector<roofline::Roof> drawn;
@@ -197,8 +197,15 @@ Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options) 
 
 void WriteFigure(const roofline::PlacedRun& run, const std::string& path,
                  const FigureOptions& options) {
+  WriteDrawing(path, [&](const std::string& extension) {
+    return FigureScript(MakeFigure(run, options), extension);
+  });
+}
+
+void WriteDrawing(const std::string& path,
+                  const std::function<std::string(const std::string& extension)>& script) {
   const auto extension = FigureExtension(path);
-  WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run, options), extension)));
+  WriteFile(path, RunGnuplot(script(extension)));
 }
 
 std::string TerminalPicture(const roofline::PlacedRun& run, int width) {

@@ -64,6 +64,11 @@ std::string FigureExtension(const std::string& path);
 std::string FigureScript(const Figure& figure, const std::string& extension);
 std::string TerminalScript(const Figure& figure, int width);
 
+// Writes the picture of the script that `script` returns for the extension of `path`: .svg, .pdf or
+// .png. Throws BadInput as WriteFigure does.
+void WriteDrawing(const std::string& path,
+                  const std::function<std::string(const std::string& extension)>& script);
+
 // Runs gnuplot on `script`, which must not set an output file, and returns its standard output.
 // Throws BadInput if gnuplot is not installed, fails or draws nothing.
 std::string RunGnuplot(const std::string& script);

@@ -56,11 +56,11 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
 void AddMarks(const std::string& block, const std::vector<Point>& points, const Style& style,
               bool measured, const std::string& title, double size, Plot& plot) {
   if (points.empty()) return;
-  plot.blocks += Block(block, {points});
-  plot.elements.push_back(
-      fmt::format("${} with points pt {} ps {} lw 1.4 lc rgb '{}' {}", block,
-                  style.hollow + (measured ? 1 : 0), size, style.colour,
-                  title.empty() ? "notitle" : "title " + GnuplotText(title) + " noenhanced"));
+  Draw(block, {points},
+       fmt::format("with points pt {} ps {} lw 1.4 lc rgb '{}' {}",
+                   style.hollow + (measured ? 1 : 0), size, style.colour,
+                   title.empty() ? "notitle" : "title " + GnuplotText(title) + " noenhanced"),
+       plot);
 }
 
 template <typename Mark, typename Where>
@@ -109,35 +109,31 @@ std::vector<std::string> FillTypes(const Figure& figure) {
 
 // The colour shows the series (without its type if the filling shows the type), the shape shows the
 // value of the swept parameter.
-class SweepStyle {
- public:
-  explicit SweepStyle(const Figure& figure) : fill_(FillTypes(figure)) {
+struct SweepStyle {
+  std::vector<std::string> fill;
+  std::map<std::string, std::size_t> colours = {};
+  std::set<double> values = {};
+
+  explicit SweepStyle(const Figure& figure) : fill(FillTypes(figure)) {
     for (const auto& line : figure.lines) {
-      colours_.try_emplace(FamilyOf(line), colours_.size());
-      values_.insert(line.values.begin(), line.values.end());
+      colours.try_emplace(FamilyOf(line), colours.size());
+      values.insert(line.values.begin(), line.values.end());
     }
   }
 
   std::string FamilyOf(const roofline::SweepLine& line) const {
-    return fill_.empty() ? line.series : line.series.substr(0, line.series.find_last_of(' '));
+    return fill.empty() ? line.series : line.series.substr(0, line.series.find_last_of(' '));
   }
   std::string_view Colour(const roofline::SweepLine& line) const {
-    return SeriesColour(colours_.at(FamilyOf(line)));
+    return SeriesColour(colours.at(FamilyOf(line)));
   }
   int Shape(double value) const {
-    const auto index = std::distance(values_.begin(), values_.find(value));
+    const auto index = std::distance(values.begin(), values.find(value));
     return kShapes[static_cast<std::size_t>(index) % kShapes.size()];
   }
   bool Filled(const roofline::SweepLine& line, bool measured) const {
-    return fill_.empty() ? measured : TypeOf(line.series) == fill_[1];
+    return fill.empty() ? measured : TypeOf(line.series) == fill[1];
   }
-  const std::map<std::string, std::size_t>& Colours() const { return colours_; }
-  const std::set<double>& Values() const { return values_; }
-
- private:
-  std::vector<std::string> fill_;
-  std::map<std::string, std::size_t> colours_;
-  std::set<double> values_;
 };
 
 // Adds each line of the sweep and its marks, in one block with their point types and colours.
@@ -168,10 +164,10 @@ void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const F
 
 void AddSweepLegend(const Figure& figure, Plot& plot) {
   const SweepStyle style(figure);
-  for (const auto& [family, index] : style.Colours())
+  for (const auto& [family, index] : style.colours)
     plot.elements.push_back(fmt::format("keyentry with lines lw 3 lc rgb '{}' title {} noenhanced",
                                         SeriesColour(index), GnuplotText(family)));
-  for (const double value : style.Values())
+  for (const double value : style.values)
     plot.elements.push_back(
         fmt::format("keyentry with points pt {} lc rgb '#5b6675' title {} noenhanced",
                     style.Shape(value), GnuplotText(fmt::format("{} {:g}", figure.sweep, value))));
@@ -209,8 +205,7 @@ void AddLevelJoints(const Figure& figure, Plot& plot) {
     std::ranges::sort(points);
     lines.push_back({points.front(), points.back()});
   }
-  plot.blocks += Block("joints", lines);
-  plot.elements.emplace_back("$joints with lines lc rgb '#b6bec9' lw 1 notitle");
+  Draw("joints", lines, "with lines lc rgb '#b6bec9' lw 1 notitle", plot);
 }
 
 // Adds crosses on each record's diagonal at the cumulative times of its pipes at their ceilings.
@@ -220,35 +215,24 @@ void AddPipeCrosses(const Figure& figure, Plot& plot) {
     for (const double seconds : mark.pipes_until)
       crosses.emplace_back(seconds * mark.complexity.first / mark.complexity.second, seconds);
   if (crosses.empty() || figure.time.size() > kMaxCrosses) return;
-  plot.blocks += Block("pipes", {crosses});
-  plot.elements.emplace_back("$pipes with points pt 2 ps 0.5 lc rgb '#5b6675' notitle");
+  Draw("pipes", {crosses}, "with points pt 2 ps 0.5 lc rgb '#5b6675' notitle", plot);
 }
 
 // Joins the complexity point of each record, a dot, with its time point: by a dashed line if the
-// slowdown is a lower limit.
-void AddSlowdowns(const std::string& block, const Figure& figure, bool at_least, Plot& plot) {
-  std::vector<std::vector<Point>> slowdowns;
+// distance is a lower limit.
+void AddDistances(const std::string& block, const Figure& figure, bool at_least, Plot& plot) {
+  std::vector<std::vector<Point>> distances;
   for (const auto& mark : figure.time)
     if (mark.at_least == at_least)
-      slowdowns.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
-  if (slowdowns.empty()) return;
-  plot.blocks += Block(block, slowdowns);
-  plot.elements.push_back(fmt::format("${} with lines lc rgb '#8b96a5' lw 1 {}notitle", block,
-                                      at_least ? "dt 2 " : ""));
+      distances.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
+  if (distances.empty()) return;
+  Draw(block, distances,
+       fmt::format("with lines lc rgb '#8b96a5' lw 1 {}notitle", at_least ? "dt 2 " : ""), plot);
   plot.elements.push_back(
       fmt::format("${} every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle", block));
 }
 
 }  // namespace
-
-std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines) {
-  std::string text = "$" + name + " << EOD\n";
-  for (const auto& line : lines) {
-    for (const auto& [x, y] : line) text += fmt::format("{:.9g} {:.9g}\n", x, y);
-    text += "\n";
-  }
-  return text + "EOD\n";
-}
 
 void AddClassicMarks(const Figure& figure, Plot& plot) {
   AddIntervals(figure, plot);
@@ -266,8 +250,8 @@ void AddClassicMarks(const Figure& figure, Plot& plot) {
 }
 
 void AddTimeMarks(const Figure& figure, Plot& plot) {
-  AddSlowdowns("slowdowns", figure, false, plot);
-  AddSlowdowns("limits", figure, true, plot);
+  AddDistances("distances", figure, false, plot);
+  AddDistances("limits", figure, true, plot);
   if (figure.all_levels)
     AddSeries(
         "roof", figure.time, figure, false,

@@ -135,11 +135,12 @@ Panel ClassicPanel(const Figure& figure) {
   return {x.low - 0.6, x.high + 0.9, y.low - 0.35, y.high + 0.3};
 }
 
-Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks) {
+Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks,
+                  double height) {
   std::optional<Panel> whole;
-  for (auto& one : figures) {
-    one.classic = marks;
-    const Panel panel = ClassicPanel(one);
+  for (auto& figure : figures) {
+    figure.classic = marks;
+    const Panel panel = ClassicPanel(figure);
     if (!whole) whole = panel;
     whole->left = std::min(whole->left, panel.left);
     whole->right = std::max(whole->right, panel.right);
@@ -147,6 +148,7 @@ Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::Class
     whole->top = std::max(whole->top, panel.top);
   }
   whole->width = 780;
+  whole->height = height;
   return *whole;
 }
 
@@ -228,6 +230,16 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
   return text;
 }
 
+std::string RoofLabels(Figure figure, const Panel& panel,
+                       const std::function<std::string(const std::string& name)>& renamed) {
+  for (auto* roofs : {&figure.flats, &figure.roofs.bytes})
+    for (auto& roof : *roofs) {
+      roof.key = renamed(roofline::LevelName(roof.key));
+      roof.sustained_per_second.reset();
+    }
+  return RoofLabels(figure, panel);
+}
+
 std::string RidgeLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::string text;
@@ -247,9 +259,71 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel) {
 
 int DashOf(const roofline::Roof& roof) { return roof.specified ? 4 : roof.validated ? 1 : 2; }
 
+std::optional<Level> MostCounted(const std::map<Level, int>& counts) {
+  std::optional<Level> most;
+  for (const auto& [level, count] : counts)
+    if (!most || count >= counts.at(*most)) most = level;
+  return most;
+}
+
 std::string ArrowRow(const Point& from, const Point& to) {
   return fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", from.first, from.second,
                      to.first - from.first, to.second - from.second);
+}
+
+std::string PointRow(const Point& point, std::string_view colour, bool noisy) {
+  return fmt::format("{:.9g} {:.9g} 0x{}\n", point.first, point.second,
+                     Shade(colour, noisy).substr(1));
+}
+
+std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines) {
+  std::string text = "$" + name + " << EOD\n";
+  for (const auto& line : lines) {
+    for (const auto& [x, y] : line) text += fmt::format("{:.9g} {:.9g}\n", x, y);
+    text += "\n";
+  }
+  return text + "EOD\n";
+}
+
+void Draw(const std::string& name, const std::vector<std::vector<Point>>& lines,
+          const std::string& how, Plot& plot) {
+  plot.blocks += Block(name, lines);
+  plot.elements.push_back(fmt::format("${} {}", name, how));
+}
+
+void AddRoofLines(const Figure& figure, const std::string& prefix, const std::string& style,
+                  Plot& plot) {
+  int index = 0;
+  const auto add = [&](const std::vector<Point>& line, const roofline::Roof& roof) {
+    Draw(fmt::format("{}{}", prefix, index++), {line},
+         fmt::format("with lines {} dt {} notitle", style, DashOf(roof)), plot);
+  };
+  for (const auto& flat : figure.flats) add(FlatLine(flat, figure), flat);
+  for (const auto& slanted : figure.roofs.bytes) add(SlantedLine(slanted, figure), slanted);
+}
+
+std::string Joined(const Plot& plot) {
+  return plot.blocks + fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
+}
+
+std::string ArrowChartScript(const ArrowChart& chart, const std::string& extension,
+                             const Panel& panel, const std::string& labels, const Plot& plot) {
+  auto script =
+      SetTerminal(extension, 900, chart.height) +
+      fmt::format(
+          "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"
+          "set grid lc rgb '#dfe4ea' lt 1\nset border 3\nset tics nomirror font ',10'\n"
+          "set lmargin at screen 0.09\nset rmargin at screen 0.97\nset tmargin at screen 0.93\n"
+          "set bmargin at screen {}\n"
+          "set key at screen 0.5,0.12 center center vertical maxrows 5 font ',10' noenhanced\n"
+          "set title '{}'\nset xlabel 'intensity [FLOP/byte]'\n"
+          "set ylabel 'performance [FLOP/s]'\n",
+          chart.bottom, chart.title);
+  for (std::size_t i = 0; i < chart.captions.size(); ++i)
+    script += fmt::format("set label {} at screen 0.5,{:g} center font ',9' noenhanced\n",
+                          GnuplotText(chart.captions[i]),
+                          0.02 + 0.025 * static_cast<double>(chart.captions.size() - 1 - i));
+  return script + Ranges(panel) + labels + Joined(plot);
 }
 
 std::string MachineNames(const roofline::PlacedRun& run) {

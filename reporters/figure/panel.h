@@ -2,6 +2,9 @@
 // and its marks (points, error bars, sweep lines, arrows, colours of series).
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,8 +23,10 @@ struct Panel {
 };
 
 Panel ClassicPanel(const Figure& figure);
-// Returns a classic panel that fits the roofs of all figures and `marks`, not the figures' marks.
-Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks);
+// Returns the panel of an ArrowChart, which fits the roofs of all figures and `marks`, not the
+// figures' marks.
+Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks,
+                  double height);
 // Both axes have the same scale, so the machine balance is a line at 45 degrees.
 Panel TimePanel(const Figure& figure);
 
@@ -45,13 +50,20 @@ double LineHeight(const Panel& panel);
 std::string Ranges(const Panel& panel);
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& style);
 std::string RoofLabels(const Figure& figure, const Panel& panel);  // with the sustained rates
+// The same without the sustained rates, with other names of the roofs.
+std::string RoofLabels(Figure figure, const Panel& panel,
+                       const std::function<std::string(const std::string& name)>& renamed);
 // Ridges so near each other that their labels would overlap share one label: "ridge 201, 212".
 std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
 // Returns gnuplot's dash type of a roof: solid if validated, dash-dotted if specified, else dashed.
 int DashOf(const roofline::Roof& roof);
+// Returns the level that is counted most often; of tied levels the farthest. Nullopt without any.
+std::optional<Level> MostCounted(const std::map<Level, int>& counts);
 // Returns a row of a data block for "with vectors": an arrow.
 std::string ArrowRow(const Point& from, const Point& to);
+// Returns a row of a data block for "lc rgb variable": a point, pale if it is noisy.
+std::string PointRow(const Point& point, std::string_view colour, bool noisy);
 // Returns "A + B": the names of the run's machines.
 std::string MachineNames(const roofline::PlacedRun& run);
 
@@ -63,6 +75,25 @@ struct Plot {
 
 // Returns a data block "$name". Empty lines separate the lines of the chart.
 std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines);
+
+// Adds the block "$name" with these lines and an element that draws it: "$name with lines ...".
+void Draw(const std::string& name, const std::vector<std::vector<Point>>& lines,
+          const std::string& how, Plot& plot);
+// Adds the roofs of a figure as lines of this style, in blocks "$<prefix><number>".
+void AddRoofLines(const Figure& figure, const std::string& prefix, const std::string& style,
+                  Plot& plot);
+// Returns the commands that define the blocks and plot the elements.
+std::string Joined(const Plot& plot);
+
+// A classic roofline with several sets of roofs and arrows between points.
+struct ArrowChart {
+  int height = 640;      // [px]
+  double bottom = 0.29;  // [1] of the height, below the axes
+  std::string title;
+  std::vector<std::string> captions;  // lines below the legend
+};
+std::string ArrowChartScript(const ArrowChart& chart, const std::string& extension,
+                             const Panel& panel, const std::string& labels, const Plot& plot);
 
 // Adds the points with confidence intervals and a legend, and lines: those of the sweep, or one
 // line that joins the levels of each record.

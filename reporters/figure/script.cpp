@@ -14,16 +14,6 @@
 namespace dlroof::figure {
 namespace {
 
-std::string Joined(const Plot& plot) {
-  return plot.blocks + fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
-}
-
-void AddLine(const std::string& name, const std::vector<Point>& line, const std::string& style,
-             Plot& plot) {
-  plot.blocks += Block(name, {line});
-  plot.elements.push_back(fmt::format("${} with lines {} notitle", name, style));
-}
-
 // Returns the points measured around the ridge, for the levels that are drawn.
 std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& figure) {
   auto ridges = figure.roofs.ridges;
@@ -38,18 +28,16 @@ void AddThinRoofs(const Figure& figure, Plot& plot) {
   const auto add = [&](const roofline::Roof& roof, const auto& line) {
     const auto sustained = roofline::SustainedOf(roof);
     if (!sustained) return;
-    AddLine(fmt::format("sustained{}", index++), line(*sustained, figure),
-            fmt::format("lc rgb '#8b96a5' lw 1 dt {}", DashOf(*sustained)), plot);
+    Draw(fmt::format("sustained{}", index++), {line(*sustained, figure)},
+         fmt::format("with lines lc rgb '#8b96a5' lw 1 dt {} notitle", DashOf(*sustained)), plot);
   };
   for (const roofline::Roof& flat : figure.flats) add(flat, FlatLine);
   for (const roofline::Roof& slanted : figure.roofs.bytes) add(slanted, SlantedLine);
   for (const auto& [level, ridge] : MeasuredRidges(figure)) {
     std::vector<Point> line;
     for (const auto& point : ridge) line.emplace_back(point.intensity, point.flops_per_second);
-    const auto name = fmt::format("knee_{}", Key(level));
-    plot.blocks += Block(name, {line});
-    plot.elements.push_back(
-        fmt::format("${} with linespoints pt 7 ps 0.3 lc rgb '#6f93b8' lw 1 notitle", name));
+    Draw(fmt::format("knee_{}", Key(level)), {line},
+         "with linespoints pt 7 ps 0.3 lc rgb '#6f93b8' lw 1 notitle", plot);
   }
 }
 
@@ -58,14 +46,14 @@ std::string ClassicScript(const Figure& figure) {
   Plot plot;
   int index = 0;
   for (const roofline::Roof& slanted : figure.roofs.bytes)
-    AddLine(fmt::format("byte{}", index++), SlantedLine(slanted, figure),
-            fmt::format("lc rgb '{}' lw {} dt {}",
-                        slanted.key == Key(figure.level) ? "#27313d" : "#8b96a5",
-                        slanted.key == Key(figure.level) ? 2 : 1, DashOf(slanted)),
-            plot);
+    Draw(fmt::format("byte{}", index++), {SlantedLine(slanted, figure)},
+         fmt::format("with lines lc rgb '{}' lw {} dt {} notitle",
+                     slanted.key == Key(figure.level) ? "#27313d" : "#8b96a5",
+                     slanted.key == Key(figure.level) ? 2 : 1, DashOf(slanted)),
+         plot);
   for (const roofline::Roof& flat : figure.flats)
-    AddLine(fmt::format("flop{}", index++), FlatLine(flat, figure),
-            fmt::format("lc rgb '#27313d' lw 2 dt {}", DashOf(flat)), plot);
+    Draw(fmt::format("flop{}", index++), {FlatLine(flat, figure)},
+         fmt::format("with lines lc rgb '#27313d' lw 2 dt {} notitle", DashOf(flat)), plot);
   AddThinRoofs(figure, plot);
   AddClassicMarks(figure, plot);
   return Ranges(panel) + RoofLabels(figure, panel) + RidgeLabels(figure, panel) +
@@ -106,8 +94,7 @@ void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::s
     labels += Label(text::ThreeDigits(std::pow(10, power)) + " FLOP/byte", x, y,
                     "right rotate by 45 offset 0,-0.3 textcolor rgb '#8b96a5'");
   }
-  plot.blocks += Block("intensities", lines);
-  plot.elements.emplace_back("$intensities with lines lc rgb '#dfe4ea' dt 3 lw 1 notitle");
+  Draw("intensities", lines, "with lines lc rgb '#dfe4ea' dt 3 lw 1 notitle", plot);
 }
 
 // Adds corners of equal run time, the machine balance, and the boxes in which the launch overhead
@@ -121,11 +108,11 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string
   }
   const auto overheads = Overheads(figure);
   for (const double t : overheads) boxes.push_back({{kFar, t}, {t, t}, {t, kFar}});
-  plot.blocks += Block("corners", corners) + Block("boxes", boxes);
-  plot.elements.emplace_back("$corners with lines lc rgb '#dfe4ea' lw 1 notitle");
+  Draw("corners", corners, "with lines lc rgb '#dfe4ea' lw 1 notitle", plot);
   AddIntensities(figure, panel, plot, labels);
-  if (!boxes.empty()) plot.elements.emplace_back("$boxes with lines lc rgb '#d9a55c' dt 2 notitle");
-  AddLine("balance", {{kFar, kFar}, {1 / kFar, 1 / kFar}}, "lc rgb '#27313d' lw 2", plot);
+  if (!boxes.empty()) Draw("boxes", boxes, "with lines lc rgb '#d9a55c' dt 2 notitle", plot);
+  Draw("balance", {{{kFar, kFar}, {1 / kFar, 1 / kFar}}},
+       "with lines lc rgb '#27313d' lw 2 notitle", plot);
   if (overheads.empty()) return;
   const double least = *overheads.begin(), most = *overheads.rbegin();
   const auto label = [&](const std::string& times, double t) {
@@ -207,8 +194,7 @@ void AddDottedRoofs(const Figure& figure, const Panel& panel, int columns, Plot&
     const double x = std::max(panel.left, panel.bottom - rate);
     labels += Label(RoofName(slanted, "B/s"), x, x + rate, "left offset 2,2");
   }
-  plot.blocks += Block("roofs", dots);
-  plot.elements.emplace_back("$roofs with dots notitle");
+  Draw("roofs", dots, "with dots notitle", plot);
 }
 
 void AddLetters(const Figure& figure, Plot& plot) {
@@ -217,9 +203,9 @@ void AddLetters(const Figure& figure, Plot& plot) {
     series[mark.series].emplace_back(mark.intensity, mark.flops_per_second);
   int index = 0;
   for (const auto& [name, points] : series) {
-    plot.blocks += Block(fmt::format("series{}", index), {points});
-    plot.elements.push_back(fmt::format("$series{} with points pt '{}' notitle", index,
-                                        static_cast<char>('A' + std::min(index, 25))));
+    Draw(fmt::format("series{}", index), {points},
+         fmt::format("with points pt '{}' notitle", static_cast<char>('A' + std::min(index, 25))),
+         plot);
     ++index;
   }
 }

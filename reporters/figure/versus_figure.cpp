@@ -6,7 +6,6 @@
 #include <set>
 
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "reporters/figure/cluster_figures.h"
 #include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
@@ -30,9 +29,7 @@ Level LevelOf(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
   for (const auto& [i, j] : pairs)
     for (const auto level : AllLevels())
       if (DrawnPoint(a, i, level) != nullptr && DrawnPoint(b, j, level) != nullptr) ++counts[level];
-  std::optional<Level> best;
-  for (const auto& [level, count] : counts)
-    if (!best || count >= counts[*best]) best = level;
+  const auto best = MostCounted(counts);
   if (!best)
     throw BadInput("figure: no operator has FLOPs, bytes and ceilings on both sides at one level");
   return *best;
@@ -63,9 +60,12 @@ Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& re
   return {.roofs = std::move(roofs), .level = level, .flats = flats};
 }
 
-VersusPoint Drawn(const roofline::PlacedRun& run, std::size_t record,
-                  const roofline::ClassicPoint& point) {
-  return {point.intensity, point.flops_per_second, run.places[record].timing->noisy};
+roofline::ClassicMark Drawn(const roofline::PlacedRun& run, std::size_t record,
+                            const roofline::ClassicPoint& point) {
+  return {.record = record,
+          .intensity = point.intensity,
+          .flops_per_second = point.flops_per_second,
+          .noisy = run.places[record].timing->noisy};
 }
 
 // One colour for an operator and type, whatever the direction and the libraries.
@@ -76,44 +76,18 @@ std::string SeriesName(const record::Record& a, const record::Record& b) {
 Panel PanelOf(const VersusFigure& figure) {
   std::vector<roofline::ClassicMark> marks;
   for (const auto& series : figure.series)
-    for (const auto& [a, b] : series.arrows)
-      for (const auto& point : {a, b})
-        marks.push_back({.intensity = point.intensity, .flops_per_second = point.flops_per_second});
-  Panel whole = SharedPanel({figure.a, figure.b}, marks);
-  whole.height = 430;
-  return whole;
-}
-
-void AddRoofs(const Figure& roofs, char name, std::string_view colour, Plot& plot) {
-  int index = 0;
-  const auto add = [&](const std::vector<Point>& line, const roofline::Roof& roof) {
-    const auto block = fmt::format("roof_{}{}", name, index++);
-    plot.blocks += Block(block, {line});
-    plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw 1.3 dt {} notitle", block,
-                                        colour, DashOf(roof)));
-  };
-  for (const auto& flat : roofs.flats) add(FlatLine(flat, roofs), flat);
-  for (const auto& slanted : roofs.roofs.bytes) add(SlantedLine(slanted, roofs), slanted);
-}
-
-// Returns the labels of one cluster's roofs. Each begins with `name`.
-std::string RoofNames(Figure roofs, char name, const Panel& panel) {
-  for (auto* some : {&roofs.flats, &roofs.roofs.bytes})
-    for (auto& roof : *some) {
-      roof.key = fmt::format("{}: {}", name, roofline::LevelName(roof.key));
-      roof.sustained_per_second.reset();
-    }
-  return RoofLabels(roofs, panel);
+    for (const auto& [a, b] : series.arrows) marks.insert(marks.end(), {a, b});
+  return SharedPanel({figure.a, figure.b}, marks, 430);
 }
 
 void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
   const auto colour = SeriesColour(index);
   std::string from, to, arrows;
   for (const auto& [a, b] : series.arrows) {
-    for (const auto& [point, block] : {std::pair(a, &from), {b, &to}})
-      *block += fmt::format("{:.9g} {:.9g} 0x{}\n", point.intensity, point.flops_per_second,
-                            Shade(colour, point.noisy).substr(1));
-    arrows += ArrowRow({a.intensity, a.flops_per_second}, {b.intensity, b.flops_per_second});
+    const Point begin(a.intensity, a.flops_per_second), end(b.intensity, b.flops_per_second);
+    from += PointRow(begin, colour, a.noisy);
+    to += PointRow(end, colour, b.noisy);
+    arrows += ArrowRow(begin, end);
   }
   plot.blocks += fmt::format(
       "$from{0} << EOD\n{1}EOD\n$to{0} << EOD\n{2}EOD\n$arrows{0} << EOD\n"
@@ -163,8 +137,8 @@ VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::Plac
 std::string VersusScript(const VersusFigure& figure, const std::string& extension) {
   const Panel panel = PanelOf(figure);
   Plot plot;
-  AddRoofs(figure.a, 'a', kRoofA, plot);
-  AddRoofs(figure.b, 'b', kRoofB, plot);
+  AddRoofLines(figure.a, "roof_a", fmt::format("lc rgb '{}' lw 1.3", kRoofA), plot);
+  AddRoofLines(figure.b, "roof_b", fmt::format("lc rgb '{}' lw 1.3", kRoofB), plot);
   for (std::size_t i = 0; i < figure.series.size(); ++i) AddSeries(figure.series[i], i, plot);
   const auto clusters = fmt::format("A (hollow, dark roofs): {}; B (filled, brown roofs): {}",
                                     figure.name_a, figure.name_b);
@@ -172,23 +146,11 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
       "bytes of {}, known on both sides of {} of {} operators; an arrow joins the points of one; "
       "pale: noisy (estimate)",
       roofline::LevelName(Key(figure.level)), figure.drawn, figure.operators);
-  return SetTerminal(extension, 900, 660) +
-         "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"
-         "set grid lc rgb '#dfe4ea' lt 1\nset border 3\nset tics nomirror font ',10'\n"
-         "set lmargin at screen 0.09\nset rmargin at screen 0.97\nset tmargin at screen 0.93\n"
-         "set bmargin at screen 0.28\n"
-         "set key at screen 0.5,0.12 center center vertical maxrows 5 font ',10' noenhanced\n"
-         "set title 'Two clusters on one roofline'\nset xlabel 'intensity [FLOP/byte]'\n"
-         "set ylabel 'performance [FLOP/s]'\nset label " +
-         GnuplotText(clusters) + " at screen 0.5,0.045 center font ',9' noenhanced\nset label " +
-         GnuplotText(how) + " at screen 0.5,0.02 center font ',9' noenhanced\n" + Ranges(panel) +
-         RoofNames(figure.a, 'A', panel) + RoofNames(figure.b, 'B', panel) + plot.blocks +
-         fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
-}
-
-void WriteVersusFigure(const VersusFigure& figure, const std::string& path) {
-  const auto extension = FigureExtension(path);
-  WriteFile(path, RunGnuplot(VersusScript(figure, extension)));
+  const auto labels =
+      RoofLabels(figure.a, panel, [](const std::string& name) { return "A: " + name; }) +
+      RoofLabels(figure.b, panel, [](const std::string& name) { return "B: " + name; });
+  return ArrowChartScript({660, 0.28, "Two clusters on one roofline", {clusters, how}}, extension,
+                          panel, labels, plot);
 }
 
 }  // namespace dlroof::figure

@@ -53,15 +53,6 @@ std::string Blame(const LevelUse& use, WrongPart wrong) {
                    : fmt::format("{}, so the ceiling is too low {}", evidence, kRemeasure);
 }
 
-// Returns the provenance of the FLOPs that place the record.
-std::optional<Provenance> FlopsFrom(const record::Record& record) {
-  for (const Provenance from : AllProvenances())
-    if (const auto found = record.work.find(from);
-        found != record.work.end() && !found->second.flops.empty())
-      return from;
-  return std::nullopt;
-}
-
 struct CountedProducts {
   double flops = 0;  // [flop] as the record has them
   ProductFlops of_problem;
@@ -88,7 +79,7 @@ std::optional<CountedProducts> CountedProductsOf(const record::Record& record,
 // brings it below the roof. `over` is achieved / roof, `most` the largest such ratio that is noise.
 std::optional<std::string> FewerFlopsNeeded(const record::Record& record, const OpWords* words,
                                             double over, double most) {
-  if (FlopsFrom(record) != Provenance::kModelled) return std::nullopt;
+  if (BestKnown(record).flops_from != Provenance::kModelled) return std::nullopt;
   if (record.algorithm.find("wino") != std::string::npos)
     return "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
            "convolution's definition";
@@ -184,7 +175,8 @@ void ReportAboveArithmeticRoof(const record::Record& record, const OpWords* word
   const auto fewer = FewerFlopsNeeded(record, words, over, most);
   placement.above_roof_remarks.push_back(fmt::format(
       "above the {}arithmetic roof by {:.0f} %: {}", roof.specified ? "specified " : "",
-      100 * (over - 1), fewer ? *fewer : Blame(roof, FlopsFrom(record) != Provenance::kModelled)));
+      100 * (over - 1),
+      fewer ? *fewer : Blame(roof, BestKnown(record).flops_from != Provenance::kModelled)));
   placement.remarks.push_back(placement.above_roof_remarks.back());
 }
 

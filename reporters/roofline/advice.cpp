@@ -13,9 +13,9 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr double kTooUncertain = 0.5;   // [1] interval / median above which no advice is given
-constexpr double kFarAboveRoof = 4;     // [1] slowdown from which a ProblemRemedy applies
-constexpr double kAtItsRoof = 1.25;     // [1] slowdown below which only less work helps
+constexpr double kTooUncertain = 0.5;  // [1] interval / median above which no advice is given
+constexpr double kFarAboveRoof = 4;    // [1] times over the roof from which a ProblemRemedy applies
+constexpr double kAtItsRoof = 1.25;    // [1] times over the roof below which only less work helps
 constexpr std::size_t kMaxClauses = 2;  // of evidence in one sentence
 
 bool UsedReferenceImplementation(const record::Record& record) {
@@ -37,7 +37,8 @@ void ReportWrongEngines(const record::Record& record, Placement& placement) {
 
 // Returns the remedy that applies to this call, or null.
 const ProblemRemedy* RemedyOf(const AdviceCase& at) {
-  if (at.words == nullptr || LeastSlowdown(at.time).value_or(0) < kFarAboveRoof) return nullptr;
+  if (at.words == nullptr || LeastTimesOverRoof(at.time).value_or(0) < kFarAboveRoof)
+    return nullptr;
   const auto parts = ProblemParts(at.record.problem);
   const auto applies = [&](const ProblemRemedy& remedy) {
     return remedy.device == at.record.device &&
@@ -79,27 +80,27 @@ std::string BoundClause(const TimePoint& time) {
       (time.specified ? "specified " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                                     : std::string("arithmetic"));
-  const double slowdown = LeastSlowdown(time).value();
-  if (slowdown < kAtItsRoof)
-    return fmt::format("At {}{:.0f} % of its {} roof", time.slowdown ? "" : "most ", 100 / slowdown,
-                       roof);
-  return fmt::format("{}{:.1f}x slower than its {} roof allows", time.slowdown ? "" : "At least ",
-                     slowdown, roof);
+  const double times_over_roof = LeastTimesOverRoof(time).value();
+  if (times_over_roof < kAtItsRoof)
+    return fmt::format("At {}{:.0f} % of its {} roof", time.times_over_roof ? "" : "most ",
+                       100 / times_over_roof, roof);
+  return fmt::format("{}{:.1f}x slower than its {} roof allows",
+                     time.times_over_roof ? "" : "At least ", times_over_roof, roof);
 }
 
 // Returns what to try without any evidence for a cause.
 std::string_view NextWithoutEvidence(const TimePoint& time) {
   if (time.bound == Bound::kOverhead) return "put more work into one call (batch, fused layers)";
-  if (LeastSlowdown(time).value() >= kAtItsRoof)
+  if (LeastTimesOverRoof(time).value() >= kAtItsRoof)
     return "look at the algorithm, layout and blocking first";
-  if (!time.slowdown)
+  if (!time.times_over_roof)
     return "that roof is not validated: measure it again when the machine is quiet (dlroof machine "
            "--remeasure)";
   return "only less work, a narrower type or a faster machine helps";
 }
 
 std::string Advice(const AdviceCase& at, const record::Timing& timing) {
-  if (!LeastSlowdown(at.time)) return "";
+  if (!LeastTimesOverRoof(at.time)) return "";
   if (timing.ci95 && (timing.ci95->second - timing.ci95->first) / timing.median > kTooUncertain)
     return "";
   std::string clauses = BoundClause(at.time);
@@ -143,13 +144,6 @@ std::optional<double> BytesFrom(const AdviceCase& at, Provenance from, Level lev
   if (work == nullptr) return std::nullopt;
   const auto found = work->bytes.find(level);
   return found == work->bytes.end() ? std::nullopt : std::optional(found->second);
-}
-
-// Returns the bytes of `level` from the most trusted provenance that has them.
-std::optional<double> BestBytes(const AdviceCase& at, Level level) {
-  for (const Provenance from : AllProvenances())
-    if (const auto bytes = BytesFrom(at, from, level)) return bytes;
-  return std::nullopt;
 }
 
 // Returns the bytes of all tensors, each once, or nullopt if modelled DRAM bytes may include more.
@@ -237,25 +231,32 @@ std::optional<std::string_view> MatrixType(const AdviceCase& at) {
   return std::nullopt;
 }
 
-std::string_view MatrixUnits(const AdviceCase& at) {
-  return at.record.device == "gpu" ? "tensor-core" : "matrix-unit";
-}
+// A call whose type the machine's matrix units can multiply.
+struct MatrixCall {
+  double share = 0;      // [1] of the counted FLOPs on matrix units
+  std::string flops_in;  // "tensor-core FLOPs in an fp16 convolution"
+};
 
-Evidence NoMatrixFlops(const AdviceCase& at) {
-  const auto type = MatrixType(at);
-  const auto counted = CountedFlops(at);
-  if (!type || !counted || counted->second >= kNoMatrix * counted->first) return std::nullopt;
-  return fmt::format("no {} FLOPs in an {} {}", MatrixUnits(at), *type, at.noun);
-}
-
-Evidence FewMatrixFlops(const AdviceCase& at) {
+std::optional<MatrixCall> MatrixCallOf(const AdviceCase& at) {
   const auto type = MatrixType(at);
   const auto counted = CountedFlops(at);
   if (!type || !counted) return std::nullopt;
-  const double share = counted->second / counted->first;
-  if (share < kNoMatrix || share >= kFewMatrix) return std::nullopt;
-  return fmt::format("only {:.0f} % {} FLOPs in an {} {}", 100 * share, MatrixUnits(at), *type,
-                     at.noun);
+  return MatrixCall{
+      counted->second / counted->first,
+      fmt::format("{} FLOPs in an {} {}", at.record.device == "gpu" ? "tensor-core" : "matrix-unit",
+                  *type, at.noun)};
+}
+
+Evidence NoMatrixFlops(const AdviceCase& at) {
+  const auto call = MatrixCallOf(at);
+  if (!call || call->share >= kNoMatrix) return std::nullopt;
+  return "no " + call->flops_in;
+}
+
+Evidence FewMatrixFlops(const AdviceCase& at) {
+  const auto call = MatrixCallOf(at);
+  if (!call || call->share < kNoMatrix || call->share >= kFewMatrix) return std::nullopt;
+  return fmt::format("only {:.0f} % {}", 100 * call->share, call->flops_in);
 }
 
 Evidence Emulated(const AdviceCase& at) {
@@ -296,10 +297,11 @@ Evidence ManyReads(const AdviceCase& at) {
   const auto compulsory = CompulsoryBytes(at);
   const auto level = at.time.bound_level;
   if (!compulsory || !level || (*level != Level::kL2 && *level != Level::kL3)) return std::nullopt;
-  const auto bytes = BestBytes(at, *level);
-  if (!bytes || *bytes < kManyReads * *compulsory) return std::nullopt;
+  const auto known = BestKnown(at.record).bytes;
+  const auto bytes = known.find(*level);
+  if (bytes == known.end() || bytes->second.first < kManyReads * *compulsory) return std::nullopt;
   return fmt::format("{} moves {:.0f} times the bytes of all tensors", LevelName(Key(*level)),
-                     *bytes / *compulsory);
+                     bytes->second.first / *compulsory);
 }
 
 Evidence MuchDramTraffic(const AdviceCase& at) {
@@ -312,7 +314,8 @@ Evidence MuchDramTraffic(const AdviceCase& at) {
 
 // Near the bandwidth roof only less traffic can make the call faster.
 Evidence MemoryAtItsRoof(const AdviceCase& at) {
-  if (at.time.bound != Bound::kMemory || !at.time.slowdown || *at.time.slowdown * kMemoryWaits > 1)
+  if (at.time.bound != Bound::kMemory || !at.time.times_over_roof ||
+      *at.time.times_over_roof * kMemoryWaits > 1)
     return std::nullopt;
   const double share = at.time.memory_seconds.at(*at.time.bound_level) / at.time.seconds;
   return fmt::format("{} transfers take {:.0f} % of the time", LevelName(Key(*at.time.bound_level)),

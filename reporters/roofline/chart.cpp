@@ -76,21 +76,6 @@ struct Candidate {
   std::string loose, strict;  // groups
 };
 
-std::vector<Candidate> Candidates(const PlacedRun& run, const SweepParameter& parameter) {
-  std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const record::Record& record = run.file.records[i];
-    if (record.problem.empty() || !run.places[i].placement.time) continue;
-    if (std::ranges::count(parameter.ops, record.op) == 0) continue;
-    const auto parts = PartsOf(record.problem);
-    const auto value = ValueOf(parts, parameter.word);
-    if (value)
-      candidates.push_back({i, *value, GroupOf(record, parts, parameter.word, false),
-                            GroupOf(record, parts, parameter.word, true)});
-  }
-  return candidates;
-}
-
 // Returns null if the record's op has no batch.
 const SweepWord* BatchWord(const record::Record& record, const OpVocabulary& words) {
   const auto op = words.find(record.op);
@@ -100,29 +85,34 @@ const SweepWord* BatchWord(const record::Record& record, const OpVocabulary& wor
   return found == sweep.end() ? nullptr : &*found;
 }
 
-std::vector<SweepLine> LinesOf(const PlacedRun& run, const std::vector<Candidate>& candidates,
-                               std::size_t least) {
+// Returns the lines through the records with a problem for which `candidate_of` returns a value.
+template <class CandidateOf>
+std::vector<SweepLine> LinesOf(const PlacedRun& run, std::size_t least,
+                               const CandidateOf& candidate_of) {
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    if (const auto& record = run.file.records[i]; !record.problem.empty())
+      if (auto candidate = candidate_of(i, record)) candidates.push_back(std::move(*candidate));
   std::map<std::string, std::multiset<double>> values;
-  for (const auto& one : candidates) values[one.loose].insert(one.value);
+  for (const auto& candidate : candidates) values[candidate.loose].insert(candidate.value);
   std::vector<std::vector<const Candidate*>> groups;
   std::map<std::string, std::size_t> found;
-  for (const auto& one : candidates) {
-    const auto& of_group = values.at(one.loose);
+  for (const auto& candidate : candidates) {
+    const auto& of_group = values.at(candidate.loose);
     const bool twice = std::adjacent_find(of_group.begin(), of_group.end()) != of_group.end();
-    const auto [known, added] =
-        found.try_emplace(twice ? one.loose + "\n" + one.strict : one.loose, groups.size());
+    const auto [known, added] = found.try_emplace(
+        twice ? candidate.loose + "\n" + candidate.strict : candidate.loose, groups.size());
     if (added) groups.emplace_back();
-    groups[known->second].push_back(&one);
+    groups[known->second].push_back(&candidate);
   }
   std::vector<SweepLine> lines;
   for (auto& group : groups) {
-    std::ranges::stable_sort(group,
-                             [](const auto* a, const auto* b) { return a->value < b->value; });
+    std::ranges::stable_sort(group, {}, &Candidate::value);
     SweepLine line;
-    for (const auto* one : group) {
-      if (!line.values.empty() && line.values.back() == one->value) continue;
-      line.records.push_back(one->record);
-      line.values.push_back(one->value);
+    for (const auto* candidate : group) {
+      if (!line.values.empty() && line.values.back() == candidate->value) continue;
+      line.records.push_back(candidate->record);
+      line.values.push_back(candidate->value);
     }
     if (line.records.size() < least) continue;
     line.series = SeriesOf(run.file.records[line.records.front()]);
@@ -183,18 +173,27 @@ void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) 
 
 std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
                                   std::size_t least) {
-  return LinesOf(run, Candidates(run, parameter), least);
+  const auto& word = parameter.word;
+  return LinesOf(run, least, [&](std::size_t i, const record::Record& record) {
+    std::optional<Candidate> candidate;
+    if (!run.places[i].placement.time || std::ranges::count(parameter.ops, record.op) == 0)
+      return candidate;
+    const auto parts = PartsOf(record.problem);
+    if (const auto value = ValueOf(parts, word))
+      candidate = {i, *value, GroupOf(record, parts, word, false),
+                   GroupOf(record, parts, word, true)};
+    return candidate;
+  });
 }
 
 std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
-  std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const record::Record& record = run.file.records[i];
-    if (record.problem.empty() || !record.threads || !run.places[i].timing) continue;
+  return LinesOf(run, least, [&](std::size_t i, const record::Record& record) {
+    std::optional<Candidate> candidate;
+    if (!record.threads || !run.places[i].timing) return candidate;
     const auto group = GroupOf(record, PartsOf(record.problem), WithoutThreads(record.options), "");
-    candidates.push_back({i, static_cast<double>(*record.threads), group, group});
-  }
-  return LinesOf(run, candidates, least);
+    candidate = {i, static_cast<double>(*record.threads), group, group};
+    return candidate;
+  });
 }
 
 std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words) {
@@ -206,18 +205,17 @@ std::optional<double> BatchPerThread(const record::Record& record, const OpVocab
 
 std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least) {
   const auto words = WordsOf(run.file.context);
-  std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const record::Record& record = run.file.records[i];
+  return LinesOf(run, least, [&](std::size_t i, const record::Record& record) {
+    std::optional<Candidate> candidate;
     const auto share = BatchPerThread(record, words);
-    if (record.problem.empty() || !share || !run.places[i].timing) continue;
+    if (!share || !run.places[i].timing) return candidate;
     auto parts = PartsOf(record.problem);
     parts.erase(BatchWord(record, words)->key);
     const auto group = GroupOf(record, parts, WithoutThreads(record.options), "") +
                        fmt::format("\n{} per thread", *share);
-    candidates.push_back({i, static_cast<double>(*record.threads), group, group});
-  }
-  return LinesOf(run, candidates, least);
+    candidate = {i, static_cast<double>(*record.threads), group, group};
+    return candidate;
+  });
 }
 
 std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name, std::size_t least) {

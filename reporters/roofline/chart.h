@@ -119,13 +119,13 @@ struct TimeMark {
   std::optional<double> overhead_seconds;  // [s]
   std::vector<double> pipes_until;         // [s] by PipesUntil()
   bool noisy = false;                      // drawn pale
-  bool at_least = false;  // a roof is not validated: the true slowdown may be longer
+  bool at_least = false;  // a roof is not validated: the true distance to the roof may be longer
 };
 std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
 // [s] Returns the complexity point {bytes / bandwidth, FLOPs / ceiling} of this level, scaled so
 // that its larger coordinate is the measured time (Wang et al. 2020, one level at a time;
-// `slowdown` is of all levels). Returns nullopt without positive coordinates at this level.
+// `times_over_roof` is of all levels). Returns nullopt without positive coordinates at this level.
 std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level level);
 
 // [s] Returns the cumulative sums of pipe_seconds: one pipe, two pipes, ..., all pipes.

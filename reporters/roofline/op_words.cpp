@@ -16,10 +16,6 @@ OpVocabulary& Registry() {
   return words;
 }
 
-bool SameLetters(const SweepWord& a, const SweepWord& b) {
-  return a.name == b.name && a.key == b.key && a.follow == b.follow;
-}
-
 OpWords FromJson(const json& object) {
   OpWords words = {record::Text(object, "noun"), {}};
   const json& sweep = record::Member(object, "sweep");
@@ -94,8 +90,7 @@ std::vector<SweepParameter> SweepParameters(const OpVocabulary& words) {
   std::vector<SweepParameter> parameters;
   for (const auto& [op, op_words] : words)
     for (const auto& word : op_words.sweep) {
-      const auto same = std::ranges::find_if(
-          parameters, [&](const auto& other) { return SameLetters(other.word, word); });
+      const auto same = std::ranges::find(parameters, word, &SweepParameter::word);
       if (same == parameters.end())
         parameters.push_back({word, {op}});
       else

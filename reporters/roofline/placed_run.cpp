@@ -39,30 +39,25 @@ void Round(std::map<Key, double>& values) {
   for (auto& [key, value] : values) Round(value);
 }
 
-void Round(record::Timing& timing) {
-  Round(timing.median);
-  Round(timing.ci95);
+template <class... Values>
+void RoundEach(Values&... values) {
+  (Round(values), ...);
 }
 
+void Round(record::Timing& timing) { RoundEach(timing.median, timing.ci95); }
+
 void Round(ClassicPoint& point) {
-  for (double* number : {&point.intensity, &point.flops_per_second, &point.roof}) Round(*number);
-  Round(point.fraction);
-  Round(point.fraction_at_most);
-  Round(point.ci95);
+  RoundEach(point.intensity, point.flops_per_second, point.roof, point.fraction,
+            point.fraction_at_most, point.ci95);
 }
 
 void Round(TimePoint& time) {
   // The time of a single pipe at its own ceiling only repeats compute_seconds.
   if (time.pipe_seconds.size() == 1 && time.pipe_seconds.begin()->second == time.compute_seconds)
     time.pipe_seconds.clear();
-  Round(time.seconds);
-  Round(time.compute_seconds);
-  Round(time.pipe_seconds);
-  Round(time.memory_seconds);
-  for (auto* number : {&time.overhead_seconds, &time.slowdown, &time.slowdown_at_least,
-                       &time.point_compute_seconds})
-    Round(*number);
-  Round(time.point_memory_seconds);
+  RoundEach(time.seconds, time.compute_seconds, time.pipe_seconds, time.memory_seconds,
+            time.overhead_seconds, time.times_over_roof, time.times_over_roof_at_least,
+            time.point_compute_seconds, time.point_memory_seconds);
 }
 
 // Sets the binding roof and the times of the other memory levels in `facts`.
@@ -183,7 +178,6 @@ json ToJson(const ClassicPoint& point) {
                  {"bytes_from", Key(point.bytes_from)}};
   PutIfKnown(object, "fraction", point.fraction);
   PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
-  PutIfKnown(object, "fraction_at_most", point.fraction_at_most);
   if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
   return object;
 }
@@ -215,8 +209,8 @@ json ToJson(const TimePoint& point) {
   if (point.specified) object["given"] = true;
   for (const Level level : point.not_validated_levels)
     object["unproved_levels"].push_back(std::string(Key(level)));
-  PutIfKnown(object, "gap", point.slowdown);
-  PutIfKnown(object, "gap_at_least", point.slowdown_at_least);
+  PutIfKnown(object, "gap", point.times_over_roof);
+  PutIfKnown(object, "gap_at_least", point.times_over_roof_at_least);
   if (!point.point_compute_seconds) return object;
   json scaled = {{"compute_seconds", *point.point_compute_seconds}};
   for (const auto& [level, seconds] : point.point_memory_seconds)
@@ -225,14 +219,22 @@ json ToJson(const TimePoint& point) {
   return object;
 }
 
+// Puts the parts of a name that a record and a model's summary have.
+template <class Named>
+void PutNameParts(const Named& named, json& object) {
+  const std::pair<const char*, const std::string*> parts[] = {{"op", &named.op},
+                                                              {"device", &named.device},
+                                                              {"library", &named.library},
+                                                              {"direction", &named.direction},
+                                                              {"type", &named.type}};
+  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
+  if (!named.options.empty()) object["options"] = named.options;
+}
+
 void PutIdentity(const record::Record& record, json& object) {
   object["name"] = record.name;
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"op", &record.op},           {"device", &record.device},
-      {"library", &record.library}, {"direction", &record.direction},
-      {"type", &record.type},       {"problem", &record.problem}};
-  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
-  if (!record.options.empty()) object["options"] = record.options;
+  PutNameParts(record, object);
+  PutUnlessEmpty(object, "problem", record.problem);
   object["status"] = record::Key(record.status);
   PutUnlessEmpty(object, "reason", record.reason);
   PutIfKnown(object, "threads", record.threads);
@@ -307,15 +309,6 @@ json ViewJson(const PlaceView& view) {
   return object;
 }
 
-void PutParts(const ModelSummary& model, json& object) {
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"suite", &model.suite},         {"op", &model.op},
-      {"device", &model.device},       {"library", &model.library},
-      {"direction", &model.direction}, {"type", &model.type}};
-  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
-  if (!model.options.empty()) object["options"] = model.options;
-}
-
 // Replaces the proposal of `advice` by that of the breakdown, if its largest component is
 // explained.
 void ReplaceProposal(const roofline::Breakdown& breakdown, std::string& advice) {
@@ -378,12 +371,14 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   std::vector<Opportunity> found;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& [timing, placement, breakdown] = run.places[i];
-    const auto slowdown = placement.time ? LeastSlowdown(*placement.time) : std::nullopt;
-    if (!timing || !slowdown || *slowdown <= 1) continue;
+    const auto times_over_roof =
+        placement.time ? LeastTimesOverRoof(*placement.time) : std::nullopt;
+    if (!timing || !times_over_roof || *times_over_roof <= 1) continue;
     const auto occurs = occurrences.find(run.file.records[i].name);
     const double count = occurs == occurrences.end() ? 1 : occurs->second;
     const double seconds = count * timing->median;
-    found.push_back({i, count, seconds, seconds - seconds / *slowdown, !placement.time->slowdown});
+    found.push_back({i, count, seconds, seconds - seconds / *times_over_roof,
+                     !placement.time->times_over_roof});
   }
   std::ranges::stable_sort(found, std::ranges::greater{}, &Opportunity::above_roof_seconds);
   if (found.size() > most) found.resize(most);
@@ -404,7 +399,7 @@ std::optional<roofline::Breakdown> BreakdownOf(const record::Record& record,
                                  .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
-  if (!placement.time->slowdown) facts.roof += ", not validated: at most";
+  if (!placement.time->times_over_roof) facts.roof += ", not validated: at most";
   if (gpu) return roofline::MakeGpuBreakdown(facts, record.kernels);
   AddSingleThreaded(record, machine, view, binding, facts);
   return roofline::MakeBreakdown(facts);
@@ -412,7 +407,8 @@ std::optional<roofline::Breakdown> BreakdownOf(const record::Record& record,
 
 json ToJson(const ModelSummary& model) {
   json object = json::object();
-  PutParts(model, object);
+  PutUnlessEmpty(object, "suite", model.suite);
+  PutNameParts(model, object);
   object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
   object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
   PutIfKnown(object, "seconds", model.seconds);
@@ -495,7 +491,7 @@ json ToJson(const PlacedRun& run) {
   if (const auto view = ViewJson(run.view); !view.empty())
     whole["context"]["dlroof"]["view"] = view;
   for (const auto& model : run.models) whole["models"].push_back(ToJson(model));
-  for (const auto& one : run.zero_flop_kernels) whole["census"].push_back(ToJson(one));
+  for (const auto& summary : run.zero_flop_kernels) whole["census"].push_back(ToJson(summary));
   return whole;
 }
 

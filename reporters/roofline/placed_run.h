@@ -59,10 +59,10 @@ const ClassicPoint* Binding(const Placement& placement);
 // Share of the binding roof that a call reaches.
 struct RoofShare {
   double value = 0;      // [1]
-  bool at_most = false;  // an upper limit: the roof is not validated (TimePoint::slowdown_at_least)
+  bool at_most = false;  // an upper limit: the roof is not validated
 };
-// Returns the share at the binding classic point or, without one, 1 / slowdown. Returns nullopt if
-// the call is not placed.
+// Returns the share at the binding classic point or, without one, 1 / times_over_roof. Returns
+// nullopt if the call is not placed.
 std::optional<RoofShare> RoofShareOf(const Placement& placement);
 
 // FLOP/s and FLOP/byte of one call, for tables.
@@ -85,7 +85,7 @@ inline constexpr std::string_view kNoisyMeaning =
     "otherwise";
 inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 
-// Prefixes of shares of a roof that is not validated, and of times and slowdowns above it.
+// Prefixes of shares of a roof that is not validated, and of times above it.
 inline std::string_view AtMostMark(bool at_most) { return at_most ? "<= " : ""; }
 inline std::string_view AtLeastMark(bool at_least) { return at_least ? ">= " : ""; }
 inline constexpr std::string_view kLimitMeaning =
@@ -93,8 +93,8 @@ inline constexpr std::string_view kLimitMeaning =
 
 // Returns "66.4 %", "<= 66.4 %", "<= ~66.4 %" for a noisy time, or "" for nullopt.
 std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy);
-// Returns "2.92x" or ">= 2.92x", or "" without a slowdown.
-std::string SlowdownText(const TimePoint& time);
+// Returns "2.92x" or ">= 2.92x", or "" if neither is known.
+std::string TimesOverRoofText(const TimePoint& time);
 
 // Returns "0.412 %", the larger distance of the interval's ends from the median. Without an
 // interval returns the number of clean repetitions, "n=5", which are too few for one

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
@@ -33,13 +31,13 @@ std::optional<RoofShare> RoofShareOf(const Placement& placement) {
   if (!placement.time) return std::nullopt;
   const TimePoint& time = *placement.time;
   if (const auto* binding = Binding(placement)) {
-    if (time.slowdown && binding->fraction) return RoofShare{*binding->fraction, false};
-    if (time.slowdown_at_least && binding->fraction_at_most)
+    if (time.times_over_roof && binding->fraction) return RoofShare{*binding->fraction, false};
+    if (time.times_over_roof_at_least && binding->fraction_at_most)
       return RoofShare{*binding->fraction_at_most, true};
   }
-  const auto slowdown = LeastSlowdown(time);
-  if (!slowdown || !(*slowdown > 0)) return std::nullopt;
-  return RoofShare{1 / *slowdown, !time.slowdown};
+  const auto times_over_roof = LeastTimesOverRoof(time);
+  if (!times_over_roof || !(*times_over_roof > 0)) return std::nullopt;
+  return RoofShare{1 / *times_over_roof, !time.times_over_roof};
 }
 
 std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy) {
@@ -48,10 +46,11 @@ std::string RoofShareText(const std::optional<RoofShare>& share, bool noisy) {
                      text::PercentText(share->value));
 }
 
-std::string SlowdownText(const TimePoint& time) {
-  const auto slowdown = LeastSlowdown(time);
-  if (!slowdown) return "";
-  return fmt::format("{}{}x", AtLeastMark(!time.slowdown), text::ThreeDigits(*slowdown));
+std::string TimesOverRoofText(const TimePoint& time) {
+  const auto times_over_roof = LeastTimesOverRoof(time);
+  if (!times_over_roof) return "";
+  return fmt::format("{}{}x", AtLeastMark(!time.times_over_roof),
+                     text::ThreeDigits(*times_over_roof));
 }
 
 std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
@@ -59,16 +58,11 @@ std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::T
   const auto flops = BestKnownFlops(record);
   if (!flops || !(*flops > 0) || !(timing.median > 0)) return std::nullopt;
   WorkRate rate{.flops_per_second = *flops / timing.median};
-  std::map<Level, double> known;
-  for (const Provenance from : AllProvenances())
-    if (const auto work = record.work.find(from); work != record.work.end())
-      for (const auto& [level, bytes] : work->second.bytes)
-        if (view.levels.empty() || std::ranges::count(view.levels, level) > 0)
-          known.try_emplace(level, bytes);
-  std::erase_if(known, [](const auto& each) { return !(each.second > 0); });
+  auto known = BestKnown(record, view).bytes;
+  std::erase_if(known, [](const auto& level) { return !(level.second.first > 0); });
   if (known.empty()) return rate;
   rate.level = known.contains(Level::kDram) ? Level::kDram : known.rbegin()->first;
-  rate.intensity = *flops / known.at(*rate.level);
+  rate.intensity = *flops / known.at(*rate.level).first;
   return rate;
 }
 

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "ceilings/machine/ceiling.h"
 #include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/above_roof.h"
-#include "reporters/roofline/roofs.h"
-#include "reporters/roofline/warm_cache.h"
+#include "reporters/roofline/chart.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -19,31 +20,95 @@ namespace {
 // show that a count of bytes is wrong.
 constexpr double kValidationFactor = 2;
 
-// FLOPs, bytes and launches of a record, each from the most trusted provenance that has it.
-struct KnownWork {
-  const std::map<std::string, double>* flops = nullptr;  // by pipe, all from one provenance
-  Provenance flops_from = Provenance::kModelled;
-  std::map<Level, std::pair<double, Provenance>> bytes;
-  std::optional<double> launches;
+// ---- the choice of the ceiling that FLOPs or bytes are placed under ----
+
+// A ceiling that work is placed under: the roof, or a rate that the machine was seen to reach,
+// which is a lower limit of the roof.
+struct UsedCeiling {
+  std::string name;                           // of its row, mix or level
+  const machine::Ceiling* ceiling = nullptr;  // null: every candidate may be wrong by any factor
+  bool replaced = false;  // it is not the best one, which may be wrong by any factor
+  // By the name of a ceiling, why the true rate may be higher; empty: the ceiling is the roof.
+  std::map<std::string, std::string> not_validated = {};
 };
 
-KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
-  KnownWork known;
-  for (const Provenance from : AllProvenances()) {
-    const auto found = record.work.find(from);
-    if (found == record.work.end()) continue;
-    const Work& work = found->second;
-    if (known.flops == nullptr && !work.flops.empty()) {
-      known.flops = &work.flops;
-      known.flops_from = from;
-    }
-    for (const auto& [level, bytes] : work.bytes)
-      if (view.levels.empty() || std::ranges::count(view.levels, level) > 0)
-        known.bytes.try_emplace(level, bytes, from);
-    if (!known.launches) known.launches = work.launches;
-  }
-  return known;
+bool IsRowOf(const std::string& pipe, const std::string& key) {
+  return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
 }
+
+using Rows = std::vector<const machine::CeilingRow*>;
+
+// Returns the rows of a map that are parts of `key` and that `allowed` accepts.
+template <class Allowed>
+Rows RowsOf(const std::string& key, const std::map<std::string, machine::Ceiling>& all,
+            const Allowed& allowed) {
+  Rows rows;
+  for (auto row = all.upper_bound(key); row != all.end() && row->first.starts_with(key); ++row)
+    if (IsRowOf(key, row->first) && allowed(row->first)) rows.push_back(&*row);
+  return rows;
+}
+
+// Returns the ceiling as it is. But a rate that may be wrong by any factor is no evidence: then
+// returns the best of `others` that is, as a lower limit of the true rate.
+UsedCeiling Use(const std::string& name, const machine::Ceiling& ceiling, Rows others) {
+  UsedCeiling used{name, &ceiling};
+  if (ceiling.AllowsPercentages()) return used;
+  auto& reason = used.not_validated[name] = ceiling.ReasonText();
+  if (!ceiling.unbounded) return used;
+  std::erase_if(others, [](const auto* row) { return row->second.unbounded; });
+  const auto* next = machine::ChooseRoof(others);
+  used.ceiling = next == nullptr ? nullptr : &next->second;
+  if (next == nullptr) return used;
+  used.name = next->first;
+  used.replaced = true;
+  reason += fmt::format("; placed under {} instead", next->first);
+  if (!next->second.AllowsPercentages())
+    used.not_validated[next->first] = next->second.ReasonText();
+  return used;
+}
+
+// Returns the best ceiling of a pipe among the rows whose instructions `isa` allows. If `isa` is
+// unknown (empty) or allows no row, uses the plain row, which is the best of all. If the rate of
+// the best one may be wrong by any factor, it is no evidence, and the best of the others that is
+// replaces it. Returns nullopt if the machine has no ceiling for the pipe.
+std::optional<UsedCeiling> RoofOf(const std::string& pipe, const std::string& isa,
+                                  const machine::CeilingSet& ceilings) {
+  if (!isa.empty()) {
+    const auto rows = RowsOf(pipe, ceilings.flops,
+                             [&](const auto& row) { return machine::RowAllowed(row, isa); });
+    if (const auto* best = machine::ChooseRoof(rows)) return Use(best->first, best->second, rows);
+  }
+  const auto plain = ceilings.flops.find(pipe);
+  if (plain == ceilings.flops.end()) return std::nullopt;
+  const auto any = [&](const auto&) { return plain->second.unbounded; };
+  return Use(pipe, plain->second, RowsOf(pipe, ceilings.flops, any));
+}
+
+// Returns the ceiling of a memory level. One of its mixes replaces it, as above. Returns nullopt if
+// the machine has no ceiling for the level.
+std::optional<UsedCeiling> RoofOf(Level level, const machine::CeilingSet& ceilings) {
+  const auto roof = ceilings.bytes.find(level);
+  if (roof == ceilings.bytes.end()) return std::nullopt;
+  const std::string name(Key(level));
+  const auto any = [&](const auto&) { return roof->second.unbounded; };
+  return Use(name, roof->second, RowsOf(name, ceilings.mixes, any));
+}
+
+// Returns the highest ceiling of the matrix units; another one replaces it, as above. Returns
+// nullopt if the machine has none.
+std::optional<UsedCeiling> MatrixRoof(const machine::CeilingSet& ceilings) {
+  Rows rows;
+  for (const machine::CeilingRow& row : ceilings.flops)
+    if (row.first.find(".matrix") != std::string::npos) rows.push_back(&row);
+  const auto higher = [](const auto* a, const auto* b) {
+    return a->second.per_second < b->second.per_second;
+  };
+  const auto best = std::ranges::max_element(rows, higher);
+  if (best == rows.end()) return std::nullopt;
+  return Use((*best)->first, (*best)->second, rows);
+}
+
+// ---- placing ----
 
 // Moves the compulsory bytes of a warm call from DRAM to the cache that holds them, unless bytes of
 // that cache are known.
@@ -53,7 +118,10 @@ void MoveToCache(const record::Record& record, const machine::Machine& machine,
   if (dram == known.bytes.end() || dram->second.second != Provenance::kModelled) return;
   const auto cache = HoldingCache(record, machine, dram->second.first);
   if (!cache) return;
-  asides.push_back(HeldText(*cache));
+  asides.push_back(fmt::format(
+      "its tensors fit {0}, which is warm: how much of them goes through DRAM is known only if it "
+      "is counted; they pass {0} at least once",
+      LevelName(Key(*cache))));
   if (view.levels.empty() || std::ranges::count(view.levels, *cache) > 0)
     known.bytes.try_emplace(*cache, dram->second);
   known.bytes.erase(Level::kDram);
@@ -284,7 +352,8 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
   }
 }
 
-// Adds the reasons of the ceilings of a term. Those of a term that binds make the slowdown a limit.
+// Adds the reasons of the ceilings of a term. Those of a term that binds make the distance to the
+// roof a limit.
 void ReportNotValidated(const RoofTerm& term, const RoofTerm& longest, Placement& placement) {
   const bool binds = longest.AtMost() && term.seconds >= longest.seconds;
   for (const auto& [name, reason] : term.not_validated)
@@ -388,16 +457,17 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
       point.bound_level.reset();
     }
   }
-  (times.Longest()->AtMost() ? point.slowdown_at_least : point.slowdown) = seconds / roof_seconds;
+  (times.Longest()->AtMost() ? point.times_over_roof_at_least : point.times_over_roof) =
+      seconds / roof_seconds;
   point.specified = times.specified;
   return point;
 }
 
 void AddTimePoint(TimePoint& time) {
-  const double slowdown = LeastSlowdown(time).value();
-  time.point_compute_seconds = time.compute_seconds * slowdown;
+  const double times_over_roof = LeastTimesOverRoof(time).value();
+  time.point_compute_seconds = time.compute_seconds * times_over_roof;
   for (const auto& [level, seconds] : time.memory_seconds)
-    time.point_memory_seconds[level] = seconds * slowdown;
+    time.point_memory_seconds[level] = seconds * times_over_roof;
 }
 
 RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, double seconds,
@@ -423,14 +493,44 @@ std::optional<machine::CeilingSet> SustainedIfSteady(const record::Record& recor
 
 }  // namespace
 
+KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
+  KnownWork known;
+  for (const Provenance from : AllProvenances()) {
+    const auto found = record.work.find(from);
+    if (found == record.work.end()) continue;
+    const Work& work = found->second;
+    if (known.flops == nullptr && !work.flops.empty()) {
+      known.flops = &work.flops;
+      known.flops_from = from;
+    }
+    for (const auto& [level, bytes] : work.bytes)
+      if (view.levels.empty() || std::ranges::count(view.levels, level) > 0)
+        known.bytes.try_emplace(level, bytes, from);
+    if (!known.launches) known.launches = work.launches;
+  }
+  return known;
+}
+
+std::optional<Level> HoldingCache(const record::Record& record, const machine::Machine& machine,
+                                  double bytes) {
+  if (record.cache != "warm") return std::nullopt;
+  const bool gpu = record.device == "gpu";
+  for (const auto& [level, capacity] : machine.cache_bytes) {
+    if (gpu && level != Level::kL2) continue;
+    const bool per_core = !gpu && (level == Level::kL1 || level == Level::kL2);
+    if (bytes <= capacity * (per_core ? record.threads.value_or(1) : 1)) return level;
+  }
+  return std::nullopt;
+}
+
 std::string_view Key(Bound bound) {
   constexpr KeyRow<Bound> kBounds[] = {
       {Bound::kCompute, "compute"}, {Bound::kMemory, "memory"}, {Bound::kOverhead, "overhead"}};
   return KeyIn(kBounds, bound);
 }
 
-std::optional<double> LeastSlowdown(const TimePoint& time) {
-  return time.slowdown ? time.slowdown : time.slowdown_at_least;
+std::optional<double> LeastTimesOverRoof(const TimePoint& time) {
+  return time.times_over_roof ? time.times_over_roof : time.times_over_roof_at_least;
 }
 
 std::string_view Key(WrongPart part) {

@@ -20,6 +20,8 @@ struct SweepWord {
   std::string key;   // key in a problem's text: "h", or "_s" after the underscore
   // Keys that change with `key`, separated by blanks: a square kernel's width, "same" padding.
   std::string follow = {};
+
+  bool operator==(const SweepWord&) const = default;
 };
 
 // What to do about calls far above their roof, if the problem's text shows the cause.
@@ -104,8 +106,8 @@ struct ClassicPoint {
   double intensity = 0;         // [flop/byte]
   double flops_per_second = 0;  // [flop/s] achieved
   double roof = 0;              // [flop/s] min(compute roof, intensity x bandwidth)
-  // [1] achieved / roof. Exactly one of the two is set, see TimePoint::slowdown. The second is an
-  // upper limit of the fraction.
+  // [1] achieved / roof. Exactly one of the two is set, see TimePoint::times_over_roof. The second
+  // is an upper limit of the fraction.
   std::optional<double> fraction, fraction_at_most;
   std::optional<std::pair<double, double>> ci95;  // [flop/s] of flops_per_second, from the time's
   bool memory_bound = false;                      // the bandwidth roof is the lower one
@@ -132,7 +134,7 @@ struct TimePoint {
   std::map<std::string, double> pipe_seconds;
   std::map<Level, double> memory_seconds;  // bytes / ceiling
   // Levels whose roof the call exceeds. They have a classic point, but no memory_seconds: they are
-  // not considered for `bound` and `slowdown`. A remark says which number is wrong.
+  // not considered for `bound` and `times_over_roof`. A remark says which number is wrong.
   std::map<Level, WrongPart> above_roof;
   // Launches x launch cost or, if the launches are not known, the time of a GPU call minus its time
   // in a CUDA graph.
@@ -142,14 +144,16 @@ struct TimePoint {
   // [1] seconds / max(compute_seconds, memory_seconds); overhead is not included. Exactly one of
   // the two is set. The largest of these times decides: if it uses a ceiling that is not validated,
   // the machine was seen to reach that rate, but may reach a higher one, so the second is set, a
-  // lower limit of the slowdown. Other times can only be shorter than stated and change nothing.
-  std::optional<double> slowdown, slowdown_at_least;
-  // Some of these roofs are specified, not measured; bound, slowdown and percentages use them.
+  // lower limit. Other times can only be shorter than stated and change nothing.
+  std::optional<double> times_over_roof, times_over_roof_at_least;
+  // Some of these roofs are specified, not measured; bound, times over the roof and percentages use
+  // them.
   bool specified = false;
-  // Levels for which a slowdown from compute and this level only would be a lower limit.
+  // Levels for which the times over the roof from compute and this level only would be a lower
+  // limit.
   std::vector<Level> not_validated_levels;
-  // The time point: the complexity point times `slowdown` or `slowdown_at_least`. Its largest
-  // coordinate is `seconds`.
+  // The time point: the complexity point times `times_over_roof` or `times_over_roof_at_least`. Its
+  // largest coordinate is `seconds`.
   std::optional<double> point_compute_seconds;
   std::map<Level, double> point_memory_seconds;
 };
@@ -179,7 +183,7 @@ struct Placement {
   // Facts that change no number here: ceilings that failed validation but do not matter, bytes that
   // were placed at L2.
   std::vector<std::string> asides;
-  // Not validated ceilings that make the slowdown a lower limit, with the reason of the failure.
+  // Not validated ceilings that make times_over_roof a lower limit, with the reason of the failure.
   // Not repeated in `remarks`: reports write each reason once, for all records together.
   std::map<std::string, std::string> uncertain;
   // Ceilings that may be wrong by any factor and could not be replaced: nothing is placed under
@@ -188,9 +192,27 @@ struct Placement {
   std::string advice;  // one sentence; set by AddFindings if there is evidence
 };
 
-// Returns the slowdown [1] or its lower limit: one of the two is set if Place or PlaceTime returned
-// the time point.
-std::optional<double> LeastSlowdown(const TimePoint& time);
+// Returns times_over_roof [1] or its lower limit: one of the two is set if Place or PlaceTime
+// returned the time point.
+std::optional<double> LeastTimesOverRoof(const TimePoint& time);
+
+// FLOPs, bytes and launches of a record, each from the most trusted provenance that has it.
+struct KnownWork {
+  const std::map<std::string, double>* flops = nullptr;  // by pipe, all from one provenance
+  Provenance flops_from = Provenance::kModelled;
+  std::map<Level, std::pair<double, Provenance>> bytes;  // of the levels of the view
+  std::optional<double> launches;
+};
+// The record must outlive the result.
+KnownWork BestKnown(const record::Record& record, const PlaceView& view = {});
+
+// Returns the nearest cache that may hold `bytes` [byte], all tensors of the record's call, when
+// the call begins: the call is warm and they fit. On a CPU the L1 and L2 of all threads count
+// together, the L3 once; on a GPU only L2 counts. Every tensor then passes this cache at least
+// once, and nothing is known of DRAM. Returns nullopt for calls that are not warm, and for unknown
+// or small caches.
+std::optional<Level> HoldingCache(const record::Record& record, const machine::Machine& machine,
+                                  double bytes);
 
 // Returns the cost [s] of one launch within the time that the record states: of a call on an idle
 // device, launch_seconds; of a queued call, the queued overhead; in a CUDA graph, that of a node.

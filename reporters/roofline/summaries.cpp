@@ -53,64 +53,45 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   return groups;
 }
 
-// Sums over the layers of a group that have a time.
-class Sum {
- public:
-  void Add(const record::Record& record, const machine::Machine* machine, double count) {
-    if (record.status != record::Status::kOk) return;
-    const auto timing = record::TimeOf(record.repetitions);
-    if (!timing) return;
-    ++measured_;
-    noisy_ = noisy_ || timing->noisy;
-    calls_ += count;
-    const double seconds = count * timing->median;
-    seconds_ += seconds;
-    const auto flops = BestKnownFlops(record);
-    flops_known_ = flops_known_ && flops.has_value();
-    flops_ += count * flops.value_or(0);
-    const auto placement = Place(record, machine);
-    const auto slowdown = placement.time ? LeastSlowdown(*placement.time) : std::nullopt;
-    if (!slowdown) return;
-    ++placed_;
-    specified_ = specified_ || placement.time->specified;
-    const bool limit = !placement.time->slowdown;
-    limit_ = limit_ || limit;
-    const double roof_seconds = seconds / *slowdown;
-    placed_seconds_ += seconds;
-    roof_seconds_ += roof_seconds;
-    if (seconds > roof_seconds)
-      above_.push_back({record.name, count, seconds, seconds - roof_seconds, limit, 0});
-  }
+// Adds a layer that has a time. `placed_seconds` [s] is the sum of the times of placed layers.
+void AddLayer(const record::Record& record, const machine::Machine* machine, double count,
+              ModelSummary& model, double& placed_seconds) {
+  const auto timing =
+      record.status == record::Status::kOk ? record::TimeOf(record.repetitions) : std::nullopt;
+  if (!timing) return;
+  const double seconds = count * timing->median;
+  const auto flops = BestKnownFlops(record);
+  if (model.layers_measured++ == 0) model.seconds = model.flops = 0;
+  model.noisy = model.noisy || timing->noisy;
+  model.calls_measured += count;
+  *model.seconds += seconds;
+  if (model.flops && flops)
+    *model.flops += count * *flops;
+  else
+    model.flops.reset();
+  const auto placement = Place(record, machine);
+  const auto times_over_roof = placement.time ? LeastTimesOverRoof(*placement.time) : std::nullopt;
+  if (!times_over_roof) return;
+  ++model.layers_placed;
+  const bool limit = !placement.time->times_over_roof;
+  const double roof_seconds = seconds / *times_over_roof;
+  model.roof_specified = model.roof_specified || placement.time->specified;
+  model.roof_at_most = model.roof_at_most || limit;
+  model.roof_seconds = model.roof_seconds.value_or(0) + roof_seconds;
+  placed_seconds += seconds;
+  if (seconds > roof_seconds)
+    model.fix_first.push_back({record.name, count, seconds, seconds - roof_seconds, limit, 0});
+}
 
-  void Write(ModelSummary& model) const {
-    model.layers_measured = measured_;
-    model.calls_measured = calls_;
-    if (measured_ == 0) return;
-    model.seconds = seconds_;
-    model.noisy = noisy_;
-    if (flops_known_) {
-      model.flops = flops_;
-      model.flops_per_second = flops_ / seconds_;
-    }
-    model.layers_placed = placed_;
-    if (placed_ == 0) return;
-    model.roof_specified = specified_;
-    model.roof_at_most = limit_;
-    model.roof_seconds = roof_seconds_;
-    model.roof_fraction = roof_seconds_ / placed_seconds_;
-    model.fix_first = above_;
-    std::ranges::stable_sort(model.fix_first, std::ranges::greater{},
-                             &LayerToFix::above_roof_seconds);
-    if (model.fix_first.size() > kMaxToFix) model.fix_first.resize(kMaxToFix);
-    for (auto& layer : model.fix_first) layer.share = layer.seconds / seconds_;
-  }
-
- private:
-  int measured_ = 0, placed_ = 0;
-  double calls_ = 0, seconds_ = 0, flops_ = 0, placed_seconds_ = 0, roof_seconds_ = 0;
-  bool flops_known_ = true, noisy_ = false, specified_ = false, limit_ = false;
-  std::vector<LayerToFix> above_;
-};
+// Computes the rates and shares when all layers are added.
+void Finish(double placed_seconds, ModelSummary& model) {
+  if (model.flops) model.flops_per_second = *model.flops / *model.seconds;
+  if (model.roof_seconds) model.roof_fraction = *model.roof_seconds / placed_seconds;
+  std::ranges::stable_sort(model.fix_first, std::ranges::greater{},
+                           &LayerToFix::above_roof_seconds);
+  if (model.fix_first.size() > kMaxToFix) model.fix_first.resize(kMaxToFix);
+  for (auto& layer : model.fix_first) layer.share = layer.seconds / *model.seconds;
+}
 
 using RecordsByName = std::unordered_map<std::string, const record::Record*>;
 
@@ -124,7 +105,7 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
                      .direction = parts.direction,
                      .type = parts.type,
                      .options = parts.options};
-  Sum sum;
+  double placed_seconds = 0;
   bool any = false;
   for (const auto& layer : group.layers) {
     ++model.layers_total;
@@ -132,20 +113,12 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
     const auto found = records.find(layer.name);
     if (found == records.end()) continue;
     any = true;
-    sum.Add(*found->second, record::MachineFor(file, *found->second), layer.count);
+    AddLayer(*found->second, record::MachineFor(file, *found->second), layer.count, model,
+             placed_seconds);
   }
   if (!any) return std::nullopt;
-  sum.Write(model);
+  Finish(placed_seconds, model);
   return model;
-}
-
-// Returns the work of the most trusted provenance that has FLOPs, or null.
-const Work* CountedWork(const record::Record& record) {
-  for (const Provenance from : AllProvenances()) {
-    const auto found = record.work.find(from);
-    if (found != record.work.end() && !found->second.flops.empty()) return &found->second;
-  }
-  return nullptr;
 }
 
 void AddLaunches(const std::optional<double>& more, std::optional<double>& sum) {
@@ -174,12 +147,8 @@ void Add(const Work& work, double seconds, ZeroFlopSummary& summary) {
 }  // namespace
 
 std::optional<double> BestKnownFlops(const record::Record& record) {
-  for (const Provenance from : AllProvenances()) {
-    const auto found = record.work.find(from);
-    if (found == record.work.end()) continue;
-    if (const auto flops = TotalFlops(found->second)) return flops;
-  }
-  return std::nullopt;
+  const auto* flops = BestKnown(record).flops;
+  return flops == nullptr ? std::nullopt : TotalFlops({.flops = *flops});
 }
 
 std::map<std::string, double> Occurrences(const nlohmann::json& context) {
@@ -208,18 +177,18 @@ std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Reco
   std::vector<ZeroFlopSummary> all;
   std::map<std::string, std::size_t> found;
   for (const record::Record& record : records) {
-    const Work* work = CountedWork(record);
+    const auto known = BestKnown(record);
     const auto timing =
         record.status == record::Status::kOk ? record::Summarize(record.repetitions) : std::nullopt;
-    if (work == nullptr || !timing) continue;
+    if (known.flops == nullptr || !timing) continue;
     const auto slash = record.name.find('/');
     const auto set = slash == std::string::npos ? "" : record.name.substr(0, slash);
-    const auto [known, added] = found.try_emplace(set, all.size());
+    const auto [added_to, added] = found.try_emplace(set, all.size());
     if (added) {
       all.emplace_back().set = set;
       all.back().launches = all.back().zero_flop_launches = 0;
     }
-    Add(*work, timing->median, all[known->second]);
+    Add(record.work.at(known.flops_from), timing->median, all[added_to->second]);
   }
   std::erase_if(all, [](const ZeroFlopSummary& summary) { return summary.zero_flop_kernels == 0; });
   return all;

@@ -194,9 +194,9 @@ TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, dou
                         .noisy = placed.timing->noisy};
   const auto& [placement, time] = std::tie(placed.placement, placed.placement.time);
   if (time) {
-    point.uncertain = !time->slowdown;
+    point.uncertain = !time->times_over_roof;
     point.specified = time->specified;
-    if (const auto slowdown = roofline::LeastSlowdown(*time)) point.fraction = 1 / *slowdown;
+    if (const auto times = roofline::LeastTimesOverRoof(*time)) point.fraction = 1 / *times;
   }
   if (const auto* classic = level ? roofline::PointOf(placement, *level) : nullptr) {
     point.intensity = classic->intensity;

@@ -18,11 +18,11 @@ inline gpu_ceilings::GpuRow RowOf(int capability, const std::string& key) {
 inline gpu_ceilings::GpuBytes ExpectedGpuResults(const gpu_ceilings::GpuRow& row,
                                                  const gpu_ceilings::GpuShape& shape,
                                                  std::int64_t iterations) {
-  if (gpu_ceilings::IsMemory(row)) return gpu_ceilings::MemoryResults(row, shape, iterations);
-  if (row.unit == gpu_ceilings::GpuUnit::kGemm) return gpu_ceilings::GemmResults(row, shape);
-  const auto block = gpu_ceilings::OneBlock(row, shape, iterations);
+  const auto expected = gpu_ceilings::ExpectedResults(row, shape, iterations);
+  const auto bytes = static_cast<std::size_t>(gpu_ceilings::GpuResultBytes(row, shape));
   gpu_ceilings::GpuBytes results;
-  for (int i = 0; i < shape.blocks; ++i) results.insert(results.end(), block.begin(), block.end());
+  while (results.size() < bytes)  // a block's results repeat
+    results.insert(results.end(), expected.begin(), expected.end());
   return results;
 }
 

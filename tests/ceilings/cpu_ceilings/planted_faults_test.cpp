@@ -76,12 +76,12 @@ TEST(PlantedFault, LeavesTheRoofNotValidated) {
   EXPECT_TRUE(roof.unbounded);
 }
 
-using Broken = fakes::BrokenBytes<cpu_kernels::BytesPortable>;
+using Broken = fakes::BrokenBytes<cpu_kernels::BytesSse2>;
 
 // Vectors of half the width, which cover half of the bytes of each.
 void LoadHalf(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
-  const auto step = cpu_kernels::BytesPortable().step_floats,
-             width = cpu_kernels::BytesPortable().vector_floats;
+  const auto step = cpu_kernels::BytesSse2().step_floats,
+             width = cpu_kernels::BytesSse2().vector_floats;
   auto* folds = reinterpret_cast<std::uint32_t*>(workspace.folds.data());
   std::fill_n(folds, cpu_kernels::kFolds * width, 0);
   for (; iterations > 0; --iterations) {
@@ -94,7 +94,7 @@ void LoadHalf(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
 }
 
 void StoreByMemset(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
-  const auto step = cpu_kernels::BytesPortable().step_floats;
+  const auto step = cpu_kernels::BytesSse2().step_floats;
   for (; iterations > 0; --iterations) {
     std::memset(workspace.arrays[0] + workspace.next, 0x40, step * sizeof(float));
     Broken::Advance(workspace, 1);
@@ -115,7 +115,7 @@ machine::CeilingSet MeasuredBytes(const cpu_kernels::BytesIsa& isa) {
 
 TEST(PlantedFault, LeavesTheMixNotValidated) {
   static const cpu_kernels::BytesIsa kBroken = [] {
-    auto isa = cpu_kernels::BytesPortable();
+    auto isa = cpu_kernels::BytesSse2();
     isa.copy = Broken::CopyByMemcpy;
     isa.load = Broken::LoadNothing;
     isa.store = StoreByMemset;
@@ -151,9 +151,9 @@ TEST(PlantedFault, LeavesTheLevelNotValidated) {
         Fault{&cpu_kernels::BytesIsa::update,
               Broken::HalfWidth<cpu_kernels::BytesOperation::kUpdate>, "another width"},
         Fault{&cpu_kernels::BytesIsa::store, StoreByMemset, "differ from those of a plain loop"}}) {
-    cpu_kernels::BytesIsa isa{.name = cpu_kernels::BytesPortable().name,
-                              .vector_floats = cpu_kernels::BytesPortable().vector_floats,
-                              .step_floats = cpu_kernels::BytesPortable().step_floats};
+    cpu_kernels::BytesIsa isa{.name = cpu_kernels::BytesSse2().name,
+                              .vector_floats = cpu_kernels::BytesSse2().vector_floats,
+                              .step_floats = cpu_kernels::BytesSse2().step_floats};
     isa.*mix = kernel;
     const auto roof = MeasuredBytes(isa).bytes.at(Level::kL1);
     EXPECT_FALSE(roof.IsValidated()) << text;
@@ -176,21 +176,21 @@ TEST(RowDrift, IsThatOfTheCleanPasses) {
 TEST(UnmeasuredRow, IsAbsentAndTheOthersAreNot) {
   auto session = Session();
   session.effort.name = "quick";
-  session.bytes_isas = {&cpu_kernels::BytesPortable()};
+  session.bytes_isas = {&cpu_kernels::BytesSse2()};
   AddBytesSteps(session, 1, 0);
   for (auto step : session.steps) {
-    if (step.row == "l1.triad.portable") step.run = [](double) { throw std::bad_alloc(); };
+    if (step.row == "l1.triad.sse2") step.run = [](double) { throw std::bad_alloc(); };
     TryStep(session, step, kRowSeconds);
   }
   FinishBytes(session);
   const auto& set = session.machine.by_threads.at(1);
-  EXPECT_FALSE(set.mixes.contains("l1.triad.portable"));
-  EXPECT_TRUE(set.mixes.contains("l1.copy.portable"));
+  EXPECT_FALSE(set.mixes.contains("l1.triad.sse2"));
+  EXPECT_TRUE(set.mixes.contains("l1.copy.sse2"));
   EXPECT_GT(set.bytes.at(Level::kL1).per_second, 0);
-  EXPECT_EQ(set.absent.at("l1.triad.portable"), "not enough memory");
+  EXPECT_EQ(set.absent.at("l1.triad.sse2"), "not enough memory");
   RunSteps(session);
   FinishBytes(session);
-  EXPECT_FALSE(set.absent.contains("l1.triad.portable")) << "another pass measured it";
+  EXPECT_FALSE(set.absent.contains("l1.triad.sse2")) << "another pass measured it";
 }
 
 // Arrays that fit L1 as the set of L2.

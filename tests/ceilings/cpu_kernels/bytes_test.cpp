@@ -15,11 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<const BytesIsa*> IsasHere() {
-  auto usable = BytesIsasFor(cpu::ThisCpu().features);
-  if (usable.back() != &BytesPortable()) usable.push_back(&BytesPortable());
-  return usable;
-}
+std::vector<const BytesIsa*> IsasHere() { return BytesIsasFor(cpu::ThisCpu().features); }
 
 std::vector<std::string> NamesFor(const std::set<std::string>& features) {
   std::vector<std::string> names;
@@ -82,21 +78,6 @@ TEST(BytesKernels, WriteWhatTheyCountAndNoMore) {
     }
 }
 
-TEST(BytesKernels, GoOnWhereTheyStoppedAndBeginAgainAtTheEnd) {
-  for (const auto* isa : IsasHere())
-    for (const auto& mix : MixesFor(*isa, Level::kDram)) {
-      Arrays arrays(*isa, mix, 5);
-      mix.kernel(arrays.workspace, 3);
-      EXPECT_EQ(arrays.workspace.next, 3 * isa->step_floats) << isa->name << mix.name;
-      mix.kernel(arrays.workspace, 4);
-      EXPECT_EQ(arrays.workspace.next, 2 * isa->step_floats) << isa->name << mix.name;
-      mix.kernel(arrays.workspace, 3);
-      EXPECT_EQ(arrays.workspace.next, 0) << isa->name << mix.name;
-      mix.kernel(arrays.workspace, 0);
-      EXPECT_EQ(arrays.workspace.next, 0) << isa->name << mix.name;
-    }
-}
-
 // sum = sum / 2 + element, all elements 1 and all sums 0 at first: after n multiply-adds a sum is
 // 2 - 2^(1-n), so 2 - sum tells n, and all sums together the number of multiply-adds. Rows with few
 // enough of them per step only: beyond 20 the sums are too close to 2.
@@ -130,27 +111,18 @@ TEST(RidgeKernels, RiseInIntensity) {
 }
 
 TEST(BytesIsasFor, AreTheOnesThatTheFeaturesAllowTheWidestFirst) {
-  const auto all = BytesIsas();
-  if (all.front() == &BytesPortable())
-    GTEST_SKIP() << "this build has no kernels for its CPU family";
-  EXPECT_THAT(NamesFor({"sse2"}), ElementsAre("sse2"));
+  EXPECT_THAT(NamesFor({}), ElementsAre("sse2"));
   EXPECT_THAT(NamesFor({"sse2", "avx2"}), ElementsAre("sse2"));  // triad needs FMA
   EXPECT_THAT(NamesFor({"sse2", "avx2", "fma"}), ElementsAre("avx2", "sse2"));
   EXPECT_THAT(NamesFor({"sse2", "avx2", "fma", "avx512f"}), ElementsAre("avx512", "avx2", "sse2"));
 }
 
-TEST(BytesIsasFor, IsThePortableOneWhereNothingIsKnown) {
-  EXPECT_THAT(NamesFor({}), ElementsAre("portable"));
-}
-
-TEST(MixesFor, AddNonTemporalStoresBeyondL2OnlyWhereTheInstructionSetHasThem) {
-  const auto plain = ElementsAre("load", "store", "copy", "triad", "update");
-  const auto& isa = *BytesIsas().front();
-  EXPECT_THAT(NamesOf(BytesPortable(), Level::kDram), plain);
-  EXPECT_THAT(NamesOf(isa, Level::kL2), plain);
-  if (isa.streaming_copy == nullptr) return;
-  EXPECT_THAT(NamesOf(isa, Level::kDram), ElementsAre("load", "store", "copy", "triad", "update",
-                                                      "store-nt", "copy-nt", "triad-nt"));
+TEST(MixesFor, AddNonTemporalStoresBeyondL2) {
+  EXPECT_THAT(NamesOf(BytesSse2(), Level::kL2),
+              ElementsAre("load", "store", "copy", "triad", "update"));
+  EXPECT_THAT(
+      NamesOf(BytesSse2(), Level::kDram),
+      ElementsAre("load", "store", "copy", "triad", "update", "store-nt", "copy-nt", "triad-nt"));
 }
 
 // McCalpin, STREAM: with write-allocate a copy moves 3 lines for the 2 it names, a triad 4 for 3.

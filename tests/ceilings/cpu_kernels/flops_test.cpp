@@ -72,29 +72,16 @@ double SumOfAccumulators(const FlopsProbe& probe, const Workspace& workspace) {
   return sum;
 }
 
-std::vector<FlopsProbe> AllProbes() {
-  auto all = NativeFlopsProbes();
-  for (const auto& probe : PortableFlopsProbes()) all.push_back(probe);
-  return all;
-}
-
-// Kernels that this CPU can run, with those that it would run if it had none of its own.
-std::vector<FlopsProbe> ProbesHere() {
-  auto here = FlopsProbesFor(cpu::ThisCpu().features);
-  if (here.front().issue == Issue::kAny) return here;
-  for (const auto& probe : PortableFlopsProbes()) here.push_back(probe);
-  return here;
-}
+std::vector<FlopsProbe> ProbesHere() { return FlopsProbesFor(cpu::ThisCpu().features); }
 
 TEST(FlopsProbes, KeysArePipesFinerThanThePlainOnes) {
   std::set<std::string> keys;
-  for (const auto& probe : AllProbes()) {
+  for (const auto& probe : AllFlopsProbes()) {
     EXPECT_TRUE(IsPipeKey(probe.key)) << probe.key;
     EXPECT_EQ(std::ranges::count(probe.key, '.'), 2) << probe.key;
     EXPECT_TRUE(keys.insert(probe.key).second) << probe.key << " twice";
     EXPECT_NE(machine::IsaOfRow(probe.key), "") << probe.key;
-    const bool portable = probe.issue == Issue::kAny;
-    EXPECT_EQ(machine::FeaturesOfRow(probe.key).empty(), portable) << probe.key;
+    EXPECT_FALSE(machine::FeaturesOfRow(probe.key).empty()) << probe.key;
   }
 }
 
@@ -105,7 +92,6 @@ std::set<std::string> KeysFor(const std::set<std::string>& features) {
 }
 
 TEST(FlopsProbes, AreChosenByEveryFeatureTheyNeed) {
-  if (NativeFlopsProbes().empty()) GTEST_SKIP() << "this family of CPUs has portable kernels only";
   EXPECT_EQ(KeysFor({"sse2"}),
             (std::set<std::string>{"fp32.vector.sse2", "fp64.vector.sse2",
                                    "fp32.vector.sse2_scalar", "fp64.vector.sse2_scalar"}));
@@ -113,11 +99,6 @@ TEST(FlopsProbes, AreChosenByEveryFeatureTheyNeed) {
   EXPECT_TRUE(KeysFor({"avx2", "fma"}).contains("fp32.vector.avx2"));
   EXPECT_TRUE(KeysFor({"amx_tile", "amx_int8"}).contains("int8.matrix.amx"));
   EXPECT_FALSE(KeysFor({"sse2", "amx_int8"}).contains("int8.matrix.amx"));
-}
-
-TEST(FlopsProbes, ArePortableWhereTheCpuHasNoneOfItsOwn) {
-  EXPECT_EQ(KeysFor({}), (std::set<std::string>{"fp64.vector.portable", "fp32.vector.portable",
-                                                "int32.vector.portable"}));
 }
 
 // The last two of a pipe: rows without FMA are never the roof where there is FMA.
@@ -128,7 +109,6 @@ TEST(PlainPipe, IsTheTypeAndTheUnit) {
 }
 
 TEST(RoofCandidates, AreTheLastTwoOfEachPipe) {
-  if (NativeFlopsProbes().empty()) GTEST_SKIP() << "this family of CPUs has portable kernels only";
   const auto candidates = RoofCandidates(
       FlopsProbesFor({"sse2", "ssse3", "avx", "fma", "avx2", "avx512f", "amx_tile", "amx_bf16"}));
   EXPECT_EQ(candidates,
@@ -168,35 +148,6 @@ TEST(FlopsProbes, DoTheWorkTheyClaim) {
       EXPECT_EQ(2 * SumOfAccumulators(probe, *workspace), FlopsPerIteration(probe) * iterations)
           << probe.key;
     }
-  }
-}
-
-TEST(FlopsProbes, GoOnFromTheirAccumulators) {
-  for (const auto& probe : ProbesHere()) {
-    const auto once = std::make_unique<Workspace>(), twice = std::make_unique<Workspace>();
-    FillOperands(probe, *once);
-    FillOperands(probe, *twice);
-    probe.kernel(*once, 12);
-    probe.kernel(*twice, 5);
-    probe.kernel(*twice, 7);
-    EXPECT_EQ(once->accumulators, twice->accumulators) << probe.key;
-    probe.kernel(*once, 1);
-    EXPECT_NE(once->accumulators, twice->accumulators) << probe.key;
-    probe.kernel(*twice, 0);
-  }
-}
-
-// The right answer of int32 modulo 2^32, and no closed form of it: 3^n grows past 32 bits.
-TEST(FlopsProbes, KeepTheLowHalfOfIntegerProducts) {
-  for (const auto& probe : ProbesHere()) {
-    if (probe.operands != Operands::kInt32) continue;
-    const auto workspace = std::make_unique<Workspace>();
-    Set<std::uint32_t>(workspace->operands, 3);
-    workspace->accumulators.fill(std::byte{0});
-    probe.kernel(*workspace, 100);
-    std::uint32_t expected = 0;
-    for (int i = 0; i < 100; ++i) expected = expected * 3 + 3;
-    EXPECT_EQ(At<std::uint32_t>(workspace->accumulators, 0), expected) << probe.key;
   }
 }
 

@@ -44,7 +44,7 @@ TEST(ChooseClock, OnASharedPortNeedsALongerChainThatAgrees) {
 }
 
 TEST(FindLoadClock, HasNoClockWithoutClockKernels) {
-  const FlopsProbe probe{.key = "fp32.vector.portable", .kernel = nullptr};
+  const FlopsProbe probe{.key = "fp32.vector.sse2", .kernel = nullptr};
   EXPECT_FALSE(FindLoadClock(probe, [](Kernel, std::int64_t) -> double {
     ADD_FAILURE() << "nothing to run";
     return 1;
@@ -77,11 +77,11 @@ TEST(Clocks, OfEachKernelDoItsWork) {
       EXPECT_TRUE(validation.passed) << probe.key << ": " << validation.text;
       ++clocks;
     }
-  EXPECT_TRUE(clocks > 20 || NativeFlopsProbes().front().clocks.empty()) << clocks;
+  EXPECT_GT(clocks, 20);
 }
 
 TEST(Clocks, OfAllKernelsHaveRisingChains) {
-  for (const auto& probe : NativeFlopsProbes())
+  for (const auto& probe : AllFlopsProbes())
     for (std::size_t i = 1; i < probe.clocks.size(); ++i)
       EXPECT_GT(probe.clocks[i].multiplications, probe.clocks[i - 1].multiplications) << probe.key;
 }

@@ -214,7 +214,7 @@ TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
     record.work[Provenance::kModelled] = {.flops = {{"fp32.vector", flops_per_second}},
                                           .bytes = {{Level::kDram, flops_per_second / 59.8}}};
     placement.classic = {{.fraction = fraction}};
-    placement.time = roofline::TimePoint{.slowdown = 1 / fraction};
+    placement.time = roofline::TimePoint{.times_over_roof = 1 / fraction};
     return ResultRow(record, placement, 1);
   };
   EXPECT_THAT(row(190e9, 0.664), HasSubstr("   190 GFLOP/s     59.8      66.4 %    compute\n"));
@@ -222,7 +222,7 @@ TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
   EXPECT_THAT(row(2e6, 0.00812), HasSubstr("  2.00 MFLOP/s     59.8     0.812 %    compute\n"));
   EXPECT_THAT(row(2e6, 1), HasSubstr("     59.8       100 %    compute\n"));
   placement.classic = {{.fraction_at_most = 0.00812}};
-  placement.time = roofline::TimePoint{.slowdown_at_least = 1 / 0.00812};
+  placement.time = roofline::TimePoint{.times_over_roof_at_least = 1 / 0.00812};
   EXPECT_THAT(ResultRow(record, placement, 1), HasSubstr("     59.8  <= 0.812 %    compute\n"));
 }
 

@@ -47,7 +47,7 @@ TEST(AboveRoof, CountedBytesAboveTheirRoofDoNotBindAndTheRoofIsTooLow) {
   const auto record = WithL2(750, Provenance::kMeasured);
   const auto placed = Found(record, machine);
   EXPECT_EQ(placed.time->bound_level, Level::kDram);
-  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 2);
+  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 2);
   EXPECT_FALSE(placed.time->memory_seconds.contains(Level::kL2));
   EXPECT_EQ(placed.time->above_roof, (std::map<Level, WrongPart>{{Level::kL2, WrongPart::kRoof}}));
   EXPECT_DOUBLE_EQ(PointOf(placed, Level::kL2)->fraction.value(), 1.5) << "its point is drawn";
@@ -93,7 +93,7 @@ TEST(AboveRoof, AModelUnderARoofThatNothingValidatesMayBeWrongItself) {
       const auto placed = Found(WithL2(750, from), WithStatus(Level::kL2, status));
       EXPECT_EQ(placed.time->above_roof.at(Level::kL2), WrongPart::kUnknown);
       EXPECT_EQ(placed.time->bound_level, Level::kDram);
-      EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 2);
+      EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 2);
       EXPECT_THAT(placed.remarks, Contains(HasSubstr("bytes are wrong")));
       EXPECT_THAT(placed.advice, Not(HasSubstr("too low")));
       EXPECT_TRUE(placed.uncertain.empty()) << "that roof suppresses no number";
@@ -278,6 +278,31 @@ TEST(AboveArithmeticRoof, SaysHowTheRoofIsKnown) {
   winograd.algorithm = "jit_wino:avx512_core";
   EXPECT_THAT(RemarksOf(winograd, PaddedOp(900), fakes::SmallMachine()),
               ElementsAre(HasSubstr("the FLOP count is wrong for it")));
+}
+
+TEST(Specified, RoofsGivePercentagesAndSaySo) {
+  machine::Machine machine = WithStatus(Level::kDram, kSpecified);
+  for (auto& [pipe, ceiling] : machine.by_threads[2].flops) ceiling.status = kSpecified;
+  const auto placed = Found(fakes::Measured(20, 200, 100), machine);  // roof 20 flop/s
+  EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.5);
+  EXPECT_EQ(BoundText(*placed.time), "DRAM (specified)");
+  EXPECT_THAT(placed.remarks,
+              ElementsAre("placed under roofs that are specified, not measured: nothing validates "
+                          "them; bound and percentages are only as accurate as they are"));
+  EXPECT_THAT(placed.advice, HasSubstr("slower than its specified DRAM bandwidth roof"));
+  EXPECT_EQ(ToJson(fakes::Measured(20, 200, 100), &machine)["time"]["given"], true);
+  const machine::Machine measured = fakes::SmallMachine();
+  EXPECT_FALSE(ToJson(fakes::Measured(20, 200, 100), &measured)["time"].contains("given"));
+}
+
+// 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4 s, so they are
+// refuted.
+TEST(Specified, RatesRefuteNoCount) {
+  record::Record record = fakes::Measured(4, 200, 10);
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 400;
+  EXPECT_THAT(Found(record, fakes::SmallMachine()).remarks, Contains(HasSubstr("left out at l2")));
+  EXPECT_THAT(Found(record, WithStatus(Level::kL2, kSpecified)).remarks,
+              Contains(StartsWith("above the specified l2 roof by 100 %")));
 }
 
 }  // namespace

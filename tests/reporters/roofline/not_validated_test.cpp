@@ -51,8 +51,8 @@ class NotValidated : public testing::Test {
 TEST_F(NotValidated, TheBindingCeilingGivesLimits) {
   Invalidate(dram);
   const auto placed = Found(fakes::Measured(1000, 100, 20));  // compute 1 s, DRAM 2 s
-  EXPECT_FALSE(placed.time->slowdown);
-  EXPECT_DOUBLE_EQ(placed.time->slowdown_at_least.value(), 500);
+  EXPECT_FALSE(placed.time->times_over_roof);
+  EXPECT_DOUBLE_EQ(placed.time->times_over_roof_at_least.value(), 500);
   EXPECT_FALSE(placed.classic.at(0).fraction);
   EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction_at_most.value(), 0.002);
   EXPECT_DOUBLE_EQ(placed.time->point_compute_seconds.value(), 500);
@@ -70,7 +70,7 @@ TEST_F(NotValidated, LimitsAreMarkedInTexts) {
   const auto placed = Found(fakes::Measured(1000, 100, 20));
   EXPECT_EQ(RoofShareText(RoofShareOf(placed), false), "<= 0.200 %");
   EXPECT_EQ(RoofShareText(RoofShareOf(placed), true), "<= ~0.200 %");
-  EXPECT_EQ(SlowdownText(*placed.time), ">= 500x");
+  EXPECT_EQ(TimesOverRoofText(*placed.time), ">= 500x");
   EXPECT_EQ(RoofShareText(RoofShareOf({}), false), "");
 }
 
@@ -91,8 +91,8 @@ TEST_F(NotValidated, ACeilingThatDoesNotBindChangesNothing) {
   Invalidate(dram);
   for (const double bytes : {1.0, 990.0, 1000.0}) {  // 0.1 s, 99 s, 100 s
     const auto placed = Found(fakes::Measured(1000, 10000, bytes));
-    EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 10) << bytes;
-    EXPECT_FALSE(placed.time->slowdown_at_least) << bytes;
+    EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 10) << bytes;
+    EXPECT_FALSE(placed.time->times_over_roof_at_least) << bytes;
     EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.1) << bytes;
     EXPECT_THAT(placed.time->not_validated_levels, IsEmpty()) << bytes;
     EXPECT_THAT(placed.asides,
@@ -101,7 +101,8 @@ TEST_F(NotValidated, ACeilingThatDoesNotBindChangesNothing) {
     EXPECT_THAT(placed.uncertain, IsEmpty());
     EXPECT_THAT(placed.advice, StartsWith("10.0x slower"));
   }
-  EXPECT_DOUBLE_EQ(Found(fakes::Measured(1000, 10000, 1250)).time->slowdown_at_least.value(), 8);
+  EXPECT_DOUBLE_EQ(Found(fakes::Measured(1000, 10000, 1250)).time->times_over_roof_at_least.value(),
+                   8);
 }
 
 TEST_F(NotValidated, TheSumOfPipesIsALimitIfOneOfThemIs) {
@@ -111,8 +112,8 @@ TEST_F(NotValidated, TheSumOfPipesIsALimitIfOneOfThemIs) {
     record.work[Provenance::kModelled].flops["bf16.matrix"] = 2000;  // 2 s, in all 3 s
     return Place(record, &machine);
   };
-  EXPECT_DOUBLE_EQ(placed(31).time->slowdown.value(), 1000 / 3.1);
-  EXPECT_DOUBLE_EQ(placed(29).time->slowdown_at_least.value(), 1000.0 / 3);
+  EXPECT_DOUBLE_EQ(placed(31).time->times_over_roof.value(), 1000 / 3.1);
+  EXPECT_DOUBLE_EQ(placed(29).time->times_over_roof_at_least.value(), 1000.0 / 3);
   EXPECT_EQ(placed(29).uncertain, (Reasons{{"bf16.matrix", "too noisy"}}));
 }
 
@@ -122,7 +123,7 @@ TEST_F(NotValidated, EachLevelIsJudgedByItself) {
   record::Record record = fakes::Measured(1000, 5000, 600);
   record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;
   auto placed = Place(record, &machine);
-  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 10) << "L2 binds and is validated";
+  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 10) << "L2 binds and is validated";
   EXPECT_THAT(placed.remarks, IsEmpty());
   EXPECT_THAT(placed.time->not_validated_levels, ElementsAre(Level::kDram));
   EXPECT_DOUBLE_EQ(PointOf(placed, Level::kL2)->fraction.value(), 0.1);
@@ -136,7 +137,7 @@ TEST_F(NotValidated, EachLevelIsJudgedByItself) {
 TEST_F(NotValidated, ARateThatMayBeWrongByAnyFactorIsNoEvidence) {
   InvalidateUnbounded(dram);
   const auto placed = Place(fakes::Measured(1000, 10000, 2000), &machine);  // 100 s, 200 s
-  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 10) << "only compute is known";
+  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 10) << "only compute is known";
   EXPECT_THAT(placed.classic, IsEmpty());
   EXPECT_THAT(placed.remarks, ElementsAre("left out at dram: the dram ceiling may be wrong by any "
                                           "factor: wrong result"));
@@ -153,10 +154,11 @@ TEST_F(NotValidated, AnotherMixReplacesARateThatMayBeWrongByAnyFactor) {
   ceilings.mixes["dram.load.sse2"] = Validated(4);
   ceilings.mixes["l2.load.avx2"] = Validated(50);
   const auto binds = Place(fakes::Measured(1000, 100, 800), &machine);  // 1 s, 100 s
-  EXPECT_DOUBLE_EQ(binds.time->slowdown_at_least.value(), 10);
+  EXPECT_DOUBLE_EQ(binds.time->times_over_roof_at_least.value(), 10);
   EXPECT_EQ(binds.uncertain,
             (Reasons{{"dram", "wrong result; placed under dram.load.avx2 instead"}}));
-  EXPECT_DOUBLE_EQ(Place(fakes::Measured(1000, 20000, 800), &machine).time->slowdown.value(), 5)
+  EXPECT_DOUBLE_EQ(Place(fakes::Measured(1000, 20000, 800), &machine).time->times_over_roof.value(),
+                   5)
       << "compute, 200 s, binds";
   Invalidate(ceilings.mixes["dram.load.avx2"]);
   EXPECT_EQ(Place(fakes::Measured(1000, 100, 800), &machine).uncertain,
@@ -173,7 +175,7 @@ TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactor) {
     record::Record record = fakes::Measured(1000, 5000, 1);  // 100 s at 50 flop/s
     record.isa = isa;
     const auto placed = Place(record, &machine);
-    EXPECT_DOUBLE_EQ(placed.time->slowdown_at_least.value(), 10) << isa;
+    EXPECT_DOUBLE_EQ(placed.time->times_over_roof_at_least.value(), 10) << isa;
     EXPECT_EQ(placed.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx2") << isa;
     ASSERT_THAT(placed.uncertain, testing::SizeIs(1)) << isa;
     EXPECT_EQ(placed.uncertain.begin()->second,
@@ -182,7 +184,7 @@ TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactor) {
   }
   record::Record record = fakes::Measured(1000, 5000, 1);
   record.isa = "avx2";
-  EXPECT_DOUBLE_EQ(Place(record, &machine).time->slowdown.value(), 10)
+  EXPECT_DOUBLE_EQ(Place(record, &machine).time->times_over_roof.value(), 10)
       << "its own row is validated";
 }
 
@@ -199,7 +201,7 @@ TEST_F(NotValidated, TheMatrixRoofThatJudgesAllFlopsIsReplacedToo) {
   InvalidateUnbounded(ceilings.flops["bf16.matrix"]);
   ceilings.flops["int8.matrix"] = Validated(500);
   const auto placed = Place(fakes::Measured(1000, 5000, 1), &machine, {.tensor_balance = true});
-  EXPECT_DOUBLE_EQ(placed.time->slowdown_at_least.value(), 100);  // 10 s
+  EXPECT_DOUBLE_EQ(placed.time->times_over_roof_at_least.value(), 100);  // 10 s
   EXPECT_EQ(placed.time->compute_roofs.at("fp32.vector"), "int8.matrix");
 }
 
@@ -207,10 +209,10 @@ TEST_F(NotValidated, ASpecifiedRoofStaysExact) {
   arithmetic.status = machine::CeilingStatus::kSpecified;
   Invalidate(dram);
   const auto specified = Place(fakes::Measured(1000, 10000, 500), &machine);  // 100 s, 50 s
-  EXPECT_DOUBLE_EQ(specified.time->slowdown.value(), 10);
+  EXPECT_DOUBLE_EQ(specified.time->times_over_roof.value(), 10);
   EXPECT_TRUE(specified.time->specified);
   const auto limit = Place(fakes::Measured(1000, 10000, 2000), &machine);  // 100 s, 200 s
-  EXPECT_DOUBLE_EQ(limit.time->slowdown_at_least.value(), 5);
+  EXPECT_DOUBLE_EQ(limit.time->times_over_roof_at_least.value(), 5);
 }
 
 TEST_F(NotValidated, BytesAreRefutedByTwiceTheRate) {
@@ -219,11 +221,11 @@ TEST_F(NotValidated, BytesAreRefutedByTwiceTheRate) {
     record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
     return *Place(record, &machine).time;
   };
-  EXPECT_DOUBLE_EQ(placed(6000).slowdown.value(), 5);  // L2 120 s: refuted
+  EXPECT_DOUBLE_EQ(placed(6000).times_over_roof.value(), 5);  // L2 120 s: refuted
   Invalidate(ceilings.bytes[Level::kL2]);
   EXPECT_EQ(placed(6000).above_roof.at(Level::kL2), WrongPart::kUnknown);  // at twice the rate 60 s
   EXPECT_THAT(placed(11000).above_roof, IsEmpty());
-  EXPECT_DOUBLE_EQ(placed(11000).slowdown.value(), 5);
+  EXPECT_DOUBLE_EQ(placed(11000).times_over_roof.value(), 5);
 }
 
 TEST_F(NotValidated, ARoofThatTheCallExceedsGivesNoLimit) {
@@ -231,7 +233,7 @@ TEST_F(NotValidated, ARoofThatTheCallExceedsGivesNoLimit) {
   // 100 byte / 10 byte/s = 10 s at the roof, measured 8 s; compute 1 s.
   const auto placed = Found(fakes::Measured(8, 100, 100));
   EXPECT_EQ(placed.time->above_roof.at(Level::kDram), WrongPart::kRoof);
-  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 8) << "compute binds and is validated";
+  EXPECT_DOUBLE_EQ(placed.time->times_over_roof.value(), 8) << "compute binds and is validated";
   EXPECT_DOUBLE_EQ(PointOf(placed, Level::kDram)->fraction_at_most.value(), 1.25);
 }
 

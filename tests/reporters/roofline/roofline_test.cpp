@@ -123,7 +123,7 @@ TEST(PlaceInTime, IsBoundByOverheadOrTheLargestRoofTime) {
   EXPECT_EQ(bound(49, 5.1), Bound::kMemory);
   const auto time = Place(fakes::Measured(1000, 100, 20), &machine).time.value();  // 1 s, 2 s
   EXPECT_EQ(time.bound_level, Level::kDram);
-  EXPECT_DOUBLE_EQ(time.slowdown.value(), 500);
+  EXPECT_DOUBLE_EQ(time.times_over_roof.value(), 500);
   EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
 }
 
@@ -139,7 +139,7 @@ TEST(PlaceInTime, UnderTensorBalanceUsesTheMatrixCeilingForEveryFlop) {
   EXPECT_DOUBLE_EQ(paper.pipe_seconds.at("fp32.vector"), 1);
   EXPECT_EQ(paper.bound_level, Level::kDram);
   EXPECT_EQ(paper.memory_seconds.size(), 1U) << "no other level counts";
-  EXPECT_DOUBLE_EQ(*paper.slowdown, 5);
+  EXPECT_DOUBLE_EQ(*paper.times_over_roof, 5);
   machine::Machine without = machine;
   without.by_threads[2].flops.erase("bf16.matrix");
   const auto placed = Place(record, &without, {{}, true});
@@ -228,12 +228,6 @@ TEST(Place, LeavesOutCacheBytesThatTheTimeRefutes) {
                                     testing::HasSubstr("left out at l2"),
                                     testing::HasSubstr("2 times as long as the call"))));
   }
-  // Bytes counted by hardware stay, above their roof: a remark says that the ceiling is too low.
-  record::Record counted = fakes::Measured(5, 1, 1);
-  counted.work[Provenance::kMeasured].bytes[Level::kL2] = 500;
-  const auto placed = Found(counted, machine);
-  EXPECT_EQ(placed.classic.size(), 2);
-  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("above the l2 roof")));
   // Modelled bytes that the call had time for give a point.
   record::Record slow = fakes::Measured(20, 1, 1);
   slow.work[Provenance::kModelled].bytes[Level::kL2] = 500;
@@ -283,8 +277,8 @@ TEST(Place, UsesTheBestRowThatTheIsaAllows) {
   EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   flops["fp32.vector.avx2"].status = machine::CeilingStatus::kNotValidated;
   record.work[Provenance::kModelled].bytes[Level::kDram] = 10;  // compute binds
-  EXPECT_TRUE(judged("jit:avx512_core", "avx512_core").time->slowdown);
-  EXPECT_TRUE(judged("jit:avx2", "avx2").time->slowdown_at_least);
+  EXPECT_TRUE(judged("jit:avx512_core", "avx512_core").time->times_over_roof);
+  EXPECT_TRUE(judged("jit:avx2", "avx2").time->times_over_roof_at_least);
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }
 
@@ -307,15 +301,74 @@ TEST(Place, ReportsANarrowTypeOnTheFp32PipeAsEmulated) {
   EXPECT_TRUE(Found(record, machine).remarks.empty());
 }
 
-TEST(RecordJson, TimePointIsTheSlowdownTimesTheComplexityPoint) {
+TEST(RecordJson, TimePointIsTheComplexityPointTimesTheDistanceToTheRoof) {
   const machine::Machine machine = fakes::SmallMachine();
-  const auto written = ToJson(fakes::Measured(1000, 100, 20), &machine);  // 1 s, 2 s, slowdown 500
+  const auto written =
+      ToJson(fakes::Measured(1000, 100, 20), &machine);  // 1 s, 2 s, 500 x its roof
   EXPECT_FALSE(written["time"].contains("unproved_levels")) << "all levels are validated";
   EXPECT_DOUBLE_EQ(written["time"]["gap"], 500);
   EXPECT_DOUBLE_EQ(written["time"]["point"]["compute_seconds"], 500);
   EXPECT_DOUBLE_EQ(written["time"]["point"]["memory_seconds"]["dram"], 1000);
   EXPECT_EQ(written["seconds"]["median"], 1000);
   EXPECT_FALSE(written["seconds"].contains("ci95"));
+}
+
+TEST(HoldingCache, IsTheNearestThatTheTensorsOfAWarmCallFit) {
+  struct Case {
+    const char* device;
+    std::optional<std::string> cache;
+    std::optional<int> threads;
+    double bytes;
+    std::optional<Level> holds;
+  };
+  const Case cases[] = {{"cpu", "warm", 1, 48e3, Level::kL1},
+                        {"cpu", "warm", 1, 98e3, Level::kL2},
+                        {"cpu", "warm", 1, 30e6, Level::kL3},
+                        {"cpu", "warm", 1, 31e6, {}},
+                        {"cpu", "warm", {}, 98e3, Level::kL2},
+                        {"cpu", "warm", 4, 190e3, Level::kL1},  // L1 and L2 of all threads
+                        {"cpu", "warm", 4, 4e6, Level::kL2},
+                        {"cpu", "warm", 4, 31e6, {}},  // one L3
+                        {"cpu", "cold", 1, 1, {}},
+                        {"cpu", "cold-weights", 1, 1, {}},
+                        {"cpu", {}, 1, 1, {}},
+                        {"gpu", "warm", 108, 40e3, Level::kL2},
+                        {"gpu", "warm", 108, 2e6, {}}};
+  for (const auto& [device, cache, threads, bytes, holds] : cases) {
+    const machine::Machine machine{
+        .device = device,
+        .cache_bytes = {{Level::kL1, 48e3}, {Level::kL2, 1e6}, {Level::kL3, 30e6}}};
+    record::Record record{.device = device, .threads = threads, .cache = cache};
+    EXPECT_EQ(HoldingCache(record, machine, bytes), holds) << device << bytes;
+    EXPECT_EQ(HoldingCache(record, {}, bytes), std::nullopt) << "unknown caches";
+  }
+}
+
+// 98 KB at 50 byte/s of L2 take 1960 s, at 10 byte/s of DRAM they would take 9800 s and bind.
+TEST(HoldingCache, ChoosesWhereModelledBytesStandBeforeTheBound) {
+  auto machine = fakes::SmallMachine();
+  machine.cache_bytes = {{Level::kL1, 48e3}, {Level::kL2, 1e6}};
+  auto record = fakes::Measured(20000, 300000, 98e3);  // arithmetic 3000 s
+  record.cache = "cold";
+  EXPECT_EQ(Place(record, &machine).time->bound_level, Level::kDram);
+  record.cache = "warm";
+  const auto warm = Place(record, &machine);
+  EXPECT_EQ(warm.time->bound, Bound::kCompute);
+  EXPECT_FALSE(warm.time->memory_seconds.contains(Level::kDram));
+  EXPECT_EQ(warm.classic.at(0).level, Level::kL2);
+  EXPECT_THAT(warm.asides, Contains(testing::HasSubstr("its tensors fit L2")));
+  EXPECT_EQ(PlaceTime(record, 20000, machine)->bound, Bound::kCompute);
+  record.work[Provenance::kMeasured].bytes[Level::kDram] = 98e3;  // counted: not moved
+  EXPECT_EQ(Place(record, &machine).time->bound_level, Level::kDram);
+}
+
+// The bytes of the cache that a model of the loops knows are not replaced.
+TEST(HoldingCache, LeavesBytesThatAreKnownAtThatCache) {
+  auto machine = fakes::SmallMachine();
+  machine.cache_bytes = {{Level::kL2, 1e6}};
+  auto record = fakes::Measured(20000, 1, 98e3);
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 5e5;
+  EXPECT_DOUBLE_EQ(Place(record, &machine).time->memory_seconds.at(Level::kL2), 5e5 / 50);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST(ToStoredJson, OmitsWhatTheReaderDerivesAgain) {
 }
 
 // The rate of 1e11/3 flop/s is written as 33333300000: 100 flop take 3.00000e-9 s.
-TEST(ToStoredJson, TimePointIsTheComplexityPointTimesItsSlowdown) {
+TEST(ToStoredJson, TimePointIsTheComplexityPointTimesTheDistanceToTheRoof) {
   const auto stored = ToStoredJson(RunWithMixes());
   const auto& time = stored["records"][0]["time"];
   EXPECT_FALSE(time.contains("point"));
@@ -106,14 +106,17 @@ TEST(ToStoredJson, TimePointIsTheComplexityPointTimesItsSlowdown) {
   EXPECT_NEAR(again["records"][0]["time"]["point"]["compute_seconds"].get<double>(), 1.0 / 3, 1e-6);
 }
 
-// Upper bound: every record gets a point at each level. In real runs reference implementations are
-// modelled at DRAM only.
-TEST(ToStoredJson, ALargeRunWithEveryLevelTakesAtMost300kB) {
+// The largest stored runs, and an upper bound: every record gets a point at each level. In real
+// runs reference implementations are modelled at DRAM only.
+TEST(ToStoredJson, OfALargeRunTakesAtMost300kBAndIsRead) {
+  const auto folder =
+      std::filesystem::path(fakes::TestData("../..")) / "baselines" / "stored" / "cascade-lake-2c";
   for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
-    const auto path = std::filesystem::path(fakes::TestData("../..")) / "baselines" / "stored" /
-                      "cascade-lake-2c" / name;
+    EXPECT_LE(std::filesystem::file_size(folder / name), 300000U) << name;
     std::ostringstream warnings;
-    record::RunFile run = record::ReadRunFile(path.string(), warnings);
+    record::RunFile run = record::ReadRunFile((folder / name).string(), warnings);
+    EXPECT_GT(run.records.size(), 70U) << name;
+    EXPECT_EQ(warnings.str(), "") << name;
     for (auto& record : run.records) {
       auto& bytes = record.work[Provenance::kModelled].bytes;
       const auto dram = bytes.find(Level::kDram);
@@ -124,17 +127,6 @@ TEST(ToStoredJson, ALargeRunWithEveryLevelTakesAtMost300kB) {
       bytes[Level::kL3] = 3 * compulsory + 64;
     }
     EXPECT_LE(ToStoredJson(run).dump().size(), 300000U) << name;
-  }
-}
-
-TEST(ToStoredJson, LargestStoredRunsTakeAtMost300kBAndAreRead) {
-  const auto folder =
-      std::filesystem::path(fakes::TestData("../..")) / "baselines" / "stored" / "cascade-lake-2c";
-  for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
-    EXPECT_LE(std::filesystem::file_size(folder / name), 300000U) << name;
-    std::ostringstream warnings;
-    EXPECT_GT(record::ReadRunFile((folder / name).string(), warnings).records.size(), 70U) << name;
-    EXPECT_EQ(warnings.str(), "") << name;
   }
 }
 

@@ -58,6 +58,12 @@ record::RunFile FileOf(const std::vector<json>& suites,
   return file;
 }
 
+std::string Shown(const record::RunFile& file) {
+  std::ostringstream out;
+  document::WriteModels(SummarizeModels(file), 0, out);
+  return out.str();
+}
+
 // The network of the tests: a once, b three times, c twice.
 json Net() { return Suite("net", {{"fwd/f32/a", 1}, {"fwd/f32/b", 3}, {"fwd/f32/c", 2}}); }
 
@@ -143,9 +149,10 @@ TEST(SummarizeModels, HasAModelPerDirectionTypeAndOptionThatWasRun) {
 // Roofs: a 2 x 1 s, a limit; b 1 s.
 TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidated) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
-  const auto models =
-      SummarizeModels(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix"),
-                                       Layer("fwd/bf16/b", 4, 100, 10)}));  // fp32.vector: roof 1 s
+  const auto file = FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix"),
+                                     Layer("fwd/bf16/b", 4, 100, 10)});  // fp32.vector: roof 1 s
+  EXPECT_THAT(Shown(file), HasSubstr("<= 30.0 %\n"));
+  const auto models = SummarizeModels(file);
   ASSERT_EQ(models.size(), 1U);
   EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
   EXPECT_EQ(models[0].layers_placed, 2);
@@ -161,9 +168,10 @@ TEST(SummarizeModels, AreALimitIfOneLayersRoofIsNotValidated) {
 
 TEST(SummarizeModels, LayersWithoutARoofCountForTimeOnly) {
   const auto suite = Suite("net", {{"fwd/int8/a", 2}, {"fwd/int8/b", 1}});
-  const auto models =
-      SummarizeModels(FileOf({suite}, {Layer("fwd/int8/a", 3, 1000, 10, "int8.matrix"),
-                                       Layer("fwd/int8/b", 4, 100, 10)}));  // fp32.vector: roof 1 s
+  const auto file = FileOf({suite}, {Layer("fwd/int8/a", 3, 1000, 10, "int8.matrix"),
+                                     Layer("fwd/int8/b", 4, 100, 10)});  // fp32.vector: roof 1 s
+  EXPECT_THAT(Shown(file), HasSubstr("25.0 % (1 layer)\n"));
+  const auto models = SummarizeModels(file);
   ASSERT_EQ(models.size(), 1U);
   EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
   EXPECT_EQ(models[0].layers_placed, 1);
@@ -253,20 +261,6 @@ TEST(WriteOpportunities, ListsTheMostTimeAboveTheRoofFirst) {
   std::ostringstream out;
   document::Write({{document::OpportunitiesList(run)}}, 0, out);
   EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
-}
-
-TEST(WriteModels, HasTheNumberOfPlacedLayers) {
-  const auto suite = Suite("net", {{"fwd/int8/a", 2}, {"fwd/int8/b", 1}});
-  EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/int8/a", 3, 1000, 10, "int8.matrix"),
-                                     Layer("fwd/int8/b", 4, 100, 10)})),
-              HasSubstr("25.0 % (1 layer)\n"));
-}
-
-TEST(WriteModels, MarksALimit) {
-  const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
-  EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix"),
-                                     Layer("fwd/bf16/b", 4, 100, 10)})),
-              HasSubstr("<= 30.0 %\n"));
 }
 
 TEST(Opportunities, AreAtLeastThisFarAboveARoofThatIsNotValidated) {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "ceilings/cpu_kernels/chain.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "ceilings/cpu_kernels/x86/chain.h"
 
 namespace dlroof::cpu_kernels {
 namespace {
@@ -123,9 +123,9 @@ __attribute__((target("avx512f"))) void RunZmm(Workspace& workspace, std::int64_
 
 FlopsProbe Row(const char* key, const char* instructions, Operands operands, std::size_t bytes,
                int accumulators, const auto& make) {
-  return {
-      key,   instructions, operands, Recurrence::kMultiplyAdd,      Issue::kTwo,
-      bytes, accumulators, 1,        make.template operator()<0>(), ClocksOf(ShortChains(), make)};
+  return WithKernels(
+      {key, instructions, operands, Recurrence::kMultiplyAdd, Issue::kTwo, bytes, accumulators},
+      make);
 }
 
 // Functions that return the kernel with a chain of the given length.

@@ -22,10 +22,11 @@ struct Sse2 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+x"(value)); }
 };
 
-constexpr BytesIsa kKernels = KernelsOf<Sse2>("sse2", "sse2", nullptr);
-
 }  // namespace
 
-const BytesIsa& BytesSse2() { return kKernels; }
+const BytesIsa& BytesSse2() {
+  static constexpr BytesIsa kKernels = KernelsOf<Sse2>("sse2", nullptr, nullptr);
+  return kKernels;
+}
 
 }  // namespace dlroof::cpu_kernels

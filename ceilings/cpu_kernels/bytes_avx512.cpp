@@ -26,10 +26,11 @@ struct Avx512 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+v"(value)); }
 };
 
-constexpr BytesIsa kKernels = KernelsOf<Avx512>("avx512", "avx512f", nullptr);
-
 }  // namespace
 
-const BytesIsa& BytesAvx512() { return kKernels; }
+const BytesIsa& BytesAvx512() {
+  static constexpr BytesIsa kKernels = KernelsOf<Avx512>("avx512", "avx512f", nullptr);
+  return kKernels;
+}
 
 }  // namespace dlroof::cpu_kernels

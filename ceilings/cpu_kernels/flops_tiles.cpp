@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "ceilings/cpu_kernels/chain.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "ceilings/cpu_kernels/x86/chain.h"
 
 namespace dlroof::cpu_kernels {
 namespace {
@@ -97,17 +97,9 @@ using TileChains = ChainLengths<23, 32, 46>;
 template <void (*kMultiply)(), bool kFromL1>
 FlopsProbe Row(const char* key, const char* instructions, Operands operands) {
   constexpr int kAccumulators = 4;
-  constexpr auto make = []<int kChain>() -> Kernel { return Run<kMultiply, kFromL1, kChain>; };
-  return {key,
-          instructions,
-          operands,
-          Recurrence::kTile,
-          Issue::kTile,
-          kTileBytes,
-          kAccumulators,
-          1,
-          make.template operator()<0>(),
-          ClocksOf(TileChains(), make)};
+  return WithKernels(
+      {key, instructions, operands, Recurrence::kTile, Issue::kTile, kTileBytes, kAccumulators},
+      []<int kChain>() -> Kernel { return Run<kMultiply, kFromL1, kChain>; }, TileChains());
 }
 
 }  // namespace

@@ -24,10 +24,11 @@ struct Avx2 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+x"(value)); }
 };
 
-constexpr BytesIsa kKernels = KernelsOf<Avx2>("avx2", "avx2", "fma");
-
 }  // namespace
 
-const BytesIsa& BytesAvx2() { return kKernels; }
+const BytesIsa& BytesAvx2() {
+  static constexpr BytesIsa kKernels = KernelsOf<Avx2>("avx2", "avx2", "fma");
+  return kKernels;
+}
 
 }  // namespace dlroof::cpu_kernels

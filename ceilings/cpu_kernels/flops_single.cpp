@@ -1,0 +1,171 @@
+// Steps of one instruction: a = a * x + y by FMA in fp64, fp32 and fp16, and dot products of pairs
+// of bf16 (summed in fp32) and of four u8 x s8 (VNNI, summed in s32). 14 independent accumulators
+// (of 16 registers) cover a latency of 4 or 5 cycles at two instructions per cycle; AVX-512 uses 16
+// of 32 registers.
+#include <immintrin.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "ceilings/cpu_kernels/chain.h"
+#include "ceilings/cpu_kernels/flops.h"
+
+namespace dlroof::cpu_kernels {
+namespace {
+
+constexpr int kFew = 14, kMany = 16;
+
+// Scalar FMA in assembler, because the compiler would vectorize it.
+template <class T, int kChain>
+__attribute__((target("fma"))) void ScalarFma(Workspace& workspace, std::int64_t iterations) {
+  RunSteps<T, kFew, kChain>(
+      workspace, iterations, [](T & a, const T& x, const T& y) __attribute__((target("fma"))) {
+        if constexpr (std::is_same_v<T, double>)
+          asm("vfmadd213sd %2, %1, %0" : "+x"(a) : "x"(x), "x"(y));
+        else
+          asm("vfmadd213ss %2, %1, %0" : "+x"(a) : "x"(x), "x"(y));
+      });
+}
+
+template <class T, int kChain>
+__attribute__((target("avx2,fma"))) void Avx2Fma(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(32)));
+  RunSteps<Vector, kFew, kChain>(
+      workspace, iterations,
+      [](Vector & a, const Vector& x, const Vector& y) __attribute__((target("avx2,fma"))) {
+        if constexpr (std::is_same_v<T, double>)
+          a = _mm256_fmadd_pd(a, x, y);
+        else
+          a = _mm256_fmadd_ps(a, x, y);
+      });
+}
+
+template <class T, int kChain>
+__attribute__((target("avx512f"))) void Avx512Fma(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(64)));
+  RunSteps<Vector, kMany, kChain>(
+      workspace, iterations,
+      [](Vector & a, const Vector& x, const Vector& y) __attribute__((target("avx512f"))) {
+        if constexpr (std::is_same_v<T, double>)
+          a = _mm512_fmadd_pd(a, x, y);
+        else
+          a = _mm512_fmadd_ps(a, x, y);
+      });
+}
+
+// fp16 in assembler on __m512, because older compilers do not have the type __m512h.
+template <int kChain>
+__attribute__((target("avx512f"))) void Fp16Fma(Workspace& workspace, std::int64_t iterations) {
+  RunSteps<__m512, kMany, kChain>(
+      workspace, iterations,
+      [](__m512 & a, const __m512& x, const __m512& y) __attribute__((target("avx512f"))) {
+        asm("vfmadd213ph %2, %1, %0" : "+v"(a) : "v"(x), "v"(y));
+      });
+}
+
+template <int kChain>
+__attribute__((target("avx512f,avx512bf16"))) void Bf16Zmm(Workspace& workspace,
+                                                           std::int64_t iterations) {
+  RunSteps<__m512, kMany, kChain>(
+      workspace, iterations,
+      [](__m512 & a, const __m512& x, const __m512& y)
+          __attribute__((target("avx512f,avx512bf16"))) {
+            a = _mm512_dpbf16_ps(a, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
+          });
+}
+
+template <int kChain>
+__attribute__((target("avx512f,avx512vl,avx512bf16"))) void Bf16Ymm(Workspace& workspace,
+                                                                    std::int64_t iterations) {
+  RunSteps<__m256, kMany, kChain>(
+      workspace, iterations,
+      [](__m256 & a, const __m256& x, const __m256& y)
+          __attribute__((target("avx512f,avx512vl,avx512bf16"))) {
+            a = _mm256_dpbf16_ps(a, reinterpret_cast<__m256bh>(x), reinterpret_cast<__m256bh>(y));
+          });
+}
+
+// Vectors of int8 are typed by element of the accumulators, because gcc 12 copies each __m512i
+// twice per iteration (2.5 x slower).
+template <int kChain>
+__attribute__((target("avx2,avxvnni"))) void AvxVnni(Workspace& workspace,
+                                                     std::int64_t iterations) {
+  RunSteps<__v8si, kFew, kChain>(
+      workspace, iterations,
+      [](__v8si & a, const __v8si& x, const __v8si& y) __attribute__((target("avx2,avxvnni"))) {
+        a = reinterpret_cast<__v8si>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(a),
+                                                             reinterpret_cast<__m256i>(x),
+                                                             reinterpret_cast<__m256i>(y)));
+      });
+}
+
+template <int kChain>
+__attribute__((target("avx512vnni,avx512vl"))) void Avx512VnniYmm(Workspace& workspace,
+                                                                  std::int64_t iterations) {
+  RunSteps<__v8si, kMany, kChain>(
+      workspace, iterations,
+      [](__v8si & a, const __v8si& x, const __v8si& y)
+          __attribute__((target("avx512vnni,avx512vl"))) {
+            a = reinterpret_cast<__v8si>(_mm256_dpbusd_epi32(reinterpret_cast<__m256i>(a),
+                                                             reinterpret_cast<__m256i>(x),
+                                                             reinterpret_cast<__m256i>(y)));
+          });
+}
+
+template <int kChain>
+__attribute__((target("avx512f,avx512vnni"))) void Avx512Vnni(Workspace& workspace,
+                                                              std::int64_t iterations) {
+  RunSteps<__v16si, kMany, kChain>(
+      workspace, iterations,
+      [](__v16si & a, const __v16si& x, const __v16si& y)
+          __attribute__((target("avx512f,avx512vnni"))) {
+            a = reinterpret_cast<__v16si>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(a),
+                                                              reinterpret_cast<__m512i>(x),
+                                                              reinterpret_cast<__m512i>(y)));
+          });
+}
+
+FlopsProbe Row(const std::string& key, const std::string& instruction, Operands operands,
+               std::size_t bytes, int accumulators, const auto& make) {
+  const bool dot = operands == Operands::kBf16 || operands == Operands::kInt8;
+  return WithKernels(
+      {key, instruction, operands, dot ? Recurrence::kDot : Recurrence::kFusedMultiplyAdd,
+       Issue::kOne, bytes, accumulators},
+      make);
+}
+
+// Returns the FMA rows of one type; `d` is the last letter of its instructions ("d" or "s").
+template <class T>
+std::vector<FlopsProbe> FusedRows(Operands operands, const std::string& pipe,
+                                  const std::string& d) {
+  return {Row(pipe + ".fma_scalar", "vfmadd213s" + d, operands, sizeof(T), kFew,
+              []<int kChain>() -> Kernel { return ScalarFma<T, kChain>; }),
+          Row(pipe + ".avx2", "vfmaddp" + d + " ymm", operands, 32, kFew,
+              []<int kChain>() -> Kernel { return Avx2Fma<T, kChain>; }),
+          Row(pipe + ".avx512", "vfmaddp" + d + " zmm", operands, 64, kMany,
+              []<int kChain>() -> Kernel { return Avx512Fma<T, kChain>; })};
+}
+
+}  // namespace
+
+std::vector<FlopsProbe> SingleInstructionProbes() {
+  constexpr auto kFp16 = Operands::kFp16, kBf16 = Operands::kBf16, kInt8 = Operands::kInt8;
+  auto all = FusedRows<double>(Operands::kFp64, "fp64.vector", "d");
+  for (const auto& rows : {FusedRows<float>(Operands::kFp32, "fp32.vector", "s"),
+                           {Row("fp16.vector.avx512_fp16", "vfmadd213ph zmm", kFp16, 64, kMany,
+                                []<int kChain>() -> Kernel { return Fp16Fma<kChain>; }),
+                            Row("bf16.vector.avx512_bf16_ymm", "vdpbf16ps ymm", kBf16, 32, kMany,
+                                []<int kChain>() -> Kernel { return Bf16Ymm<kChain>; }),
+                            Row("bf16.vector.avx512_bf16", "vdpbf16ps zmm", kBf16, 64, kMany,
+                                []<int kChain>() -> Kernel { return Bf16Zmm<kChain>; }),
+                            Row("int8.vector.avx_vnni", "vpdpbusd ymm", kInt8, 32, kFew,
+                                []<int kChain>() -> Kernel { return AvxVnni<kChain>; }),
+                            Row("int8.vector.avx512_vnni_ymm", "vpdpbusd ymm", kInt8, 32, kMany,
+                                []<int kChain>() -> Kernel { return Avx512VnniYmm<kChain>; }),
+                            Row("int8.vector.avx512_vnni", "vpdpbusd zmm", kInt8, 64, kMany,
+                                []<int kChain>() -> Kernel { return Avx512Vnni<kChain>; })}})
+    all.insert(all.end(), rows.begin(), rows.end());
+  return all;
+}
+
+}  // namespace dlroof::cpu_kernels
