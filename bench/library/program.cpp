@@ -156,6 +156,7 @@ void Program::Begin() {
   auto options = runner::Options(flags_, static_cast<int>(names.size()), true,
                                  AnyTimesItself(names), devices_, *session_, turns_);
   if (quota_) options.quota = &*quota_;
+  options.own_seconds = true;
   // A program's own main function runs as many repetitions as it says.
   if (own_main_) options.stop.reset();
   runner_ = std::make_unique<runner::Runner>(settings_, options);

@@ -223,9 +223,10 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
 }
 
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
-                      const Devices& devices, const live::Session& session,
+                      const Devices& devices, live::Session& session,
                       std::optional<TurnClient>& turns) {
   return {.open_gpu = GpuOpener(devices),
+          .session = &session,
           .turns = turns ? &*turns : nullptr,
           .best_state = [&session](int team) { return BestState(session, team); },
           .gpu = GpuTimingOf(flags),

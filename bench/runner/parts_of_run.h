@@ -64,7 +64,7 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
 // Returns the options of a run with `benchmarks` benchmarks, `gpu_runs` if any is on a GPU. They
 // refer to `session` and `turns`.
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
-                      const Devices& devices, const live::Session& session,
+                      const Devices& devices, live::Session& session,
                       std::optional<TurnClient>& turns);
 
 // The reporters of a run that write the table or JSON to standard output, and the file of

@@ -14,7 +14,6 @@
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "counters/gpu/clock.h"
-#include "reporters/record/work_counters.h"
 
 namespace dlroof::timing {
 namespace {
@@ -401,7 +400,7 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   }
   const cpu::ClockReading spent = cpu::ReadClocks() - begin;
   const auto iterations = static_cast<double>(state.iterations());
-  TimedLoop timed{RepetitionOf(spent, iterations), std::nullopt};
+  TimedLoop timed{RepetitionOf(spent, iterations)};
   const double seconds = Median(times);
   state.SetIterationTime(seconds * iterations);
   timed.repetition.seconds = seconds;
@@ -409,7 +408,6 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   auto [sample, reason] = Sample(enqueue, seconds, clock_hz);
   if (reason) timed.note = reason->text;
   sample.host_seconds = spent.wall / iterations;
-  for (const auto& [key, value] : record::ToCounters(sample)) state.counters[key] = value;
   timed.repetition.gpu = std::make_shared<const record::GpuSample>(sample);
   return timed;
 }

@@ -230,7 +230,7 @@ TEST(GpuCounters, RoundTripEveryQuantity) {
   GpuSample sample;
   double value = 1;
   for (const auto& [key, member] : GpuSampleFields()) sample.*member = ++value;
-  const auto counters = ToCounters(sample);
+  const auto counters = ToCounters(Record(), {.gpu = std::make_shared<GpuSample>(sample)});
   EXPECT_EQ(counters.size(), GpuSampleFields().size());
   EXPECT_EQ(counters.at("dlroof/gpu/throughput_seconds"), 2);
   EXPECT_EQ(GpuSampleFromCounters(counters), sample);
