@@ -31,20 +31,6 @@ void ReadQuantity(std::string_view quantity, double value, Work& work) {
     if (const auto level = LevelFromKey(key)) work.bytes[*level] = value;
 }
 
-nlohmann::json KernelToJson(const LaunchedKernel& kernel) {
-  nlohmann::json object = {{"name", kernel.name}, {"launches", kernel.launches}};
-  if (kernel.seconds) object["seconds"] = *kernel.seconds;
-  if (!kernel.facts) return object;
-  const auto& facts = *kernel.facts;
-  object["blocks"] = facts.blocks;
-  object["threads"] = facts.threads;
-  object["registers"] = facts.registers;
-  object["shared_bytes"] = facts.shared_bytes;
-  if (facts.waves) object["waves"] = *facts.waves;
-  if (facts.cluster > 1) object["cluster"] = facts.cluster;
-  return object;
-}
-
 }  // namespace
 
 std::map<std::string, double> ToCounters(const std::map<Provenance, Work>& works) {
@@ -116,27 +102,6 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
     *sample.*member = found->second;
   }
   return sample;
-}
-
-nlohmann::json LabelFacts(const Record& record) {
-  auto facts = nlohmann::json::object();
-  const std::pair<const char*, const std::string*> texts[] = {
-      {"algorithm", &record.algorithm}, {"isa", &record.isa}, {"verified", &record.verified}};
-  for (const auto& [key, text] : texts)
-    if (!text->empty()) facts[key] = *text;
-  if (record.repro) facts["repro"] = *record.repro;
-  for (const auto& wrong : record.wrong_engines)
-    facts["wrong_engines"].push_back({{"algorithm", wrong.algorithm}, {"reason", wrong.reason}});
-  if (record.unwatched_reason) facts["unwatched"] = record.unwatched_reason->text;
-  for (const auto& note : record.counting) {
-    nlohmann::json& object = facts["counting"].emplace_back(nlohmann::json{{"text", note.text}});
-    if (!note.source.empty()) object["source"] = note.source;
-    if (note.provenance) object["provenance"] = Key(*note.provenance);
-  }
-  for (const auto& kernel : record.kernels) facts["kernels"].push_back(KernelToJson(kernel));
-  if (record.parallel) facts["parallel"] = ToJson(*record.parallel);
-  if (record.energy) facts["energy"] = ToJson(*record.energy);
-  return facts;
 }
 
 std::string ToLabel(const Record& record) {

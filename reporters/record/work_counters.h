@@ -47,9 +47,6 @@ std::map<std::string, double> ToCounters(const Record& record, const Repetition&
 // Returns nullopt if no counter is a quantity of a GpuSample.
 std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters);
 
-// Returns a record's "algorithm", "isa", "verified", "repro", "counting", "kernels" and so on. An
-// unknown fact has no key.
-nlohmann::json LabelFacts(const Record& record);
 // Google Benchmark stores one free text per benchmark. Returns {"dlroof": FACTS} as text, or an
 // empty text for a record without facts.
 std::string ToLabel(const Record& record);
