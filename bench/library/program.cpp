@@ -196,27 +196,25 @@ void Program::HasEnded(const std::vector<benchmark::BenchmarkReporter::Run>& run
 }
 
 live::Passes Program::Passes() {
+  const auto again = [this](Mode mode, auto& results) {
+    return [this, mode, &results] {
+      RunAgain(mode);
+      return std::move(results);
+    };
+  };
   live::Passes passes;
   passes.count = [this] {
     if (runner_ && AnyTimesItself(listed_.names()) && runner::MeansGpuCounters(flags_.counters))
       RunAgain(Mode::kCount);
     return std::move(passes_.counts);
   };
-  if (flags_.explain)
-    passes.parallel = [this] {
-      RunAgain(Mode::kExplain);
-      return std::move(passes_.parallel);
-    };
-  if (flags_.energy)
-    passes.idle = [this] {
-      Begin();
-      return runner_->MeasureIdle();
-    };
-  if (flags_.energy)
-    passes.energy = [this] {
-      RunAgain(Mode::kEnergy);
-      return std::move(passes_.energy);
-    };
+  if (flags_.explain) passes.parallel = again(Mode::kExplain, passes_.parallel);
+  if (!flags_.energy) return passes;
+  passes.energy = again(Mode::kEnergy, passes_.energy);
+  passes.idle = [this] {
+    Begin();
+    return runner_->MeasureIdle();
+  };
   return passes;
 }
 

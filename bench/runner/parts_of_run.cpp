@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "bench/library_files/library_file.h"
-#include "bench/runner/progress_pipe.h"
 #include "bench/runner/run_context.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
@@ -265,6 +264,29 @@ int RunReporters::End() {
   if (flags_.html_file) WriteHtml(session_, *flags_.html_file);
   if (StoppedByInterrupt()) return 130;
   return session_.AnyFailed() ? 1 : 0;
+}
+
+std::set<std::string> NeededPipes(std::string_view type, std::string_view options) {
+  const auto has = [](std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  };
+  std::set<std::string> pipes = {"fp32.vector"};
+  const auto add = [&](const std::string& element) {
+    pipes.insert({element + ".vector", element + ".matrix"});
+  };
+  const bool converts = has(options, "fpmath");  // f32 may be multiplied in another type
+  const bool bf16 = has(type, "bf16");
+  if (has(type, "f64")) add("fp64");
+  if (bf16 || converts) add("bf16");
+  // "f16" that is not the end of "bf16".
+  for (auto at = type.find("f16"); at != std::string_view::npos; at = type.find("f16", at + 1))
+    if (at == 0 || type[at - 1] != 'b') add("fp16");
+  if (converts) {
+    add("fp16");
+    add("tf32");
+  }
+  if (has(type, "8")) add("int8");
+  return pipes;
 }
 
 }  // namespace dlroof::runner

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/gpu_loader/loader.h"
@@ -49,6 +50,11 @@ struct MachineNeeds {
   std::vector<int> threads;       // [1] of CPU benchmarks
   std::set<std::string> pipes;    // under whose roofs CPU benchmarks may be placed
 };
+
+// Returns the plain pipes ("bf16.matrix") of a CPU whose roofs a benchmark of this type may need.
+// `type` and `options` are those of its name. fp32.vector is always among them: elementwise parts
+// use it. A type that is not known needs all pipes of the types that it contains.
+std::set<std::string> NeededPipes(std::string_view type, std::string_view options);
 
 // Returns the machines (ceilings) of all devices that have benchmarks.
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const MachineNeeds& needs,

@@ -53,27 +53,6 @@ gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after
   return during;
 }
 
-// Returns the time of a call in a CUDA graph [s], or nothing and adds to `reasons` why not.
-std::optional<double> GraphSeconds(const gpu::GpuClock& clock, const gpu::Enqueue& call,
-                                   double seconds, const GpuCacheState& cache,
-                                   std::vector<std::string>& reasons) {
-  const int calls = CallsToFill(seconds, kGraphSeconds, kMaxNodes);
-  std::function<double()> replay;
-  try {
-    replay = clock.graph(call, calls);
-  } catch (const std::exception& error) {
-    reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
-    return std::nullopt;
-  }
-  replay();  // uploads the graph
-  std::vector<double> times;
-  for (int i = SamplesOf(seconds * calls); i > 0; --i) {
-    Renew(cache);
-    times.push_back(replay() / calls);
-  }
-  return Median(times);
-}
-
 }  // namespace
 
 int CallsToFill(double seconds, double target_seconds, int most) {
@@ -199,36 +178,36 @@ struct Sampler {
           calls));
   }
 
+  // Cold calls of a graph take turns on so many buffers that none finds its own data in L2.
   void Graph() {
-    if (!cache.l2.flush)
-      sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, reasons);
-    else if (cache.rotated)
-      ColdGraph();
-  }
-
-  // Calls in turn on so many buffers that none finds its own data in L2.
-  void ColdGraph() {
-    const auto copies = CopiesToRotate(cache.bytes, clock.l2_bytes);
+    const bool cold = cache.l2.flush;
+    if (cold && !cache.rotated) return;
+    const auto copies = cold ? CopiesToRotate(cache.bytes, clock.l2_bytes)
+                             : CallsToFill(seconds, kGraphSeconds, kMaxNodes);
     if (!copies) {
       reasons.emplace_back(
           "gpu.graph_seconds is not known: the tensors are too small to rotate over buffers of "
           "twice the size of L2");
       return;
     }
+    std::function<double()> replay;
     try {
-      const auto calls = cache.rotated(*copies);
-      const auto next = std::make_shared<std::size_t>(0);
-      const gpu::Enqueue turn = [calls, next](void* stream) {
-        calls[(*next)++ % calls.size()](stream);
-      };
-      const auto replay = clock.graph(turn, *copies);
-      replay();  // uploads the graph
-      std::vector<double> times;
-      for (int i = SamplesOf(seconds * *copies); i > 0; --i) times.push_back(replay() / *copies);
-      sample.graph_seconds = Median(times);
+      gpu::Enqueue turn = call;
+      if (cold)
+        turn = [calls = cache.rotated(*copies), next = std::make_shared<std::size_t>(0)](
+                   void* stream) { calls[(*next)++ % calls.size()](stream); };
+      replay = clock.graph(turn, *copies);
     } catch (const std::exception& error) {
       reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
+      return;
     }
+    replay();  // uploads the graph
+    std::vector<double> times;
+    for (int i = SamplesOf(seconds * *copies); i > 0; --i) {
+      if (!cold) Renew(cache);
+      times.push_back(replay() / *copies);
+    }
+    sample.graph_seconds = Median(times);
   }
 };
 
