@@ -188,7 +188,7 @@ void UseWriteAheadLog(SQLite::Database& database) {
 
 PackedRecord Pack(const record::Record& record) {
   PackedRecord packed;
-  packed.facts = roofline::FactsToJson(record).dump(-1, ' ', false, json::error_handler_t::replace);
+  packed.facts = record::ToJson(record).dump(-1, ' ', false, json::error_handler_t::replace);
   json rows = json::array();
   for (const auto& repetition : record.repetitions) rows.push_back(ToRow(repetition));
   json::to_cbor(rows, packed.repetitions);

@@ -18,7 +18,7 @@
 namespace dlroof::history {
 
 struct PackedRecord {
-  std::string facts;  // JSON (FactsToJson)
+  std::string facts;  // JSON (record::ToJson)
   // CBOR: an array of one array per repetition. Its items are seconds, iterations, noisy, CPU time,
   // CPU time of the main thread, run delay, core share, block, and the GPU's quantities in the
   // order of GpuSampleFields. Unknown items are null, or left out at the end.

@@ -17,9 +17,6 @@
 namespace dlroof::library {
 namespace {
 
-// Set by calls on a GPU; the reporters remove it.
-constexpr const char* kOnGpuCounter = "dlroof/on_gpu";
-
 // Returns the key of a pipe: "fp32" becomes "fp32.vector". Throws BadInput for other text.
 std::string PipeOf(const std::string& key) {
   const auto pipe = key.find('.') == std::string::npos ? key + ".vector" : key;
@@ -153,12 +150,8 @@ void Program::Time(benchmark::State& state, const workload::Workload& workload,
     runner_->UseAllRepetitions(workload);
   if (state.threads() == 1) {
     const AbortSentence sentence(name);
-    const auto repetition = runner_->Run(state, workload);
-    runner_->Forget();
-    if (!repetition) return;
-    state.counters[record::kSecondsCounter] = repetition->seconds;
-    if (callable.start) state.counters[kOnGpuCounter] = 1;
-    return;
+    runner_->Run(state, workload);
+    return runner_->Forget();
   }
   if (callable.start)
     return state.SkipWithError("a benchmark on a GPU has one host thread: remove ->Threads(n)");
@@ -201,28 +194,31 @@ void Program::Measure(benchmark::State& state, const Call& call, const detail::C
 std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs) const {
   auto checked = runs;
+  if (!session_) return checked;
+  const auto measured = live::RepetitionsOf(runs, *session_);
+  auto repetition = measured.begin();
   for (auto& run : checked) {
-    const bool timed =
-        run.run_type == benchmark::BenchmarkReporter::Run::RT_Iteration && !live::HasNoTime(run);
-    if (const auto reason = timed ? ReasonAgainst(run) : std::nullopt)
-      live::MarkFailed(run, reason->text);
-    run.counters.erase(kOnGpuCounter);
+    if (repetition == measured.end()) break;
+    if (run.run_type != benchmark::BenchmarkReporter::Run::RT_Iteration || live::HasNoTime(run))
+      continue;
+    if (const auto reason = ReasonAgainst(run, *repetition++)) live::MarkFailed(run, reason->text);
   }
   return checked;
 }
 
-std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run) {
+std::optional<Reason> Program::ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
+                                             const record::Repetition& repetition) const {
   // Google Benchmark's time includes noisy calls and the time between calls, dlroof's does not: it
   // may be longer, but not shorter. [1] of dlroof's time; [s] clocks of a whole repetition differ
   constexpr double kMinShare = 0.8, kMaxShare = 100, kMinSeconds = 1e-4;
   const bool manual = record::ReadBenchmarkName(run.run_name.str()).manual_time;
-  if (run.counters.contains(kOnGpuCounter) && !manual)
+  const auto name = live::RecordName(run.run_name.str());
+  if (session_->FindMeasured(name)->record.device == "gpu" && !manual)
     return Reason{
         "a call on a GPU is timed by the GPU: register the benchmark with "
         "->UseManualTime()"};
-  const auto own = run.counters.find(record::kSecondsCounter);
-  if (manual || run.threads > 1 || own == run.counters.end()) return std::nullopt;
-  const double calls = static_cast<double>(run.iterations), expected = own->second.value * calls;
+  if (manual || run.threads > 1) return std::nullopt;
+  const double calls = static_cast<double>(run.iterations), expected = repetition.seconds * calls;
   const double seconds = run.real_accumulated_time;
   if (seconds >= kMinShare * expected - kMinSeconds && seconds <= kMaxShare * expected + 1)
     return std::nullopt;

@@ -156,6 +156,7 @@ void Program::Begin() {
   auto options = runner::Options(flags_, static_cast<int>(names.size()), true,
                                  AnyTimesItself(names), devices_, *session_, turns_);
   if (quota_) options.quota = &*quota_;
+  options.own_seconds = true;
   // A program's own main function runs as many repetitions as it says.
   if (own_main_) options.stop.reset();
   runner_ = std::make_unique<runner::Runner>(settings_, options);
@@ -195,27 +196,25 @@ void Program::HasEnded(const std::vector<benchmark::BenchmarkReporter::Run>& run
 }
 
 live::Passes Program::Passes() {
+  const auto again = [this](Mode mode, auto& results) {
+    return [this, mode, &results] {
+      RunAgain(mode);
+      return std::move(results);
+    };
+  };
   live::Passes passes;
   passes.count = [this] {
     if (runner_ && AnyTimesItself(listed_.names()) && runner::MeansGpuCounters(flags_.counters))
       RunAgain(Mode::kCount);
     return std::move(passes_.counts);
   };
-  if (flags_.explain)
-    passes.parallel = [this] {
-      RunAgain(Mode::kExplain);
-      return std::move(passes_.parallel);
-    };
-  if (flags_.energy)
-    passes.idle = [this] {
-      Begin();
-      return runner_->MeasureIdle();
-    };
-  if (flags_.energy)
-    passes.energy = [this] {
-      RunAgain(Mode::kEnergy);
-      return std::move(passes_.energy);
-    };
+  if (flags_.explain) passes.parallel = again(Mode::kExplain, passes_.parallel);
+  if (!flags_.energy) return passes;
+  passes.energy = again(Mode::kEnergy, passes_.energy);
+  passes.idle = [this] {
+    Begin();
+    return runner_->MeasureIdle();
+  };
   return passes;
 }
 

@@ -77,7 +77,8 @@ class Program {
       const std::vector<benchmark::BenchmarkReporter::Run>& runs) const;
 
  private:
-  static std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run);
+  std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
+                                      const record::Repetition& repetition) const;
   // Returns the benchmark's name as it is listed, or nullopt if it is not known.
   std::optional<std::string> ListedNameOf(const std::string& place) const;
   workload::Workload WorkloadOf(const benchmark::State& state,

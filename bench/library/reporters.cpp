@@ -108,8 +108,8 @@ void Reporter::ReportRuns(const std::vector<Run>& runs) {
   const auto checked = program.Checked(runs);
   if (inner_ != nullptr) inner_->ReportRuns(checked);
   if (program.IsSimulation()) return;
-  const auto entries = live::EntriesFromRuns(checked);
-  if (!entries.empty()) program.session().Add(record::RecordFromEntries(entries));
+  if (auto record = live::RecordFromRuns(checked, program.session()))
+    program.session().Add(*std::move(record));
 }
 
 void Reporter::Finalize() {

@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include "bench/runner/command.h"
-#include "bench/runner/google_benchmark_flags.h"
 #include "counters/base/error.h"
 #include "counters/base/program.h"
 #include "counters/base/version.h"
@@ -44,16 +43,55 @@ std::optional<double> Seconds(const std::string& text) {
   return seconds;
 }
 
-// Returns the number behind the first and before the second point of a version, "1.7.1".
-int MinorOf(std::string_view version) {
-  int minor = 0;
-  const auto begin = std::min(version.find('.') + 1, version.size());
-  std::from_chars(version.data() + begin, version.data() + version.size(), minor);
-  return minor;
+// Returns the numbers of a version, "1.7.1".
+std::array<int, 3> Numbers(std::string_view version) {
+  std::array<int, 3> numbers = {};
+  const char* at = version.data();
+  const char* end = at + version.size();
+  for (int& number : numbers) {
+    at = std::from_chars(at, end, number).ptr;
+    if (at != end) ++at;  // the point
+  }
+  return numbers;
+}
+
+bool IsSince(std::string_view since, std::string_view version) {
+  return Numbers(since) <= Numbers(version);
 }
 
 // Google Benchmark 1.8 expects a unit behind the number of --benchmark_min_time, which 1.7 rejects.
-bool TimesHaveUnits(std::string_view version) { return MinorOf(version) >= 8; }
+bool TimesHaveUnits(std::string_view version) { return IsSince("1.8", version); }
+
+// Google Benchmark does not export a list of its flags.
+struct GoogleBenchmarkFlag {
+  std::string_view name;   // "--benchmark_filter"
+  std::string_view type;   // of its value
+  std::string_view since;  // the version of Google Benchmark; empty: in every one that dlroof uses
+  std::vector<std::string_view> choices = {};
+};
+
+const std::vector<std::string_view> kBoolean = {"true", "false"};
+
+// The flags of every version, in the order of Google Benchmark's own help.
+const std::vector<GoogleBenchmarkFlag> kGoogleBenchmarkFlags = {
+    {"--benchmark_list_tests", "BOOLEAN", "", kBoolean},
+    {"--benchmark_filter", "REGEX", ""},
+    {"--benchmark_min_time", "SECONDS", ""},
+    {"--benchmark_min_warmup_time", "SECONDS", "1.7"},
+    {"--benchmark_dry_run", "BOOLEAN", "1.9.1", kBoolean},
+    {"--benchmark_repetitions", "NUMBER", ""},
+    {"--benchmark_enable_random_interleaving", "BOOLEAN", "", kBoolean},
+    {"--benchmark_report_aggregates_only", "BOOLEAN", "", kBoolean},
+    {"--benchmark_display_aggregates_only", "BOOLEAN", "", kBoolean},
+    {"--benchmark_format", "FORMAT", "", {"console", "json", "csv"}},
+    {"--benchmark_out", "FILE", ""},
+    {"--benchmark_out_format", "FORMAT", "", {"json", "console", "csv"}},
+    {"--benchmark_color", "CHOICE", "", {"auto", "true", "false"}},
+    {"--benchmark_counters_tabular", "BOOLEAN", "", kBoolean},
+    {"--benchmark_perf_counters", "LIST", ""},  // if it was built with libpfm
+    {"--benchmark_context", "LIST", ""},
+    {"--benchmark_time_unit", "UNIT", "1.7", {"ns", "us", "ms", "s"}},
+    {"--v", "LEVEL", ""}};
 
 bool IsBenchmarkFlag(std::string_view arg) {
   return arg.starts_with("--benchmark_") || arg.starts_with("--v=") || arg == "--v";
@@ -301,8 +339,8 @@ void RefuseBenchmarkFlags(const std::vector<std::string>& args, std::string_view
     if (!IsBenchmarkFlag(arg)) continue;
     const auto flag = arg.substr(0, arg.find('='));
     std::vector<std::string> names;
-    for (const auto& known : GoogleBenchmarkFlags()) {
-      const bool has = HasFlag(version, known);
+    for (const auto& known : kGoogleBenchmarkFlags) {
+      const bool has = IsSince(known.since, version);
       if (has) names.emplace_back(known.name);
       if (flag != known.name) continue;
       if (has) throw BadInput("{}: Google Benchmark {} does not accept this value", arg, version);
@@ -403,8 +441,8 @@ runner::Command DescribeProgram(bool with_google_benchmark) {
   };
   auto targets = std::make_shared<Targets>();
   auto program = OwnProgram(targets->flags, targets->spelled);
-  for (const auto& flag : GoogleBenchmarkFlags())
-    if (with_google_benchmark && HasFlag(kGoogleBenchmarkVersion, flag))
+  for (const auto& flag : kGoogleBenchmarkFlags)
+    if (with_google_benchmark && IsSince(flag.since, kGoogleBenchmarkVersion))
       program.options.push_back({std::string(flag.name),
                                  &targets->of_google_benchmark,
                                  "",

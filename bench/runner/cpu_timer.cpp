@@ -4,8 +4,6 @@
 #include <cmath>
 #include <exception>
 
-#include "reporters/record/work_counters.h"
-
 namespace dlroof::runner {
 namespace {
 
@@ -78,8 +76,8 @@ record::Repetition TimeParts(benchmark::State& state, const workload::PreparedCa
 
 // Times each call individually, after its memory was flushed from the caches and the libraries'
 // threads were woken. With `in_parts`, noisy calls do not count.
-record::Repetition TimeCold(benchmark::State& state, const std::function<void()>& run,
-                            const std::vector<cpu::MemorySpan>& evicted, bool in_parts) {
+TimedLoop TimeCold(benchmark::State& state, const std::function<void()>& run,
+                   const std::vector<cpu::MemorySpan>& evicted, bool in_parts) {
   std::vector<cpu::ClockReading> calls;
   std::int64_t evicted_bytes = 0;
   for (auto _ : state) {
@@ -88,11 +86,8 @@ record::Repetition TimeCold(benchmark::State& state, const std::function<void()>
     state.SetIterationTime(spent.wall);
     calls.push_back(spent);
   }
-  const auto repetition = RepetitionOfCalls(calls, in_parts);
-  // Google Benchmark's CPU time includes the eviction, this one does not.
-  state.counters[record::kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
-  state.counters[record::kEvictedBytesCounter] = static_cast<double>(evicted_bytes);
-  return repetition;
+  return {.repetition = RepetitionOfCalls(calls, in_parts),
+          .evicted_bytes = static_cast<double>(evicted_bytes)};
 }
 
 // Returns the memory to flush before a cold call: all of the call's tensors, or only its weights.
@@ -183,9 +178,8 @@ std::int64_t CpuTimer::CallsPerPart(const workload::PreparedCall& call) const {
 TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
                          std::int64_t calls_per_part) {
   const auto before = Look();
-  TimedLoop timed;
-  timed.repetition = evicted_.empty() ? TimeWarm(state, call, calls_per_part)
-                                      : TimeCold(state, call.run, evicted_, in_parts_);
+  auto timed = evicted_.empty() ? TimedLoop{TimeWarm(state, call, calls_per_part)}
+                                : TimeCold(state, call.run, evicted_, in_parts_);
   if (!in_parts_) in_parts_ = IsNoisy(timed.repetition) && !every_call_counts_;
   const auto after = Look();
   if (!shares_.contains(threads_))

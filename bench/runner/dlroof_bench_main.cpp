@@ -14,7 +14,6 @@
 #include "bench/runner/algorithm_trials.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/explain_pass.h"
-#include "bench/runner/needed_pipes.h"
 #include "bench/runner/parts_of_run.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/runner/process_limits.h"

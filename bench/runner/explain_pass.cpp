@@ -1,8 +1,10 @@
 #include "bench/runner/explain_pass.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace dlroof::runner {
@@ -97,6 +99,31 @@ void ExplainProgress::Report(int step, const std::string& text) {
   const int steps = (1 + kExplainParts) * benchmarks_;
   const double per_step = step > 0 ? (now_() - begin_) / step : kFirstGuess;
   report_({.step = step, .steps = steps, .text = text, .eta_seconds = per_step * (steps - step)});
+}
+
+std::string ProgressLine(const machine::MeasureProgress& progress) {
+  const nlohmann::json line = {{"step", progress.step},
+                               {"steps", progress.steps},
+                               {"text", progress.text},
+                               {"eta_seconds", progress.eta_seconds}};
+  return line.dump() + '\n';
+}
+
+std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& line) {
+  const auto read = nlohmann::json::parse(line, nullptr, false);
+  try {
+    return machine::MeasureProgress{.step = read.at("step"),
+                                    .steps = read.at("steps"),
+                                    .text = read.at("text"),
+                                    .eta_seconds = read.at("eta_seconds")};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void WriteProgress(int pipe, const machine::MeasureProgress& progress) {
+  const auto line = ProgressLine(progress);
+  [[maybe_unused]] const auto written = write(pipe, line.data(), line.size());
 }
 
 }  // namespace dlroof::runner

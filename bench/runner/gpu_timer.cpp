@@ -14,7 +14,6 @@
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "counters/gpu/clock.h"
-#include "reporters/record/work_counters.h"
 
 namespace dlroof::runner {
 namespace {
@@ -52,26 +51,6 @@ gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after
   if (after.throttle)
     during.throttle = gpu::KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
   return during;
-}
-
-// Returns the time of a call in a CUDA graph [s], or nothing and adds to `reasons` why not.
-std::optional<double> GraphSeconds(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
-                                   const GpuCacheState& cache, std::vector<std::string>& reasons) {
-  const int calls = CallsToFill(seconds, kGraphSeconds, kMaxNodes);
-  std::function<double()> replay;
-  try {
-    replay = clock.Graph(call, calls);
-  } catch (const std::exception& error) {
-    reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
-    return std::nullopt;
-  }
-  replay();  // uploads the graph
-  std::vector<double> times;
-  for (int i = SamplesOf(seconds * calls); i > 0; --i) {
-    Renew(cache);
-    times.push_back(replay() / calls);
-  }
-  return Median(times);
 }
 
 }  // namespace
@@ -199,36 +178,36 @@ struct Sampler {
           calls));
   }
 
+  // Cold calls of a graph take turns on so many buffers that none finds its own data in L2.
   void Graph() {
-    if (!cache.l2.flush)
-      sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, reasons);
-    else if (cache.rotated)
-      ColdGraph();
-  }
-
-  // Calls in turn on so many buffers that none finds its own data in L2.
-  void ColdGraph() {
-    const auto copies = CopiesToRotate(cache.bytes, clock.L2Bytes());
+    const bool cold = cache.l2.flush;
+    if (cold && !cache.rotated) return;
+    const auto copies = cold ? CopiesToRotate(cache.bytes, clock.L2Bytes())
+                             : CallsToFill(seconds, kGraphSeconds, kMaxNodes);
     if (!copies) {
       reasons.emplace_back(
           "gpu.graph_seconds is not known: the tensors are too small to rotate over buffers of "
           "twice the size of L2");
       return;
     }
+    std::function<double()> replay;
     try {
-      const auto calls = cache.rotated(*copies);
-      const auto next = std::make_shared<std::size_t>(0);
-      const gpu::Enqueue turn = [calls, next](void* stream) {
-        calls[(*next)++ % calls.size()](stream);
-      };
-      const auto replay = clock.Graph(turn, *copies);
-      replay();  // uploads the graph
-      std::vector<double> times;
-      for (int i = SamplesOf(seconds * *copies); i > 0; --i) times.push_back(replay() / *copies);
-      sample.graph_seconds = Median(times);
+      gpu::Enqueue turn = call;
+      if (cold)
+        turn = [calls = cache.rotated(*copies), next = std::make_shared<std::size_t>(0)](
+                   void* stream) { calls[(*next)++ % calls.size()](stream); };
+      replay = clock.Graph(turn, *copies);
     } catch (const std::exception& error) {
       reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
+      return;
     }
+    replay();  // uploads the graph
+    std::vector<double> times;
+    for (int i = SamplesOf(seconds * *copies); i > 0; --i) {
+      if (!cold) Renew(cache);
+      times.push_back(replay() / *copies);
+    }
+    sample.graph_seconds = Median(times);
   }
 };
 
@@ -404,7 +383,7 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   }
   const cpu::ClockReading spent = cpu::ReadClocks() - begin;
   const auto iterations = static_cast<double>(state.iterations());
-  TimedLoop timed{RepetitionOf(spent, iterations), std::nullopt};
+  TimedLoop timed{RepetitionOf(spent, iterations)};
   const double seconds = Median(times);
   state.SetIterationTime(seconds * iterations);
   timed.repetition.seconds = seconds;
@@ -412,7 +391,6 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   auto [sample, reason] = Sample(enqueue, seconds, clock_hz);
   if (reason) timed.note = reason->text;
   sample.host_seconds = spent.wall / iterations;
-  for (const auto& [key, value] : record::ToCounters(sample)) state.counters[key] = value;
   timed.repetition.gpu = std::make_shared<const record::GpuSample>(sample);
   return timed;
 }

@@ -11,7 +11,6 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/runner/progress_pipe.h"
 #include "bench/runner/run_context.h"
 #include "bench/workload/library_file.h"
 #include "ceilings/machine/rate.h"
@@ -223,9 +222,10 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
 }
 
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
-                      const Devices& devices, const live::Session& session,
+                      const Devices& devices, live::Session& session,
                       std::optional<TurnClient>& turns) {
   return {.open_gpu = OpenerOf(devices),
+          .session = &session,
           .turns = turns ? &*turns : nullptr,
           .best_state = [&session](int team) { return BestState(session, team); },
           .gpu = GpuTimingOf(flags),
@@ -264,6 +264,29 @@ int RunReporters::End() {
   if (flags_.html_file) WriteHtml(session_, *flags_.html_file);
   if (StoppedByInterrupt()) return 130;
   return session_.AnyFailed() ? 1 : 0;
+}
+
+std::set<std::string> NeededPipes(std::string_view type, std::string_view options) {
+  const auto has = [](std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  };
+  std::set<std::string> pipes = {"fp32.vector"};
+  const auto add = [&](const std::string& element) {
+    pipes.insert({element + ".vector", element + ".matrix"});
+  };
+  const bool converts = has(options, "fpmath");  // f32 may be multiplied in another type
+  const bool bf16 = has(type, "bf16");
+  if (has(type, "f64")) add("fp64");
+  if (bf16 || converts) add("bf16");
+  // "f16" that is not the end of "bf16".
+  for (auto at = type.find("f16"); at != std::string_view::npos; at = type.find("f16", at + 1))
+    if (at == 0 || type[at - 1] != 'b') add("fp16");
+  if (converts) {
+    add("fp16");
+    add("tf32");
+  }
+  if (has(type, "8")) add("int8");
+  return pipes;
 }
 
 }  // namespace dlroof::runner

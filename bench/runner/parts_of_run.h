@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/gpu_loader/loader.h"
@@ -50,6 +51,11 @@ struct MachineNeeds {
   std::set<std::string> pipes;    // under whose roofs CPU benchmarks may be placed
 };
 
+// Returns the plain pipes ("bf16.matrix") of a CPU whose roofs a benchmark of this type may need.
+// `type` and `options` are those of its name. fp32.vector is always among them: elementwise parts
+// use it. A type that is not known needs all pipes of the types that it contains.
+std::set<std::string> NeededPipes(std::string_view type, std::string_view options);
+
 // Returns the machines (ceilings) of all devices that have benchmarks.
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const MachineNeeds& needs,
                                        const Devices& devices);
@@ -64,7 +70,7 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
 // Returns the options of a run with `benchmarks` benchmarks, `gpu_runs` if any is on a GPU. They
 // refer to `session` and `turns`.
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
-                      const Devices& devices, const live::Session& session,
+                      const Devices& devices, live::Session& session,
                       std::optional<TurnClient>& turns);
 
 // The reporters of a run that write the table or JSON to standard output, and the file of

@@ -35,11 +35,10 @@ void WriteTo(int pipe, const std::string& text) {
 // also between other benchmarks. Work that is needed once is not repeated.
 struct BenchmarkState {
   workload::Workload workload;
-  std::optional<std::string> verified;             // how the output was compared with the reference
-  std::vector<record::WrongEngine> wrong_engines;  // of the call, once it is verified
+  record::Record& record;  // its repetitions all have the same number of iterations
+  bool verified = false;   // the output was compared with the reference
   std::optional<Counting> counting;
-  std::vector<record::Repetition> repetitions;  // all with the same number of iterations
-  double spent_seconds = 0;                     // [s] by `repetitions` and their pauses
+  double spent_seconds = 0;                     // [s] by the repetitions and their pauses
   cpu::Throttling throttled;                    // while they were timed
   std::optional<std::int64_t> calls_per_part;   // see Timer::CallsPerPart
   std::optional<runner::WatchedCalls> watched;  // profiles of the parallel regions
@@ -97,13 +96,22 @@ std::string MessageOf(const std::exception& error) {
   return error.what();
 }
 
-// Returns the repetition of `calls` calls of all threads, of which one spent `spent`.
-record::Repetition RepetitionOfTeam(const cpu::ClockReading& spent, double calls) {
-  record::Repetition repetition;
-  repetition.iterations = calls;
-  repetition.seconds = spent.wall / calls;
-  if (spent.run_delay) repetition.run_delay_seconds = *spent.run_delay / calls;
-  return repetition;
+// Returns the repetition of `calls` calls of all threads, of which the first one spent `first`.
+record::Repetition RepetitionOfTeam(const cpu::ClockReading& first, const cpu::ClockReading& others,
+                                    double calls) {
+  const auto all = first + others;
+  return {.seconds = first.wall / calls,
+          .cpu_seconds = all.thread_cpu / calls,
+          .run_delay_seconds = all.run_delay.value_or(0) / calls,
+          .iterations = calls};
+}
+
+// Returns a record with what a workload says by itself.
+record::Record NewRecord(const workload::Workload& workload) {
+  record::Record record{.name = workload::NameOf(workload), .repro = workload.repro};
+  record::SplitName(record);
+  if (!record::HasOwnForm(record)) record::PutOnDevice(record, workload.name.device);
+  return record;
 }
 
 }  // namespace
@@ -117,20 +125,15 @@ class Runner::Impl {
         calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
                {options.open_gpu, options.gpu}) {}
 
-  std::optional<record::Repetition> Run(benchmark::State& state,
-                                        const workload::Workload& workload) {
+  void Run(benchmark::State& state, const workload::Workload& workload) {
     auto& benchmark = StateOf(workload);
     const auto next = Next(benchmark);
-    const auto skip = [&] {
-      SkipRest(state, workload);
-      return std::nullopt;
-    };
-    if (benchmark.failed || !next.wanted) return skip();
+    if (benchmark.failed || !next.wanted) return SkipRest(state, workload);
     const WallTime wall(benchmark.wall_seconds);
     try {
       Prepare(benchmark);
       auto* const turns = options_.turns;
-      if (turns != nullptr && !turns->WaitForTurn()) return skip();
+      if (turns != nullptr && !turns->WaitForTurn()) return SkipRest(state, workload);
       const double begin = cpu::WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
       if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
@@ -140,18 +143,14 @@ class Runner::Impl {
       if (options_.quota)
         benchmark.throttled = benchmark.throttled + (options_.quota->Read() - throttled);
       if (IsWatched(workload)) Watch(benchmark);
-      Attach(state, benchmark, timed);
+      Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
       if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
-      benchmark.started = true;
-      Remember(timed.repetition, cpu::WallSeconds() - begin, benchmark);
       if (!benchmark.timed_algorithm &&
           (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device)))
         benchmark.timed_algorithm = calls_.Call().algorithm;
-      return timed.repetition;
     } catch (const std::exception& error) {
       Fail(state, benchmark, MessageOf(error));
     }
-    return std::nullopt;
   }
 
   void RunInTeam(benchmark::State& state, const workload::Workload& workload,
@@ -159,6 +158,8 @@ class Runner::Impl {
     const bool first = state.thread_index() == 0;
     if (first) {
       team.skipped = false;
+      team.others = {};
+      team.ended = 0;
       auto& benchmark = StateOf(workload);
       try {
         const auto next = Next(benchmark);
@@ -187,7 +188,11 @@ class Runner::Impl {
     }
     if (first && team.skipped && !state.error_occurred()) state.SkipWithError(record::kNotRun);
     if (!begin) return;
-    AttachThread(state, workload, cpu::ReadThreadClocks() - *begin);
+    const auto spent = cpu::ReadThreadClocks() - *begin;
+    if (!first) return AddThread(spent, team);
+    for (int ended; (ended = team.ended) < state.threads() - 1;) team.ended.wait(ended);
+    const double calls = static_cast<double>(state.iterations()) * state.threads();
+    Attach(state, StateOf(workload), {RepetitionOfTeam(spent, team.others, calls)}, spent.wall);
   }
 
   // Ends this and all later repetitions of a benchmark without a measurement.
@@ -206,7 +211,7 @@ class Runner::Impl {
     std::optional<energy::EnergyResult> found;
     try {
       calls_.Take(workload);
-      SkipWrongEngines(benchmark.wrong_engines, calls_.Call());
+      SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
       found = EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
       if (calls_.Call().algorithm != *benchmark.timed_algorithm)
         found = {.reason = Reason{"the library chose another algorithm when the call was prepared "
@@ -248,7 +253,7 @@ class Runner::Impl {
     Counting counting;
     try {
       calls_.Take(workload);
-      SkipWrongEngines(benchmark.wrong_engines, calls_.Call());
+      SkipWrongEngines(benchmark.record.wrong_engines, calls_.Call());
       counting = Count(workload, calls_.Call(), settings_.counters);
       if (calls_.Call().algorithm != *benchmark.timed_algorithm)
         counting.notes.push_back(
@@ -297,10 +302,15 @@ class Runner::Impl {
 
  private:
   BenchmarkState& StateOf(const workload::Workload& workload) {
-    auto& benchmark =
-        benchmarks_.try_emplace(workload::NameOf(workload), BenchmarkState{workload}).first->second;
-    if (workload.other_name) benchmark.workload = workload;  // its `prepare` is new each time
-    return benchmark;
+    const auto name = workload::NameOf(workload);
+    auto found = benchmarks_.find(name);
+    if (found == benchmarks_.end()) {
+      auto& measured = options_.session->MeasuredOf(name);
+      measured = {NewRecord(workload), options_.own_seconds, options_.keep_noisy};
+      found = benchmarks_.emplace(name, BenchmarkState{workload, measured.record}).first;
+    }
+    if (workload.other_name) found->second.workload = workload;  // its `prepare` is new each time
+    return found->second;
   }
 
   // Stores the prepared call until it is counted. A call of another program's benchmark refers to
@@ -319,35 +329,28 @@ class Runner::Impl {
     return part;
   }
 
-  // Adds one thread's share of the counters. Google Benchmark adds those of all threads.
-  void AttachThread(benchmark::State& state, const workload::Workload& workload,
-                    const cpu::ClockReading& spent) {
-    const double calls = static_cast<double>(state.iterations()) * state.threads();
-    if (spent.run_delay) state.counters[record::kRunDelayCounter] = *spent.run_delay / calls;
-    state.counters[record::kCpuSecondsCounter] = spent.thread_cpu / calls;
-    if (state.thread_index() != 0) return;
-    auto& benchmark = StateOf(workload);
-    const auto all = RepetitionOfTeam(spent, calls);
-    Attach(state, benchmark, {all, std::nullopt});
-    state.counters[record::kSecondsCounter] = all.seconds;
-    state.counters[record::kRunDelayCounter] = spent.run_delay.value_or(0) / calls;
-    state.counters[record::kCpuSecondsCounter] = spent.thread_cpu / calls;
-    state.counters[record::kThreadsCounter] = state.threads();
-    benchmark.started = true;
-    Remember(all, spent.wall, benchmark);
+  // Adds the clocks of a thread that is not the first.
+  static void AddThread(const cpu::ClockReading& spent, Team& team) {
+    {
+      const std::lock_guard lock(team.mutex);
+      team.others = team.others + spent;
+    }
+    ++team.ended;
+    team.ended.notify_one();
   }
 
   // Google Benchmark searches the iteration count until two repetitions have the same count.
   runner::NextRepetition Next(const BenchmarkState& benchmark) const {
-    if (!options_.stop || benchmark.all_repetitions || benchmark.repetitions.size() < 2) return {};
+    if (!options_.stop || benchmark.all_repetitions || benchmark.record.repetitions.size() < 2)
+      return {};
     if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
       return {false, 0};
-    return runner::NextAfter(benchmark.repetitions, benchmark.spent_seconds, *options_.stop,
+    return runner::NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop,
                              replacements_);
   }
 
   void Remember(const record::Repetition& repetition, double seconds, BenchmarkState& benchmark) {
-    auto& all = benchmark.repetitions;
+    auto& all = benchmark.record.repetitions;
     if (!all.empty() && all.back().iterations != repetition.iterations) {
       all.clear();
       benchmark.spent_seconds = 0;
@@ -380,11 +383,12 @@ class Runner::Impl {
     if (!benchmark.verified) progress_.Time(workload::NameOf(workload));
     calls_.Take(workload);
     workload::PreparedCall& call = calls_.Call();
-    if (!benchmark.verified)
-      benchmark.verified = call.verify ? VerifyCall(call) : "";
-    else
-      SkipWrongEngines(benchmark.wrong_engines, call);
-    benchmark.wrong_engines = call.wrong_engines;
+    if (benchmark.verified)
+      SkipWrongEngines(benchmark.record.wrong_engines, call);
+    else if (call.verify)
+      benchmark.record.verified = VerifyCall(call);
+    benchmark.verified = true;
+    benchmark.record.wrong_engines = call.wrong_engines;
     Counting kernels;
     if (workload.name.device == "gpu") {
       call.run();  // a graph cannot capture first-time work of the library
@@ -420,24 +424,24 @@ class Runner::Impl {
     return CountPrepared(workload, call, settings, calls_.TimerOf(workload).BeforeCall());
   }
 
-  void Attach(benchmark::State& state, const BenchmarkState& benchmark,
-              const runner::TimedLoop& timed) const {
-    for (const auto& [key, value] : record::ToCounters(timed.repetition))
-      state.counters[key] = value;
-    if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
-    state.counters[record::kThreadsCounter] =
-        calls_.Call().threads.value_or(calls_.Settings().threads);
-    state.counters[record::kSeedCounter] = settings_.seed;
-    if (calls_.Call().heuristic_over_best)
-      state.counters[record::kHeuristicOverBestCounter] = *calls_.Call().heuristic_over_best;
-    state.counters[record::kCacheCounter] = static_cast<double>(benchmark.workload.cache);
+  // Completes the benchmark's record by a repetition, which took `seconds` of wall time in all, and
+  // shows its numbers to Google Benchmark.
+  void Attach(benchmark::State& state, BenchmarkState& benchmark, const runner::TimedLoop& timed,
+              double seconds) {
+    benchmark.started = true;
+    Remember(timed.repetition, seconds, benchmark);
+    auto& record = benchmark.record;
+    const auto& call = calls_.Call();
+    record.algorithm = call.algorithm;
+    record.isa = call.isa;
+    record.threads =
+        state.threads() > 1 ? state.threads() : call.threads.value_or(calls_.Settings().threads);
+    record.seed = settings_.seed;
+    record.cache = workload::Key(benchmark.workload.cache);
+    record.evicted_bytes = timed.evicted_bytes;
+    record.heuristic_over_best = call.heuristic_over_best;
     const Counting& counting = benchmark.counting.value();
-    for (const auto& [from, work] : counting.work)
-      for (const auto& [key, value] : record::ToCounters(from, work)) state.counters[key] = value;
-    record::Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
-    if (!benchmark.verified.value().empty()) record.verified = *benchmark.verified;
-    record.wrong_engines = benchmark.wrong_engines;
-    record.repro = benchmark.workload.repro;
+    record.work = counting.work;
     record.counting = counting.notes;
     if (timed.note) record.counting.push_back({.text = *timed.note});
     if (options_.quota)
@@ -448,6 +452,10 @@ class Runner::Impl {
       record.parallel = benchmark.watched->Mean();
       if (!record.parallel) record.unwatched_reason = benchmark.watched->UnwatchedReason();
     }
+    for (const auto& [key, value] :
+         record::ToCounters(record, timed.repetition, options_.own_seconds))
+      state.counters[key] = value;
+    if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
     state.SetLabel(record::ToLabel(record));
   }
 
@@ -455,8 +463,8 @@ class Runner::Impl {
   void Fail(benchmark::State& state, BenchmarkState& benchmark, const std::string& message) {
     const auto& workload = benchmark.workload;
     benchmark.failed = true;
-    state.SetLabel(
-        record::ToLabel(FailedRecord(workload, message.starts_with(record::kWrongPrefix))));
+    DescribeFailed(message.starts_with(record::kWrongPrefix), benchmark.record);
+    state.SetLabel(record::ToLabel(benchmark.record));
     calls_.Drop();
     calls_.TimerOf(workload).Recover(workload::NameOf(workload));
     if (state.iterations() > 0) benchmark.started = true;
@@ -464,19 +472,17 @@ class Runner::Impl {
     state.SkipWithError(message.c_str());
   }
 
-  // Returns what is known of the call that failed: its algorithm, if it was prepared. If all
-  // algorithms are wrong, the record is about the one that the library prefers.
-  record::Record FailedRecord(const workload::Workload& workload, bool is_wrong) const {
-    record::Record record{.repro = workload.repro};
-    if (!calls_.Holds()) return record;
+  // Sets the algorithm of the call that failed, if it was prepared. If all algorithms are wrong,
+  // the record is about the one that the library prefers.
+  void DescribeFailed(bool is_wrong, record::Record& record) const {
+    if (!calls_.Holds()) return;
     const auto& call = calls_.Call();
     record.algorithm = call.algorithm;
     record.isa = call.isa;
     record.wrong_engines = call.wrong_engines;
-    if (!is_wrong || record.wrong_engines.empty()) return record;
+    if (!is_wrong || record.wrong_engines.empty()) return;
     record.algorithm = record.wrong_engines.front().algorithm;
     if (record.wrong_engines.size() == 1) record.wrong_engines.clear();
-    return record;
   }
 
   // Google Benchmark aborts the program if repetitions of one benchmark, even failed ones, differ
@@ -502,9 +508,8 @@ Runner::Runner(workload::RunSettings settings, const RunnerOptions& options)
     : impl_(std::make_unique<Impl>(std::move(settings), options)) {}
 Runner::~Runner() = default;
 
-std::optional<record::Repetition> Runner::Run(benchmark::State& state,
-                                              const workload::Workload& workload) {
-  return impl_->Run(state, workload);
+void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
+  impl_->Run(state, workload);
 }
 void Runner::RunInTeam(benchmark::State& state, const workload::Workload& workload,
                        const std::function<void(std::int64_t)>& repeat, Team& team) {

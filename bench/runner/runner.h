@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ class TurnClient {
 // Options of a run beside its settings.
 struct RunnerOptions {
   runner::GpuOpener open_gpu;  // called before the first GPU benchmark; may be empty
+  live::Session* session = nullptr;         // takes what is measured; must outlive the benchmarks
   // Set in interleaved runs; must outlive the benchmarks. Each repetition waits for the supervisor
   // and begins with untimed calls that warm the caches.
   TurnClient* turns = nullptr;
@@ -56,7 +58,8 @@ struct RunnerOptions {
   runner::GpuTiming gpu;
   // Decides when to stop; later repetitions of Google Benchmark are skipped.
   std::optional<runner::StoppingRule> stop;
-  bool keep_noisy = false;  // use noisy repetitions, too
+  bool keep_noisy = false;   // use noisy repetitions, too
+  bool own_seconds = false;  // the times of records are never Google Benchmark's
   // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
   // and run ExplainCall after all benchmarks.
   std::optional<ExplainOptions> explain;
@@ -66,8 +69,8 @@ struct RunnerOptions {
   const QuotaWatch* quota = nullptr;
 };
 
-// Prepares, verifies, counts and times benchmarks in Google Benchmark's loop, and attaches their
-// results to its State.
+// Prepares, verifies, counts and times benchmarks in Google Benchmark's loop. Its session gets
+// their records; Google Benchmark gets copies of the numbers, for files and other programs.
 class Runner {
  public:
   Runner(workload::RunSettings settings, const RunnerOptions& options);
@@ -75,15 +78,16 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Times one repetition. A call of a new workload replaces the prepared call. Returns the
-  // repetition, or nothing if it was skipped or failed.
-  std::optional<record::Repetition> Run(benchmark::State& state,
-                                        const workload::Workload& workload);
+  // Times one repetition. A call of a new workload replaces the prepared call.
+  void Run(benchmark::State& state, const workload::Workload& workload);
   // Runs one thread's part of a repetition of a benchmark with ->Threads(n). All threads call it
   // with the same `team`, each with its own `repeat`, which makes so many calls. The first thread
   // (State::thread_index) prepares the call before any thread is timed.
   struct Team {
     std::atomic<bool> skipped = false;
+    std::mutex mutex;
+    cpu::ClockReading others;    // sum of the other threads' clocks, which `mutex` guards
+    std::atomic<int> ended = 0;  // number of other threads in it
   };
   void RunInTeam(benchmark::State& state, const workload::Workload& workload,
                  const std::function<void(std::int64_t calls)>& repeat, Team& team);

@@ -17,8 +17,9 @@
 namespace dlroof::runner {
 
 struct TimedLoop {
-  record::Repetition repetition;    // times on the device's clock, CPU times of the host
-  std::optional<std::string> note;  // stored in the record
+  record::Repetition repetition;             // times on the device's clock, CPU times of the host
+  std::optional<std::string> note = {};      // stored in the record
+  std::optional<double> evicted_bytes = {};  // [byte] dropped from the caches before each call
 };
 
 // Returns the repetition of `iterations` calls that took `spent` in total, by the host's clocks.

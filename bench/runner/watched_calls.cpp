@@ -181,36 +181,40 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call,
                                      const cpu::Budget& budget) {
   if (passes_.empty()) return;
   single_thread_algorithm_ = call.algorithm;
-  single_thread_seconds_ = SecondsOf(call, budget.Part(kCallSeconds));
+  single_.single_thread_seconds = SecondsOf(call, budget.Part(kCallSeconds));
   CountInstructions(call);
   if (budget.IsSpent()) return;
-  if (call.explain.parts) parts_ = call.explain.parts();
+  if (call.explain.parts) single_.parts = call.explain.parts();
   if (!call.explain.smallest || budget.IsSpent()) return;
   const auto smallest = call.explain.smallest();
   if (smallest.algorithm != call.algorithm) return;
-  smallest_seconds_ = SecondsOf(smallest, budget.Part(kSmallestSeconds));
-  if (instructions_) instructions_->smallest = perf::CountInstructions(smallest.run);
+  single_.smallest_seconds = SecondsOf(smallest, budget.Part(kSmallestSeconds));
+  if (single_.instructions) single_.instructions->smallest = perf::CountInstructions(smallest.run);
 }
 
 void WatchedCalls::CountInstructions(const workload::PreparedCall& call) {
   const auto counted = perf::CountInstructions(call.run);
   if (counted)
-    instructions_ = InstructionCount{.all = *counted,
-                                     .per_second = cpu::MeasureInstructionRate(),
-                                     .how = "hardware counter, user space"};
+    single_.instructions = InstructionCount{.all = *counted,
+                                            .per_second = cpu::MeasureInstructionRate(),
+                                            .how = "hardware counter, user space"};
   else
-    instructions_reason_ = Reason{"there is no hardware counter for them"};
+    single_.instructions_reason = Reason{"there is no hardware counter for them"};
 }
 
 void WatchedCalls::AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget) {
   if (passes_.empty() || budget.IsSpent()) return;
-  std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call, budget);
+  std::tie(single_.near_seconds, single_.far_seconds) = NearAndFarSeconds(call, budget);
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
   std::vector<record::Repetition> each;
   for (const auto& pass : passes_) each.push_back(pass.repetition);
   ParallelTime time;
+  if (IsComparable())
+    time = single_;
+  else
+    time.instructions_reason = single_.instructions_reason;
   for (const auto i : Clean(each)) {
     const auto& [repetition, sums, threads, source] = passes_[i];
     time.source = source;
@@ -221,15 +225,8 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   if (time.passes.empty()) return std::nullopt;
   time.mean = MeanOf(time.passes);
   time.executed_over_useful = executed_over_useful_;
-  if (IsComparable()) {
-    if (time.threads > 1) time.single_thread_seconds = single_thread_seconds_;
-    time.parts = parts_;
-    time.smallest_seconds = smallest_seconds_;
-    time.near_seconds = near_seconds_;
-    time.far_seconds = far_seconds_;
-    time.instructions = instructions_;
-  }
-  if (!time.instructions) time.instructions_reason = instructions_reason_;
+  if (time.threads == 1) time.single_thread_seconds.reset();
+  if (time.instructions) time.instructions_reason.reset();
   return time;
 }
 

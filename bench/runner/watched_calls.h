@@ -33,7 +33,7 @@ class WatchedCalls {
   bool IsComparable() const { return algorithm_ == single_thread_algorithm_; }
 
   // Sets why the instructions of the single-threaded call are not counted.
-  void SetInstructionsReason(const Reason& reason) { instructions_reason_ = reason; }
+  void SetInstructionsReason(const Reason& reason) { single_.instructions_reason = reason; }
   // Returns the profile per call: the mean over the clean passes or, if all passes are noisy, over
   // the quarter with the least run delay. Returns nothing if there is no pass.
   std::optional<ParallelTime> Mean() const;
@@ -50,11 +50,8 @@ class WatchedCalls {
   void CountInstructions(const workload::PreparedCall& call);
 
   std::vector<Pass> passes_;
-  PartSeconds parts_;
-  std::optional<double> executed_over_useful_, single_thread_seconds_, smallest_seconds_,
-      near_seconds_, far_seconds_;
-  std::optional<InstructionCount> instructions_;
-  std::optional<Reason> instructions_reason_;
+  ParallelTime single_;  // what is known of the call on one thread
+  std::optional<double> executed_over_useful_;
   std::string algorithm_, single_thread_algorithm_;
   std::optional<Reason> unwatched_reason_;
 };

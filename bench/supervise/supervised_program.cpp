@@ -14,7 +14,7 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/runner/progress_pipe.h"
+#include "bench/runner/explain_pass.h"
 #include "bench/supervise/journal.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"

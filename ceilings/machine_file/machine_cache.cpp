@@ -6,23 +6,18 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
-#include "ceilings/cpu_ceilings/working_sets.h"
-#include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/ceiling.h"
 #include "ceilings/machine/visits.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/cpu/team_look.h"
 
 namespace dlroof::machine_file {
 namespace {
@@ -104,34 +99,80 @@ machine::Machine MeasureAndLog(const MachineSource& source, bool quick,
   return source.measure(quick, threads);
 }
 
-// Measures two ceilings again. Returns false if they contradict. Writes facts["live_check"].
-bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options,
-                     machine::Machine& machine, std::ostream& log) {
-  if (!options.live_check || !source.spot_check) return true;
-  bool passes = true;
-  std::vector<std::string> sentences;
-  for (const auto& check : source.spot_check(machine)) {
-    sentences.push_back(Sentence(check));
-    const auto verdict = Judge(check);
-    if (verdict != SpotVerdict::kAgrees) log << sentences.back() << ".\n";
-    if (verdict == SpotVerdict::kFaster || verdict == SpotVerdict::kSlower) passes = false;
+// Returns the rows behind those roofs of `pipes` and of all levels that `wanted` accepts.
+RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
+                          const std::set<std::string>& pipes,
+                          const std::function<bool(const machine::Ceiling& roof)>& wanted) {
+  RowsByThreads rows;
+  for (const int count : threads) {
+    const auto* set = machine::ForThreads(machine, count);
+    if (set == nullptr) continue;
+    for (const auto& [level, roof] : set->bytes)
+      if (!roof.mix.empty() && wanted(roof))
+        rows[count].insert(fmt::format("{}.{}", Key(level), roof.mix));
+    for (const auto& [key, row] : set->flops) {
+      const auto plain = cpu_kernels::PlainPipe(key);
+      const auto roof = set->flops.find(plain);
+      if (plain != key && pipes.contains(plain) && roof != set->flops.end() &&
+          wanted(roof->second) && row.per_second == roof->second.per_second)
+        rows[count].insert(key);
+    }
   }
-  if (!sentences.empty())
-    machine.facts["live_check"] = fmt::format("{}", fmt::join(sentences, "; "));
-  return passes;
+  return rows;
+}
+
+// Returns the ceiling of the row (key of CeilingSet::flops or ::mixes), or null.
+const machine::Ceiling* RowOf(const machine::Machine& machine, int threads,
+                              const std::string& row) {
+  const auto* set = machine::ForThreads(machine, threads);
+  if (set == nullptr) return nullptr;
+  for (const auto* rows : {&set->flops, &set->mixes})
+    if (const auto found = rows->find(row); found != rows->end()) return &found->second;
+  return nullptr;
+}
+
+SpotCheck CheckOf(const std::string& row, int threads, const machine::Ceiling& stored,
+                  const machine::Ceiling& now) {
+  const bool memory = LevelFromKey(row.substr(0, row.find('.'))).has_value();
+  return {.row = fmt::format("{} with {} threads", row, threads),
+          .stored = stored,
+          .per_second = now.per_second,
+          .clean = !now.visits.empty() && now.visits.back().clean > 0,
+          .tolerance = memory ? cpu_ceilings::kPassTolerance : machine::kArithmeticAgreement,
+          .drift = memory ? AllowedDrift(stored) : 0};
+}
+
+// Another measurement of some rows, compared with the stored ceilings.
+struct LiveCheck {
+  machine::Machine now;
+  std::string text;       // a sentence for each row whose stored ceiling is validated
+  bool differs = false;   // one of them is faster or slower than stored
+  bool exceeded = false;  // one is faster, and no other program disturbed it
+};
+
+LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows,
+                    const machine::Machine& machine, std::ostream& log) {
+  LiveCheck live{.now = source.visit(rows)};
+  for (const auto& [threads, keys] : rows)
+    for (const auto& row : keys) {
+      const auto *stored = RowOf(machine, threads, row), *seen = RowOf(live.now, threads, row);
+      if (stored == nullptr || seen == nullptr || !stored->IsValidated()) continue;
+      const auto check = CheckOf(row, threads, *stored, *seen);
+      const auto sentence = Sentence(check);
+      live.text += (live.text.empty() ? "" : "; ") + sentence;
+      const auto verdict = Judge(check);
+      if (verdict != SpotVerdict::kFaster && verdict != SpotVerdict::kSlower) continue;
+      log << sentence << ".\n";
+      live.differs = true;
+      live.exceeded = live.exceeded || (verdict == SpotVerdict::kFaster && check.clean);
+    }
+  return live;
 }
 
 // Returns the number of usable cores, or nothing if the system does not report it.
 std::optional<int> KnownCores(const cpu::Cpu& cpu) {
   const int cores = cpu::UsableCores(cpu);
   return cores > 0 ? std::optional(cores) : std::nullopt;
-}
-
-// Compares the CeilingSets of different measurements as MeasureCpu compares its own.
-void CrossCheck(std::optional<int> cores, machine::Machine& machine) {
-  machine::AddScaling(machine, cores);
-  machine::CompareThreadCounts(machine);
-  for (auto& [threads, set] : machine.by_threads) cpu_ceilings::AddPlainPipes(set.flops);
 }
 
 machine::Machine FromFile(const MachineSource& source, const MachineOptions& options,
@@ -146,8 +187,13 @@ machine::Machine FromFile(const MachineSource& source, const MachineOptions& opt
                        machine.name);
     return machine;
   }
-  if (!PassesLiveCheck(source, options, machine, log))
-    log << options.file << ": its ceilings are used nevertheless, because the file was named.\n";
+  const auto rows = RowsToVisit(machine, source.threads, {});
+  if (options.live_check && source.visit && !rows.empty()) {
+    const auto live = CheckLive(source, rows, machine, log);
+    if (live.differs)
+      log << options.file << ": its ceilings are used nevertheless, because the file was named.\n";
+    if (!live.text.empty()) machine.facts["live_check"] = live.text;
+  }
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
   machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
@@ -161,29 +207,18 @@ void Store(const MachineSource& source, const machine::Machine& machine, std::os
   ToCache(source, stored, log);
 }
 
+// A new measurement replaces the cached one.
 machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
                                      std::ostream& log) {
   const bool anew = options.remeasure || options.thorough;
-  auto cached = FromCache(source, log);
-  auto missing = anew || !cached ? source.threads : Missing(*cached, source.threads, options.quick);
-  if (cached && anew) cached->issue_rate.reset();
-  if (cached)
-    for (const int threads : missing) cached->by_threads.erase(threads);
-  bool joined = cached && !cached->by_threads.empty();  // cached and new sets are combined
-  if (joined && !anew && !PassesLiveCheck(source, options, *cached, log)) {
-    cached.reset();  // the machine has changed
-    missing = source.threads;
-    joined = false;
-  }
-  if (missing.empty()) return *cached;
-  auto machine = MeasureAndLog(source, options.quick, missing, log);
-  if (cached) machine = Merged(*cached, machine);
-  if (joined) CrossCheck(source.cores, machine);
-  if (machine.facts.contains("ended_early")) {
+  if (auto cached = FromCache(source, log);
+      cached && !anew && Missing(*cached, source.threads, options.quick).empty())
+    return *cached;
+  auto machine = MeasureAndLog(source, options.quick, source.threads, log);
+  if (machine.facts.contains("ended_early"))
     log << "The measurement was ended early: its ceilings are not cached for the next run.\n";
-    return machine;
-  }
-  Store(source, machine, log);
+  else
+    Store(source, machine, log);
   return machine;
 }
 
@@ -238,49 +273,14 @@ std::set<std::string> NeededPipes(const MachineSource& source, const MachineOpti
   return pipes;
 }
 
-// Returns the ceiling of the row (key of CeilingSet::flops or ::mixes), or null.
-const machine::Ceiling* RowOf(const machine::Machine& machine, int threads,
-                              const std::string& row) {
-  const auto* set = machine::ForThreads(machine, threads);
-  if (set == nullptr) return nullptr;
-  for (const auto* rows : {&set->flops, &set->mixes})
-    if (const auto found = rows->find(row); found != rows->end()) return &found->second;
-  return nullptr;
-}
-
-SpotCheck CheckOf(const std::string& row, int threads, const machine::Ceiling& stored,
-                  const machine::Ceiling& now) {
-  const bool memory = LevelFromKey(row.substr(0, row.find('.'))).has_value();
-  return {.row = fmt::format("{} with {} threads", row, threads),
-          .stored = stored,
-          .per_second = now.per_second,
-          .clean = !now.visits.empty() && now.visits.back().clean > 0,
-          .tolerance = memory ? cpu_ceilings::kPassTolerance : machine::kArithmeticAgreement,
-          .drift = memory ? AllowedDrift(stored) : 0};
-}
-
 // Makes another visit and joins it. Writes facts["live_check"]. Returns whether a validated ceiling
 // was exceeded.
 bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, machine::Machine& machine,
                 std::ostream& log) {
-  const auto now = source.visit(rows);
-  bool exceeded = false;
-  std::vector<std::string> sentences;
-  for (const auto& [threads, keys] : rows)
-    for (const auto& row : keys) {
-      const auto *stored = RowOf(machine, threads, row), *seen = RowOf(now, threads, row);
-      if (stored == nullptr || seen == nullptr || !stored->IsValidated()) continue;
-      const auto check = CheckOf(row, threads, *stored, *seen);
-      sentences.push_back(Sentence(check));
-      const auto verdict = Judge(check);
-      if (verdict == SpotVerdict::kFaster || verdict == SpotVerdict::kSlower)
-        log << sentences.back() << ".\n";
-      exceeded = exceeded || (verdict == SpotVerdict::kFaster && check.clean);
-    }
-  machine = Joined(std::move(machine), now, source.cores);
-  if (!sentences.empty())
-    machine.facts["live_check"] = fmt::format("{}", fmt::join(sentences, "; "));
-  return exceeded;
+  const auto live = CheckLive(source, rows, machine, log);
+  machine = Joined(std::move(machine), live.now, source.cores);
+  if (!live.text.empty()) machine.facts["live_check"] = live.text;
+  return live.exceeded;
 }
 
 machine::Machine LearnedMachine(const MachineSource& source, const MachineOptions& options,
@@ -321,51 +321,6 @@ machine::Machine LearnedMachine(const MachineSource& source, const MachineOption
   }
   if (changed) Store(source, *cached, log);
   return *cached;
-}
-
-// ---- the live check ----
-
-constexpr int kAttempts = 3;
-constexpr double kPauseSeconds = 0.1;
-// Few repetitions are enough, because only the best one is used.
-constexpr cpu_ceilings::Effort kSpotEffort = {"spot check", 0.1, 3e-3, 12, 2, 1, 0, 0};
-
-// Returns false if another program uses the core of the first thread.
-bool HasItsCore(cpu_ceilings::CpuBench& bench, const machine::Machine& machine) {
-  if (!machine.issue_rate) return true;
-  const auto rate = bench.IssueRate();
-  return !rate || *rate >= cpu::kMinCoreShare * *machine.issue_rate;
-}
-
-// Measures the kernel up to kAttempts times on all threads and writes the best rate to `check`.
-void MeasureAgain(SpotCheck& check, double work_per_iteration, cpu_kernels::Kernel kernel,
-                  const machine::Machine& machine, cpu_ceilings::CpuBench& bench) {
-  auto policy = kSpotEffort.Policy(check.tolerance);
-  policy.max_seconds = kSpotEffort.budget_seconds;
-  for (int i = 0; i < kAttempts; ++i) {
-    if (i > 0) std::this_thread::sleep_for(std::chrono::duration<double>(kPauseSeconds));
-    const bool before = HasItsCore(bench, machine);
-    const auto rate = bench.Measure(kernel, policy);
-    check.clean = check.clean || (rate.clean > 0 && before && HasItsCore(bench, machine));
-    check.per_second = std::max(check.per_second, rate.per_second * work_per_iteration);
-    if (Judge(check) == SpotVerdict::kAgrees) return;
-  }
-}
-
-// Returns the kernel of the fp32 row with the highest stored rate, if this program has one.
-std::optional<cpu_kernels::FlopsProbe> FastestFp32(const cpu::Cpu& cpu,
-                                                   const machine::CeilingSet& set) {
-  std::optional<cpu_kernels::FlopsProbe> fastest;
-  double highest = 0;
-  for (const auto& probe : cpu_kernels::FlopsProbesFor(cpu.features)) {
-    const auto stored = set.flops.find(probe.key);
-    if (!probe.key.starts_with("fp32.vector.") || stored == set.flops.end() ||
-        stored->second.per_second <= highest)
-      continue;
-    highest = stored->second.per_second;
-    fastest = probe;
-  }
-  return fastest;
 }
 
 }  // namespace
@@ -435,7 +390,6 @@ machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream
                                          .threads = threads,
                                          .progress = options.progress});
       },
-      [&](const machine::Machine& machine) { return SpotCheckCpu(cpu, machine); },
       KnownCores(cpu),
       [&](const std::vector<int>& threads, const std::set<std::string>& pipes) {
         return cpu_ceilings::MeasureCpu(
@@ -444,27 +398,6 @@ machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream
       [&](const RowsByThreads& rows) { return cpu_ceilings::MeasureCpu({.rows = rows}); },
       cpu_ceilings::PipesOf(cpu)};
   return CachedOrMeasured(source, options, log);
-}
-
-RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
-                          const std::set<std::string>& pipes,
-                          const std::function<bool(const machine::Ceiling& roof)>& wanted) {
-  RowsByThreads rows;
-  for (const int count : threads) {
-    const auto* set = machine::ForThreads(machine, count);
-    if (set == nullptr) continue;
-    for (const auto& [level, roof] : set->bytes)
-      if (!roof.mix.empty() && wanted(roof))
-        rows[count].insert(fmt::format("{}.{}", Key(level), roof.mix));
-    for (const auto& [key, row] : set->flops) {
-      const auto plain = cpu_kernels::PlainPipe(key);
-      const auto roof = set->flops.find(plain);
-      if (plain != key && pipes.contains(plain) && roof != set->flops.end() &&
-          wanted(roof->second) && row.per_second == roof->second.per_second)
-        rows[count].insert(key);
-    }
-  }
-  return rows;
 }
 
 RowsByThreads RowsToVisit(const machine::Machine& machine, const std::vector<int>& threads,
@@ -512,42 +445,6 @@ std::string Sentence(const SpotCheck& check) {
   return fmt::format("{}: now {:.4g} G/s, stored {:.4g} G/s: {}", check.row, check.per_second / 1e9,
                      check.stored.per_second / 1e9,
                      kVerdicts[static_cast<std::size_t>(Judge(check))]);
-}
-
-std::vector<SpotCheck> SpotCheckCpu(const cpu::Cpu& cpu, const machine::Machine& machine) {
-  std::vector<SpotCheck> checks;
-  // Now the process may be allowed fewer CPUs than when the ceilings were measured.
-  const auto more = machine.by_threads.upper_bound(static_cast<int>(cpu.allowed.size()));
-  if (more == machine.by_threads.begin()) return checks;
-  const int threads = std::prev(more)->first;
-  const machine::CeilingSet& set = std::prev(more)->second;
-  const auto cpus = cpu::SpreadCpus(cpu, threads);
-  cpu_ceilings::CpuBench bench(cpus);
-  if (const auto probe = FastestFp32(cpu, set)) {
-    SpotCheck check{.row = fmt::format("{} with {} threads", probe->key, threads),
-                    .stored = set.flops.at(probe->key),
-                    .tolerance = cpu_ceilings::kArithmeticTolerance};
-    for (int i = 0; i < threads; ++i) cpu_kernels::FillOperands(*probe, bench.workspace(i));
-    MeasureAgain(check, cpu_kernels::FlopsPerIteration(*probe) * threads, probe->kernel, machine,
-                 bench);
-    checks.push_back(check);
-  }
-  const auto& isa = *cpu_kernels::BytesIsasFor(cpu.features).front();
-  const auto row = fmt::format("dram.load.{}", isa.name);
-  const auto sets =
-      cpu_ceilings::ChooseWorkingSets(cpu.topology, cpus, cpu::AvailableMemoryBytes());
-  if (const auto stored = set.mixes.find(row);
-      stored != set.mixes.end() && sets.sets.contains(Level::kDram)) {
-    SpotCheck check{.row = fmt::format("{} with {} threads", row, threads),
-                    .stored = stored->second,
-                    .tolerance = cpu_ceilings::kPassTolerance,
-                    .drift = AllowedDrift(stored->second)};
-    bench.AllocateArrays(sets.sets.at(Level::kDram).front().bytes, 1, isa.step_floats);
-    MeasureAgain(check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, isa.load,
-                 machine, bench);
-    checks.push_back(check);
-  }
-  return checks;
 }
 
 }  // namespace dlroof::machine_file

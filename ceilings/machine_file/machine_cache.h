@@ -22,8 +22,7 @@ struct SpotCheck {
   std::string row;  // "fp32.vector.avx512 with 2 threads"
   machine::Ceiling stored;
   double per_second = 0;    // [flop/s] or [byte/s] of the best repetition now
-  bool clean = false;       // no thread waited for a CPU, and the first thread did not share its
-                            // core right before and after
+  bool clean = false;       // no other program disturbed it throughout
   double tolerance = 0.03;  // [1] allowed difference of two measurements
   double drift = 0;         // [1] by which the rate may also be lower; see AllowedDrift
 };
@@ -45,11 +44,6 @@ double AllowedDrift(const machine::Ceiling& stored);
 
 // Returns "fp32.vector.avx512 with 2 threads: now 301 G/s, stored 305 G/s: agrees".
 std::string Sentence(const SpotCheck& check);
-
-// Measures the fastest fp32 row and DRAM loads again, if `machine` has them, with its largest
-// thread count. Measures a row that does not agree up to three times and uses the best rate. Takes
-// less than a second if the DRAM arrays are below 1 GiB.
-std::vector<SpotCheck> SpotCheckCpu(const cpu::Cpu& cpu, const machine::Machine& machine);
 
 struct MachineOptions {
   bool remeasure = false;    // measures instead of using the cache
@@ -98,11 +92,6 @@ std::filesystem::path CachePath(const std::filesystem::path& directory,
 
 using RowsByThreads = std::map<int, std::set<std::string>>;
 
-// Returns the rows behind those roofs of `pipes` and of all levels that `wanted` accepts. Pure.
-RowsByThreads RowsOfRoofs(const machine::Machine& machine, const std::vector<int>& threads,
-                          const std::set<std::string>& pipes,
-                          const std::function<bool(const machine::Ceiling& roof)>& wanted);
-
 // Returns the rows of which a live check makes another visit: with the largest of the thread counts
 // the fastest fp32 row and DRAM loads, and of every thread count the rows behind those roofs of
 // `pipes` and of all levels that are not validated. Pure.
@@ -114,7 +103,6 @@ struct MachineSource {
   std::vector<int> threads;                        // required thread counts, at least one
   std::optional<std::filesystem::path> directory;  // cache directory; absent: no cache
   std::function<machine::Machine(bool quick, const std::vector<int>& threads)> measure;
-  std::function<std::vector<SpotCheck>(const machine::Machine&)> spot_check;  // may be empty
   std::optional<int> cores = {};  // cores that this process may use; absent: unknown
   // For machines whose measurements join (CPUs): measure the roofs of these pipes (all if empty),
   // and one visit to these rows by thread count. Empty: a new measurement replaces the cached one.

@@ -90,7 +90,7 @@ bool LooksLikeTrace(std::string_view text);
 Imported ImportTrace(const std::string& text, const std::string& where);
 
 // Google Benchmark's JSON: a record per benchmark (google_benchmark.h). Its work is that of
-// dlroof's counters ("modelled/flops/fp32.vector") or of the usual rates (rate_counters.h).
+// dlroof's counters ("modelled/flops/fp32.vector") or of the usual rates (google_benchmark.h).
 bool LooksLikeGoogleBenchmark(std::string_view text);
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
 // Moves FLOPs of rates, whose type is not known, to this pipe.

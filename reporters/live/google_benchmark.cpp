@@ -183,28 +183,30 @@ std::string ResultRow(const record::Record& record, const roofline::Placement& p
          '\n';
 }
 
+namespace {
+
+bool IsRepetition(const Run& run) { return run.run_type == Run::RT_Iteration && !NotRun(run); }
+
+// Returns the repetitions among `runs` as Google Benchmark timed them.
 std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   std::vector<record::Entry> entries;
   for (const Run& run : runs) {
-    if (run.run_type != Run::RT_Iteration || NotRun(run)) continue;
-    record::Entry entry;
-    entry.name = NameOf(run);
-    entry.skipped = Skipped(run);
-    entry.label = run.report_label;
+    if (!IsRepetition(run)) continue;
+    record::Entry entry{.name = NameOf(run), .label = run.report_label, .skipped = Skipped(run)};
     if (entry.skipped) {
       entry.message = SkipMessage(run);
     } else {
-      const auto iterations = static_cast<double>(run.iterations);
-      entry.iterations = iterations;
-      entry.seconds = run.real_accumulated_time / iterations;
-      entry.main_cpu_seconds = run.cpu_accumulated_time / iterations;
-      for (const auto& [key, counter] : run.counters) entry.counters[key] = counter.value;
+      entry.iterations = static_cast<double>(run.iterations);
+      entry.seconds = run.real_accumulated_time / entry.iterations;
+      entry.main_cpu_seconds = run.cpu_accumulated_time / entry.iterations;
     }
     entries.push_back(std::move(entry));
   }
   return entries;
 }
 
+// Returns the median among the aggregates of one benchmark, or nullopt if there is none. Its
+// counters are the medians of the repetitions' counters.
 std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
   const auto find = [&](std::string_view name) {
     return std::ranges::find_if(runs, [&](const Run& run) {
@@ -226,6 +228,55 @@ std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
   return entry;
 }
 
+// Takes Google Benchmark's times of the repetitions, so that records agree with its entries, but
+// for those that the runner knows better: without noisy calls, or without flushed caches.
+void TakeTimes(const std::vector<record::Repetition>& times, const Measured& measured,
+               std::vector<record::Repetition>& repetitions) {
+  for (std::size_t i = 0; i < repetitions.size(); ++i) {
+    auto& repetition = repetitions[i];
+    if (repetition.clean_calls) continue;
+    if (!measured.own_seconds) repetition.seconds = times[i].seconds;
+    if (!measured.record.evicted_bytes) repetition.main_cpu_seconds = times[i].main_cpu_seconds;
+  }
+}
+
+}  // namespace
+
+std::span<const record::Repetition> RepetitionsOf(const std::vector<Run>& runs,
+                                                  const Session& session) {
+  const auto timed = static_cast<std::size_t>(std::ranges::count_if(
+      runs, [](const Run& run) { return IsRepetition(run) && !Skipped(run); }));
+  const auto* measured = timed == 0 ? nullptr : session.FindMeasured(NameOf(runs.front()));
+  if (measured == nullptr || measured->record.repetitions.size() < timed) return {};
+  return std::span(measured->record.repetitions).last(timed);
+}
+
+std::optional<record::Record> RecordFromRuns(const std::vector<Run>& runs, const Session& session) {
+  auto entries = EntriesFromRuns(runs);
+  if (entries.empty()) {
+    auto aggregate = EntryFromAggregates(runs);
+    if (!aggregate || session.Has(aggregate->name)) return std::nullopt;
+    entries = {*std::move(aggregate)};
+  }
+  const auto* measured = session.FindMeasured(entries.front().name);
+  if (measured != nullptr)
+    for (auto& entry : entries) entry.label.clear();
+  auto reported = record::RecordFromEntries(entries);
+  if (measured == nullptr) return reported;
+  auto record = measured->record;
+  record.status = reported.status;
+  record.reason = reported.reason;
+  const auto repetitions = RepetitionsOf(runs, session);
+  record.repetitions.assign(repetitions.begin(), repetitions.end());
+  if (repetitions.empty())
+    record.repetitions = std::move(reported.repetitions);  // an aggregate's
+  else
+    TakeTimes(reported.repetitions, *measured, record.repetitions);
+  record.timed = record::TimedBySamples(record.repetitions);
+  if (!measured->keep_noisy) record::MarkNoisy(record.repetitions);
+  return record;
+}
+
 bool TerminalReporter::ReportContext(const Context& context) {
   session_.Begin();
   std::ostringstream basic;
@@ -241,12 +292,8 @@ bool TerminalReporter::ReportContext(const Context& context) {
 }
 
 void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
-  const auto entries = EntriesFromRuns(runs);
-  if (entries.empty()) {
-    ReportAggregates(runs);
-    return;
-  }
-  const record::Record& record = session_.Add(record::RecordFromEntries(entries));
+  if (std::ranges::none_of(runs, IsRepetition)) return ReportAggregates(runs);
+  const record::Record& record = session_.Add(RecordFromRuns(runs, session_).value());
   if (record.status == record::Status::kUnsupported) return;  // Finalize writes them by reason
   const machine::Machine* machine = record::MachineFor(session_.file(), record);
   GetOutputStream() << ResultRow(record, roofline::Place(record, machine), name_width_)
@@ -309,10 +356,7 @@ bool RunFileReporter::ReportContext(const Context& context) {
 void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
   const auto writable = Writable(runs, repetitions_);
   if (writable.empty()) return;
-  const auto entries = EntriesFromRuns(writable);
-  if (!entries.empty()) session_.Add(record::RecordFromEntries(entries));
-  if (const auto entry = EntryFromAggregates(writable); entry && !session_.Has(entry->name))
-    session_.Add(record::RecordFromEntries({*entry}));
+  if (auto record = RecordFromRuns(writable, session_)) session_.Add(*std::move(record));
   JSONReporter::ReportRuns(writable);
   Flush();
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,14 +40,17 @@ std::string ResultRow(const record::Record& record, const roofline::Placement& p
 std::string ResultSummary(const std::vector<record::Record>& records,
                           const std::optional<Reason>& stopped = std::nullopt);
 
-// Returns the repetitions among `runs`, in order. Omits aggregates, which are derived.
-std::vector<record::Entry> EntriesFromRuns(
-    const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+// Returns the measured repetitions of those runs of one benchmark that have a time, in their order;
+// empty if no runner measured them.
+std::span<const record::Repetition> RepetitionsOf(
+    const std::vector<benchmark::BenchmarkReporter::Run>& runs, const Session& session);
 
-// Returns the median among the aggregates of one benchmark, or nullopt if there is none: what is
-// known of it with --benchmark_report_aggregates_only.
-std::optional<record::Entry> EntryFromAggregates(
-    const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+// Returns the record of one benchmark: what its runner measured, with Google Benchmark's times, or
+// these times alone. Aggregates, which are derived, count only by themselves
+// (--benchmark_report_aggregates_only). Returns nullopt for aggregates of a benchmark that has a
+// record, and if nothing was run.
+std::optional<record::Record> RecordFromRuns(
+    const std::vector<benchmark::BenchmarkReporter::Run>& runs, const Session& session);
 
 // Writes the live table: a row per benchmark as it finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {

@@ -24,6 +24,14 @@ struct Passes {
   std::function<std::map<std::string, Counting>()> count;
 };
 
+// What a runner knows of a benchmark that it times, from which the reporters make its record.
+struct Measured {
+  // All but `status` and `reason`. Of its repetitions Google Benchmark may report only the last.
+  record::Record record;
+  bool own_seconds = false;  // its times are not Google Benchmark's
+  bool keep_noisy = false;   // noisy repetitions count as clean ones
+};
+
 class Session {
  public:
   // Calls `machines`, which may measure ceilings, once before the first benchmark runs, so that
@@ -37,6 +45,15 @@ class Session {
   // Adds a record, or replaces the record of the same name, since several reporters see the same
   // runs. The returned reference is valid until the next Add.
   const record::Record& Add(record::Record record);
+
+  // Returns what is known of the benchmark whose record has this name, for its runner to complete.
+  // References stay valid.
+  Measured& MeasuredOf(const std::string& name) { return measured_[name]; }
+  // Returns null for a benchmark that no runner times.
+  const Measured* FindMeasured(const std::string& name) const {
+    const auto found = measured_.find(name);
+    return found == measured_.end() ? nullptr : &found->second;
+  }
 
   // Sets the passes. Call before Begin. Begin and the first Finish run each pass once.
   void Add(Passes passes) { passes_ = std::move(passes); }
@@ -64,6 +81,7 @@ class Session {
   bool begun_ = false;
   record::RunFile file_;
   std::map<std::string, size_t> index_of_;
+  std::map<std::string, Measured> measured_;  // by name
 };
 
 }  // namespace dlroof::live

@@ -33,6 +33,14 @@ struct FileEntry {
 // Reads an entry. Returns nullopt for a complexity row (BigO, RMS). Throws BadInput.
 std::optional<FileEntry> FileEntryFromJson(const JsonObject& at);
 
+// Source of the notes on work that is known from an entry's rates (CountingNote::source).
+inline constexpr std::string_view kRateSource = "google-benchmark";
+
+// Returns the seconds [s] by which Google Benchmark divided an entry's rates: wall time if its name
+// (as in the file) has /real_time or /manual_time, otherwise CPU time. Returns nullopt if the time
+// is not known.
+std::optional<double> RateSeconds(std::string_view name, const Entry& entry);
+
 // Groups entries by name in order of first appearance: random interleaving separates the entries of
 // one benchmark.
 class EntryGroups {
@@ -69,10 +77,5 @@ class EntryGroups {
   std::map<std::string, std::size_t> group_of_;  // by name and, if the file has any, indices
   std::vector<std::string> remarks_;
 };
-
-// Returns the text of a JSON element with null for numbers that JSON does not have (NaN, Infinity,
-// also as printf and older versions write them), and with "\\xE4" in its strings for bytes that are
-// not UTF-8. Returns nullopt if there are none.
-std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record

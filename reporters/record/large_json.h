@@ -6,11 +6,15 @@
 
 #include <simdjson.h>
 
+#include <array>
+#include <bitset>
 #include <functional>
 #include <istream>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "counters/base/error.h"
 
@@ -48,22 +52,14 @@ struct JsonMember {
   simdjson::dom::array Array() const;
 };
 
-// Row of a table: reads the member `key` of an object into a field of `Out`.
+// A member of JSON objects of type `Out`: how it is read, and how it is written (json_fields.h).
 template <class Out>
-struct JsonReading {
+struct JsonField {
   std::string_view key;
   void (*read)(const JsonMember& member, Out& out);
+  void (*write)(const Out& out, std::string_view key, nlohmann::json& object);
+  const char* needed = nullptr;  // what is expected; null if the member may be missing
 };
-
-template <auto kField, class Out>
-void ReadNumber(const JsonMember& member, Out& out) {
-  out.*kField = member.Number();
-}
-
-template <auto kField, class Out>
-void ReadText(const JsonMember& member, Out& out) {
-  out.*kField = member.Text();
-}
 
 // A JSON object. The parser and the place's `outer` must outlive it. All functions throw BadInput
 // for a value of another type and, unless noted, for a missing member.
@@ -73,19 +69,22 @@ class JsonObject {
   JsonObject(const JsonObject&) = delete;  // places of members point to place_
   JsonObject& operator=(const JsonObject&) = delete;
 
-  // Reads the members that the table `readings` names, in the object's order; none is required.
+  // Reads the members that the list names, in the object's order.
   template <class Out, std::size_t n>
-  void Read(const JsonReading<Out> (&readings)[n], Out& out) const {
-    // Tables have the order in which dlroof writes members, so usually the next row matches.
+  void Read(const std::array<JsonField<Out>, n>& fields, Out& out) const {
+    // Lists have the order in which dlroof writes members, so usually the next row matches.
+    std::bitset<n> found;
     std::size_t next = 0;
     for (const auto [key, value] : object_)
       for (std::size_t tried = 0; tried < n; ++tried) {
-        const auto& reading = readings[next];
-        next = (next + 1) % n;
-        if (reading.key != key) continue;
-        reading.read({*this, key, value}, out);
+        const std::size_t row = std::exchange(next, (next + 1) % n);
+        if (fields[row].key != key) continue;
+        found.set(row);
+        fields[row].read({*this, key, value}, out);
         break;
       }
+    for (std::size_t row = 0; row < n; ++row)
+      if (fields[row].needed != nullptr && !found[row]) Refuse(fields[row].key, fields[row].needed);
   }
 
   // Returns the last member with this key, if any.
@@ -131,5 +130,10 @@ struct JsonSkeleton {
 JsonSkeleton EachJsonElement(std::istream& in,
                              const std::function<void(std::string_view key, std::size_t index,
                                                       std::string_view text)>& element);
+
+// Returns the text of a JSON element with null for numbers that JSON does not have (NaN, Infinity,
+// also as printf and older versions write them), and with "\\xE4" in its strings for bytes that are
+// not UTF-8. Returns nullopt if there are none.
+std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record

@@ -1,16 +1,21 @@
 #include "reporters/record/record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <tuple>
 
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/cpu/team_look.h"
 #include "counters/gpu/clock.h"
-#include "reporters/record/aggregate.h"
+#include "reporters/record/estimate.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::record {
 namespace {
@@ -92,6 +97,21 @@ double LeastSeconds(const Repetition& repetition) {
                   kMinShare * repetition.seconds);
 }
 
+// Returns the timing of a record whose only repetition is an aggregate, or nullopt for any other.
+// Its interval is Student's, for normally distributed repetitions.
+std::optional<Timing> TimingOfAggregate(const std::vector<Repetition>& repetitions) {
+  if (repetitions.size() != 1 || repetitions.front().aggregate == nullptr) return std::nullopt;
+  const auto& [seconds, aggregate] =
+      std::pair(repetitions.front().seconds, *repetitions.front().aggregate);
+  Timing timing{.median = seconds, .clean = aggregate.repetitions.value_or(1)};
+  if (const auto error = RelativeError(aggregate)) {
+    const boost::math::students_t student(*aggregate.repetitions - 1);
+    const double half = quantile(complement(student, 0.025)) * *error;
+    timing.ci95 = {seconds * std::max(0.0, 1 - half), seconds * (1 + half)};
+  }
+  return timing;
+}
+
 // Returns nullopt for a number in a file that cannot be NVML's bit mask.
 std::optional<std::uint64_t> ThrottleBits(const GpuSample& sample) {
   constexpr double kExactWholeNumbers = 9007199254740992;  // 2^53
@@ -104,6 +124,14 @@ std::optional<std::uint64_t> ThrottleBits(const GpuSample& sample) {
 
 std::string_view Key(Status status) { return KeyIn(kStatuses, status); }
 std::optional<Status> StatusFromKey(std::string_view key) { return ValueIn(kStatuses, key); }
+
+std::optional<double> RelativeError(const AggregateTime& aggregate) {
+  constexpr int kMinRepetitions = 3;  // the deviation of two is hardly known
+  if (!aggregate.deviation || aggregate.repetitions.value_or(0) < kMinRepetitions)
+    return std::nullopt;
+  const double of_mean = *aggregate.deviation / std::sqrt(*aggregate.repetitions);
+  return aggregate.statistic == "median" ? of_mean * std::sqrt(std::numbers::pi / 2) : of_mean;
+}
 
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
   if (auto timing = TimingOfAggregate(repetitions)) return timing;
@@ -246,6 +274,23 @@ GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
   summary.default_clock_hz.reset();
   summary.host_seconds.reset();
   return summary;
+}
+
+std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions,
+                                      const Timing& timing) {
+  constexpr double kRounding = 1e-5;  // [1] times in files have six digits
+  if (!timing.noisy || repetitions.empty()) return std::nullopt;
+  const double fastest = std::ranges::min_element(repetitions, {}, &Repetition::seconds)->seconds;
+  return timing.median < fastest * (1 - kRounding) ? std::optional(fastest) : std::nullopt;
+}
+
+std::string EstimateText(const std::vector<Repetition>& repetitions, const Timing& timing) {
+  const auto fastest = FastestMeasured(repetitions, timing);
+  if (!fastest) return "";
+  return fmt::format(
+      "{} is the CPU time of its only thread, which waited for a CPU the rest of the time (both "
+      "add up to the time that passed); the fastest repetition took {}",
+      text::WithPrefix(timing.median, "s"), text::WithPrefix(*fastest, "s"));
 }
 
 }  // namespace dlroof::record

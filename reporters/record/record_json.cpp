@@ -4,281 +4,189 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "reporters/record/large_json.h"
+#include "reporters/record/json_fields.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::record {
 namespace {
 
-constexpr double kMaxJoules = std::numeric_limits<double>::max();
-constexpr double kMaxDeviation = 1e6;                              // [1]
-constexpr double kMinJoules = std::numeric_limits<double>::min();  // the smallest above 0
+using nlohmann::json;
 
-template <auto kField, class Out>
-void ReadPositive(const JsonMember& member, Out& energy) {
-  energy.*kField = member.NumberIn(kMinJoules, kMaxJoules, "a number above 0");
-}
+constexpr double kMax = std::numeric_limits<double>::max();
+constexpr JsonRange kPositive = {kMinPositive, kMax, "a number above 0"};
+constexpr JsonRange kPositiveTime = {kMinPositive, kMax, "a positive time"};
+constexpr JsonRange kPositiveCount = {kMinPositive, kMax, "a positive count"};
+constexpr JsonRange kJoules = {kMinPositive, kMax, "joules above 0"};
+constexpr JsonRange kCount = {0, kMax, "a count of at least 0"};
+constexpr JsonRange kSmallCount = {0, 1e9, "a count of at least 0"};
+constexpr JsonRange kOneOrMore = {1, 1e9, "a count of at least 1"};
+constexpr JsonRange kRepetitions = {1, 1e9, "a count"};
+constexpr JsonRange kDeviation = {0, 1e6, "a share of at least 0"};
+constexpr JsonRange kBlock = {0, 1e6, "the number of a block"};
+constexpr JsonRange kTeam = {1, 1e6, "a thread count"};
+constexpr JsonRange kThreads = {0, 1e6, "a thread count"};
+constexpr JsonRange kSeed = {0, 4294967295.0, "an unsigned 32-bit number"};
+constexpr const char* kText = "a text";
 
-// Reads a text; an empty text leaves the field unset.
 template <auto kField>
-void ReadKnownText(const JsonMember& member, Record& record) {
-  if (const auto text = member.Text(); !text.empty()) record.*kField = text;
+constexpr auto Time(std::string_view key) {  // that must be there
+  return NumberField<kPositiveTime, kField>(key, kPositiveTime.expected);
 }
-
 template <auto kField>
-void ReadJoulesByDomain(const JsonMember& member, energy::Energy& energy) {
-  const JsonObject domains = member.Object();
-  for (const auto [name, value] : domains.members())
-    (energy.*kField)[std::string(name)] =
-        JsonMember{domains, name, value}.NumberIn(kMinJoules, kMaxJoules, "joules above 0");
+constexpr auto Positive(std::string_view key) {
+  return NumberField<kPositive, kField>(key, kPositive.expected);
 }
 
-void ReadEnergyInterval(const JsonMember& member, energy::Energy& energy) {
-  std::vector<double> ends;
-  member.Each([&](simdjson::dom::element element, const JsonPlace&) {
-    if (double number = 0; element.get(number) == simdjson::SUCCESS) ends.push_back(number);
-  });
-  if (member.Size() != 2 || ends.size() != 2 || !(ends[0] > 0 && ends[0] <= ends[1]))
-    member.Refuse("two rising numbers above 0");
-  energy.ci95 = {ends[0], ends[1]};
-}
+}  // namespace
 
-constexpr JsonReading<energy::Energy> kEnergy[] = {
-    {"beside", ReadJoulesByDomain<&energy::Energy::beside>},
-    {"calls", ReadPositive<&energy::Energy::calls>},
-    {"ci95", ReadEnergyInterval},
-    {"covers", ReadText<&energy::Energy::covers>},
-    {"domains", ReadJoulesByDomain<&energy::Energy::domains>},
-    {"from", ReadText<&energy::Energy::from>},
-    {"joules", ReadPositive<&energy::Energy::joules>},
-    {"others_cpus", ReadNumber<&energy::Energy::others_cpus>},
-    {"seconds", ReadPositive<&energy::Energy::seconds>},
-    {"window_seconds", ReadPositive<&energy::Energy::window_seconds>}};
+template <>
+constexpr auto kFieldsOf<energy::Energy> =
+    std::array{NumberField<kJoules, &energy::Energy::beside>("beside"),
+               Positive<&energy::Energy::calls>("calls"),
+               Field<&energy::Energy::ci95>("ci95"),
+               Field<&energy::Energy::covers>("covers", kText),
+               NumberField<kJoules, &energy::Energy::domains>("domains"),
+               Field<&energy::Energy::from>("from", kText),
+               Positive<&energy::Energy::joules>("joules"),
+               Field<&energy::Energy::others_cpus>("others_cpus"),
+               Positive<&energy::Energy::seconds>("seconds"),
+               Positive<&energy::Energy::window_seconds>("window_seconds")};
 
-nlohmann::json ToJson(const RegionPass& pass) {
-  nlohmann::json object = {{"seconds", pass.seconds},
-                           {"regions", pass.regions.regions},
-                           {"region_seconds", pass.regions.seconds},
-                           {"longest_seconds", pass.regions.longest_seconds},
-                           {"busy_seconds", pass.regions.busy_seconds}};
-  if (pass.run_delay_seconds) object["run_delay_seconds"] = *pass.run_delay_seconds;
-  return object;
-}
+template <>
+constexpr auto kFieldsOf<RegionPass> =
+    std::array{Field<&RegionPass::regions, &RegionSums::busy_seconds>("busy_seconds"),
+               Field<&RegionPass::regions, &RegionSums::longest_seconds>("longest_seconds"),
+               Field<&RegionPass::regions, &RegionSums::seconds>("region_seconds"),
+               Field<&RegionPass::regions, &RegionSums::regions>("regions"),
+               Field<&RegionPass::run_delay_seconds>("run_delay_seconds"),
+               Time<&RegionPass::seconds>("seconds")};
 
-constexpr JsonReading<RegionSums> kSums[] = {
-    {"busy_seconds", ReadNumber<&RegionSums::busy_seconds>},
-    {"longest_seconds", ReadNumber<&RegionSums::longest_seconds>},
-    {"region_seconds", ReadNumber<&RegionSums::seconds>},
-    {"regions", ReadNumber<&RegionSums::regions>}};
-constexpr JsonReading<RegionPass> kPass[] = {
-    {"run_delay_seconds", ReadNumber<&RegionPass::run_delay_seconds>},
-    {"seconds", ReadNumber<&RegionPass::seconds>}};
-constexpr JsonReading<PartSeconds> kParts[] = {
-    {"function_instructions", ReadNumber<&PartSeconds::function_instructions>},
-    {"function_seconds", ReadNumber<&PartSeconds::functions>},
-    {"product_instructions", ReadNumber<&PartSeconds::product_instructions>},
-    {"product_seconds", ReadNumber<&PartSeconds::products>}};
+template <>
+constexpr auto kFieldsOf<InstructionCount> =
+    std::array{NumberField<kPositiveCount, &InstructionCount::all>("all", kPositiveCount.expected),
+               Field<&InstructionCount::from>("from"), Field<&InstructionCount::how>("how"),
+               Field<&InstructionCount::per_second>("per_second"),
+               Field<&InstructionCount::smallest>("smallest")};
 
-void ReadFrom(const JsonMember& member, InstructionCount& count) {
-  const auto from = ProvenanceFromKey(member.Text());
-  if (!from) member.Refuse("measured, simulated or modelled");
-  count.from = *from;
-}
+template <>
+constexpr auto kFieldsOf<ParallelTime> = std::array{
+    Field<&ParallelTime::single_thread_seconds>("alone_seconds"),
+    Field<&ParallelTime::calls>("calls"),
+    Field<&ParallelTime::executed_over_useful>("executed_over_useful"),
+    Field<&ParallelTime::far_seconds>("far_seconds"),
+    Field<&ParallelTime::parts, &PartSeconds::function_instructions>("function_instructions"),
+    Field<&ParallelTime::parts, &PartSeconds::functions>("function_seconds"),
+    Field<&ParallelTime::instructions>("instructions"),
+    Field<&ParallelTime::instructions_reason>("instructions_reason"),
+    Field<&ParallelTime::near_seconds>("near_seconds"), Field<&ParallelTime::passes>("passes"),
+    Field<&ParallelTime::parts, &PartSeconds::product_instructions>("product_instructions"),
+    Field<&ParallelTime::parts, &PartSeconds::products>("product_seconds"),
+    // The members of `mean` are beside the others.
+    JsonField<ParallelTime>{
+        "seconds", [](const auto& member, ParallelTime& time) { ReadFields(member.at, time.mean); },
+        [](const ParallelTime& time, std::string_view, json& object) {
+          WriteFields(time.mean, object);
+        },
+        kPositiveTime.expected},
+    Field<&ParallelTime::smallest_seconds>("smallest_seconds"),
+    Field<&ParallelTime::source>("source"), NumberField<kTeam, &ParallelTime::threads>("threads")};
 
-constexpr JsonReading<InstructionCount> kInstructions[] = {
-    {"all", ReadNumber<&InstructionCount::all>},
-    {"from", ReadFrom},
-    {"how", ReadText<&InstructionCount::how>},
-    {"per_second", ReadNumber<&InstructionCount::per_second>},
-    {"smallest", ReadNumber<&InstructionCount::smallest>}};
+template <>
+constexpr auto kFieldsOf<AggregateTime> =
+    std::array{NumberField<kDeviation, &AggregateTime::deviation>("deviation"),
+               NumberField<kRepetitions, &AggregateTime::repetitions>("repetitions"),
+               Field<&AggregateTime::statistic>("statistic")};
 
-RegionPass PassFromJson(const JsonObject& at) {
-  RegionPass pass;
-  at.Read(kPass, pass);
-  at.Read(kSums, pass.regions);
-  if (!(pass.seconds > 0)) at.Refuse("seconds", "a positive time");
-  return pass;
-}
+template <>
+constexpr auto kFieldsOf<Repetition> = std::array{
+    Field<&Repetition::aggregate>("aggregate"),
+    NumberField<kBlock, &Repetition::block>("block"),
+    Field<&Repetition::clean_calls>("clean_calls"),
+    Field<&Repetition::core_share>("core_share"),
+    Field<&Repetition::cpu_seconds>("cpu_seconds"),
+    Field<&Repetition::noisy>("disturbed"),
+    JsonField<Repetition>{"gpu",
+                          [](const JsonMember& member, Repetition& repetition) {
+                            const JsonObject at = member.Object();
+                            GpuSample sample;
+                            for (const auto& [key, field] : GpuSampleFields())
+                              sample.*field = at.OptionalNumber(key);
+                            repetition.gpu = std::make_shared<GpuSample>(sample);
+                          },
+                          [](const Repetition& repetition, std::string_view, json& object) {
+                            if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
+                          }},
+    JsonField<Repetition>{"iterations", Field<&Repetition::iterations>("").read,
+                          [](const Repetition& repetition, std::string_view, json& object) {
+                            object["iterations"] = text::WholeOrReal(repetition.iterations);
+                          }},
+    Field<&Repetition::link_share>("link_share"),
+    Field<&Repetition::main_cpu_seconds>("main_cpu_seconds"),
+    Field<&Repetition::run_delay_seconds>("run_delay_seconds"),
+    Time<&Repetition::seconds>("seconds")};
 
-void ReadPasses(const JsonMember& member, ParallelTime& time) {
-  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
-    time.passes.push_back(PassFromJson({element, place}));
-  });
-}
+template <>
+constexpr auto kFieldsOf<Work> = std::array{
+    NumberField<kCount, &Work::bytes>("bytes"),
+    JsonField<Work>{"flops",
+                    [](const JsonMember& member, Work& work) {
+                      const auto pipe = [](std::string_view key) {
+                        return IsPipeKey(key) ? std::optional<std::string>(key) : std::nullopt;
+                      };
+                      ReadNumbers(member, kCount, "pipe", pipe, work.flops);
+                    },
+                    Field<&Work::flops>("").write},
+    Field<&Work::launches>("launches"), NumberField<kCount, &Work::parts>("parts")};
 
-void ReadInstructions(const JsonMember& member, ParallelTime& time) {
-  const auto at = member.Object();
-  at.Read(kInstructions, time.instructions.emplace());
-  if (!(time.instructions->all > 0)) at.Refuse("all", "a positive count");
-}
+template <>
+constexpr auto kFieldsOf<Prediction> =
+    std::array{Field<&Prediction::by>("by"), NumberField<kCount, &Prediction::bytes>("bytes"),
+               Time<&Prediction::seconds>("seconds")};
 
-constexpr JsonReading<ParallelTime> kParallel[] = {
-    {"alone_seconds", ReadNumber<&ParallelTime::single_thread_seconds>},
-    {"calls", ReadNumber<&ParallelTime::calls>},
-    {"executed_over_useful", ReadNumber<&ParallelTime::executed_over_useful>},
-    {"far_seconds", ReadNumber<&ParallelTime::far_seconds>},
-    {"instructions", ReadInstructions},
-    {"instructions_reason",
-     [](const JsonMember& member, ParallelTime& time) {
-       time.instructions_reason = Reason{std::string(member.Text())};
-     }},
-    {"near_seconds", ReadNumber<&ParallelTime::near_seconds>},
-    {"passes", ReadPasses},
-    {"smallest_seconds", ReadNumber<&ParallelTime::smallest_seconds>},
-    {"source", ReadText<&ParallelTime::source>},
-    {"threads", [](const JsonMember& member, ParallelTime& time) {
-       time.threads = static_cast<int>(member.NumberIn(1, 1e6, "a thread count"));
-     }}};
+template <>
+constexpr auto kFieldsOf<CountingNote> =
+    std::array{Field<&CountingNote::provenance>("provenance"),
+               Field<&CountingNote::source>("source"), Field<&CountingNote::text>("text")};
 
-void AddKnown(const std::vector<std::pair<const char*, std::optional<double>>>& numbers,
-              nlohmann::json& object) {
-  for (const auto& [key, number] : numbers)
-    if (number) object[key] = *number;
-}
+template <>
+constexpr auto kFieldsOf<KernelFacts> = std::array{
+    NumberField<kOneOrMore, &KernelFacts::blocks>("blocks"),
+    JsonField<KernelFacts>{"cluster", NumberField<kOneOrMore, &KernelFacts::cluster>("").read,
+                           [](const KernelFacts& facts, std::string_view, json& object) {
+                             if (facts.cluster > 1) object["cluster"] = facts.cluster;
+                           }},
+    NumberField<kSmallCount, &KernelFacts::registers>("registers", kSmallCount.expected),
+    Field<&KernelFacts::shared_bytes>("shared_bytes", kAnyNumber.expected),
+    NumberField<kOneOrMore, &KernelFacts::threads>("threads", kOneOrMore.expected),
+    Field<&KernelFacts::waves>("waves")};
 
-nlohmann::json ToJson(const InstructionCount& count) {
-  nlohmann::json object = {{"all", count.all}, {"from", Key(count.from)}, {"how", count.how}};
-  AddKnown({{"smallest", count.smallest}, {"per_second", count.per_second}}, object);
-  return object;
-}
+template <>
+constexpr auto kFieldsOf<LaunchedKernel> = std::array{
+    // The members of `facts` are beside the others.
+    JsonField<LaunchedKernel>{"blocks",
+                              [](const JsonMember& member, LaunchedKernel& kernel) {
+                                ReadFields(member.at, kernel.facts.emplace());
+                              },
+                              [](const LaunchedKernel& kernel, std::string_view, json& object) {
+                                if (kernel.facts) WriteFields(*kernel.facts, object);
+                              }},
+    NumberField<kOneOrMore, &LaunchedKernel::launches>("launches", kAnyNumber.expected),
+    Field<&LaunchedKernel::name>("name", kText), Field<&LaunchedKernel::seconds>("seconds")};
 
-// The tables follow the order in which dlroof writes members.
+template <>
+constexpr auto kFieldsOf<WrongEngine> =
+    std::array{Field<&WrongEngine::algorithm>("algorithm"), Field<&WrongEngine::reason>("reason")};
 
-void ReadSample(const JsonMember& member, Repetition& repetition) {
-  const JsonObject at = member.Object();
-  GpuSample sample;
-  for (const auto& [key, field] : GpuSampleFields()) sample.*field = at.OptionalNumber(key);
-  repetition.gpu = std::make_shared<GpuSample>(sample);
-}
+namespace {
 
-constexpr JsonReading<AggregateTime> kAggregate[] = {
-    {"deviation",
-     [](const JsonMember& member, AggregateTime& aggregate) {
-       aggregate.deviation = member.NumberIn(0, kMaxDeviation, "a share of at least 0");
-     }},
-    {"repetitions",
-     [](const JsonMember& member, AggregateTime& aggregate) {
-       aggregate.repetitions = static_cast<int>(member.NumberIn(1, 1e9, "a count"));
-     }},
-    {"statistic", ReadText<&AggregateTime::statistic>}};
-
-void ReadAggregate(const JsonMember& member, Repetition& repetition) {
-  AggregateTime aggregate;
-  member.Object().Read(kAggregate, aggregate);
-  repetition.aggregate = std::make_shared<AggregateTime>(std::move(aggregate));
-}
-
-constexpr JsonReading<Repetition> kRepetition[] = {
-    {"aggregate", ReadAggregate},
-    {"block",
-     [](const auto& member, Repetition& repetition) {
-       repetition.block = static_cast<int>(member.NumberIn(0, 1e6, "the number of a block"));
-     }},
-    {"clean_calls", ReadNumber<&Repetition::clean_calls>},
-    {"core_share", ReadNumber<&Repetition::core_share>},
-    {"cpu_seconds", ReadNumber<&Repetition::cpu_seconds>},
-    {"disturbed",
-     [](const auto& member, Repetition& repetition) { repetition.noisy = member.Flag(); }},
-    {"gpu", ReadSample},
-    {"iterations", ReadNumber<&Repetition::iterations>},
-    {"link_share", ReadNumber<&Repetition::link_share>},
-    {"main_cpu_seconds", ReadNumber<&Repetition::main_cpu_seconds>},
-    {"run_delay_seconds", ReadNumber<&Repetition::run_delay_seconds>},
-    {"seconds", ReadNumber<&Repetition::seconds>}};
-
-void ReadRepetitions(const JsonMember& member, Record& record) {
-  record.repetitions.clear();
-  record.repetitions.reserve(member.Size());
-  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
-    const JsonObject at(element, place);
-    at.Read(kRepetition, record.repetitions.emplace_back());
-    if (record.repetitions.back().seconds <= 0) at.Refuse("seconds", "a positive time");
-  });
-}
-
-// Reads an object of counts. `key_of` returns nullopt for an unknown key.
-template <class Key, class KeyOf>
-void ReadCounts(const JsonMember& member, const char* what, const KeyOf& key_of,
-                std::map<Key, double>& counts) {
-  counts.clear();
-  const JsonObject object = member.Object();
-  for (const auto [name, value] : object.members()) {
-    const std::optional<Key> key = key_of(name);
-    if (!key) throw BadInput("{}: '{}' is not a {}", object.where(), name, what);
-    counts[*key] = JsonMember{object, name, value}.NumberIn(0, std::numeric_limits<double>::max(),
-                                                            "a count of at least 0");
-  }
-}
-
-template <class Out>
-void ReadBytes(const JsonMember& member, Out& out) {
-  ReadCounts(member, "memory level", LevelFromKey, out.bytes);
-}
-
-std::optional<std::string> PipeFromKey(std::string_view key) {
-  return IsPipeKey(key) ? std::optional<std::string>(key) : std::nullopt;
-}
-
-constexpr JsonReading<Work> kWork[] = {
-    {"bytes", ReadBytes<Work>},
-    {"flops", [](const JsonMember& member,
-                 Work& work) { ReadCounts(member, "pipe", PipeFromKey, work.flops); }},
-    {"launches", ReadNumber<&Work::launches>},
-    {"parts", [](const JsonMember& member, Work& work) {
-       const auto any = [](std::string_view key) { return std::optional<std::string>(key); };
-       ReadCounts(member, "part", any, work.parts);
-     }}};
-
-void ReadWork(const JsonMember& member, Record& record) {
-  record.work.clear();
-  const JsonObject works = member.Object();
-  for (const auto [key, value] : works.members()) {
-    const auto from = ProvenanceFromKey(key);
-    if (!from) throw BadInput("{}: '{}' is not a provenance", works.where(), key);
-    JsonMember{works, key, value}.Object().Read(kWork, record.work[*from]);
-  }
-}
-
-constexpr JsonReading<Prediction> kPrediction[] = {{"by", ReadText<&Prediction::by>},
-                                                   {"bytes", ReadBytes<Prediction>},
-                                                   {"seconds", ReadNumber<&Prediction::seconds>}};
-
-void ReadPrediction(const JsonMember& member, Record& record) {
-  const JsonObject at = member.Object();
-  at.Read(kPrediction, record.prediction.emplace());
-  if (record.prediction->seconds <= 0) at.Refuse("seconds", "a positive time");
-}
-
-constexpr JsonReading<CountingNote> kNote[] = {
-    {"provenance",
-     [](const JsonMember& member, CountingNote& note) {
-       note.provenance = ProvenanceFromKey(member.Text());
-       if (!note.provenance) member.Refuse("measured, simulated or modelled");
-     }},
-    {"source", ReadText<&CountingNote::source>},
-    {"text", ReadText<&CountingNote::text>}};
-
-LaunchedKernel KernelFromJson(const JsonObject& at) {
-  const auto count = [&](const char* key, int least) {
-    const auto member = at.Find(key);
-    if (!member) at.Refuse(key, "a number");
-    const auto expected = fmt::format("a count of at least {}", least);
-    return static_cast<int>(member->NumberIn(least, 1e9, expected.c_str()));
-  };
-  LaunchedKernel kernel{at.Text("name"), count("launches", 1), at.OptionalNumber("seconds"), {}};
-  if (at.Find("blocks"))
-    kernel.facts = {count("blocks", 1),         count("threads", 1),
-                    count("registers", 0),      at.Number("shared_bytes"),
-                    at.OptionalNumber("waves"), at.Find("cluster") ? count("cluster", 1) : 1};
-  return kernel;
-}
-
+// Notes of schema 1 are sentences.
 void ReadCounting(const JsonMember& member, Record& record) {
   record.counting.clear();
   member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
@@ -286,77 +194,75 @@ void ReadCounting(const JsonMember& member, Record& record) {
     if (element.get(sentence) == simdjson::SUCCESS)
       AddSentence(sentence, record);
     else
-      JsonObject(element, place).Read(kNote, record.counting.emplace_back());
+      ReadFields(JsonObject(element, place), record.counting.emplace_back());
   });
 }
 
-void ReadKernels(const JsonMember& member, Record& record) {
-  record.kernels.clear();
-  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
-    record.kernels.push_back(KernelFromJson({element, place}));
-  });
+void ReadWork(const JsonMember& member, Record& record) {
+  record.work.clear();
+  const JsonObject works = member.Object();
+  for (const auto [key, value] : works.members()) {
+    const auto from = ProvenanceFromKey(key);
+    if (!from) throw BadInput("{}: '{}' is not a provenance", works.where(), key);
+    ReadValue({works, key, value}, kAnyNumber, record.work[*from]);
+  }
 }
 
-void ReadParallel(const JsonMember& member, Record& record) {
-  record.parallel = ParallelFromJson(member.Object());
+// A member that is derived from the name.
+template <auto kField>
+constexpr auto Derived(std::string_view key) {
+  return JsonField<Record>{key, [](const JsonMember&, Record&) {},
+                           [](const Record& record, std::string_view name, json& object) {
+                             const auto& value = record.*kField;
+                             if (!value.empty()) object[std::string(name)] = value;
+                           }};
 }
 
-void ReadEnergy(const JsonMember& member, Record& record) {
-  record.energy = EnergyFromJson(member.Object());
-}
+constexpr auto kLabelFields =
+    std::array{Field<&Record::algorithm>("algorithm"),
+               JsonField<Record>{"counting", ReadCounting, Field<&Record::counting>("").write},
+               Field<&Record::energy>("energy"),
+               Field<&Record::isa>("isa"),
+               Field<&Record::kernels>("kernels"),
+               Field<&Record::parallel>("parallel"),
+               Field<&Record::repro>("repro"),
+               Field<&Record::unwatched_reason>("unwatched"),
+               Field<&Record::verified>("verified"),
+               Field<&Record::wrong_engines>("wrong_engines")};
 
-constexpr JsonReading<WrongEngine> kWrongEngine[] = {
-    {"algorithm", ReadText<&WrongEngine::algorithm>}, {"reason", ReadText<&WrongEngine::reason>}};
-
-void ReadWrongEngines(const JsonMember& member, Record& record) {
-  record.wrong_engines.clear();
-  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
-    JsonObject(element, place).Read(kWrongEngine, record.wrong_engines.emplace_back());
-  });
-}
-
-void ReadUnwatchedReason(const JsonMember& member, Record& record) {
-  record.unwatched_reason = Reason{std::string(member.Text())};
-}
-
-constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::algorithm>},
-                                               {"counting", ReadCounting},
-                                               {"energy", ReadEnergy},
-                                               {"isa", ReadText<&Record::isa>},
-                                               {"kernels", ReadKernels},
-                                               {"parallel", ReadParallel},
-                                               {"repro", ReadKnownText<&Record::repro>},
-                                               {"unwatched", ReadUnwatchedReason},
-                                               {"verified", ReadText<&Record::verified>},
-                                               {"wrong_engines", ReadWrongEngines}};
-
-constexpr JsonReading<Record> kRecord[] = {
-    {"cache", ReadKnownText<&Record::cache>},
-    {"device", ReadText<&Record::device>},
-    {"evicted_bytes", ReadNumber<&Record::evicted_bytes>},
-    {"heuristic_over_best", ReadNumber<&Record::heuristic_over_best>},
-    {"name", ReadText<&Record::name>},
-    {"prediction", ReadPrediction},
-    {"reason", ReadText<&Record::reason>},
-    {"repetitions", ReadRepetitions},
-    {"seed",
-     [](const JsonMember& member, Record& record) {
-       record.seed =
-           static_cast<unsigned>(member.NumberIn(0, 4294967295.0, "an unsigned 32-bit number"));
-     }},
-    {"status",
-     [](const JsonMember& member, Record& record) {
-       const auto status = StatusFromKey(member.Text());
-       if (!status) member.Refuse("ok, unsupported, failed or wrong");
-       record.status = *status;
-     }},
-    {"threads",
-     [](const JsonMember& member, Record& record) {
-       const int threads = static_cast<int>(member.NumberIn(0, 1e6, "a thread count"));
-       record.threads = threads > 0 ? std::optional(threads) : std::nullopt;
-     }},
-    {"timed", ReadKnownText<&Record::timed>},
-    {"work", ReadWork}};
+constexpr auto kRecordFields = std::array{
+    Field<&Record::cache>("cache"),
+    Field<&Record::device>("device"),
+    Derived<&Record::direction>("direction"),
+    Field<&Record::evicted_bytes>("evicted_bytes"),
+    Field<&Record::heuristic_over_best>("heuristic_over_best"),
+    Derived<&Record::library>("library"),
+    Field<&Record::name>("name"),
+    Derived<&Record::op>("op"),
+    Derived<&Record::options>("options"),
+    Field<&Record::prediction>("prediction"),
+    Derived<&Record::problem>("problem"),
+    Field<&Record::reason>("reason"),
+    JsonField<Record>{"repetitions", Field<&Record::repetitions>("").read,
+                      [](const Record&, std::string_view, json&) {}},  // see ToJson(Repetition)
+    NumberField<kSeed, &Record::seed>("seed"),
+    JsonField<Record>{"status",
+                      [](const JsonMember& member, Record& record) {
+                        const auto status = StatusFromKey(member.Text());
+                        if (!status) member.Refuse("ok, unsupported, failed or wrong");
+                        record.status = *status;
+                      },
+                      Field<&Record::status>("").write},
+    JsonField<Record>{"threads",
+                      [](const JsonMember& member, Record& record) {
+                        int threads = 0;
+                        ReadValue(member, kThreads, threads);
+                        record.threads = threads > 0 ? std::optional(threads) : std::nullopt;
+                      },
+                      Field<&Record::threads>("").write},
+    Field<&Record::timed>("timed"),
+    Derived<&Record::type>("type"),
+    JsonField<Record>{"work", ReadWork, Field<&Record::work>("").write}};
 
 // Cuts `text` off at `mark`. Returns the text after the mark, or an empty text if there is no mark.
 std::string_view CutAt(std::string_view mark, std::string_view& text) {
@@ -404,29 +310,7 @@ void TakeIsa(Record& record) {
 
 }  // namespace
 
-nlohmann::json ToJson(const energy::Energy& energy) {
-  nlohmann::json object = {{"joules", energy.joules},
-                           {"seconds", energy.seconds},
-                           {"window_seconds", energy.window_seconds},
-                           {"calls", energy.calls},
-                           {"from", energy.from},
-                           {"covers", energy.covers}};
-  if (energy.ci95) object["ci95"] = {energy.ci95->first, energy.ci95->second};
-  if (energy.others_cpus) object["others_cpus"] = *energy.others_cpus;
-  if (!energy.domains.empty()) object["domains"] = energy.domains;
-  if (!energy.beside.empty()) object["beside"] = energy.beside;
-  return object;
-}
-
-energy::Energy EnergyFromJson(const JsonObject& at) {
-  energy::Energy energy;
-  at.Read(kEnergy, energy);
-  for (const char* needed : {"joules", "seconds", "window_seconds", "calls"}) at.Number(needed);
-  for (const char* needed : {"from", "covers"}) at.Text(needed);
-  return energy;
-}
-
-nlohmann::json ToJson(const energy::IdlePower& idle) {
+static json PowerJson(const energy::IdlePower& idle) {
   return {{"idle_watts", idle.watts},
           {"idle_domains", idle.domains},
           {"idle_seconds", idle.seconds},
@@ -434,50 +318,42 @@ nlohmann::json ToJson(const energy::IdlePower& idle) {
           {"covers", idle.covers}};
 }
 
-nlohmann::json ToJson(const energy::IdlePowers& idle) {
-  auto object = idle.cpu ? ToJson(*idle.cpu) : nlohmann::json::object();
-  if (idle.gpu) object["gpu"] = ToJson(*idle.gpu);
+json ToJson(const energy::IdlePowers& idle) {
+  auto object = idle.cpu ? PowerJson(*idle.cpu) : json::object();
+  if (idle.gpu) object["gpu"] = PowerJson(*idle.gpu);
   return object;
 }
 
-nlohmann::json ToJson(const ParallelTime& time) {
-  auto object = ToJson(time.mean);
-  object["threads"] = time.threads;
-  object["calls"] = time.calls;
-  object["source"] = time.source;
-  AddKnown({{"function_seconds", time.parts.functions},
-            {"product_seconds", time.parts.products},
-            {"function_instructions", time.parts.function_instructions},
-            {"product_instructions", time.parts.product_instructions},
-            {"alone_seconds", time.single_thread_seconds},
-            {"smallest_seconds", time.smallest_seconds},
-            {"near_seconds", time.near_seconds},
-            {"far_seconds", time.far_seconds},
-            {"executed_over_useful", time.executed_over_useful}},
-           object);
-  if (time.instructions) object["instructions"] = ToJson(*time.instructions);
-  if (time.instructions_reason) object["instructions_reason"] = time.instructions_reason->text;
-  for (const auto& pass : time.passes) object["passes"].push_back(ToJson(pass));
+json ToJson(const GpuSample& sample) {
+  json object = json::object();
+  for (const auto& [key, field] : GpuSampleFields())
+    if (const auto& value = sample.*field) object[key] = *value;
   return object;
 }
 
-ParallelTime ParallelFromJson(const JsonObject& at) {
-  ParallelTime time;
-  at.Read(kParallel, time);
-  at.Read(kParts, time.parts);
-  time.mean = PassFromJson(at);
-  return time;
+json ToJson(const Repetition& repetition) { return JsonOf(repetition); }
+
+json LabelFacts(const Record& record) {
+  auto facts = json::object();
+  for (const auto& field : kLabelFields) field.write(record, field.key, facts);
+  return facts;
+}
+
+json ToJson(const Record& record) {
+  auto object = LabelFacts(record);
+  for (const auto& field : kRecordFields) field.write(record, field.key, object);
+  return object;
 }
 
 void ReadLabelFacts(const JsonObject& at, Record& record) {
-  at.Read(kLabelFacts, record);
+  at.Read(kLabelFields, record);
   if (record.isa.empty()) TakeIsa(record);
 }
 
 Record RecordFromJson(const JsonObject& at) {
   Record record;
   ReadLabelFacts(at, record);
-  at.Read(kRecord, record);
+  at.Read(kRecordFields, record);
   if (!record.timed) record.timed = TimedBySamples(record.repetitions);
   if (record.name.empty()) at.Text("name");
   const auto device = std::exchange(record.device, {});

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "counters/base/parallel_time.h"
 #include "counters/energy/energy.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record.h"
@@ -15,21 +14,19 @@ namespace dlroof::record {
 
 // All readers throw BadInput with the position of a wrong member. Writers omit unknown quantities.
 
-// {"joules", "ci95": [LOW, HIGH], "domains": {NAME: JOULES}, "beside": {NAME: JOULES},
-// "others_cpus", "seconds", "window_seconds", "calls", "from", "covers"}
-nlohmann::json ToJson(const energy::Energy& energy);
-energy::Energy EnergyFromJson(const JsonObject& at);
-
-// {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"}
-nlohmann::json ToJson(const energy::IdlePower& idle);
-// The CPU's idle power, with the GPU's in the member "gpu". An empty object if neither is known.
+// {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"} of the CPU, and
+// the GPU's in the member "gpu". An empty object if neither is known.
 nlohmann::json ToJson(const energy::IdlePowers& idle);
 
-// The parallel regions of a call.
-nlohmann::json ToJson(const ParallelTime& time);
-ParallelTime ParallelFromJson(const JsonObject& at);
+nlohmann::json ToJson(const GpuSample& sample);
+nlohmann::json ToJson(const Repetition& repetition);
+// Returns what is the same for all repetitions: no times and no derived values.
+nlohmann::json ToJson(const Record& record);
 
-// Reads the facts that LabelFacts (work_counters.h) writes, and their form in schema 1.
+// Returns a record's "algorithm", "isa", "verified", "repro", "counting", "kernels" and so on,
+// which are in its label, too.
+nlohmann::json LabelFacts(const Record& record);
+// Reads the facts that LabelFacts writes, and their form in schema 1.
 void ReadLabelFacts(const JsonObject& at, Record& record);
 // Reads an element of "records"; ignores derived members.
 Record RecordFromJson(const JsonObject& at);

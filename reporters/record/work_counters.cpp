@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 
@@ -9,6 +12,8 @@ namespace dlroof::record {
 namespace {
 
 constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
+// By the value of kCacheCounter.
+constexpr std::string_view kCacheStates[] = {"warm", "cold", "cold-weights"};
 constexpr std::string_view kLabelBegin = R"({"dlroof":)";
 
 // Reads one quantity, "flops/fp32.vector"; ignores unknown ones.
@@ -26,31 +31,19 @@ void ReadQuantity(std::string_view quantity, double value, Work& work) {
     if (const auto level = LevelFromKey(key)) work.bytes[*level] = value;
 }
 
-nlohmann::json KernelToJson(const LaunchedKernel& kernel) {
-  nlohmann::json object = {{"name", kernel.name}, {"launches", kernel.launches}};
-  if (kernel.seconds) object["seconds"] = *kernel.seconds;
-  if (!kernel.facts) return object;
-  const auto& facts = *kernel.facts;
-  object["blocks"] = facts.blocks;
-  object["threads"] = facts.threads;
-  object["registers"] = facts.registers;
-  object["shared_bytes"] = facts.shared_bytes;
-  if (facts.waves) object["waves"] = *facts.waves;
-  if (facts.cluster > 1) object["cluster"] = facts.cluster;
-  return object;
-}
-
 }  // namespace
 
-std::map<std::string, double> ToCounters(Provenance from, const Work& work) {
+std::map<std::string, double> ToCounters(const std::map<Provenance, Work>& works) {
   std::map<std::string, double> counters;
-  for (const auto& [pipe, flops] : work.flops)
-    counters[fmt::format("{}/flops/{}", Key(from), pipe)] = flops;
-  for (const auto& [level, bytes] : work.bytes)
-    counters[fmt::format("{}/bytes/{}", Key(from), Key(level))] = bytes;
-  for (const auto& [part, flops] : work.parts)
-    counters[fmt::format("{}/parts/{}", Key(from), part)] = flops;
-  if (work.launches) counters[fmt::format("{}/launches", Key(from))] = *work.launches;
+  for (const auto& [from, work] : works) {
+    for (const auto& [pipe, flops] : work.flops)
+      counters[fmt::format("{}/flops/{}", Key(from), pipe)] = flops;
+    for (const auto& [level, bytes] : work.bytes)
+      counters[fmt::format("{}/bytes/{}", Key(from), Key(level))] = bytes;
+    for (const auto& [part, flops] : work.parts)
+      counters[fmt::format("{}/parts/{}", Key(from), part)] = flops;
+    if (work.launches) counters[fmt::format("{}/launches", Key(from))] = *work.launches;
+  }
   return counters;
 }
 
@@ -70,25 +63,33 @@ std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>&
   return works;
 }
 
-std::map<std::string, double> ToCounters(const GpuSample& sample) {
-  std::map<std::string, double> counters;
-  for (const auto& [key, member] : GpuSampleFields())
-    if (const auto& value = sample.*member) counters[fmt::format("{}{}", kGpuPrefix, key)] = *value;
-  return counters;
-}
-
-std::map<std::string, double> ToCounters(const Repetition& repetition) {
-  std::map<std::string, double> counters;
-  for (const auto& [key, value] : {std::pair(kCpuSecondsCounter, repetition.cpu_seconds),
-                                   std::pair(kRunDelayCounter, repetition.run_delay_seconds),
-                                   std::pair(kCoreShareCounter, repetition.core_share),
-                                   std::pair(kLinkShareCounter, repetition.link_share),
-                                   std::pair(kCleanCallsCounter, repetition.clean_calls)})
+std::map<std::string, double> ToCounters(const Record& record, const Repetition& repetition,
+                                         bool own_seconds) {
+  auto counters = ToCounters(record.work);
+  // Google Benchmark's times include noisy calls, its CPU time also what flushes caches.
+  const bool parts = repetition.clean_calls.has_value();
+  const std::optional<double> none;
+  const std::pair<const char*, std::optional<double>> known[] = {
+      {kCpuSecondsCounter, repetition.cpu_seconds},
+      {kRunDelayCounter, repetition.run_delay_seconds},
+      {kCoreShareCounter, repetition.core_share},
+      {kLinkShareCounter, repetition.link_share},
+      {kCleanCallsCounter, repetition.clean_calls},
+      {kSecondsCounter, parts || own_seconds ? repetition.seconds : none},
+      {kMainCpuSecondsCounter, parts || record.evicted_bytes ? repetition.main_cpu_seconds : none},
+      {kEvictedBytesCounter, record.evicted_bytes},
+      {kHeuristicOverBestCounter, record.heuristic_over_best},
+      {kThreadsCounter, record.threads},
+      {kSeedCounter, record.seed}};
+  for (const auto& [key, value] : known)
     if (value) counters[key] = *value;
-  if (repetition.clean_calls) {  // Google Benchmark's times include the noisy calls
-    counters[kSecondsCounter] = repetition.seconds;
-    counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
-  }
+  if (const auto* const cache = std::ranges::find(kCacheStates, record.cache.value_or(""));
+      cache != std::end(kCacheStates))
+    counters[kCacheCounter] = static_cast<double>(cache - std::begin(kCacheStates));
+  if (repetition.gpu)
+    for (const auto& [key, member] : GpuSampleFields())
+      if (const auto& value = *repetition.gpu.*member)
+        counters[fmt::format("{}{}", kGpuPrefix, key)] = *value;
   return counters;
 }
 
@@ -101,27 +102,6 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
     *sample.*member = found->second;
   }
   return sample;
-}
-
-nlohmann::json LabelFacts(const Record& record) {
-  auto facts = nlohmann::json::object();
-  const std::pair<const char*, const std::string*> texts[] = {
-      {"algorithm", &record.algorithm}, {"isa", &record.isa}, {"verified", &record.verified}};
-  for (const auto& [key, text] : texts)
-    if (!text->empty()) facts[key] = *text;
-  if (record.repro) facts["repro"] = *record.repro;
-  for (const auto& wrong : record.wrong_engines)
-    facts["wrong_engines"].push_back({{"algorithm", wrong.algorithm}, {"reason", wrong.reason}});
-  if (record.unwatched_reason) facts["unwatched"] = record.unwatched_reason->text;
-  for (const auto& note : record.counting) {
-    nlohmann::json& object = facts["counting"].emplace_back(nlohmann::json{{"text", note.text}});
-    if (!note.source.empty()) object["source"] = note.source;
-    if (note.provenance) object["provenance"] = Key(*note.provenance);
-  }
-  for (const auto& kernel : record.kernels) facts["kernels"].push_back(KernelToJson(kernel));
-  if (record.parallel) facts["parallel"] = ToJson(*record.parallel);
-  if (record.energy) facts["energy"] = ToJson(*record.energy);
-  return facts;
 }
 
 std::string ToLabel(const Record& record) {

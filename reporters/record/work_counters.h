@@ -15,7 +15,7 @@ struct JsonPlace;
 
 // Returns counters such as "modelled/flops/fp32.vector", "modelled/bytes/dram",
 // "modelled/launches" and "modelled/parts/matrix".
-std::map<std::string, double> ToCounters(Provenance from, const Work& work);
+std::map<std::string, double> ToCounters(const std::map<Provenance, Work>& works);
 // Returns the Work of each provenance in these counters; ignores keys of other programs.
 std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters);
 
@@ -40,16 +40,13 @@ inline constexpr const char* kCacheCounter = "dlroof/cold";
 // Set on every repetition of a run that does not mark noisy repetitions.
 inline constexpr const char* kNoiseIgnoredCounter = "dlroof/disturbed_kept";
 
-// Returns the known quantities as "dlroof/gpu/throughput_seconds" and so on.
-std::map<std::string, double> ToCounters(const GpuSample& sample);
-// Returns the facts of a repetition that Google Benchmark lacks, without its GpuSample.
-std::map<std::string, double> ToCounters(const Repetition& repetition);
+// Returns the numbers of a repetition of the record that Google Benchmark lacks. With `own_seconds`
+// its time too is another than Google Benchmark's.
+std::map<std::string, double> ToCounters(const Record& record, const Repetition& repetition,
+                                         bool own_seconds = false);
 // Returns nullopt if no counter is a quantity of a GpuSample.
 std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters);
 
-// Returns a record's "algorithm", "isa", "verified", "repro", "counting", "kernels" and so on. An
-// unknown fact has no key.
-nlohmann::json LabelFacts(const Record& record);
 // Google Benchmark stores one free text per benchmark. Returns {"dlroof": FACTS} as text, or an
 // empty text for a record without facts.
 std::string ToLabel(const Record& record);

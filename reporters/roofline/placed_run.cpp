@@ -8,7 +8,7 @@
 
 #include "counters/gpu/driver.h"
 #include "reporters/record/estimate.h"
-#include "reporters/record/work_counters.h"
+#include "reporters/record/record_json.h"
 #include "reporters/roofline/advice.h"
 #include "reporters/roofline/breakdown.h"
 #include "reporters/roofline/breakdown_text.h"
@@ -108,30 +108,6 @@ void PutUnlessEmpty(json& object, const char* key, const std::string& text) {
   if (!text.empty()) object[key] = text;
 }
 
-json ToJson(const Work& work) {
-  json object = json::object();
-  if (!work.flops.empty()) object["flops"] = work.flops;
-  for (const auto& [level, bytes] : work.bytes) object["bytes"][std::string(Key(level))] = bytes;
-  if (!work.parts.empty()) object["parts"] = work.parts;
-  PutIfKnown(object, "launches", work.launches);
-  return object;
-}
-
-json ToJson(const record::Prediction& prediction) {
-  json object = {{"seconds", prediction.seconds}};
-  for (const auto& [level, bytes] : prediction.bytes)
-    object["bytes"][std::string(Key(level))] = bytes;
-  PutUnlessEmpty(object, "by", prediction.by);
-  return object;
-}
-
-json ToJson(const record::GpuSample& sample) {
-  json object = json::object();
-  for (const auto& [key, member] : record::GpuSampleFields())
-    PutIfKnown(object, key, sample.*member);
-  return object;
-}
-
 // Returns the summary of the clean repetitions' samples, or null on a CPU.
 json GpuSummary(const record::Record& record) {
   std::vector<record::GpuSample> samples;
@@ -139,32 +115,9 @@ json GpuSummary(const record::Record& record) {
     if (repetition.gpu && !repetition.noisy) samples.push_back(*repetition.gpu);
   if (samples.empty()) return nullptr;
   const record::GpuSample summary = record::SummarizeSamples(samples);
-  json object = ToJson(summary);
+  json object = record::ToJson(summary);
   if (summary.throttle)
     object["throttle"] = gpu::ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
-  return object;
-}
-
-json ToJson(const record::AggregateTime& aggregate) {
-  json object = {{"statistic", aggregate.statistic}};
-  PutIfKnown(object, "repetitions", aggregate.repetitions);
-  PutIfKnown(object, "deviation", aggregate.deviation);
-  return object;
-}
-
-json ToJson(const record::Repetition& repetition) {
-  json object = {{"seconds", repetition.seconds},
-                 {"iterations", text::WholeOrReal(repetition.iterations)}};
-  if (repetition.noisy) object["disturbed"] = true;
-  PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
-  PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
-  PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
-  PutIfKnown(object, "core_share", repetition.core_share);
-  PutIfKnown(object, "link_share", repetition.link_share);
-  PutIfKnown(object, "clean_calls", repetition.clean_calls);
-  if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
-  if (repetition.aggregate) object["aggregate"] = ToJson(*repetition.aggregate);
-  PutIfKnown(object, "block", repetition.block);
   return object;
 }
 
@@ -217,32 +170,6 @@ json ToJson(const TimePoint& point) {
     scaled["memory_seconds"][std::string(Key(level))] = seconds;
   object["point"] = scaled;
   return object;
-}
-
-// Puts the parts of a name that a record and a model's summary have.
-template <class Named>
-void PutNameParts(const Named& named, json& object) {
-  const std::pair<const char*, const std::string*> parts[] = {{"op", &named.op},
-                                                              {"device", &named.device},
-                                                              {"library", &named.library},
-                                                              {"direction", &named.direction},
-                                                              {"type", &named.type}};
-  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
-  if (!named.options.empty()) object["options"] = named.options;
-}
-
-void PutIdentity(const record::Record& record, json& object) {
-  object["name"] = record.name;
-  PutNameParts(record, object);
-  PutUnlessEmpty(object, "problem", record.problem);
-  object["status"] = record::Key(record.status);
-  PutUnlessEmpty(object, "reason", record.reason);
-  PutIfKnown(object, "threads", record.threads);
-  PutIfKnown(object, "cache", record.cache);
-  PutIfKnown(object, "timed", record.timed);
-  PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
-  PutIfKnown(object, "heuristic_over_best", record.heuristic_over_best);
-  PutIfKnown(object, "seed", record.seed);
 }
 
 void PutPlacement(const Placement& placement, json& object) {
@@ -448,19 +375,10 @@ json ToJson(const ZeroFlopSummary& summary) {
   return object;
 }
 
-json FactsToJson(const record::Record& record) {
-  json object = record::LabelFacts(record);
-  PutIdentity(record, object);
-  for (const auto& [from, work] : record.work)
-    object["work"][std::string(Key(from))] = ToJson(work);
-  if (record.prediction) object["prediction"] = ToJson(*record.prediction);
-  return object;
-}
-
 json ToJson(const record::Record& record, const Placed& placed) {
-  json object = FactsToJson(record);
+  json object = record::ToJson(record);
   for (const auto& repetition : record.repetitions)
-    object["repetitions"].push_back(ToJson(repetition));
+    object["repetitions"].push_back(record::ToJson(repetition));
   if (const auto& timing = placed.timing) {
     object["seconds"] = {{"median", timing->median}, {"clean", timing->clean}};
     if (timing->noisy) object["seconds"]["disturbed"] = true;

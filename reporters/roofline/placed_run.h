@@ -127,9 +127,6 @@ nlohmann::json ToJson(const ZeroFlopSummary& summary);
 nlohmann::json ToJson(const record::Record& record, const machine::Machine* machine,
                       const PlaceView& view = {});
 
-// Returns the facts that are the same for all repetitions: no times and no derived values.
-nlohmann::json FactsToJson(const record::Record& record);
-
 // Returns "context", "machines" and "records", "models" if a counted suite was run, and "census" if
 // a kernel executed no FLOPs. A view other than the default is in context.dlroof.view.
 nlohmann::json ToJson(const PlacedRun& run);

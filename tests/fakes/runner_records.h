@@ -76,7 +76,9 @@ inline std::vector<record::Record> Records(const std::vector<workload::Workload>
   benchmark::Initialize(&count, arguments);
   benchmark::ClearRegisteredBenchmarks();
   live::Session session(nlohmann::json::object(), [] { return std::vector<machine::Machine>{}; });
-  session.Add(runner::RegisterWorkloads(workloads, settings, options));
+  auto with_session = options;
+  with_session.session = &session;
+  session.Add(runner::RegisterWorkloads(workloads, settings, with_session));
   live::TerminalReporter reporter(session);
   std::ostringstream out, err;
   reporter.SetOutputStream(&out);

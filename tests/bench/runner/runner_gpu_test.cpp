@@ -148,19 +148,6 @@ TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
   EXPECT_EQ(std::ranges::count(record.repetitions, false, &record::Repetition::noisy), 7);
 }
 
-TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
-  const auto open = fakes::OpenWith([](fakes::FakeClock& clock) {
-    clock.graph = [](const gpu::Enqueue&, int) -> std::function<double()> {
-      throw std::runtime_error("capture: not permitted");
-    };
-  });
-  const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, {open});
-  EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
-  EXPECT_THAT(record.counting,
-              Contains(testing::Field(&CountingNote::text,
-                                      "gpu.graph_seconds is not known: capture: not permitted")));
-}
-
 TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
   std::string steps;
   const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <tuple>
 
 namespace dlroof::machine {
 namespace {
@@ -172,35 +173,33 @@ TEST(FeaturesOfRow, DependOnTypeAndVariant) {
 
 // A run held to AVX2 is judged by the AVX2 row, one held to AVX by multiply and add.
 TEST(RowAllowed, FollowsTheOrderOfOneDnnsIsas) {
-  EXPECT_TRUE(RowAllowed("fp32.vector.sse2", "sse41"));
-  EXPECT_FALSE(RowAllowed("fp32.vector.avx", "sse41"));
-  EXPECT_TRUE(RowAllowed("fp32.vector.avx", "avx"));
-  EXPECT_FALSE(RowAllowed("fp32.vector.fma_scalar", "avx"));
-  EXPECT_FALSE(RowAllowed("fp32.vector.avx2", "avx"));
-  EXPECT_TRUE(RowAllowed("fp32.vector.avx2", "avx2"));
-  EXPECT_FALSE(RowAllowed("fp32.vector.avx512", "avx2_vnni"));
-  EXPECT_TRUE(RowAllowed("int8.vector.avx_vnni", "avx2_vnni_2"));
-  EXPECT_TRUE(RowAllowed("int8.vector.avx512", "avx512_core"));
-  EXPECT_FALSE(RowAllowed("int8.vector.avx512_vnni_ymm", "avx512_core"));
-  EXPECT_TRUE(RowAllowed("int8.vector.avx512_vnni_ymm", "avx512_core_vnni"));
-  EXPECT_FALSE(RowAllowed("bf16.vector.avx512_bf16", "avx512_core_vnni"));
-  EXPECT_TRUE(RowAllowed("bf16.vector.avx512_bf16", "avx512_core_bf16"));
-  EXPECT_FALSE(RowAllowed("fp16.vector.avx512_fp16", "avx512_core_bf16"));
-  EXPECT_TRUE(RowAllowed("fp16.vector.avx512_fp16_nofma", "avx512_core_fp16"));
-  EXPECT_FALSE(RowAllowed("int8.matrix.amx", "avx512_core_fp16"));
-  EXPECT_TRUE(RowAllowed("int8.matrix.amx_l1", "avx512_core_amx"));
-  EXPECT_FALSE(RowAllowed("fp16.matrix.amx", "avx512_core_amx"));
-  EXPECT_TRUE(RowAllowed("fp16.matrix.amx", "avx512_core_amx_fp16"));
-  EXPECT_FALSE(RowAllowed("bf16.matrix.amx", "avx10_1_512"));
-  EXPECT_TRUE(RowAllowed("bf16.matrix.amx", "avx10_1_512_amx"));
-}
-
-TEST(RowAllowed, ExcludesNothingThatItDoesNotKnow) {
-  EXPECT_TRUE(RowAllowed("fp32.vector.avx512", "isa_0x3fef"));
-  EXPECT_TRUE(RowAllowed("fp32.vector.avx512", ""));
-  EXPECT_TRUE(RowAllowed("fp32.vector", "sse41"));
-  EXPECT_TRUE(RowAllowed("fp32.vector.neon", "sse41"));
-  EXPECT_TRUE(RowAllowed("fp32.vector.portable", "sse41"));
+  const std::tuple<const char*, const char*, const char*> rows[] = {
+      // row, an ISA that does not have it, and one that has it
+      {"fp32.vector.sse2", nullptr, "sse41"},
+      {"fp32.vector.avx", "sse41", "avx"},
+      {"fp32.vector.fma_scalar", "avx", "avx2"},
+      {"fp32.vector.avx2", "avx", "avx2"},
+      {"fp32.vector.avx512", "avx2_vnni", "avx512_core"},
+      {"int8.vector.avx_vnni", "avx2", "avx2_vnni_2"},
+      {"int8.vector.avx512", "avx2", "avx512_core"},
+      {"int8.vector.avx512_vnni_ymm", "avx512_core", "avx512_core_vnni"},
+      {"bf16.vector.avx512_bf16", "avx512_core_vnni", "avx512_core_bf16"},
+      {"fp16.vector.avx512_fp16_nofma", "avx512_core_bf16", "avx512_core_fp16"},
+      {"int8.matrix.amx_l1", "avx512_core_fp16", "avx512_core_amx"},
+      {"fp16.matrix.amx", "avx512_core_amx", "avx512_core_amx_fp16"},
+      {"bf16.matrix.amx", "avx10_1_512", "avx10_1_512_amx"},
+      // What is not known excludes nothing.
+      {"fp32.vector.avx512", nullptr, "isa_0x3fef"},
+      {"fp32.vector.avx512", nullptr, ""},
+      {"fp32.vector", nullptr, "sse41"},
+      {"fp32.vector.neon", nullptr, "sse41"},
+      {"fp32.vector.portable", nullptr, "sse41"}};
+  for (const auto& [row, without, with] : rows) {
+    EXPECT_TRUE(RowAllowed(row, with)) << row;
+    if (without != nullptr) {
+      EXPECT_FALSE(RowAllowed(row, without)) << row;
+    }
+  }
 }
 
 }  // namespace

@@ -33,13 +33,17 @@ class LearningCache : public testing::Test {
     return row;
   }
 
-  machine::Machine Measured(const std::set<std::string>& pipes, const std::string& effort) {
+  machine::Machine Measured(const std::set<std::string>& pipes, const std::string& effort,
+                            const std::vector<int>& threads = {1}) {
     auto machine = source_.described;
     machine.measured_at = std::to_string(++visits_);
-    auto& set = machine.by_threads[1];
-    for (const auto& pipe : pipes) set.flops[pipe + ".avx2"] = Row(rate_);
-    set.mixes["dram.load.avx2"] = Row(rate_ / 10);
-    set.effort = effort;
+    for (const int count : threads) {
+      auto& set = machine.by_threads[count];
+      for (const auto& pipe : pipes) set.flops[pipe + ".avx2"] = Row(rate_);
+      set.mixes["dram.load.avx2"] = Row(rate_ / 10);
+      set.effort = effort;
+      for (auto& [row, ceiling] : set.flops) ceiling.threads = count;
+    }
     cpu_ceilings::AddRoofs(machine, std::nullopt);
     return machine;
   }
@@ -61,8 +65,9 @@ class LearningCache : public testing::Test {
   MachineOptions Needing(const std::set<std::string>& pipes, bool live_check = false) {
     return {.live_check = live_check, .needs = pipes};
   }
-  static const machine::Ceiling& Roof(const machine::Machine& machine, const char* pipe = kFp32) {
-    return machine.by_threads.at(1).flops.at(pipe);
+  static const machine::Ceiling& Roof(const machine::Machine& machine, const char* pipe = kFp32,
+                                      int threads = 1) {
+    return machine.by_threads.at(threads).flops.at(pipe);
   }
 
   const TemporaryFolder folder_;
@@ -72,7 +77,8 @@ class LearningCache : public testing::Test {
   std::ostringstream log_;
   std::vector<std::set<std::string>> roofs_;  // pipes of each call of measure_roofs
   std::vector<RowsByThreads> visited_;
-  int full_ = 0;  // calls of measure
+  int full_ = 0;               // calls of measure
+  std::vector<int> measured_;  // thread counts of the last one
   MachineSource source_{.described = {.device = "cpu",
                                       .name = "Some CPU",
                                       .fingerprint = "0123",
@@ -80,9 +86,10 @@ class LearningCache : public testing::Test {
                         .threads = {1},
                         .directory = folder_ / "cache",
                         .measure =
-                            [this](bool, const std::vector<int>&) {
+                            [this](bool, const std::vector<int>& threads) {
                               ++full_;
-                              return Measured({kFp32, kInt8}, "full");
+                              measured_ = threads;
+                              return Measured({kFp32, kInt8}, "full", threads);
                             },
                         .measure_roofs =
                             [this](const std::vector<int>&, const std::set<std::string>& pipes) {
@@ -176,6 +183,49 @@ TEST_F(LearningCache, AnotherKernelOrMicrocodeBeginsAnew) {
   source_.described.facts[cpu_ceilings::kKernelFact] = "6.2";
   EXPECT_EQ(Roof(Get({})).per_second, 80);
   EXPECT_THAT(log_.str(), HasSubstr("have changed"));
+}
+
+TEST_F(LearningCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
+  source_.threads = {1, 2};
+  Get({});
+  source_.threads = {1, 3};
+  rate_ = 110;
+  const auto machine = Get({});
+  EXPECT_THAT(measured_, ElementsAre(3));
+  EXPECT_EQ(Roof(machine, kFp32, 1).per_second, 100);
+  EXPECT_EQ(Roof(machine, kFp32, 2).per_second, 100);
+  EXPECT_EQ(Roof(machine, kFp32, 3).per_second, 110);
+  EXPECT_EQ(Get({}), machine);
+  EXPECT_EQ(full_, 2);
+}
+
+TEST_F(LearningCache, KeepsTheLastIssueRateSoThatAWrongOneDoesNotStay) {
+  const auto rate_after = [&](std::optional<double> rate) {
+    source_.described.issue_rate = rate;
+    source_.threads.push_back(source_.threads.back() + 1);
+    return Get({}).issue_rate;
+  };
+  EXPECT_EQ(rate_after(4), 4);
+  EXPECT_EQ(rate_after(6.83), 6.83);
+  EXPECT_EQ(rate_after(3.94), 3.94);
+  EXPECT_EQ(rate_after(std::nullopt), 3.94);
+}
+
+// One thread: 100; two, measured later: 240, which is 120 each.
+TEST_F(LearningCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
+  EXPECT_TRUE(Roof(Get({})).IsValidated());
+  source_.threads = {1, 2};
+  rate_ = 240;
+  const auto two = Get({});
+  for (const char* key : {"fp32.vector", "fp32.vector.avx2"}) {
+    EXPECT_FALSE(Roof(two, key).IsValidated()) << key;
+    EXPECT_THAT(Roof(two, key).ReasonText(), HasSubstr("2 threads reached"));
+  }
+  EXPECT_THAT(NotValidatedWarning(two).value(), HasSubstr("ceilings are not validated"));
+  EXPECT_EQ(Get({}), two) << "the cache has the reason too";
+  source_.threads = {4};  // 72 each: 72 % of one alone
+  rate_ = 288;
+  EXPECT_DOUBLE_EQ(Roof(Get({}), kFp32, 4).validation.scaling.value(), 0.72);
 }
 
 TEST(RowsToVisit, AreNoneOfAnUnknownMachine) {

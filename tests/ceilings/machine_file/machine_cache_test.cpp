@@ -8,10 +8,8 @@
 #include <sstream>
 #include <tuple>
 
-#include "ceilings/cpu_ceilings/measure_steps.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/cpu/clocks.h"
 
 namespace dlroof::machine_file {
 namespace {
@@ -19,13 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
-
-// Result of a live check: the stored rate of 1 thread, times `factor`.
-SpotCheck Seen(const machine::Machine& machine, double factor, bool clean = true) {
-  SpotCheck check{"a row", machine.by_threads.at(1).flops.at("fp32.vector"), 0, clean, 0.03};
-  check.per_second = check.stored.per_second * factor;
-  return check;
-}
 
 // A directory of its own, a machine described but not measured, and a count of measurements.
 class MachineCache : public testing::Test {
@@ -58,12 +49,6 @@ class MachineCache : public testing::Test {
   MachineOptions ByFile(const machine::Machine& machine) {
     Write(root_ / "m.json", machine::ToJson(machine).dump());
     return {.file = root_ / "m.json"};
-  }
-  // The live checks find the stored rate of 1 thread, times `factor`.
-  void SeeNow(double factor, bool clean = true) {
-    source_.spot_check = [=](const machine::Machine& machine) {
-      return std::vector{Seen(machine, factor, clean)};
-    };
   }
   static double Value(const machine::Machine& machine, int threads) {
     return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
@@ -99,43 +84,6 @@ TEST_F(MachineCache, MeasuresAgainOnRequest) {
   EXPECT_EQ(measured_.size(), 2);
 }
 
-TEST_F(MachineCache, WhatIsThereNowIsNoLongerSaidToBeAbsent) {
-  const auto first = source_.measure;
-  for (const bool absent : {true, false, true}) {
-    source_.measure = [&](bool quick, const std::vector<int>& threads) {
-      auto machine = first(quick, threads);
-      if (absent) machine.by_threads.at(1).absent["launch"] = "why";
-      return machine;
-    };
-    EXPECT_EQ(Get({.remeasure = true}).by_threads.at(1).absent.contains("launch"), absent);
-  }
-}
-
-TEST_F(MachineCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
-  Get({});
-  source_.threads = {1, 3};
-  const auto machine = Get({});
-  ASSERT_EQ(measured_.size(), 2);
-  EXPECT_EQ(measured_[1].second, (std::vector<int>{3}));
-  EXPECT_EQ(Value(machine, 1), 1);
-  EXPECT_EQ(Value(machine, 2), 1);
-  EXPECT_EQ(Value(machine, 3), 2);
-  EXPECT_EQ(Get({}), machine);
-  EXPECT_EQ(measured_.size(), 2);
-}
-
-TEST_F(MachineCache, KeepsTheLastIssueRateSoThatAWrongOneDoesNotStay) {
-  const auto rate_after = [&](std::optional<double> rate) {
-    source_.described.issue_rate = rate;
-    source_.threads.push_back(source_.threads.back() + 1);
-    return Get({}).issue_rate;
-  };
-  EXPECT_EQ(rate_after(4), 4);
-  EXPECT_EQ(rate_after(6.83), 6.83);
-  EXPECT_EQ(rate_after(3.94), 3.94);
-  EXPECT_EQ(rate_after(std::nullopt), 3.94);
-}
-
 TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
   MachineOptions quick{.quick = true};
   Get(quick);
@@ -146,104 +94,6 @@ TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
   EXPECT_FALSE(measured_[1].first);
   Get(quick);  // the full one serves too
   EXPECT_EQ(measured_.size(), 2);
-}
-
-TEST_F(MachineCache, ALiveCheckThatAgreesChangesNothingButLeavesItsValidation) {
-  Get({});
-  SeeNow(1.01);
-  const auto machine = Get({.live_check = true});
-  EXPECT_EQ(measured_.size(), 1);
-  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
-  EXPECT_THAT(log_.str(), Not(HasSubstr("a row")));
-  EXPECT_FALSE(Get({}).facts.contains("live_check"));  // said of a run, not kept in the cache
-}
-
-TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo) {
-  for (const double factor : {0.9, 1.1}) {
-    source_.spot_check = nullptr;
-    Get({});
-    const auto before = measured_.size();
-    SeeNow(factor);
-    const auto machine = Get({.live_check = true});
-    ASSERT_EQ(measured_.size(), before + 1);
-    EXPECT_EQ(measured_.back().second, source_.threads);
-    EXPECT_THAT(log_.str(), HasSubstr("a row: now"));
-    EXPECT_FALSE(machine.facts.contains("live_check"));
-    EXPECT_EQ(Value(Get({}), 1), Value(machine, 1));  // the cache has the new ones
-  }
-}
-
-std::vector<int> ThreadsOf(const machine::Machine& machine) {
-  std::vector<int> counts;
-  for (const auto& [threads, set] : machine.by_threads) counts.push_back(threads);
-  return counts;
-}
-
-TEST_F(MachineCache, ALiveCheckLooksAtWhatIsCachedBeforeTheMissingIsMeasured) {
-  Get({});
-  source_.threads = {1, 4};
-  std::vector<std::vector<int>> seen;
-  source_.spot_check = [&](const machine::Machine& machine) {
-    seen.push_back(ThreadsOf(machine));
-    return std::vector{Seen(machine, 1)};
-  };
-  const auto machine = Get({.live_check = true});
-  EXPECT_EQ(seen, (std::vector<std::vector<int>>{{1, 2}}));
-  EXPECT_EQ(measured_.back().second, (std::vector<int>{4}));
-  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
-  EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), (std::vector<int>{1, 2, 4}));
-  EXPECT_FALSE(ReadMachineFile(File()).facts.contains("live_check"));
-}
-
-TEST_F(MachineCache, ALiveCheckThatFailsDropsAllThatIsCachedAlsoWhatIsNotWanted) {
-  Get({});
-  source_.threads = {1, 4};
-  SeeNow(0.9);
-  const auto machine = Get({.live_check = true});
-  EXPECT_EQ(measured_.back().second, source_.threads);
-  EXPECT_EQ(ThreadsOf(machine), source_.threads);
-  EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), source_.threads);
-}
-
-TEST_F(MachineCache, ALiveCheckLooksAtNothingThatIsMeasuredNow) {
-  Get({.quick = true});
-  int looks = 0;
-  source_.spot_check = [&](const machine::Machine&) {
-    ++looks;
-    return std::vector<SpotCheck>();
-  };
-  Get({.live_check = true});
-  EXPECT_EQ(looks, 0);
-  EXPECT_EQ(measured_.back().second, source_.threads);
-}
-
-// One thread: 100; two, measured later: 240, which is 120 each.
-TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
-  std::map<int, double> rates = {{1, 100}, {2, 240}, {4, 288}};
-  const auto plain = source_.measure;
-  source_.measure = [&](bool quick, const std::vector<int>& threads) {
-    auto machine = plain(quick, threads);
-    for (auto& [count, set] : machine.by_threads) {
-      auto& row = set.flops["fp32.vector.avx2"] = set.flops.at("fp32.vector");
-      row.per_second = rates.at(count);
-      row.how = "h";
-      cpu_ceilings::AddPlainPipes(set.flops);
-    }
-    return machine;
-  };
-  source_.threads = {1};
-  EXPECT_TRUE(Get({}).by_threads.at(1).flops.at("fp32.vector").IsValidated());
-  source_.threads = {1, 2};
-  const auto two = Get({});
-  for (const char* key : {"fp32.vector", "fp32.vector.avx2"}) {
-    EXPECT_FALSE(two.by_threads.at(1).flops.at(key).IsValidated()) << key;
-    EXPECT_THAT(two.by_threads.at(1).flops.at(key).ReasonText(), HasSubstr("2 threads reached"));
-  }
-  EXPECT_THAT(NotValidatedWarning(two).value(), HasSubstr("ceilings are not validated"));
-  EXPECT_EQ(Get({}), two) << "the cache has the reason too";
-  source_.threads = {4};  // 72 each: 72 % of one alone
-  const auto four = Get({}).by_threads.at(4).flops.at("fp32.vector");
-  EXPECT_DOUBLE_EQ(four.validation.scaling.value(), 0.72);
 }
 
 // 3 of 2 threads now, which is 1.5 each; 0.5 of one in the file.
@@ -257,19 +107,20 @@ TEST_F(MachineCache, AFilesSetsAreNotValidatedIfALargerTeamIsFasterPerThread) {
   EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").IsValidated());
 }
 
-TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
-  Get({});
-  SeeNow(0.5, false);
-  Get({.live_check = true});
-  EXPECT_EQ(measured_.size(), 1);
-  EXPECT_THAT(log_.str(), HasSubstr("other programs used the CPUs"));
-}
-
 TEST_F(MachineCache, ALiveCheckOnlyCaveatsTheCeilingsOfAFile) {
-  WriteMachineFile(Measured(false, {1, 2}), root_ / "m.json");
-  SeeNow(1.2);
-  Get({.live_check = true, .file = root_ / "m.json"});
+  auto machine = Measured(false, {1, 2});
+  machine.by_threads[2].flops["fp32.vector.avx2"] = machine.by_threads[2].flops["fp32.vector"];
+  WriteMachineFile(machine, root_ / "m.json");
+  source_.visit = [&](const RowsByThreads& rows) {
+    EXPECT_EQ(rows, (RowsByThreads{{2, {"fp32.vector.avx2"}}}));
+    auto now = machine;
+    now.by_threads[2].flops["fp32.vector.avx2"].per_second *= 1.2;
+    return now;
+  };
+  const auto used = Get({.live_check = true, .file = root_ / "m.json"});
   EXPECT_TRUE(measured_.empty());
+  EXPECT_EQ(used.by_threads, machine.by_threads);
+  EXPECT_THAT(used.facts.at("live_check"), HasSubstr("faster"));
   EXPECT_THAT(log_.str(), HasSubstr("are used nevertheless"));
 }
 
@@ -413,44 +264,6 @@ TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
   EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
   EXPECT_THAT(Sentence(Now(50)), HasSubstr("slower"));
   EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("other programs used"));
-}
-
-// fp32 rows of every instruction set, at this rate.
-machine::CeilingSet Stored(double per_second) {
-  machine::CeilingSet set;
-  for (const char* isa : {"sse2", "avx2", "avx512", "portable"})
-    set.flops[std::string("fp32.vector.") + isa] = {.per_second = per_second};
-  return set;
-}
-
-// Stored ceilings that no machine reaches, and such that each does: the look is at real kernels.
-TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
-  const cpu::Cpu cpu = cpu::ThisCpu();
-  machine::Machine machine;
-  machine.by_threads[1] = Stored(1e30);
-  const auto checks = SpotCheckCpu(cpu, machine);
-  ASSERT_EQ(checks.size(), 1);  // no DRAM row is stored
-  EXPECT_GT(checks[0].per_second, 0);
-  EXPECT_NE(Judge(checks[0]), SpotVerdict::kAgrees);
-  EXPECT_NE(Judge(checks[0]), SpotVerdict::kFaster);
-  // A core that could issue so much more is shared, so the verdict is unknown.
-  machine.issue_rate = 1e6;
-  EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kUnknown);
-  machine.by_threads[1] = Stored(1);
-  EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kFaster);
-}
-
-TEST(LiveCheck, LooksAtTheThreadsThatAreAllowedToday) {
-  cpu::Cpu cpu = cpu::ThisCpu();
-  cpu.allowed.resize(1);
-  machine::Machine machine;
-  EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
-  machine.by_threads[2] = {};
-  EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
-  machine.by_threads[1] = Stored(1);
-  const auto checks = SpotCheckCpu(cpu, machine);
-  ASSERT_EQ(checks.size(), 1);
-  EXPECT_THAT(checks[0].row, testing::EndsWith(" with 1 threads"));
 }
 
 }  // namespace

@@ -19,6 +19,21 @@ using testing::Not;
 
 constexpr const char* kName = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1";
 
+// What the runner knows: three repetitions.
+record::Record MeasuredRecord() {
+  record::Record record{.name = kName,
+                        .algorithm = "brgemm",
+                        .isa = "avx2",
+                        .verified = "all 3 outputs",
+                        .threads = 1,
+                        .cache = "warm",
+                        .repetitions = {3, record::Repetition{.seconds = 9, .iterations = 10}}};
+  record.work[Provenance::kModelled] = {.flops = {{"fp32.vector", 40}},
+                                        .bytes = {{Level::kDram, 8}}};
+  record::SplitName(record);
+  return record;
+}
+
 // Google Benchmark's report of a repetition of 10 iterations.
 BenchmarkRun Repetition(double seconds_per_call) {
   BenchmarkRun run;
@@ -31,12 +46,10 @@ BenchmarkRun Repetition(double seconds_per_call) {
   run.real_accumulated_time = 10 * seconds_per_call;
   run.cpu_accumulated_time = 10 * seconds_per_call;
   run.time_unit = benchmark::kMicrosecond;
-  run.report_label =
-      record::ToLabel({.algorithm = "brgemm", .isa = "avx2", .verified = "all 3 outputs"});
-  run.counters["modelled/flops/fp32.vector"] = 40;
-  run.counters["modelled/bytes/dram"] = 8;
-  run.counters[record::kThreadsCounter] = 1;
-  run.counters[record::kCacheCounter] = 0;
+  const auto record = MeasuredRecord();
+  run.report_label = record::ToLabel(record);
+  for (const auto& [key, value] : record::ToCounters(record, record.repetitions.front()))
+    run.counters[key] = value;
   return run;
 }
 
@@ -69,8 +82,12 @@ std::string Written(Session& session, const std::vector<std::vector<BenchmarkRun
   return out.str();
 }
 
-Session TestSession() {
-  return Session({{"schema", record::kSchema}}, [] { return std::vector{OneThreadMachine()}; });
+Session TestSession(nlohmann::json context = nlohmann::json::object(),
+                    std::vector<machine::Machine> machines = {OneThreadMachine()}) {
+  context["schema"] = record::kSchema;
+  Session session(context, [machines] { return machines; });
+  session.MeasuredOf(kName).record = MeasuredRecord();
+  return session;
 }
 
 TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
@@ -174,8 +191,7 @@ TEST(TerminalReporter, WritesEachReasonOfUnsupportedBenchmarksOnce) {
 
 Session SessionOfAModel() {
   const nlohmann::json layers = {{{"name", kName}, {"count", 3}}};
-  return Session({{"schema", record::kSchema}, {"suites", {{{"name", "net"}, {"layers", layers}}}}},
-                 [] { return std::vector{OneThreadMachine()}; });
+  return TestSession({{"suites", {{{"name", "net"}, {"layers", layers}}}}});
 }
 
 TEST(RunFileReporter, WritesTheSumOfAModel) {
@@ -202,7 +218,7 @@ TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
 
 // 40 flop in 2 s, 8 byte.
 TEST(TerminalReporter, WithoutAMachineStillShowsRateAndIntensity) {
-  Session session({{"schema", record::kSchema}}, [] { return std::vector<machine::Machine>(); });
+  Session session = TestSession(nlohmann::json::object(), {});
   EXPECT_THAT(Written<TerminalReporter>(session, {Three()}),
               testing::ContainsRegex(std::string(kName) + " .* 20.0 FLOP/s +5.00 +- +-\n"));
 }

@@ -130,7 +130,7 @@ TEST(RecordJson, ReportsThePlaceOfWrongTypes) {
 
 TEST(WorkCounters, RoundTripWork) {
   const auto works = Sample().work;
-  auto counters = ToCounters(Provenance::kModelled, works.at(Provenance::kModelled));
+  auto counters = ToCounters(works);
   counters["real_time"] = 5;
   counters["somebody/else"] = 6;
   counters["modelled/bytes/l9"] = 7;

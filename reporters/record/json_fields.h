@@ -1,0 +1,196 @@
+// Lists of the members of JSON objects: one list of a type's members serves reading (large_json.h)
+// and writing. What is unset or empty has no member.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "counters/base/error.h"
+#include "counters/base/work.h"
+#include "reporters/record/large_json.h"
+
+namespace dlroof::record {
+
+// The numbers that a member may have, and the words for them in messages.
+struct JsonRange {
+  double least = std::numeric_limits<double>::lowest(), most = std::numeric_limits<double>::max();
+  const char* expected = "a number";
+};
+inline constexpr JsonRange kAnyNumber = {};
+inline constexpr double kMinPositive = std::numeric_limits<double>::min();
+
+// The members of T: specialize it as an array of JsonField<T>, in alphabetical order, in which
+// dlroof writes them.
+template <class T>
+constexpr auto kFieldsOf = std::array<JsonField<T>, 0>();
+
+template <class T>
+void ReadFields(const JsonObject& at, T& out) {
+  at.Read(kFieldsOf<T>, out);
+}
+template <class T>
+void WriteFields(const T& value, nlohmann::json& object) {
+  for (const auto& field : kFieldsOf<T>) field.write(value, field.key, object);
+}
+
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsOptional<std::shared_ptr<T>> = true;
+
+// Reads the counts or other numbers of an object. `key_of` returns nullopt for an unknown key,
+// which is no `what`.
+template <class Key, class KeyOf>
+void ReadNumbers(const JsonMember& member, const JsonRange& range, const char* what,
+                 const KeyOf& key_of, std::map<Key, double>& numbers) {
+  numbers.clear();
+  const JsonObject object = member.Object();
+  for (const auto [name, value] : object.members()) {
+    const std::optional<Key> key = key_of(name);
+    if (!key) throw BadInput("{}: '{}' is not a {}", object.where(), name, what);
+    numbers[*key] =
+        JsonMember{object, name, value}.NumberIn(range.least, range.most, range.expected);
+  }
+}
+inline void ReadValue(const JsonMember& member, const JsonRange& range,
+                      std::map<Level, double>& numbers) {
+  ReadNumbers(member, range, "memory level", LevelFromKey, numbers);
+}
+inline void ReadValue(const JsonMember& member, const JsonRange& range,
+                      std::map<std::string, double>& numbers) {
+  const auto any = [](std::string_view key) { return std::optional<std::string>(key); };
+  ReadNumbers(member, range, "text", any, numbers);
+}
+inline void ReadValue(const JsonMember& member, const JsonRange&, std::string& text) {
+  text = member.Text();
+}
+inline void ReadValue(const JsonMember& member, const JsonRange&, Reason& reason) {
+  reason.text = member.Text();
+}
+inline void ReadValue(const JsonMember& member, const JsonRange&, Provenance& from) {
+  const auto known = ProvenanceFromKey(member.Text());
+  if (!known) member.Refuse("measured, simulated or modelled");
+  from = *known;
+}
+inline void ReadValue(const JsonMember& member, const JsonRange&,
+                      std::pair<double, double>& interval) {
+  std::vector<double> ends;
+  member.Each([&](simdjson::dom::element element, const JsonPlace&) {
+    if (double number = 0; element.get(number) == simdjson::SUCCESS) ends.push_back(number);
+  });
+  if (member.Size() != 2 || ends.size() != 2 || !(ends[0] > 0 && ends[0] <= ends[1]))
+    member.Refuse("two rising numbers above 0");
+  interval = {ends[0], ends[1]};
+}
+template <class T>
+void ReadValue(const JsonMember& member, const JsonRange&, std::vector<T>& values) {
+  values.clear();
+  values.reserve(member.Size());
+  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
+    ReadFields(JsonObject(element, place), values.emplace_back());
+  });
+}
+template <class T>
+void ReadValue(const JsonMember& member, const JsonRange& range, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = member.Flag();
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    value = static_cast<T>(member.NumberIn(range.least, range.most, range.expected));
+  } else {
+    ReadFields(member.Object(), value);
+  }
+}
+// An empty text leaves the value unset.
+template <class T>
+void ReadValue(const JsonMember& member, const JsonRange& range, std::optional<T>& value) {
+  T read{};
+  ReadValue(member, range, read);
+  if constexpr (std::is_same_v<T, std::string>)
+    if (read.empty()) return;
+  value = std::move(read);
+}
+template <class T>
+void ReadValue(const JsonMember& member, const JsonRange& range, std::shared_ptr<const T>& value) {
+  auto read = std::make_shared<T>();
+  ReadValue(member, range, *read);
+  value = std::move(read);
+}
+
+template <class T>
+bool IsUnset(const T& value) {
+  if constexpr (kIsOptional<T>)
+    return !value;
+  else if constexpr (std::is_same_v<T, bool>)
+    return !value;
+  else if constexpr (requires { value.empty(); })
+    return value.empty();
+  else
+    return false;
+}
+
+template <class T>
+nlohmann::json JsonOf(const T& value) {
+  if constexpr (kIsOptional<T>) {
+    return JsonOf(*value);
+  } else if constexpr (std::is_same_v<T, Reason>) {
+    return value.text;
+  } else if constexpr (requires { Key(value); }) {
+    return Key(value);
+  } else if constexpr (requires { value.begin()->first; } && !std::is_same_v<T, std::string>) {
+    auto object = nlohmann::json::object();
+    for (const auto& [key, number] : value) {
+      if constexpr (requires { Key(key); })
+        object[std::string(Key(key))] = JsonOf(number);
+      else
+        object[key] = JsonOf(number);
+    }
+    return object;
+  } else if constexpr (requires { value.push_back(value.front()); } &&
+                       !std::is_same_v<T, std::string>) {
+    auto array = nlohmann::json::array();
+    for (const auto& each : value) array.push_back(JsonOf(each));
+    return array;
+  } else if constexpr (requires { value.first; }) {
+    return {value.first, value.second};
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+    return value;
+  } else {
+    auto object = nlohmann::json::object();
+    WriteFields(value, object);
+    return object;
+  }
+}
+
+template <class Out, class T>
+Out OwnerOf(T Out::*);
+
+// Returns the row of a number that has to be in a range, or of any member without one.
+template <const JsonRange& kRange, auto kField, auto... kInner>
+constexpr auto NumberField(std::string_view key, const char* needed = nullptr) {
+  using Out = decltype(OwnerOf(kField));
+  return JsonField<Out>{key,
+                        [](const JsonMember& member, Out& out) {
+                          ReadValue(member, kRange, ((out.*kField).*....*kInner));
+                        },
+                        [](const Out& out, std::string_view name, nlohmann::json& object) {
+                          const auto& value = ((out.*kField).*....*kInner);
+                          if (!IsUnset(value)) object[std::string(name)] = JsonOf(value);
+                        },
+                        needed};
+}
+template <auto kField, auto... kInner>
+constexpr auto Field(std::string_view key, const char* needed = nullptr) {
+  return NumberField<kAnyNumber, kField, kInner...>(key, needed);
+}
+
+}  // namespace dlroof::record
