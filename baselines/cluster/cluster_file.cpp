@@ -52,6 +52,8 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
     node.facts = NodeFactsFromJson(facts.json(), facts.where());
   }
   node.facts.name = reader.NonEmptyText("name");
+  CheckNodeName(node.name(), reader.where());
+  if (!node.facts.host.empty()) CheckNodeName(node.facts.host, reader.where());
   if (reader.Has("kind")) {
     const double kind = reader.NotNegative("kind");
     if (kind >= static_cast<double>(kinds)) reader.Refuse("kind", "an index into the kinds");

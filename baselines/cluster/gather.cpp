@@ -159,9 +159,11 @@ constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
 
 // Texts of a node's facts that may be empty.
 constexpr std::pair<const char*, std::string NodeFacts::*> kFactTexts[] = {
-    {"engine", &NodeFacts::engine}, {"rank", &NodeFacts::rank},   {"job", &NodeFacts::job},
-    {"place", &NodeFacts::place},   {"order", &NodeFacts::order}, {"host", &NodeFacts::host},
-    {"gpu", &NodeFacts::gpu}};
+    {"engine", &NodeFacts::engine}, {"rank", &NodeFacts::rank}, {"job", &NodeFacts::job},
+    {"place", &NodeFacts::place},   {"host", &NodeFacts::host}, {"gpu", &NodeFacts::gpu}};
+
+constexpr KeyRow<NodeOrder> kOrders[] = {{NodeOrder::kAtOnce, "at-once"},
+                                         {NodeOrder::kOneByOne, "one-by-one"}};
 
 void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
@@ -319,6 +321,18 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   return cluster;
 }
 
+void CheckNodeName(const std::string& name, const std::string& where) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos)
+    throw BadInput("{}: '{}': expected a node's name of letters, digits, '-', '_' and '.'", where,
+                   name);
+}
+
+std::string_view Key(NodeOrder order) { return KeyIn(kOrders, order); }
+
+std::optional<NodeOrder> NodeOrderFromKey(std::string_view key) { return ValueIn(kOrders, key); }
+
 std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
 
 std::optional<NodeStatus> NodeStatusFromKey(std::string_view key) {
@@ -343,6 +357,7 @@ json ToJson(const NodeFacts& facts) {
       {"name", facts.name}, {"known_by", facts.known_by}, {"arguments", facts.arguments}};
   for (const auto& [key, text] : kFactTexts)
     if (!(facts.*text).empty()) object[key] = facts.*text;
+  if (facts.order) object["order"] = Key(*facts.order);
   if (facts.cpus_specified) object["cpus_given"] = *facts.cpus_specified;
   if (facts.cpus) object["cpus"] = *facts.cpus;
   if (!facts.system.empty()) object["system"] = facts.system;
@@ -356,6 +371,12 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
                   .known_by = reader.Text("known_by"),
                   .arguments = reader.Texts("arguments")};
   for (const auto& [key, text] : kFactTexts) facts.*text = reader.TextOr(key, "");
+  CheckNodeName(facts.name, where);
+  if (!facts.host.empty()) CheckNodeName(facts.host, where);
+  if (reader.Has("order")) {
+    facts.order = NodeOrderFromKey(reader.Text("order"));
+    if (!facts.order) reader.Refuse("order", "at-once or one-by-one");
+  }
   if (reader.Has("cpus_given")) facts.cpus_specified = reader.AtLeastOne("cpus_given");
   if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");
   if (reader.Has("system")) facts.system = reader.TextsByKey("system");

@@ -18,6 +18,15 @@
 
 namespace dlroof::cluster {
 
+// Throws BadInput, which begins with `where`, unless the text can be the name of a node or host:
+// letters, digits, '.', '_' and '-'. Names are written into job scripts and are names of files.
+void CheckNodeName(const std::string& name, const std::string& where);
+
+// The order in which the nodes of a cluster are measured.
+enum class NodeOrder { kAtOnce, kOneByOne };
+std::string_view Key(NodeOrder order);  // "at-once", "one-by-one"
+std::optional<NodeOrder> NodeOrderFromKey(std::string_view key);
+
 // A node's description of itself: context.dlroof.node of its run file.
 struct NodeFacts {
   std::string name;      // "n17"; "n17-task0" for one of several tasks on a node; "n17-gpu0" for a
@@ -26,7 +35,7 @@ struct NodeFacts {
   std::string known_by;  // source of `name`: a variable, "SLURMD_NODENAME", or "hostname"
   std::string engine;    // launcher: "slurm", "openmpi", "pmix", "pmi", "flux", or ""
   std::string rank, job, place;        // as reported by the launcher, or ""
-  std::string order;                   // "at-once", "one-by-one", or "" in older files
+  std::optional<NodeOrder> order;      // not set in older files
   std::string gpu;                     // CUDA_VISIBLE_DEVICES of a process with one GPU, else ""
   std::optional<int> cpus_specified;   // [1] CPUs that the process may use
   std::optional<int> cpus;             // [1] CPUs online on the node

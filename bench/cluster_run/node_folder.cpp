@@ -111,9 +111,7 @@ std::vector<std::string> NamesIn(const fs::path& path) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty()) continue;
-    if (line.find_first_of("/ \t\r") != std::string::npos)
-      throw BadInput(BadInput::Place{path.string(), number},
-                     "'{}': expected one name of a node per line", line);
+    cluster::CheckNodeName(line, fmt::format("{}:{}", path.string(), number));
     names.insert(line);
   }
   return {names.begin(), names.end()};

@@ -37,7 +37,7 @@ TEST(LaunchScript, TasksTakeWholeNodes) {
 TEST(LaunchScript, TheOrderReachesTheNodes) {
   auto request = Request();
   EXPECT_THAT(LaunchScript(request), HasSubstr("order=\"at-once\"\n"));
-  request.order = "one-by-one";
+  request.order = cluster::NodeOrder::kOneByOne;
   EXPECT_THAT(LaunchScript(request),
               AllOf(HasSubstr("order=\"one-by-one\"\n"), HasSubstr("--order \"$order\"")));
 }
@@ -45,7 +45,7 @@ TEST(LaunchScript, TheOrderReachesTheNodes) {
 TEST(LaunchScript, VisitsNamedNodesAgain) {
   auto request = Request();
   EXPECT_THAT(LaunchScript(request), AllOf(HasSubstr("\nvisits=0 "), Not(HasSubstr("nodelist="))));
-  request.names = {"n1", "n2"};
+  request.names = std::vector<std::string>{"n1", "n2"};
   request.visits = 5;
   EXPECT_THAT(LaunchScript(request),
               AllOf(HasSubstr("\nvisits=5 "), HasSubstr("#SBATCH --nodelist=n1,n2\n")));

@@ -112,11 +112,11 @@ TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
 }
 
 TEST(IdentifyNode, ANameThatIsNoFilesIsRefused) {
-  for (const char* name : {"../n3", "a b", ".n"})
+  for (const char* name : {"../n3", "a b", ".n", "$(id)", "n1,n2"})
     EXPECT_THAT(fakes::RefusalOf([&] {
                   Identified({{"SLURMD_NODENAME", name}});
                 }),
-                HasSubstr("cannot name a file"))
+                HasSubstr("the node's name (SLURMD_NODENAME): "))
         << name;
 }
 
