@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "baselines/tuning/tune.h"
+#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/space.h"
 #include "bench/tune/trials.h"
@@ -37,6 +38,10 @@ std::vector<tuning::Coordinate> EqualCoordinates() {
   return all;
 }
 
+std::string SettingText(const tuning::Setting& setting) {
+  return text::Printable(tuning::SettingText(setting));
+}
+
 constexpr std::size_t kBarWidth = 30;
 
 // Returns a bar whose length shows the time divided by the default's time.
@@ -54,8 +59,7 @@ void WriteSteps(const tuning::Tuning& tuning, std::ostream& out) {
   fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
   for (const auto& step : tuning.steps) {
     if (step.effect) left *= step.effect->ratio;
-    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(),
-               tuning::SettingText(step.values),
+    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), SettingText(step.values),
                step.effect ? tuning::EffectText(*step.effect) : "not measured alone",
                step.effect && !step.effect->confirmed ? ", not confirmed by itself" : "");
     fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
@@ -80,7 +84,7 @@ std::string Verdict(const tuning::Tuning& tuning) {
     case tuning::TuningState::kNothingWon:
       return NothingWon(tuning);
     case tuning::TuningState::kNotConfirmed:
-      return fmt::format("no confirmed gain: {}", tuning.reason);
+      return fmt::format("no confirmed gain: {}", text::Printable(tuning.reason));
     case tuning::TuningState::kUnsupported:
       return "not tuned: " + text::Printable(tuning.reason);
     case tuning::TuningState::kFailed:
@@ -89,7 +93,7 @@ std::string Verdict(const tuning::Tuning& tuning) {
       break;
   }
   return fmt::format("unfinished; so far {} seems best, but it is not confirmed yet",
-                     tuning::SettingText(tuning.best));
+                     SettingText(tuning.best));
 }
 
 // [1] A machine is quiet if runs of one setting differ by less.
@@ -113,10 +117,10 @@ void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
     const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
                                                  *tried.ratio, tried.blocks)
                                    : std::string();
-    fmt::print(
-        out, "  tried {}: {}{}\n",
-        tried.values.empty() ? "to undo " + tried.coordinate : tuning::SettingText(tried.values),
-        text::Printable(tried.verdict), ratio);
+    fmt::print(out, "  tried {}: {}{}\n",
+               tried.values.empty() ? "to undo " + text::Printable(tried.coordinate)
+                                    : SettingText(tried.values),
+               text::Printable(tried.verdict), ratio);
   }
 }
 
@@ -124,9 +128,10 @@ void WriteSettings(const tuning::Tuning& tuning, const std::string& program, std
   const auto tuned = UnderSetting(workload::ParseBenchmarkName(tuning.plan.subject), tuning.best);
   fmt::print(out, "  settings:\n");
   for (const auto& [variable, value] : EnvironmentLines(tuned))
-    fmt::print(out, "    export {}='{}'\n", variable, value);
+    fmt::print(out, "    export {}={}\n", runner::CommandLine({variable}),
+               text::Printable(runner::CommandLine({value})));
   if (tuned.graph) fmt::print(out, "    the call captured once in a CUDA graph, and replayed\n");
-  fmt::print(out, "    {}\n", CommandLineOf(tuned, program));
+  fmt::print(out, "    {}\n", text::Printable(CommandLineOf(tuned, program)));
 }
 
 }  // namespace
@@ -182,7 +187,8 @@ bool IsFinished(const tuning::TuningFile& file, const std::vector<std::string>& 
          });
 }
 
-tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume) {
+tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume,
+                               const SpaceRequest& space) {
   tuning::TuningFile file{about, {}};
   if (!std::filesystem::exists(path)) return file;
   auto before = tuning::ReadTuningFile(path);
@@ -195,6 +201,13 @@ tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& ab
     if (before.about.value(key, nlohmann::json()) != value)
       throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
                      JsonText(before.about.value(key, nlohmann::json())), JsonText(value));
+  // A resumed run measures what the file plans and what seemed best in its blocks.
+  for (const auto& tuning : before.tunings) {
+    for (const auto& coordinate : tuning.plan.coordinates)
+      for (const auto& choice : coordinate.choices) CheckVariables(choice.values, space, path);
+    for (const auto& block : tuning.blocks)
+      for (const auto& setting : block.settings) CheckVariables(setting, space, path);
+  }
   return before;
 }
 
@@ -204,7 +217,7 @@ class Tunings {
       : request_(request),
         log_(log),
         out_(out),
-        file_(OpenTunings(request.output, AboutOf(request), request.resume)) {}
+        file_(OpenTunings(request.output, AboutOf(request), request.resume, request.space)) {}
 
   int Run() {
     for (std::size_t i = 0; i < request_.names.size(); ++i) {
@@ -276,6 +289,7 @@ int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out) {
   auto file = tuning::ReadTuningFile(path);
+  for (const auto& tuning : file.tunings) CheckVariables(tuning.best, request.space, path);
   int exit_code = 0;
   for (auto& tuning : file.tunings) {
     fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
@@ -283,14 +297,14 @@ int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostr
       fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
       continue;
     }
-    log << fmt::format("default against {}\n", tuning::SettingText(tuning.best));
+    log << fmt::format("default against {}\n", SettingText(tuning.best));
     std::optional<Reason> reason;
     tuning.verified = tuning::Verify(tuning, {TrialsOf(request, tuning.plan.subject)}, reason);
     if (StoppedByInterrupt()) return kInterrupted;
     WriteFile(path, JsonText(tuning::ToJson(file), 1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
     fmt::print(
-        out, "  {}: {}: {}\n", tuning::SettingText(tuning.best),
+        out, "  {}: {}: {}\n", SettingText(tuning.best),
         confirmed ? "confirmed again" : "not confirmed again",
         tuning.verified ? tuning::EffectText(*tuning.verified) : reason.value_or(Reason{}).text);
     if (!confirmed) exit_code = kNotConfirmed;
