@@ -211,7 +211,7 @@ std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::
   run.budget_seconds = request.budget_seconds;
   run.min_effect = request.min_effect;
   run.tables = &tables;
-  const bool measured = CouldMeasure([&] { supervise::SuperviseBlocks(run, log); }, log);
+  const bool measured = CouldMeasure([&] { supervise::Supervise(run, log); }, log);
   if (!measured || !std::filesystem::exists(run.outputs[1])) return nullptr;
   auto pair = std::make_unique<Interleaved>();
   pair->base = {"the stored program", record::ReadRunFile(run.outputs[0], log)};

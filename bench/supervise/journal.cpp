@@ -47,25 +47,16 @@ json ToJson(const Outcome& outcome) {
   return {{"result", outcome.result}};
 }
 
-std::vector<std::string> Texts(const JsonReader& at, const char* key) {
-  std::vector<std::string> texts;
-  for (const auto& text : at.Array(key)) {
-    if (!text.is_string()) at.Refuse(key, "texts");
-    texts.push_back(text.get<std::string>());
-  }
-  return texts;
-}
-
 JournalHeader HeaderFrom(const JsonReader& at) {
   at.Schema("dlroof_journal", kVersion);
-  JournalHeader header{.programs = Texts(at, "programs"),
-                       .builds = Texts(at, "builds"),
-                       .arguments = Texts(at, "arguments"),
-                       .settings = Texts(at, "settings"),
-                       .id = at.Text("id")};
-  const json& seed = at.json().at("seed");
+  const json seed = at.json().value("seed", json());
   if (!seed.is_number_unsigned()) at.Refuse("seed", "a whole number");
-  header.seed = seed.get<std::uint64_t>();
+  JournalHeader header{.programs = at.Texts("programs"),
+                       .builds = at.Texts("builds"),
+                       .arguments = at.Texts("arguments"),
+                       .settings = at.Texts("settings"),
+                       .seed = seed.get<std::uint64_t>(),
+                       .id = at.Text("id")};
   if (at.Has("plain")) {
     header.plain.assign(header.programs.size(), false);
     const json& plain = at.Array("plain");
@@ -101,7 +92,6 @@ void ReadLine(const std::string& line, const std::string& where, Journal& journa
   const JsonReader at(object, where);
   if (!journal.header) {
     if (!at.Has("dlroof_journal")) throw BadInput(where + ": not the journal of a run");
-    if (!at.Has("seed")) at.Refuse("seed", "a whole number");
     journal.header = HeaderFrom(at);
   } else if (at.Has("machines")) {
     journal.machines = at.Array("machines");

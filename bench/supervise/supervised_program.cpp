@@ -61,6 +61,11 @@ std::string WithTail(const std::string& what, const std::string& err) {
   return tail.empty() ? what : fmt::format("{}; it said last: {}", what, tail);
 }
 
+std::vector<std::string> WindowFlagsOf(double seconds) {
+  return {fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
+          fmt::format("--benchmark_min_time={}", seconds)};
+}
+
 bool IsFlag(const std::string& argument, const std::string& flag) {
   return argument == flag || argument.compare(0, flag.size() + 1, flag + "=") == 0;
 }
@@ -262,13 +267,6 @@ std::optional<std::string> MeasureExplained(NamedRunRequest request, const Tempo
   return file;
 }
 
-namespace {
-std::vector<std::string> WindowFlagsOf(double seconds) {
-  return {fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
-          fmt::format("--benchmark_min_time={}", seconds)};
-}
-}  // namespace
-
 const std::vector<std::string>& WindowFlags() {
   static const auto flags = WindowFlagsOf(kWindowSeconds);
   return flags;
@@ -289,34 +287,34 @@ InterleavedProcess::InterleavedProcess(std::vector<std::string> command, Process
                                               variables);
 }
 
-bool InterleavedProcess::Ready() {
-  const bool ready = process_->ReadLine(timeout_seconds_) == "ready";
-  if (ready) process_->Stop();
-  return ready;
+void InterleavedProcess::Ready() {
+  answers_ = process_->ReadLine(timeout_seconds_) == "ready";
+  if (answers_) process_->Stop();
 }
 
-bool InterleavedProcess::Settle() {
-  std::string before;
+void InterleavedProcess::Settle() {
   for (int i = 0; i < kMaxGuesses; ++i) {
-    const auto iterations = Turn();
-    if (!iterations) return false;
-    if (*iterations == before) return true;
-    before = *iterations;
+    const auto before = iterations_;
+    Turn();
+    if (!answers_ || iterations_ == before) return;
   }
-  return false;
+  answers_ = false;
 }
 
-std::optional<std::string> InterleavedProcess::Turn() {
+void InterleavedProcess::Turn() {
+  if (!answers_) return;
   process_->Continue();
   process_->Send('t');
-  auto iterations = process_->ReadLine(timeout_seconds_);
+  const auto iterations = process_->ReadLine(timeout_seconds_);
   process_->Stop();
-  return iterations;
+  answers_ = iterations.has_value();
+  iterations_ = iterations.value_or("");
 }
 
-std::optional<ProcessEnd> InterleavedProcess::End(double seconds) {
+std::optional<ProcessEnd> InterleavedProcess::End() {
   process_->Continue();
-  return process_->WaitForEnd(seconds);
+  // A process that no longer answers gets 1 s: it has had its timeout or is just ending.
+  return process_->WaitForEnd(answers_ ? timeout_seconds_ : 1);
 }
 
 }  // namespace dlroof::supervise
