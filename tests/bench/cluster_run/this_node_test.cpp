@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "bench/cluster_run/node_folder.h"
 #include "counters/base/files.h"
 #include "tests/fakes/refusal.h"
 
@@ -170,6 +171,12 @@ TEST(LoadWatch, CountsFromItsBegin) {
   EXPECT_EQ(load.periods, 8);
   EXPECT_EQ(load.throttled, 3);
   EXPECT_FALSE(load.steal_share);
+}
+
+// FIPS 180-2, appendix B.1, and the digest of no bytes.
+TEST(Sha256, OfTheStandardsExamples) {
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 }  // namespace
