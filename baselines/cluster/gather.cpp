@@ -157,11 +157,6 @@ constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
                                             {NodeStatus::kMissing, "missing"},
                                             {NodeStatus::kFailed, "failed"}};
 
-// Texts of a node's facts that may be empty.
-constexpr std::pair<const char*, std::string NodeFacts::*> kFactTexts[] = {
-    {"engine", &NodeFacts::engine}, {"rank", &NodeFacts::rank}, {"job", &NodeFacts::job},
-    {"place", &NodeFacts::place},   {"host", &NodeFacts::host}, {"gpu", &NodeFacts::gpu}};
-
 constexpr KeyRow<NodeOrder> kOrders[] = {{NodeOrder::kAtOnce, "at-once"},
                                          {NodeOrder::kOneByOne, "one-by-one"}};
 
@@ -350,41 +345,6 @@ std::map<std::string, double> RoofsOf(const NodeSummary& summary) {
     roofs[fmt::format("{}.{}", device, key)] = ceiling.value;
   }
   return roofs;
-}
-
-json ToJson(const NodeFacts& facts) {
-  json object = {
-      {"name", facts.name}, {"known_by", facts.known_by}, {"arguments", facts.arguments}};
-  for (const auto& [key, text] : kFactTexts)
-    if (!(facts.*text).empty()) object[key] = facts.*text;
-  if (facts.order) object["order"] = Key(*facts.order);
-  if (facts.cpus_specified) object["cpus_given"] = *facts.cpus_specified;
-  if (facts.cpus) object["cpus"] = *facts.cpus;
-  if (!facts.system.empty()) object["system"] = facts.system;
-  if (auto load = ToJson(facts.load); !load.empty()) object["load"] = std::move(load);
-  return object;
-}
-
-NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
-  const JsonReader reader(object, where);
-  NodeFacts facts{.name = reader.NonEmptyText("name"),
-                  .known_by = reader.Text("known_by"),
-                  .arguments = reader.Texts("arguments")};
-  for (const auto& [key, text] : kFactTexts) facts.*text = reader.TextOr(key, "");
-  CheckNodeName(facts.name, where);
-  if (!facts.host.empty()) CheckNodeName(facts.host, where);
-  if (reader.Has("order")) {
-    facts.order = NodeOrderFromKey(reader.Text("order"));
-    if (!facts.order) reader.Refuse("order", "at-once or one-by-one");
-  }
-  if (reader.Has("cpus_given")) facts.cpus_specified = reader.AtLeastOne("cpus_given");
-  if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");
-  if (reader.Has("system")) facts.system = reader.TextsByKey("system");
-  if (reader.Has("load")) {
-    const auto load = reader.Object("load");
-    facts.load = NodeLoadFromJson(load.json(), load.where());
-  }
-  return facts;
 }
 
 NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {

@@ -1,23 +1,12 @@
 #include "baselines/cluster/interference.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "counters/base/json_reader.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::cluster {
 namespace {
-
-using nlohmann::json;
-using LoadField = std::pair<const char*, std::optional<double> NodeLoad::*>;
-
-constexpr std::array<LoadField, 5> kLoadFields = {{{"wall_seconds", &NodeLoad::wall_seconds},
-                                                   {"steal_share", &NodeLoad::steal_share},
-                                                   {"quota_cpus", &NodeLoad::quota_cpus},
-                                                   {"periods", &NodeLoad::periods},
-                                                   {"throttled", &NodeLoad::throttled}}};
 
 constexpr double kThrottledShare = 0.01;    // [1] of the periods
 constexpr double kStealShare = 0.05;        // [1] of the CPUs' time
@@ -79,42 +68,8 @@ bool IsDisturbed(const InterferedNode& node, const Usual& usual) {
 
 }  // namespace
 
-json ToJson(const NodeLoad& load) {
-  json object = json::object();
-  for (const auto& [key, field] : kLoadFields)
-    if (load.*field) object[key] = *(load.*field);
-  return object;
-}
-
-NodeLoad NodeLoadFromJson(const json& object, const std::string& where) {
-  const JsonReader reader(object, where);
-  NodeLoad load;
-  for (const auto& [key, field] : kLoadFields)
-    if (reader.Has(key)) load.*field = reader.NotNegative(key);
-  return load;
-}
-
 double Interference::NoisyShare() const {
   return repetitions == 0 ? 0 : static_cast<double>(noisy) / static_cast<double>(repetitions);
-}
-
-json ToJson(const Interference& interference) {
-  json object = {{"repetitions", interference.repetitions}, {"noisy", interference.noisy}};
-  if (interference.wall_over_clean) object["wall_over_clean"] = *interference.wall_over_clean;
-  return object;
-}
-
-Interference InterferenceFromJson(const json& object, const std::string& where) {
-  const JsonReader reader(object, where);
-  Interference interference{
-      .repetitions = static_cast<std::size_t>(reader.NotNegative("repetitions")),
-      .noisy = static_cast<std::size_t>(reader.NotNegative("noisy")),
-      .wall_over_clean = {}};
-  if (interference.noisy > interference.repetitions)
-    reader.Refuse("noisy", "at most as many as 'repetitions'");
-  if (reader.Has("wall_over_clean"))
-    interference.wall_over_clean = reader.Positive("wall_over_clean");
-  return interference;
 }
 
 std::vector<Finding> InterferenceFindings(const std::vector<InterferedNode>& nodes) {

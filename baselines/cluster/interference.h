@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +22,6 @@ struct NodeLoad {
 
   bool operator==(const NodeLoad&) const = default;
 };
-nlohmann::json ToJson(const NodeLoad& load);
-// Reads what ToJson writes. Throws BadInput, which begins with `where`.
-NodeLoad NodeLoadFromJson(const nlohmann::json& json, const std::string& where);
 
 // What the repetitions of a node's benchmarks tell.
 struct Interference {
@@ -37,8 +33,6 @@ struct Interference {
   double NoisyShare() const;
   bool operator==(const Interference&) const = default;
 };
-nlohmann::json ToJson(const Interference& interference);
-Interference InterferenceFromJson(const nlohmann::json& json, const std::string& where);
 
 // One node's facts to judge.
 struct InterferedNode {

@@ -237,6 +237,33 @@ TEST_F(ClusterFile, IsReadAsItWasWritten) {
   EXPECT_THAT(cluster.kinds.at(0).nodes, ElementsAre(0, 1));
 }
 
+TEST_F(ClusterFile, HasAllThatIsKnownOfANode) {
+  auto cluster = Gathered({{"n1"}});
+  auto& node = cluster.nodes[0];
+  node.facts = {.name = "n1",
+                .host = "n",
+                .known_by = "hostname",
+                .engine = "slurm",
+                .rank = "1",
+                .job = "2",
+                .place = "s0.n",
+                .order = NodeOrder::kOneByOne,
+                .gpu = "3",
+                .cpus_specified = 4,
+                .cpus = 5,
+                .arguments = {"--x"},
+                .system = {{"kernel", "6.1"}},
+                .load = {.wall_seconds = 9, .steal_share = 0, .quota_cpus = 0.5, .throttled = 3}};
+  node.interference = {.repetitions = 9, .noisy = 4, .wall_over_clean = 1.5};
+  node.untimed = {{"gone", "no time"}};
+  const auto again = Again(ToJson(cluster, "x")).nodes.at(0);
+  EXPECT_EQ(again.facts, node.facts);
+  EXPECT_EQ(again.interference, node.interference);
+  EXPECT_EQ(std::tie(again.untimed, again.roofs, again.kind, again.file),
+            std::tie(node.untimed, node.roofs, node.kind, node.file));
+  EXPECT_DOUBLE_EQ(again.interference.NoisyShare(), 4.0 / 9);
+}
+
 TEST_F(ClusterFile, IsARunFileWithEntriesOfGoogleBenchmark) {
   WriteFile(folder_ / "c.json", file_.dump());
   std::ostringstream warnings;

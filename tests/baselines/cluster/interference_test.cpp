@@ -80,13 +80,5 @@ TEST(InterferenceFindings, AHiddenQuotaOfHalfACpuIsFoundInAtLeast95Percent) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(NodeLoad, IsReadAsWritten) {
-  const NodeLoad load{.wall_seconds = 9, .steal_share = 0.25, .quota_cpus = 0.5, .throttled = 3};
-  EXPECT_EQ(NodeLoadFromJson(ToJson(load), "x"), load);
-  const Interference seen{.repetitions = 9, .noisy = 4, .wall_over_clean = 1.5};
-  EXPECT_EQ(InterferenceFromJson(ToJson(seen), "x"), seen);
-  EXPECT_DOUBLE_EQ(seen.NoisyShare(), 4.0 / 9);
-}
-
 }  // namespace
 }  // namespace dlroof::cluster
