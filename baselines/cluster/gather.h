@@ -150,6 +150,14 @@ EstimateCount EstimatesOf(const Cluster& cluster);
 // Returns the counts in the context of a cluster file; nothing for other run files.
 std::optional<EstimateCount> EstimatesIn(const nlohmann::json& context);
 
+// Calls visit(record, node, seconds) for each time, where `record` and `node` are indices.
+template <class Visit>
+void EachTime(const Cluster& cluster, const Visit& visit) {
+  for (std::size_t i = 0; i < cluster.nodes_of.size(); ++i)
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
+      visit(i, cluster.nodes_of[i][j], cluster.run.records[i].repetitions[j].seconds);
+}
+
 // Returns the host name of the node, which schedulers use.
 const std::string& HostOf(const ClusterNode& node);
 // Returns the largest number of one-GPU processes on a host, if any host has such processes.

@@ -130,17 +130,18 @@ std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const roofline::PlacedR
   return equal.empty() ? all : equal;
 }
 
-std::optional<double> BestFlops(const record::Record& record) {
+// Returns the FLOPs of the most trusted provenance that counted any, and its name.
+std::pair<std::optional<double>, std::string_view> BestFlops(const record::Record& record) {
   for (const auto from : AllProvenances())
-    if (const auto flops = CountedFlops(record, from)) return flops;
-  return std::nullopt;
+    if (const auto flops = CountedFlops(record, from)) return {flops, Key(from)};
+  return {std::nullopt, "unknown"};
 }
 
 VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   const auto& placed = cluster.run.places[index];
   VersusSide side{.record = index, .seconds = QuantityOf(*placed.timing), .bound = ""};
   side.node_calls_per_second = cluster.devices * (1 / side.seconds.value);
-  side.counted_flops = BestFlops(cluster.run.file.records[index]);
+  side.counted_flops = BestFlops(cluster.run.file.records[index]).first;
   side.energies = EnergiesOf(cluster.run.file, cluster.run.file.records[index], side.seconds,
                              cluster.devices, prices);
   auto time = placed.placement.time;
@@ -152,13 +153,6 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   return side;
 }
 
-// Returns the name of the provenance of the record's BestFlops.
-std::string_view CountedBy(const record::Record& record) {
-  for (const auto from : AllProvenances())
-    if (CountedFlops(record, from)) return Key(from);
-  return "unknown";
-}
-
 bool Differ(double x, double y) { return std::abs(x - y) > kSameFlops * std::max(x, y); }
 
 // Returns the FLOPs of one call that hold for both records, or nothing if they differ (VersusRow).
@@ -167,7 +161,7 @@ std::optional<double> SharedFlops(const record::Record& a, const record::Record&
   const auto in_b = CountedFlops(b, Provenance::kModelled);
   if (in_a && in_b && Differ(*in_a, *in_b)) return std::nullopt;
   if (in_a || in_b) return in_a ? in_a : in_b;
-  const auto best_a = BestFlops(a), best_b = BestFlops(b);
+  const auto best_a = BestFlops(a).first, best_b = BestFlops(b).first;
   if (best_a && best_b && !Differ(*best_a, *best_b)) return best_a;
   return std::nullopt;
 }
@@ -219,7 +213,7 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
   if (side_a.counted_flops && side_b.counted_flops &&
       Differ(*side_a.counted_flops, *side_b.counted_flops))
     differences.push_back(fmt::format("FLOPs, by more than {:g} %: {} | {}", 100 * kSameFlops,
-                                      CountedBy(a), CountedBy(b)));
+                                      BestFlops(a).second, BestFlops(b).second));
   return differences;
 }
 

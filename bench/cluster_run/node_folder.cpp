@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bench/supervise/journal.h"
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
@@ -38,16 +39,6 @@ cluster::NodeSummary Unreadable(const std::string& name, const std::string& file
   summary.reason = reason;
   summary.file = file;
   return summary;
-}
-
-// Returns the last line of a log, which usually tells why the program ended.
-std::optional<std::string> LastLineOf(const fs::path& log) {
-  const auto text = ReadFileIfAny(log);
-  const auto end = text.find_last_not_of('\n');
-  if (end == std::string::npos) return std::nullopt;
-  const auto begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? -1 : static_cast<long>(begin)));
 }
 
 std::vector<fs::path> FilesIn(const fs::path& folder) {
@@ -162,8 +153,8 @@ record::RunFile ReadNodeRun(const std::string& path) {
 
 cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name) {
   const auto journal = folder.Run(name).string() + ".journal";
-  const auto line = LastLineOf(folder.Log(name));
-  const auto said = line ? "; its log ends: " + *line : std::string();
+  const auto line = supervise::LastLines(ReadFileIfAny(folder.Log(name)), 1, "");
+  const auto said = line.empty() ? line : "; its log ends: " + line;
   if (!fs::exists(journal)) {
     auto summary = Unreadable(name, "", "began, and has no file" + said);
     summary.status = cluster::NodeStatus::kMissing;

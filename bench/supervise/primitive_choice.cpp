@@ -1,9 +1,8 @@
-#include "bench/supervise/supervised_program.h"
-
 #include <fmt/format.h>
 
 #include <map>
 
+#include "bench/supervise/supervised_program.h"
 #include "reporters/verbose/primitive.h"
 #include "reporters/verbose/verbose_log.h"
 
@@ -34,7 +33,8 @@ std::string LayoutOf(const verbose::Tensor& tensor) {
 
 // Returns the choice as texts: "implementation" -> "jit:avx2", "layout of wei" -> "f32 AcdB8a2b".
 std::map<std::string, std::string> TextsOf(const json& choice) {
-  std::map<std::string, std::string> texts = {{"implementation", choice.value("implementation", "")}};
+  std::map<std::string, std::string> texts = {
+      {"implementation", choice.value("implementation", "")}};
   for (const auto& [tensor, layout] : choice.value("layouts", json::object()).items())
     texts["layout of " + tensor] = layout.get<std::string>();
   return texts;
@@ -62,10 +62,12 @@ std::optional<json> ChoiceIn(std::string_view log) {
 std::vector<std::string> ChangesBetween(const json& base, const json& contender) {
   auto before = TextsOf(base), now = TextsOf(contender);
   for (auto* texts : {&before, &now})
-    for (const auto& [what, text] : texts == &before ? now : before) texts->try_emplace(what, "none");
+    for (const auto& [what, text] : texts == &before ? now : before)
+      texts->try_emplace(what, "none");
   std::vector<std::string> changes;
   for (const auto& [what, text] : before)
-    if (text != now.at(what)) changes.push_back(fmt::format("{}: {} -> {}", what, text, now.at(what)));
+    if (text != now.at(what))
+      changes.push_back(fmt::format("{}: {} -> {}", what, text, now.at(what)));
   return changes;
 }
 

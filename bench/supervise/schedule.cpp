@@ -1,5 +1,5 @@
-// Measures the benchmarks of a run (supervise.h) in rounds: each by itself, or those of two programs
-// interleaved.
+// Measures the benchmarks of a run (supervise.h) in rounds: each by itself, or those of two
+// programs interleaved.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -345,15 +345,16 @@ class InterleavedRun : public Schedule {
     for (std::size_t side = 0; side < 2; ++side)
       if (const auto& result = entry.outcomes.at(side).result; result.contains(kPrimitive))
         progress.choices.at(side) = result.at(kPrimitive);
-    const auto base = RecordOfSide(entry.benchmark, 0), contender = RecordOfSide(entry.benchmark, 1);
+    const auto base = RecordOfSide(entry.benchmark, 0),
+               contender = RecordOfSide(entry.benchmark, 1);
     if (base.status != record::Status::kOk || contender.status != record::Status::kOk) {
       progress.settled = true;
       progress.shift.reset();
       PrintResult(entry.benchmark, progress);
       return true;
     }
-    const auto before = std::exchange(progress.clean_blocks,
-                                      statistics::BlockLogRatios(base, contender).size());
+    const auto before =
+        std::exchange(progress.clean_blocks, statistics::BlockLogRatios(base, contender).size());
     Look(base, contender, PartsOf(entry.benchmark, 1).size(), progress);
     if (progress.settled) PrintResult(entry.benchmark, progress);
     return progress.clean_blocks > before || progress.settled;

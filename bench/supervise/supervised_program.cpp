@@ -1,6 +1,7 @@
 #include "bench/supervise/supervised_program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -44,20 +45,10 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// Returns the last lines of a process's standard error, joined into one line.
-std::string Tail(const std::string& path) {
-  const auto lines = Lines(ReadFileIfAny(path));
-  std::string tail;
-  for (std::size_t i = lines.size() - std::min(kTailLines, lines.size()); i < lines.size(); ++i) {
-    if (!tail.empty()) tail.append(" | ");
-    tail.append(lines[i]);
-  }
-  if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
-  return text::Printable(tail);
-}
-
 std::string WithTail(const std::string& what, const std::string& err) {
-  const auto tail = Tail(err);
+  auto tail = LastLines(ReadFileIfAny(err), kTailLines, " | ");
+  if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
+  tail = text::Printable(tail);
   return tail.empty() ? what : fmt::format("{}; it said last: {}", what, tail);
 }
 
@@ -71,6 +62,12 @@ bool IsFlag(const std::string& argument, const std::string& flag) {
 }
 
 }  // namespace
+
+std::string LastLines(const std::string& text, std::size_t count, const char* separator) {
+  auto lines = Lines(text);
+  lines.erase(lines.begin(), lines.end() - static_cast<long>(std::min(count, lines.size())));
+  return fmt::format("{}", fmt::join(lines, separator));
+}
 
 void CheckArguments(const std::vector<std::string>& arguments) {
   for (const auto& argument : arguments)

@@ -18,6 +18,9 @@
 
 namespace dlroof::supervise {
 
+// Returns the last `count` lines of a text that are not blank, joined by `separator`.
+std::string LastLines(const std::string& text, std::size_t count, const char* separator);
+
 // Returns `specified`, the path that the user chose, or the dlroof_bench beside this executable.
 std::string BenchProgram(const std::optional<std::string>& specified = std::nullopt);
 
