@@ -1,6 +1,7 @@
 // Joins the runs of many nodes into one cluster. Pure: the caller reads and writes the files.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/interference.h"
 #include "baselines/cluster/outliers.h"
 #include "reporters/record/run_file.h"
 
@@ -26,6 +26,29 @@ void CheckNodeName(const std::string& name, const std::string& where);
 enum class NodeOrder { kAtOnce, kOneByOne };
 std::string_view Key(NodeOrder order);  // "at-once", "one-by-one"
 std::optional<NodeOrder> NodeOrderFromKey(std::string_view key);
+
+// Counts of a node's system from the start of its measurement to the end; what the system does not
+// count is not set.
+struct NodeLoad {
+  std::optional<double> wall_seconds;  // [s]
+  std::optional<double> steal_share;   // [1] of all CPUs' time, taken by the host of a virtual CPU
+  std::optional<double> quota_cpus;    // [1] CPU time per wall time that the control group may use
+  std::optional<double> periods;       // [1] periods of the quota in which a thread ran
+  std::optional<double> throttled;     // [1] of these, periods in which the quota stopped threads
+
+  bool operator==(const NodeLoad&) const = default;
+};
+
+// What the repetitions of a node's benchmarks tell.
+struct Interference {
+  std::size_t repetitions = 0, noisy = 0;  // [1] of all benchmarks
+  // [1] mean time of all repetitions / the time without interference, the median over benchmarks
+  std::optional<double> wall_over_clean;
+
+  // [1] share of noisy repetitions; 0 without repetitions
+  double NoisyShare() const;
+  bool operator==(const Interference&) const = default;
+};
 
 // A node's description of itself: context.dlroof.node of its run file.
 struct NodeFacts {

@@ -207,12 +207,7 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
   further.reserve(visits.size());
   for (const auto& visit : visits) further.push_back(VisitOf(cluster, visit));
   cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
-  std::vector<InterferedNode> interfered;
-  for (const auto node : FirstKind(cluster)) {
-    const auto& one = cluster.nodes[node];
-    interfered.push_back({node, one.facts.cpus_specified, one.facts.load, one.interference});
-  }
-  for (auto& finding : InterferenceFindings(interfered))
+  for (auto& finding : InterferenceFindings(cluster.nodes, FirstKind(cluster)))
     cluster.findings.push_back(std::move(finding));
 }
 

@@ -26,6 +26,17 @@ namespace {
 constexpr std::size_t kAtOnce = 16;
 constexpr int kMaxReruns = 3;  // of NEW, each in as many processes; without a stored program
 
+// Returns the --benchmark_filter for the benchmarks with these names, which may lack "/real_time"
+// or "/manual_time".
+std::string FilterOf(const std::vector<std::string>& names) {
+  std::string filter;
+  for (const auto& name : names) {
+    const auto exact = supervise::ExactFilter(name);  // ^name$
+    filter += (filter.empty() ? "" : "|") + exact.substr(1, exact.size() - 2);
+  }
+  return fmt::format("^({})(/(real|manual)_time)?$", filter);
+}
+
 // Measures the benchmarks `names` with the request's program, or its two programs interleaved.
 // Returns the run of each; nothing if nothing was measured, of which `log` then says the reason.
 std::vector<record::RunFile> Measured(supervise::RunRequest request,
@@ -188,15 +199,6 @@ class Remeasurement {
 };
 
 }  // namespace
-
-std::string FilterOf(const std::vector<std::string>& names) {
-  std::string filter;
-  for (const auto& name : names) {
-    const auto exact = supervise::ExactFilter(name);  // ^name$
-    filter += (filter.empty() ? "" : "|") + exact.substr(1, exact.size() - 2);
-  }
-  return fmt::format("^({})(/(real|manual)_time)?$", filter);
-}
 
 std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::ostream& log) {
   auto runs = Measured({.programs = {request.base, request.contender},
