@@ -370,8 +370,8 @@ void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine
 std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes) {
   if (nodes.empty()) return std::nullopt;
   const energy::Energy& first = nodes.front();
-  if (!std::ranges::all_of(nodes,
-                           [&](const energy::Energy& one) { return HaveSameDomains(first, one); }))
+  if (!std::ranges::all_of(
+          nodes, [&](const energy::Energy& node) { return HaveSameDomains(first, node); }))
     return std::nullopt;
   const auto values = [&](const std::function<double(const energy::Energy&)>& value) {
     std::vector<double> all;
@@ -388,11 +388,11 @@ std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& no
   for (const auto domains : {&energy::Energy::domains, &energy::Energy::beside})
     for (auto& domain : merged.*domains)
       domain.second = Median(
-          values([&](const energy::Energy& one) { return (one.*domains).at(domain.first); }));
+          values([&](const energy::Energy& node) { return (node.*domains).at(domain.first); }));
   merged.others_cpus.reset();
-  for (const energy::Energy& one : nodes)
-    if (one.others_cpus)
-      merged.others_cpus = std::max(merged.others_cpus.value_or(0), *one.others_cpus);
+  for (const energy::Energy& node : nodes)
+    if (node.others_cpus)
+      merged.others_cpus = std::max(merged.others_cpus.value_or(0), *node.others_cpus);
   return merged;
 }
 

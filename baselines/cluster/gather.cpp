@@ -26,7 +26,7 @@ std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSum
   for (const auto& summary : summaries)
     if (!summary.times.empty()) ++counts[summary.facts.arguments];
   const auto most =
-      std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
+      std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
   return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
@@ -271,7 +271,8 @@ std::optional<int> GpusOfHosts(const Cluster& cluster) {
   for (const auto& node : cluster.nodes)
     if (!node.facts.gpu.empty()) ++counts[HostOf(node)];
   if (counts.empty()) return std::nullopt;
-  return std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; })->second;
+  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })
+      ->second;
 }
 
 std::string NamedNodes(const std::vector<std::string>& names) {

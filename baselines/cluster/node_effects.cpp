@@ -279,10 +279,10 @@ std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requireme
                          const std::map<std::string, double>& limits, bool is_time) {
     for (const auto& [name, limit] : limits) {
       const auto found = values.find(name);
-      Unmet one{.node = node, .what = name, .is_time = is_time, .limit = limit, .value = {}};
-      if (found != values.end()) one.value = found->second;
-      if (!one.value || (is_time ? *one.value > limit : *one.value < limit))
-        unmet.push_back(std::move(one));
+      Unmet miss{.node = node, .what = name, .is_time = is_time, .limit = limit, .value = {}};
+      if (found != values.end()) miss.value = found->second;
+      if (!miss.value || (is_time ? *miss.value > limit : *miss.value < limit))
+        unmet.push_back(std::move(miss));
     }
   };
   for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {

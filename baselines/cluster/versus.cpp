@@ -27,7 +27,9 @@ using Field = std::optional<double> record::GpuSample::*;
 // Replaces the seconds by a sample's field. Returns false, and changes nothing, if a repetition
 // lacks it.
 bool Replace(Field field, const char* timed, bool is_node, record::Record& record) {
-  const auto has = [&](const record::Repetition& one) { return one.gpu && (*one.gpu).*field; };
+  const auto has = [&](const record::Repetition& repetition) {
+    return repetition.gpu && (*repetition.gpu).*field;
+  };
   if (record.repetitions.empty() || !std::ranges::all_of(record.repetitions, has)) return false;
   record.timed = timed;
   for (auto& repetition : record.repetitions) repetition.seconds = *((*repetition.gpu).*field);
@@ -68,10 +70,11 @@ PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
   return price;
 }
 
-Quantity Times(double factor, Quantity one) {
-  one.value *= factor;
-  if (one.ci95) one.ci95 = {factor * one.ci95->first, factor * one.ci95->second};
-  return one;
+Quantity Times(double factor, Quantity quantity) {
+  quantity.value *= factor;
+  if (quantity.ci95)
+    quantity.ci95 = {factor * quantity.ci95->first, factor * quantity.ci95->second};
+  return quantity;
 }
 
 // [1] If A's and B's FLOPs of a problem differ by more, they were counted by different rules.
@@ -402,14 +405,14 @@ Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const Versu
   return nodes;
 }
 
-void QuantitySum::Add(const Quantity& one, double count) {
+void QuantitySum::Add(const Quantity& quantity, double count) {
   ++added_;
-  sum_.value += count * one.value;
-  sum_.noisy = sum_.noisy || one.noisy;
-  interval_ = interval_ && one.ci95;
-  if (!one.ci95) return;
-  below_ = std::hypot(below_, count * (one.value - one.ci95->first));
-  above_ = std::hypot(above_, count * (one.ci95->second - one.value));
+  sum_.value += count * quantity.value;
+  sum_.noisy = sum_.noisy || quantity.noisy;
+  interval_ = interval_ && quantity.ci95;
+  if (!quantity.ci95) return;
+  below_ = std::hypot(below_, count * (quantity.value - quantity.ci95->first));
+  above_ = std::hypot(above_, count * (quantity.ci95->second - quantity.value));
 }
 
 std::optional<Quantity> QuantitySum::Total() const {

@@ -253,7 +253,8 @@ bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
   const auto requirements =
       cluster::ParseRequirements(ReadFile(path, "a file of requirements"), path);
   const auto unmet = cluster::UnmetOf(cluster, requirements);
-  for (const auto& one : unmet) std::cout << text::Printable(cluster::TextOf(one, cluster)) << '\n';
+  for (const auto& miss : unmet)
+    std::cout << text::Printable(cluster::TextOf(miss, cluster)) << '\n';
   if (unmet.empty())
     std::cout << fmt::format("all nodes meet the {} limits of {}\n",
                              requirements.least_roofs.size() + requirements.most_times.size(),

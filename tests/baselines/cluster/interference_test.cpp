@@ -76,8 +76,10 @@ TEST(InterferenceFindings, AHiddenQuotaOfHalfACpuIsFoundInAtLeast95Percent) {
       nodes.push_back(Node(noisy(source), i == 3 ? 2 : 1.05, kRepetitions));
     }
     const auto findings = Findings(nodes);
-    found += std::ranges::any_of(findings, [](const Finding& one) { return one.node == 3; });
-    wrong += std::ranges::any_of(findings, [](const Finding& one) { return one.node != 3; });
+    found +=
+        std::ranges::any_of(findings, [](const Finding& finding) { return finding.node == 3; });
+    wrong +=
+        std::ranges::any_of(findings, [](const Finding& finding) { return finding.node != 3; });
   }
   EXPECT_GE(found, 0.95 * kClusters);
   EXPECT_EQ(wrong, 0);

@@ -162,7 +162,7 @@ class SimulatedNodes {
     auto sorted = effect_;
     std::ranges::nth_element(sorted, sorted.begin() + request.nodes / 2);
     const double middle = sorted[request.nodes / 2];
-    for (auto& one : effect_) one -= middle;
+    for (auto& effect : effect_) effect -= middle;
   }
 
   double effect(std::size_t node) const { return effect_[node]; }
