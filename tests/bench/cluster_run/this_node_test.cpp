@@ -36,25 +36,21 @@ TEST(IdentifyNode, SlurmsNameComesBeforeTheHosts) {
   EXPECT_EQ(facts.place, "s0.n3");
 }
 
+// Open MPI sets PMIX_RANK too.
 TEST(IdentifyNode, TheOthersHaveTheHostsName) {
-  for (const auto& [variable, engine] :
-       std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "openmpi"},
-                                          {"PMIX_RANK", "pmix"},
-                                          {"PMI_RANK", "pmi"},
-                                          {"FLUX_TASK_RANK", "flux"}}) {
-    const auto facts = Identified({{variable, "5"}});
-    EXPECT_EQ(facts.name, "host7");
+  for (const auto& [variables, engine] :
+       std::vector<std::pair<std::map<std::string, std::string>, std::string>>{
+           {{{"OMPI_COMM_WORLD_RANK", "5"}, {"PMIX_RANK", "5"}}, "openmpi"},
+           {{{"PMIX_RANK", "5"}}, "pmix"},
+           {{{"PMI_RANK", "5"}}, "pmi"},
+           {{{"FLUX_TASK_RANK", "5"}}, "flux"},
+           {{}, ""}}) {
+    const auto facts = Identified(variables);
+    EXPECT_EQ(facts.name, "host7") << engine;
+    EXPECT_EQ(facts.known_by, "hostname");
     EXPECT_EQ(facts.engine, engine);
-    EXPECT_EQ(facts.rank, "5");
+    EXPECT_EQ(facts.rank, engine.empty() ? "" : "5");
   }
-  const auto alone = Identified({});
-  EXPECT_EQ(alone.name, "host7");
-  EXPECT_EQ(alone.known_by, "hostname");
-  EXPECT_EQ(alone.engine, "");
-}
-
-TEST(IdentifyNode, OpenMpiSetsPmixToo) {
-  EXPECT_EQ(Identified({{"OMPI_COMM_WORLD_RANK", "1"}, {"PMIX_RANK", "1"}}).engine, "openmpi");
 }
 
 // A process with a GPU of its own has that in its name, also where a node has one alone. Slurm
@@ -93,15 +89,6 @@ TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
   }
 }
 
-TEST(IdentifyNode, AProcessOfAGpuThatNobodyNumbersIsRefused) {
-  for (const char* variable : {"PMIX_RANK", "HOME"})
-    EXPECT_THAT(fakes::RefusalOf([&] {
-                  Identified({{variable, "3"}}, true);
-                }),
-                HasSubstr("--per-gpu: the launcher does not number the processes"))
-        << variable;
-}
-
 TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
   EXPECT_EQ(GpuOfTask("", "3"), "3");
   EXPECT_EQ(GpuOfTask("7", "3"), "7");
@@ -112,13 +99,18 @@ TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
               HasSubstr("process 2 of the node, and CUDA_VISIBLE_DEVICES=4,5 has 2 GPUs"));
 }
 
-TEST(IdentifyNode, ANameThatIsNoFilesIsRefused) {
+TEST(IdentifyNode, ANameThatIsNoFilesAndAProcessThatNobodyNumbersAreRefused) {
   for (const char* name : {"../n3", "a b", ".n", "$(id)", "n1,n2"})
     EXPECT_THAT(fakes::RefusalOf([&] {
                   Identified({{"SLURMD_NODENAME", name}});
                 }),
                 HasSubstr("the node's name (SLURMD_NODENAME): "))
         << name;
+  for (const char* variable : {"PMIX_RANK", "HOME"})
+    EXPECT_THAT(fakes::RefusalOf([&] {
+                  Identified({{variable, "3"}}, true);
+                }),
+                HasSubstr("--per-gpu: the launcher does not number the processes"));
 }
 
 TEST(ThisNode, SaysHowManyCpusItWasSpecified) {
