@@ -288,8 +288,7 @@ class Block {
 
   std::optional<Outcome> Standalone(std::size_t side) {
     processes_.at(side).reset();
-    return run_.RunStandalone(side, ListedBy(pair_, side),
-                              run_.IsPlain(side) ? PlainWindowFlags() : WindowFlags());
+    return run_.RunStandalone(side, ListedBy(pair_, side), WindowFlags(run_.IsPlain(side)));
   }
 
   Outcome End(std::size_t side) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <ostream>
 #include <set>
@@ -50,11 +51,6 @@ std::string WithTail(const std::string& what, const std::string& err) {
   if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
   tail = text::Printable(tail);
   return tail.empty() ? what : fmt::format("{}; it said last: {}", what, tail);
-}
-
-std::vector<std::string> WindowFlagsOf(double seconds) {
-  return {fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
-          fmt::format("--benchmark_min_time={}", seconds)};
 }
 
 bool IsFlag(const std::string& argument, const std::string& flag) {
@@ -264,21 +260,16 @@ std::optional<std::string> MeasureExplained(NamedRunRequest request, const Tempo
   return file;
 }
 
-const std::vector<std::string>& WindowFlags() {
-  static const auto flags = WindowFlagsOf(kWindowSeconds);
-  return flags;
-}
-
-const std::vector<std::string>& PlainWindowFlags() {
-  static const auto flags = WindowFlagsOf(kPlainWindowSeconds);
-  return flags;
+std::vector<std::string> WindowFlags(bool plain) {
+  return {fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
+          fmt::format("--benchmark_min_time={}", plain ? kPlainWindowSeconds : kWindowSeconds)};
 }
 
 InterleavedProcess::InterleavedProcess(std::vector<std::string> command, ProcessPaths paths,
                                        double timeout_seconds, const Variables& variables)
     : paths_(std::move(paths)), timeout_seconds_(timeout_seconds) {
   std::filesystem::remove(paths_.run_file);
-  command.insert(command.end(), WindowFlags().begin(), WindowFlags().end());
+  std::ranges::copy(WindowFlags(), std::back_inserter(command));
   command.emplace_back("--dlroof_turns=3,4");
   process_ = std::make_unique<WatchedProcess>(command, ProcessFiles{paths_.out, paths_.err, true},
                                               variables);

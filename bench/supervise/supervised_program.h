@@ -103,11 +103,9 @@ inline constexpr int kWindows = 5;
 // Returns the flags that set the number and length of an interleaved process's windows. A window is
 // so short that most slow periods of a shared machine affect both programs, and so long that
 // switching processes (refilling caches, waking threads) costs little. Blocks are short because the
-// precision depends on their number.
-const std::vector<std::string>& WindowFlags();
-// Returns these flags for plain programs, whose processes follow each other and are not stopped:
-// shorter, so that a block of both is short.
-const std::vector<std::string>& PlainWindowFlags();
+// precision depends on their number. Windows of plain programs, whose processes follow each other
+// and are not stopped, are shorter, so that a block of both is short.
+std::vector<std::string> WindowFlags(bool plain = false);
 
 // The environment with which oneDNN logs the primitives that a process creates to standard output:
 // one line for each, none for the calls that are timed.
