@@ -181,16 +181,6 @@ void SetCost(const Prices& prices, const VersusCluster& cluster,
   side.cost = device_second * side.seconds.value / *flops * 1e15;
 }
 
-// Adds "WHAT: A | B" to `differences` if the texts differ and neither is empty (unknown).
-void AddDifference(const char* what, const std::string& a, const std::string& b,
-                   std::vector<std::string>& differences) {
-  if (a == b) return;
-  const auto known = [](const std::string& text) {
-    return text.empty() ? std::string("unknown") : text;
-  };
-  differences.push_back(fmt::format("{}: {} | {}", what, known(a), known(b)));
-}
-
 std::string RoofsText(const VersusSide& side) {
   if (side.bound.empty()) return "";
   return side.specified ? "given" : "measured";
@@ -200,19 +190,25 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
                                      const record::Record& b, const VersusSide& side_b,
                                      CallTime times) {
   std::vector<std::string> differences;
-  AddDifference("type", a.type, b.type, differences);
-  AddDifference("library", a.library, b.library, differences);
-  AddDifference("algorithm", record::AlgorithmText(a), record::AlgorithmText(b), differences);
+  const auto add = [&](const char* what, const std::string& of_a, const std::string& of_b) {
+    if (of_a != of_b)
+      differences.push_back(fmt::format("{}: {} | {}", what, of_a.empty() ? "unknown" : of_a,
+                                        of_b.empty() ? "unknown" : of_b));
+  };
   const auto options = [](const record::Record& record) {
     return record.options.empty() ? std::string("none")
                                   : fmt::format("{}", fmt::join(record.options, "/"));
   };
-  AddDifference("options", options(a), options(b), differences);
-  AddDifference("cache", a.cache.value_or(""), b.cache.value_or(""), differences);
-  if (!IsTimed(times, a) || !IsTimed(times, b))
-    AddDifference("times", a.device == "gpu" ? TimedText(a) : "calls back to back",
-                  b.device == "gpu" ? TimedText(b) : "calls back to back", differences);
-  AddDifference("roofs", RoofsText(side_a), RoofsText(side_b), differences);
+  const auto timed = [](const record::Record& record) {
+    return record.device == "gpu" ? TimedText(record) : "calls back to back";
+  };
+  add("type", a.type, b.type);
+  add("library", a.library, b.library);
+  add("algorithm", record::AlgorithmText(a), record::AlgorithmText(b));
+  add("options", options(a), options(b));
+  add("cache", a.cache.value_or(""), b.cache.value_or(""));
+  if (!IsTimed(times, a) || !IsTimed(times, b)) add("times", timed(a), timed(b));
+  add("roofs", RoofsText(side_a), RoofsText(side_b));
   if (side_a.counted_flops && side_b.counted_flops &&
       Differ(*side_a.counted_flops, *side_b.counted_flops))
     differences.push_back(fmt::format("FLOPs, by more than {:g} %: {} | {}", 100 * kSameFlops,
