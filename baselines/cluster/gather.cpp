@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
@@ -95,6 +96,13 @@ void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& ki
   if (auto& ours = cluster.run.context["dlroof"]; ours.is_object())
     for (const char* of_one_node : {"energy", "meetings"}) ours.erase(of_one_node);
   cluster.run.machines = first.machines;
+}
+
+// Returns "n1, n2, n3 and 4 more".
+std::string NamedNodes(const std::vector<std::string>& names) {
+  const auto shown = fmt::format("{}", fmt::join(names | std::views::take(kMaxNamed), ", "));
+  return names.size() > kMaxNamed ? fmt::format("{} and {} more", shown, names.size() - kMaxNamed)
+                                  : shown;
 }
 
 void AddRemarks(Cluster& cluster) {
@@ -273,14 +281,6 @@ std::optional<int> GpusOfHosts(const Cluster& cluster) {
   if (counts.empty()) return std::nullopt;
   return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })
       ->second;
-}
-
-std::string NamedNodes(const std::vector<std::string>& names) {
-  auto shown = names;
-  if (shown.size() > kMaxNamed) shown.resize(kMaxNamed);
-  return names.size() > kMaxNamed
-             ? fmt::format("{} and {} more", fmt::join(shown, ", "), names.size() - kMaxNamed)
-             : fmt::format("{}", fmt::join(shown, ", "));
 }
 
 bool NodeNameLess(const std::string& a, const std::string& b) {

@@ -188,8 +188,6 @@ std::optional<int> GpusOfHosts(const Cluster& cluster);
 
 // Returns whether name a precedes name b in an order in which n2 precedes n10.
 bool NodeNameLess(const std::string& a, const std::string& b);
-// Returns "n1, n2, n3 and 4 more".
-std::string NamedNodes(const std::vector<std::string>& names);
 
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. A node
 // whose arguments differ from those of most nodes has failed. `reread(file)` reads a node's run

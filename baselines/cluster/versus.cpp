@@ -24,20 +24,19 @@ using nlohmann::json;
 
 using Field = std::optional<double> record::GpuSample::*;
 
-// Replaces the seconds by a sample's field. Returns false, and changes nothing, if a repetition
-// lacks it.
-bool Replace(Field field, const char* timed, bool is_node, record::Record& record) {
+// Replaces the seconds by a sample's field, unless a repetition lacks it.
+void Replace(Field field, const char* timed, bool is_node, record::Record& record) {
   const auto has = [&](const record::Repetition& repetition) {
     return repetition.gpu && (*repetition.gpu).*field;
   };
-  if (record.repetitions.empty() || !std::ranges::all_of(record.repetitions, has)) return false;
+  if (record.repetitions.empty() || !std::ranges::all_of(record.repetitions, has)) return;
   record.timed = timed;
   for (auto& repetition : record.repetitions) repetition.seconds = *((*repetition.gpu).*field);
-  if (is_node) return true;
+  if (is_node) return;
   if (timed != record::timed::kCall) {  // the host is not in the device's time
     for (auto& repetition : record.repetitions)
       repetition.noisy = record::IsThrottled(*repetition.gpu);
-    return true;
+    return;
   }
   for (auto& repetition : record.repetitions) {
     auto sample = *repetition.gpu;
@@ -45,7 +44,6 @@ bool Replace(Field field, const char* timed, bool is_node, record::Record& recor
     repetition.gpu = std::make_shared<const record::GpuSample>(sample);
   }
   record::MarkNoisy(record.repetitions);
-  return true;
 }
 
 PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
@@ -75,6 +73,10 @@ Quantity Times(double factor, Quantity quantity) {
   if (quantity.ci95)
     quantity.ci95 = {factor * quantity.ci95->first, factor * quantity.ci95->second};
   return quantity;
+}
+
+Quantity RatioOf(const Quantity& x, const Quantity& y) {
+  return {x.value / y.value, RatioInterval(x.value, x.ci95, y.value, y.ci95), x.noisy || y.noisy};
 }
 
 // [1] If A's and B's FLOPs of a problem differ by more, they were counted by different rules.
@@ -387,10 +389,6 @@ std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& 
 
 Quantity QuantityOf(const record::Timing& timing) {
   return {timing.median, timing.ci95, timing.noisy};
-}
-
-Quantity RatioOf(const Quantity& x, const Quantity& y) {
-  return {x.value / y.value, RatioInterval(x.value, x.ci95, y.value, y.ci95), x.noisy || y.noisy};
 }
 
 Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const VersusCluster& b,

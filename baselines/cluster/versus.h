@@ -47,8 +47,6 @@ struct Quantity {
 };
 
 Quantity QuantityOf(const record::Timing& timing);  // [s]
-// Returns x / y.
-Quantity RatioOf(const Quantity& x, const Quantity& y);
 
 // The sum of quantities, whose intervals' half-widths are added in quadrature (MOVER).
 class QuantitySum {
