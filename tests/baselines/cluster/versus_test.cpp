@@ -367,10 +367,15 @@ energy::Energy Counted(double joules, double others = 0) {
           .covers = "packages"};
 }
 
-// A cluster whose record takes `seconds` and, if set, `joules`.
-VersusCluster Side(const std::string& name, double seconds,
-                   const std::optional<energy::Energy>& energy, const std::string& machine) {
-  return ClusterOf(machine, {Of(name, seconds, 9, energy)}, machine);
+using MaybeEnergy = std::optional<energy::Energy>;
+
+// A call takes 6 s and, if set, this energy.
+VersusCluster Epyc(const MaybeEnergy& energy) {
+  return ClusterOf("Epyc", {Of(kOnCpu, 6, 9, energy)}, "Epyc");
+}
+// ... 2 s.
+VersusCluster H200(const MaybeEnergy& energy) {
+  return ClusterOf("H200", {Of(kOnGpu, 2, 9, energy)}, "H200");
 }
 
 Prices Watts(double cpu, std::optional<double> gpu) {
@@ -380,45 +385,37 @@ Prices Watts(double cpu, std::optional<double> gpu) {
   return prices;
 }
 
-TEST(VersusEnergy, AMeasuredEnergyIsOnlyComparedWithAMeasuredOne) {
-  const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
-  const auto row = MakeVersus(a, b, {}).rows.at(0);
-  EXPECT_EQ(row.energy_ratios.at(kMeasured).value, 4);
+VersusRow RowOf(const MaybeEnergy& of_a, const MaybeEnergy& of_b, const Prices* prices = nullptr) {
+  return MakeVersus(Epyc(of_a), H200(of_b), {.prices = prices}).rows.at(0);
+}
+
+// Assumed are 500 W x 6 s, and 8000 W of 8 devices, 2 s on one of them.
+TEST(VersusEnergy, AClassIsOnlyComparedWithItself) {
+  const auto measured = RowOf(Counted(600), Counted(150)).energy_ratios;
+  EXPECT_EQ(measured.size(), 1);
+  EXPECT_EQ(measured.at(kMeasured).value, 4);
   const double distance = std::hypot(std::log(600 / 540.0), std::log(165 / 150.0));
-  EXPECT_NEAR(row.energy_ratios.at(kMeasured).ci95->first, 4 * std::exp(-distance), 1e-9);
-  EXPECT_FALSE(row.energy_ratios.contains(kAssumed));
-}
-
-// 500 W x 6 s; 8000 W of 8 devices, 2 s on one of them.
-TEST(VersusEnergy, AnAssumedOneIsTheWattsOfTheFileOfPricesByItsShareOfTheNode) {
-  const auto a = Side(kOnCpu, 6, {}, "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
+  EXPECT_NEAR(measured.at(kMeasured).ci95->first, 4 * std::exp(-distance), 1e-9);
+  EXPECT_FALSE(measured.at(kMeasured).noisy);
   const auto prices = Watts(500, 8000);
-  const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
-  EXPECT_EQ(row.a.energies.at(kAssumed).value, 3000);
-  EXPECT_EQ(row.b.energies.at(kAssumed).value, 2000);
-  EXPECT_EQ(row.energy_ratios.at(kAssumed).value, 1.5);
-  EXPECT_FALSE(row.a.energies.contains(kMeasured));
-}
-
-TEST(VersusEnergy, ClassesAreNeverMixedInOneRatio) {
-  const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
-  const auto gpu_alone = Watts(500, 8000);
-  auto prices = gpu_alone;
-  prices.kinds[0].watts.reset();
-  const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
-  EXPECT_TRUE(row.a.energies.contains(kMeasured));
-  EXPECT_TRUE(row.b.energies.contains(kAssumed));
-  EXPECT_THAT(row.energy_ratios, IsEmpty());
+  const auto assumed = RowOf({}, {}, &prices);
+  EXPECT_EQ(assumed.a.energies.at(kAssumed).value, 3000);
+  EXPECT_EQ(assumed.b.energies.at(kAssumed).value, 2000);
+  EXPECT_FALSE(assumed.a.energies.contains(kMeasured));
   // With watts on both sides there is an assumed ratio, but no measured one.
-  const auto both = MakeVersus(a, b, {.prices = &gpu_alone}).rows.at(0);
-  EXPECT_EQ(both.energy_ratios.size(), 1u);
-  EXPECT_EQ(both.energy_ratios.at(kAssumed).value, 1.5);
+  const auto both = RowOf(Counted(600), {}, &prices).energy_ratios;
+  EXPECT_EQ(both.size(), 1);
+  EXPECT_EQ(both.at(kAssumed).value, 1.5);
+  auto gpu_alone = prices;
+  gpu_alone.kinds[0].watts.reset();
+  const auto neither = RowOf(Counted(600), {}, &gpu_alone);
+  EXPECT_TRUE(neither.a.energies.contains(kMeasured));
+  EXPECT_TRUE(neither.b.energies.contains(kAssumed));
+  EXPECT_THAT(neither.energy_ratios, IsEmpty());
 }
 
 TEST(VersusEnergy, OtherProgramsLeaveTheirMark) {
-  const auto a = Side(kOnCpu, 6, Counted(600, 0.7), "Epyc"),
-             b = Side(kOnGpu, 2, Counted(150), "H200");
-  EXPECT_TRUE(MakeVersus(a, b, {}).rows.at(0).energy_ratios.at(kMeasured).noisy);
+  EXPECT_TRUE(RowOf(Counted(600, 0.7), Counted(150)).energy_ratios.at(kMeasured).noisy);
 }
 
 TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
@@ -437,13 +434,8 @@ TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
 }
 
 TEST(VersusModels, HaveAClassOnlyIfEveryLayerHas) {
-  auto a = Side(kOnCpu, 6, Counted(600), "Epyc");
-  auto file = a.run.file;
-  file.records.push_back(file.records[0]);
-  file.records[1].name = "Conv2D/cpu/onednn/fwd/f32/n2";
-  record::SplitName(file.records[1]);
-  file.records[1].energy.reset();
-  a.run = roofline::PlaceRun(std::move(file));
+  const auto a = ClusterOf(
+      "Epyc", {Of(kOnCpu, 6, 9, Counted(600)), Of("Conv2D/cpu/onednn/fwd/f32/n2", 6)}, "Epyc");
   const auto prices = Watts(500, {});
   const auto model = ModelFromNames("net", {{kOnCpu, 1}, {"Conv2D/cpu/onednn/fwd/f32/n2", 1}}, {});
   const auto rows = MakeVersusModels(a, a, {model}, {.prices = &prices});
@@ -452,7 +444,7 @@ TEST(VersusModels, HaveAClassOnlyIfEveryLayerHas) {
 }
 
 TEST(VersusModels, AddEnergiesOfLayersInBoth) {
-  const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
+  const auto a = Epyc(Counted(600)), b = H200(Counted(150));
   const auto model = ModelFromNames("net", {{kOnCpu, 3}}, {});
   const auto prices = Watts(500, {});
   const auto rows = MakeVersusModels(a, b, {model}, {.prices = &prices});
@@ -465,7 +457,7 @@ TEST(VersusModels, AddEnergiesOfLayersInBoth) {
 }
 
 TEST(WriteVersus, ShowsEnergiesByTheirClass) {
-  const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
+  const auto a = Epyc(Counted(600)), b = H200(Counted(150));
   const auto prices = Watts(500, 8000);
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {.prices = &prices})};
   std::ostringstream table, csv;
@@ -483,7 +475,7 @@ TEST(WriteVersus, ShowsEnergiesByTheirClass) {
 }
 
 TEST(WriteVersus, WithoutEnergyHasNoColumnOfIt) {
-  const auto a = Side(kOnCpu, 6, {}, "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
+  const auto a = Epyc({}), b = H200({});
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
   std::ostringstream table;
   WriteVersusTable(report, 0, table);
