@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 #include <sstream>
+#include <tuple>
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
@@ -277,18 +278,20 @@ TEST_F(ClusterFile, IsARunFileWithEntriesOfGoogleBenchmark) {
 }
 
 TEST_F(ClusterFile, FaultsAreNamed) {
-  auto broken = file_;
-  broken.erase("cluster");
-  EXPECT_THAT(RefusalOfFile(broken), HasSubstr("has no 'cluster'"));
-  broken = file_;
-  broken["cluster"]["schema"] = 2;
-  EXPECT_THAT(RefusalOfFile(broken), HasSubstr("written by a newer dlroof (schema 2"));
-  broken = file_;
-  broken["records"][0]["repetitions"][1]["node"] = 3;
-  EXPECT_THAT(RefusalOfFile(broken), HasSubstr("'node': expected an index into cluster.nodes"));
-  broken = file_;
-  broken["cluster"]["nodes"][0]["status"] = "well";
-  EXPECT_THAT(RefusalOfFile(broken), HasSubstr("expected whole, partial, missing or failed"));
+  for (const auto& [member, value, fault] :
+       std::vector<std::tuple<const char*, nlohmann::json, const char*>>{
+           {"/cluster/schema", 2, "written by a newer dlroof (schema 2"},
+           {"/records/0/repetitions/1/node", 3, "'node': expected an index into cluster.nodes"},
+           {"/cluster/nodes/0/status", "well", "expected whole, partial, missing or failed"},
+           {"/cluster/nodes/0/name", "n1 --export=ALL", "expected a node's name of letters"},
+           {"/cluster/nodes/2/host", "n$(id)", "expected a node's name of letters"},
+           {"/cluster/nodes/0/facts/order", "$(id)", "'order': expected at-once or one-by-one"}}) {
+    auto broken = file_;
+    broken[nlohmann::json::json_pointer(member)] = value;
+    EXPECT_THAT(RefusalOfFile(broken), HasSubstr(fault)) << member;
+  }
+  file_.erase("cluster");
+  EXPECT_THAT(RefusalOfFile(file_), HasSubstr("has no 'cluster'"));
 }
 
 // --- Findings ---
