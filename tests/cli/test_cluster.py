@@ -49,7 +49,10 @@ class TestWholeNodes:
         assert Path("out/nodes/n2.json").stat().st_mtime_ns == before
 
     def test_other_arguments_are_refused(self, measured):
-        verify(node("n2", NODE + " --dlroof_threads=1"), [bad_input, says("n2.json: was measured with other arguments: '--dlroof_seed=1', now '--dlroof_seed=1 --dlroof_threads=1'")])
+        verify(
+            node("n2", NODE + " --dlroof_threads=1"),
+            [bad_input, says("n2.json: was measured with other arguments: '--dlroof_seed=1', now '--dlroof_seed=1 --dlroof_threads=1'")],
+        )
 
     def test_all_are_gathered_and_every_command_reads_the_file(self, measured):
         verify(run("dlroof cluster gather out -o cluster.json"), [exits(0), says("4 of 4 nodes are whole; 3 benchmarks")])
