@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 
 #include "counters/base/error.h"
@@ -19,77 +20,149 @@ namespace {
 
 using nlohmann::json;
 
+// A JSON object's members, to write or to read: List(members, object) names those of a type once
+// for both. Numbers and enumerations are required; empty texts, lists and optionals are absent.
+class Members {
+ public:
+  Members() = default;  // writes
+  explicit Members(const JsonReader& reader) : reader_(&reader) {}
+
+  template <class T>
+  void operator()(const char* key, T& value) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (reader_ == nullptr) object[key] = value;
+      if (reader_ != nullptr) value = static_cast<T>(reader_->NotNegative(key));
+    } else if constexpr (requires { value.has_value(); }) {
+      if (reader_ == nullptr ? value.has_value() : reader_->Has(key))
+        (*this)(key, value ? *value : value.emplace());
+    } else if (reader_ == nullptr) {
+      if (!value.empty()) object[key] = value;
+    } else if (reader_->Has(key)) {
+      Read(key, value);
+    }
+  }
+  template <class Enum, class FromKey>
+  void operator()(const char* key, Enum& value, const FromKey& from_key, const char* expected) {
+    if (reader_ == nullptr) object[key] = Key(value);
+    if (reader_ == nullptr) return;
+    const auto found = from_key(reader_->Text(key));
+    if (!found) reader_->Refuse(key, expected);
+    value = *found;
+  }
+
+  json object = json::object();  // that was written
+
+ private:
+  void Read(const char* key, std::string& text) { text = reader_->Text(key); }
+  void Read(const char* key, std::vector<std::string>& texts) { texts = reader_->Texts(key); }
+  void Read(const char* key, std::map<std::string, std::string>& texts) {
+    texts = reader_->TextsByKey(key);
+  }
+  void Read(const char* key, std::map<std::string, double>& numbers) {
+    const auto child = reader_->Object(key);
+    for (const auto& name : child.Keys()) numbers[name] = child.Positive(name);
+  }
+
+  const JsonReader* reader_ = nullptr;
+};
+
+void List(Members& members, NodeLoad& load) {
+  members("wall_seconds", load.wall_seconds);
+  members("steal_share", load.steal_share);
+  members("quota_cpus", load.quota_cpus);
+  members("periods", load.periods);
+  members("throttled", load.throttled);
+}
+
+void List(Members& members, Interference& interference) {
+  members("repetitions", interference.repetitions);
+  members("noisy", interference.noisy);
+  members("wall_over_clean", interference.wall_over_clean);
+}
+
+// Without `order` and `load`.
+void List(Members& members, NodeFacts& facts) {
+  members("name", facts.name);
+  members("known_by", facts.known_by);
+  members("arguments", facts.arguments);
+  members("engine", facts.engine);
+  members("rank", facts.rank);
+  members("job", facts.job);
+  members("place", facts.place);
+  members("host", facts.host);
+  members("gpu", facts.gpu);
+  members("cpus_given", facts.cpus_specified);
+  members("cpus", facts.cpus);
+  members("system", facts.system);
+}
+
+// Without `facts` and `interference`.
+void List(Members& members, ClusterNode& node) {
+  members("status", node.status, NodeStatusFromKey, "whole, partial, missing or failed");
+  members("reason", node.reason);
+  members("file", node.file);
+  members("sha256", node.sha256);
+  members("started_at", node.started_at);
+  members("kind", node.kind);
+  members("ceilings", node.roofs);
+  members("without", node.untimed);
+}
+
+void List(Members& members, Finding& finding) {
+  members("node", finding.node);
+  members("what", finding.what);
+  members("ratio", finding.ratio);
+  members("visits", finding.visits);
+  members("verdict", finding.verdict, NodeVerdictFromKey,
+          "suspect, slow, not confirmed, limited or disturbed");
+}
+
+template <class T>
+json Written(T object) {
+  Members members;
+  List(members, object);
+  return std::move(members.object);
+}
+
+template <class T>
+T ReadFrom(const JsonReader& reader) {
+  T object;
+  Members members(reader);
+  List(members, object);
+  return object;
+}
+
 json NodeJson(const ClusterNode& node) {
-  json object = {{"name", node.name()}, {"status", Key(node.status)}};
-  for (const auto& [key, text] : {std::pair("reason", &node.reason),
-                                  {"file", &node.file},
-                                  {"sha256", &node.sha256},
-                                  {"started_at", &node.started_at}})
-    if (!text->empty()) object[key] = *text;
+  auto object = Written(node);
+  object["name"] = node.name();
   if (!node.facts.known_by.empty())
     object["facts"] = ToJson(node.facts);
   else if (!node.facts.host.empty())
     object["host"] = node.facts.host;  // without a file `facts` is missing
-  if (node.kind) object["kind"] = *node.kind;
-  if (!node.roofs.empty()) object["ceilings"] = node.roofs;
-  if (!node.untimed.empty()) object["without"] = node.untimed;
-  if (node.interference.repetitions > 0) object["interference"] = ToJson(node.interference);
+  if (node.interference.repetitions > 0) object["interference"] = Written(node.interference);
   return object;
 }
 
 ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
-  ClusterNode node;
-  node.reason = reader.TextOr("reason", "");
-  node.file = reader.TextOr("file", "");
-  node.sha256 = reader.TextOr("sha256", "");
-  node.started_at = reader.TextOr("started_at", "");
-  const auto status = NodeStatusFromKey(reader.Text("status"));
-  if (!status) reader.Refuse("status", "whole, partial, missing or failed");
-  node.status = *status;
+  auto node = ReadFrom<ClusterNode>(reader);
+  if (node.kind && *node.kind >= kinds) reader.Refuse("kind", "an index into the kinds");
+  std::erase_if(node.roofs, [](const auto& roof) {
+    return roof.first.starts_with("link.");  // of version 1, which measured a network
+  });
   node.facts.host = reader.TextOr("host", "");
   if (reader.Has("facts")) {
     const auto facts = reader.Object("facts");
     node.facts = NodeFactsFromJson(facts.json(), facts.where());
   }
   node.facts.name = reader.NonEmptyText("name");
-  if (reader.Has("kind")) {
-    const double kind = reader.NotNegative("kind");
-    if (kind >= static_cast<double>(kinds)) reader.Refuse("kind", "an index into the kinds");
-    node.kind = static_cast<std::size_t>(kind);
-  }
-  if (reader.Has("ceilings")) {
-    const auto ceilings = reader.Object("ceilings");
-    for (const auto& key : ceilings.Keys())
-      if (!key.starts_with("link."))  // of version 1, which measured a network
-        node.roofs[key] = ceilings.Positive(key);
-  }
-  if (reader.Has("without")) node.untimed = reader.TextsByKey("without");
-  if (reader.Has("interference")) {
-    const auto interference = reader.Object("interference");
-    node.interference = InterferenceFromJson(interference.json(), interference.where());
-  }
+  CheckNodeName(node.name(), reader.where());
+  if (!node.facts.host.empty()) CheckNodeName(node.facts.host, reader.where());
+  if (!reader.Has("interference")) return node;
+  const auto interference = reader.Object("interference");
+  node.interference = ReadFrom<Interference>(interference);
+  if (node.interference.noisy > node.interference.repetitions)
+    interference.Refuse("noisy", "at most as many as 'repetitions'");
   return node;
-}
-
-json FindingJson(const Finding& finding) {
-  json object = {{"node", finding.node},
-                 {"what", finding.what},
-                 {"ratio", finding.ratio},
-                 {"visits", finding.visits},
-                 {"verdict", Key(finding.verdict)}};
-  return object;
-}
-
-Finding FindingFrom(const JsonReader& reader, std::size_t nodes) {
-  Finding finding{.node = static_cast<std::size_t>(reader.NotNegative("node")),
-                  .what = reader.NonEmptyText("what"),
-                  .ratio = reader.Positive("ratio"),
-                  .visits = static_cast<int>(reader.NotNegative("visits"))};
-  if (finding.node >= nodes) reader.Refuse("node", "an index into cluster.nodes");
-  const auto verdict = NodeVerdictFromKey(reader.Text("verdict"));
-  if (!verdict) reader.Refuse("verdict", "suspect, slow, not confirmed, limited or disturbed");
-  finding.verdict = *verdict;
-  return finding;
 }
 
 json ClusterJson(const Cluster& cluster) {
@@ -102,7 +175,7 @@ json ClusterJson(const Cluster& cluster) {
                                {"traits", kind.traits},
                                {"nodes", kind.nodes}});
   for (const auto& node : cluster.nodes) object["nodes"].push_back(NodeJson(node));
-  for (const auto& finding : cluster.findings) object["findings"].push_back(FindingJson(finding));
+  for (const auto& finding : cluster.findings) object["findings"].push_back(Written(finding));
   return object;
 }
 
@@ -167,8 +240,12 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
     if (const auto kind = cluster.nodes.back().kind) cluster.kinds[*kind].nodes.push_back(i);
   }
   cluster.remarks = reader.Texts("remarks");
-  for (std::size_t i = 0; i < reader.Array("findings").size(); ++i)
-    cluster.findings.push_back(FindingFrom(reader.Item("findings", i), cluster.nodes.size()));
+  for (std::size_t i = 0; i < reader.Array("findings").size(); ++i) {
+    const auto finding = reader.Item("findings", i);
+    cluster.findings.push_back(ReadFrom<Finding>(finding));
+    if (cluster.findings.back().node >= cluster.nodes.size())
+      finding.Refuse("node", "an index into cluster.nodes");
+  }
 }
 
 struct Values {
@@ -213,6 +290,27 @@ bool HaveSameDomains(const energy::Energy& a, const energy::Energy& b) {
 }
 
 }  // namespace
+
+json ToJson(const NodeFacts& facts) {
+  auto object = Written(facts);
+  object["arguments"] = facts.arguments;
+  if (facts.order) object["order"] = Key(*facts.order);
+  if (auto load = Written(facts.load); !load.empty()) object["load"] = std::move(load);
+  return object;
+}
+
+NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
+  const JsonReader reader(object, where);
+  NodeFacts facts;
+  Members members(reader);
+  List(members, facts);
+  CheckNodeName(facts.name, where);
+  if (!facts.host.empty()) CheckNodeName(facts.host, where);
+  if (reader.Has("order"))
+    members("order", facts.order.emplace(), NodeOrderFromKey, "at-once or one-by-one");
+  if (reader.Has("load")) facts.load = ReadFrom<NodeLoad>(reader.Object("load"));
+  return facts;
+}
 
 json ToJson(const Cluster& cluster, const std::string& command) {
   auto run = cluster.run;
@@ -272,8 +370,8 @@ void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine
 std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes) {
   if (nodes.empty()) return std::nullopt;
   const energy::Energy& first = nodes.front();
-  if (!std::ranges::all_of(nodes,
-                           [&](const energy::Energy& one) { return HaveSameDomains(first, one); }))
+  if (!std::ranges::all_of(
+          nodes, [&](const energy::Energy& node) { return HaveSameDomains(first, node); }))
     return std::nullopt;
   const auto values = [&](const std::function<double(const energy::Energy&)>& value) {
     std::vector<double> all;
@@ -290,11 +388,11 @@ std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& no
   for (const auto domains : {&energy::Energy::domains, &energy::Energy::beside})
     for (auto& domain : merged.*domains)
       domain.second = Median(
-          values([&](const energy::Energy& one) { return (one.*domains).at(domain.first); }));
+          values([&](const energy::Energy& node) { return (node.*domains).at(domain.first); }));
   merged.others_cpus.reset();
-  for (const energy::Energy& one : nodes)
-    if (one.others_cpus)
-      merged.others_cpus = std::max(merged.others_cpus.value_or(0), *one.others_cpus);
+  for (const energy::Energy& node : nodes)
+    if (node.others_cpus)
+      merged.others_cpus = std::max(merged.others_cpus.value_or(0), *node.others_cpus);
   return merged;
 }
 

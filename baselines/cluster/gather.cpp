@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 #include <set>
 
 #include "baselines/cluster/cluster_file.h"
@@ -26,7 +27,7 @@ std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSum
   for (const auto& summary : summaries)
     if (!summary.times.empty()) ++counts[summary.facts.arguments];
   const auto most =
-      std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
+      std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
   return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
@@ -97,6 +98,13 @@ void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& ki
   cluster.run.machines = first.machines;
 }
 
+// Returns "n1, n2, n3 and 4 more".
+std::string NamedNodes(const std::vector<std::string>& names) {
+  const auto shown = fmt::format("{}", fmt::join(names | std::views::take(kMaxNamed), ", "));
+  return names.size() > kMaxNamed ? fmt::format("{} and {} more", shown, names.size() - kMaxNamed)
+                                  : shown;
+}
+
 void AddRemarks(Cluster& cluster) {
   std::vector<std::string> fewer, other;
   for (const auto& node : cluster.nodes) {
@@ -157,11 +165,8 @@ constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
                                             {NodeStatus::kMissing, "missing"},
                                             {NodeStatus::kFailed, "failed"}};
 
-// Texts of a node's facts that may be empty.
-constexpr std::pair<const char*, std::string NodeFacts::*> kFactTexts[] = {
-    {"engine", &NodeFacts::engine}, {"rank", &NodeFacts::rank},   {"job", &NodeFacts::job},
-    {"place", &NodeFacts::place},   {"order", &NodeFacts::order}, {"host", &NodeFacts::host},
-    {"gpu", &NodeFacts::gpu}};
+constexpr KeyRow<NodeOrder> kOrders[] = {{NodeOrder::kAtOnce, "at-once"},
+                                         {NodeOrder::kOneByOne, "one-by-one"}};
 
 void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
@@ -274,15 +279,8 @@ std::optional<int> GpusOfHosts(const Cluster& cluster) {
   for (const auto& node : cluster.nodes)
     if (!node.facts.gpu.empty()) ++counts[HostOf(node)];
   if (counts.empty()) return std::nullopt;
-  return std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; })->second;
-}
-
-std::string NamedNodes(const std::vector<std::string>& names) {
-  auto shown = names;
-  if (shown.size() > kMaxNamed) shown.resize(kMaxNamed);
-  return names.size() > kMaxNamed
-             ? fmt::format("{} and {} more", fmt::join(shown, ", "), names.size() - kMaxNamed)
-             : fmt::format("{}", fmt::join(shown, ", "));
+  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })
+      ->second;
 }
 
 bool NodeNameLess(const std::string& a, const std::string& b) {
@@ -319,6 +317,18 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   return cluster;
 }
 
+void CheckNodeName(const std::string& name, const std::string& where) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos)
+    throw BadInput("{}: '{}': expected a node's name of letters, digits, '-', '_' and '.'", where,
+                   name);
+}
+
+std::string_view Key(NodeOrder order) { return KeyIn(kOrders, order); }
+
+std::optional<NodeOrder> NodeOrderFromKey(std::string_view key) { return ValueIn(kOrders, key); }
+
 std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
 
 std::optional<NodeStatus> NodeStatusFromKey(std::string_view key) {
@@ -336,34 +346,6 @@ std::map<std::string, double> RoofsOf(const NodeSummary& summary) {
     roofs[fmt::format("{}.{}", device, key)] = ceiling.value;
   }
   return roofs;
-}
-
-json ToJson(const NodeFacts& facts) {
-  json object = {
-      {"name", facts.name}, {"known_by", facts.known_by}, {"arguments", facts.arguments}};
-  for (const auto& [key, text] : kFactTexts)
-    if (!(facts.*text).empty()) object[key] = facts.*text;
-  if (facts.cpus_specified) object["cpus_given"] = *facts.cpus_specified;
-  if (facts.cpus) object["cpus"] = *facts.cpus;
-  if (!facts.system.empty()) object["system"] = facts.system;
-  if (auto load = ToJson(facts.load); !load.empty()) object["load"] = std::move(load);
-  return object;
-}
-
-NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
-  const JsonReader reader(object, where);
-  NodeFacts facts{.name = reader.NonEmptyText("name"),
-                  .known_by = reader.Text("known_by"),
-                  .arguments = reader.Texts("arguments")};
-  for (const auto& [key, text] : kFactTexts) facts.*text = reader.TextOr(key, "");
-  if (reader.Has("cpus_given")) facts.cpus_specified = reader.AtLeastOne("cpus_given");
-  if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");
-  if (reader.Has("system")) facts.system = reader.TextsByKey("system");
-  if (reader.Has("load")) {
-    const auto load = reader.Object("load");
-    facts.load = NodeLoadFromJson(load.json(), load.where());
-  }
-  return facts;
 }
 
 NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {

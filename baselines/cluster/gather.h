@@ -1,6 +1,7 @@
 // Joins the runs of many nodes into one cluster. Pure: the caller reads and writes the files.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,11 +13,42 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/interference.h"
 #include "baselines/cluster/outliers.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::cluster {
+
+// Throws BadInput, which begins with `where`, unless the text can be the name of a node or host:
+// letters, digits, '.', '_' and '-'. Names are written into job scripts and are names of files.
+void CheckNodeName(const std::string& name, const std::string& where);
+
+// The order in which the nodes of a cluster are measured.
+enum class NodeOrder { kAtOnce, kOneByOne };
+std::string_view Key(NodeOrder order);  // "at-once", "one-by-one"
+std::optional<NodeOrder> NodeOrderFromKey(std::string_view key);
+
+// Counts of a node's system from the start of its measurement to the end; what the system does not
+// count is not set.
+struct NodeLoad {
+  std::optional<double> wall_seconds;  // [s]
+  std::optional<double> steal_share;   // [1] of all CPUs' time, taken by the host of a virtual CPU
+  std::optional<double> quota_cpus;    // [1] CPU time per wall time that the control group may use
+  std::optional<double> periods;       // [1] periods of the quota in which a thread ran
+  std::optional<double> throttled;     // [1] of these, periods in which the quota stopped threads
+
+  bool operator==(const NodeLoad&) const = default;
+};
+
+// What the repetitions of a node's benchmarks tell.
+struct Interference {
+  std::size_t repetitions = 0, noisy = 0;  // [1] of all benchmarks
+  // [1] mean time of all repetitions / the time without interference, the median over benchmarks
+  std::optional<double> wall_over_clean;
+
+  // [1] share of noisy repetitions; 0 without repetitions
+  double NoisyShare() const;
+  bool operator==(const Interference&) const = default;
+};
 
 // A node's description of itself: context.dlroof.node of its run file.
 struct NodeFacts {
@@ -26,7 +58,7 @@ struct NodeFacts {
   std::string known_by;  // source of `name`: a variable, "SLURMD_NODENAME", or "hostname"
   std::string engine;    // launcher: "slurm", "openmpi", "pmix", "pmi", "flux", or ""
   std::string rank, job, place;        // as reported by the launcher, or ""
-  std::string order;                   // "at-once", "one-by-one", or "" in older files
+  std::optional<NodeOrder> order;      // not set in older files
   std::string gpu;                     // CUDA_VISIBLE_DEVICES of a process with one GPU, else ""
   std::optional<int> cpus_specified;   // [1] CPUs that the process may use
   std::optional<int> cpus;             // [1] CPUs online on the node
@@ -141,6 +173,14 @@ EstimateCount EstimatesOf(const Cluster& cluster);
 // Returns the counts in the context of a cluster file; nothing for other run files.
 std::optional<EstimateCount> EstimatesIn(const nlohmann::json& context);
 
+// Calls visit(record, node, seconds) for each time, where `record` and `node` are indices.
+template <class Visit>
+void EachTime(const Cluster& cluster, const Visit& visit) {
+  for (std::size_t i = 0; i < cluster.nodes_of.size(); ++i)
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
+      visit(i, cluster.nodes_of[i][j], cluster.run.records[i].repetitions[j].seconds);
+}
+
 // Returns the host name of the node, which schedulers use.
 const std::string& HostOf(const ClusterNode& node);
 // Returns the largest number of one-GPU processes on a host, if any host has such processes.
@@ -148,8 +188,6 @@ std::optional<int> GpusOfHosts(const Cluster& cluster);
 
 // Returns whether name a precedes name b in an order in which n2 precedes n10.
 bool NodeNameLess(const std::string& a, const std::string& b);
-// Returns "n1, n2, n3 and 4 more".
-std::string NamedNodes(const std::vector<std::string>& names);
 
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. A node
 // whose arguments differ from those of most nodes has failed. `reread(file)` reads a node's run

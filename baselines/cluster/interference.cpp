@@ -1,23 +1,12 @@
-#include "baselines/cluster/interference.h"
-
 #include <algorithm>
-#include <array>
+#include <tuple>
 #include <utility>
 
-#include "counters/base/json_reader.h"
+#include "baselines/cluster/node_effects.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::cluster {
 namespace {
-
-using nlohmann::json;
-using LoadField = std::pair<const char*, std::optional<double> NodeLoad::*>;
-
-constexpr std::array<LoadField, 5> kLoadFields = {{{"wall_seconds", &NodeLoad::wall_seconds},
-                                                   {"steal_share", &NodeLoad::steal_share},
-                                                   {"quota_cpus", &NodeLoad::quota_cpus},
-                                                   {"periods", &NodeLoad::periods},
-                                                   {"throttled", &NodeLoad::throttled}}};
 
 constexpr double kThrottledShare = 0.01;    // [1] of the periods
 constexpr double kStealShare = 0.05;        // [1] of the CPUs' time
@@ -27,107 +16,69 @@ constexpr double kNoisierThanOthers = 0.4;  // [1] difference of shares
 constexpr double kSlowerThanOthers = 1.25;  // [1] ratio of wall_over_clean
 constexpr std::size_t kMinNodes = 3;        // a median of fewer is one of the node itself
 
-Finding FindingOf(const InterferedNode& node, const char* what, NodeVerdict verdict) {
-  return {.node = node.node,
-          .what = what,
-          .ratio = std::max(1.0, node.seen.wall_over_clean.value_or(1)),
-          .verdict = verdict};
-}
-
-bool IsUnderQuota(const InterferedNode& node) {
-  const auto& load = node.load;
-  if (load.quota_cpus && node.cpus && *load.quota_cpus < *node.cpus) return true;
+bool IsUnderQuota(const ClusterNode& node) {
+  const auto& load = node.facts.load;
+  if (load.quota_cpus && node.facts.cpus_specified && *load.quota_cpus < *node.facts.cpus_specified)
+    return true;
   return load.periods && load.throttled && *load.throttled > kThrottledShare * *load.periods;
 }
 
-// The medians over nodes that a node is compared with.
+// The medians over nodes that a node is compared with; not set for fewer than kMinNodes.
 struct Usual {
-  double noisy_share = 0;      // [1]
-  double wall_over_clean = 1;  // [1]
+  std::optional<double> noisy_share, wall_over_clean;  // [1] both or none
+  double steal_share = 0;                              // [1]
 };
 
 // Returns whether the host took more of the node's CPUs than of the median node's.
-bool IsStolenFrom(const InterferedNode& node, double usual_share) {
-  const auto& load = node.load;
+bool IsStolenFrom(const ClusterNode& node, double usual_share) {
+  const auto& load = node.facts.load;
   return load.steal_share && load.wall_seconds.value_or(0) >= kMinOfSteal &&
          *load.steal_share > usual_share + kStealShare;
 }
 
-double UsualSteal(const std::vector<InterferedNode>& nodes) {
-  std::vector<double> shares;
-  for (const auto& node : nodes)
-    if (node.load.steal_share) shares.push_back(*node.load.steal_share);
-  return shares.size() < kMinNodes ? 0 : Median(std::move(shares));
-}
-
-std::optional<Usual> UsualOf(const std::vector<InterferedNode>& nodes) {
-  std::vector<double> shares, ratios;
-  for (const auto& node : nodes) {
-    if (node.seen.repetitions > 0) shares.push_back(node.seen.NoisyShare());
-    if (node.seen.wall_over_clean) ratios.push_back(*node.seen.wall_over_clean);
+Usual UsualOf(const std::vector<ClusterNode>& nodes, const std::vector<std::size_t>& indices) {
+  std::vector<double> steal, noisy, ratios;
+  for (const auto i : indices) {
+    const auto& [load, seen] = std::tie(nodes[i].facts.load, nodes[i].interference);
+    if (load.steal_share) steal.push_back(*load.steal_share);
+    if (seen.repetitions > 0) noisy.push_back(seen.NoisyShare());
+    if (seen.wall_over_clean) ratios.push_back(*seen.wall_over_clean);
   }
-  if (shares.size() < kMinNodes || ratios.size() < kMinNodes) return std::nullopt;
-  return Usual{Median(std::move(shares)), Median(std::move(ratios))};
+  Usual usual;
+  if (steal.size() >= kMinNodes) usual.steal_share = Median(std::move(steal));
+  if (noisy.size() < kMinNodes || ratios.size() < kMinNodes) return usual;
+  usual.noisy_share = Median(std::move(noisy));
+  usual.wall_over_clean = Median(std::move(ratios));
+  return usual;
 }
 
-bool IsDisturbed(const InterferedNode& node, const Usual& usual) {
-  const double share = node.seen.NoisyShare();
-  if (share >= kNoisyShare && share >= usual.noisy_share + kNoisierThanOthers) return true;
-  return node.seen.wall_over_clean &&
-         *node.seen.wall_over_clean >= kSlowerThanOthers * usual.wall_over_clean;
+bool IsDisturbed(const ClusterNode& node, const Usual& usual) {
+  if (!usual.noisy_share) return false;
+  const double share = node.interference.NoisyShare();
+  return (share >= kNoisyShare && share >= *usual.noisy_share + kNoisierThanOthers) ||
+         node.interference.wall_over_clean >= kSlowerThanOthers * *usual.wall_over_clean;
 }
 
 }  // namespace
-
-json ToJson(const NodeLoad& load) {
-  json object = json::object();
-  for (const auto& [key, field] : kLoadFields)
-    if (load.*field) object[key] = *(load.*field);
-  return object;
-}
-
-NodeLoad NodeLoadFromJson(const json& object, const std::string& where) {
-  const JsonReader reader(object, where);
-  NodeLoad load;
-  for (const auto& [key, field] : kLoadFields)
-    if (reader.Has(key)) load.*field = reader.NotNegative(key);
-  return load;
-}
 
 double Interference::NoisyShare() const {
   return repetitions == 0 ? 0 : static_cast<double>(noisy) / static_cast<double>(repetitions);
 }
 
-json ToJson(const Interference& interference) {
-  json object = {{"repetitions", interference.repetitions}, {"noisy", interference.noisy}};
-  if (interference.wall_over_clean) object["wall_over_clean"] = *interference.wall_over_clean;
-  return object;
-}
-
-Interference InterferenceFromJson(const json& object, const std::string& where) {
-  const JsonReader reader(object, where);
-  Interference interference{
-      .repetitions = static_cast<std::size_t>(reader.NotNegative("repetitions")),
-      .noisy = static_cast<std::size_t>(reader.NotNegative("noisy")),
-      .wall_over_clean = {}};
-  if (interference.noisy > interference.repetitions)
-    reader.Refuse("noisy", "at most as many as 'repetitions'");
-  if (reader.Has("wall_over_clean"))
-    interference.wall_over_clean = reader.Positive("wall_over_clean");
-  return interference;
-}
-
-std::vector<Finding> InterferenceFindings(const std::vector<InterferedNode>& nodes) {
-  const auto usual = UsualOf(nodes);
-  const double usual_steal = UsualSteal(nodes);
+std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
+                                          const std::vector<std::size_t>& indices) {
+  const auto usual = UsualOf(nodes, indices);
   std::vector<Finding> findings;
-  for (const auto& node : nodes) {
-    const bool quota = IsUnderQuota(node);
-    const bool steal = IsStolenFrom(node, usual_steal);
-    if (quota) findings.push_back(FindingOf(node, "quota", NodeVerdict::kLimited));
-    if (steal) findings.push_back(FindingOf(node, "steal", NodeVerdict::kDisturbed));
-    if (!quota && !steal && usual && IsDisturbed(node, *usual))
-      findings.push_back(FindingOf(node, "neighbours", NodeVerdict::kDisturbed));
+  for (const auto i : indices) {
+    const auto& node = nodes[i];
+    const auto add = [&](const char* what, NodeVerdict verdict) {
+      const double ratio = std::max(1.0, node.interference.wall_over_clean.value_or(1));
+      findings.push_back({.node = i, .what = what, .ratio = ratio, .verdict = verdict});
+    };
+    const bool quota = IsUnderQuota(node), steal = IsStolenFrom(node, usual.steal_share);
+    if (quota) add("quota", NodeVerdict::kLimited);
+    if (steal) add("steal", NodeVerdict::kDisturbed);
+    if (!quota && !steal && IsDisturbed(node, usual)) add("neighbours", NodeVerdict::kDisturbed);
   }
   return findings;
 }

@@ -56,12 +56,9 @@ void AddRoofGroups(const Cluster& cluster, std::vector<RowGroup>& groups) {
 
 // Returns the times of the first measurement of all nodes. Rows are records, then roofs by name.
 VisitTimes FirstVisit(const Cluster& cluster) {
-  VisitTimes times;
-  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
-    auto& row = times.emplace_back(cluster.nodes.size());
-    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
-      row[cluster.nodes_of[i][j]] = cluster.run.records[i].repetitions[j].seconds;
-  }
+  VisitTimes times(cluster.run.records.size(),
+                   std::vector<std::optional<double>>(cluster.nodes.size()));
+  EachTime(cluster, [&](auto i, auto node, double seconds) { times[i][node] = seconds; });
   for (const auto& roof : RoofRows(cluster)) {
     auto& row = times.emplace_back(cluster.nodes.size());
     for (const auto node : FirstKind(cluster)) row[node] = TimeAt(roof, cluster.nodes[node].roofs);
@@ -210,12 +207,7 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
   further.reserve(visits.size());
   for (const auto& visit : visits) further.push_back(VisitOf(cluster, visit));
   cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
-  std::vector<InterferedNode> interfered;
-  for (const auto node : FirstKind(cluster)) {
-    const auto& one = cluster.nodes[node];
-    interfered.push_back({node, one.facts.cpus_specified, one.facts.load, one.interference});
-  }
-  for (auto& finding : InterferenceFindings(interfered))
+  for (auto& finding : InterferenceFindings(cluster.nodes, FirstKind(cluster)))
     cluster.findings.push_back(std::move(finding));
 }
 
@@ -228,21 +220,18 @@ std::string RoofText(const std::string& row) {
 
 NodeEffects MakeNodeEffects(const Cluster& cluster) {
   NodeEffects effects;
+  std::vector<std::vector<NodeValue>> values(cluster.run.records.size());
+  EachTime(cluster,
+           [&](auto i, auto node, double seconds) { values[i].emplace_back(node, seconds); });
   std::vector<std::vector<BenchmarkRatio>> of_node(cluster.nodes.size());
-  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
-    const auto& record = cluster.run.records[i];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto& name = cluster.run.records[i].name;
+    effects.benchmarks.push_back(values[i].empty() ? Spread{.name = name}
+                                                   : SpreadOf(name, values[i]));
     auto& ratios = effects.ratios.emplace_back(cluster.nodes.size());
-    std::vector<NodeValue> values;
-    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
-      values.emplace_back(cluster.nodes_of[i][j], record.repetitions[j].seconds);
-    if (values.empty()) {
-      effects.benchmarks.push_back({.name = record.name});
-      continue;
-    }
-    effects.benchmarks.push_back(SpreadOf(record.name, values));
-    for (const auto& [node, seconds] : values) {
+    for (const auto& [node, seconds] : values[i]) {
       ratios[node] = seconds / effects.benchmarks.back().median;
-      of_node[node].emplace_back(record.name, *ratios[node]);
+      of_node[node].emplace_back(name, *ratios[node]);
     }
   }
   effects.roofs = RoofSpreads(cluster);
@@ -252,19 +241,15 @@ NodeEffects MakeNodeEffects(const Cluster& cluster) {
 
 std::vector<NodeEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one) {
   std::map<std::pair<std::string, std::string>, double> alone;  // node and benchmark -> time [s]
-  for (std::size_t i = 0; i < one_by_one.run.records.size(); ++i)
-    for (std::size_t j = 0; j < one_by_one.nodes_of[i].size(); ++j)
-      alone[{one_by_one.nodes[one_by_one.nodes_of[i][j]].name(), one_by_one.run.records[i].name}] =
-          one_by_one.run.records[i].repetitions[j].seconds;
+  EachTime(one_by_one, [&](auto i, auto node, double seconds) {
+    alone[{one_by_one.nodes[node].name(), one_by_one.run.records[i].name}] = seconds;
+  });
   std::vector<std::vector<BenchmarkRatio>> ratios(at_once.nodes.size());
-  for (std::size_t i = 0; i < at_once.run.records.size(); ++i)
-    for (std::size_t j = 0; j < at_once.nodes_of[i].size(); ++j) {
-      const auto& record = at_once.run.records[i];
-      const auto node = at_once.nodes_of[i][j];
-      if (const auto other = alone.find({at_once.nodes[node].name(), record.name});
-          other != alone.end())
-        ratios[node].emplace_back(record.name, record.repetitions[j].seconds / other->second);
-    }
+  EachTime(at_once, [&](auto i, auto node, double seconds) {
+    const auto& name = at_once.run.records[i].name;
+    if (const auto other = alone.find({at_once.nodes[node].name(), name}); other != alone.end())
+      ratios[node].emplace_back(name, seconds / other->second);
+  });
   auto effects = EffectsOf(ratios);
   if (effects.empty()) throw BadInput("no node has a time of the same benchmark in both files");
   return effects;
@@ -286,19 +271,18 @@ std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requireme
       times(cluster.nodes.size());
   for (std::size_t node = 0; node < cluster.nodes.size(); ++node)
     for (const auto& [row, value] : cluster.nodes[node].roofs) roofs[node][RoofText(row)] = value;
-  for (std::size_t i = 0; i < cluster.run.records.size(); ++i)
-    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
-      times[cluster.nodes_of[i][j]][cluster.run.records[i].name] =
-          cluster.run.records[i].repetitions[j].seconds;
+  EachTime(cluster, [&](auto i, auto node, double seconds) {
+    times[node][cluster.run.records[i].name] = seconds;
+  });
   std::vector<Unmet> unmet;
   const auto check = [&](std::size_t node, const std::map<std::string, double>& values,
                          const std::map<std::string, double>& limits, bool is_time) {
     for (const auto& [name, limit] : limits) {
       const auto found = values.find(name);
-      Unmet one{.node = node, .what = name, .is_time = is_time, .limit = limit, .value = {}};
-      if (found != values.end()) one.value = found->second;
-      if (!one.value || (is_time ? *one.value > limit : *one.value < limit))
-        unmet.push_back(std::move(one));
+      Unmet miss{.node = node, .what = name, .is_time = is_time, .limit = limit, .value = {}};
+      if (found != values.end()) miss.value = found->second;
+      if (!miss.value || (is_time ? *miss.value > limit : *miss.value < limit))
+        unmet.push_back(std::move(miss));
     }
   };
   for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {

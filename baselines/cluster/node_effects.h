@@ -25,8 +25,22 @@ struct Revisit {
 };
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 
+// What other programs, a quota of CPU time and the host took from the nodes with these indices. The
+// times leave out what was interfered with, so that a node may look well and still be the one that
+// holds up a job.
+// Returns findings, in the order of the indices:
+// - "quota", limited: the control group allows less CPU time than the node's CPUs have, or stopped
+//   threads in more than 1 % of its periods;
+// - "steal", disturbed: the host took 5 % of the CPUs' time more than on the median node (of three
+//   or more), in a measurement of at least 10 s;
+// - "neighbours", disturbed: at least half of the repetitions were noisy and 40 points more than on
+//   the median node, or repetitions took 1.25 times as long beside clean ones as on the median
+//   node. Needs three nodes.
+std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
+                                          const std::vector<std::size_t>& indices);
+
 // Sets the cluster's findings from `visits`: for each re-measurement the summaries of its nodes.
-// Then come nodes under a quota and nodes whose CPUs others used (interference.h).
+// Then come the InterferenceFindings.
 void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
                  Cluster& cluster);
 

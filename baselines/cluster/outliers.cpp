@@ -48,7 +48,7 @@ Width WidthOf(const std::vector<std::optional<double>>& effects,
   const double middle = Median(known);
   const double decile =
       known[static_cast<std::size_t>(0.9 * static_cast<double>(known.size() - 1))];
-  for (auto& one : known) one = std::abs(one - middle);
+  for (auto& effect : known) effect = std::abs(effect - middle);
   constexpr double kNormal = 1.4826;  // standard deviation / median absolute deviation
   return {kNormal * Median(std::move(known)), (decile - middle) / kNinthDecile};
 }

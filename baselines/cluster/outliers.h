@@ -65,8 +65,8 @@ enum class NodeVerdict {
   kSuspect,       // slow in the first measurement
   kSlow,          // by re-measurements
   kNotConfirmed,  // re-measured, and not slow
-  kLimited,       // under a quota of CPU time (interference.h)
-  kDisturbed      // other programs or the host took its CPUs (interference.h)
+  kLimited,       // under a quota of CPU time
+  kDisturbed      // other programs or the host took its CPUs
 };
 std::string_view Key(NodeVerdict verdict);
 std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);

@@ -55,8 +55,8 @@ std::map<std::string, std::string> UsualAlgorithms(const std::vector<NodeSummary
       ++counts[benchmark][algorithm];
   std::map<std::string, std::string> usual;
   for (const auto& [benchmark, of_benchmark] : counts)
-    usual[benchmark] = std::ranges::max_element(of_benchmark, {}, [](const auto& one) {
-                         return one.second;
+    usual[benchmark] = std::ranges::max_element(of_benchmark, {}, [](const auto& count) {
+                         return count.second;
                        })->first;
   return usual;
 }

@@ -24,18 +24,19 @@ using nlohmann::json;
 
 using Field = std::optional<double> record::GpuSample::*;
 
-// Replaces the seconds by a sample's field. Returns false, and changes nothing, if a repetition
-// lacks it.
-bool Replace(Field field, const char* timed, bool is_node, record::Record& record) {
-  const auto has = [&](const record::Repetition& one) { return one.gpu && (*one.gpu).*field; };
-  if (record.repetitions.empty() || !std::ranges::all_of(record.repetitions, has)) return false;
+// Replaces the seconds by a sample's field, unless a repetition lacks it.
+void Replace(Field field, const char* timed, bool is_node, record::Record& record) {
+  const auto has = [&](const record::Repetition& repetition) {
+    return repetition.gpu && (*repetition.gpu).*field;
+  };
+  if (record.repetitions.empty() || !std::ranges::all_of(record.repetitions, has)) return;
   record.timed = timed;
   for (auto& repetition : record.repetitions) repetition.seconds = *((*repetition.gpu).*field);
-  if (is_node) return true;
+  if (is_node) return;
   if (timed != record::timed::kCall) {  // the host is not in the device's time
     for (auto& repetition : record.repetitions)
       repetition.noisy = record::IsThrottled(*repetition.gpu);
-    return true;
+    return;
   }
   for (auto& repetition : record.repetitions) {
     auto sample = *repetition.gpu;
@@ -43,7 +44,6 @@ bool Replace(Field field, const char* timed, bool is_node, record::Record& recor
     repetition.gpu = std::make_shared<const record::GpuSample>(sample);
   }
   record::MarkNoisy(record.repetitions);
-  return true;
 }
 
 PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
@@ -68,10 +68,15 @@ PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
   return price;
 }
 
-Quantity Times(double factor, Quantity one) {
-  one.value *= factor;
-  if (one.ci95) one.ci95 = {factor * one.ci95->first, factor * one.ci95->second};
-  return one;
+Quantity Times(double factor, Quantity quantity) {
+  quantity.value *= factor;
+  if (quantity.ci95)
+    quantity.ci95 = {factor * quantity.ci95->first, factor * quantity.ci95->second};
+  return quantity;
+}
+
+Quantity RatioOf(const Quantity& x, const Quantity& y) {
+  return {x.value / y.value, RatioInterval(x.value, x.ci95, y.value, y.ci95), x.noisy || y.noisy};
 }
 
 // [1] If A's and B's FLOPs of a problem differ by more, they were counted by different rules.
@@ -130,17 +135,18 @@ std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const roofline::PlacedR
   return equal.empty() ? all : equal;
 }
 
-std::optional<double> BestFlops(const record::Record& record) {
+// Returns the FLOPs of the most trusted provenance that counted any, and its name.
+std::pair<std::optional<double>, std::string_view> BestFlops(const record::Record& record) {
   for (const auto from : AllProvenances())
-    if (const auto flops = CountedFlops(record, from)) return flops;
-  return std::nullopt;
+    if (const auto flops = CountedFlops(record, from)) return {flops, Key(from)};
+  return {std::nullopt, "unknown"};
 }
 
 VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   const auto& placed = cluster.run.places[index];
   VersusSide side{.record = index, .seconds = QuantityOf(*placed.timing), .bound = ""};
   side.node_calls_per_second = cluster.devices * (1 / side.seconds.value);
-  side.counted_flops = BestFlops(cluster.run.file.records[index]);
+  side.counted_flops = BestFlops(cluster.run.file.records[index]).first;
   side.energies = EnergiesOf(cluster.run.file, cluster.run.file.records[index], side.seconds,
                              cluster.devices, prices);
   auto time = placed.placement.time;
@@ -152,13 +158,6 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   return side;
 }
 
-// Returns the name of the provenance of the record's BestFlops.
-std::string_view CountedBy(const record::Record& record) {
-  for (const auto from : AllProvenances())
-    if (CountedFlops(record, from)) return Key(from);
-  return "unknown";
-}
-
 bool Differ(double x, double y) { return std::abs(x - y) > kSameFlops * std::max(x, y); }
 
 // Returns the FLOPs of one call that hold for both records, or nothing if they differ (VersusRow).
@@ -167,7 +166,7 @@ std::optional<double> SharedFlops(const record::Record& a, const record::Record&
   const auto in_b = CountedFlops(b, Provenance::kModelled);
   if (in_a && in_b && Differ(*in_a, *in_b)) return std::nullopt;
   if (in_a || in_b) return in_a ? in_a : in_b;
-  const auto best_a = BestFlops(a), best_b = BestFlops(b);
+  const auto best_a = BestFlops(a).first, best_b = BestFlops(b).first;
   if (best_a && best_b && !Differ(*best_a, *best_b)) return best_a;
   return std::nullopt;
 }
@@ -184,16 +183,6 @@ void SetCost(const Prices& prices, const VersusCluster& cluster,
   side.cost = device_second * side.seconds.value / *flops * 1e15;
 }
 
-// Adds "WHAT: A | B" to `differences` if the texts differ and neither is empty (unknown).
-void AddDifference(const char* what, const std::string& a, const std::string& b,
-                   std::vector<std::string>& differences) {
-  if (a == b) return;
-  const auto known = [](const std::string& text) {
-    return text.empty() ? std::string("unknown") : text;
-  };
-  differences.push_back(fmt::format("{}: {} | {}", what, known(a), known(b)));
-}
-
 std::string RoofsText(const VersusSide& side) {
   if (side.bound.empty()) return "";
   return side.specified ? "given" : "measured";
@@ -203,23 +192,29 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
                                      const record::Record& b, const VersusSide& side_b,
                                      CallTime times) {
   std::vector<std::string> differences;
-  AddDifference("type", a.type, b.type, differences);
-  AddDifference("library", a.library, b.library, differences);
-  AddDifference("algorithm", record::AlgorithmText(a), record::AlgorithmText(b), differences);
+  const auto add = [&](const char* what, const std::string& of_a, const std::string& of_b) {
+    if (of_a != of_b)
+      differences.push_back(fmt::format("{}: {} | {}", what, of_a.empty() ? "unknown" : of_a,
+                                        of_b.empty() ? "unknown" : of_b));
+  };
   const auto options = [](const record::Record& record) {
     return record.options.empty() ? std::string("none")
                                   : fmt::format("{}", fmt::join(record.options, "/"));
   };
-  AddDifference("options", options(a), options(b), differences);
-  AddDifference("cache", a.cache.value_or(""), b.cache.value_or(""), differences);
-  if (!IsTimed(times, a) || !IsTimed(times, b))
-    AddDifference("times", a.device == "gpu" ? TimedText(a) : "calls back to back",
-                  b.device == "gpu" ? TimedText(b) : "calls back to back", differences);
-  AddDifference("roofs", RoofsText(side_a), RoofsText(side_b), differences);
+  const auto timed = [](const record::Record& record) {
+    return record.device == "gpu" ? TimedText(record) : "calls back to back";
+  };
+  add("type", a.type, b.type);
+  add("library", a.library, b.library);
+  add("algorithm", record::AlgorithmText(a), record::AlgorithmText(b));
+  add("options", options(a), options(b));
+  add("cache", a.cache.value_or(""), b.cache.value_or(""));
+  if (!IsTimed(times, a) || !IsTimed(times, b)) add("times", timed(a), timed(b));
+  add("roofs", RoofsText(side_a), RoofsText(side_b));
   if (side_a.counted_flops && side_b.counted_flops &&
       Differ(*side_a.counted_flops, *side_b.counted_flops))
     differences.push_back(fmt::format("FLOPs, by more than {:g} %: {} | {}", 100 * kSameFlops,
-                                      CountedBy(a), CountedBy(b)));
+                                      BestFlops(a).second, BestFlops(b).second));
   return differences;
 }
 
@@ -396,10 +391,6 @@ Quantity QuantityOf(const record::Timing& timing) {
   return {timing.median, timing.ci95, timing.noisy};
 }
 
-Quantity RatioOf(const Quantity& x, const Quantity& y) {
-  return {x.value / y.value, RatioInterval(x.value, x.ci95, y.value, y.ci95), x.noisy || y.noisy};
-}
-
 Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const VersusCluster& b,
                   const Quantity& b_seconds) {
   const double devices = static_cast<double>(b.devices) / a.devices;
@@ -408,14 +399,14 @@ Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const Versu
   return nodes;
 }
 
-void QuantitySum::Add(const Quantity& one, double count) {
+void QuantitySum::Add(const Quantity& quantity, double count) {
   ++added_;
-  sum_.value += count * one.value;
-  sum_.noisy = sum_.noisy || one.noisy;
-  interval_ = interval_ && one.ci95;
-  if (!one.ci95) return;
-  below_ = std::hypot(below_, count * (one.value - one.ci95->first));
-  above_ = std::hypot(above_, count * (one.ci95->second - one.value));
+  sum_.value += count * quantity.value;
+  sum_.noisy = sum_.noisy || quantity.noisy;
+  interval_ = interval_ && quantity.ci95;
+  if (!quantity.ci95) return;
+  below_ = std::hypot(below_, count * (quantity.value - quantity.ci95->first));
+  above_ = std::hypot(above_, count * (quantity.ci95->second - quantity.value));
 }
 
 std::optional<Quantity> QuantitySum::Total() const {

@@ -47,13 +47,11 @@ struct Quantity {
 };
 
 Quantity QuantityOf(const record::Timing& timing);  // [s]
-// Returns x / y.
-Quantity RatioOf(const Quantity& x, const Quantity& y);
 
 // The sum of quantities, whose intervals' half-widths are added in quadrature (MOVER).
 class QuantitySum {
  public:
-  void Add(const Quantity& one, double count);
+  void Add(const Quantity& quantity, double count);
   std::optional<Quantity> Total() const;  // nothing if nothing was added
   int added() const { return added_; }
 

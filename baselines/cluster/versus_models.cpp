@@ -62,7 +62,8 @@ struct PassSum {
 
   void Add(const LayerCall& call, double count) {
     seconds.Add(call.seconds, count);
-    for (const auto& [kind, one] : call.energies) joules[kind].Add(one, count);
+    for (const auto& [kind, joules_of_call] : call.energies)
+      joules[kind].Add(joules_of_call, count);
   }
   Energies TotalEnergies() const {
     Energies total;

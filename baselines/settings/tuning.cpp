@@ -168,6 +168,8 @@ Tuning TuningFrom(const JsonReader& in) {
                             EffectFrom(step, "effect")});
   });
   tuning.total = EffectFrom(in, "total");
+  if (tuning.state == TuningState::kConfirmed && !tuning.total)
+    in.Refuse("total", "the confirmed gain");
   tuning.verified = EffectFrom(in, "verified");
   EachItem(in, "tried", [&](const JsonReader& tried) {
     tuning.tried.push_back({tried.Text("coordinate"), tried.TextsByKey("values"),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "baselines/cluster/gather.h"
 #include "bench/runner/command.h"
 
 namespace dlroof::cluster_run {
@@ -17,16 +18,16 @@ runner::Command MakeClusterVersus();
 
 struct LaunchRequest {
   int nodes = 0;
-  std::string out;                     // the folder that all nodes share, absolute
-  std::string dlroof;                  // this program, absolute
-  std::vector<std::string> arguments;  // of dlroof_bench
-  std::vector<std::string> options;    // for sbatch
-  std::vector<std::string> names;      // nodes to measure again; if empty, the script takes any
-  int visits = 0;                      // [1] further measurements of each node in `names`
-  std::string order = "at-once";       // or "one-by-one": one node after the other
-  std::optional<int> gpus;             // [1] processes per node, with one GPU each; absent:
-                                       // one process per node with all its GPUs
-  std::optional<std::string> time;     // limit of the job's time as sbatch writes it
+  std::string out;                                // the folder that all nodes share, absolute
+  std::string dlroof;                             // this program, absolute
+  std::vector<std::string> arguments;             // of dlroof_bench
+  std::vector<std::string> options;               // for sbatch
+  std::optional<std::vector<std::string>> names;  // nodes to measure; absent: Slurm takes any
+  int visits = 0;                                 // [1] further measurements of each of `names`
+  cluster::NodeOrder order = cluster::NodeOrder::kAtOnce;
+  std::optional<int> gpus;          // [1] processes per node, with one GPU each; absent: one
+                                    // process per node with all its GPUs
+  std::optional<std::string> time;  // limit of the job's time as sbatch writes it
 };
 
 // Returns the script, in which all texts of the request are quoted. With `gpus`, its processes

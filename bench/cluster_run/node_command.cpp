@@ -27,7 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct NodeFlags {
-  std::string out, order;
+  std::string out;
+  std::optional<std::string> order;
   std::optional<std::string> bench;
   std::vector<std::string> arguments;
   int visit = 0;
@@ -36,7 +37,7 @@ struct NodeFlags {
 };
 
 std::string OrderText(const cluster::NodeFacts& facts) {
-  return facts.order.empty() ? "without --order" : facts.order;
+  return std::string(facts.order ? cluster::Key(*facts.order) : "without --order");
 }
 
 // Returns whether nodes/NAME.json is complete. Throws BadInput if its order or arguments differ.
@@ -111,7 +112,7 @@ int RunNode(const NodeFlags& flags) {
   const NodeFolder folder(fs::absolute(flags.out), flags.visit);
   auto facts = ThisNode(flags.per_gpu);
   facts.arguments = flags.arguments;
-  facts.order = flags.order;
+  if (flags.order) facts.order = cluster::NodeOrderFromKey(*flags.order);
   facts.system = SystemOf("/sys");
   folder.Make();
   if (IsDone(folder, facts)) {

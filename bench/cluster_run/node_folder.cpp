@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bench/supervise/journal.h"
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
@@ -38,16 +39,6 @@ cluster::NodeSummary Unreadable(const std::string& name, const std::string& file
   summary.reason = reason;
   summary.file = file;
   return summary;
-}
-
-// Returns the last line of a log, which usually tells why the program ended.
-std::optional<std::string> LastLineOf(const fs::path& log) {
-  const auto text = ReadFileIfAny(log);
-  const auto end = text.find_last_not_of('\n');
-  if (end == std::string::npos) return std::nullopt;
-  const auto begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? -1 : static_cast<long>(begin)));
 }
 
 std::vector<fs::path> FilesIn(const fs::path& folder) {
@@ -111,9 +102,7 @@ std::vector<std::string> NamesIn(const fs::path& path) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty()) continue;
-    if (line.find_first_of("/ \t\r") != std::string::npos)
-      throw BadInput(BadInput::Place{path.string(), number},
-                     "'{}': expected one name of a node per line", line);
+    cluster::CheckNodeName(line, fmt::format("{}:{}", path.string(), number));
     names.insert(line);
   }
   return {names.begin(), names.end()};
@@ -164,8 +153,8 @@ record::RunFile ReadNodeRun(const std::string& path) {
 
 cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name) {
   const auto journal = folder.Run(name).string() + ".journal";
-  const auto line = LastLineOf(folder.Log(name));
-  const auto said = line ? "; its log ends: " + *line : std::string();
+  const auto line = supervise::LastLines(ReadFileIfAny(folder.Log(name)), 1, "");
+  const auto said = line.empty() ? line : "; its log ends: " + line;
   if (!fs::exists(journal)) {
     auto summary = Unreadable(name, "", "began, and has no file" + said);
     summary.status = cluster::NodeStatus::kMissing;
@@ -197,25 +186,27 @@ std::string Sha256(std::string_view bytes) {
 
 namespace {
 
-enum class NodeState { kWhole, kMeasuring, kNotBegun };
-
 struct NodeProgress {
   std::string name;
-  NodeState state = NodeState::kNotBegun;
-  std::optional<std::size_t> done, all;  // [1] benchmarks; set if its journal tells
+  std::string state;               // "not begun", "3 done, 2 left"; empty: complete
+  std::size_t done = 0, left = 0;  // [1] benchmarks, as far as its journal tells
 };
 
 NodeProgress ProgressOfNode(const NodeFolder& folder, const std::string& name) {
-  if (fs::exists(folder.Node(name))) return {.name = name, .state = NodeState::kWhole};
-  if (!fs::exists(folder.Facts(name))) return {.name = name};
-  NodeProgress progress{.name = name, .state = NodeState::kMeasuring};
+  if (fs::exists(folder.Node(name))) return {.name = name, .state = ""};
+  if (!fs::exists(folder.Facts(name))) return {.name = name, .state = "not begun"};
+  NodeProgress progress{.name = name, .state = "measuring"};
   const auto journal = folder.Run(name).string() + ".journal";
   const auto text = ReadFileIfAny(journal);
   if (text.empty()) return progress;
   try {
     const auto parsed = supervise::ParseJournal(text, journal);
     progress.done = parsed.entries.size();
-    if (parsed.header) progress.all = parsed.header->benchmarks.size();
+    progress.state = fmt::format("{} done", progress.done);
+    if (!parsed.header) return progress;
+    const auto all = parsed.header->benchmarks.size();
+    progress.left = all - std::min(all, progress.done);
+    progress.state += fmt::format(", {} left", progress.left);
   } catch (const BadInput&) {  // the journal is being written
   }
   return progress;
@@ -240,18 +231,13 @@ std::string ProgressText(const std::string& title, const std::vector<NodeProgres
   std::size_t whole = 0, done = 0, left = 0;
   std::string nodes;
   for (const auto& node : progress) {
-    if (node.state == NodeState::kWhole) {
+    if (node.state.empty()) {
       ++whole;
       continue;
     }
-    if (node.done) done += *node.done;
-    if (node.done && node.all) left += *node.all - std::min(*node.all, *node.done);
-    nodes += fmt::format("  {}: {}\n", text::Printable(node.name),
-                         node.state == NodeState::kNotBegun ? std::string("not begun")
-                         : !node.done                       ? std::string("measuring")
-                         : node.all ? fmt::format("{} done, {} left", *node.done,
-                                                  *node.all - std::min(*node.all, *node.done))
-                                    : fmt::format("{} done", *node.done));
+    done += node.done;
+    left += node.left;
+    nodes += fmt::format("  {}: {}\n", text::Printable(node.name), node.state);
   }
   auto text = fmt::format("{}: {} of {} nodes are whole", title, whole, progress.size());
   if (whole < progress.size())
@@ -286,11 +272,8 @@ void FollowProgress(const std::string& path, double every_seconds) {
     const auto text = ProgressText(NowText() + visit, progress);
     WriteFile((fs::path(path) / "progress.txt").string(), text);
     std::cout << text << std::flush;
-    const bool over =
-        !progress.empty() &&
-        std::ranges::all_of(
-            progress, [](const NodeProgress& node) { return node.state == NodeState::kWhole; }) &&
-        visit.empty();
+    const bool over = !progress.empty() && visit.empty() &&
+                      std::ranges::all_of(progress, &std::string::empty, &NodeProgress::state);
     if (every_seconds == 0 || over) return;
     for (double waited = 0; waited < every_seconds && !StoppedByInterrupt(); waited += 0.2)
       SleepSeconds(0.2);

@@ -56,6 +56,9 @@ void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summa
 
 std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   const auto files = folder.NodeFiles();
+  const auto unfinished = folder.Unfinished();
+  for (const auto& file : files) cluster::CheckNodeName(file.stem().string(), file.string());
+  for (const auto& name : unfinished) cluster::CheckNodeName(name, folder.Facts(name).string());
   std::vector<cluster::NodeSummary> summaries(files.size());
   const std::size_t parts = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::future<void>> readers;
@@ -65,7 +68,7 @@ std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
         summaries[i] = ReadNodeFile(files[i]);
     }));
   for (auto& reader : readers) reader.get();
-  for (const auto& name : folder.Unfinished()) summaries.push_back(ReadUnfinished(folder, name));
+  for (const auto& name : unfinished) summaries.push_back(ReadUnfinished(folder, name));
   return summaries;
 }
 
@@ -110,7 +113,7 @@ NotWhole PrintNotWhole(const cluster::Cluster& cluster) {
 
 std::string SentenceOf(const cluster::Cluster& cluster, const cluster::Finding& finding) {
   const auto& node = cluster.nodes[finding.node];
-  const auto name = text::Printable(node.name());
+  const auto& name = node.name();
   if (finding.verdict == cluster::NodeVerdict::kSlow)
     return fmt::format("{}: slow, by {:.1f} % ({})", name, 100 * (finding.ratio - 1), finding.what);
   if (finding.verdict == cluster::NodeVerdict::kLimited) {
@@ -149,7 +152,7 @@ std::vector<std::string> HostsToDrain(const cluster::Cluster& cluster) {
 void PrintVerdicts(const cluster::Cluster& cluster, const std::optional<std::string>& drain_list,
                    std::ostream& out) {
   for (const auto& finding : cluster.findings)
-    if (IsTold(finding)) out << SentenceOf(cluster, finding) << '\n';
+    if (IsTold(finding)) out << text::Printable(SentenceOf(cluster, finding)) << '\n';
   const auto hosts = HostsToDrain(cluster);
   if (!hosts.empty())
     out << fmt::format(
@@ -256,7 +259,8 @@ bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
   const auto requirements =
       cluster::ParseRequirements(ReadFile(path, "a file of requirements"), path);
   const auto unmet = cluster::UnmetOf(cluster, requirements);
-  for (const auto& one : unmet) std::cout << text::Printable(cluster::TextOf(one, cluster)) << '\n';
+  for (const auto& miss : unmet)
+    std::cout << text::Printable(cluster::TextOf(miss, cluster)) << '\n';
   if (unmet.empty())
     std::cout << fmt::format("all nodes meet the {} limits of {}\n",
                              requirements.least_roofs.size() + requirements.most_times.size(),

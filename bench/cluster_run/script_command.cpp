@@ -14,6 +14,7 @@
 #include "bench/cluster_run/commands.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/run_context.h"
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/figure/page.h"
@@ -62,8 +63,8 @@ std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
 // Returns the options of sbatch.
 std::vector<std::string> OptionsOf(const LaunchRequest& request) {
   std::vector<std::string> options;
-  if (!request.names.empty())
-    options.push_back(fmt::format("--nodelist={}", fmt::join(request.names, ",")));
+  if (request.names)
+    options.push_back(fmt::format("--nodelist={}", fmt::join(*request.names, ",")));
   if (request.time) options.push_back("--time=" + *request.time);
   if (request.gpus) options.push_back(fmt::format("--gpus-per-node={}", *request.gpus));
   options.insert(options.end(), request.options.begin(), request.options.end());
@@ -73,7 +74,7 @@ std::vector<std::string> OptionsOf(const LaunchRequest& request) {
 }  // namespace
 
 std::string LaunchScript(const LaunchRequest& request) {
-  for (const auto* texts : {&request.arguments, &request.options, &request.names})
+  for (const auto* texts : {&request.arguments, &request.options})
     for (const auto& text : *texts) RefuseControls(text);
   if (request.time) RefuseControls(*request.time);
   RefuseControls(request.out);
@@ -89,7 +90,7 @@ std::string LaunchScript(const LaunchRequest& request) {
                 {"gpus", std::to_string(request.gpus.value_or(0))},
                 {"tasks", std::to_string(request.gpus.value_or(1))},
                 {"visits", std::to_string(request.visits)},
-                {"order", request.order}},
+                {"order", std::string(cluster::Key(request.order))}},
                script);
   return script.str();
 }
@@ -98,22 +99,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Throws BadInput for an argument that dlroof_bench does not have: the job would begin, and every
-// node would end with the same message.
-void RefuseUnknownFlags(const std::vector<std::string>& arguments) {
+// Throws BadInput, which begins with `where`, for an argument that dlroof_bench does not have or
+// `cluster node` sets: the job would begin, and every node would end with the same message.
+void CheckArguments(const std::vector<std::string>& arguments, const std::string& where) {
   std::vector<std::string> line = {"dlroof_bench"};
   line.insert(line.end(), arguments.begin(), arguments.end());
   runner::BenchFlags flags;
   try {
+    supervise::CheckArguments(arguments);
     runner::ReadOwnFlags(runner::OwnArguments(line), flags);
     runner::ReadBenchmarkFlags(line, flags);
   } catch (const BadInput& refusal) {
-    throw BadInput("after --: {}", refusal.what());
+    throw BadInput("{}: {}", where, refusal.what());
   }
+}
+
+// Throws BadInput if a cluster file names a library, which the job would load.
+void RefuseLibrary(const std::vector<std::string>& arguments, const std::string& path) {
+  for (const auto& argument : arguments)
+    if (argument.starts_with("--dlroof_onednn"))
+      throw BadInput(
+          "{}: its nodes were measured with {}: a file may not choose what a job loads; repeat the "
+          "file's arguments after -- if you trust this library",
+          path, argument);
 }
 
 struct ScriptFlags {
   LaunchRequest request;
+  std::string order = "at-once";
   std::optional<std::string> output, revisit;  // files
 };
 
@@ -126,9 +139,8 @@ std::string ThisProgram() {
 
 // Sets the nodes to measure again: a cluster file's suspects and ordinary nodes to compare with.
 void FillRevisit(const std::string& path, LaunchRequest& request) {
-  if (request.nodes != 0 || request.gpus || !request.arguments.empty())
-    throw BadInput("--revisit={}: expected no -N, --per-gpu and arguments, which the file has",
-                   path);
+  if (request.nodes != 0 || request.gpus)
+    throw BadInput("--revisit={}: expected no -N and --per-gpu, which the file has", path);
   const auto cluster = cluster::ReadClusterFile(path);
   const auto revisit = cluster::RevisitOf(cluster, cluster::OutlierRules());
   if (revisit.suspects.empty())
@@ -138,22 +150,30 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   request.nodes = static_cast<int>(hosts.size());
   request.gpus = cluster::GpusOfHosts(cluster);
   request.visits = cluster::OutlierRules().visits;
-  request.arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
-  request.names.assign(hosts.begin(), hosts.end());
-  std::ranges::sort(request.names, cluster::NodeNameLess);
+  const auto& arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
+  CheckArguments(arguments, path);
+  if (request.arguments.empty())
+    RefuseLibrary(arguments, path);
+  else if (request.arguments != arguments)
+    throw BadInput("--revisit={}: its nodes were measured with other arguments: {}", path,
+                   runner::CommandLine(arguments));
+  request.arguments = arguments;
+  request.names.emplace(hosts.begin(), hosts.end());
+  std::ranges::sort(*request.names, cluster::NodeNameLess);
   for (const auto node : revisit.nodes)
-    if (const auto& order = cluster.nodes[node].facts.order; !order.empty()) request.order = order;
+    request.order = cluster.nodes[node].facts.order.value_or(request.order);
   if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
 }
 
 void RunScript(ScriptFlags flags) {
   auto& request = flags.request;
+  request.order = cluster::NodeOrderFromKey(flags.order).value();
   if (flags.revisit)
     FillRevisit(*flags.revisit, request);
   else if (request.nodes == 0 || request.out.empty())
     throw BadInput("cluster script: expected -N and --out, or --revisit");
   else
-    RefuseUnknownFlags(request.arguments);
+    CheckArguments(request.arguments, "after --");
   request.out = fs::absolute(request.out).string();
   request.dlroof = request.dlroof.empty() ? ThisProgram() : fs::absolute(request.dlroof).string();
   const auto script = LaunchScript(request);
@@ -187,7 +207,7 @@ runner::Command MakeClusterScript() {
             "option for sbatch (--option=--partition=gpu); may be repeated",
             {.one_each = true}},
            {"--order",
-            &request.order,
+            &flags->order,
             "measure all nodes at the same time, or one after the other (`cluster report --alone` "
             "compares both)",
             {.choices = {"at-once", "one-by-one"}, .shows_default = true}},

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <climits>
 #include <cstdlib>
 #include <sstream>
@@ -36,12 +35,6 @@ constexpr std::array<Engine, 5> kEngines = {{
     {"pmi", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
     {"flux", "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", nullptr},
 }};
-
-bool CanBeAFile(const std::string& name) {
-  return !name.empty() && name.front() != '.' && std::ranges::all_of(name, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
-  });
-}
 
 // Returns whether a node has several tasks: "2", or Slurm's "2(x4)".
 bool IsSeveral(const std::string& tasks) { return std::atoi(tasks.c_str()) > 1; }
@@ -146,11 +139,10 @@ cluster::NodeFacts IdentifyNode(const Environment& environment, const std::strin
   for (const char* job : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"})
     if (facts.job.empty()) facts.job = environment(job);
   facts.place = environment("SLURM_TOPOLOGY_ADDR");
-  if (!CanBeAFile(facts.name))
-    throw BadInput(
-        "cluster node: the node's name '{}' ({}) cannot name a file: expected letters, "
-        "digits, '-', '_' and '.'",
-        facts.name, facts.known_by);
+  const auto where = fmt::format("cluster node: the node's name ({})", facts.known_by);
+  cluster::CheckNodeName(facts.name, where);
+  if (facts.name.starts_with('.'))
+    throw BadInput("{}: '{}' would name a hidden file", where, facts.name);
   return facts;
 }
 

@@ -62,8 +62,8 @@ int RunAll(const RunFlags& flags) {
     return 0;
   }
   StopOnInterrupt();
-  if (request.programs.size() == 1) return supervise::Supervise(request, std::cerr);
-  return VerdictOf("run", [&] { return supervise::SuperviseBlocks(request, std::cerr); });
+  const auto measure = [&] { return supervise::Supervise(request, std::cerr); };
+  return request.programs.size() == 1 ? measure() : VerdictOf("run", measure);
 }
 
 Command MakeRun() {

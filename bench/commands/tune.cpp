@@ -60,7 +60,9 @@ int RunOnFile(const TuneFlags& flags, const std::string& path) {
     return 0;
   }
   StopOnInterrupt();
-  return tune::VerifyTunings(path, flags.request, std::cerr, std::cout);
+  auto request = flags.request;
+  request.space.environment = VariablesFrom(flags.environment);
+  return tune::VerifyTunings(path, request, std::cerr, std::cout);
 }
 
 int Run(const TuneFlags& flags) {

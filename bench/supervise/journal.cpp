@@ -47,25 +47,16 @@ json ToJson(const Outcome& outcome) {
   return {{"result", outcome.result}};
 }
 
-std::vector<std::string> Texts(const JsonReader& at, const char* key) {
-  std::vector<std::string> texts;
-  for (const auto& text : at.Array(key)) {
-    if (!text.is_string()) at.Refuse(key, "texts");
-    texts.push_back(text.get<std::string>());
-  }
-  return texts;
-}
-
 JournalHeader HeaderFrom(const JsonReader& at) {
   at.Schema("dlroof_journal", kVersion);
-  JournalHeader header{.programs = Texts(at, "programs"),
-                       .builds = Texts(at, "builds"),
-                       .arguments = Texts(at, "arguments"),
-                       .settings = Texts(at, "settings"),
-                       .id = at.Text("id")};
-  const json& seed = at.json().at("seed");
+  const json seed = at.json().value("seed", json());
   if (!seed.is_number_unsigned()) at.Refuse("seed", "a whole number");
-  header.seed = seed.get<std::uint64_t>();
+  JournalHeader header{.programs = at.Texts("programs"),
+                       .builds = at.Texts("builds"),
+                       .arguments = at.Texts("arguments"),
+                       .settings = at.Texts("settings"),
+                       .seed = seed.get<std::uint64_t>(),
+                       .id = at.Text("id")};
   if (at.Has("plain")) {
     header.plain.assign(header.programs.size(), false);
     const json& plain = at.Array("plain");
@@ -101,7 +92,6 @@ void ReadLine(const std::string& line, const std::string& where, Journal& journa
   const JsonReader at(object, where);
   if (!journal.header) {
     if (!at.Has("dlroof_journal")) throw BadInput(where + ": not the journal of a run");
-    if (!at.Has("seed")) at.Refuse("seed", "a whole number");
     journal.header = HeaderFrom(at);
   } else if (at.Has("machines")) {
     journal.machines = at.Array("machines");
@@ -110,19 +100,19 @@ void ReadLine(const std::string& line, const std::string& where, Journal& journa
   }
 }
 
-[[noreturn]] void RefuseFile(const std::string& path, const char* what) {
-  throw BadInput("{}: {}: {}", path, what, std::strerror(errno));
+[[noreturn]] void RefuseFile(const std::string& path) {
+  throw BadInput("{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 void WriteAll(int fd, const std::string& text, const std::string& path) {
   for (std::size_t done = 0; done < text.size();) {
     const auto written = write(fd, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) RefuseFile(path, "cannot be written");
+    if (written < 0) RefuseFile(path);
     done += static_cast<std::size_t>(written);
   }
   // A pipe or /dev/null cannot be synchronized and does not have to be.
-  if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) RefuseFile(path, "cannot be written");
+  if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) RefuseFile(path);
 }
 
 // A new file's name survives a loss of power only after its folder is synchronized.
@@ -168,12 +158,11 @@ Journal ParseJournal(const std::string& text, const std::string& where) {
 
 JournalFile::JournalFile(const std::string& path)
     : path_(path), file_(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-  if (file_.get() < 0) RefuseFile(path, "cannot be written");
+  if (file_.get() < 0) RefuseFile(path);
   if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
     throw BadInput(path + ": another run is writing it");
   found_ = ParseJournal(ReadFileIfAny(path), path);
-  if (ftruncate(file_.get(), static_cast<off_t>(found_.complete_bytes)) != 0)
-    RefuseFile(path, "cannot be written");
+  if (ftruncate(file_.get(), static_cast<off_t>(found_.complete_bytes)) != 0) RefuseFile(path);
   SyncFolderOf(path);
 }
 
@@ -183,12 +172,11 @@ void JournalFile::Remove() { unlink(path_.c_str()); }
 
 namespace {
 
-record::Record FailedRecord(const std::string& name, const std::string& reason) {
-  record::Record record{.name = name};
-  record::SplitName(record);
-  record.status = record::Status::kFailed;
-  record.reason = reason;
-  return record;
+// Returns the first part that failed, if one did.
+const Part* FailureIn(const std::vector<Part>& parts) {
+  const auto found =
+      std::ranges::find_if(parts, [](const Part& part) { return part.failure.has_value(); });
+  return found == parts.end() ? nullptr : &*found;
 }
 
 // Returns the entry that Google Benchmark writes for a failed benchmark.
@@ -219,11 +207,9 @@ json EntriesOfBlocks(const std::vector<Part>& parts) {
 
 json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
                const record::Record& record) {
-  for (const auto& part : parts)
-    if (part.failure) return json::array({FailedEntry(listed, record.reason)});
-  const Part& first = parts.front();
-  return first.block && record.status == record::Status::kOk ? EntriesOfBlocks(parts)
-                                                             : first.benchmarks;
+  if (FailureIn(parts)) return json::array({FailedEntry(listed, record.reason)});
+  return parts.front().block && record.status == record::Status::kOk ? EntriesOfBlocks(parts)
+                                                                     : parts.front().benchmarks;
 }
 
 // Returns whether noisy repetitions are told from clean ones: not with --dlroof_disturbed=keep, and
@@ -261,10 +247,13 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
 }
 
 record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
-  for (const auto& part : parts)
-    if (part.failure)
-      return FailedRecord(part.name.empty() ? record::BareName(listed) : part.name,
-                          part.failure->text);
+  if (const auto* part = FailureIn(parts)) {
+    record::Record failed{.name = part->name.empty() ? record::BareName(listed) : part->name};
+    record::SplitName(failed);
+    failed.status = record::Status::kFailed;
+    failed.reason = part->failure->text;
+    return failed;
+  }
   for (const auto& part : parts)
     if (!part.block || part.record.status != record::Status::kOk) return part.record;
   record::Record record = parts.front().record;

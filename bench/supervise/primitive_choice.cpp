@@ -1,9 +1,8 @@
-#include "bench/supervise/primitive_choice.h"
-
 #include <fmt/format.h>
 
-#include <set>
+#include <map>
 
+#include "bench/supervise/supervised_program.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 
@@ -32,16 +31,20 @@ std::string LayoutOf(const logs::Tensor& tensor) {
   return tensor.tag.empty() ? tensor.type : fmt::format("{} {}", tensor.type, tensor.tag);
 }
 
-std::string TextOr(const std::map<std::string, std::string>& texts, const std::string& key) {
-  const auto found = texts.find(key);
-  return found == texts.end() ? "none" : found->second;
+// Returns the choice as texts: "implementation" -> "jit:avx2", "layout of wei" -> "f32 AcdB8a2b".
+std::map<std::string, std::string> TextsOf(const json& choice) {
+  std::map<std::string, std::string> texts = {
+      {"implementation", choice.value("implementation", "")}};
+  for (const auto& [tensor, layout] : choice.value("layouts", json::object()).items())
+    texts["layout of " + tensor] = layout.get<std::string>();
+  return texts;
 }
 
 }  // namespace
 
 const std::map<std::string, std::string> kLogOfCreations = {{"ONEDNN_VERBOSE", "profile_create"}};
 
-std::optional<PrimitiveChoice> ChoiceIn(std::string_view log) {
+std::optional<json> ChoiceIn(std::string_view log) {
   const auto read = logs::ReadVerboseLog(AsExecutions(log));
   const logs::PrimitiveText* last = nullptr;
   for (const auto& execution : read.executions) {
@@ -50,35 +53,21 @@ std::optional<PrimitiveChoice> ChoiceIn(std::string_view log) {
     if (last == nullptr || primitive.kind == last->kind) last = &primitive;
   }
   if (last == nullptr) return std::nullopt;
-  PrimitiveChoice choice{.implementation = last->implementation, .layouts = {}};
+  json choice = {{"implementation", last->implementation}, {"layouts", json::object()}};
   for (const auto& tensor : logs::ReadPrimitive(*last).tensors)
-    if (tensor.type != "undef") choice.layouts.emplace(tensor.role, LayoutOf(tensor));
+    if (tensor.type != "undef") choice["layouts"].emplace(tensor.role, LayoutOf(tensor));
   return choice;
 }
 
-json ToJson(const PrimitiveChoice& choice) {
-  return {{"implementation", choice.implementation}, {"layouts", choice.layouts}};
-}
-
-PrimitiveChoice ChoiceFrom(const json& json) {
-  return {json.value("implementation", ""),
-          json.value("layouts", std::map<std::string, std::string>())};
-}
-
-std::vector<std::string> ChangesBetween(const PrimitiveChoice& base,
-                                        const PrimitiveChoice& contender) {
+std::vector<std::string> ChangesBetween(const json& base, const json& contender) {
+  auto before = TextsOf(base), now = TextsOf(contender);
+  for (auto* texts : {&before, &now})
+    for (const auto& [what, text] : texts == &before ? now : before)
+      texts->try_emplace(what, "none");
   std::vector<std::string> changes;
-  if (base.implementation != contender.implementation)
-    changes.push_back(
-        fmt::format("implementation: {} -> {}", base.implementation, contender.implementation));
-  std::set<std::string> tensors;
-  for (const auto& [tensor, layout] : base.layouts) tensors.insert(tensor);
-  for (const auto& [tensor, layout] : contender.layouts) tensors.insert(tensor);
-  for (const auto& tensor : tensors) {
-    const auto before = TextOr(base.layouts, tensor), now = TextOr(contender.layouts, tensor);
-    if (before != now)
-      changes.push_back(fmt::format("layout of {}: {} -> {}", tensor, before, now));
-  }
+  for (const auto& [what, text] : before)
+    if (text != now.at(what))
+      changes.push_back(fmt::format("{}: {} -> {}", what, text, now.at(what)));
   return changes;
 }
 

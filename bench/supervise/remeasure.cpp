@@ -26,14 +26,40 @@ namespace {
 constexpr std::size_t kAtOnce = 16;
 constexpr int kMaxReruns = 3;  // of NEW, each in as many processes; without a stored program
 
-// Returns the arguments with a filter for `names` in place of their own.
-std::vector<std::string> WithFilter(const std::vector<std::string>& arguments,
-                                    const std::vector<std::string>& names) {
-  std::vector<std::string> filtered;
-  for (const auto& argument : arguments)
-    if (!argument.starts_with("--benchmark_filter")) filtered.push_back(argument);
-  filtered.push_back("--benchmark_filter=" + FilterOf(names));
-  return filtered;
+// Returns the --benchmark_filter for the benchmarks with these names, which may lack "/real_time"
+// or "/manual_time".
+std::string FilterOf(const std::vector<std::string>& names) {
+  std::string filter;
+  for (const auto& name : names) {
+    const auto exact = supervise::ExactFilter(name);  // ^name$
+    filter += (filter.empty() ? "" : "|") + exact.substr(1, exact.size() - 2);
+  }
+  return fmt::format("^({})(/(real|manual)_time)?$", filter);
+}
+
+// Measures the benchmarks `names` with the request's program, or its two programs interleaved.
+// Returns the run of each; nothing if nothing was measured, of which `log` then says the reason.
+std::vector<record::RunFile> Measured(supervise::RunRequest request,
+                                      const std::vector<std::string>& names, std::ostream& log) {
+  const TemporaryFolder folder;
+  std::ostringstream tables;
+  std::erase_if(request.arguments, [](const std::string& argument) {
+    return argument.starts_with("--benchmark_filter");
+  });
+  request.arguments.push_back("--benchmark_filter=" + FilterOf(names));
+  for (std::size_t i = 0; i < request.programs.size(); ++i)
+    request.outputs.push_back(folder / fmt::format("{}.json", i));
+  request.tables = &tables;
+  try {
+    supervise::Supervise(request, log);
+  } catch (const BadInput& error) {
+    log << "cannot be measured again: " << error.what() << '\n';
+    return {};
+  }
+  std::vector<record::RunFile> runs;
+  for (const auto& output : request.outputs)
+    if (std::filesystem::exists(output)) runs.push_back(record::ReadRunFile(output, log));
+  return runs;
 }
 
 // Returns the number of processes that measured a benchmark of the run, the most. [1]
@@ -60,22 +86,10 @@ void AppendProcesses(const std::vector<record::Repetition>& more,
   }
 }
 
-// Runs `measure` and returns whether it could. Writes why it could not.
-template <class Measure>
-bool CouldMeasure(const Measure& measure, std::ostream& log) {
-  try {
-    measure();
-    return true;
-  } catch (const BadInput& error) {
-    log << "cannot be measured again: " << error.what() << '\n';
-    return false;
-  }
-}
-
-class Settling {
+class Remeasurement {
  public:
-  Settling(const compare::NamedRun& contender, const CompareRun& compare,
-           const compare::CompareOptions& options, const Settings& settings, std::ostream& log)
+  Remeasurement(const compare::NamedRun& contender, const CompareRun& compare,
+                const compare::CompareOptions& options, const Settings& settings, std::ostream& log)
       : contender_(contender),
         compare_(compare),
         options_(options),
@@ -149,20 +163,14 @@ class Settling {
 
   // Returns another run of NEW, or null if there is none.
   const compare::NamedRun* MeasureAlone(const std::vector<std::string>& names, int number) {
-    const TemporaryFolder folder;
-    std::ostringstream tables;
-    supervise::RunRequest request;
-    request.programs = {settings_.program};
-    request.outputs = {folder / "again.json"};
-    request.arguments = WithFilter(settings_.arguments, names);
-    request.budget_seconds = SecondsLeft();
-    request.retries = 0;
-    request.processes = ProcessesOf(contender_.file);
-    request.tables = &tables;
-    const bool measured = CouldMeasure([&] { supervise::Supervise(request, log_); }, log_);
-    if (!measured || !std::filesystem::exists(request.outputs[0])) return nullptr;
-    settled_.runs.push_back(
-        {fmt::format("rerun {}", number), record::ReadRunFile(request.outputs[0], log_)});
+    const auto runs = Measured({.programs = {settings_.program},
+                                .arguments = settings_.arguments,
+                                .budget_seconds = SecondsLeft(),
+                                .processes = ProcessesOf(contender_.file),
+                                .retries = 0},
+                               names, log_);
+    if (runs.empty()) return nullptr;
+    settled_.runs.push_back({fmt::format("rerun {}", number), runs.front()});
     return &settled_.runs.back();
   }
 
@@ -192,30 +200,16 @@ class Settling {
 
 }  // namespace
 
-std::string FilterOf(const std::vector<std::string>& names) {
-  std::string filter;
-  for (const auto& name : names) {
-    const auto exact = supervise::ExactFilter(name);  // ^name$
-    filter += (filter.empty() ? "" : "|") + exact.substr(1, exact.size() - 2);
-  }
-  return fmt::format("^({})(/(real|manual)_time)?$", filter);
-}
-
 std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::ostream& log) {
-  const TemporaryFolder folder;
-  std::ostringstream tables;
-  supervise::RunRequest run;
-  run.programs = {request.base, request.contender};
-  run.outputs = {folder / "old.json", folder / "new.json"};
-  run.arguments = WithFilter(request.arguments, request.names);
-  run.budget_seconds = request.budget_seconds;
-  run.min_effect = request.min_effect;
-  run.tables = &tables;
-  const bool measured = CouldMeasure([&] { supervise::SuperviseBlocks(run, log); }, log);
-  if (!measured || !std::filesystem::exists(run.outputs[1])) return nullptr;
+  auto runs = Measured({.programs = {request.base, request.contender},
+                        .arguments = request.arguments,
+                        .budget_seconds = request.budget_seconds,
+                        .min_effect = request.min_effect},
+                       request.names, log);
+  if (runs.size() != 2) return nullptr;
   auto pair = std::make_unique<Interleaved>();
-  pair->base = {"the stored program", record::ReadRunFile(run.outputs[0], log)};
-  pair->contender = {"the new program", record::ReadRunFile(run.outputs[1], log)};
+  pair->base = {"the stored program", std::move(runs[0])};
+  pair->contender = {"the new program", std::move(runs[1])};
   pair->result = compare::Compare(pair->base, pair->contender, {});
   return pair;
 }
@@ -223,7 +217,7 @@ std::unique_ptr<Interleaved> Interleave(const InterleavedRequest& request, std::
 Settled Settle(const compare::NamedRun& contender, const CompareRun& compare,
                const compare::CompareOptions& options, const Settings& settings,
                std::ostream& log) {
-  return Settling(contender, compare, options, settings, log).Run();
+  return Remeasurement(contender, compare, options, settings, log).Run();
 }
 
 }  // namespace dlroof::supervise

@@ -15,10 +15,6 @@
 
 namespace dlroof::supervise {
 
-// Returns the --benchmark_filter for the benchmarks with these names, which may lack "/real_time"
-// or "/manual_time".
-std::string FilterOf(const std::vector<std::string>& names);
-
 struct InterleavedRequest {
   std::string base, contender;         // programs
   std::vector<std::string> arguments;  // of both

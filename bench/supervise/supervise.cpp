@@ -7,7 +7,6 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <numeric>
 #include <ostream>
 #include <random>
 
@@ -19,15 +18,11 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
-#include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/document/tables.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_run.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::supervise {
 namespace {
@@ -35,153 +30,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kLibraryFlag = "dlroof_onednn";
-
-// Returns whether so many repetitions are noisy that the time is only an estimate.
-bool WasNoisy(const Part& part) {
-  return !part.failure && part.record.status == record::Status::kOk &&
-         !part.record.repetitions.empty() && !record::Summarize(part.record.repetitions);
-}
-
-std::size_t CleanRepetitions(const Part& part) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      part.record.repetitions,
-      [](const record::Repetition& repetition) { return !repetition.noisy; }));
-}
-
-class SupervisedRun {
- public:
-  SupervisedRun(OpenRun& run, std::ostream& log) : run_(run), log_(log) {
-    for (const auto& entry : run.finished()) Add(entry);
-  }
-
-  int Run() {
-    for (int process = 0; process < run_.request().processes; ++process)
-      if (!Pass(process)) break;
-    return Finish();
-  }
-
- private:
-  // Measures all benchmarks that no process with this number has measured. Returns false if the run
-  // has to end.
-  bool Pass(int process) {
-    const auto& benchmarks = run_.header().benchmarks;
-    std::vector<std::size_t> order(benchmarks.size());
-    std::iota(order.begin(), order.end(), 0);
-    if (run_.request().random_order)
-      order = ShuffledOrder(order.size(), run_.header().seed + static_cast<std::uint64_t>(process));
-    for (const auto position : order) {
-      const auto& benchmark = benchmarks[position];
-      if (!IsLeft(benchmark.contender, process)) continue;
-      if (run_.Over() || !MeasureAndAdd(benchmark, process)) return false;
-    }
-    return true;
-  }
-
-  // A benchmark that failed in one process is not measured in another.
-  bool IsLeft(const std::string& listed, int process) const {
-    const auto found = parts_.find(listed);
-    if (found == parts_.end()) return true;
-    return found->second.back().block.value_or(0) < process &&
-           RecordOf(listed, found->second).status == record::Status::kOk;
-  }
-
-  bool MeasureAndAdd(const ListedPair& benchmark, int process) {
-    const auto entry = Measure(benchmark, process);
-    if (!entry) return false;
-    run_.Append(*entry);
-    Add(*entry);
-    PrintProgress(benchmark.contender);
-    return true;
-  }
-
-  void Add(const JournalEntry& entry) {
-    const auto& listed = entry.benchmark.contender;
-    const bool several = run_.request().processes > 1;
-    Part part = PartFrom(listed, entry.outcomes.front(),
-                         several ? std::optional(entry.block) : std::nullopt, run_.IsPlain(0));
-    part.settling = 0;
-    parts_[listed].push_back(std::move(part));
-    seconds_.push_back(entry.seconds);
-  }
-
-  // Measures the benchmark in a process; if it is the only one, again while it is noisy. Returns
-  // the attempt with the most clean repetitions, or nothing after an interrupt.
-  std::optional<JournalEntry> Measure(const ListedPair& benchmark, int process) {
-    JournalEntry best{benchmark, process, 0, {}};
-    std::size_t most = 0;
-    const int retries = run_.request().processes > 1 ? 0 : run_.request().retries;
-    double pause = run_.request().cooldown_seconds;
-    const double begin = cpu::WallSeconds();
-    for (int attempt = 0;; ++attempt, pause *= 2) {
-      auto outcome = run_.RunStandalone(0, benchmark.contender, {});
-      if (!outcome) return std::nullopt;
-      const Part part = PartFrom(benchmark.contender, *outcome, std::nullopt, run_.IsPlain(0));
-      if (attempt == 0 || CleanRepetitions(part) > most) best.outcomes = {std::move(*outcome)};
-      most = std::max(most, CleanRepetitions(part));
-      if (!WasNoisy(part) || attempt == retries || run_.Over()) break;
-      log_ << fmt::format("{}: noisy; measuring it again in {:g} s\n", benchmark.contender, pause);
-      SleepSeconds(pause);
-    }
-    best.seconds = cpu::WallSeconds() - begin;
-    return best;
-  }
-
-  void PrintProgress(const std::string& listed) const {
-    const record::Record record = RecordOf(listed, {parts_.at(listed).back()});
-    const auto timing =
-        record.status == record::Status::kOk ? record::TimeOf(record.repetitions) : std::nullopt;
-    const std::size_t all =
-        run_.header().benchmarks.size() * static_cast<std::size_t>(run_.request().processes);
-    std::size_t done = 0;
-    for (const auto& [name, parts] : parts_) done += parts.size();
-    const auto left = all - std::min(all, done);
-    std::string result = timing ? fmt::format("{}{}", roofline::MarkOf(timing->noisy),
-                                              text::WithPrefix(timing->median, "s"))
-                                : std::string(record::Key(record.status));
-    if (!timing && !record.reason.empty()) result.append(": ").append(record.reason);
-    log_ << fmt::format(
-        "[{:{}}/{}] {}  {}{}\n", done, std::to_string(all).size(), all,
-        text::Printable(record::BareName(listed)), text::Printable(result),
-        left > 0 ? "; " + LeftText(seconds_, static_cast<double>(left)) + " left" : std::string());
-  }
-
-  int Finish() {
-    std::vector<Supervised> done;
-    std::size_t missing = 0;
-    const int last = run_.request().processes - 1;
-    for (const auto& benchmark : run_.header().benchmarks) {
-      if (const auto found = parts_.find(benchmark.contender); found != parts_.end())
-        done.push_back({benchmark.contender, found->second});
-      missing += IsLeft(benchmark.contender, last) ? 1 : 0;
-    }
-    const auto merged = MergedRun(done, run_.machines(), run_.About());
-    if (!done.empty()) {
-      WriteFile(run_.request().outputs.front(), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
-      document::Write(document::RunDocument(merged.run), text::TerminalColumns(), run_.tables());
-      run_.tables() << std::flush;
-    }
-    if (missing == 0)
-      run_.RemoveJournal();
-    else if (run_.request().tables == nullptr)
-      log_ << fmt::format(
-          "{} of {} benchmarks are left; run the same command with --resume to continue\n", missing,
-          run_.header().benchmarks.size());
-    if (StoppedByInterrupt()) return 130;
-    return std::ranges::any_of(
-               done,
-               [](const Supervised& benchmark) {
-                 const auto status = RecordOf(benchmark.listed, benchmark.parts).status;
-                 return status == record::Status::kFailed || status == record::Status::kWrong;
-               })
-               ? 1
-               : 0;
-  }
-
-  OpenRun& run_;
-  std::ostream& log_;
-  std::map<std::string, std::vector<Part>> parts_;  // by process
-  std::vector<double> seconds_;
-};
 
 std::uint64_t DrawSeed() {
   std::random_device device;
@@ -250,11 +98,6 @@ std::string CommandOf(const RunRequest& request) {
 }
 
 }  // namespace
-
-int Supervise(const RunRequest& request, std::ostream& log) {
-  OpenRun run(request, log);
-  return SupervisedRun(run, log).Run();
-}
 
 bool IsFinished(const RunRequest& request) {
   const auto& output = request.outputs.back();

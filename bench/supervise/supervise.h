@@ -34,12 +34,10 @@ struct RunRequest {
   std::ostream* tables = nullptr;
 };
 
-// Returns the exit code: 0, 1 if a benchmark failed, 130 after an interrupt. Writes progress to
-// `log`.
+// Measures one program, or BASE and NEW interleaved, and writes tables or the comparison to
+// `request.tables`, progress to `log`. Returns the exit code: of one program 0, or 1 if a benchmark
+// failed; of two that of the comparison (compare.h); after an interrupt 130.
 int Supervise(const RunRequest& request, std::ostream& log);
-// Measures BASE and NEW interleaved and writes the comparison to standard output. Returns the exit
-// code of the comparison (compare.h), or 130 after an interrupt.
-int SuperviseBlocks(const RunRequest& request, std::ostream& log);
 
 // Returns whether this request is already complete: its output exists, was written by the same
 // command, and has no journal.

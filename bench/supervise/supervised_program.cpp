@@ -1,6 +1,7 @@
 #include "bench/supervise/supervised_program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <ostream>
 #include <set>
@@ -44,20 +46,10 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// Returns the last lines of a process's standard error, joined into one line.
-std::string Tail(const std::string& path) {
-  const auto lines = Lines(ReadFileIfAny(path));
-  std::string tail;
-  for (std::size_t i = lines.size() - std::min(kTailLines, lines.size()); i < lines.size(); ++i) {
-    if (!tail.empty()) tail.append(" | ");
-    tail.append(lines[i]);
-  }
-  if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
-  return text::Printable(tail);
-}
-
 std::string WithTail(const std::string& what, const std::string& err) {
-  const auto tail = Tail(err);
+  auto tail = LastLines(ReadFileIfAny(err), kTailLines, " | ");
+  if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
+  tail = text::Printable(tail);
   return tail.empty() ? what : fmt::format("{}; it said last: {}", what, tail);
 }
 
@@ -66,6 +58,12 @@ bool IsFlag(const std::string& argument, const std::string& flag) {
 }
 
 }  // namespace
+
+std::string LastLines(const std::string& text, std::size_t count, const char* separator) {
+  auto lines = Lines(text);
+  lines.erase(lines.begin(), lines.end() - static_cast<long>(std::min(count, lines.size())));
+  return fmt::format("{}", fmt::join(lines, separator));
+}
 
 void CheckArguments(const std::vector<std::string>& arguments) {
   for (const auto& argument : arguments)
@@ -262,61 +260,49 @@ std::optional<std::string> MeasureExplained(NamedRunRequest request, const Tempo
   return file;
 }
 
-namespace {
-std::vector<std::string> WindowFlagsOf(double seconds) {
+std::vector<std::string> WindowFlags(bool plain) {
   return {fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
-          fmt::format("--benchmark_min_time={}", seconds)};
-}
-}  // namespace
-
-const std::vector<std::string>& WindowFlags() {
-  static const auto flags = WindowFlagsOf(kWindowSeconds);
-  return flags;
-}
-
-const std::vector<std::string>& PlainWindowFlags() {
-  static const auto flags = WindowFlagsOf(kPlainWindowSeconds);
-  return flags;
+          fmt::format("--benchmark_min_time={}", plain ? kPlainWindowSeconds : kWindowSeconds)};
 }
 
 InterleavedProcess::InterleavedProcess(std::vector<std::string> command, ProcessPaths paths,
                                        double timeout_seconds, const Variables& variables)
     : paths_(std::move(paths)), timeout_seconds_(timeout_seconds) {
   std::filesystem::remove(paths_.run_file);
-  command.insert(command.end(), WindowFlags().begin(), WindowFlags().end());
+  std::ranges::copy(WindowFlags(), std::back_inserter(command));
   command.emplace_back("--dlroof_turns=3,4");
   process_ = std::make_unique<WatchedProcess>(command, ProcessFiles{paths_.out, paths_.err, true},
                                               variables);
 }
 
-bool InterleavedProcess::Ready() {
-  const bool ready = process_->ReadLine(timeout_seconds_) == "ready";
-  if (ready) process_->Stop();
-  return ready;
+void InterleavedProcess::Ready() {
+  answers_ = process_->ReadLine(timeout_seconds_) == "ready";
+  if (answers_) process_->Stop();
 }
 
-bool InterleavedProcess::Settle() {
-  std::string before;
+void InterleavedProcess::Settle() {
   for (int i = 0; i < kMaxGuesses; ++i) {
-    const auto iterations = Turn();
-    if (!iterations) return false;
-    if (*iterations == before) return true;
-    before = *iterations;
+    const auto before = iterations_;
+    Turn();
+    if (!answers_ || iterations_ == before) return;
   }
-  return false;
+  answers_ = false;
 }
 
-std::optional<std::string> InterleavedProcess::Turn() {
+void InterleavedProcess::Turn() {
+  if (!answers_) return;
   process_->Continue();
   process_->Send('t');
-  auto iterations = process_->ReadLine(timeout_seconds_);
+  const auto iterations = process_->ReadLine(timeout_seconds_);
   process_->Stop();
-  return iterations;
+  answers_ = iterations.has_value();
+  iterations_ = iterations.value_or("");
 }
 
-std::optional<ProcessEnd> InterleavedProcess::End(double seconds) {
+std::optional<ProcessEnd> InterleavedProcess::End() {
   process_->Continue();
-  return process_->WaitForEnd(seconds);
+  // A process that no longer answers gets 1 s: it has had its timeout or is just ending.
+  return process_->WaitForEnd(answers_ ? timeout_seconds_ : 1);
 }
 
 }  // namespace dlroof::supervise

@@ -3,9 +3,12 @@
 
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/supervise/journal.h"
@@ -14,6 +17,9 @@
 #include "counters/base/process.h"
 
 namespace dlroof::supervise {
+
+// Returns the last `count` lines of a text that are not blank, joined by `separator`.
+std::string LastLines(const std::string& text, std::size_t count, const char* separator);
 
 // Returns `specified`, the path that the user chose, or the dlroof_bench beside this executable.
 std::string BenchProgram(const std::optional<std::string>& specified = std::nullopt);
@@ -97,11 +103,24 @@ inline constexpr int kWindows = 5;
 // Returns the flags that set the number and length of an interleaved process's windows. A window is
 // so short that most slow periods of a shared machine affect both programs, and so long that
 // switching processes (refilling caches, waking threads) costs little. Blocks are short because the
-// precision depends on their number.
-const std::vector<std::string>& WindowFlags();
-// Returns these flags for plain programs, whose processes follow each other and are not stopped:
-// shorter, so that a block of both is short.
-const std::vector<std::string>& PlainWindowFlags();
+// precision depends on their number. Windows of plain programs, whose processes follow each other
+// and are not stopped, are shorter, so that a block of both is short.
+std::vector<std::string> WindowFlags(bool plain = false);
+
+// The environment with which oneDNN logs the primitives that a process creates to standard output:
+// one line for each, none for the calls that are timed.
+extern const std::map<std::string, std::string> kLogOfCreations;
+
+// Returns what oneDNN chose for the benchmark's primitive in the log of its process, as run files
+// have it: {"implementation": "brgconv:avx2", "layouts": {"wei": "f32 AcdB8a2b"}}. It is the last
+// primitive of the kind that was created first, reorders left out: a backward LSTM creates its
+// forward primitive first; what --dlroof_explain times is created later. Nothing without primitive.
+std::optional<nlohmann::json> ChoiceIn(std::string_view log);
+
+// Returns what changed, one text each: "implementation: jit:avx2 -> brgconv:avx2", "layout of src:
+// f32 aBcd8b -> f32 acdb".
+std::vector<std::string> ChangesBetween(const nlohmann::json& base,
+                                        const nlohmann::json& contender);
 
 // A process of dlroof_bench that is stopped (SIGSTOP) except while it measures a window. This class
 // is the supervisor's side of the protocol of runner::TurnClient.
@@ -112,22 +131,25 @@ class InterleavedProcess {
   InterleavedProcess(std::vector<std::string> command, ProcessPaths paths, double timeout_seconds,
                      const Variables& variables = {});
 
-  // Waits until the process is ready to measure. Returns false if it ended or does not answer.
-  bool Ready();
+  // Returns whether the process answered all that it was told; once it did not, the functions below
+  // do nothing.
+  bool answers() const { return answers_; }
+  // Waits until the process is ready to measure.
+  void Ready();
   // Lets the process measure until two consecutive repetitions have the same number of iterations.
-  // Returns false if the process ended or does not answer.
-  bool Settle();
-  // Lets the process measure one window. Returns its number of iterations, or nothing if the
-  // process ended or does not answer.
-  std::optional<std::string> Turn();
-  // Waits for the end of the process. Returns nothing if it has not ended after `seconds`. [s]
-  std::optional<ProcessEnd> End(double seconds);
+  void Settle();
+  // Lets the process measure one window.
+  void Turn();
+  // Waits for the end of the process. Returns nothing if it does not end.
+  std::optional<ProcessEnd> End();
 
   const ProcessPaths& paths() const { return paths_; }
 
  private:
   ProcessPaths paths_;
   double timeout_seconds_;
+  bool answers_ = true;
+  std::string iterations_;  // of the last window, as the process told
   std::unique_ptr<WatchedProcess> process_;
 };
 

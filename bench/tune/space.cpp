@@ -17,6 +17,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::tune {
 namespace {
@@ -164,7 +165,7 @@ class Space {
 };
 
 bool IsVariable(const std::string& knob) {
-  return std::isupper(static_cast<unsigned char>(knob.front())) != 0;
+  return std::isupper(static_cast<unsigned char>(knob[0])) != 0;
 }
 
 // Returns the name with the option. Throws std::logic_error if there is no such benchmark.
@@ -245,14 +246,30 @@ Variables EnvironmentLines(const TunedBenchmark& benchmark) {
   return lines;
 }
 
+void CheckVariables(const settings::Setting& setting, const SpaceRequest& request,
+                    const std::string& path) {
+  for (const auto& [knob, value] : setting) {
+    const auto is_requested = [&](const auto& row) {
+      return row.first == knob && std::ranges::count(row.second, value) > 0;
+    };
+    if (IsVariable(knob) && std::ranges::count(kVariables, knob) == 0 &&
+        std::ranges::none_of(request.environment, is_requested))
+      throw BadInput(
+          "{}: sets the variable {}, which is no knob of dlroof; to run it, repeat it: {}", path,
+          text::Printable(knob),
+          text::Printable(runner::CommandLine({fmt::format("--env={}={}", knob, value)})));
+  }
+}
+
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program) {
+  const auto quoted = [](const std::string& text) { return runner::CommandLine({text}); };
   std::string line;
   for (const auto& [variable, value] : benchmark.environment)
-    line += fmt::format("{}={} ", variable, runner::CommandLine({value}));
-  if (benchmark.cpus) line += fmt::format("taskset -c {} ", *benchmark.cpus);
+    line += fmt::format("{}={} ", quoted(variable), quoted(value));
+  if (benchmark.cpus) line += fmt::format("taskset -c {} ", quoted(*benchmark.cpus));
   const auto name = workload::ToText(benchmark.name);
-  return line + fmt::format("{} --dlroof_suite=<(echo {}) --benchmark_filter='{}'", program, name,
-                            supervise::FilterOfName(name));
+  return line + fmt::format("{} --dlroof_suite=<(echo {}) --benchmark_filter={}", quoted(program),
+                            quoted(name), quoted(supervise::FilterOfName(name)));
 }
 
 TunedMachine ThisMachine() {

@@ -56,9 +56,15 @@ struct TunedBenchmark {
 };
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
 
+// Throws BadInput, which begins with `path`, if the setting of a file sets a variable of the
+// environment that is no knob of the tuner and that the user did not request with this value: of
+// LD_PRELOAD, the process would run what the file says.
+void CheckVariables(const settings::Setting& setting, const SpaceRequest& request,
+                    const std::string& path);
+
 // Returns the environment variables that apply this setting, as far as possible, to any program.
 Variables EnvironmentLines(const TunedBenchmark& benchmark);
-// Returns the shell command that measures the benchmark.
+// Returns the shell command that measures the benchmark, quoted.
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program);
 
 // Returns the teams of threads to try beside the default team. The default team has a thread on

@@ -49,15 +49,14 @@ class SettingProcess {
         std::move(command), std::move(paths), timeout_seconds_, tuned_.environment);
   }
 
-  void Start() { answers_ = process_->Ready(); }
-  void Settle() { answers_ = answers_ && process_->Settle(); }
-  void Turn() { answers_ = answers_ && process_->Turn().has_value(); }
+  void Start() { process_->Ready(); }
+  void Settle() { process_->Settle(); }
+  void Turn() { process_->Turn(); }
 
   settings::TrialResult End() {
     nlohmann::json machines;
-    // A process that no longer answers gets 1 s to end: it has had its timeout or is just ending.
-    const auto end = process_->End(answers_ ? timeout_seconds_ : 1);
-    const auto outcome = supervise::OutcomeOf(end, timeout_seconds_, process_->paths(), machines);
+    const auto outcome =
+        supervise::OutcomeOf(process_->End(), timeout_seconds_, process_->paths(), machines);
     const auto record = supervise::RecordOf(listed_, {supervise::PartFrom(listed_, outcome, 0)});
     if (record.status != record::Status::kOk)
       return {{},
@@ -81,7 +80,6 @@ class SettingProcess {
   double timeout_seconds_;
   std::string listed_;
   std::unique_ptr<supervise::InterleavedProcess> process_;
-  bool answers_ = false;
 };
 
 // Measures one block. Returns false after an interrupt.

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "baselines/settings/tune.h"
+#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/space.h"
 #include "bench/tune/trials.h"
@@ -79,7 +80,7 @@ std::string Verdict(const settings::Tuning& tuning) {
     case settings::TuningState::kNothingWon:
       return NothingWon(tuning);
     case settings::TuningState::kNotConfirmed:
-      return fmt::format("no confirmed gain: {}", tuning.reason);
+      return fmt::format("no confirmed gain: {}", text::Printable(tuning.reason));
     case settings::TuningState::kUnsupported:
       return "not tuned: " + tuning.reason;
     case settings::TuningState::kFailed:
@@ -88,7 +89,7 @@ std::string Verdict(const settings::Tuning& tuning) {
       break;
   }
   return fmt::format("unfinished; so far {} seems best, but it is not confirmed yet",
-                     settings::SettingText(tuning.best));
+                     SettingText(tuning.best));
 }
 
 // [1] A machine is quiet if runs of one setting differ by less.
@@ -123,7 +124,8 @@ document::List::Item SettingsOf(const settings::Tuning& tuning, const std::strin
   const auto tuned = UnderSetting(workload::ParseBenchmarkName(tuning.plan.subject), tuning.best);
   document::List::Item settings{"settings:"};
   for (const auto& [variable, value] : EnvironmentLines(tuned))
-    settings.details.push_back(fmt::format("export {}='{}'", variable, value));
+    settings.details.push_back(
+        fmt::format("export {}={}", runner::CommandLine({variable}), runner::CommandLine({value})));
   if (tuned.graph)
     settings.details.emplace_back("the call captured once in a CUDA graph, and replayed");
   settings.details.push_back(CommandLineOf(tuned, program));
@@ -184,8 +186,8 @@ bool IsFinished(const settings::TuningFile& file, const std::vector<std::string>
          });
 }
 
-settings::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about,
-                                 bool resume) {
+settings::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume,
+                                 const SpaceRequest& space) {
   settings::TuningFile file{about, {}};
   if (!std::filesystem::exists(path)) return file;
   auto before = settings::ReadTuningFile(path);
@@ -198,6 +200,13 @@ settings::TuningFile OpenTunings(const std::string& path, const nlohmann::json& 
     if (before.about.value(key, nlohmann::json()) != value)
       throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
                      JsonText(before.about.value(key, nlohmann::json())), JsonText(value));
+  // A resumed run measures what the file plans and what seemed best in its blocks.
+  for (const auto& tuning : before.tunings) {
+    for (const auto& coordinate : tuning.plan.coordinates)
+      for (const auto& choice : coordinate.choices) CheckVariables(choice.values, space, path);
+    for (const auto& block : tuning.blocks)
+      for (const auto& setting : block.settings) CheckVariables(setting, space, path);
+  }
   return before;
 }
 
@@ -207,7 +216,7 @@ class Tunings {
       : request_(request),
         log_(log),
         out_(out),
-        file_(OpenTunings(request.output, AboutOf(request), request.resume)) {}
+        file_(OpenTunings(request.output, AboutOf(request), request.resume, request.space)) {}
 
   int Run() {
     for (std::size_t i = 0; i < request_.names.size(); ++i) {
@@ -283,6 +292,7 @@ int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out) {
   auto file = settings::ReadTuningFile(path);
+  for (const auto& tuning : file.tunings) CheckVariables(tuning.best, request.space, path);
   int exit_code = 0;
   for (auto& tuning : file.tunings) {
     fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
@@ -290,14 +300,14 @@ int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostr
       fmt::print(out, "  nothing to verify: {}\n", settings::Key(tuning.state));
       continue;
     }
-    log << fmt::format("default against {}\n", settings::SettingText(tuning.best));
+    log << fmt::format("default against {}\n", SettingText(tuning.best));
     std::optional<Reason> reason;
     tuning.verified = settings::Verify(tuning, {TrialsOf(request, tuning.plan.subject)}, reason);
     if (StoppedByInterrupt()) return kInterrupted;
     WriteFile(path, JsonText(settings::ToJson(file), 1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
     fmt::print(
-        out, "  {}: {}: {}\n", settings::SettingText(tuning.best),
+        out, "  {}: {}: {}\n", SettingText(tuning.best),
         confirmed ? "confirmed again" : "not confirmed again",
         tuning.verified ? settings::EffectText(*tuning.verified) : reason.value_or(Reason{}).text);
     if (!confirmed) exit_code = kNotConfirmed;

@@ -16,7 +16,7 @@ import pytest
 from checks import DLROOF, FAKE_BENCH, ROOT, bad_input, contains, exists, exits, finish, holds, one_sentence, plain, prints, run, says, start, verify
 
 COMPARE = Path("/usr/share/benchmark/compare.py")
-NODE = f"dlroof cluster node --out out --bench {FAKE_BENCH} -- --dlroof_x=1"
+NODE = f"dlroof cluster node --out out --bench {FAKE_BENCH} -- --dlroof_seed=1"
 
 
 def node(name, command=NODE, **environment):
@@ -39,7 +39,7 @@ class TestWholeNodes:
     def test_a_node_writes_its_own_file_cache_and_log(self, measured):
         content = json.loads(Path("out/nodes/n2.json").read_text())
         facts = content["context"]["dlroof"]["node"]
-        assert facts["name"] == "n2" and facts["cpus_given"] == len(os.sched_getaffinity(0)) and facts["arguments"] == ["--dlroof_x=1"], facts
+        assert facts["name"] == "n2" and facts["cpus_given"] == len(os.sched_getaffinity(0)) and facts["arguments"] == ["--dlroof_seed=1"], facts
         assert len(content["records"]) == 3 and not os.listdir("out/runs")
         assert sorted(os.listdir("out/cache")) == ["n1", "n10", "n11", "n2"] and "Fake/none" in Path("out/logs/n2.log").read_text()
 
@@ -49,7 +49,10 @@ class TestWholeNodes:
         assert Path("out/nodes/n2.json").stat().st_mtime_ns == before
 
     def test_other_arguments_are_refused(self, measured):
-        verify(node("n2", NODE + " --dlroof_y"), [bad_input, says("n2.json: was measured with other arguments: '--dlroof_x=1', now '--dlroof_x=1 --dlroof_y'")])
+        verify(
+            node("n2", NODE + " --dlroof_threads=1"),
+            [bad_input, says("n2.json: was measured with other arguments: '--dlroof_seed=1', now '--dlroof_seed=1 --dlroof_threads=1'")],
+        )
 
     def test_all_are_gathered_and_every_command_reads_the_file(self, measured):
         verify(run("dlroof cluster gather out -o cluster.json"), [exits(0), says("4 of 4 nodes are whole; 3 benchmarks")])
@@ -292,7 +295,7 @@ class TestGpusOfANode:
                 contains("again.sh", "^tasks=2$"),
             ],
         )
-        verify(run("dlroof cluster script --revisit c.json --per-gpu 2"), [bad_input, says("expected no -N, --per-gpu and arguments")])
+        verify(run("dlroof cluster script --revisit c.json --per-gpu 2"), [bad_input, says("expected no -N and --per-gpu")])
 
     def test_too_few_gpus_and_no_launcher_are_refused(self, gpus):
         command = NODE.replace("--out out", "--out bad --per-gpu")

@@ -1,11 +1,12 @@
 """dlroof cluster: suspects, and the further visits that prove slow nodes and roofs."""
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
-from checks import bad_input, contains, exits, plain, prints, run, says, verify
+from checks import ROOT, bad_input, contains, exits, plain, prints, run, says, verify
 from test_cluster import NODE, node
 
 
@@ -33,7 +34,7 @@ class TestRevisit:
                 exits(0),
                 contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"),
                 contains("again.sh", "^visits=5 "),
-                contains("again.sh", "--dlroof_x=1"),
+                contains("again.sh", "--dlroof_seed=1"),
             ],
         )
         assert subprocess.run(["bash", "-n", "again.sh"]).returncode == 0
@@ -93,6 +94,19 @@ class TestRevisit:
         found = {(one["node"], one["what"]): one["verdict"] for one in json.loads(Path("roofs/cluster.json").read_text())["cluster"]["findings"]}
         assert found == {(1, "cpu.dram"): "slow"}, found
 
+    def test_no_value_of_a_file_becomes_a_command_an_option_or_a_library_of_the_job(self, own_folder):
+        hostile = ROOT / "tests/data/hostile"
+        verify(run(f"dlroof cluster script --revisit {hostile}/cluster_order.json"), [bad_input, says("'order': expected at-once or one-by-one")])
+        names = (hostile / "cluster_names.json").read_text()
+        Path("names.json").write_text(names)
+        verify(run("dlroof cluster script --revisit names.json"), [bad_input, says("'n1 --output=.* expected a node's name of letters, digits")])
+        Path("library.json").write_text(re.sub('n1 --output=[^"]*', "n1", names))
+        verify(run("dlroof cluster script --revisit library.json"), [bad_input, says("a file may not choose what a job loads")])
+        verify(run("dlroof cluster script --revisit library.json -- --dlroof_seed=2"), [bad_input, says("were measured with other arguments")])
+        verify(run("dlroof cluster script --revisit library.json -- --dlroof_onednn=/shared/evil.so"), [exits(0), plain("arguments=(--dlroof_onednn=")])
+        Path("out.json").write_text(Path("library.json").read_text().replace("--dlroof_onednn=", "--benchmark_out="))
+        verify(run("dlroof cluster script --revisit out.json"), [bad_input, says("out.json: --benchmark_out=.* sets this flag itself")])
+
     def test_without_a_suspect_there_is_nothing_to_visit(self, own_folder):
         node("n7")
         shutil.copytree("out", "even")
@@ -100,5 +114,5 @@ class TestRevisit:
         Path("even/asked.txt").unlink()
         verify(run("dlroof cluster gather even -o even/cluster.json"), [exits(0)])
         verify(run("dlroof cluster script --revisit even/cluster.json"), [bad_input, says("no node is a suspect")])
-        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected no -N, --per-gpu and arguments")])
+        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected no -N and --per-gpu")])
         verify(run("dlroof cluster script"), [bad_input, says("expected -N and --out, or --revisit")])

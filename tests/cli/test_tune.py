@@ -7,8 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from checks import FAKE_BENCH, bad_input, exits, finish, one_sentence, prints, run, says, start, verify
+from checks import FAKE_BENCH, ROOT, bad_input, exits, finish, one_sentence, plain, prints, run, says, start, verify
 
+HOSTILE = ROOT / "tests/data/hostile"
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i4h4"
 # A program that is 5 % faster where DLROOF_FAKE says so, and crashes, hangs or ends without a result elsewhere.
 PROGRAM = """#!/usr/bin/env bash
@@ -44,7 +45,7 @@ def tuned(programs):
 
 
 def test_the_faster_setting_is_found_and_confirmed(tuned):
-    verify(tuned, [exits(0), prints(r"DLROOF_FAKE=fast: 1\.05x as fast"), prints("export DLROOF_FAKE='fast'")])
+    verify(tuned, [exits(0), prints(r"DLROOF_FAKE=fast: 1\.05x as fast"), prints("export DLROOF_FAKE=fast")])
     found = tuning("tune.json")
     assert found["state"] == "confirmed" and found["best"] == {"DLROOF_FAKE": "fast"}, tuned
     # The made-up times are 1.000 to 1.003 ms, and 1.050 to 1.053 ms.
@@ -69,10 +70,19 @@ def test_a_file_is_shown_without_measuring(tuned):
 
 
 def test_the_best_is_verified_once_more(tuned):
-    verify(run("dlroof tune --verify tune.json --bench=./program.sh", timeout=200), [exits(0), prints("confirmed again: 1.05x")])
+    verify(run("dlroof tune --verify tune.json --bench=./program.sh --env=DLROOF_FAKE=fast", timeout=200), [exits(0), prints("confirmed again: 1.05x")])
     assert tuning("tune.json")["verified"]["confirmed"]
     Path("false.json").write_text(Path("tune.json").read_text().replace('"DLROOF_FAKE": "fast"', '"DLROOF_FAKE": "slow"'))
-    verify(run("dlroof tune --verify false.json --bench=./program.sh", timeout=200), [exits(3), prints("not confirmed again")])
+    verify(run("dlroof tune --verify false.json --bench=./program.sh --env=DLROOF_FAKE=slow", timeout=200), [exits(3), prints("not confirmed again")])
+
+
+def test_no_value_of_a_file_is_run_or_pasted_into_a_command(tuned):
+    verify(run(f"dlroof tune {HOSTILE}/tuning_paste.json"), [exits(0), plain(r"export LD_PRELOAD=''\'';touch ./PASTED;'\''")])
+    for path in (f"{HOSTILE}/tuning_paste.json", f"{HOSTILE}/tuning_preload.json"):
+        verify(run(f"dlroof tune --verify {path} --bench=./program.sh"), [bad_input, says("sets the variable LD_PRELOAD, which is no knob of dlroof")])
+    verify(run("dlroof tune --verify tune.json --bench=./program.sh"), [bad_input, says("to run it, repeat it: --env=DLROOF_FAKE=fast$")])
+    Path("planned.json").write_text(Path("tune.json").read_text().replace('"DLROOF_FAKE": "crash"', '"LD_PRELOAD": "./evil.so"'))
+    verify(run(tune("--env=DLROOF_FAKE=crash,fast,silent -o planned.json --resume --budget=100")), [bad_input, says("sets the variable LD_PRELOAD")])
 
 
 def test_nothing_is_won_where_no_setting_matters():

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "counters/base/error.h"
 #include "tests/baselines/cluster/fake_nodes.h"
 #include "tests/fakes/refusal.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 TEST(RevisitOf, NamesSuspectsAndControls) {
   const auto revisit = RevisitOf(Gathered(LastNodeIsSlower()), {.controls = 3});
@@ -19,16 +21,11 @@ TEST(RevisitOf, NamesSuspectsAndControls) {
   EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
 }
 
-TEST(AddFindings, FiveVisitsConfirmASlowNode) {
+TEST(AddFindings, WithoutFurtherVisitsASlowNodeIsASuspect) {
   auto cluster = Gathered(LastNodeIsSlower());
   AddFindings({}, {}, cluster);
   ASSERT_EQ(cluster.findings.size(), 1);
   EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
-  const std::vector<std::vector<NodeSummary>> visits(5, VisitedOnceMore(LastNodeIsSlower()));
-  AddFindings(visits, {}, cluster);
-  EXPECT_EQ(cluster.findings.at(0).verdict, NodeVerdict::kSlow);
-  EXPECT_NEAR(cluster.findings[0].ratio, 1.2, 1e-9);
-  EXPECT_EQ(cluster.findings[0].visits, 5);
 }
 
 TEST(AddFindings, FourNodesAreTooFewForFindings) {
@@ -75,29 +72,20 @@ TEST(GroupsOf, ThreeRoofsAreAGroup) {
   EXPECT_THAT(groups[1].rows, ElementsAre(2, 3, 4));
 }
 
-TEST(AddFindings, FiveVisitsConfirmALowRoof) {
-  auto cluster = Gathered(LastHasLowerRoofs(0.8));
-  const std::vector<std::vector<NodeSummary>> visits(5, VisitedOnceMore(LastHasLowerRoofs(0.8)));
-  AddFindings(visits, {}, cluster);
-  EXPECT_THAT(WhatIsSlow(cluster), ElementsAre("cpu.dram", "cpu.fp32.vector"));
-  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSlow);
-  EXPECT_NEAR(cluster.findings[0].ratio, 1.25, 1e-9);
-  EXPECT_EQ(cluster.findings[0].node, 5);
+// A roof that was low only in the first visit is not confirmed.
+TEST(AddFindings, FiveVisitsDecideAboutALowRoof) {
+  for (const double later : {0.8, 1.0}) {
+    auto cluster = Gathered(LastHasLowerRoofs(0.8));
+    AddFindings(std::vector(5, VisitedOnceMore(LastHasLowerRoofs(later))), {}, cluster);
+    EXPECT_THAT(WhatIsSlow(cluster), ElementsAre("cpu.dram", "cpu.fp32.vector"));
+    EXPECT_EQ(cluster.findings[0].verdict,
+              later < 1 ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed);
+    EXPECT_NEAR(cluster.findings[0].ratio, 1 / later, 1e-9);
+    EXPECT_EQ(cluster.findings[0].node, 5);
+  }
 }
 
-// Low only in the first visit.
-TEST(AddFindings, ARoofThatWasLowOnceIsNotConfirmed) {
-  auto cluster = Gathered(LastHasLowerRoofs(0.8));
-  const std::vector<std::vector<NodeSummary>> visits(5, VisitedOnceMore(LastHasLowerRoofs(1)));
-  AddFindings(visits, {}, cluster);
-  ASSERT_EQ(cluster.findings.size(), 2);
-  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kNotConfirmed);
-}
-
-}  // namespace
-namespace {
-
-using testing::HasSubstr;
+// --- Nodes measured at once and one by one ---
 
 // Nodes a, b, ... with a time [s] for each benchmark n0, n1, ...
 Cluster ClusterOf(const std::vector<std::vector<double>>& seconds) {
@@ -146,6 +134,31 @@ TEST(OrderEffects, LeaveOutWhatOneFileLacks) {
   other.nodes[0].facts.name = "z";
   EXPECT_THAT(fakes::RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
               HasSubstr("no node has a time of the same benchmark in both files"));
+}
+
+// --- Requirements ---
+
+// The fakes have a DRAM roof of 10 B/s times the node's speed; n1 takes the node's seconds.
+TEST(Requirements, NodesThatMissALimitAreNamed) {
+  const auto cluster = Gathered({{"n1", 2, 1}, {"n2", 3, 1}, {"n3", 2, 0.5}});
+  const auto limits = ParseRequirements(
+      fmt::format(R"({{"roofs": {{"cpu.dram": 9}}, "times": {{"{}": 2.5}}}})", fakes::Name("n1")),
+      "r.json");
+  const auto unmet = UnmetOf(cluster, limits);
+  ASSERT_THAT(unmet, SizeIs(2));
+  EXPECT_EQ(unmet[0].node, 1);
+  EXPECT_EQ(unmet[0].value, 3);
+  EXPECT_EQ(unmet[1].what, "cpu.dram");
+  EXPECT_EQ(TextOf(unmet[1], cluster), "n3: cpu.dram is 5.00 B/s, at least 9.00 B/s required");
+  const auto absent = UnmetOf(cluster, ParseRequirements(R"({"times": {"gone": 1}})", "r.json"));
+  ASSERT_THAT(absent, SizeIs(3));
+  EXPECT_THAT(TextOf(absent[0], cluster), HasSubstr("gone was not measured"));
+}
+
+TEST(Requirements, OtherFilesAreRefused) {
+  for (const char* text : {"[]", "{}", R"({"roofs": {}})", R"({"roof": {"cpu.dram": 1}})",
+                           R"({"roofs": {"cpu.dram": -1}})", R"({"roofs": 3})"})
+    EXPECT_THROW(ParseRequirements(text, "r.json"), BadInput) << text;
 }
 
 }  // namespace

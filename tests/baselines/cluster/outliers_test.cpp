@@ -77,26 +77,21 @@ Finding Judged(const std::vector<double>& ratios) {
   return JudgeNodes({{4, 0, std::log(1.2)}}, {kAll}, visits, {0, 1, 2, 3}, {}).at(0);
 }
 
-TEST(JudgeNodes, ANodeSlowerByMoreThanThreePercentInTheMedianOfFiveVisitsIsSlow) {
-  const auto finding = Judged({1.0, 1.0, 1.04, 1.05, 1.3});
-  EXPECT_EQ(finding.verdict, NodeVerdict::kSlow);
-  EXPECT_NEAR(finding.ratio, 1.04, 1e-12);
-  EXPECT_EQ(finding.visits, 5);
-  const auto ordinary = Judged({1.0, 1.0, 1.02, 1.3, 1.3});
-  EXPECT_EQ(ordinary.verdict, NodeVerdict::kNotConfirmed);
-  EXPECT_NEAR(ordinary.ratio, 1.02, 1e-12);
-}
-
-TEST(JudgeNodes, MoreVisitsCountToo) {
-  EXPECT_EQ(Judged({1.1, 1.1, 1.1, 1.1, 1.0, 1.0, 1.0}).verdict, NodeVerdict::kSlow);
-  EXPECT_EQ(Judged({1.1, 1.1, 1.1, 1.0, 1.0, 1.0, 1.0}).verdict, NodeVerdict::kNotConfirmed);
-}
-
-TEST(JudgeNodes, WithFewerThanFiveVisitsASuspectStaysOne) {
-  EXPECT_EQ(Judged({}).verdict, NodeVerdict::kSuspect);
-  EXPECT_NEAR(Judged({}).ratio, 1.2, 1e-12);
-  EXPECT_EQ(Judged({1.1, 1.1, 1.1, 1.1}).verdict, NodeVerdict::kSuspect);
-  EXPECT_NEAR(Judged({1.1, 1.1, 1.1, 1.1}).ratio, 1.1, 1e-12);
+// Slow by more than 3 % in the median of five visits or more; with fewer it stays a suspect.
+TEST(JudgeNodes, TheMedianOfFiveVisitsDecides) {
+  for (const auto& [ratios, verdict, median] :
+       std::vector<std::tuple<std::vector<double>, NodeVerdict, double>>{
+           {{1.0, 1.0, 1.04, 1.05, 1.3}, NodeVerdict::kSlow, 1.04},
+           {{1.0, 1.0, 1.02, 1.3, 1.3}, NodeVerdict::kNotConfirmed, 1.02},
+           {{1.1, 1.1, 1.1, 1.1, 1.0, 1.0, 1.0}, NodeVerdict::kSlow, 1.1},
+           {{1.1, 1.1, 1.1, 1.0, 1.0, 1.0, 1.0}, NodeVerdict::kNotConfirmed, 1.0},
+           {{1.1, 1.1, 1.1, 1.1}, NodeVerdict::kSuspect, 1.1},
+           {{}, NodeVerdict::kSuspect, 1.2}}) {
+    const auto finding = Judged(ratios);
+    EXPECT_EQ(finding.verdict, verdict) << testing::PrintToString(ratios);
+    EXPECT_NEAR(finding.ratio, median, 1e-12) << testing::PrintToString(ratios);
+    EXPECT_EQ(finding.visits, std::ssize(ratios));
+  }
 }
 
 // --- Simulated clusters: seeded, and more of them with DLROOF_SIMULATED_CLUSTERS=760 ---
@@ -162,7 +157,7 @@ class SimulatedNodes {
     auto sorted = effect_;
     std::ranges::nth_element(sorted, sorted.begin() + request.nodes / 2);
     const double middle = sorted[request.nodes / 2];
-    for (auto& one : effect_) one -= middle;
+    for (auto& effect : effect_) effect -= middle;
   }
 
   double effect(std::size_t node) const { return effect_[node]; }

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "baselines/cluster/versus_models.h"
 #include "tests/fakes/refusal.h"
@@ -14,7 +17,12 @@
 namespace dlroof::cluster {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 Prices OneKind(const std::string& kind) {
@@ -25,48 +33,36 @@ std::string Refusal(const std::string& text) {
   return fakes::RefusalOf([&] { ParsePrices(text, "p.json"); });
 }
 
-TEST(ParsePrices, PerNodeHourIsTakenAsItIs) {
-  const auto prices = OneKind(R"({"match": {"name": "EPYC"}, "per_node_hour": 1.2, "devices": 8})");
-  EXPECT_EQ(prices.currency, "USD");
-  EXPECT_DOUBLE_EQ(prices.kinds.at(0).per_node_hour, 1.2);
-  EXPECT_EQ(prices.kinds.at(0).devices, 8);
-}
-
-TEST(ParsePrices, WattsAreOptional) {
-  const std::string rent = R"("match": {"name": "x"}, "per_node_hour": 2)";
+TEST(ParsePrices, ReadsAKindsRentDevicesAndWatts) {
+  const std::string rent = R"("match": {"name": "EPYC"}, "per_node_hour": 1.2)";
+  const auto all = OneKind("{" + rent + R"(, "devices": 8, "watts": 700})");
+  EXPECT_EQ(all.currency, "USD");
+  EXPECT_DOUBLE_EQ(all.kinds.at(0).per_node_hour, 1.2);
+  EXPECT_EQ(all.kinds[0].devices, 8);
+  EXPECT_EQ(all.kinds[0].watts, 700);
   EXPECT_FALSE(OneKind("{" + rent + "}").kinds.at(0).watts);
-  EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).watts, 700);
-  EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).per_node_hour, 2);
-  EXPECT_THAT(Refusal(R"({"currency": "USD", "kinds": [{"match": {"name": "x"},
-                          "per_node_hour": 2, "watts": -1}]})"),
-              HasSubstr("'watts': expected a number above 0"));
 }
 
-TEST(ParsePrices, WithoutCurrencyTheLineIsNamed) {
+TEST(ParsePrices, EveryFaultNamesItsPlace) {
   EXPECT_THAT(Refusal(R"({"kinds": []})"), StartsWith("p.json:1: expected 'currency'"));
   EXPECT_THAT(Refusal("{\"currency\": \"\",\n\"kinds\": []}"),
               StartsWith("p.json:1:2: 'currency': expected a text"));
-}
-
-TEST(ParsePrices, EveryFaultNamesItsPlaceInTheList) {
-  const auto second = [](const std::string& kind) {
-    return Refusal(
-        fmt::format("{{\"currency\": \"EUR\", \"kinds\": [\n{{\"match\": {{\"name\": "
-                    "\"a\"}}, \"per_node_hour\": 1}},\n{}]}}",
-                    kind));
-  };
-  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": -1})"),
-              StartsWith("p.json:3:26: 'per_node_hour': expected a number above 0"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_hour": 1})"),
-              StartsWith("p.json:3:26: unknown key 'per_hour'"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}})"), HasSubstr("expected 'per_node_hour'"));
-  EXPECT_THAT(second(R"({"match": {}, "per_node_hour": 1})"),
-              HasSubstr("expected 'name' or 'fingerprint'"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "capital": 5})"),
-              HasSubstr("unknown key 'capital'"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "devices": 1.5})"),
-              HasSubstr("'devices': expected a whole number"));
-  EXPECT_THAT(second("7"), HasSubstr("expected an object"));
+  const std::string match = R"({"match": {"name": "b"}, )";
+  for (const auto& [kind, fault] : std::vector<std::pair<std::string, std::string>>{
+           {match + R"("per_node_hour": -1})", "3:26: 'per_node_hour': expected a number above 0"},
+           {match + R"("per_hour": 1})", "3:26: unknown key 'per_hour'"},
+           {match + R"("per_node_hour": 2, "watts": -1})",
+            "3:46: 'watts': expected a number above 0"},
+           {match + R"("per_node_hour": 5, "devices": 1.5})",
+            "3:46: 'devices': expected a whole number"},
+           {R"({"match": {"name": "b"}})", "expected 'per_node_hour'"},
+           {R"({"match": {}, "per_node_hour": 1})", "expected 'name' or 'fingerprint'"},
+           {"7", "expected an object"}})
+    EXPECT_THAT(Refusal("{\"currency\": \"EUR\", \"kinds\": [\n{\"match\": {\"name\": \"a\"}, "
+                        "\"per_node_hour\": 1},\n" +
+                        kind + "]}"),
+                AllOf(StartsWith("p.json:3"), HasSubstr(fault)))
+        << kind;
 }
 
 TEST(PriceOf, TakesTheFirstKindThatMatchesInEverything) {
@@ -84,20 +80,15 @@ TEST(PriceOf, TakesTheFirstKindThatMatchesInEverything) {
   EXPECT_EQ(price("Xeon", "01"), 0);
 }
 
-}  // namespace
-namespace {
-
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-
 // A record of the name whose clean repetitions all take `seconds`; 9 of them have an interval.
-record::Record Of(const std::string& name, double seconds, int repetitions = 9) {
+record::Record Of(const std::string& name, double seconds, int repetitions = 9,
+                  const std::optional<energy::Energy>& energy = std::nullopt) {
   auto record = fakes::Measured("n1", 1);
   record.name = name;
   record.options.clear();
   record::SplitName(record);
   record.repetitions.assign(repetitions, {.seconds = seconds, .iterations = 3});
+  record.energy = energy;
   return record;
 }
 
@@ -110,6 +101,8 @@ VersusCluster ClusterOf(const std::string& where, const std::vector<record::Reco
   run.file.machines.push_back(gpu);
   return {.where = where, .run = roofline::PlaceRun(std::move(run.file))};
 }
+
+constexpr char kOnCpu[] = "Conv2D/cpu/onednn/fwd/f32/n1", kOnGpu[] = "Conv2D/gpu/cudnn/fwd/f32/n1";
 
 bool IsLayout(std::string_view option) { return option == "nchw"; }
 
@@ -127,10 +120,8 @@ TEST(RatioInterval, DistancesAddAsSquaresInLogarithms) {
 }
 
 TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
-  const auto cpu = ClusterOf(
-      "cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), Of("Conv2D/cpu/onednn/fwd/bf16/n1", 3)});
-  const auto gpu = ClusterOf(
-      "gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2), Of("Conv2D/gpu/cudnn/bwd_data/f32/n1", 2)});
+  const auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6), Of("Conv2D/cpu/onednn/fwd/bf16/n1", 3)});
+  const auto gpu = ClusterOf("gpu", {Of(kOnGpu, 2), Of("Conv2D/gpu/cudnn/bwd_data/f32/n1", 2)});
   const auto versus = MakeVersus(cpu, gpu, {});
   ASSERT_EQ(versus.rows.size(), 1);
   const auto& row = versus.rows[0];
@@ -149,8 +140,8 @@ TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
 
 // A node of A has two devices, one of B eight: 6 s / 2 against 2 s / 8.
 TEST(MakeVersus, ANodeHasAllItsDevices) {
-  auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
-  auto gpu = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2)});
+  auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)});
+  auto gpu = ClusterOf("gpu", {Of(kOnGpu, 2)});
   cpu.devices = 2;
   gpu.devices = 8;
   const auto row = MakeVersus(cpu, gpu, {}).rows.at(0);
@@ -160,7 +151,7 @@ TEST(MakeVersus, ANodeHasAllItsDevices) {
 }
 
 TEST(MakeVersus, WithoutAnIntervalOnOneSideThereIsNone) {
-  const auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  const auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)});
   const auto gpu = ClusterOf("gpu", {Of("Conv2D/gpu/tf/fwd/f32/n1", 2, 1)});
   EXPECT_FALSE(MakeVersus(cpu, gpu, {}).rows.at(0).nodes_of_a.ci95);
   EXPECT_FALSE(MakeVersus(gpu, cpu, {}).rows.at(0).nodes_of_a.ci95);
@@ -178,13 +169,12 @@ TEST(MakeVersus, EveryLibraryOfASideMakesARow) {
 }
 
 TEST(MakeVersus, ImplementationOptionsPairWithEqualOnesOrElseWithAny) {
-  const auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  const auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)});
   const auto other = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2)});
   const auto row = MakeVersus(cpu, other, {.is_implementation_option = IsLayout}).rows.at(0);
   EXPECT_EQ(row.key, "Conv2D/fwd/f32/n1");
   EXPECT_THAT(row.differences, Contains("options: none | nchw"));
-  const auto both = ClusterOf(
-      "gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 4)});
+  const auto both = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2), Of(kOnGpu, 4)});
   const auto versus = MakeVersus(cpu, both, {.is_implementation_option = IsLayout});
   ASSERT_EQ(versus.rows.size(), 1);
   EXPECT_EQ(versus.rows[0].b.seconds.value, 4);
@@ -192,10 +182,10 @@ TEST(MakeVersus, ImplementationOptionsPairWithEqualOnesOrElseWithAny) {
 
 TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes) {
   const auto cpu = ClusterOf(
-      "cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), Of("Conv2D/cpu/onednn/fwd/bf16/n1/nchw", 4),
+      "cpu", {Of(kOnCpu, 6), Of("Conv2D/cpu/onednn/fwd/bf16/n1/nchw", 4),
               Of("Conv2D/cpu/onednn/fwd/bf16/n1", 3), Of("Conv2D/cpu/onednn/fwd/f32/n2", 8)});
   const auto gpu = ClusterOf(
-      "gpu", {Of("Conv2D/gpu/cudnn/fwd/f16/n1", 1), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2),
+      "gpu", {Of("Conv2D/gpu/cudnn/fwd/f16/n1", 1), Of(kOnGpu, 2),
               Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n3", 1)});
   const auto versus =
       MakeVersus(cpu, gpu, {.is_implementation_option = IsLayout, .best_type = true});
@@ -209,7 +199,7 @@ TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes
 }
 
 TEST(MakeVersus, DifferencesAreListedInTheRow) {
-  auto a = Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), b = Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2);
+  auto a = Of(kOnCpu, 6), b = Of(kOnGpu, 2);
   a.algorithm = "direct";
   b.algorithm = "winograd";
   b.cache.reset();
@@ -224,8 +214,8 @@ TEST(MakeVersus, DifferencesAreListedInTheRow) {
 }
 
 TEST(MakeVersus, OtherConventionsAreRefused) {
-  auto cpu = ClusterOf("a.json", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
-  const auto gpu = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2)});
+  auto cpu = ClusterOf("a.json", {Of(kOnCpu, 6)});
+  const auto gpu = ClusterOf("b.json", {Of(kOnGpu, 2)});
   cpu.run.file.context["dlroof"]["conventions"]["flops"] = "fma is 1";
   EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
               HasSubstr("a.json and b.json cannot be compared: the convention flops differs"));
@@ -234,7 +224,7 @@ TEST(MakeVersus, OtherConventionsAreRefused) {
 }
 
 TEST(MakeVersus, NothingInCommonIsRefused) {
-  const auto cpu = ClusterOf("a.json", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  const auto cpu = ClusterOf("a.json", {Of(kOnCpu, 6)});
   const auto gpu = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
   EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
               HasSubstr("a.json and b.json have no operator in common"));
@@ -244,8 +234,8 @@ TEST(MakeVersus, NothingInCommonIsRefused) {
 TEST(MakeVersus, CostsComeOnlyFromThePriceFile) {
   const auto prices = ParsePrices(
       R"({"currency": "USD", "kinds": [{"match": {"name": "EPYC"}, "per_node_hour": 36}]})", "p");
-  auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)}, "AMD EPYC");
-  const auto gpu = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2)}, "V100");
+  auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6)}, "AMD EPYC");
+  const auto gpu = ClusterOf("gpu", {Of(kOnGpu, 2)}, "V100");
   const auto versus = MakeVersus(cpu, gpu, {.prices = &prices});
   EXPECT_NEAR(*versus.rows.at(0).a.cost, 6e11, 1);
   EXPECT_FALSE(versus.rows.at(0).b.cost);
@@ -328,8 +318,8 @@ TEST(MakeVersusModels, AModelWithoutASharedLayerHasARowThatSaysSo) {
 // --- Writers ---
 
 struct Written {
-  VersusCluster a = ClusterOf("a.json", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
-  VersusCluster b = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2, 1)}, "<V100>");
+  VersusCluster a = ClusterOf("a.json", {Of(kOnCpu, 6)});
+  VersusCluster b = ClusterOf("b.json", {Of(kOnGpu, 2, 1)}, "<V100>");
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {}), .models = {}};
 };
 
@@ -360,6 +350,182 @@ TEST(WriteVersus, UnknownHasNoKeyAndAnEmptyField) {
   std::ostringstream csv;
   WriteVersusCsv(written.report, csv);
   EXPECT_THAT(csv.str(), HasSubstr(",100,3,,,,library: onednn | cudnn"));
+}
+
+// --- Energy ---
+
+constexpr auto kMeasured = EnergyClass::kMeasured, kAssumed = EnergyClass::kAssumed;
+
+energy::Energy Counted(double joules, double others = 0) {
+  return {.joules = joules,
+          .ci95 = {{0.9 * joules, 1.1 * joules}},
+          .domains = {{"package-0", joules}},
+          .seconds = 1,
+          .window_seconds = 1,
+          .calls = 3,
+          .others_cpus = others,
+          .from = "powercap",
+          .covers = "packages"};
+}
+
+using MaybeEnergy = std::optional<energy::Energy>;
+
+// A call takes 6 s and, if set, this energy.
+VersusCluster Epyc(const MaybeEnergy& energy) {
+  return ClusterOf("Epyc", {Of(kOnCpu, 6, 9, energy)}, "Epyc");
+}
+// ... 2 s.
+VersusCluster H200(const MaybeEnergy& energy) {
+  return ClusterOf("H200", {Of(kOnGpu, 2, 9, energy)}, "H200");
+}
+
+Prices Watts(double cpu, std::optional<double> gpu) {
+  Prices prices{.currency = "USD"};
+  prices.kinds.push_back({.name = "Epyc", .per_node_hour = 1, .watts = cpu});
+  prices.kinds.push_back({.name = "H200", .per_node_hour = 9, .devices = 8, .watts = gpu});
+  return prices;
+}
+
+VersusRow RowOf(const MaybeEnergy& of_a, const MaybeEnergy& of_b, const Prices* prices = nullptr) {
+  return MakeVersus(Epyc(of_a), H200(of_b), {.prices = prices}).rows.at(0);
+}
+
+// Assumed are 500 W x 6 s, and 8000 W of 8 devices, 2 s on one of them.
+TEST(VersusEnergy, AClassIsOnlyComparedWithItself) {
+  const auto measured = RowOf(Counted(600), Counted(150)).energy_ratios;
+  EXPECT_EQ(measured.size(), 1);
+  EXPECT_EQ(measured.at(kMeasured).value, 4);
+  const double distance = std::hypot(std::log(600 / 540.0), std::log(165 / 150.0));
+  EXPECT_NEAR(measured.at(kMeasured).ci95->first, 4 * std::exp(-distance), 1e-9);
+  EXPECT_FALSE(measured.at(kMeasured).noisy);
+  const auto prices = Watts(500, 8000);
+  const auto assumed = RowOf({}, {}, &prices);
+  EXPECT_EQ(assumed.a.energies.at(kAssumed).value, 3000);
+  EXPECT_EQ(assumed.b.energies.at(kAssumed).value, 2000);
+  EXPECT_FALSE(assumed.a.energies.contains(kMeasured));
+  // With watts on both sides there is an assumed ratio, but no measured one.
+  const auto both = RowOf(Counted(600), {}, &prices).energy_ratios;
+  EXPECT_EQ(both.size(), 1);
+  EXPECT_EQ(both.at(kAssumed).value, 1.5);
+  auto gpu_alone = prices;
+  gpu_alone.kinds[0].watts.reset();
+  const auto neither = RowOf(Counted(600), {}, &gpu_alone);
+  EXPECT_TRUE(neither.a.energies.contains(kMeasured));
+  EXPECT_TRUE(neither.b.energies.contains(kAssumed));
+  EXPECT_THAT(neither.energy_ratios, IsEmpty());
+}
+
+TEST(VersusEnergy, OtherProgramsLeaveTheirMark) {
+  EXPECT_TRUE(RowOf(Counted(600, 0.7), Counted(150)).energy_ratios.at(kMeasured).noisy);
+}
+
+TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
+  QuantitySum sum;
+  EXPECT_FALSE(sum.Total());
+  sum.Add({10, {{7, 13}}}, 2);
+  sum.Add({20, {{16, 24}}}, 1);
+  EXPECT_EQ(sum.Total()->value, 40);
+  // Distances 2 x 3 and 4: the root of 52.
+  EXPECT_NEAR(sum.Total()->ci95->first, 40 - std::sqrt(52.0), 1e-12);
+  EXPECT_NEAR(sum.Total()->ci95->second, 40 + std::sqrt(52.0), 1e-12);
+  EXPECT_FALSE(sum.Total()->noisy);
+  sum.Add({1, {}, true}, 1);
+  EXPECT_FALSE(sum.Total()->ci95);
+  EXPECT_TRUE(sum.Total()->noisy);
+}
+
+TEST(VersusModels, HaveAClassOnlyIfEveryLayerHas) {
+  const auto a = ClusterOf(
+      "Epyc", {Of(kOnCpu, 6, 9, Counted(600)), Of("Conv2D/cpu/onednn/fwd/f32/n2", 6)}, "Epyc");
+  const auto prices = Watts(500, {});
+  const auto model = ModelFromNames("net", {{kOnCpu, 1}, {"Conv2D/cpu/onednn/fwd/f32/n2", 1}}, {});
+  const auto rows = MakeVersusModels(a, a, {model}, {.prices = &prices});
+  EXPECT_FALSE(rows.at(0).energies_a.contains(kMeasured));
+  EXPECT_EQ(rows[0].energies_a.at(kAssumed).value, 6000);
+}
+
+TEST(VersusModels, AddEnergiesOfLayersInBoth) {
+  const auto a = Epyc(Counted(600)), b = H200(Counted(150));
+  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, {});
+  const auto prices = Watts(500, {});
+  const auto rows = MakeVersusModels(a, b, {model}, {.prices = &prices});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].energies_a.at(kMeasured).value, 1800);
+  EXPECT_EQ(rows[0].energies_b.at(kMeasured).value, 450);
+  EXPECT_EQ(rows[0].energy_ratios.at(kMeasured).value, 4);
+  EXPECT_EQ(rows[0].energies_a.at(kAssumed).value, 9000);
+  EXPECT_FALSE(rows[0].energy_ratios.contains(kAssumed));
+}
+
+TEST(WriteVersus, ShowsEnergiesByTheirClass) {
+  const auto a = Epyc(Counted(600)), b = H200(Counted(150));
+  const auto prices = Watts(500, 8000);
+  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {.prices = &prices})};
+  std::ostringstream table, csv;
+  document::Write(VersusDocument(report), 0, table);
+  EXPECT_THAT(table.str(), AllOf(HasSubstr("A/B energy  A energy (assumed)"), HasSubstr("600 J"),
+                                 HasSubstr("3.00 kJ"), HasSubstr("not measured, and never"),
+                                 HasSubstr("A: powercap: packages. B: powercap: packages")));
+  WriteVersusCsv(report, csv);
+  EXPECT_THAT(csv.str(), AllOf(HasSubstr("differences,a_measured_joules,b_measured_joules"),
+                               HasSubstr(",600,150,4,3000,2000,1.5,,\n")));
+  const auto row = VersusJson(report)["rows"][0];
+  EXPECT_EQ(row["a"]["energy"]["measured"]["joules"], 600);
+  EXPECT_EQ(row["a"]["energy"]["measured"]["covers"], "packages");
+  EXPECT_EQ(row["energy_ratio"]["assumed"]["a_over_b"], 1.5);
+}
+
+TEST(WriteVersus, WithoutEnergyHasNoColumnOfIt) {
+  const auto a = Epyc({}), b = H200({});
+  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
+  std::ostringstream table;
+  document::Write(VersusDocument(report), 0, table);
+  EXPECT_THAT(table.str(), Not(HasSubstr("energy")));
+  EXPECT_THAT(VersusJson(report).dump(), Not(HasSubstr("energy")));
+}
+
+// --- Which time of a call ---
+
+record::Record Gpu(const char* timed, const record::GpuSample& sample) {
+  record::Record record{.name = "LSTM/gpu/cudnn/fwd/f32/t1n1i1h1", .timed = timed};
+  record::SplitName(record);
+  for (int i = 0; i < 6; ++i)
+    record.repetitions.push_back(
+        {.seconds = 2e-6, .iterations = 1, .gpu = std::make_shared<record::GpuSample>(sample)});
+  return record;
+}
+
+TEST(UseTimes, LatencyIsTheTimeOfACallWithItsLaunch) {
+  record::RunFile run;
+  run.records = {Gpu(record::timed::kDevice, {.call_seconds = 9e-6})};
+  UseTimes(CallTime::kThroughput, run);
+  EXPECT_EQ(record::TimeOf(run.records[0].repetitions)->median, 2e-6);
+  UseTimes(CallTime::kLatency, run);
+  EXPECT_EQ(record::TimeOf(run.records[0].repetitions)->median, 9e-6);
+  EXPECT_EQ(run.records[0].timed, record::timed::kCall);
+  EXPECT_TRUE(IsTimed(CallTime::kLatency, run.records[0]));
+}
+
+TEST(UseTimes, ThroughputOfARunOfSingleCallsIsThatOfCallsBackToBack) {
+  record::RunFile run;
+  run.records = {Gpu(record::timed::kCall, {.throughput_seconds = 1e-6}),
+                 Gpu(record::timed::kCall, {})};
+  UseTimes(CallTime::kThroughput, run);
+  EXPECT_EQ(run.records[0].repetitions[0].seconds, 1e-6);
+  EXPECT_EQ(TimedText(run.records[0]), "calls back to back");
+  EXPECT_EQ(run.records[1].repetitions[0].seconds, 2e-6);  // it has no other time
+  EXPECT_FALSE(IsTimed(CallTime::kThroughput, run.records[1]));
+}
+
+TEST(UseTimes, ACpusTimesAreBothKinds) {
+  record::RunFile run;
+  record::Record record{.name = "LSTM/cpu/onednn/fwd/f32/t1n1i1h1"};
+  record::SplitName(record);
+  record.repetitions = {{.seconds = 3}};
+  run.records = {record};
+  UseTimes(CallTime::kLatency, run);
+  EXPECT_EQ(run.records[0].repetitions[0].seconds, 3);
+  EXPECT_TRUE(IsTimed(CallTime::kLatency, run.records[0]));
 }
 
 }  // namespace

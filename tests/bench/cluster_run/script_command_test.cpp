@@ -25,30 +25,23 @@ TEST(LaunchScript, TextBecomesNoCommand) {
   EXPECT_THAT(script, Not(HasSubstr("{{")));
 }
 
-TEST(LaunchScript, TasksTakeWholeNodes) {
+TEST(LaunchScript, SaysWhatIsRequested) {
   auto request = Request();
+  EXPECT_THAT(
+      LaunchScript(request),
+      AllOf(HasSubstr("order=\"at-once\"\n"), HasSubstr("\nvisits=0 "), HasSubstr("\ngpus=0 "),
+            HasSubstr("#SBATCH --ntasks-per-node=1\n"), Not(HasSubstr("nodelist=")),
+            Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device"))));
   request.options = {"--partition=gpu", "-t 10"};
-  const auto script = LaunchScript(request);
-  for (const char* line : {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
-                           "-c \"$((cpus < count", "--no-kill", "--kill-on-bad-exit=0"})
-    EXPECT_THAT(script, HasSubstr(line));
-}
-
-TEST(LaunchScript, TheOrderReachesTheNodes) {
-  auto request = Request();
-  EXPECT_THAT(LaunchScript(request), HasSubstr("order=\"at-once\"\n"));
-  request.order = "one-by-one";
-  EXPECT_THAT(LaunchScript(request),
-              AllOf(HasSubstr("order=\"one-by-one\"\n"), HasSubstr("--order \"$order\"")));
-}
-
-TEST(LaunchScript, VisitsNamedNodesAgain) {
-  auto request = Request();
-  EXPECT_THAT(LaunchScript(request), AllOf(HasSubstr("\nvisits=0 "), Not(HasSubstr("nodelist="))));
-  request.names = {"n1", "n2"};
+  request.order = cluster::NodeOrder::kOneByOne;
+  request.names = std::vector<std::string>{"n1", "n2"};
   request.visits = 5;
-  EXPECT_THAT(LaunchScript(request),
-              AllOf(HasSubstr("\nvisits=5 "), HasSubstr("#SBATCH --nodelist=n1,n2\n")));
+  const auto script = LaunchScript(request);
+  for (const char* line :
+       {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
+        "-c \"$((cpus < count", "--no-kill", "--kill-on-bad-exit=0", "order=\"one-by-one\"\n",
+        "--order \"$order\"", "\nvisits=5 ", "#SBATCH --nodelist=n1,n2\n"})
+    EXPECT_THAT(script, HasSubstr(line));
 }
 
 TEST(LaunchScript, AProcessForEachGpuSeesThatOneAlone) {
@@ -60,12 +53,6 @@ TEST(LaunchScript, AProcessForEachGpuSeesThatOneAlone) {
             HasSubstr("\ngpus=8 "), HasSubstr("per_gpu=(--per-gpu)\n"),
             HasSubstr("gpu_of_task=(--gpus-per-task=1)\n"), HasSubstr("\ntasks=8\n"),
             HasSubstr("'--benchmark_filter=$(touch owned)' 'a b' --dlroof_device=gpu)\n")));
-}
-
-TEST(LaunchScript, AProcessForEachNodeAsksForNoGpu) {
-  EXPECT_THAT(LaunchScript(Request()),
-              AllOf(Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device")),
-                    HasSubstr("#SBATCH --ntasks-per-node=1\n"), HasSubstr("\ngpus=0 ")));
 }
 
 TEST(LaunchScript, AProcessOfAGpuMeasuresNothingElse) {

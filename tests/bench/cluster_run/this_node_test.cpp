@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "bench/cluster_run/node_folder.h"
 #include "counters/base/files.h"
 #include "tests/fakes/refusal.h"
 
@@ -35,25 +36,21 @@ TEST(IdentifyNode, SlurmsNameComesBeforeTheHosts) {
   EXPECT_EQ(facts.place, "s0.n3");
 }
 
+// Open MPI sets PMIX_RANK too.
 TEST(IdentifyNode, TheOthersHaveTheHostsName) {
-  for (const auto& [variable, engine] :
-       std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "openmpi"},
-                                          {"PMIX_RANK", "pmix"},
-                                          {"PMI_RANK", "pmi"},
-                                          {"FLUX_TASK_RANK", "flux"}}) {
-    const auto facts = Identified({{variable, "5"}});
-    EXPECT_EQ(facts.name, "host7");
+  for (const auto& [variables, engine] :
+       std::vector<std::pair<std::map<std::string, std::string>, std::string>>{
+           {{{"OMPI_COMM_WORLD_RANK", "5"}, {"PMIX_RANK", "5"}}, "openmpi"},
+           {{{"PMIX_RANK", "5"}}, "pmix"},
+           {{{"PMI_RANK", "5"}}, "pmi"},
+           {{{"FLUX_TASK_RANK", "5"}}, "flux"},
+           {{}, ""}}) {
+    const auto facts = Identified(variables);
+    EXPECT_EQ(facts.name, "host7") << engine;
+    EXPECT_EQ(facts.known_by, "hostname");
     EXPECT_EQ(facts.engine, engine);
-    EXPECT_EQ(facts.rank, "5");
+    EXPECT_EQ(facts.rank, engine.empty() ? "" : "5");
   }
-  const auto alone = Identified({});
-  EXPECT_EQ(alone.name, "host7");
-  EXPECT_EQ(alone.known_by, "hostname");
-  EXPECT_EQ(alone.engine, "");
-}
-
-TEST(IdentifyNode, OpenMpiSetsPmixToo) {
-  EXPECT_EQ(Identified({{"OMPI_COMM_WORLD_RANK", "1"}, {"PMIX_RANK", "1"}}).engine, "openmpi");
 }
 
 // A process with a GPU of its own has that in its name, also where a node has one alone. Slurm
@@ -92,15 +89,6 @@ TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
   }
 }
 
-TEST(IdentifyNode, AProcessOfAGpuThatNobodyNumbersIsRefused) {
-  for (const char* variable : {"PMIX_RANK", "HOME"})
-    EXPECT_THAT(fakes::RefusalOf([&] {
-                  Identified({{variable, "3"}}, true);
-                }),
-                HasSubstr("--per-gpu: the launcher does not number the processes"))
-        << variable;
-}
-
 TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
   EXPECT_EQ(GpuOfTask("", "3"), "3");
   EXPECT_EQ(GpuOfTask("7", "3"), "7");
@@ -111,13 +99,18 @@ TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
               HasSubstr("process 2 of the node, and CUDA_VISIBLE_DEVICES=4,5 has 2 GPUs"));
 }
 
-TEST(IdentifyNode, ANameThatIsNoFilesIsRefused) {
-  for (const char* name : {"../n3", "a b", ".n"})
+TEST(IdentifyNode, ANameThatIsNoFilesAndAProcessThatNobodyNumbersAreRefused) {
+  for (const char* name : {"../n3", "a b", ".n", "$(id)", "n1,n2"})
     EXPECT_THAT(fakes::RefusalOf([&] {
                   Identified({{"SLURMD_NODENAME", name}});
                 }),
-                HasSubstr("cannot name a file"))
+                HasSubstr("the node's name (SLURMD_NODENAME): "))
         << name;
+  for (const char* variable : {"PMIX_RANK", "HOME"})
+    EXPECT_THAT(fakes::RefusalOf([&] {
+                  Identified({{variable, "3"}}, true);
+                }),
+                HasSubstr("--per-gpu: the launcher does not number the processes"));
 }
 
 TEST(ThisNode, SaysHowManyCpusItWasSpecified) {
@@ -170,6 +163,12 @@ TEST(LoadWatch, CountsFromItsBegin) {
   EXPECT_EQ(load.periods, 8);
   EXPECT_EQ(load.throttled, 3);
   EXPECT_FALSE(load.steal_share);
+}
+
+// FIPS 180-2, appendix B.1, and the digest of no bytes.
+TEST(Sha256, OfTheStandardsExamples) {
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 }  // namespace

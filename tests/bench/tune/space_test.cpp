@@ -335,7 +335,7 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
   best: 1.25x as fast (1.190x to 1.316x), confirmed by 14 blocks of new processes
   tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)
   settings:
-    export OMP_NUM_THREADS='1'
+    export OMP_NUM_THREADS=1
     dlroof_bench --dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1) --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1/(real|manual)_time$'
 )");
 }

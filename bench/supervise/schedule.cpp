@@ -1,0 +1,478 @@
+// Measures the benchmarks of a run (supervise.h) in rounds: each by itself, or those of two
+// programs interleaved.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "baselines/compare/compare.h"
+#include "baselines/compare/paired_record.h"
+#include "baselines/compare/write_comparison.h"
+#include "baselines/statistics/judge.h"
+#include "bench/supervise/journal.h"
+#include "bench/supervise/supervise.h"
+#include "bench/supervise/supervised_program.h"
+#include "counters/base/files.h"
+#include "counters/base/json_text.h"
+#include "counters/base/numbers.h"
+#include "counters/base/process.h"
+#include "counters/cpu/clocks.h"
+#include "reporters/document/tables.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::supervise {
+namespace {
+
+using nlohmann::json;
+
+// Maximum number of blocks of a benchmark, noisy ones included; only clean blocks count.
+constexpr int kMaxBlocks = 2 * statistics::kLooks.back();
+
+// Key of the primitive's choice in the result of a process (Outcome::result).
+constexpr const char* kPrimitive = "primitive";
+
+std::string ListedBy(const ListedPair& pair, std::size_t side) {
+  return side == 0 && pair.base ? *pair.base : pair.contender;
+}
+
+// Measures every benchmark in rounds, each round in another random order, which spreads the
+// measurements of a benchmark over the run. What was measured is in the journal before the next
+// measurement begins.
+class Schedule {
+ public:
+  Schedule(OpenRun& run, std::ostream& log, int rounds) : run_(run), log_(log), rounds_(rounds) {}
+  virtual ~Schedule() = default;
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  // Returns the exit code.
+  int Run() {
+    for (const auto& entry : run_.finished()) AddParts(entry, false);
+    for (int round = 0; round < rounds_ && MeasureRound(round);) ++round;
+    return Finish();
+  }
+
+ protected:
+  using Parts = std::vector<Part>;
+
+  // Returns whether the benchmark has to be measured in this round.
+  virtual bool IsLeft(const ListedPair& benchmark, int round) const = 0;
+  // Returns the outcome of each program, or nothing after an interrupt.
+  virtual std::optional<std::vector<Outcome>> Measure(std::size_t benchmark, int round) = 0;
+  // Takes into account a measurement that was added to the parts: a new one, or one of the journal
+  // of a resumed run. Returns whether it was clean; after a noisy one follows a pause.
+  virtual bool Add(const JournalEntry& entry, bool is_new) = 0;
+  virtual int Finish() = 0;
+
+  const RunRequest& request() const { return run_.request(); }
+  const std::vector<ListedPair>& benchmarks() const { return run_.header().benchmarks; }
+  std::size_t sides() const { return request().programs.size(); }
+  // Returns what program `side` has measured for the benchmark.
+  const Parts& PartsOf(const ListedPair& benchmark, std::size_t side) const {
+    static const Parts none;
+    const auto found = parts_.find(benchmark.contender);
+    return found == parts_.end() ? none : found->second.at(side);
+  }
+  record::Record RecordOfSide(const ListedPair& benchmark, std::size_t side) const {
+    return RecordOf(ListedBy(benchmark, side), PartsOf(benchmark, side));
+  }
+  // Returns what program `side` has measured for all benchmarks.
+  std::vector<Supervised> Done(std::size_t side) const {
+    std::vector<Supervised> done;
+    for (const auto& pair : benchmarks())
+      if (const auto& parts = PartsOf(pair, side); !parts.empty())
+        done.push_back({ListedBy(pair, side), parts});
+    return done;
+  }
+  // Writes the run file of program `side`.
+  Merged Write(std::size_t side, const json& about) const {
+    auto merged = MergedRun(Done(side), run_.machines(), about);
+    WriteFile(request().outputs.at(side), JsonText(ToJson(merged), 1) + "\n", OnDisk::kNow);
+    return merged;
+  }
+  // Removes the journal, or tells how to continue if benchmarks are pending, for the reason `what`.
+  void EndJournal(std::size_t pending, const char* what) {
+    if (pending == 0)
+      run_.RemoveJournal();
+    else if (request().tables == nullptr)
+      log_ << fmt::format(
+          "{} of {} benchmarks are {}; run the same command with --resume to continue\n", pending,
+          benchmarks().size(), what);
+  }
+
+  OpenRun& run_;
+  std::ostream& log_;
+  std::vector<double> seconds_;  // [s] of each measurement
+
+ private:
+  // Returns false if the run has to end.
+  bool MeasureRound(int round) {
+    std::vector<std::size_t> order(benchmarks().size());
+    std::iota(order.begin(), order.end(), 0);
+    if (request().random_order || sides() == 2)
+      order = ShuffledOrder(order.size(), run_.header().seed + static_cast<unsigned>(round));
+    for (const auto i : order) {
+      const auto& pair = benchmarks()[i];
+      if (!IsLeft(pair, round)) continue;
+      if (run_.Over()) return false;
+      const double begin = cpu::WallSeconds();
+      auto outcomes = Measure(i, round);
+      if (!outcomes) return false;
+      const JournalEntry entry{pair, round, cpu::WallSeconds() - begin, std::move(*outcomes)};
+      run_.Append(entry);
+      CoolDown(AddParts(entry, true));
+    }
+    return true;
+  }
+
+  bool AddParts(const JournalEntry& entry, bool is_new) {
+    const bool several = sides() == 2 || request().processes > 1;
+    for (std::size_t side = 0; side < sides(); ++side) {
+      auto part = PartFrom(ListedBy(entry.benchmark, side), entry.outcomes.at(side),
+                           several ? std::optional(entry.block) : std::nullopt, run_.IsPlain(side));
+      if (sides() == 1) part.settling = 0;
+      parts_[entry.benchmark.contender].at(side).push_back(std::move(part));
+    }
+    seconds_.push_back(entry.seconds);
+    return Add(entry, is_new);
+  }
+
+  // Pauses after a noisy measurement. The pause doubles after each further one in a row.
+  void CoolDown(bool clean) {
+    const double most = request().cooldown_seconds;
+    pause_seconds_ = clean ? 0 : std::clamp(2 * pause_seconds_, most / 8, most);
+    if (!clean) SleepSeconds(pause_seconds_);
+  }
+
+  int rounds_;
+  std::map<std::string, std::array<Parts, 2>> parts_;  // by the name that the last program lists
+  double pause_seconds_ = 0;
+};
+
+// Returns whether so many repetitions are noisy that the time is only an estimate.
+bool WasNoisy(const Part& part) {
+  return !part.failure && part.record.status == record::Status::kOk &&
+         !part.record.repetitions.empty() && !record::Summarize(part.record.repetitions);
+}
+
+std::ptrdiff_t CleanRepetitions(const Part& part) {
+  return std::ranges::count(part.record.repetitions, false, &record::Repetition::noisy);
+}
+
+// Each benchmark in a process of its own, or in several, one in each round.
+class StandaloneRun : public Schedule {
+ public:
+  StandaloneRun(OpenRun& run, std::ostream& log) : Schedule(run, log, run.request().processes) {}
+
+ private:
+  // A benchmark that failed in one process is not measured in another.
+  bool IsLeft(const ListedPair& benchmark, int process) const override {
+    const auto& parts = PartsOf(benchmark, 0);
+    return parts.empty() || (parts.back().block.value_or(0) < process &&
+                             RecordOfSide(benchmark, 0).status == record::Status::kOk);
+  }
+
+  // Measures the benchmark in a process; if it is the only one, again while it is noisy. Returns
+  // the attempt with the most clean repetitions.
+  std::optional<std::vector<Outcome>> Measure(std::size_t benchmark, int) override {
+    const auto& listed = benchmarks()[benchmark].contender;
+    std::vector<Outcome> best;
+    std::ptrdiff_t most = 0;
+    const int retries = request().processes > 1 ? 0 : request().retries;
+    double pause = request().cooldown_seconds;
+    for (int attempt = 0;; ++attempt, pause *= 2) {
+      auto outcome = run_.RunStandalone(0, listed, {});
+      if (!outcome) return std::nullopt;
+      const Part part = PartFrom(listed, *outcome, std::nullopt, run_.IsPlain(0));
+      if (attempt == 0 || CleanRepetitions(part) > most) best = {std::move(*outcome)};
+      most = std::max(most, CleanRepetitions(part));
+      if (!WasNoisy(part) || attempt == retries || run_.Over()) return best;
+      log_ << fmt::format("{}: noisy; measuring it again in {:g} s\n", listed, pause);
+      SleepSeconds(pause);
+    }
+  }
+
+  bool Add(const JournalEntry& entry, bool is_new) override {
+    if (is_new) PrintProgress(entry.benchmark);
+    return true;
+  }
+
+  void PrintProgress(const ListedPair& benchmark) const {
+    const auto record = RecordOf(benchmark.contender, {PartsOf(benchmark, 0).back()});
+    const auto timing =
+        record.status == record::Status::kOk ? record::TimeOf(record.repetitions) : std::nullopt;
+    const std::size_t all = benchmarks().size() * static_cast<std::size_t>(request().processes);
+    const auto done = seconds_.size(), left = all - std::min(all, done);
+    std::string result = timing ? fmt::format("{}{}", roofline::MarkOf(timing->noisy),
+                                              text::WithPrefix(timing->median, "s"))
+                                : std::string(record::Key(record.status));
+    if (!timing && !record.reason.empty()) result.append(": ").append(record.reason);
+    log_ << fmt::format(
+        "[{:{}}/{}] {}  {}{}\n", done, std::to_string(all).size(), all,
+        text::Printable(record::BareName(benchmark.contender)), text::Printable(result),
+        left > 0 ? "; " + LeftText(seconds_, static_cast<double>(left)) + " left" : std::string());
+  }
+
+  int Finish() override {
+    if (!seconds_.empty()) {
+      document::Write(document::RunDocument(Write(0, run_.About()).run), text::TerminalColumns(),
+                      run_.tables());
+      run_.tables() << std::flush;
+    }
+    const int last = request().processes - 1;
+    const auto pending = std::ranges::count_if(
+        benchmarks(), [&](const ListedPair& pair) { return IsLeft(pair, last); });
+    EndJournal(static_cast<std::size_t>(pending), "left");
+    if (StoppedByInterrupt()) return 130;
+    return std::ranges::any_of(Done(0), [](const Supervised& benchmark) {
+      const auto status = RecordOf(benchmark.listed, benchmark.parts).status;
+      return status == record::Status::kFailed || status == record::Status::kWrong;
+    });
+  }
+};
+
+// Measures one block of one benchmark: windows of BASE and NEW, interleaved.
+class Block {
+ public:
+  // `base_first`: [0] at the start, [i] in window i.
+  Block(OpenRun& run, const ListedPair& pair, std::vector<bool> base_first)
+      : run_(run), pair_(pair), base_first_(std::move(base_first)) {}
+
+  // Returns the outcomes of BASE and NEW, or nothing after an interrupt.
+  std::optional<std::vector<Outcome>> Run() {
+    // Plain programs cannot be stopped between windows: their processes follow each other.
+    const bool plain = run_.IsPlain(0) || run_.IsPlain(1);
+    if (!plain) Interleave();
+    // If only the other program's process failed, a side is measured without interleaving.
+    const bool one_failed = !plain && processes_[0]->answers() != processes_[1]->answers();
+    std::vector<Outcome> outcomes(2);
+    for (const auto side : plain ? Order(0) : Sides{0, 1}) {
+      const bool standalone = plain || (one_failed && processes_.at(side)->answers());
+      auto outcome = standalone ? Standalone(side) : End(side);
+      if (!outcome || StoppedByInterrupt()) return std::nullopt;
+      outcomes.at(side) = std::move(*outcome);
+    }
+    return outcomes;
+  }
+
+ private:
+  using Sides = std::array<std::size_t, 2>;
+
+  Sides Order(std::size_t i) const { return base_first_.at(i) ? Sides{0, 1} : Sides{1, 0}; }
+  bool BothAnswer() const { return processes_[0]->answers() && processes_[1]->answers(); }
+  bool ComparesLibraries() const { return !run_.request().libraries.empty(); }
+
+  void Interleave() {
+    for (const auto side : Order(0)) {
+      auto paths = PathsIn(run_.folder(), side == 0 ? "base" : "new");
+      auto command = run_.Command(side, ListedBy(pair_, side), paths);
+      processes_.at(side) = std::make_unique<InterleavedProcess>(
+          std::move(command), std::move(paths), run_.request().timeout_seconds,
+          ComparesLibraries() ? kLogOfCreations : Variables());
+    }
+    for (const auto side : Order(0)) processes_.at(side)->Ready();
+    for (const auto side : Order(0))
+      if (BothAnswer()) processes_.at(side)->Settle();
+    for (std::size_t window = 1; window < base_first_.size(); ++window)
+      for (const auto side : Order(window))
+        if (BothAnswer()) processes_.at(side)->Turn();
+  }
+
+  std::optional<Outcome> Standalone(std::size_t side) {
+    processes_.at(side).reset();
+    return run_.RunStandalone(side, ListedBy(pair_, side), WindowFlags(run_.IsPlain(side)));
+  }
+
+  Outcome End(std::size_t side) {
+    auto& process = *processes_.at(side);
+    auto outcome = run_.Finished(process.End(), process.paths());
+    if (ComparesLibraries() && outcome.result.is_object())
+      if (auto choice = ChoiceIn(ReadFileIfAny(process.paths().out)))
+        outcome.result[kPrimitive] = std::move(*choice);
+    return outcome;
+  }
+
+  OpenRun& run_;
+  const ListedPair& pair_;
+  std::vector<bool> base_first_;
+  std::array<std::unique_ptr<InterleavedProcess>, 2> processes_;
+};
+
+// What the blocks of one benchmark tell.
+struct Progress {
+  std::array<std::optional<json>, 2> choices;  // of BASE and NEW, if libraries differ
+  std::size_t clean_blocks = 0;
+  std::optional<statistics::PairedShift> shift;  // NEW relative to BASE, at the last look
+  std::size_t looks = 0;
+  bool settled = false;  // more blocks would not change the verdict
+};
+
+// Two programs in interleaved blocks, until the verdict of each benchmark is settled.
+class InterleavedRun : public Schedule {
+ public:
+  InterleavedRun(OpenRun& run, std::ostream& log)
+      : Schedule(run, log, kMaxBlocks),
+        rule_{static_cast<int>(run.header().benchmarks.size()), run.request().min_effect} {}
+
+ private:
+  const Progress& ProgressOf(const ListedPair& pair) const {
+    static const Progress none;
+    const auto found = progress_.find(pair.contender);
+    return found == progress_.end() ? none : found->second;
+  }
+
+  bool IsLeft(const ListedPair& pair, int block) const override {
+    return !ProgressOf(pair).settled && std::ssize(PartsOf(pair, 1)) <= block;
+  }
+
+  std::optional<std::vector<Outcome>> Measure(std::size_t i, int block) override {
+    const auto stream = (static_cast<std::uint64_t>(i) << 32) | static_cast<unsigned>(block);
+    return Block(run_, benchmarks()[i], DrawBaseFirst(kWindows + 1, run_.header().seed, stream))
+        .Run();
+  }
+
+  bool Add(const JournalEntry& entry, bool) override {
+    Progress& progress = progress_[entry.benchmark.contender];
+    for (std::size_t side = 0; side < 2; ++side)
+      if (const auto& result = entry.outcomes.at(side).result; result.contains(kPrimitive))
+        progress.choices.at(side) = result.at(kPrimitive);
+    const auto base = RecordOfSide(entry.benchmark, 0),
+               contender = RecordOfSide(entry.benchmark, 1);
+    if (base.status != record::Status::kOk || contender.status != record::Status::kOk) {
+      progress.settled = true;
+      progress.shift.reset();
+      PrintResult(entry.benchmark, progress);
+      return true;
+    }
+    const auto before =
+        std::exchange(progress.clean_blocks, statistics::BlockLogRatios(base, contender).size());
+    Look(base, contender, PartsOf(entry.benchmark, 1).size(), progress);
+    if (progress.settled) PrintResult(entry.benchmark, progress);
+    return progress.clean_blocks > before || progress.settled;
+  }
+
+  void Look(const record::Record& base, const record::Record& contender, std::size_t blocks,
+            Progress& progress) const {
+    const auto& looks = statistics::kLooks;
+    const auto measured = statistics::MeasureBlocks(base, contender);
+    // The fastest windows of all blocks tell without clean blocks.
+    const auto count = static_cast<int>(measured.fastest_share ? blocks : measured.clean_blocks);
+    if (count < looks.at(progress.looks)) return;
+    do ++progress.looks;
+    while (progress.looks < looks.size() && count >= looks.at(progress.looks));
+    progress.shift = measured.paired;
+    progress.settled = progress.looks == looks.size() ||
+                       (progress.shift && statistics::IsSettled(*progress.shift, rule_));
+  }
+
+  // Returns the number of blocks left if no further benchmark settles before its last look.
+  double MostBlocksLeft() const {
+    double left = 0;
+    for (const auto& pair : benchmarks())
+      if (const auto& progress = ProgressOf(pair); !progress.settled)
+        left += statistics::kLooks.back() - static_cast<double>(progress.clean_blocks);
+    return left;
+  }
+
+  void PrintResult(const ListedPair& pair, const Progress& progress) {
+    std::string what = "no ratio";
+    if (progress.shift)
+      what = fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(progress.shift->shift.log_ratio),
+                         std::exp(progress.shift->shift.ci95.first),
+                         std::exp(progress.shift->shift.ci95.second));
+    ++settled_;
+    const double left = MostBlocksLeft();
+    log_ << fmt::format("[{}/{}] {}  {} after {} blocks{}\n", settled_, benchmarks().size(),
+                        text::Printable(record::BareName(pair.contender)), what,
+                        PartsOf(pair, 1).size(),
+                        left > 0 ? "; at most " + LeftText(seconds_, left) + " left" : "");
+  }
+
+  // Writes the run file and reads it as `dlroof compare` would: both give the same comparison.
+  compare::NamedRun WriteAndRead(std::size_t side) const {
+    auto about = run_.About();
+    about["interleaved"] =
+        compare::ToJson(compare::InterleavedComparison{run_.header().id, rule_.min_effect});
+    for (const auto& [contender, progress] : progress_)
+      if (const auto& choice = progress.choices.at(side))
+        about["primitives"][record::BareName(contender)] = *choice;
+    Write(side, about);
+    const auto& path = request().outputs.at(side);
+    return {path, record::ReadRunFile(path, log_)};
+  }
+
+  // Returns the name map without pairs that have no results, which the run files do not contain.
+  compare::NameMap NamesDone() const {
+    compare::NameMap names = request().names;
+    std::erase_if(names, [&](const auto& mapped) {
+      return std::ranges::none_of(benchmarks(), [&](const ListedPair& pair) {
+        return record::BareName(pair.contender) == mapped.second && !PartsOf(pair, 1).empty();
+      });
+    });
+    return names;
+  }
+
+  // Writes what the libraries chose differently, beside the verdicts.
+  void WriteChoices(const compare::CompareResult& result) const {
+    std::map<std::string, std::string> verdicts;  // by the benchmark's name in NEW
+    for (const auto& row : result.rows)
+      if (row.contender != nullptr) verdicts[row.contender->name] = VerdictText(row);
+    std::size_t known = 0, changed = 0;
+    std::string text;
+    for (const auto& pair : benchmarks()) {
+      const auto& [base, contender] = ProgressOf(pair).choices;
+      if (!base || !contender) continue;
+      ++known;
+      const auto changes = ChangesBetween(*base, *contender);
+      if (changes.empty()) continue;
+      ++changed;
+      const auto name = record::BareName(pair.contender);
+      text += fmt::format("  {}  {}\n", text::Printable(name), verdicts[name]);
+      for (const auto& change : changes) text += fmt::format("    {}\n", text::Printable(change));
+    }
+    run_.tables() << fmt::format("\nwhat the libraries chose differently: {} of {} benchmarks\n{}",
+                                 changed, known, text);
+  }
+
+  static std::string VerdictText(const compare::Comparison& row) {
+    const auto verdict = statistics::Key(row.verdict);
+    return row.judgement ? fmt::format("{} ({:.3f})", verdict, row.judgement->ratio)
+                         : std::string(verdict);
+  }
+
+  int Finish() override {
+    std::optional<compare::NamedRun> base, contender;
+    if (!seconds_.empty()) base = WriteAndRead(0), contender = WriteAndRead(1);
+    EndJournal(run_.Over() ? benchmarks().size() - settled_ : 0, "not settled");
+    if (!base) return StoppedByInterrupt() ? 130 : 3;
+    const auto result = compare::Compare(*base, *contender, {.names = NamesDone()});
+    compare::WriteTable(result, {base->where, contender->where}, text::TerminalColumns(),
+                        run_.tables());
+    if (!request().libraries.empty()) WriteChoices(result);
+    run_.tables() << std::flush;
+    return StoppedByInterrupt() ? 130 : result.exit_code;
+  }
+
+  statistics::StopRule rule_;
+  std::map<std::string, Progress> progress_;  // by the name that NEW lists
+  std::size_t settled_ = 0;
+};
+
+}  // namespace
+
+int Supervise(const RunRequest& request, std::ostream& log) {
+  OpenRun run(request, log);
+  return request.programs.size() == 1 ? StandaloneRun(run, log).Run()
+                                      : InterleavedRun(run, log).Run();
+}
+
+}  // namespace dlroof::supervise
