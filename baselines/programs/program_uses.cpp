@@ -217,7 +217,8 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
     }
     if (use.placed != nullptr && use.placed->placement.time) {
       const auto& time = *use.placed->placement.time;
-      if (const auto times_over = roofline::LeastTimesOverRoof(time); times_over && *times_over > 0) {
+      if (const auto times_over = roofline::LeastTimesOverRoof(time);
+          times_over && *times_over > 0) {
         use.roof_seconds = use.calls * time.seconds / *times_over;
         use.roof_at_most = !time.times_over_roof;
       }

@@ -48,8 +48,8 @@ class TurnClient {
 
 // Options of a run beside its settings.
 struct RunnerOptions {
-  runner::GpuOpener open_gpu;  // called before the first GPU benchmark; may be empty
-  live::Session* session = nullptr;         // takes what is measured; must outlive the benchmarks
+  runner::GpuOpener open_gpu;        // called before the first GPU benchmark; may be empty
+  live::Session* session = nullptr;  // takes what is measured; must outlive the benchmarks
   // Set in interleaved runs; must outlive the benchmarks. Each repetition waits for the supervisor
   // and begins with untimed calls that warm the caches.
   TurnClient* turns = nullptr;

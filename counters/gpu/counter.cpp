@@ -27,12 +27,6 @@ void Erase(Work& work, const std::string& quantity) {
   if (quantity == "launches") work.launches.reset();
 }
 
-// [1] Returns the accepted relative error: 1 % for FLOPs, launches; 5 % for DRAM; 10 % for L2, L1.
-double CounterTolerance(const std::string& quantity) {
-  if (quantity == Key(Level::kDram)) return 0.05;
-  return LevelFromKey(quantity) ? 0.10 : 0.01;
-}
-
 // Removes quantities whose counter failed from `work`. Adds a caveat for each, and one that names
 // the untested quantities.
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats) {
@@ -55,6 +49,11 @@ void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::strin
 }
 
 }  // namespace
+
+double CounterTolerance(const std::string& quantity) {
+  if (quantity == Key(Level::kDram)) return 0.05;
+  return LevelFromKey(quantity) ? 0.10 : 0.01;
+}
 
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged) {
   const auto found = Flat(counted);

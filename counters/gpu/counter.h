@@ -37,8 +37,10 @@ struct JudgedCounter {
 // The counters by quantity: a pipe ("fp32.vector"), a level ("dram") or "launches".
 using JudgedCounters = std::map<std::string, JudgedCounter>;
 
-// Compares the counts of a known call with its work and updates `judged`. Accepts errors of 1 % in
-// FLOPs and launches, 5 % in DRAM's bytes, 10 % in L2's and L1's. A failed quantity stays
+// [1] Returns the accepted relative error: 1 % for FLOPs, launches; 5 % for DRAM; 10 % for L2, L1.
+double CounterTolerance(const std::string& quantity);
+
+// Compares the counts of a known call with its work and updates `judged`. A failed quantity stays
 // failed; the first of several successes is the evidence; a quantity without count is unchanged.
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged);
 
