@@ -1,5 +1,5 @@
 // Compares the same operators on two clusters A and B (for example with GPUs and with CPUs), by
-// time, price and energy (energies of one class only). Pure, but for ReadPrices.
+// time, price and energy (both measured, or both assumed from watts). Pure, but for ReadPrices.
 #pragma once
 
 #include <array>

@@ -265,7 +265,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
                   DeviceText(*report.a)),
       fmt::format("B: {} ({}), a node has {}", MachinesText(*report.b), report.b->where,
                   DeviceText(*report.b)),
-      fmt::format("{} operators are on both sides; {} with a time are only on A's, {} only on B's",
+      fmt::format("{} operators have a time on both clusters; {} on A only, {} on B only",
                   versus.operators, versus.only_a, versus.only_b)};
   AddTimesNotes(report, notes);
   AddPriceNotes(report, notes);

@@ -102,7 +102,7 @@ StoredProgram ReadProgram(const fs::path& folder) {
     for (const auto& file : description.at("files"))
       if (file.is_string()) program.files.push_back(file.get<std::string>());
   if (program.files.empty())
-    throw BadInput("{}: damaged: expected the files of a program",
+    throw BadInput("{}: damaged: 'files' names no file of the stored program",
                    (folder / kDescription).string());
   return program;
 }

@@ -81,9 +81,9 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
   return steps;
 }
 
-// Returns the steps of a program most of whose launches come from one CUDA graph, if it has some:
-// the sequence of launches that repeats from the first launch of the graph on, or else one step for
-// each of its launches.
+// Of a program most of whose launches come from one CUDA graph, a step is the sequence of launches
+// that repeats from the graph's first launch on; if none repeats, each launch of the graph begins a
+// step. Returns no steps of other programs.
 Steps StepsOfGraphs(const DeviceWork& work, std::size_t kernels) {
   const auto tokens = TokensOf(work, kernels);
   if (!tokens.graph ||

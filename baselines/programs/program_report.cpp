@@ -342,7 +342,7 @@ void AddProcesses(const ProgramSummary& summary, Document& document) {
 
 constexpr double kMuchForLines = 0.03;  // [1] of the time, above which lines get a remark
 
-// Says what oneDNN's lines cost the program, if that was measured.
+// Says which share of the time went into writing oneDNN's verbose log, if that was measured.
 void AddLineCost(const ProgramSummary& summary, const ProgramBreakdown& breakdown,
                  Document& document) {
   if (!summary.line_seconds || !(breakdown.seconds > 0)) return;

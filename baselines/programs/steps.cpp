@@ -144,7 +144,7 @@ void ShareTimes(std::vector<Edge>& edges, std::vector<double>& own) {
 std::string_view Key(StepsFrom from) { return KeyIn(kFromKeys, from); }
 std::optional<StepsFrom> StepsFromKey(std::string_view key) { return ValueIn(kFromKeys, key); }
 
-std::optional<Repetition> FindRepetition(std::span<const std::uint32_t> stream) {
+std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> stream) {
   constexpr std::size_t kMinTimes = 3;  // two equal halves may be epochs, or chance
   const auto matches = MatchesFromTheEnd(stream);
   std::size_t length = 0, longest = 0;
@@ -157,7 +157,7 @@ std::optional<Repetition> FindRepetition(std::span<const std::uint32_t> stream) 
   }
   // Few kinds of calls may be in the same order by chance for a while.
   if (length < 2 || 3 * longest < 2 * stream.size()) return std::nullopt;
-  return Repetition{stream.size() - longest, length};
+  return RepeatedSequence{stream.size() - longest, length};
 }
 
 Steps RepeatedSteps(std::span<const std::uint32_t> stream) {

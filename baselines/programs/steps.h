@@ -33,7 +33,7 @@ struct Steps {
 };
 
 // A sequence that the end of a stream repeats without a difference, from `begin` on.
-struct Repetition {
+struct RepeatedSequence {
   std::size_t begin = 0;
   std::size_t length = 0;  // [1] of the sequence
 };
@@ -41,7 +41,7 @@ struct Repetition {
 // Returns the shortest sequence that the stream repeats at least three times up to its end, over at
 // least two thirds of it, and that is not one call alone. The stream may end within it. Takes
 // linear time.
-std::optional<Repetition> FindRepetition(std::span<const std::uint32_t> stream);
+std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> stream);
 
 // Returns the repetitions of a stream (kFound) as steps. They end with the stream, or begin with it
 // if all of it repeats. What is before them is the program's start.

@@ -135,7 +135,7 @@ bool IsConfirmed(const TuningStep& step) { return step.effect && step.effect->co
 std::string DroppedText(const TuningStep& step, const std::optional<Reason>& failure) {
   if (!step.effect && failure)
     return fmt::format("{}: failed: {}", SettingText(step.values), failure->text);
-  if (!step.effect) return SettingText(step.values) + ": too few clean blocks";
+  if (!step.effect) return SettingText(step.values) + ": too few blocks without interference";
   const auto& [low, high] = step.effect->interval;
   return fmt::format("{}: {:.3f} to {:.3f} of the time before", SettingText(step.values), low,
                      high);
@@ -241,7 +241,7 @@ std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
   const auto& effect = chain.statements().front().effect;
   if (!effect) {
     reason = chain.failure(0) ? chain.failure(0) : chain.failure(1);
-    if (!reason) reason = Reason{"too few clean blocks within the budget"};
+    if (!reason) reason = Reason{"too few blocks without interference within the budget"};
   }
   return effect;
 }

@@ -51,8 +51,9 @@ void ShowTemplate(const MachineFlags& flags) {
   const auto name = flags.named.value_or("h100");
   const auto example = machine_file::ReadMachineFile(name);
   if (!machine_file::IsSpecified(example))
-    throw BadInput("--template: {}: its rates are measured; expected specified ones, {}", name,
-                   fmt::join(machine_file::KnownGpuNames(), ", "));
+    throw BadInput(
+        "--template: {}: its rates are measured; a template starts from specified ones: {}", name,
+        fmt::join(machine_file::KnownGpuNames(), ", "));
   const auto text = machine_file::MachineTemplate(example).dump(2) + '\n';
   if (flags.output)
     WriteFile(*flags.output, text);

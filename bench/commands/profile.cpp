@@ -189,14 +189,14 @@ std::vector<Option> ProgramOptions(ProfileFlags& flags) {
                 machine_file::MachineChoices()),
       Ruled("-o,--output", {.type = kFile}, &program.output,
             "run file to write (default profile.json)"),
-      Ruled("--log", {.type = kFile}, &program.log, "also write oneDNN's lines to this file"),
+      Ruled("--log", {.type = kFile}, &program.log, "also write oneDNN's verbose log to this file"),
       Ruled("--threads", {.limits = AboveZero{}}, &program.threads,
             "number of threads of the program's library (default: from its log)"),
       Ruled("--steps", {.limits = AboveZero{}}, &program.steps,
             "number of equal steps of the program (default: detected)"),
       Ruled("--verify-overhead", {.limits = AboveZero{}}, &program.overhead_turns,
-            "run the program this many times more without oneDNN's lines, interleaved with runs "
-            "with them, and compare the times"),
+            "run the program this many times more without oneDNN's verbose log, interleaved with "
+            "runs with it, and compare the times"),
       {"--read", &program.read,
        "with --verify-overhead: compare the number in the program's output that the group of this "
        "regular expression matches, instead of wall time: 'step: ([0-9.]+) ms'"},

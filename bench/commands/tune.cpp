@@ -112,7 +112,8 @@ Command MakeTune() {
            Ruled("--timeout", {.limits = AboveZero{}}, &request.timeout_seconds,
                  "[s] limit for each answer of a benchmark's process (default 60)"),
            {"--min-effect", &flags->min_effect, "ignore smaller gains (default 2%)"},
-           {"--seed", &request.seed, "seed of the order of turns (default 1)"},
+           {"--seed", &request.seed,
+            "seed of the random order in which settings take turns (default 1)"},
            BenchOption(request.bench)},
       .run = [flags] { return Run(*flags); }};
 }

@@ -35,7 +35,7 @@ std::string PlaceOf(const benchmark::State& state, const void* site) {
                      fmt::join(state.*RangesMember(), "/"), state.threads());
 }
 
-void ListedBenchmarks::HasEnded(const benchmark::BenchmarkReporter::Run& run) {
+void ListedBenchmarks::MarkEnded(const benchmark::BenchmarkReporter::Run& run) {
   ended_.emplace(run.family_index, run.per_family_instance_index);
 }
 

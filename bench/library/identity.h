@@ -30,8 +30,8 @@ class ListedBenchmarks {
   // While the benchmarks run in the order of the list:
   // The first benchmark runs next.
   void BeginAgain() { ended_.clear(); }
-  // `run` was reported, as one of several of its benchmark: the benchmark has ended.
-  void HasEnded(const benchmark::BenchmarkReporter::Run& run);
+  // Marks the benchmark of `run` as ended. Each of the runs that are reported of it may be passed.
+  void MarkEnded(const benchmark::BenchmarkReporter::Run& run);
   // Returns the name of the benchmark that runs, or nullopt after the last.
   std::optional<std::string> Running() const;
 

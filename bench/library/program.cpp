@@ -54,7 +54,7 @@ std::set<int> ThreadsOf(const std::vector<std::string>& names) {
 class Follower : public NullReporter {
  public:
   explicit Follower(Program& program) : program_(program) {}
-  void ReportRuns(const std::vector<Run>& runs) override { program_.HasEnded(runs); }
+  void ReportRuns(const std::vector<Run>& runs) override { program_.MarkEnded(runs); }
 
  private:
   Program& program_;
@@ -191,8 +191,8 @@ void Program::LearnPlaces() {
   RunOnce(Mode::kLearn, {"--benchmark_min_time=1e-9s"});
 }
 
-void Program::HasEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
-  if (!runs.empty()) listed_.HasEnded(runs.front());
+void Program::MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
+  if (!runs.empty()) listed_.MarkEnded(runs.front());
 }
 
 live::Passes Program::Passes() {

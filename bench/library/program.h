@@ -64,7 +64,7 @@ class Program {
   // Called by the reporters: Google Benchmark begins with the first benchmark; a benchmark has
   // ended.
   void HasBegun() { listed_.BeginAgain(); }
-  void HasEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+  void MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
   // Counts the call that this process was started for, and exits. Returns if there is no such
   // benchmark.
   void RunSimulated();

@@ -29,7 +29,7 @@ class Passing : public benchmark::BenchmarkReporter {
     return inner_.ReportContext(context);
   }
   void ReportRuns(const std::vector<Run>& runs) override {
-    Program::Get().HasEnded(runs);
+    Program::Get().MarkEnded(runs);
     inner_.ReportRuns(Program::Get().Checked(runs));
   }
   void Finalize() override { inner_.Finalize(); }
@@ -104,7 +104,7 @@ bool Reporter::ReportContext(const Context& context) {
 
 void Reporter::ReportRuns(const std::vector<Run>& runs) {
   auto& program = Program::Get();
-  program.HasEnded(runs);
+  program.MarkEnded(runs);
   const auto checked = program.Checked(runs);
   if (inner_ != nullptr) inner_->ReportRuns(checked);
   if (program.IsSimulation()) return;

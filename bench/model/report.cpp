@@ -291,7 +291,8 @@ document::Document DocumentOf(const ModelReport& report) {
 std::string ModelPage(const ModelReport& report) {
   auto document = DocumentOf(report);
   Table parameters{.title = "The GPU's figures", .columns = {"figure", "value", "source"}};
-  for (const auto& item : delta::ToJson(report.base.gpu).items())
+  const auto gpu = delta::ToJson(report.base.gpu);
+  for (const auto& item : gpu.items())
     if (item.value().is_object())
       parameters.rows.push_back({item.key(),
                                  fmt::format("{:.6g}", item.value().at("value").get<double>()),

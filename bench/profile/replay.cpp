@@ -115,7 +115,8 @@ std::set<std::string> BenchmarksOf(const Chosen& chosen, const programs::Program
   return names;
 }
 
-// Measures the primitives under one condition. Returns false after an interrupt.
+// Replays the chosen primitives once more under `condition` ("beside a busy CPU") and adds their
+// times as checks. Returns false after an interrupt.
 bool AddCheck(const ReplayRequest& request, const std::string& condition, const Chosen& chosen,
               const std::optional<int>& threads, programs::ProgramSummary& summary) {
   const auto replayed = RunStandalone(request, BenchmarksOf(chosen, summary, false), threads);

@@ -360,7 +360,7 @@ SampledGpu GpuTimer::Sample(const gpu::Enqueue& enqueue, double seconds,
   return sampled;
 }
 
-// Google Benchmark's time is the median call times the number of calls.
+// Reports to Google Benchmark the median time of a call, multiplied by the number of calls.
 TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
                          std::int64_t) {
   if (!clock_ || !call.gpu)

@@ -99,7 +99,7 @@ class Runner {
   // From now on all repetitions that Google Benchmark offers are measured, noisy or not: the
   // program registered the benchmark with their number, which RunnerOptions::stop does not change.
   void UseAllRepetitions(const workload::Workload& workload);
-  // Frees the prepared call. Call it before what the workload's `prepare` refers to is gone.
+  // Frees the prepared call, while all that the workload's `prepare` refers to still exists.
   void Forget();
 
   // The passes after the timing, of one benchmark. The call is prepared again from `workload`. They

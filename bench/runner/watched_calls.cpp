@@ -28,8 +28,8 @@ constexpr double kCallSeconds = 2, kSmallestSeconds = 1;
 constexpr double kInterleavedSeconds = 4;
 constexpr std::size_t kFewestInterleaved = 3;
 
-// Returns the indices of the clean repetitions or, if all are noisy, of the quarter with the least
-// run delay.
+// Returns the indices of the clean repetitions or, if all are noisy, of the quarter in which
+// threads waited for a CPU (run delay) for the smallest share of the time.
 std::vector<std::size_t> Clean(std::vector<record::Repetition> repetitions) {
   record::MarkNoisy(repetitions);
   std::vector<std::size_t> chosen, all;

@@ -35,7 +35,8 @@ std::string LayoutOf(const logs::Tensor& tensor) {
 std::map<std::string, std::string> TextsOf(const json& choice) {
   std::map<std::string, std::string> texts = {
       {"implementation", choice.value("implementation", "")}};
-  for (const auto& [tensor, layout] : choice.value("layouts", json::object()).items())
+  const auto layouts = choice.value("layouts", json::object());
+  for (const auto& [tensor, layout] : layouts.items())
     texts["layout of " + tensor] = layout.get<std::string>();
   return texts;
 }

@@ -89,7 +89,7 @@ std::string Verdict(const settings::Tuning& tuning) {
       break;
   }
   return fmt::format("unfinished; so far {} seems best, but it is not confirmed yet",
-                     SettingText(tuning.best));
+                     settings::SettingText(tuning.best));
 }
 
 // [1] A machine is quiet if runs of one setting differ by less.
@@ -300,14 +300,14 @@ int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostr
       fmt::print(out, "  nothing to verify: {}\n", settings::Key(tuning.state));
       continue;
     }
-    log << fmt::format("default against {}\n", SettingText(tuning.best));
+    log << fmt::format("default against {}\n", text::Printable(settings::SettingText(tuning.best)));
     std::optional<Reason> reason;
     tuning.verified = settings::Verify(tuning, {TrialsOf(request, tuning.plan.subject)}, reason);
     if (StoppedByInterrupt()) return kInterrupted;
     WriteFile(path, JsonText(settings::ToJson(file), 1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
     fmt::print(
-        out, "  {}: {}: {}\n", SettingText(tuning.best),
+        out, "  {}: {}: {}\n", text::Printable(settings::SettingText(tuning.best)),
         confirmed ? "confirmed again" : "not confirmed again",
         tuning.verified ? settings::EffectText(*tuning.verified) : reason.value_or(Reason{}).text);
     if (!confirmed) exit_code = kNotConfirmed;

@@ -74,7 +74,7 @@ void AddForComparison(Level level, const cpu_kernels::BytesIsa& isa,
       probes.push_back({level, mix, &isa, page_size, sets, false});
 }
 
-// Adds rows for each NUMA node's local bandwidth if `threads` uses all CPUs.
+// Appends probes of each NUMA node's own memory if `threads` is the number of allowed CPUs.
 void AddNodes(const MeasureSession& session, int threads, const cpu_kernels::BytesIsa& isa,
               std::vector<BytesProbe>& probes) {
   const auto& topology = session.cpu.topology;

@@ -57,7 +57,7 @@ struct ParallelTime {
   RegionPass mean;  // over `passes`
   std::vector<RegionPass> passes;
   int threads = 1;    // [1] of the largest region, or 1 if the call has no region
-  double calls = 0;   // [1] number of calls in all passes
+  double calls = 0;   // [1] calls that all passes made together
   PartSeconds parts;  // set if the operator knows its components
   // [s] Time of the same call created for one thread. Unset if the call is single-threaded or if
   // the library uses another algorithm for one thread.

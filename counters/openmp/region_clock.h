@@ -58,8 +58,8 @@ class RegionClock {
   // Returns the sums, or nullopt if a region had more than kMaxThreads threads. Stops watching.
   std::optional<RegionsSeen> Stop();
 
-  // Returns whether to count a region that `thread` is about to begin: not those of other threads,
-  // nor nested regions, which belong to the outer region. Costs a load and a jump without a watch.
+  // Returns whether to count a region that `thread` is about to begin: only outermost regions of
+  // the watched thread count. Costs one load and one jump while no thread is watched.
   bool Counts(ThreadMark thread) const {
     return watching_.load(std::memory_order_relaxed) == thread && !inside_;
   }

@@ -59,8 +59,8 @@ document::Table EnergyTable(const std::vector<record::Record>& records);
 document::Document CeilingsDocument(const std::vector<machine::Machine>& machines,
                                     bool remarks = true);
 
-// Returns a table per trajectory, a row per point: threads, size, time, FLOP/s, intensity, share of
-// the roof, the step from the point before and its largest cause; then the diagnosis' sentence.
+// Returns a table per trajectory, a row per point: threads or size, time, FLOP/s, FLOP/byte, share
+// of the roof, FLOP/s over those of the row above and the largest cause; then the diagnosis.
 document::Document TrajectoriesDocument(const std::vector<roofline::Trajectory>& trajectories);
 
 // Returns a part per component, with its meaning and its provenance, and notes on efficiencies.

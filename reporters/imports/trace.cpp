@@ -175,7 +175,8 @@ class ThreadNames {
     return spans ? ThreadKind::kSpans : ThreadKind::kKernels;
   }
 
-  // Returns whether a thread of a GPU has no name, though others of its process have one.
+  // Returns whether this thread of the trace is in a GPU's process and has no name, though another
+  // thread of that process has one.
   bool LacksName(const ThreadId& thread) const {
     return processes_.contains(thread.first) && !threads_.contains(thread) &&
            std::ranges::any_of(

@@ -44,11 +44,11 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
      "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too: another "
      "algorithm, layout or version may have a better one"},
     {ComponentKind::kDistance,
-     "{0:.0f} % of the time passes because the tensors are beyond the near caches: fuse it with "
-     "its neighbours, or split it so that a thread's share stays in its cache"},
+     "{0:.0f} % of the time passes because the tensors are beyond the near caches: fuse the call "
+     "with those beside it, or split it so that a thread's share stays in its cache"},
     {ComponentKind::kLevels,
-     "up to {0:.0f} % of the time passes with bytes of farther levels: fuse it with its "
-     "neighbours, or split it so that a thread's share stays in its cache"},
+     "moving bytes of other memory levels takes up to {0:.0f} % of the time: fuse the call with "
+     "those beside it, or split it so that a thread's share stays in its cache"},
     {ComponentKind::kTail,
      "multiprocessors without a block cost {0:.0f} % of the time: choose a batch, or an algorithm, "
      "whose blocks fill the last wave"},

@@ -334,8 +334,12 @@ std::optional<roofline::Breakdown> BreakdownOf(const record::Record& record,
 
 json ToJson(const ModelSummary& model) {
   json object = json::object();
-  PutUnlessEmpty(object, "suite", model.suite);
-  PutNameParts(model, object);
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"suite", &model.suite},         {"op", &model.op},
+      {"device", &model.device},       {"library", &model.library},
+      {"direction", &model.direction}, {"type", &model.type}};
+  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
+  if (!model.options.empty()) object["options"] = model.options;
   object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
   object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
   PutIfKnown(object, "seconds", model.seconds);

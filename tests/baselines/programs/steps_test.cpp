@@ -37,7 +37,7 @@ Stream Repeated(std::string_view letters, int times) {
 
 // Begin and length of the repetition, or two zeros.
 Place Found(const Stream& stream) {
-  const auto found = FindRepetition(stream).value_or(Repetition{});
+  const auto found = FindRepetition(stream).value_or(RepeatedSequence{});
   return {found.begin, found.length};
 }
 

@@ -60,7 +60,7 @@ record::RunFile FileOf(const std::vector<json>& suites,
 
 std::string Shown(const record::RunFile& file) {
   std::ostringstream out;
-  document::WriteModels(SummarizeModels(file), 0, out);
+  document::Write({{document::ModelsTable(SummarizeModels(file))}}, 0, out);
   return out.str();
 }
 
@@ -225,12 +225,6 @@ TEST(RunFileJson, HasModelsIfACountedSuiteWasRun) {
   EXPECT_EQ(ToJson(record::ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
   file.context = json::object();
   EXPECT_FALSE(ToJson(file).contains("models"));
-}
-
-std::string Shown(const record::RunFile& file) {
-  std::ostringstream out;
-  document::Write({{document::ModelsTable(SummarizeModels(file))}}, 0, out);
-  return out.str();
 }
 
 TEST(WriteModels, OneRowPerModel) {
