@@ -105,7 +105,10 @@ std::optional<Timing> TimingOfAggregate(const std::vector<Repetition>& repetitio
       std::pair(repetitions.front().seconds, *repetitions.front().aggregate);
   Timing timing{.median = seconds, .clean = aggregate.repetitions.value_or(1)};
   if (const auto error = RelativeError(aggregate)) {
-    const boost::math::students_t student(*aggregate.repetitions - 1);
+    // In double: under valgrind, whose long double is a double, Boost's tables overflow.
+    using boost::math::policies::policy, boost::math::policies::promote_double;
+    const boost::math::students_t_distribution<double, policy<promote_double<false>>> student(
+        *aggregate.repetitions - 1);
     const double half = quantile(complement(student, 0.025)) * *error;
     timing.ci95 = {seconds * std::max(0.0, 1 - half), seconds * (1 + half)};
   }

@@ -120,7 +120,7 @@ class TestWholeNodes:
                 prints(r"^n1 +[+]0.0 %"),
                 contains("o.md", "n10"),
                 plain("measured at once the nodes' times differ by +15.0 % from those measured one by one"),
-                contains("o.html", "Slowdown of nodes that are measured at once"),
+                contains("o.html", "Nodes measured at once, over the times one by one"),
             ],
         )
         for node in alone["cluster"]["nodes"]:
