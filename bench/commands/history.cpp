@@ -121,9 +121,10 @@ class SeriesTable {
     for (std::size_t i = 0; i < points_.size(); ++i) rows.push_back(Row(i));
     text::WriteAligned(rows, text::TerminalColumns(), std::cout);
     if (!profile_) return;
-    std::vector<double> seconds;
-    for (const auto i : timed_) seconds.push_back(*points_[i].median);
-    for (const auto& change : dashboard::ChangesOf(0, seconds, *profile_, timed_))
+    if (profile_->drift)
+      std::cout << fmt::format("  drifts: {:+.1f} % over {}\n", 100 * (*profile_->drift - 1),
+                               Plural(static_cast<int>(timed_.size()), "run"));
+    for (const auto& change : dashboard::ChangesOf(0, *profile_, timed_))
       WriteRange(change, series.name);
   }
 
@@ -150,8 +151,12 @@ class SeriesTable {
     if (profile_)
       for (const auto& change : profile_->changes)
         if (timed_[change.at] == i)
-          add(fmt::format("{} by {:+.1f} % from here on", change.ratio > 1 ? "slower" : "faster",
-                          100 * (change.ratio - 1)));
+          add(fmt::format("{} by {:+.1f} % from here on, {}",
+                          change.ratio > 1 ? "slower" : "faster", 100 * (change.ratio - 1),
+                          statistics::ConfirmedText(change.runs)));
+    if (profile_)
+      for (const auto outlier : profile_->outliers)
+        if (timed_[outlier] == i) add("an outlier, which returned");
     // Facts are shown only if they differ from those of the previous point.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
     const record::Record facts = history_.Facts(points_[i]);

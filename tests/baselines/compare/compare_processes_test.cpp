@@ -7,7 +7,7 @@
 #include "baselines/compare/compare.h"
 #include "baselines/compare/compare_stored.h"
 #include "baselines/formats/write_comparison.h"
-#include "baselines/statistics/process_levels.h"
+#include "baselines/statistics/levels.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/verdicts.h"
 
@@ -49,7 +49,7 @@ TEST(ProcessTimes, AreThoseOfEachProcess) {
   ASSERT_TRUE(times);
   EXPECT_EQ(times->size(), 5);
   for (const auto& process : *times) EXPECT_EQ(process.size(), 8);
-  EXPECT_NEAR(std::exp(statistics::FastestLevel(*times, 0.25)), 2, 0.01);
+  EXPECT_NEAR(statistics::LevelOfProcesses(*times).seconds(), 2, 0.01);
 }
 
 TEST(ProcessTimes, NeedThreeProcessesOfACpu) {
@@ -90,7 +90,7 @@ TEST(ProcessTimes, AComparisonJudgesTheFastestPartAndSaysSo) {
   const auto base = fakes::RunOf("b", Suite(1)), contender = fakes::RunOf("n", Suite(1.05));
   const auto result = Compare(base, contender, {});
   for (const auto& row : result.rows) {
-    EXPECT_EQ(row.fastest_share, 0.25);
+    EXPECT_TRUE(row.by_processes);
     EXPECT_EQ(row.verdict, row.name() == fakes::Name("n3") ? statistics::Verdict::kSlower
                                                            : statistics::Verdict::kSame);
   }
@@ -112,7 +112,7 @@ TEST(ProcessTimes, BesideARunOfOneProcessTheCleanTimesAreJudged) {
   std::vector<record::Record> single;
   for (int i = 0; i < 12; ++i) single.push_back(fakes::Measured("n" + std::to_string(i), i + 1));
   const auto result = Compare(fakes::RunOf("b", single), fakes::RunOf("n", Suite(1)), {});
-  for (const auto& row : result.rows) EXPECT_FALSE(row.fastest_share);
+  for (const auto& row : result.rows) EXPECT_FALSE(row.by_processes);
 }
 
 TEST(ProcessTimes, StoredRunsOfProcessesTellTheNoiseAndARetractedVerdict) {
