@@ -388,7 +388,8 @@ Quantity QuantityOf(const record::Timing& timing) {
 }
 
 Quantity RatioOf(const Quantity& x, const Quantity& y) {
-  return {x.value / y.value, statistics::RatioInterval(x.value, x.ci95, y.value, y.ci95), x.noisy || y.noisy};
+  return {x.value / y.value, statistics::RatioInterval(x.value, x.ci95, y.value, y.ci95),
+          x.noisy || y.noisy};
 }
 
 Quantity NodesOfA(const VersusCluster& a, const Quantity& a_seconds, const VersusCluster& b,

@@ -193,7 +193,7 @@ class EarlierRuns {
 
   // Returns the levels of a benchmark, of the same kind as the judged ones, but for copies of BASE.
   std::vector<statistics::EarlierLevel> LevelsOf(const record::Record& base,
-                                                 bool by_processes) const {
+                                                 std::optional<double> share) const {
     std::vector<statistics::EarlierLevel> levels;
     for (std::size_t run = 0; run < by_name_.size(); ++run) {
       const auto found = by_name_[run].find(base.name);
@@ -203,8 +203,9 @@ class EarlierRuns {
       try {
         const auto chosen = base.device == "gpu" ? ChooseTimes(base, record) : std::nullopt;
         const auto pair =
-            compare::LevelsOf(chosen ? chosen->base : base, chosen ? chosen->contender : record);
-        if (pair && pair->by_processes == by_processes)
+            compare::LevelsOf(chosen ? chosen->base : base, chosen ? chosen->contender : record,
+                              share.value_or(statistics::kFastestShares.front()));
+        if (pair && pair->fastest_share == share)
           levels.push_back({static_cast<int>(run), pair->contender});
       } catch (const Unsupported&) {
         continue;  // no time of the same kind
@@ -232,6 +233,14 @@ class PairOfRuns {
   // Adds a row per pair, with its levels; the verdicts follow for all rows together.
   void Add(const std::vector<PairedRecord>& pairs) {
     rows_.resize(pairs.size());
+    if (!interleaved_) {
+      std::vector<statistics::ProcessPair> processes;
+      for (const auto& [base, contender] : pairs)
+        if (base != nullptr && contender != nullptr)
+          if (auto pair = statistics::PairByProcess(*base, *contender))
+            processes.push_back(*std::move(pair));
+      share_ = statistics::ChooseShare(processes);
+    }
     std::vector<std::optional<Measured>> measured(pairs.size());
     ParallelFor(pairs.size(), [&](std::size_t i) {
       std::tie(rows_[i].base, rows_[i].contender) = std::tie(pairs[i].base, pairs[i].contender);
@@ -306,16 +315,16 @@ class PairOfRuns {
     const record::Record& contender_record = chosen ? chosen->contender : *row.contender;
     Measured measured;
     const auto levels = interleaved_ ? LevelsOfBlocks(base_record, contender_record, measured, row)
-                                     : LevelsOf(base_record, contender_record);
+                                     : LevelsOf(base_record, contender_record, share_);
     if (levels) {
-      row.by_processes = levels->by_processes;
+      row.fastest_share = levels->fastest_share;
       measured.candidate.base = levels->base;
       measured.candidate.contender = levels->contender;
     }
     const auto *base_machine = record::MachineFor(base_.file, *row.base),
                *contender_machine = record::MachineFor(contender_.file, *row.contender);
     const auto fastest = [&](const statistics::Level LevelPair::*side) {
-      return row.by_processes ? std::optional(((*levels).*side).seconds()) : std::nullopt;
+      return row.fastest_share ? std::optional(((*levels).*side).seconds()) : std::nullopt;
     };
     Side base = SideOf(base_record, base_machine, fastest(&LevelPair::base));
     const Side contender =
@@ -336,11 +345,11 @@ class PairOfRuns {
       return std::nullopt;
     }
     if (!options_.across_machines)
-      row.cliffs_delta = CliffsDelta(base_record, contender_record, row.by_processes);
+      row.cliffs_delta = CliffsDelta(base_record, contender_record, row.fastest_share.has_value());
     if (!interleaved_ && !options_.across_machines &&
         (!chosen || chosen->timed == base_record.timed))
-      measured.candidate.earlier = earlier_.LevelsOf(*row.base, row.by_processes);
-    if (row.by_processes) measured.candidate.floor = statistics::kFloorOfProcesses;
+      measured.candidate.earlier = earlier_.LevelsOf(*row.base, row.fastest_share);
+    if (row.fastest_share) measured.candidate.floor = statistics::kFloorOfProcesses;
     if (IsDeviceTime(base_record) && IsDeviceTime(contender_record))
       measured.candidate.floor = statistics::kFloorOfDevice;
     if (row.contender->device == "gpu")
@@ -364,7 +373,7 @@ class PairOfRuns {
       return std::nullopt;
     }
     measured.candidate.interleaved = blocks.paired;
-    if (blocks.base) return LevelPair{*blocks.base, *blocks.contender, true};
+    if (blocks.base) return LevelPair{*blocks.base, *blocks.contender, blocks.share};
     constexpr double kExact = 1e9;  // all of the error is in NEW's level
     const auto& shift = blocks.paired->shift;
     return LevelPair{.base = {.count = kExact},
@@ -519,6 +528,7 @@ class PairOfRuns {
   const CompareOptions& options_;
   const std::optional<InterleavedComparison> interleaved_;
   const EarlierRuns earlier_;
+  double share_ = statistics::kFastestShares.front();
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
 };
@@ -570,15 +580,14 @@ bool IsSameMeasurement(const record::Record& base_record, const record::Record& 
   }
 }
 
-std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender) {
-  const auto before = statistics::TimesByProcess(base);
-  const auto after = before ? statistics::TimesByProcess(contender) : std::nullopt;
-  if (after)
-    return LevelPair{statistics::LevelOfProcesses(*before), statistics::LevelOfProcesses(*after),
-                     true};
+std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender,
+                                  double share) {
+  if (const auto pair = statistics::PairByProcess(base, contender))
+    return LevelPair{statistics::LevelOfProcesses(pair->base, share),
+                     statistics::LevelOfProcesses(pair->contender, share), share};
   const auto old = statistics::LevelOfClean(base), now = statistics::LevelOfClean(contender);
   if (!old || !now) return std::nullopt;
-  return LevelPair{*old, *now, false};
+  return LevelPair{*old, *now, {}};
 }
 
 }  // namespace dlroof::compare

@@ -68,8 +68,9 @@ struct Comparison {
   bool flops_alike = true;
   // Which time of a GPU was judged, if not the records' own: "graph", "throughput" or "call".
   std::optional<std::string> timed;
-  // The mean of the fastest repetitions of several processes was judged, and is the times above.
-  bool by_processes = false;
+  // [1] Share of the repetitions of several processes whose mean was judged, the fastest ones; the
+  // times above are these means. Absent if clean repetitions were judged.
+  std::optional<double> fastest_share;
   std::optional<double> added_seconds;  // [s] to NEW's times, see JudgedTimes::added_seconds
   bool newly_failed = false;            // was ok in BASE, and has no time in NEW
   std::vector<Change> changes;
@@ -120,12 +121,13 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result);
 // The times of two records that are judged: levels of the same kind.
 struct LevelPair {
   statistics::Level base, contender;
-  bool by_processes = false;
+  std::optional<double> fastest_share;  // [1] of several processes
 };
 
-// Returns the levels of several processes if both records have them, otherwise those of their clean
-// times; nothing if one has too few, or a time of 0.
-std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender);
+// Returns the levels of the fastest `share` of several processes if both records have them,
+// otherwise those of their clean times; nothing if one has too few, or a time of 0.
+std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender,
+                                  double share = statistics::kFastestShares.front());
 // Returns whether both records have identical clean repetitions: copies of one measurement.
 bool IsSameMeasurement(const record::Record& base, const record::Record& contender);
 

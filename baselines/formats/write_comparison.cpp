@@ -155,7 +155,7 @@ void AddJudgedBy(const compare::CompareResult& result, const std::string& before
 void AddRerun(const compare::CompareResult& result, std::vector<std::string>& remarks) {
   // Runs in several processes already contain how much these differ.
   const bool moved = std::ranges::any_of(result.rows, [](const compare::Comparison& row) {
-    return !row.by_processes && statistics::IsChange(row.verdict);
+    return !row.fastest_share && statistics::IsChange(row.verdict);
   });
   if (result.rerun)
     remarks.push_back(fmt::format(
@@ -228,13 +228,17 @@ std::string TimedText(const compare::CompareResult& result) {
 
 // Returns how many benchmarks were judged by their fastest repetitions.
 std::string FastestText(const compare::CompareResult& result) {
-  const auto count = std::ranges::count_if(result.rows, &compare::Comparison::by_processes);
-  if (count == 0) return "";
+  std::map<double, int> counts;
+  for (const auto& row : result.rows)
+    if (row.fastest_share) ++counts[*row.fastest_share];
+  std::vector<std::string> parts;
+  for (const auto& [share, count] : counts)
+    parts.push_back(fmt::format("{} by the mean of the fastest {:.0f} %", count, 100 * share));
+  if (parts.empty()) return "";
   return fmt::format(
-      "judged {} by the mean of the fastest {:.0f} % of the repetitions in all processes of a run, "
-      "noisy ones too: base and new are that, and what differs between processes is in the "
-      "interval",
-      count, 100 * statistics::kFastestShare);
+      "judged {} of the repetitions in all processes of a run, noisy ones too: base and new are "
+      "that, and what differs between processes is in the interval",
+      fmt::join(parts, ", "));
 }
 
 // Returns how queued times of GPUs were corrected.

@@ -41,7 +41,7 @@ json ToJson(const compare::Comparison& row) {
   if (row.stored != nullptr) object["base_file"] = row.stored->where;
   if (!row.reason.empty()) object["reason"] = row.reason;
   if (row.timed) object["timed"] = *row.timed;
-  if (row.by_processes) object["fastest_share"] = statistics::kFastestShare;
+  if (row.fastest_share) object["fastest_share"] = *row.fastest_share;
   if (row.added_seconds) object["added_seconds"] = *row.added_seconds;
   if (row.judgement) {
     object["ratio"] = row.judgement->ratio;

@@ -44,7 +44,7 @@ constexpr double kFar = 3.5;             // [standard errors] a run of another l
 constexpr double kManyDegrees = 1e6;     // of freedom of an error that is known
 constexpr double kWindow = 2.5;          // [standard errors] of central values
 constexpr double kMeanSquare = 0.911;    // of a normal value within kWindow
-constexpr int kSteps = 40;               // of a bisection
+constexpr int kSteps = 20;               // of a bisection
 
 double Square(double value) { return value * value; }
 
@@ -81,6 +81,33 @@ Centre CentralMean(const std::vector<Estimate>& values, double centre, double be
   return mean;
 }
 
+// Returns the centre that iteration from `centre` finds, with this share of the values inside.
+Centre CentreFrom(const std::vector<Estimate>& values, double centre, double least_inside) {
+  constexpr double kMaxBetween = 0.5, kStep = 1.25;  // [1] deviation, and a factor of it
+  constexpr int kIterations = 20;
+  Centre found;
+  for (int step = 0; step < kIterations; ++step) {
+    const auto explains = [&](double between) {
+      double scatter = 0;
+      found = CentralMean(values, centre, between * between, scatter);
+      return scatter <= 1 && found.inside >= least_inside * static_cast<double>(values.size());
+    };
+    if (!explains(0)) {
+      // The least one: where a group of changed values comes into the window, others explain, too.
+      double low = 0, high = kMinRunNoise;
+      for (; high < kMaxBetween && !explains(high); high *= kStep) low = high;
+      for (int i = 0; i < kSteps; ++i) {
+        const double middle = (low + high) / 2;
+        (explains(middle) ? high : low) = middle;
+      }
+      explains(high);
+    }
+    if (std::abs(found.value - centre) < 1e-9) break;
+    centre = found.value;
+  }
+  return found;
+}
+
 double MiddleOfShortestHalf(const std::vector<Estimate>& values) {
   std::vector<double> sorted;
   for (const auto& one : values) sorted.push_back(one.value);
@@ -111,6 +138,7 @@ std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
 // What is known of one benchmark.
 struct Row {
   std::vector<double> runs;  // [1] levels of BASE and the earlier runs, each without its shift
+  Spread of_runs;            // variance of these levels, and of those that were left out
   double base = 0;           // [1] level
   double within = 0;         // variance of log_ratio from the repetitions
   double within_degrees = 0;
@@ -163,11 +191,24 @@ class JudgeOfRuns {
         row.runs.push_back(level.log_seconds - (shift == shifts.end() ? 0 : shift->second));
       }
       row.runs.push_back(candidates_[i].base.log_seconds);
+      const auto all = row.runs;
       KeepOneLevel(candidates_[i].base, row.runs);
       row.base = std::accumulate(row.runs.begin(), row.runs.end(), 0.0) /
                  static_cast<double>(row.runs.size());
       row.log_ratio = candidates_[i].contender.log_seconds - row.base;
+      SetSpread(row.runs.size() > 1 ? all : row.runs, row);
     }
+  }
+
+  // Sets the variance of one run's level. Runs that were far belong to it, since the next one may
+  // be as far; but not the last ones if they are on NEW's side: these have its level.
+  static void SetSpread(std::vector<double> runs, Row& row) {
+    while (runs.size() > row.runs.size() && (runs.back() - row.base) / row.log_ratio > 0.5)
+      runs.pop_back();
+    double squares = 0;
+    for (const double run : runs) squares += Square(run - row.base);
+    const auto degrees = static_cast<double>(runs.size()) - 1;
+    row.of_runs = {squares / std::max(degrees, 1.0), degrees};
   }
 
   // Drops the runs that are far from the median of all. If BASE, which is the last, is far and was
@@ -214,11 +255,8 @@ class JudgeOfRuns {
     std::vector<Spread> own;
     double degrees = 0;
     for (const auto& row : rows_) {
-      const auto count = static_cast<double>(row.runs.size());
-      double squares = 0;
-      for (const double run : row.runs) squares += Square(run - row.base);
-      own.push_back({squares / std::max(count - 1, 1.0), count - 1});
-      degrees += count - 1;
+      own.push_back(row.of_runs);
+      degrees += row.of_runs.degrees;
     }
     if (degrees < kMinDegrees) return false;
     const auto levels = Moderated(own);  // of a run's level, with what its repetitions scatter
@@ -266,9 +304,12 @@ class JudgeOfRuns {
   void ChooseRemoved(CommonShift& common) const {
     const Estimate benchmarks{common.log_ratio, Square(common.standard_error)};
     if (!common.roofs) {
-      if (!common.is_known()) return;
-      common.is_unexplained = std::abs(common.log_ratio) - 1.96 * common.standard_error >
+      // Of few benchmarks only a slowdown asks for an answer: none of them can be told from drift.
+      const double size = common.is_known() ? std::abs(common.log_ratio) : common.log_ratio;
+      common.is_unexplained = size - 1.96 * common.standard_error >
                               std::log1p(settings_.min_effect.value_or(kMinEffect));
+      if (!common.is_known() && size > kMaxDrift) common.is_unexplained = false;
+      if (!common.is_known()) return;
       if (std::abs(common.log_ratio) > kMaxDrift) return;
       common.removed = benchmarks.value;
       common.removed_error = common.standard_error;
@@ -320,7 +361,7 @@ class JudgeOfRuns {
   }
 
   void Decide() {
-    std::vector<double> p_values(rows_.size());
+    std::vector<double> slower(rows_.size()), faster(rows_.size());  // one-sided p-values
     judged_.each.resize(rows_.size());
     ParallelFor(rows_.size(), [&](std::size_t i) {
       const Row& row = rows_[i];
@@ -328,20 +369,23 @@ class JudgeOfRuns {
       const double deviation = std::max(row.deviation(), 1e-9), degrees = row.degrees();
       const double reach = StudentQuantile(degrees) * deviation;
       std::pair<double, double> ci95 = {row.log_ratio - reach, row.log_ratio + reach};
-      p_values[i] = StudentTwoSided(row.log_ratio / deviation, degrees);
-      if (const auto& exact = candidates_[i].interleaved) {
+      judgement.p_value = StudentTwoSided(row.log_ratio / deviation, degrees);
+      double own_way = judgement.p_value / 2;
+      if (const auto& exact = candidates_[i].interleaved) {  // two-sided, as its stopping rule
         ci95 = exact->shift.ci95;
-        p_values[i] = exact->p_value;
+        own_way = judgement.p_value = exact->p_value;
       }
+      slower[i] = row.log_ratio > 0 ? own_way : 1 - own_way;
+      faster[i] = 1 - slower[i];
       judgement.ratio = std::exp(row.log_ratio);
       judgement.ci95 = {std::exp(ci95.first), std::exp(ci95.second)};
       judgement.removed = std::exp(row.removed);
       judgement.earlier_runs = static_cast<int>(row.runs.size()) - 1;
     });
-    const auto adjusted = AdjustedPValues(p_values);
+    slower = AdjustedPValues(slower);
+    faster = AdjustedPValues(faster);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      judged_.each[i].p_value = p_values[i];
-      judged_.each[i].adjusted_p = adjusted[i];
+      judged_.each[i].adjusted_p = rows_[i].log_ratio > 0 ? slower[i] : faster[i];
       DecideOne(i);
     }
   }
@@ -362,7 +406,10 @@ class JudgeOfRuns {
     if (!settings_.roofs.contains(candidate.device) && !holds(row.log_ratio + row.removed))
       return "as measured: all benchmarks moved";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
-    return before && after && !holds(*after - *before - row.removed)
+    if (!before || !after) return nullptr;
+    // BASE's run tells how far the fastest are from the level, which may be that of a window.
+    const double fastest = row.base + *before - candidate.base.log_seconds;
+    return !holds(*after - fastest - row.removed)
                ? "in the fastest repetitions: run several processes"
                : nullptr;
   }
@@ -455,17 +502,16 @@ std::vector<std::string> Describe(const CommonShift& common) {
                                   FactorText(common.removed, common.removed_error)));
   } else if (!common.is_known()) {
     lines.push_back(
-        "nothing tells how much faster or slower the machine was in one of the two runs (measure "
-        "the ceilings for each run: dlroof machine --remeasure)");
+        "nothing tells how much faster or slower the machine was in one of the two runs");
   } else if (common.removed == 0) {
     lines.push_back(fmt::format("{}: too much for a machine's drift, so nothing is removed", all));
   } else {
     lines.push_back(fmt::format("{}: each is judged beside that", all));
-    if (common.is_unexplained)
-      lines.push_back(
-          "program or machine? Measure again beside the old program (--again now), or the ceilings "
-          "for each run (dlroof machine --remeasure)");
   }
+  if (common.is_unexplained && std::abs(common.log_ratio) <= kMaxDrift)
+    lines.push_back(
+        "program or machine? Measure again beside the old program (--again now), or the ceilings "
+        "for each run (dlroof machine --remeasure)");
   return lines;
 }
 
@@ -493,34 +539,41 @@ std::vector<Spread> Moderated(const std::vector<Spread>& own) {
   std::vector<Spread> moderated;
   for (const auto& [variance, degrees] : own) {
     const double all = degrees + 2 * half;
-    moderated.push_back({std::max(variance, (degrees * variance + 2 * half * usual) / all),
-                         std::min(all, all_degrees)});
+    moderated.push_back(
+        {(degrees * variance + 2 * half * usual) / all, std::min(all, all_degrees)});
   }
   return moderated;
 }
 
 Centre CentreOf(const std::vector<Estimate>& values) {
-  constexpr double kMaxBetween = 0.25;  // variance: a factor of 1.6
-  double centre = MiddleOfShortestHalf(values);
-  Centre found;
-  for (int step = 0; step < 5; ++step) {
-    double scatter = 0;
-    const auto explains = [&](double between) {
-      found = CentralMean(values, centre, between, scatter);
-      return scatter <= 1 && 2 * found.inside >= static_cast<double>(values.size());
-    };
-    if (!explains(0)) {
-      double low = 0, high = std::sqrt(kMaxBetween);
-      for (int i = 0; i < kSteps; ++i) {
-        const double middle = (low + high) / 2;
-        (explains(middle * middle) ? high : low) = middle;
-      }
-      explains(high * high);
-    }
-    if (std::abs(found.value - centre) < 1e-9) break;
-    centre = found.value;
+  constexpr double kAlike = 2, kMuchLess = 16;  // [1] ratios of two scatters
+  constexpr int kBothWays = 10;                 // values on each side that are no coincidence
+  const auto with_inside = [&](double inside) {
+    const Centre from_no_shift = CentreFrom(values, 0, inside),
+                 from_most = CentreFrom(values, MiddleOfShortestHalf(values), inside);
+    return from_no_shift.between <= kAlike * from_most.between + Square(kMinRunNoise)
+               ? from_no_shift
+               : from_most;
+  };
+  Centre centre = with_inside(0.7);
+  if (const Centre fewer = with_inside(0.4);
+      kMuchLess * (fewer.between + Square(kMinRunNoise)) < centre.between)
+    centre = fewer;
+  int above = 0, below = 0;
+  for (const auto& [value, variance] : values) {
+    const double distance = value - centre.value;
+    if (Square(distance) <= Square(kWindow) * (variance + centre.between)) continue;
+    ++(distance > 0 ? above : below);
   }
-  return found;
+  if (std::min(above, below) < kBothWays) return centre;
+  double squares = 0, count = 0;
+  for (const auto& [value, variance] : values) {
+    if ((value > centre.value) != (above < below)) continue;
+    squares += Square(value - centre.value);
+    ++count;
+  }
+  centre.between = std::max(centre.between, squares / count);
+  return centre;
 }
 
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {

@@ -33,10 +33,12 @@ inline bool IsChange(Verdict verdict) {
 
 // [1] Fewer benchmarks cannot tell a shift of all from the changes of some.
 inline constexpr std::size_t kMinForCommon = 20;
-// [1] Assumed standard error of the ratio of two runs where too few benchmarks show it: runs of one
-// process differ by 2 %, of several by 1 % (baselines/studies/stored), those of a GPU's own times
-// by 0.3 % (baselines/studies/gpu-a-a).
-inline constexpr double kFloorOfOneProcess = 0.02, kFloorOfProcesses = 0.01, kFloorOfDevice = 0.005;
+// [1] Assumed standard error of the ratio of two runs where too few benchmarks show it. Runs of one
+// process drift by up to 5 %, of several by half of that (baselines/studies/stored), which must not
+// be *slower* more often than once in a hundred pairs; those of a GPU's own times differ by 0.3 %
+// (baselines/studies/gpu-a-a).
+inline constexpr double kFloorOfOneProcess = 0.03, kFloorOfProcesses = 0.015,
+                        kFloorOfDevice = 0.005;
 
 // The level of one benchmark in an earlier run of BASE's machine.
 struct EarlierLevel {
@@ -94,9 +96,10 @@ struct Judgement {
   std::string reason;                     // set for ambiguous, and changes against a window
   double ratio = 1;                       // [1] NEW / BASE
   std::pair<double, double> ci95;  // [1] of the ratio; includes the noise within and between runs
-  double p_value = 1, adjusted_p = 1;  // [1] of no change; adjusted over all benchmarks
-  double removed = 1;                  // [1] the common shift that `ratio` no longer contains
-  int earlier_runs = 0;                // [1] whose levels were used beside that of BASE
+  double p_value = 1;              // [1] of no change, two-sided
+  double adjusted_p = 1;  // [1] one-sided, of no change in this direction; over all benchmarks
+  double removed = 1;     // [1] the common shift that `ratio` no longer contains
+  int earlier_runs = 0;   // [1] whose levels were used beside that of BASE
 };
 
 struct Judged {
@@ -117,7 +120,7 @@ struct Spread {
 
 // Returns the variances moderated by those of all benchmarks, whose true variances are assumed to
 // be scaled inverse chi-square (Smyth, Statistical Applications in Genetics and Molecular Biology 3
-// (2004) 3, section 6.2). A variance is raised to that of the others, never lowered.
+// (2004) 3, section 6.2).
 std::vector<Spread> Moderated(const std::vector<Spread>& own);
 
 // A value with its squared standard error.
@@ -132,10 +135,14 @@ struct Centre {
   double inside = 0;               // [1] values that count
 };
 
-// Starts in the middle of the shortest half of the values, and takes the mean of those within 2.5
-// standard errors, for the least `between` for which they scatter as a normal distribution does
-// that is cut there (reweighting as of Rousseeuw and Leroy, Robust Regression, 1987; between as of
-// Paule and Mandel, 1982). Up to half of the values may be elsewhere. At least one value.
+// Takes the mean of the values within 2.5 standard errors of the centre, for the least `between`
+// for which they scatter as a normal distribution does that is cut there (reweighting as of
+// Rousseeuw and Leroy, Robust Regression, 1987; between as of Paule and Mandel, 1982), from 0 or,
+// if that explains the values better, from the middle of their shortest half. Up to 30 % of the
+// values may be elsewhere, or 60 % if the others then scatter by less than a quarter. But if ten or
+// more are beyond on each side, they are noise, not changes: two CPUs that share a core were seen
+// to halve each other's speed for seconds. Then `between` is that of the side with fewer of them.
+// At least one value.
 Centre CentreOf(const std::vector<Estimate>& values);
 
 }  // namespace dlroof::statistics

@@ -81,14 +81,6 @@ double TwoSided(const std::vector<double>& averages, const std::vector<double>& 
   return std::min(1.0, 2 * cumulated[static_cast<std::size_t>(least)]);
 }
 
-// The distribution of n blocks, which comparisons of many benchmarks ask for again and again.
-const std::vector<double>& Cumulated(int n) {
-  static thread_local std::map<int, std::vector<double>> known;
-  const auto [found, added] = known.try_emplace(n);
-  if (added) found->second = SignedRankCumulated(n);
-  return found->second;
-}
-
 }  // namespace
 
 std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender) {
@@ -124,14 +116,12 @@ std::vector<double> SignedRankCumulated(int n) {
   return chance;
 }
 
-std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level,
-                                              bool widest) {
+std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level) {
   const auto n = static_cast<int>(log_ratios.size());
-  const auto& cumulated = Cumulated(n);
+  const auto cumulated = SignedRankCumulated(n);
   std::size_t cut = 0;  // rank of the interval's ends among the averages, from each side
   while (2 * cumulated[cut] <= 1 - level) ++cut;
-  if (cut == 0 && !widest) return std::nullopt;
-  cut = std::max<std::size_t>(cut, 1);
+  if (cut == 0) return std::nullopt;
   const auto averages = WalshAverages(log_ratios);
   PairedShift paired{.p_value = TwoSided(averages, cumulated)};
   Shift& shift = paired.shift;

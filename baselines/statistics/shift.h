@@ -59,9 +59,8 @@ inline constexpr int kMinBlocks = 8;
 // Nonparametric Statistical Methods, 3.1 to 3.3), with the exact distribution. Assumes that blocks
 // are independent and symmetric around the shift, which holds if each block has new processes and
 // the order of the two sides is random. Returns nothing if there are too few blocks for `level`
-// [1], unless `widest` asks for the widest interval that they have.
-std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level,
-                                              bool widest = false);
+// [1].
+std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level);
 
 // Returns P(W <= w) for w = 0, 1, ..., n (n + 1) / 2: W is the sum of those ranks 1 to n that have
 // a positive sign, each with probability 1/2.

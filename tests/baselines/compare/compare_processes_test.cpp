@@ -90,7 +90,7 @@ TEST(ProcessTimes, AComparisonJudgesTheFastestPartAndSaysSo) {
   const auto base = fakes::RunOf("b", Suite(1)), contender = fakes::RunOf("n", Suite(1.05));
   const auto result = Compare(base, contender, {});
   for (const auto& row : result.rows) {
-    EXPECT_TRUE(row.by_processes);
+    EXPECT_EQ(row.fastest_share, 0.25);
     EXPECT_EQ(row.verdict, row.name() == fakes::Name("n3") ? statistics::Verdict::kSlower
                                                            : statistics::Verdict::kSame);
   }
@@ -112,7 +112,7 @@ TEST(ProcessTimes, BesideARunOfOneProcessTheCleanTimesAreJudged) {
   std::vector<record::Record> single;
   for (int i = 0; i < 12; ++i) single.push_back(fakes::Measured("n" + std::to_string(i), i + 1));
   const auto result = Compare(fakes::RunOf("b", single), fakes::RunOf("n", Suite(1)), {});
-  for (const auto& row : result.rows) EXPECT_FALSE(row.by_processes);
+  for (const auto& row : result.rows) EXPECT_FALSE(row.fastest_share);
 }
 
 TEST(ProcessTimes, StoredRunsOfProcessesTellTheNoiseAndARetractedVerdict) {

@@ -116,7 +116,7 @@ TEST(CompareWithStored, EachBenchmarkIsComparedWithTheNewestRunThatHasIt) {
   const auto contender = fakes::RunOf(
       "n", {fakes::Measured("n2", 1), fakes::Measured("n1", 6), fakes::Measured("n0", 3)});
   const auto result = CompareWithStored(stored, contender, fakes::Options());
-  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("new", "slower", "ambiguous", "-gone", "-gone"));
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("new", "slower", "same", "-gone", "-gone"));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.rows[1].stored, &stored[0]);
   EXPECT_EQ(result.rows[2].stored, &stored[1]);

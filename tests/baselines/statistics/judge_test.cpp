@@ -138,7 +138,7 @@ TEST(Judge, EarlierRunsLowerTheError) {
 
 TEST(Judge, NothingChangedIsRarelyAnAlarm) {
   EXPECT_LE(Simulate({.every = 0}, 60).wrong, 0.005);
-  EXPECT_LE(Simulate({.every = 0, .between = 0.02}, 60).wrong, 0.003);
+  EXPECT_LE(Simulate({.every = 0, .between = 0.02}, 60).wrong, 0.005);
   EXPECT_LE(Simulate({.earlier = 10, .every = 0, .between = 0.02}, 30).wrong, 0.003);
 }
 
@@ -305,7 +305,7 @@ TEST(CentreOf, ScatterIsThatOfTheUnchanged) {
   EXPECT_NEAR(std::sqrt(CentreOf(values).between), 0.03, 0.003);
 }
 
-TEST(Moderated, RaisesAndNeverLowers) {
+TEST(Moderated, IsNearThatOfTheOthers) {
   // Variances of 1, all estimated with 10 degrees of freedom: nothing but chance between them.
   std::mt19937_64 random(3);
   std::chi_squared_distribution<double> chi(10);
@@ -314,7 +314,7 @@ TEST(Moderated, RaisesAndNeverLowers) {
   own.push_back({3, 10});
   own.push_back({0.1, 10});
   const auto moderated = Moderated(own);
-  EXPECT_EQ(moderated[500].variance, 3);
+  EXPECT_NEAR(moderated[500].variance, 1, 0.3);
   EXPECT_NEAR(moderated[501].variance, 0.9, 0.1);
   EXPECT_GT(moderated[501].degrees, 60);
 }

@@ -16,16 +16,17 @@ record::Record OneProcess(const std::vector<double>& seconds, std::size_t noisy 
   return record;
 }
 
-TEST(LevelOfClean, IsTheMedianOfTheMeansOfPairs) {
-  // Logarithms 0, 1, 2, 3 and 20: the means of pairs are 0 0.5 1 1 1.5 1.5 2 2 2.5 3 10 10.5 11
-  // 11.5 20, and the eighth is 2.
+TEST(LevelOfClean, IsTheMeanOfTheTimesNearTheirMedian) {
+  // Logarithms 0, 1, 2, 3 and 20: the distances from 2 are 2, 1, 0, 1 and 18, their median is 1,
+  // and 18 is more than 4.5 times 1.4826.
   std::vector<double> seconds;
   for (const double log : {0, 1, 2, 3, 20}) seconds.push_back(std::exp(log));
   const auto level = LevelOfClean(OneProcess(seconds));
   ASSERT_TRUE(level);
-  EXPECT_NEAR(level->log_seconds, 2, 1e-12);
-  EXPECT_EQ(level->count, 5);
-  EXPECT_EQ(level->degrees, 4);
+  EXPECT_NEAR(level->log_seconds, 1.5, 1e-12);
+  EXPECT_EQ(level->count, 4);
+  EXPECT_NEAR(level->variance, 5.0 / 3, 1e-12);  // 2.25, 0.25, 0.25 and 2.25
+  EXPECT_EQ(level->degrees, 3);
   EXPECT_NEAR(*level->fastest, 0, 1e-12);  // the fastest one of five
 }
 
