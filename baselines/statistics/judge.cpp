@@ -289,7 +289,8 @@ class JudgeOfRuns {
       if (settings_.run_noise) {
         row.between = 2 * Square(*settings_.run_noise);
       } else if (common.is_known()) {
-        row.between = std::max(row.between + centre.between, 2 * Square(kMinRunNoise));
+        const double least = learnt ? 2 * Square(kMinRunNoise) : Square(kFloorOfDevice);
+        row.between = std::max(row.between + centre.between, least);
         if (!learnt) row.between_degrees = centre.inside - 1;
       } else if (!learnt) {
         row.between = Square(candidates_[i].floor);
@@ -360,7 +361,37 @@ class JudgeOfRuns {
         "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
   }
 
+  // Returns weights of the p-values with a mean of 1, so that benchmarks that are too uncertain to
+  // show kTarget cost the others little (Roeder and Wasserman 2009, for normal errors).
+  std::vector<double> Weights() const {
+    constexpr double kTarget = 0.035, kChance = 0.01;  // [1] a change; chance of unchanged ones
+    constexpr double kMinWeight = 0.05, kMaxWeight = 4, kMaxCost = 50;
+    const auto weights_at = [&](double cost) {
+      std::vector<double> weights;
+      for (const auto& row : rows_) {
+        const double effect = kTarget / std::max(row.deviation(), 1e-9);
+        const double tail = std::erfc((effect / 2 + cost / effect) / std::sqrt(2.0)) / 2;
+        weights.push_back(std::clamp(tail / kChance, kMinWeight, kMaxWeight));
+      }
+      return weights;
+    };
+    const auto mean_of = [](const std::vector<double>& weights) {
+      return std::accumulate(weights.begin(), weights.end(), 0.0) /
+             static_cast<double>(weights.size());
+    };
+    double low = -kMaxCost, high = kMaxCost;
+    for (int i = 0; i < kSteps; ++i) {
+      const double middle = (low + high) / 2;
+      (mean_of(weights_at(middle)) > 1 ? low : high) = middle;
+    }
+    auto weights = weights_at(high);
+    const double mean = mean_of(weights);
+    for (double& weight : weights) weight /= mean;
+    return weights;
+  }
+
   void Decide() {
+    const auto weights = Weights();
     std::vector<double> slower(rows_.size()), faster(rows_.size());  // one-sided p-values
     judged_.each.resize(rows_.size());
     ParallelFor(rows_.size(), [&](std::size_t i) {
@@ -382,6 +413,11 @@ class JudgeOfRuns {
       judgement.removed = std::exp(row.removed);
       judgement.earlier_runs = static_cast<int>(row.runs.size()) - 1;
     });
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (candidates_[i].interleaved) continue;
+      slower[i] = std::min(slower[i] / weights[i], 1.0);
+      faster[i] = std::min(faster[i] / weights[i], 1.0);
+    }
     slower = AdjustedPValues(slower);
     faster = AdjustedPValues(faster);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -557,6 +593,7 @@ Centre CentreOf(const std::vector<Estimate>& values) {
   };
   Centre centre = with_inside(0.7);
   if (const Centre fewer = with_inside(0.4);
+      centre.between > Square(kFloorOfOneProcess) &&
       kMuchLess * (fewer.between + Square(kMinRunNoise)) < centre.between)
     centre = fewer;
   int above = 0, below = 0;
@@ -565,7 +602,8 @@ Centre CentreOf(const std::vector<Estimate>& values) {
     if (Square(distance) <= Square(kWindow) * (variance + centre.between)) continue;
     ++(distance > 0 ? above : below);
   }
-  if (std::min(above, below) < kBothWays) return centre;
+  const auto [fewer, more] = std::minmax(above, below);
+  if (fewer < kBothWays || 10 * fewer < std::ssize(values) || 2 * fewer < more) return centre;
   double squares = 0, count = 0;
   for (const auto& [value, variance] : values) {
     if ((value > centre.value) != (above < below)) continue;

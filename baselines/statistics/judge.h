@@ -139,10 +139,11 @@ struct Centre {
 // for which they scatter as a normal distribution does that is cut there (reweighting as of
 // Rousseeuw and Leroy, Robust Regression, 1987; between as of Paule and Mandel, 1982), from 0 or,
 // if that explains the values better, from the middle of their shortest half. Up to 30 % of the
-// values may be elsewhere, or 60 % if the others then scatter by less than a quarter. But if ten or
-// more are beyond on each side, they are noise, not changes: two CPUs that share a core were seen
-// to halve each other's speed for seconds. Then `between` is that of the side with fewer of them.
-// At least one value.
+// values may be elsewhere, or 60 % if all scatter by more than kFloorOfOneProcess and the others
+// then by less than a quarter. But if at least ten and a tenth are beyond on each side, and at most
+// twice as many on one as on the other, they are noise, not changes: two CPUs that share a core
+// were seen to halve each other's speed for seconds. Then `between` is that of the side with fewer
+// of them. At least one value.
 Centre CentreOf(const std::vector<Estimate>& values);
 
 }  // namespace dlroof::statistics
