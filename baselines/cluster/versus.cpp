@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "baselines/compare/paired_record.h"
+#include "baselines/statistics/shift.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -76,7 +77,8 @@ Quantity Times(double factor, Quantity quantity) {
 }
 
 Quantity RatioOf(const Quantity& x, const Quantity& y) {
-  return {x.value / y.value, RatioInterval(x.value, x.ci95, y.value, y.ci95), x.noisy || y.noisy};
+  return {x.value / y.value, statistics::RatioInterval(x.value, x.ci95, y.value, y.ci95),
+          x.noisy || y.noisy};
 }
 
 // [1] If A's and B's FLOPs of a problem differ by more, they were counted by different rules.
@@ -308,16 +310,6 @@ const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine) 
     if (name && fingerprint) return &kind;
   }
   return nullptr;
-}
-
-std::optional<std::pair<double, double>> RatioInterval(
-    double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
-    const std::optional<std::pair<double, double>>& y_ci95) {
-  if (!x_ci95 || !y_ci95) return std::nullopt;
-  const double middle = std::log(x / y);
-  const double below = std::hypot(std::log(x / x_ci95->first), std::log(y_ci95->second / y));
-  const double above = std::hypot(std::log(x_ci95->second / x), std::log(y / y_ci95->first));
-  return std::pair(std::exp(middle - below), std::exp(middle + above));
 }
 
 std::optional<double> CountedFlops(const record::Record& record, Provenance from) {

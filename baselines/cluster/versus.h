@@ -180,12 +180,6 @@ struct Versus {
 // runs have different conventions, or no operator in common.
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options);
 
-// Returns the 95 % interval of x / y from the intervals of x and y, all > 0: half-widths of
-// logarithms add in quadrature (MOVER, Donner and Zou 2012). Returns nothing if one is missing.
-std::optional<std::pair<double, double>> RatioInterval(
-    double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
-    const std::optional<std::pair<double, double>>& y_ci95);
-
 // Returns the FLOPs of a record [flop] that were counted by the provenance `from`, if known.
 std::optional<double> CountedFlops(const record::Record& record, Provenance from);
 

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "baselines/compare/compare_stored.h"
-#include "baselines/compare/earlier_times.h"
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
 #include "baselines/compare/roof_shift.h"
@@ -24,11 +25,6 @@ namespace {
 // [1] Share of a GPU's change in time that must also be a change in SM cycles.
 constexpr double kMinInCycles = 0.5;
 
-// [1] Deviation between runs of a GPU's own times: two equal runs of 28 convolutions on an H100
-// differed by 0.32 % in the median (queued) and 0.22 % (in graphs), on an H200 of 14 by 0.13 %
-// (baselines/studies/gpu-a-a).
-constexpr double kUsualDeviceNoise = 0.005;
-
 constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
                                             {Quantity::kBytes, "bytes"},
                                             {Quantity::kFlops, "flops"},
@@ -37,7 +33,6 @@ constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
 
 // The times of BASE's or NEW's record of one benchmark.
 struct Side {
-  std::vector<double> clean;      // [s]
   std::optional<double> seconds;  // [s] median of the clean times, or the mean of the fastest
   // [1] of the binding roof; its upper limit, if that roof is not validated
   std::optional<double> fraction, fraction_at_most;
@@ -48,14 +43,11 @@ struct Side {
 // `fastest_seconds` [s]: mean of the fastest repetitions, if that is judged.
 Side SideOf(const record::Record& record, const machine::Machine* machine,
             std::optional<double> fastest_seconds) {
-  Side side{.clean = CleanSeconds(record)};
-  const auto timing = record::Summarize(record.repetitions);
-  std::optional<double> judged = fastest_seconds;
-  if (!judged && timing) judged = timing->median;
-  side.seconds = judged;
-  if (!judged && !side.clean.empty()) side.seconds = Median(side.clean);
-  if (machine == nullptr || !judged || record.work.empty()) return side;
-  const auto placed = roofline::PlaceTime(record, *judged, *machine);
+  Side side{.seconds = fastest_seconds};
+  if (const auto timing = record::Summarize(record.repetitions); timing && !side.seconds)
+    side.seconds = timing->median;
+  if (machine == nullptr || !side.seconds || record.work.empty()) return side;
+  const auto placed = roofline::PlaceTime(record, *side.seconds, *machine);
   if (!placed) return side;
   side.specified_roof = placed->specified;
   if (placed->times_over_roof) {
@@ -67,13 +59,6 @@ Side SideOf(const record::Record& record, const machine::Machine* machine,
   return side;
 }
 
-// Returns the judged time [s] of a side that was measured in several processes.
-std::optional<double> FastestSeconds(const std::optional<statistics::ProcessPair>& processes,
-                                     statistics::ProcessLogs statistics::ProcessPair::*side) {
-  if (!processes) return std::nullopt;
-  return std::exp(statistics::FastestLevel((*processes).*side, statistics::kFastestShares.front()));
-}
-
 // Returns why no percentages of roofs can be compared: one of the two has none.
 std::string WithoutRoof(const Side& base, const Side& contender) {
   const auto& [side, name] = base.roof_seconds
@@ -83,12 +68,6 @@ std::string WithoutRoof(const Side& base, const Side& contender) {
   return fmt::format("the roof in {} is not validated: its percentage is only an upper limit",
                      name);
 }
-
-// A record with the times that are judged, and what they say.
-struct JudgedSide {
-  const record::Record& record;
-  const Side& side;
-};
 
 std::string StatusText(const record::Record& record) {
   return fmt::format("{}{}{}", record::Key(record.status), record.reason.empty() ? "" : ": ",
@@ -122,22 +101,46 @@ bool DecideByStatus(Comparison& row) {
   return true;
 }
 
-bool IsAggregate(const record::Record& record) {
-  return record.repetitions.size() == 1 && record.repetitions[0].aggregate != nullptr;
-}
-
-std::string TooFew(const Comparison& row, const Side& base, const Side& contender) {
-  for (const auto& [record, side] : {std::pair(row.base, "BASE"), std::pair(row.contender, "NEW")})
-    if (IsAggregate(*record) && !statistics::SummaryOf(record->repetitions))
+std::string TooFew(const Comparison& row) {
+  std::string counts;
+  for (const auto& [record, side] :
+       {std::pair(row.base, "BASE"), std::pair(row.contender, "NEW")}) {
+    const auto& repetitions = record->repetitions;
+    if (repetitions.size() == 1 && repetitions[0].aggregate != nullptr) {
+      if (statistics::LevelOfClean(*record)) continue;
       return fmt::format(
           "{} has only the {} of the repetitions: expected their deviation (stddev or cv) and "
           "number (at least 3), or the repetitions",
-          side, record->repetitions[0].aggregate->statistic);
-  return fmt::format(
-      "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {}, and half of all, are "
-      "needed in each",
-      base.clean.size(), row.base->repetitions.size(), contender.clean.size(),
-      row.contender->repetitions.size(), statistics::kMinClean);
+          side, repetitions[0].aggregate->statistic);
+    }
+    const auto clean = [](const auto& repetition) { return !repetition.noisy; };
+    if (std::ranges::any_of(repetitions,
+                            [&](const auto& one) { return clean(one) && !(one.seconds > 0); }))
+      return "a time of 0 has no ratio";
+    counts += fmt::format("{}{} of {} in {}", counts.empty() ? "" : ", ",
+                          std::ranges::count_if(repetitions, clean), repetitions.size(), side);
+  }
+  return fmt::format("clean repetitions: {}; at least {}, and half of all, are needed in each",
+                     counts, statistics::kMinClean);
+}
+
+// [1] P(new > base) - P(new < base) over all repetitions that were judged, in [-1, 1].
+double CliffsDelta(const record::Record& base, const record::Record& contender, bool noisy_too) {
+  const auto sorted = [&](const record::Record& record) {
+    std::vector<double> seconds;
+    for (const auto& repetition : record.repetitions)
+      if (noisy_too || !repetition.noisy) seconds.push_back(repetition.seconds);
+    std::ranges::sort(seconds);
+    return seconds;
+  };
+  const auto before = sorted(base), after = sorted(contender);
+  double more = 0;
+  for (const double seconds : after) {
+    const auto equal = std::ranges::equal_range(before, seconds);
+    more += static_cast<double>(equal.begin() - before.begin()) -
+            static_cast<double>(before.end() - equal.end());
+  }
+  return more / static_cast<double>(before.size() * after.size());
 }
 
 bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& rows) {
@@ -172,19 +175,72 @@ int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
              : 3;
 }
 
-// The comparison of a pair of run files.
-class Comparing {
+// Finds the records of earlier runs by name.
+class EarlierRuns {
  public:
-  Comparing(const NamedRun& base, const NamedRun& contender, const CompareOptions& options)
+  // Skips runs of other machines or settings than those of `base`.
+  EarlierRuns(const std::vector<const NamedRun*>& runs, const NamedRun& base) {
+    for (const auto* run : runs) {
+      try {
+        CheckComparable(*run, base, PairRecords(*run, base, {}), false);
+      } catch (const BadInput&) {
+        continue;  // another machine, other settings, or no benchmark in common
+      }
+      auto& records = by_name_.emplace_back();
+      for (const auto& record : run->file.records) records.emplace(record.name, &record);
+    }
+  }
+
+  // Returns the levels of a benchmark, of the same kind as the judged ones, but for copies of BASE.
+  std::vector<statistics::EarlierLevel> LevelsOf(const record::Record& base,
+                                                 std::optional<double> share) const {
+    std::vector<statistics::EarlierLevel> levels;
+    for (std::size_t run = 0; run < by_name_.size(); ++run) {
+      const auto found = by_name_[run].find(base.name);
+      if (found == by_name_[run].end()) continue;
+      const record::Record& record = *found->second;
+      if (record.status != record::Status::kOk || IsSameMeasurement(record, base)) continue;
+      try {
+        const auto chosen = base.device == "gpu" ? ChooseTimes(base, record) : std::nullopt;
+        const auto pair =
+            compare::LevelsOf(chosen ? chosen->base : base, chosen ? chosen->contender : record,
+                              share.value_or(statistics::kFastestShares.front()));
+        if (pair && pair->fastest_share == share)
+          levels.push_back({static_cast<int>(run), pair->contender});
+      } catch (const Unsupported&) {
+        continue;  // no time of the same kind
+      }
+    }
+    return levels;
+  }
+
+  int runs() const { return static_cast<int>(by_name_.size()); }
+
+ private:
+  std::vector<std::unordered_map<std::string_view, const record::Record*>> by_name_;
+};
+
+// The comparison of a pair of run files.
+class PairOfRuns {
+ public:
+  PairOfRuns(const NamedRun& base, const NamedRun& contender, const CompareOptions& options)
       : base_(base),
         contender_(contender),
         options_(options),
         interleaved_(InterleavedComparisonOf(base.file, contender.file)),
         earlier_(options.earlier, base) {}
 
-  // Adds a row per pair, with its shift; the verdicts follow for all rows together.
+  // Adds a row per pair, with its levels; the verdicts follow for all rows together.
   void Add(const std::vector<PairedRecord>& pairs) {
     rows_.resize(pairs.size());
+    if (!interleaved_) {
+      std::vector<statistics::ProcessPair> processes;
+      for (const auto& [base, contender] : pairs)
+        if (base != nullptr && contender != nullptr)
+          if (auto pair = statistics::PairByProcess(*base, *contender))
+            processes.push_back(*std::move(pair));
+      share_ = statistics::ChooseShare(processes);
+    }
     std::vector<std::optional<Measured>> measured(pairs.size());
     ParallelFor(pairs.size(), [&](std::size_t i) {
       std::tie(rows_[i].base, rows_[i].contender) = std::tie(pairs[i].base, pairs[i].contender);
@@ -197,15 +253,12 @@ class Comparing {
     }
   }
 
-  CompareResult Finish(std::vector<statistics::Shift> stored) {
+  CompareResult Finish() {
     CompareResult result{.base = base_.where};
-    JudgeMain(std::move(stored), result);
+    JudgeMain(result);
     if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction(result);
     FillResiduals(result);
-    for (auto& row : rows_) {
-      AlertOnCounts(row);
-      row.explained_by_common = result.common && row.judgement && row.judgement->moved_with_run;
-    }
+    for (auto& row : rows_) AlertOnCounts(row);
     if (options_.rerun != nullptr)
       result.rerun = RetractUnlessRepeated(*options_.rerun, result.min_effect, rows_);
     result.rows = std::move(rows_);
@@ -223,7 +276,6 @@ class Comparing {
     std::optional<double> roof;       // [1] logarithm of the ratio of roof times, with any ceilings
     std::optional<double> predicted;  // [1] logarithm of the ratio of predicted times
     std::optional<double> cycles;     // [1] logarithm of the ratio of a GPU's SM cycles
-    bool device_time = false;         // by a GPU's clock, without the host
   };
 
   // Sets what the row shows of the judged times. The contender's time is shown uncorrected.
@@ -254,115 +306,87 @@ class Comparing {
     }
   }
 
-  static void SetDeviceAndPrediction(const record::Record& base, const record::Record& contender,
-                                     Measured& measured) {
-    if (contender.device == "gpu") measured.cycles = CyclesLogRatio(base, contender);
-    measured.device_time = IsDeviceTime(base) && IsDeviceTime(contender);
-    if (base.prediction && contender.prediction)
-      measured.predicted = std::log(contender.prediction->seconds / base.prediction->seconds);
-  }
-
-  // Returns the row's ratios, or sets its reason and returns nothing if it cannot be judged.
+  // Returns the row's levels and ratios, or sets its reason and returns nothing if it cannot be
+  // judged.
   std::optional<Measured> Measure(Comparison& row) const {
-    const auto *base_machine = record::MachineFor(base_.file, *row.base),
-               *contender_machine = record::MachineFor(contender_.file, *row.contender);
     std::optional<JudgedTimes> chosen;
     if (!Choose(row, chosen)) return std::nullopt;
     const record::Record& base_record = chosen ? chosen->base : *row.base;
     const record::Record& contender_record = chosen ? chosen->contender : *row.contender;
-    auto processes = interleaved_ || options_.across_machines
-                         ? std::nullopt
-                         : statistics::PairByProcess(base_record, contender_record);
-    using Pair = statistics::ProcessPair;
-    Side base = SideOf(base_record, base_machine, FastestSeconds(processes, &Pair::base));
+    Measured measured;
+    const auto levels = interleaved_ ? LevelsOfBlocks(base_record, contender_record, measured, row)
+                                     : LevelsOf(base_record, contender_record, share_);
+    if (levels) {
+      row.fastest_share = levels->fastest_share;
+      measured.candidate.base = levels->base;
+      measured.candidate.contender = levels->contender;
+    }
+    const auto *base_machine = record::MachineFor(base_.file, *row.base),
+               *contender_machine = record::MachineFor(contender_.file, *row.contender);
+    const auto fastest = [&](const statistics::Level LevelPair::*side) {
+      return row.fastest_share ? std::optional(((*levels).*side).seconds()) : std::nullopt;
+    };
+    Side base = SideOf(base_record, base_machine, fastest(&LevelPair::base));
     const Side contender =
-        SideOf(contender_record, contender_machine, FastestSeconds(processes, &Pair::contender));
+        SideOf(contender_record, contender_machine, fastest(&LevelPair::contender));
     row.flops_alike =
         CountFlopsAlike(base_.file.context, contender_.file.context, row.contender->op);
     if (!row.flops_alike) base.fraction = base.fraction_at_most = base.roof_seconds = std::nullopt;
     Describe(base, contender, chosen, row);
     row.changes =
         FindChanges(*row.base, base_machine, *row.contender, contender_machine, row.flops_alike);
-    std::optional<double> p_value;
-    const auto shift = ShiftOf(row, {base_record, base}, {contender_record, contender}, p_value);
-    if (!shift) return std::nullopt;
-    if (!options_.across_machines) row.cliffs_delta = shift->cliffs_delta;
+    if (!levels) {
+      if (row.reason.empty()) row.reason = TooFew(row);
+      return std::nullopt;
+    }
     const bool roofs = base.roof_seconds && contender.roof_seconds;
     if (options_.across_machines && !roofs) {
       row.reason = WithoutRoof(base, contender);
       return std::nullopt;
     }
-    Measured measured{.candidate = {*shift, std::nullopt, p_value}};
-    if (!interleaved_ && !options_.across_machines) {
-      measured.candidate.base_logs = CleanLogs(base_record);
-      measured.candidate.contender_logs = CleanLogs(contender_record);
-      if (processes) measured.candidate.processes = *std::move(processes);
-      if (!chosen || chosen->timed == base_record.timed)
-        measured.candidate.earlier = earlier_.TimesOf(*row.base);
-    }
-    SetDeviceAndPrediction(base_record, contender_record, measured);
+    if (!options_.across_machines)
+      row.cliffs_delta = CliffsDelta(base_record, contender_record, row.fastest_share.has_value());
+    if (!interleaved_ && !options_.across_machines &&
+        (!chosen || chosen->timed == base_record.timed))
+      measured.candidate.earlier = earlier_.LevelsOf(*row.base, row.fastest_share);
+    if (row.fastest_share) measured.candidate.floor = statistics::kFloorOfProcesses;
+    if (IsDeviceTime(base_record) && IsDeviceTime(contender_record))
+      measured.candidate.floor = statistics::kFloorOfDevice;
+    if (row.contender->device == "gpu")
+      measured.cycles = CyclesLogRatio(base_record, contender_record);
+    if (base_record.prediction && contender_record.prediction)
+      measured.predicted =
+          std::log(contender_record.prediction->seconds / base_record.prediction->seconds);
     if (roofs) measured.roof = std::log(*contender.roof_seconds / *base.roof_seconds);
-    // Only ceilings that each run measured anew show whether the machine changed.
-    if (roofs && base_machine->measured_at != contender_machine->measured_at)
-      measured.candidate.roof_log_ratio = measured.roof;
     return measured;
   }
 
-  static void SetTimes(const statistics::ProcessPair& pair, double share, Comparison& row) {
-    row.fastest_share = share;
-    row.base_seconds = std::exp(statistics::FastestLevel(pair.base, share));
-    row.contender_seconds = std::exp(statistics::FastestLevel(pair.contender, share));
-  }
-
-  // Chooses the share of the repetitions by which benchmarks of several processes are judged.
-  double JudgeByFastest() {
-    std::vector<const statistics::ProcessPair*> pairs;
-    for (const auto& measured : measured_)
-      if (!measured.candidate.processes.base.empty())
-        pairs.push_back(&measured.candidate.processes);
-    const double share = statistics::ChooseShare(pairs);
-    ParallelFor(measured_.size(), [&](std::size_t i) {
-      auto& candidate = measured_[i].candidate;
-      if (candidate.processes.base.empty()) return;
-      candidate.shift = statistics::ShiftOfProcesses(candidate.processes, share);
-      SetTimes(candidate.processes, share, rows_[measured_[i].row]);
-    });
-    return share;
-  }
-
-  // Returns the shift of the times, or sets the row's reason and returns nothing for too few times.
-  std::optional<statistics::Shift> ShiftOf(Comparison& row, const JudgedSide& base,
-                                           const JudgedSide& contender,
-                                           std::optional<double>& p_value) const {
-    if (!interleaved_) {
-      if (!statistics::PairByProcess(base.record, contender.record) &&
-          (!HasEnoughClean(base.record) || !HasEnoughClean(contender.record))) {
-        row.reason = TooFew(row, base.side, contender.side);
-        return std::nullopt;
-      }
-      auto shift = ShiftOfTimes(base.record, contender.record);
-      if (!shift) row.reason = "a time of 0 has no ratio";
-      return shift;
+  // Returns the levels of an interleaved comparison, whose difference is the shift of its blocks;
+  // sets the row's reason and returns nothing if they are too few.
+  static std::optional<LevelPair> LevelsOfBlocks(const record::Record& base,
+                                                 const record::Record& contender,
+                                                 Measured& measured, Comparison& row) {
+    auto blocks = statistics::MeasureBlocks(base, contender);
+    if (!blocks.paired) {
+      row.reason = fmt::format("clean blocks: {}; at least {} are needed", blocks.clean_blocks,
+                               statistics::kMinBlocks);
+      return std::nullopt;
     }
-    const auto blocks = statistics::MeasureBlocks(base.record, contender.record);
-    if (blocks.paired) {
-      if (blocks.fastest_share)
-        SetTimes(*statistics::PairByProcess(base.record, contender.record), *blocks.fastest_share,
-                 row);
-      p_value = blocks.paired->p_value;
-      return blocks.paired->shift;
-    }
-    row.reason = fmt::format("clean blocks: {}; at least {} are needed", blocks.clean_blocks,
-                             statistics::kMinBlocks);
-    return std::nullopt;
+    measured.candidate.interleaved = blocks.paired;
+    if (blocks.base) return LevelPair{*blocks.base, *blocks.contender, blocks.share};
+    constexpr double kExact = 1e9;  // all of the error is in NEW's level
+    const auto& shift = blocks.paired->shift;
+    return LevelPair{.base = {.count = kExact},
+                     .contender = {shift.log_ratio, 1, shift.standard_error * shift.standard_error,
+                                   static_cast<double>(blocks.clean_blocks) - 1}};
   }
 
-  // Returns a candidate for the ratio of times divided by the ratio exp(`other`).
+  // Returns the candidate for the ratio of times divided by the ratio exp(`other`).
   static statistics::Candidate Against(double other, const Measured& measured) {
-    statistics::Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
-    candidate.shift.log_ratio -= other;
-    candidate.shift.ci95.first -= other;
-    candidate.shift.ci95.second -= other;
+    auto candidate = measured.candidate;
+    candidate.contender.log_seconds -= other;
+    candidate.earlier.clear();
+    candidate.interleaved.reset();
     return candidate;
   }
 
@@ -376,33 +400,28 @@ class Comparing {
       candidates.push_back(Against(*(measured.*other), measured));
       rows.push_back(measured.row);
     }
+    auto settings = Settings();
+    settings.look_for_common_shift = false;
+    const auto judged = statistics::Judge(candidates, settings);
     std::map<std::size_t, statistics::Verdict> verdicts;
-    if (rows.empty()) return verdicts;
-    const auto judged =
-        statistics::Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
     for (std::size_t i = 0; i < rows.size(); ++i) verdicts[rows[i]] = judged.each[i].verdict;
     return verdicts;
   }
 
-  statistics::JudgeSettings Settings(std::vector<statistics::Shift> stored) const {
+  statistics::JudgeSettings Settings() const {
     statistics::JudgeSettings settings{
         .min_effect = options_.min_effect,
         .run_noise = options_.run_noise,
-        .stored = std::move(stored),
-        .look_for_common_shift = !options_.across_machines && !interleaved_};
-    if (std::ranges::all_of(measured_, &Measured::device_time))
-      settings.usual_noise = kUsualDeviceNoise;
+        .look_for_common_shift = !options_.across_machines && !interleaved_,
+        .window = options_.window};
     if (!interleaved_) return settings;
     // Each block has new processes, so the shift's error already includes noise between processes.
-    if (!settings.run_noise) {
-      settings.run_noise = 0;
-      settings.run_noise_from = "measured interleaved, with new processes for each block";
-    }
+    if (!settings.run_noise) settings.run_noise = 0;
     if (!settings.min_effect) settings.min_effect = interleaved_->min_effect;
     return settings;
   }
 
-  // Sets which benchmarks share a factor, and what the ceilings say of it.
+  // Sets which benchmarks share a shift, and what the ceilings say of it.
   void AddGroups(std::vector<statistics::Candidate>& candidates,
                  statistics::JudgeSettings& settings) const {
     std::map<std::string, int> devices;
@@ -420,16 +439,14 @@ class Comparing {
     }
   }
 
-  void JudgeMain(std::vector<statistics::Shift> stored, CompareResult& result) {
-    const bool across = options_.across_machines;
-    const double share = JudgeByFastest();
+  void JudgeMain(CompareResult& result) {
     std::vector<statistics::Candidate> candidates;
     candidates.reserve(measured_.size());
     for (const auto& measured : measured_)
-      candidates.push_back(across ? Against(*measured.roof, measured) : measured.candidate);
-    auto settings = Settings(std::move(stored));
-    settings.fastest_share = share;
-    if (!across && !interleaved_) AddGroups(candidates, settings);
+      candidates.push_back(options_.across_machines ? Against(*measured.roof, measured)
+                                                    : measured.candidate);
+    auto settings = Settings();
+    if (settings.look_for_common_shift) AddGroups(candidates, settings);
     statistics::Judged judged = statistics::Judge(candidates, settings);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Comparison& row = rows_[measured_[i].row];
@@ -445,21 +462,20 @@ class Comparing {
     }
     result.min_effect = judged.min_effect;
     result.min_effect_from = std::move(judged.min_effect_from);
-    result.noise = std::move(judged.noise);
-    result.removed = judged.removed;
+    result.run_noise = judged.run_noise;
+    result.run_noise_from = interleaved_ && !options_.run_noise
+                                ? "measured interleaved, with new processes for each block"
+                                : std::move(judged.run_noise_from);
+    result.common = std::move(judged.common);
     result.earlier_runs = earlier_.runs();
-    if (judged.common && (judged.common->is_unexplained ||
-                          std::abs(judged.common->log_ratio) >= std::log1p(judged.min_effect) / 2))
-      result.common = judged.common;
   }
 
   // A GPU's time that changed only with the clock of its SMs says nothing about the code: a verdict
   // must hold in cycles, too (as nvbench's robust comparison asks).
   static void RetractUnlessInCycles(const Measured& measured, Comparison& row) {
-    if (!measured.cycles) return;
-    if (row.verdict != statistics::Verdict::kSlower && row.verdict != statistics::Verdict::kFaster)
-      return;
-    const double time = measured.candidate.shift.log_ratio;
+    if (!measured.cycles || !statistics::IsChange(row.verdict)) return;
+    const auto& [base, contender, earlier, floor, device, interleaved] = measured.candidate;
+    const double time = contender.log_seconds - base.log_seconds;
     if (*measured.cycles / time > kMinInCycles) return;
     row.reason = fmt::format(
         "{:+.1f} % in time but {:+.1f} % in SM cycles: the GPU's clock changed, so this run cannot "
@@ -512,6 +528,7 @@ class Comparing {
   const CompareOptions& options_;
   const std::optional<InterleavedComparison> interleaved_;
   const EarlierRuns earlier_;
+  double share_ = statistics::kFastestShares.front();
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
 };
@@ -522,9 +539,7 @@ std::string_view Key(Quantity quantity) { return KeyIn(kQuantities, quantity); }
 std::optional<Quantity> QuantityFromKey(std::string_view key) { return ValueIn(kQuantities, key); }
 
 std::string Comparison::Cause() const {
-  const bool moved =
-      verdict == statistics::Verdict::kSlower || verdict == statistics::Verdict::kFaster;
-  return moved || !changes.empty() ? CausesText(changes) : "";
+  return statistics::IsChange(verdict) || !changes.empty() ? CausesText(changes) : "";
 }
 
 void CountVerdicts(const CompareOptions& options, CompareResult& result) {
@@ -540,16 +555,15 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result) {
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options) {
   if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
-  return ComparePairs(base, contender, PairRecords(base, contender, options.names), options, {});
+  return ComparePairs(base, contender, PairRecords(base, contender, options.names), options);
 }
 
 CompareResult ComparePairs(const NamedRun& base, const NamedRun& contender,
-                           const std::vector<PairedRecord>& pairs, const CompareOptions& options,
-                           std::vector<statistics::Shift> stored) {
+                           const std::vector<PairedRecord>& pairs, const CompareOptions& options) {
   CheckComparable(base, contender, pairs, options.across_machines);
-  Comparing comparing(base, contender, options);
-  comparing.Add(pairs);
-  return comparing.Finish(std::move(stored));
+  PairOfRuns runs(base, contender, options);
+  runs.Add(pairs);
+  return runs.Finish();
 }
 
 bool IsSameMeasurement(const record::Record& base_record, const record::Record& contender_record) {
@@ -566,30 +580,14 @@ bool IsSameMeasurement(const record::Record& base_record, const record::Record& 
   }
 }
 
-std::vector<double> CleanSeconds(const record::Record& record) {
-  std::vector<double> seconds;
-  seconds.reserve(record.repetitions.size());
-  for (const auto& repetition : record.repetitions)
-    if (!repetition.noisy) seconds.push_back(repetition.seconds);
-  return seconds;
-}
-
-std::optional<statistics::Shift> ShiftOfTimes(const record::Record& base,
-                                              const record::Record& contender) {
+std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender,
+                                  double share) {
   if (const auto pair = statistics::PairByProcess(base, contender))
-    return statistics::ShiftOfProcesses(*pair, statistics::kFastestShares.front());
-  if (!IsAggregate(base) && !IsAggregate(contender))
-    return statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
-  const auto one = statistics::SummaryOf(base.repetitions),
-             other = statistics::SummaryOf(contender.repetitions);
-  if (!one || !other) return std::nullopt;
-  return statistics::ShiftOfSummaries(*one, *other);
-}
-
-bool HasEnoughClean(const record::Record& record) {
-  if (IsAggregate(record)) return statistics::SummaryOf(record.repetitions).has_value();
-  const auto clean = CleanSeconds(record).size();
-  return clean >= statistics::kMinClean && 2 * clean >= record.repetitions.size();
+    return LevelPair{statistics::LevelOfProcesses(pair->base, share),
+                     statistics::LevelOfProcesses(pair->contender, share), share};
+  const auto old = statistics::LevelOfClean(base), now = statistics::LevelOfClean(contender);
+  if (!old || !now) return std::nullopt;
+  return LevelPair{*old, *now, {}};
 }
 
 }  // namespace dlroof::compare

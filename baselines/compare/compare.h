@@ -30,6 +30,7 @@ struct CompareOptions {
   // Earlier runs of BASE's machine, oldest first, which tell the noise between runs and BASE's
   // level; they must outlive the call. Benchmarks are found by BASE's names.
   std::vector<const NamedRun*> earlier = {};
+  bool window = false;  // as in JudgeSettings: `earlier` and BASE are a window of runs
 };
 
 // Verdicts slower and faster, checked against a second run of NEW's benchmarks.
@@ -71,7 +72,6 @@ struct Comparison {
   // times above are these means. Absent if clean repetitions were judged.
   std::optional<double> fastest_share;
   std::optional<double> added_seconds;  // [s] to NEW's times, see JudgedTimes::added_seconds
-  bool explained_by_common = false;     // only moved by the common shift of its run
   bool newly_failed = false;            // was ok in BASE, and has no time in NEW
   std::vector<Change> changes;
   std::vector<Residual> residuals;  // if both records have a prediction
@@ -87,11 +87,10 @@ struct CompareResult {
   std::vector<Comparison> rows;  // in NEW's order, then the benchmarks that are gone
   double min_effect = 0;         // [1]
   std::string min_effect_from;
-  statistics::RunNoise noise;
-  std::optional<statistics::CommonShift>
-      common;  // set if it is at least half of the minimum effect, or was not removed
-  std::optional<statistics::RemovedFactor> removed;  // from the ratios of stored comparisons
-  int earlier_runs = 0;                              // [1] that told the noise
+  double run_noise = 0;  // [1] deviation between runs (Judged)
+  std::string run_noise_from;
+  std::optional<statistics::CommonShift> common;  // of comparisons that are not interleaved
+  int earlier_runs = 0;                           // [1] that told the noise
   std::vector<std::string> context;               // other differences of the runs (ContextChanges)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
   std::optional<RerunCheck> rerun;
@@ -112,27 +111,23 @@ struct CompareResult {
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options);
 
-// Compares only `pairs`. `stored` has the shifts between stored runs of the machine, to estimate
-// the noise (ShiftsBetweenRuns); it may be empty. Throws BadInput where CheckComparable does.
+// Compares only `pairs`. Throws BadInput where CheckComparable does.
 CompareResult ComparePairs(const NamedRun& base, const NamedRun& contender,
-                           const std::vector<PairedRecord>& pairs, const CompareOptions& options,
-                           std::vector<statistics::Shift> stored);
+                           const std::vector<PairedRecord>& pairs, const CompareOptions& options);
 
 // Sets counts, alerts and exit code from the rows; call it again after a verdict was changed.
 void CountVerdicts(const CompareOptions& options, CompareResult& result);
 
-// Returns the times of the clean repetitions [s], in their order.
-std::vector<double> CleanSeconds(const record::Record& record);
-// Returns whether at least kMinClean repetitions and half of all are clean, or the record has an
-// aggregate with the deviation of its repetitions. If most repetitions are noisy, the others are
-// probably noisy without being marked.
-bool HasEnoughClean(const record::Record& record);
+// The times of two records that are judged: levels of the same kind.
+struct LevelPair {
+  statistics::Level base, contender;
+  std::optional<double> fastest_share;  // [1] of several processes
+};
 
-// Returns the shift of the clean times, or of the fastest ones if several processes measured both
-// records (PairByProcess); nullopt if there are too few or one is 0. If a record has only an
-// aggregate, assumes that the logarithms of the times are normally distributed.
-std::optional<statistics::Shift> ShiftOfTimes(const record::Record& base,
-                                              const record::Record& contender);
+// Returns the levels of the fastest `share` of several processes if both records have them,
+// otherwise those of their clean times; nothing if one has too few, or a time of 0.
+std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Record& contender,
+                                  double share = statistics::kFastestShares.front());
 // Returns whether both records have identical clean repetitions: copies of one measurement.
 bool IsSameMeasurement(const record::Record& base, const record::Record& contender);
 

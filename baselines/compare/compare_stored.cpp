@@ -13,14 +13,11 @@
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
-#include "baselines/statistics/process_levels.h"
 #include "counters/base/error.h"
-#include "counters/base/numbers.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::compare {
@@ -54,32 +51,20 @@ double OffsetOf(const char* zone) {
   return (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
 }
 
-// Returns whether a comparison can judge the times: those of clean repetitions, or by process.
-bool HasTimes(const record::Record& record) {
-  return HasEnoughClean(record) || statistics::TimesByProcess(record).has_value();
-}
-
+// Returns whether a comparison can judge the times.
 bool CanTell(const record::Record& record) {
-  return record.status == record::Status::kOk && HasTimes(record);
+  return record.status == record::Status::kOk && LevelsOf(record, record).has_value();
 }
-
-bool Moved(const Comparison& row) {
-  return row.verdict == statistics::Verdict::kSlower || row.verdict == statistics::Verdict::kFaster;
-}
-
-// [1] Fewer shifts have no reliable median.
-constexpr std::size_t kMinMoved = 3;
 
 // Returns whether the record failed or has times to judge.
 bool CanBeComparedWith(const record::Record& record) {
-  return record.status != record::Status::kOk || HasTimes(record);
+  return record.status != record::Status::kOk || CanTell(record);
 }
 
 // The stored record that a benchmark of NEW is compared with.
 struct Partner {
   std::size_t run = 0;  // index into the stored runs
   const record::Record* base = nullptr;
-  const record::Record* before = nullptr;  // the next older result, or null
 };
 
 struct Partners {
@@ -98,15 +83,10 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& conte
         partners.gone[run].push_back(pair.base);
         continue;
       }
-      const Partner partner{run, pair.base, nullptr};
+      const Partner partner{run, pair.base};
       const auto [found, added] = partners.of.try_emplace(pair.contender, partner);
-      if (added) continue;
-      auto& [newest, base, before] = found->second;
-      if (!CanBeComparedWith(*base) && CanBeComparedWith(*pair.base))
+      if (!added && !CanBeComparedWith(*found->second.base) && CanBeComparedWith(*pair.base))
         found->second = partner;
-      else if (before == nullptr && pair.base->status == record::Status::kOk &&
-               HasTimes(*pair.base))
-        before = pair.base;
     }
   return partners;
 }
@@ -174,28 +154,6 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
   whole.rows = std::move(rows);
   whole.parts = std::move(parts);
   return whole;
-}
-
-// Returns the shifts of NEW's records that are not in `seen`, and adds these records to `seen`.
-std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRun& contender,
-                                             std::unordered_set<const record::Record*>& seen) {
-  std::vector<statistics::Shift> shifts;
-  std::vector<double> logs;
-  for (const auto& pair : PairRecords(base, contender, {})) {
-    if (pair.base == nullptr || pair.contender == nullptr ||
-        pair.base->status != record::Status::kOk || pair.contender->status != record::Status::kOk ||
-        seen.count(pair.contender) > 0)
-      continue;
-    if (const auto shift = JudgedShift(*pair.base, *pair.contender)) {
-      shifts.push_back(*shift);
-      logs.push_back(shift->log_ratio);
-      seen.insert(pair.contender);
-    }
-  }
-  if (shifts.size() < kMinMoved) return {};
-  const double centre = Median(std::move(logs));
-  for (auto& shift : shifts) shift.log_ratio -= centre;
-  return shifts;
 }
 
 }  // namespace
@@ -272,22 +230,16 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
   if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   const auto partners = FindPartners(stored, contender, options.names);
   const auto pairs = PairsByRun(stored, contender, partners);
-  const auto noise = ShiftsBetweenRuns(stored);
   std::vector<CompareResult> parts;
   std::unordered_map<const record::Record*, Comparison> by_contender;
   std::vector<Comparison> gone;
   for (std::size_t run = stored.size(); run-- > 0;) {
     if (pairs[run].empty()) continue;
     auto with_earlier = options;
+    with_earlier.window = true;
     for (std::size_t older = 0; older < run; ++older)
       with_earlier.earlier.push_back(&stored[older]);
-    auto part = ComparePairs(stored[run], contender, pairs[run], with_earlier, noise);
-    for (auto& row : part.rows)
-      if (const auto found = partners.of.find(row.contender);
-          found != partners.of.end() && found->second.before != nullptr)
-        RetractUnlessRepeated(*found->second.before, *row.contender, part.min_effect,
-                              "than the newest stored run, but not than the one before it", row);
-    CountVerdicts(options, part);
+    auto part = ComparePairs(stored[run], contender, pairs[run], with_earlier);
     for (auto& row : std::exchange(part.rows, {})) {
       if (row.base != nullptr) row.stored = &stored[run];
       if (row.contender == nullptr)
@@ -307,24 +259,12 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
   return Merged(std::move(parts), std::move(rows));
 }
 
-std::vector<statistics::Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
-  std::vector<statistics::Shift> all;
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    std::unordered_set<const record::Record*> seen;
-    for (std::size_t older = i; older-- > 0 && seen.size() < runs[i].file.records.size();) {
-      const auto shifts = ShiftsBetween(runs[older], runs[i], seen);
-      all.insert(all.end(), shifts.begin(), shifts.end());
-    }
-  }
-  return all;
-}
-
 void RetractUnlessRepeated(const record::Record& base, const record::Record& contender,
                            double min_effect, const std::string& reason, Comparison& row) {
-  if (!Moved(row) || !CanTell(base) || !CanTell(contender)) return;
-  const auto shift = JudgedShift(base, contender);
+  if (!statistics::IsChange(row.verdict) || !CanTell(base) || !CanTell(contender)) return;
+  const auto shift = JudgedLogRatio(base, contender);
   const double sign = row.verdict == statistics::Verdict::kSlower ? 1 : -1;
-  if (!shift || sign * shift->log_ratio > std::log1p(min_effect)) return;
+  if (!shift || sign * *shift > std::log1p(min_effect)) return;
   row.reason = fmt::format("{} {}", statistics::Key(row.verdict), reason);
   row.verdict = statistics::Verdict::kAmbiguous;
 }
@@ -351,7 +291,7 @@ RerunCheck RetractUnlessRepeated(const NamedRun& rerun, double min_effect,
   for (const auto& record : rerun.file.records) by_name.emplace(record.name, &record);
   RerunCheck check{rerun.where, 0, 0};
   for (auto& row : rows) {
-    if (!Moved(row)) continue;
+    if (!statistics::IsChange(row.verdict)) continue;
     const auto found = by_name.find(row.contender->name);
     if (found == by_name.end() || !CanTell(*found->second)) {
       ++check.unknown;

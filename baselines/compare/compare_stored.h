@@ -39,20 +39,15 @@ std::optional<double> Moment(const record::RunFile& file);
 
 // Compares each benchmark of `contender` with the newest run of `stored` that has it (`stored` is
 // oldest first and must outlive the result). A stored result with too few clean repetitions is
-// skipped if an older run has enough. A slower or faster benchmark becomes ambiguous unless it
-// differs from the next older stored result, too, by more than the minimum effect. Noise, drift,
-// common shift and settings are judged for each stored run separately, in `parts`. Rows, counts,
-// alerts and residuals are those of all parts; the exit code is the worst of all parts; effect and
-// noise are those of the newest part. With several parts only the parts have the common shift and
-// the context changes. A benchmark that only stored runs have is `gone` if another benchmark of its
-// run was compared. Throws BadInput where PairRecords and CheckComparable do, and if `stored` has
-// no benchmark of `contender`.
+// skipped if an older run has enough. The level of BASE is that of the window of this run and those
+// before it. Noise, common shift and settings are judged for each stored run separately, in
+// `parts`. Rows, counts, alerts and residuals are those of all parts; the exit code is the worst of
+// all parts; effect and noise are those of the newest part. With several parts only the parts have
+// the common shift and the context changes. A benchmark that only stored runs have is `gone` if
+// another benchmark of its run was compared. Throws BadInput where PairRecords and CheckComparable
+// do, and if `stored` has no benchmark of `contender`.
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options);
-
-// Returns each benchmark's shift between consecutive runs that have it, minus the common shift of
-// the two runs: mostly the noise between runs. `runs` are of one machine, oldest first.
-std::vector<statistics::Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs);
 
 // Changes the row's verdict from slower or faster to ambiguous, with `reason`, unless `contender`
 // differs from `base` in the same direction by more than `min_effect` [1]. Does nothing if `base`

@@ -81,16 +81,17 @@ std::optional<JudgedTimes> ChooseTimes(const record::Record& base,
   return JudgedTimes{*std::move(one), *std::move(other), record::timed::kCall};
 }
 
-std::optional<statistics::Shift> JudgedShift(const record::Record& base,
-                                             const record::Record& contender) {
+std::optional<double> JudgedLogRatio(const record::Record& base, const record::Record& contender) {
   std::optional<JudgedTimes> chosen;
   try {
     chosen = ChooseTimes(base, contender);
   } catch (const Unsupported&) {
     return std::nullopt;
   }
-  if (!chosen) return ShiftOfTimes(base, contender);
-  return ShiftOfTimes(chosen->base, chosen->contender);
+  const auto levels =
+      chosen ? LevelsOf(chosen->base, chosen->contender) : LevelsOf(base, contender);
+  if (!levels) return std::nullopt;
+  return levels->contender.log_seconds - levels->base.log_seconds;
 }
 
 bool IsDeviceTime(const record::Record& record) {

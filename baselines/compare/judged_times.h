@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "baselines/statistics/shift.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::compare {
@@ -27,9 +26,9 @@ struct JudgedTimes {
 // have no kind in common.
 std::optional<JudgedTimes> ChooseTimes(const record::Record& base, const record::Record& contender);
 
-// Returns the shift of the times that ChooseTimes chooses, or nullopt if there is none.
-std::optional<statistics::Shift> JudgedShift(const record::Record& base,
-                                             const record::Record& contender);
+// Returns the logarithm of NEW / BASE of the times that ChooseTimes chooses, or nullopt if there is
+// none.
+std::optional<double> JudgedLogRatio(const record::Record& base, const record::Record& contender);
 
 // Returns whether the record's times are a GPU's own, in which the host has no part.
 bool IsDeviceTime(const record::Record& record);

@@ -26,18 +26,17 @@ constexpr std::array<statistics::Verdict, 9> kWorstFirst = {
     statistics::Verdict::kNew,          statistics::Verdict::kSame,
     statistics::Verdict::kUnsupported};
 constexpr std::size_t kMaxMarkdownRows = 100;
+constexpr std::size_t kMaxRows = 40;  // a larger table shows what changed, and counts the rest
 
 std::size_t Rank(const compare::Comparison& row) {
   if (!row.alerts.empty()) return 0;
   return std::ranges::find(kWorstFirst, row.verdict) - kWorstFirst.begin();
 }
 
-// Returns the rows, worst verdict first, except rows that only moved by the factor of the run.
+// Returns the rows, worst verdict first.
 std::vector<const compare::Comparison*> Ordered(const compare::CompareResult& result) {
   std::array<std::vector<const compare::Comparison*>, kWorstFirst.size()> by_rank;
-  for (const auto& row : result.rows) {
-    if (!row.explained_by_common || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
-  }
+  for (const auto& row : result.rows) by_rank.at(Rank(row)).push_back(&row);
   std::vector<const compare::Comparison*> rows;
   rows.reserve(result.rows.size());
   for (const auto& some : by_rank) rows.insert(rows.end(), some.begin(), some.end());
@@ -59,27 +58,11 @@ std::string FractionText(const compare::Comparison& row) {
   return fmt::format("{} -> {}{}", base, contender, row.specified_roof ? " (specified)" : "");
 }
 
-std::string EffectText(const compare::Comparison& row) {
-  if (!row.cliffs_delta) return "";
-  std::string text(std::signbit(*row.cliffs_delta) ? "" : "+");
-  text += text::FixedText(*row.cliffs_delta, 2);
-  return text;
-}
-
 // Returns how likely a change this large is if nothing changed, over all benchmarks.
-std::string ChanceText(const compare::Comparison& row) {
+std::string PValueText(const compare::Comparison& row) {
   if (!row.judgement) return "";
-  const double percent = 100 * row.judgement->adjusted_p;
-  if (percent < 0.01) return "<0.01 %";
-  auto text = text::FixedText(percent, percent < 1 ? 2 : 0);
-  text += " %";
-  return text;
-}
-
-// Returns the factor of the run that the ratio no longer contains.
-std::string RemovedText(const compare::Comparison& row) {
-  if (!row.judgement || !row.judgement->removed) return "";
-  return text::FixedText(*row.judgement->removed, 3);
+  const double p_value = row.judgement->adjusted_p;
+  return p_value < 1e-4 ? "<0.0001" : text::FixedText(p_value, p_value < 0.01 ? 4 : 2);
 }
 
 std::string IntervalText(const std::pair<double, double>& ci95) {
@@ -89,23 +72,22 @@ std::string IntervalText(const std::pair<double, double>& ci95) {
   return text;
 }
 
-// Returns a row's cells: verdict, ratio, interval, chance, removed factor, effect size, times,
-// percent of roof.
-std::vector<std::string> Cells(const compare::Comparison& row) {
+// Returns a row's cells, under Titles() but the first.
+std::vector<std::string> RowCells(const compare::Comparison& row) {
   std::vector<std::string> cells = {std::string(statistics::Key(row.verdict))};
   cells.push_back(row.judgement ? text::FixedText(row.judgement->ratio, 3) : "");
   cells.push_back(row.judgement ? IntervalText(row.judgement->ci95) : "");
-  cells.push_back(ChanceText(row));
-  cells.push_back(RemovedText(row));
-  cells.push_back(EffectText(row));
+  cells.push_back(PValueText(row));
   cells.push_back(SecondsText(row.base_seconds));
   cells.push_back(SecondsText(row.contender_seconds));
   cells.push_back(FractionText(row));
   return cells;
 }
 
-const char* RatioTitle(const compare::CompareResult& result) {
-  return result.across_machines ? "from roof" : "ratio";
+std::vector<std::string> Titles(const compare::CompareResult& result) {
+  return {"benchmark", "verdict",      result.across_machines ? "from roof" : "ratio",
+          "95 %",      "p (adjusted)", "base",
+          "new",       "% roof"};
 }
 
 std::string NameOf(const compare::Comparison& row) {
@@ -116,7 +98,7 @@ std::string NameOf(const compare::Comparison& row) {
 
 void WriteMarkdownRow(const compare::Comparison& row, std::ostream& out) {
   out << fmt::format("| <code>{}</code> |", MarkdownText(NameOf(row)));
-  const auto cells = Cells(row);
+  const auto cells = RowCells(row);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const bool stands_out = i == 0 && GotWorse(row);
     out << fmt::format(" {0}{1}{0} |", stands_out ? "**" : "", cells[i]);
@@ -124,17 +106,21 @@ void WriteMarkdownRow(const compare::Comparison& row, std::ostream& out) {
   out << ' ' << MarkdownText(NotesOf(row)) << " |\n";
 }
 
-// Returns an empty row for the titles, then the rows of benchmarks that at least one run supports.
-std::vector<std::vector<std::string>> TableRows(
-    const std::vector<const compare::Comparison*>& ordered) {
-  std::vector<std::vector<std::string>> rows(1);
-  rows.reserve(ordered.size() + 1);
-  for (const auto* comparison : ordered) {
-    if (comparison->verdict == statistics::Verdict::kUnsupported) continue;
-    auto& row = rows.emplace_back(Cells(*comparison));
-    row.insert(row.begin(), text::Printable(NameOf(*comparison)));
-  }
-  return rows;
+// Drops the rows that neither run supports, and of a large comparison those that did not change.
+// Returns how many of the second were dropped, by verdict.
+std::map<statistics::Verdict, int> DropUnchanged(bool all,
+                                                 std::vector<const compare::Comparison*>& rows) {
+  std::erase_if(rows,
+                [](const auto* row) { return row->verdict == statistics::Verdict::kUnsupported; });
+  std::map<statistics::Verdict, int> dropped;
+  if (all || rows.size() <= kMaxRows) return dropped;
+  std::erase_if(rows, [&](const auto* row) {
+    const bool drop = !GotWorse(*row) && !statistics::IsChange(row->verdict) &&
+                      row->verdict != statistics::Verdict::kFailed;
+    if (drop) ++dropped[row->verdict];
+    return drop;
+  });
+  return dropped;
 }
 
 // [1] Numbers of benchmarks.
@@ -155,15 +141,13 @@ PartnerCounts CountPartners(const compare::CompareResult& result) {
 // Adds remarks on how one run was judged against another; `before` is their prefix.
 void AddJudgedBy(const compare::CompareResult& result, const std::string& before,
                  std::vector<std::string>& remarks) {
-  if (result.common) remarks.push_back(before + statistics::Describe(*result.common));
-  if (result.removed) remarks.push_back(before + statistics::Describe(*result.removed));
-  const auto drift =
-      result.removed ? "" : fmt::format(", drift {:.1f} %", 100 * result.noise.drift);
+  if (result.common && !before.empty())
+    for (const auto& line : statistics::Describe(*result.common)) remarks.push_back(before + line);
   remarks.push_back(fmt::format(
-      "{}minimum effect {:.1f} % ({}); noise between runs {:.1f} %{} ({}); at most "
-      "{:.0f} % of the verdicts slower and faster are expected to be chance",
-      before, 100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation, drift,
-      result.noise.from, 100 * statistics::kFalseDiscoveryRate));
+      "{}minimum effect {:.1f} % ({}); noise between runs {:.1f} % ({}); at most {:.0f} % of the "
+      "verdicts slower and faster are expected to be chance",
+      before, 100 * result.min_effect, result.min_effect_from, 100 * result.run_noise,
+      result.run_noise_from, 100 * statistics::kFalseDiscoveryRate));
   if (!result.context.empty())
     remarks.push_back(
         fmt::format("{}differs between the runs: {}", before, fmt::join(result.context, "; ")));
@@ -173,8 +157,7 @@ void AddJudgedBy(const compare::CompareResult& result, const std::string& before
 void AddRerun(const compare::CompareResult& result, std::vector<std::string>& remarks) {
   // Runs in several processes already contain how much these differ.
   const bool moved = std::ranges::any_of(result.rows, [](const compare::Comparison& row) {
-    return !row.fastest_share && (row.verdict == statistics::Verdict::kSlower ||
-                                  row.verdict == statistics::Verdict::kFaster);
+    return !row.fastest_share && statistics::IsChange(row.verdict);
   });
   if (result.rerun)
     remarks.push_back(fmt::format(
@@ -187,7 +170,7 @@ void AddRerun(const compare::CompareResult& result, std::vector<std::string>& re
         "once more and check it with --again FILE");
 }
 
-// Writes the notes of the rows, each text once, with the first of its benchmarks.
+// Writes the notes of the rows, a line for each text, with the first of its benchmarks.
 void WriteNotes(const std::vector<const compare::Comparison*>& rows, std::ostream& out) {
   std::vector<std::pair<std::string, std::vector<const compare::Comparison*>>> notes;
   std::unordered_map<std::string, std::size_t> index;
@@ -201,9 +184,9 @@ void WriteNotes(const std::vector<const compare::Comparison*>& rows, std::ostrea
   }
   if (!notes.empty()) out << "\nwhy\n";
   for (const auto& [text, subjects] : notes) {
-    out << "  " << text::Printable(NameOf(*subjects.front()));
+    out << "  " << text::Printable(text) << ": " << text::Printable(NameOf(*subjects.front()));
     if (subjects.size() > 1) out << " and " << subjects.size() - 1 << " more";
-    out << "\n    " << text::Printable(text) << '\n';
+    out << '\n';
   }
 }
 
@@ -280,7 +263,8 @@ std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
   if (auto timed = TimedText(result); !timed.empty()) remarks.push_back(std::move(timed));
   if (auto text = FastestText(result); !text.empty()) remarks.push_back(std::move(text));
   if (auto text = CorrectionText(result); !text.empty()) remarks.push_back(std::move(text));
-  if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
+  if (result.exit_code == 3 && !(result.common && result.common->is_unexplained))
+    remarks.emplace_back("cannot say: no benchmark could be judged");
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   if (!result.parts.empty()) {
     const auto partners = CountPartners(result);
@@ -313,10 +297,8 @@ std::string NotesOf(const compare::Comparison& row) {
 
 std::string RatioText(const compare::Comparison& row) {
   if (!row.judgement) return "";
-  const auto effect = EffectText(row);
-  return fmt::format("{:.3f} ({:.3f} to {:.3f}){}{}", row.judgement->ratio,
-                     row.judgement->ci95.first, row.judgement->ci95.second,
-                     effect.empty() ? "" : ", effect ", effect);
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", row.judgement->ratio, row.judgement->ci95.first,
+                     row.judgement->ci95.second);
 }
 
 bool GotWorse(const compare::Comparison& row) {
@@ -325,16 +307,29 @@ bool GotWorse(const compare::Comparison& row) {
 
 void WriteTable(const compare::CompareResult& result, const ComparedFiles& files, int width,
                 std::ostream& out) {
-  const auto ordered = Ordered(result);
-  auto rows = TableRows(ordered);
-  rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %",
-                  "chance",    "removed", "effect",           "base",
-                  "new",       "% roof"};
-  if (rows.size() > 1) text::WriteAligned(rows, width, out);
-  WriteNotes(ordered, out);
-  out << '\n'
-      << text::Printable(files.base) << " -> " << text::Printable(files.contender) << ": "
+  out << text::Printable(files.base) << " -> " << text::Printable(files.contender) << ": "
       << CountsText(result) << '\n';
+  if (result.common && result.parts.size() < 2)
+    for (const auto& line : statistics::Describe(*result.common)) out << line << '\n';
+  auto ordered = Ordered(result);
+  const auto dropped = DropUnchanged(files.all_rows, ordered);
+  std::vector<std::vector<std::string>> rows = {Titles(result)};
+  for (const auto* comparison : ordered) {
+    auto& row = rows.emplace_back(RowCells(*comparison));
+    row.insert(row.begin(), text::Printable(NameOf(*comparison)));
+  }
+  if (rows.size() > 1) {
+    out << '\n';
+    text::WriteAligned(rows, width, out);
+  }
+  if (!dropped.empty()) {
+    std::vector<std::string> counts;
+    for (const auto& [verdict, count] : dropped)
+      counts.push_back(fmt::format("{} {}", count, statistics::Key(verdict)));
+    out << fmt::format("and {} (--all shows them)\n", fmt::join(counts, ", "));
+  }
+  WriteNotes(dropped.empty() ? Ordered(result) : ordered, out);
+  out << '\n';
   for (const auto& remark : RemarksOf(result)) out << text::Printable(remark) << '\n';
 }
 
@@ -343,6 +338,9 @@ void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& fi
   out << "### dlroof: " << CountsText(result) << "\n\n";
   out << fmt::format("<code>{}</code> against <code>{}</code>\n\n", MarkdownText(files.contender),
                      MarkdownText(files.base));
+  if (result.common && result.parts.size() < 2)
+    for (const auto& text : statistics::Describe(*result.common))
+      out << MarkdownText(text) << "\n\n";
   std::vector<const compare::Comparison*> rows = Ordered(result);
   std::erase_if(rows, [](const auto* row) {
     return row->verdict == statistics::Verdict::kUnsupported ||
@@ -351,11 +349,8 @@ void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& fi
   });
   if (!rows.empty())
     out << fmt::format(
-        "| benchmark | verdict | {} | 95 % | chance | removed | effect | base | new | % of roof | "
-        "why "
-        "|\n"
-        "| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
-        RatioTitle(result));
+        "| {} | why |\n| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |\n",
+        fmt::join(Titles(result), " | "));
   for (std::size_t i = 0; i < std::min(rows.size(), kMaxMarkdownRows); ++i)
     WriteMarkdownRow(*rows[i], out);
   if (rows.size() > kMaxMarkdownRows)

@@ -14,6 +14,7 @@ namespace dlroof::compare {
 // Names of the compared files.
 struct ComparedFiles {
   std::string base, contender;
+  bool all_rows = false;  // also of a large comparison the rows that did not change
 };
 
 struct ComparisonWriter {
@@ -25,8 +26,8 @@ struct ComparisonWriter {
 // Returns all writers; the first is the default. The table is as wide as the terminal.
 const std::vector<ComparisonWriter>& ComparisonWriters();
 
-// Writes the rows that need attention first, with reasons below them. Rows that moved with the
-// whole run share a line. `width` [columns] of the terminal; 0 means no limit.
+// Writes the summary, then the rows that need attention first, with reasons below them. `width`
+// [columns] of the terminal; 0 means no limit.
 void WriteTable(const compare::CompareResult& result, const ComparedFiles& files, int width,
                 std::ostream& out);
 
@@ -51,13 +52,13 @@ std::string CountsText(const compare::CompareResult& result);
 // the smaller file's benchmarks are in both, else "".
 std::string FewSharedText(const compare::CompareResult& result);
 // Returns lines on how the runs were judged: minimum effect, noise, other differences between the
-// runs, and the common shift. Each of several stored runs has its own lines. One line counts the
-// benchmarks without a stored result.
+// runs. Each of several stored runs has its own lines, also with its common shift. One line counts
+// the benchmarks without a stored result.
 std::vector<std::string> RemarksOf(const compare::CompareResult& result);
 // Returns the reason, cause and alerts of one benchmark; may be empty.
 std::string NotesOf(const compare::Comparison& row);
-// Returns the ratio, its 95 % interval and the effect size, "1.050 (1.040 to 1.061), effect +0.98",
-// or "" if the benchmark was not judged.
+// Returns the ratio and its 95 % interval, "1.050 (1.040 to 1.061)", or "" if the benchmark was not
+// judged.
 std::string RatioText(const compare::Comparison& row);
 // Returns whether the benchmark fails the comparison: slower, newly failed or alerted.
 bool GotWorse(const compare::Comparison& row);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -49,8 +50,7 @@ json ToJson(const compare::Comparison& row) {
     object["ci95"] = {row.judgement->ci95.first, row.judgement->ci95.second};
     object["p_value"] = row.judgement->p_value;
     object["adjusted_p_value"] = row.judgement->adjusted_p;
-    if (row.judgement->moved_with_run) object["moved_with_all"] = true;
-    PutIfKnown(object, "removed", row.judgement->removed);
+    object["removed"] = row.judgement->removed;
     if (row.judgement->earlier_runs > 0) object["earlier_runs"] = row.judgement->earlier_runs;
   }
   PutIfKnown(object, "cliffs_delta", row.cliffs_delta);
@@ -76,9 +76,8 @@ json Header(const compare::CompareResult& result, const ComparedFiles& files) {
                {"judged_by", result.across_machines ? "fraction" : "seconds"},
                {"min_effect", result.min_effect},
                {"min_effect_from", result.min_effect_from},
-               {"run_noise", result.noise.deviation},
-               {"run_drift", result.noise.drift},
-               {"run_noise_from", result.noise.from},
+               {"run_noise", result.run_noise},
+               {"run_noise_from", result.run_noise_from},
                {"false_discovery_rate", statistics::kFalseDiscoveryRate},
                {"exit_code", result.exit_code},
                {"differs", result.context},
@@ -95,20 +94,24 @@ json Header(const compare::CompareResult& result, const ComparedFiles& files) {
   for (const auto& [of, mean] : result.residuals)
     head["mean_residuals"][of] = {
         {"base", mean.base}, {"new", mean.contender}, {"benchmarks", mean.benchmarks}};
-  if (result.removed) {
-    const auto [low, high] = result.removed->Interval();
-    head["removed"] = {
-        {"ratio", std::exp(result.removed->log_ratio)}, {"ci95", {low, high}},
-        {"benchmarks", result.removed->benchmarks},     {"ceilings", result.removed->ceilings},
-        {"by_ceilings", result.removed->by_ceilings},   {"assumed", result.removed->assumed},
-        {"text", statistics::Describe(*result.removed)}};
+  if (result.common) {
+    const auto& common = *result.common;
+    const auto interval = [](double log_ratio, double error) {
+      return json{std::exp(log_ratio - 1.96 * error), std::exp(log_ratio + 1.96 * error)};
+    };
+    const auto text = fmt::format("{}", fmt::join(statistics::Describe(common), "; "));
+    head["removed"] = {{"ratio", std::exp(common.removed)},
+                       {"ci95", interval(common.removed, common.removed_error)},
+                       {"ceilings", common.roofs ? common.roofs->ceilings : 0},
+                       {"by_ceilings", common.is_of_program},
+                       {"text", text}};
+    if (common.is_known())
+      head["moved_together"] = {{"ratio", std::exp(common.log_ratio)},
+                                {"ci95", interval(common.log_ratio, common.standard_error)},
+                                {"benchmarks", common.benchmarks},
+                                {"unexplained", common.is_unexplained}};
     head["earlier_runs"] = result.earlier_runs;
   }
-  if (result.common)
-    head["moved_together"] = {{"ratio", std::exp(result.common->log_ratio)},
-                              {"same_way", result.common->same_way},
-                              {"benchmarks", result.common->benchmarks},
-                              {"text", statistics::Describe(*result.common)}};
   for (const auto& part : result.parts)
     head["stored"].push_back(Header(part, {part.base, files.contender}));
   return head;

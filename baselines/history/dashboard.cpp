@@ -168,7 +168,7 @@ SeriesView ViewOf(const history::Series& series, const std::vector<history::Poin
   view.summary["spark"] = Spark(timed.seconds);
   if (points.back().median) view.summary["last"] = Rounded(*points.back().median);
   if (profile.deviation) view.summary["deviation"] = Rounded(*profile.deviation);
-  view.summary["memory"] = Rounded(profile.memory);
+  if (profile.drift) view.summary["drift"] = Rounded(*profile.drift);
   for (const auto& level : profile.levels)
     view.summary["levels"].push_back(
         {run_at(level.begin), run_at(level.end - 1), Rounded(level.median)});
@@ -176,13 +176,14 @@ SeriesView ViewOf(const history::Series& series, const std::vector<history::Poin
     view.summary["changes"].push_back(
         {{"run", run_at(change.at)},
          {"ratio", Rounded(change.ratio)},
+         {"runs", change.runs},
          {"why", cause(timed.point[change.at - 1], timed.point[change.at])}});
     view.changed_at.push_back(run_at(change.at));
     view.last_slower = change.ratio > 1;
   }
   std::vector<std::size_t> runs;
   for (std::size_t value = 0; value < timed.point.size(); ++value) runs.push_back(run_at(value));
-  view.changes = ChangesOf(0, timed.seconds, profile, runs);
+  view.changes = ChangesOf(0, profile, runs);
   view.points = PointsJson(points, run_of, timed, profile);
   return view;
 }
@@ -424,13 +425,11 @@ class Site {
   }
 
   void WriteIndex(const json& content) const {
-    const statistics::ChangePointSettings settings;
     std::ostringstream out;
     figure::Fill(SiteHtmlFiles().at(0).text,
                  {{"policy", figure::SitePolicy()},
                   {"style", fmt::format("{}{}", figure::PageStyle().text, SiteStyle())},
-                  {"least", std::to_string(settings.least_segment)},
-                  {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
+                  {"effect", fmt::format("{:g}", 100 * statistics::kMinChange)},
                   {"content", figure::ScriptSafeJson(content)}},
                  out);
     WriteFile(folder_ / "index.html", out.str());

@@ -17,6 +17,7 @@ namespace {
 
 constexpr KeyRow<Sureness> kSureness[] = {{Sureness::kCertain, "certain"},
                                           {Sureness::kLikely, "likely"},
+                                          {Sureness::kUnconfirmed, "unconfirmed, 1 run"},
                                           {Sureness::kMayBeChance, "may be chance"}};
 
 // [1] Standard errors of one change. A change among 500 series of 50 runs that has 5.5 is chance
@@ -30,39 +31,6 @@ constexpr double kMedianError = 1.2533;
 // Noise that is not known (fewer than three values) is assumed large.
 constexpr double kUnknownNoise = 0.1;
 constexpr double kNormal95 = 1.96;
-
-// The first value of a new level: the most likely one, and the range of those that are not much
-// less likely.
-struct Moment {
-  std::size_t likely = 0, earliest = 0, latest = 0;
-};
-
-// Looks around value `at`, between the levels `before` and `after`.
-Moment MomentOf(const std::vector<double>& values, const statistics::SeriesLevel& before,
-                const statistics::SeriesLevel& after, std::size_t at, double deviation) {
-  constexpr std::size_t kReach = 8;
-  // [1] For Laplace's law, exp(-|x| / b), b is 0.97 times the deviation that the profile states.
-  constexpr double kScale = 0.97, kLikelihood = 3;
-  const std::size_t first = std::max(before.begin + 1, at - std::min(at, kReach));
-  const std::size_t last = std::min(after.end - 1, at + kReach);
-  const auto distance = [&](std::size_t i, const statistics::SeriesLevel& level) {
-    return std::abs(std::log(values[i] / level.median));
-  };
-  // [1] How badly a change at each moment, from `first` on, fits: the sum of the values' distances
-  // from the level that they then have. Only differences matter, so the first one is 0.
-  std::vector<double> costs = {0};
-  for (std::size_t moment = first + 1; moment <= last; ++moment)
-    costs.push_back(costs.back() + distance(moment - 1, before) - distance(moment - 1, after));
-  const auto least = std::ranges::min_element(costs);
-  const auto likely = [&](double cost) {
-    return cost <= *least + kLikelihood * kScale * deviation;
-  };
-  Moment moment{.likely = first + static_cast<std::size_t>(least - costs.begin())};
-  moment.earliest = moment.latest = moment.likely;
-  while (moment.earliest > first && likely(costs[moment.earliest - 1 - first])) --moment.earliest;
-  while (moment.latest < last && likely(costs[moment.latest + 1 - first])) ++moment.latest;
-  return moment;
-}
 
 // Returns the run in which most of the changes may have happened; the sharper ones count more.
 std::size_t MostLikelyRun(const std::vector<LevelChange>& changes) {
@@ -81,6 +49,8 @@ double Errors(const LevelChange& change) {
 Sureness SurenessOf(const std::vector<LevelChange>& changes) {
   const auto group = std::ranges::count_if(
       changes, [](const auto& change) { return Errors(change) >= kErrorsInGroup; });
+  if (std::ranges::all_of(changes, [](const auto& change) { return change.runs == 1; }))
+    return Sureness::kUnconfirmed;
   const double most = Errors(*std::ranges::max_element(changes, {}, Errors));
   if (most >= kCertainErrors || group >= kMinGroup) return Sureness::kCertain;
   return most >= kLikelyErrors ? Sureness::kLikely : Sureness::kMayBeChance;
@@ -119,18 +89,18 @@ std::vector<std::string> PartsOf(const std::string& name) {
 
 std::string_view Key(Sureness sureness) { return KeyIn(kSureness, sureness); }
 
-std::vector<LevelChange> ChangesOf(std::size_t series, const std::vector<double>& values,
-                                   const statistics::SeriesProfile& profile,
+std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesProfile& profile,
                                    const std::vector<std::size_t>& run_of) {
   std::vector<LevelChange> changes;
   const double deviation = profile.deviation.value_or(kUnknownNoise);
   for (std::size_t i = 0; i + 1 < profile.levels.size() && i < profile.changes.size(); ++i) {
     const auto &before = profile.levels[i], &after = profile.levels[i + 1];
-    const auto moment = MomentOf(values, before, after, profile.changes[i].at, deviation);
+    const auto& at = profile.changes[i];
     LevelChange change{.series = series,
-                       .run = run_of.at(moment.likely),
-                       .earliest = run_of.at(moment.earliest),
-                       .latest = run_of.at(moment.latest)};
+                       .run = run_of.at(at.at),
+                       .earliest = run_of.at(at.earliest),
+                       .latest = run_of.at(at.latest),
+                       .runs = at.runs};
     change.log_ratio = std::log(after.median / before.median);
     const auto share = [](const auto& level) {
       return 1 / static_cast<double>(std::max<std::size_t>(level.end - level.begin, 1));

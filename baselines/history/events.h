@@ -18,14 +18,16 @@ struct LevelChange {
   std::size_t earliest = 0, latest = 0;  // of `run`, as far as the noise lets one see
   double log_ratio = 0;                  // [1] of the levels
   double error = 0;                      // [1] standard error of log_ratio
+  std::size_t runs = 0;                  // [1] of the new level
   // The series has not returned to the level before, and this is not the return of an earlier
   // change.
   bool lasts = false;
 };
 
 // How sure an event is. Of 100 series without a change about one shows one, so that single small
-// changes are expected among hundreds of benchmarks.
-enum class Sureness { kCertain, kLikely, kMayBeChance };
+// changes are expected among hundreds of benchmarks. A change that only the last run shows is
+// unconfirmed.
+enum class Sureness { kCertain, kLikely, kUnconfirmed, kMayBeChance };
 std::string_view Key(Sureness sureness);
 
 struct Event {
@@ -37,13 +39,8 @@ struct Event {
   std::vector<std::size_t> series;  // the largest change first
 };
 
-// Returns the changes of level of one series. `profile` is ProfileOf(values), and run_of[i] the run
-// of values[i]. The profile finds changes by ranks, which may place a change some values too early
-// or too late. Here a change is placed where the sum of absolute distances from the two levels is
-// least; `earliest` and `latest` bound the places that are at most e^3 times less likely (for
-// Laplace's distribution).
-std::vector<LevelChange> ChangesOf(std::size_t series, const std::vector<double>& values,
-                                   const statistics::SeriesProfile& profile,
+// Returns the changes of level of one series, whose value i is of the run run_of[i].
+std::vector<LevelChange> ChangesOf(std::size_t series, const statistics::SeriesProfile& profile,
                                    const std::vector<std::size_t>& run_of);
 
 // Groups the changes that last, slower and faster ones apart: those that may have happened in the

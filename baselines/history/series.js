@@ -140,9 +140,9 @@ dlroof.drawNoise = (series, points) => {
       dlroof.chartOptions);
   const facts = [
     `${(series.deviation * 100).toFixed(2)} % from run to run`,
-    `${points.outliers.length} outlier${points.outliers.length === 1 ? '' : 's'}`
+    `${points.outliers.length} outlier${points.outliers.length === 1 ? '' : 's'} that returned`
   ];
-  if (series.memory > 0) facts.push(`neighbouring runs correlate by ${series.memory.toFixed(2)}`);
+  if (dlroof.isNumber(series.drift)) facts.push(`drifts by ${dlroof.changeText(series.drift)} over its runs`);
   dlroof.byId('noise-facts').textContent = `${facts.join(', ')}. The first and the last bar include all runs beyond.`;
 };
 
@@ -159,7 +159,8 @@ dlroof.drawLevels = (series) => {
     const change = i > 0 ? series.changes[i - 1] : undefined;
     if (change === undefined) dlroof.add(row, 'td', 'number', '');
     else dlroof.addChange(row, 'td', change.ratio);
-    dlroof.add(row, 'td', 'note', change === undefined ? '' : dlroof.text(change.why));
+    const confirmed = change === undefined ? '' : change.runs === 1 ? 'unconfirmed, 1 run' : `confirmed by ${change.runs} runs`;
+    dlroof.add(row, 'td', 'note', [confirmed, change === undefined ? '' : dlroof.text(change.why)].filter((one) => one).join(': '));
   });
 };
 

@@ -3,129 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/special_functions/polygamma.hpp>
+#include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
+#include <numeric>
 
-#include "baselines/statistics/judge_stored.h"
-#include "baselines/statistics/shift.h"
+#include "baselines/statistics/series_profile.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
 
 namespace dlroof::statistics {
 namespace {
-
-// [1] Largest RunNoise::drift. A larger drift is reported as a common shift instead.
-constexpr double kMaxNoiseDrift = 0.02;
-constexpr double kMedianOfChiSquare = 0.454936;  // with one degree of freedom
-
-double Centre(const std::vector<Shift>& shifts) {
-  std::vector<double> logs;
-  logs.reserve(shifts.size());
-  for (const auto& shift : shifts) logs.push_back(shift.log_ratio);
-  return Median(std::move(logs));
-}
-
-bool Explains(double deviation, double centre, const std::vector<Shift>& shifts) {
-  const double between = 2 * deviation * deviation;
-  std::size_t near = 0;
-  for (const auto& shift : shifts) {
-    const double distance = shift.log_ratio - centre;
-    const double variance = shift.standard_error * shift.standard_error + between;
-    near += distance * distance <= kMedianOfChiSquare * variance ? 1 : 0;
-  }
-  return 2 * near >= shifts.size();
-}
-
-// Returns the least deviation of one run, from `low` to `high`, that explains the spread of the
-// shifts around `centre`, or `high` if none does.
-double LeastThatExplains(double low, double high, double centre, const std::vector<Shift>& shifts) {
-  if (Explains(low, centre, shifts)) return low;
-  for (int i = 0; i < 30; ++i) {
-    const double middle = (low + high) / 2;
-    (Explains(middle, centre, shifts) ? high : low) = middle;
-  }
-  return high;
-}
-
-// Estimates the deviation once from the slower and once from the faster benchmarks, each as half of
-// a symmetrical spread, and returns the smaller one: changes in only one direction do not count.
-double DeviationBothWays(const std::vector<Shift>& shifts) {
-  std::vector<Shift> slower, faster;
-  for (const auto& shift : shifts) (shift.log_ratio > 0 ? slower : faster).push_back(shift);
-  if (2 * std::min(slower.size(), faster.size()) < kMinShifts) return kMaxRunNoise;
-  return std::min(LeastThatExplains(kMaxRunNoise, kMaxNoiseBothWays, 0, slower),
-                  LeastThatExplains(kMaxRunNoise, kMaxNoiseBothWays, 0, faster));
-}
-
-// Fewer benchmarks have no common shift: 10 move in one direction by chance in 1 of 512 runs.
-constexpr int kMinForCommon = 10;
-constexpr double kNearlyAll = 0.9;
-// [1] Ratio of the roofs' shift to the common shift. Below kUnmoved the machine did not cause the
-// common shift, above kMoved it did.
-constexpr double kUnmoved = 0.25, kMoved = 0.5;
-
-// One benchmark's shift from BASE to NEW, in logarithms.
-struct Movement {
-  double log_ratio = 0;  // [1] of its seconds
-  double deviation = 0;  // [1] standard error of log_ratio, including the noise between runs
-  std::optional<double> roof_log_ratio;  // [1] of its roof time, if each run measured its ceilings
-};
-
-void AddEvidence(const std::vector<Movement>& movements, CommonShift& common) {
-  std::vector<double> roofs;
-  for (const auto& movement : movements)
-    if (movement.roof_log_ratio) roofs.push_back(*movement.roof_log_ratio);
-  if (2 * roofs.size() < movements.size()) return;
-  common.roof_log_ratio = Median(std::move(roofs));
-  const double part = *common.roof_log_ratio / common.log_ratio;
-  if (std::abs(part) <= kUnmoved) common.roofs = RoofEvidence::kDidNotMove;
-  if (part >= kMoved) common.roofs = RoofEvidence::kMovedToo;
-}
-
-// Returns the common shift if at least 90 % of at least 10 benchmarks moved in one direction, and
-// at least 90 % are within 2 deviations plus `tolerance` [1, logarithm] of their median.
-std::optional<CommonShift> FindCommonShift(const std::vector<Movement>& movements,
-                                           double tolerance) {
-  if (movements.size() < kMinForCommon) return std::nullopt;
-  std::vector<double> logs;
-  logs.reserve(movements.size());
-  for (const auto& movement : movements) logs.push_back(movement.log_ratio);
-  std::ranges::sort(logs);
-  const std::size_t count = logs.size();
-  CommonShift common{.log_ratio = (logs[(count - 1) / 2] + logs[count / 2]) / 2,
-                     .middle = {logs[count / 4], logs[count - 1 - count / 4]},
-                     .benchmarks = static_cast<int>(count)};
-  int near = 0;
-  for (const auto& movement : movements) {
-    common.same_way += movement.log_ratio * common.log_ratio > 0 ? 1 : 0;
-    near += std::abs(movement.log_ratio - common.log_ratio) <= 2 * movement.deviation + tolerance
-                ? 1
-                : 0;
-  }
-  const double enough = kNearlyAll * static_cast<double>(count);
-  if (common.same_way < enough || near < enough) return std::nullopt;
-  AddEvidence(movements, common);
-  return common;
-}
-
-std::string EvidenceText(const CommonShift& common) {
-  switch (common.roofs) {
-    case RoofEvidence::kMovedToo:
-      return fmt::format(
-          "the roofs measured in each run moved by {:.3f} too, so the machine changed",
-          std::exp(*common.roof_log_ratio));
-    case RoofEvidence::kDidNotMove:
-      return fmt::format(
-          "the roofs measured in each run did not ({:.3f}), so something that all benchmarks share "
-          "changed: build, library or settings",
-          std::exp(*common.roof_log_ratio));
-    case RoofEvidence::kNone:
-      break;
-  }
-  return "the machine or something that all benchmarks share changed (to tell which, measure the "
-         "ceilings for each run: dlroof machine --remeasure)";
-}
 
 constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
                                          {Verdict::kFaster, "faster"},
@@ -136,166 +26,489 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
                                          {Verdict::kGone, "gone"},
                                          {Verdict::kFailed, "failed"},
                                          {Verdict::kUnsupported, "unsupported"}};
-constexpr double kMinEffect = 0.02, kMaxEffect = 0.10;
-constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
-constexpr double kMaxFalse = 0.01;               // [1] p-value of a settled difference
 
-// The uncertainty of a candidate's log ratio, including the noise between runs.
-struct Widened {
-  double deviation = 0;  // [1] standard error from the noise within and between runs
-  double degrees = 0;    // [1] of freedom (Welch and Satterthwaite)
-  std::pair<double, double> ci95;
+// [1] Smallest change that counts, unless another is asked for: moving a loop in memory changes its
+// time by as much.
+constexpr double kMinEffect = 0.02;
+// [1] Bound of `same` where the runs can resolve no better.
+constexpr double kMaxEffect = 0.10;
+constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 % of unchanged ones
+// [1] Logarithm: a larger shift of all benchmarks is not removed without the ceilings. Runs of an
+// unchanged program on one machine drift by 0 to 6 % (baselines/studies/stored).
+constexpr double kMaxDrift = 0.095;
+// [1] A verdict must hold by this much in the other views of the times, too.
+constexpr double kInOtherViews = 0.01;
+constexpr double kMinRunNoise = 0.001;   // [1] deviation: runs of quiet machines agree to it
+constexpr double kMinRoofError = 0.004;  // [1]
+constexpr double kFar = 3.5;             // [standard errors] a run of another level
+constexpr double kManyDegrees = 1e6;     // of freedom of an error that is known
+constexpr double kWindow = 2.5;          // [standard errors] of central values
+constexpr double kMeanSquare = 0.911;    // of a normal value within kWindow
+constexpr int kSteps = 20;               // of a bisection
+
+double Square(double value) { return value * value; }
+
+// Returns x with trigamma(x) = value (Newton's method, Smyth's appendix).
+double InverseTrigamma(double value) {
+  double x = 0.5 + 1 / value;
+  for (int i = 0; i < 50; ++i) {
+    const double now = boost::math::trigamma(x);
+    const double step = now * (1 - now / value) / boost::math::polygamma(2, x);
+    x += step;
+    if (-step / x < 1e-8) break;
+  }
+  return x;
+}
+
+// Returns the weighted mean of the values within kWindow of `centre`, if `between` is added to
+// their variances. Sets `scatter` to their scatter relative to the expected one.
+Centre CentralMean(const std::vector<Estimate>& values, double centre, double between,
+                   double& scatter) {
+  Centre mean{.between = between};
+  double weights = 0, squares = 0;
+  for (const auto& [value, variance] : values) {
+    const double total = std::max(variance + between, 1e-16);
+    const double square = Square(value - centre) / total;
+    if (square > kWindow * kWindow) continue;
+    mean.value += value / total;
+    weights += 1 / total;
+    squares += square;
+    ++mean.inside;
+  }
+  mean.value = weights > 0 ? mean.value / weights : centre;
+  mean.variance = weights > 0 ? 1 / weights : between;
+  scatter = mean.inside > 0 ? squares / mean.inside / kMeanSquare : 2;
+  return mean;
+}
+
+// Returns the centre that iteration from `centre` finds, with this share of the values inside.
+Centre CentreFrom(const std::vector<Estimate>& values, double centre, double least_inside) {
+  constexpr double kMaxBetween = 0.5, kStep = 1.25;  // [1] deviation, and a factor of it
+  constexpr int kIterations = 20;
+  Centre found;
+  for (int step = 0; step < kIterations; ++step) {
+    const auto explains = [&](double between) {
+      double scatter = 0;
+      found = CentralMean(values, centre, between * between, scatter);
+      return scatter <= 1 && found.inside >= least_inside * static_cast<double>(values.size());
+    };
+    if (!explains(0)) {
+      // The least one: where a group of changed values comes into the window, others explain, too.
+      double low = 0, high = kMinRunNoise;
+      for (; high < kMaxBetween && !explains(high); high *= kStep) low = high;
+      for (int i = 0; i < kSteps; ++i) {
+        const double middle = (low + high) / 2;
+        (explains(middle) ? high : low) = middle;
+      }
+      explains(high);
+    }
+    if (std::abs(found.value - centre) < 1e-9) break;
+    centre = found.value;
+  }
+  return found;
+}
+
+double MiddleOfShortestHalf(const std::vector<Estimate>& values) {
+  std::vector<double> sorted;
+  for (const auto& one : values) sorted.push_back(one.value);
+  std::ranges::sort(sorted);
+  const std::size_t reach = sorted.size() / 2;
+  std::size_t best = 0;
+  for (std::size_t i = 1; i + reach < sorted.size(); ++i)
+    if (sorted[i + reach] - sorted[i] < sorted[best + reach] - sorted[best]) best = i;
+  return (sorted[best] + sorted[best + reach]) / 2;
+}
+
+// Returns the logarithm of the shift of each earlier run against BASE, of one device. A run with
+// too few benchmarks in common has none: then what is learnt between runs contains it.
+std::map<int, double> ShiftsOfRuns(const std::vector<Candidate>& candidates,
+                                   const std::vector<std::size_t>& members) {
+  std::map<int, std::vector<Estimate>> ratios;
+  for (const auto i : members)
+    for (const auto& [run, level] : candidates[i].earlier) {
+      const Shift shift = ShiftOfLevels(candidates[i].base, level);
+      ratios[run].push_back({shift.log_ratio, Square(shift.standard_error)});
+    }
+  std::map<int, double> shifts;
+  for (const auto& [run, values] : ratios)
+    if (values.size() >= kMinForCommon) shifts[run] = CentreOf(values).value;
+  return shifts;
+}
+
+// What is known of one benchmark.
+struct Row {
+  std::vector<double> runs;  // [1] levels of BASE and the earlier runs, each without its shift
+  Spread of_runs;            // variance of these levels, and of those that were left out
+  double base = 0;           // [1] level
+  double within = 0;         // variance of log_ratio from the repetitions
+  double within_degrees = 0;
+  double between = 0;  // variance of log_ratio from run to run
+  double between_degrees = kManyDegrees;
+  double log_ratio = 0;  // [1] without the common shift
+  double removed = 0;    // [1] that shift
+  double removed_variance = 0;
+
+  double deviation() const { return std::sqrt(within + between + removed_variance); }
+  // Returns Welch and Satterthwaite's degrees of freedom.
+  double degrees() const {
+    const double spread = Square(within) / within_degrees + Square(between) / between_degrees;
+    return spread > 0 ? Square(within + between + removed_variance) / spread : kManyDegrees;
+  }
 };
 
-// Adds the noise between runs to a shift. `quantile` is StudentQuantile95(noise.degrees).
-Widened Widen(const Shift& shift, const RunNoise& noise, double quantile) {
-  const double within = shift.standard_error * shift.standard_error;
-  const double between = 2 * noise.deviation * noise.deviation + noise.drift * noise.drift;
-  Widened wide{.deviation = std::sqrt(within + between)};
-  const double spread = within * within / shift.degrees + between * between / noise.degrees;
-  wide.degrees = spread > 0 ? (within + between) * (within + between) / spread : shift.degrees;
-  const double reach = quantile * std::sqrt(between);
-  const auto end = [&](double inner) { return std::hypot(inner - shift.log_ratio, reach); };
-  wide.ci95 = {shift.log_ratio - end(shift.ci95.first), shift.log_ratio + end(shift.ci95.second)};
-  return wide;
-}
+class JudgeOfRuns {
+ public:
+  JudgeOfRuns(const std::vector<Candidate>& candidates, const JudgeSettings& settings)
+      : candidates_(candidates), settings_(settings), rows_(candidates.size()) {}
 
-double PValue(double log_ratio, const Widened& wide) {
-  if (wide.deviation > 0) return StudentTwoSided(log_ratio / wide.deviation, wide.degrees);
-  return log_ratio == 0 ? 1 : 0;
-}
-
-void ChooseMinEffect(const JudgeSettings& settings, const std::vector<Widened>& widened,
-                     Judged& judged) {
-  if (settings.min_effect) {
-    judged.min_effect = *settings.min_effect;
-    judged.min_effect_from = "as asked for";
-    return;
+  Judged Finish() {
+    std::map<int, std::vector<std::size_t>> devices;
+    for (std::size_t i = 0; i < rows_.size(); ++i) devices[candidates_[i].device].push_back(i);
+    for (const auto& [device, members] : devices) FindRuns(members);
+    FindWithin();
+    const bool learnt = !settings_.run_noise && LearnBetween();
+    std::size_t most = 0;
+    for (const auto& [device, members] : devices) {
+      const CommonShift common = FindCommon(device, members, learnt);
+      if (members.size() <= most || !settings_.look_for_common_shift) continue;
+      most = members.size();
+      judged_.common = common;
+    }
+    DescribeNoise(learnt);
+    ChooseMinEffect();
+    Decide();
+    return std::move(judged_);
   }
-  std::vector<double> deviations;
-  deviations.reserve(widened.size());
-  for (const auto& wide : widened) deviations.push_back(wide.deviation);
-  const double typical =
-      deviations.empty() ? kUsualRunNoise * std::sqrt(2) : Median(std::move(deviations));
-  judged.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kMinEffect, kMaxEffect);
-  judged.min_effect_from = fmt::format(
-      "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
-}
 
-// The log ratios of a candidate that must all exceed the minimum effect for slower or faster: of
-// its seconds, of its seconds without the common shift, and of its seconds / roof time.
-struct Views {
-  double seconds = 0;
-  std::optional<double> without_common, without_roof;
+ private:
+  // Collects the levels of BASE's side, those of the same level.
+  void FindRuns(const std::vector<std::size_t>& members) {
+    const auto shifts = ShiftsOfRuns(candidates_, members);
+    for (const auto i : members) {
+      Row& row = rows_[i];
+      for (const auto& [run, level] : candidates_[i].earlier) {
+        const auto shift = shifts.find(run);
+        row.runs.push_back(level.log_seconds - (shift == shifts.end() ? 0 : shift->second));
+      }
+      row.runs.push_back(candidates_[i].base.log_seconds);
+      const auto all = row.runs;
+      KeepOneLevel(candidates_[i].base, row.runs);
+      row.base = std::accumulate(row.runs.begin(), row.runs.end(), 0.0) /
+                 static_cast<double>(row.runs.size());
+      row.log_ratio = candidates_[i].contender.log_seconds - row.base;
+      SetSpread(row.runs.size() > 1 ? all : row.runs, row);
+    }
+  }
+
+  // Sets the variance of one run's level. Runs that were far belong to it, since the next one may
+  // be as far; but not the last ones if they are on NEW's side: these have its level.
+  static void SetSpread(std::vector<double> runs, Row& row) {
+    while (runs.size() > row.runs.size() && (runs.back() - row.base) / row.log_ratio > 0.5)
+      runs.pop_back();
+    double squares = 0;
+    for (const double run : runs) squares += Square(run - row.base);
+    const auto degrees = static_cast<double>(runs.size()) - 1;
+    row.of_runs = {squares / std::max(degrees, 1.0), degrees};
+  }
+
+  // Drops the runs that are far from the median of all. If BASE, which is the last, is far and was
+  // named by the user, it alone counts.
+  void KeepOneLevel(const Level& base, std::vector<double>& runs) const {
+    if (runs.size() < 3) return;
+    const double last = runs.back(), median = Median(runs);
+    std::vector<double> distances;
+    for (const double run : runs) distances.push_back(std::abs(run - median));
+    constexpr double kDeviationOfMad = 1.4826;
+    const double far = kFar * std::max({kDeviationOfMad * Median(std::move(distances)),
+                                        std::sqrt(base.variance / base.count), kMinRunNoise});
+    if (std::abs(last - median) > far && !settings_.window)
+      runs = {last};
+    else
+      std::erase_if(runs, [&](double run) { return std::abs(run - median) > far; });
+  }
+
+  // Sets the variances from the repetitions. Those of both runs are pooled and moderated.
+  void FindWithin() {
+    std::vector<Spread> own;
+    for (const auto& [base, contender, earlier, floor, device, interleaved] : candidates_) {
+      Spread spread{base.degrees * base.variance + contender.degrees * contender.variance,
+                    base.degrees + contender.degrees};
+      for (const auto& [run, level] : earlier) {
+        spread.variance += level.degrees * level.variance;
+        spread.degrees += level.degrees;
+      }
+      own.push_back({spread.variance / std::max(spread.degrees, 1.0), spread.degrees});
+    }
+    const auto moderated = Moderated(own);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const auto& candidate = candidates_[i];
+      const auto count = static_cast<double>(rows_[i].runs.size());
+      rows_[i].within = moderated[i].variance *
+                        (1 / candidate.base.count / count + 1 / candidate.contender.count);
+      rows_[i].within_degrees = std::max(moderated[i].degrees, 1.0);
+    }
+  }
+
+  // Sets the variances between runs from the earlier runs, if they are enough. Returns whether.
+  bool LearnBetween() {
+    constexpr double kMinDegrees = 4;  // five runs of one benchmark
+    std::vector<Spread> own;
+    double degrees = 0;
+    for (const auto& row : rows_) {
+      own.push_back(row.of_runs);
+      degrees += row.of_runs.degrees;
+    }
+    if (degrees < kMinDegrees) return false;
+    const auto levels = Moderated(own);  // of a run's level, with what its repetitions scatter
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      Row& row = rows_[i];
+      const double of_runs = 1 + 1 / static_cast<double>(row.runs.size());
+      row.between =
+          std::max(levels[i].variance * of_runs - row.within, Square(kMinRunNoise) * of_runs);
+      row.between_degrees = std::max(levels[i].degrees, 1.0);
+      earlier_runs_ = std::max(earlier_runs_, static_cast<int>(row.runs.size()) - 1);
+    }
+    return true;
+  }
+
+  // Finds the common shift of a device's benchmarks and their scatter around it, and takes the
+  // shift out of the ratios where that is right.
+  CommonShift FindCommon(int device, const std::vector<std::size_t>& members, bool learnt) {
+    CommonShift common{.benchmarks = static_cast<int>(members.size())};
+    std::vector<Estimate> ratios;
+    for (const auto i : members)
+      ratios.push_back({rows_[i].log_ratio, rows_[i].within + rows_[i].between});
+    const Centre centre = CentreOf(ratios);
+    common.log_ratio = centre.value;
+    common.standard_error = std::sqrt(centre.variance);
+    const auto roofs = settings_.roofs.find(device);
+    if (roofs != settings_.roofs.end()) common.roofs = roofs->second;
+    if (settings_.look_for_common_shift) ChooseRemoved(common);
+    for (const auto i : members) {
+      Row& row = rows_[i];
+      if (settings_.run_noise) {
+        row.between = 2 * Square(*settings_.run_noise);
+      } else if (common.is_known()) {
+        const double least = learnt ? 2 * Square(kMinRunNoise) : Square(kFloorOfDevice);
+        row.between = std::max(row.between + centre.between, least);
+        if (!learnt) row.between_degrees = centre.inside - 1;
+      } else if (!learnt) {
+        row.between = Square(candidates_[i].floor);
+      }
+      row.removed = common.removed;
+      row.removed_variance = Square(common.removed_error);
+      row.log_ratio -= row.removed;
+    }
+    return common;
+  }
+
+  void ChooseRemoved(CommonShift& common) const {
+    const Estimate benchmarks{common.log_ratio, Square(common.standard_error)};
+    if (!common.roofs) {
+      // Of few benchmarks only a slowdown asks for an answer: none of them can be told from drift.
+      const double size = common.is_known() ? std::abs(common.log_ratio) : common.log_ratio;
+      common.is_unexplained = size - 1.96 * common.standard_error >
+                              std::log1p(settings_.min_effect.value_or(kMinEffect));
+      if (!common.is_known() && size > kMaxDrift) common.is_unexplained = false;
+      if (!common.is_known()) return;
+      if (std::abs(common.log_ratio) > kMaxDrift) return;
+      common.removed = benchmarks.value;
+      common.removed_error = common.standard_error;
+      return;
+    }
+    const double error = std::max(common.roofs->standard_error, kMinRoofError);
+    common.removed = common.roofs->log_ratio;
+    common.removed_error = error;
+    if (!common.is_known()) return;
+    // Few ceilings tell their own scatter badly (about Student's t).
+    const double far = kFar * (1 + 3 / std::max(common.roofs->ceilings - 1.0, 1.0));
+    const double apart = std::abs(common.log_ratio - common.removed);
+    common.is_of_program =
+        apart > std::max(far * std::hypot(error, common.standard_error), kMinEffect);
+    if (common.is_of_program) return;
+    const double one = 1 / benchmarks.variance, other = 1 / Square(error);
+    common.removed = (one * benchmarks.value + other * common.removed) / (one + other);
+    common.removed_error = 1 / std::sqrt(one + other);
+  }
+
+  void DescribeNoise(bool learnt) {
+    std::vector<double> noises;
+    for (const auto& row : rows_) noises.push_back(std::sqrt(row.between / 2));
+    judged_.run_noise = noises.empty() ? 0 : Median(std::move(noises));
+    if (settings_.run_noise)
+      judged_.run_noise_from = "as asked for";
+    else if (learnt)
+      judged_.run_noise_from = fmt::format("learnt from up to {} earlier runs", earlier_runs_);
+    else if (rows_.size() >= kMinForCommon)
+      judged_.run_noise_from =
+          fmt::format("from the scatter of {} benchmarks over these two runs", rows_.size());
+    else
+      judged_.run_noise_from = fmt::format(
+          "assumed: fewer than {} benchmarks and five runs to estimate it from", kMinForCommon);
+  }
+
+  void ChooseMinEffect() {
+    if (settings_.min_effect) {
+      judged_.min_effect = *settings_.min_effect;
+      judged_.min_effect_from = "as asked for";
+      return;
+    }
+    std::vector<double> deviations;
+    for (const auto& row : rows_) deviations.push_back(row.deviation());
+    const double typical = deviations.empty() ? 0 : Median(std::move(deviations));
+    judged_.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kMinEffect, kMaxEffect);
+    judged_.min_effect_from = fmt::format(
+        "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
+  }
+
+  // Returns weights of the p-values with a mean of 1, so that benchmarks that are too uncertain to
+  // show kTarget cost the others little (Roeder and Wasserman 2009, for normal errors).
+  std::vector<double> Weights() const {
+    constexpr double kTarget = 0.035, kChance = 0.01;  // [1] a change; chance of unchanged ones
+    constexpr double kMinWeight = 0.05, kMaxWeight = 4, kMaxCost = 50;
+    const auto weights_at = [&](double cost) {
+      std::vector<double> weights;
+      for (const auto& row : rows_) {
+        const double effect = kTarget / std::max(row.deviation(), 1e-9);
+        const double tail = std::erfc((effect / 2 + cost / effect) / std::sqrt(2.0)) / 2;
+        weights.push_back(std::clamp(tail / kChance, kMinWeight, kMaxWeight));
+      }
+      return weights;
+    };
+    const auto mean_of = [](const std::vector<double>& weights) {
+      return std::accumulate(weights.begin(), weights.end(), 0.0) /
+             static_cast<double>(weights.size());
+    };
+    double low = -kMaxCost, high = kMaxCost;
+    for (int i = 0; i < kSteps; ++i) {
+      const double middle = (low + high) / 2;
+      (mean_of(weights_at(middle)) > 1 ? low : high) = middle;
+    }
+    auto weights = weights_at(high);
+    const double mean = mean_of(weights);
+    for (double& weight : weights) weight /= mean;
+    return weights;
+  }
+
+  void Decide() {
+    const auto weights = Weights();
+    std::vector<double> slower(rows_.size()), faster(rows_.size());  // one-sided p-values
+    judged_.each.resize(rows_.size());
+    ParallelFor(rows_.size(), [&](std::size_t i) {
+      const Row& row = rows_[i];
+      Judgement& judgement = judged_.each[i];
+      const double deviation = std::max(row.deviation(), 1e-9), degrees = row.degrees();
+      const double reach = StudentQuantile(degrees) * deviation;
+      std::pair<double, double> ci95 = {row.log_ratio - reach, row.log_ratio + reach};
+      judgement.p_value = StudentTwoSided(row.log_ratio / deviation, degrees);
+      double own_way = judgement.p_value / 2;
+      if (const auto& exact = candidates_[i].interleaved) {  // two-sided, as its stopping rule
+        ci95 = exact->shift.ci95;
+        own_way = judgement.p_value = exact->p_value;
+      }
+      slower[i] = row.log_ratio > 0 ? own_way : 1 - own_way;
+      faster[i] = 1 - slower[i];
+      judgement.ratio = std::exp(row.log_ratio);
+      judgement.ci95 = {std::exp(ci95.first), std::exp(ci95.second)};
+      judgement.removed = std::exp(row.removed);
+      judgement.earlier_runs = static_cast<int>(row.runs.size()) - 1;
+    });
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (candidates_[i].interleaved) continue;
+      slower[i] = std::min(slower[i] / weights[i], 1.0);
+      faster[i] = std::min(faster[i] / weights[i], 1.0);
+    }
+    slower = AdjustedPValues(slower);
+    faster = AdjustedPValues(faster);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      judged_.each[i].adjusted_p = rows_[i].log_ratio > 0 ? slower[i] : faster[i];
+      DecideOne(i);
+    }
+  }
+
+  // Returns in which other view of the times a change of this sign does not hold: against each of
+  // two stored runs, of which no majority tells the level; as measured, if nothing but the
+  // benchmarks themselves tells what they share; in the fastest repetitions of one process, since
+  // neighbours make calls slower and never faster.
+  const char* NotIn(std::size_t i, double sign) const {
+    const Row& row = rows_[i];
+    const auto& candidate = candidates_[i];
+    if (!settings_.look_for_common_shift) return nullptr;
+    const auto holds = [&](double log_ratio) { return sign * log_ratio >= kInOtherViews; };
+    if (row.runs.size() == 2 && !std::ranges::all_of(row.runs, [&](double run) {
+          return holds(row.log_ratio + row.base - run);
+        }))
+      return "than each of the two stored runs";
+    if (!settings_.roofs.contains(candidate.device) && !holds(row.log_ratio + row.removed))
+      return "as measured: all benchmarks moved";
+    const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;
+    if (!before || !after) return nullptr;
+    // BASE's run tells how far the fastest are from the level, which may be that of a window.
+    const double fastest = row.base + *before - candidate.base.log_seconds;
+    return !holds(*after - fastest - row.removed)
+               ? "in the fastest repetitions: run several processes"
+               : nullptr;
+  }
+
+  void DecideOne(std::size_t i) {
+    const Row& row = rows_[i];
+    Judgement& judgement = judged_.each[i];
+    const double bound = std::log1p(judged_.min_effect);
+    const double least = std::log1p(settings_.min_effect.value_or(kMinEffect));
+    const auto& [low, high] = judgement.ci95;
+    const bool excludes = low > 1 || high < 1;
+    const bool beyond = std::abs(row.log_ratio) > least;
+    const bool sure = excludes && judgement.adjusted_p <= kFalseDiscoveryRate;
+    const double sign = row.log_ratio > 0 ? 1 : -1;
+    const auto change = sign > 0 ? Verdict::kSlower : Verdict::kFaster;
+    const char* not_in = beyond && sure ? NotIn(i, sign) : nullptr;
+    if (beyond && sure && not_in == nullptr) {
+      judgement.verdict = change;
+      if (settings_.window) judgement.reason = SinceText(i, sign);
+    } else if (std::log(low) >= -bound && std::log(high) <= bound) {
+      judgement.verdict = Verdict::kSame;
+    } else if (not_in != nullptr) {
+      judgement.reason = fmt::format("{}, but not {}", Key(change), not_in);
+    } else if (!excludes) {
+      judgement.reason = fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %",
+                                     100 * judged_.min_effect);
+    } else {
+      judgement.reason =
+          beyond ? fmt::format("beyond {:.1f} %, but with this many benchmarks that can be chance",
+                               100 * std::expm1(least))
+                 : fmt::format("moved, but perhaps by less than {:.1f} %", 100 * std::expm1(least));
+    }
+  }
+
+  // Returns since when the benchmark is slower or faster than the window: how many of the last runs
+  // are nearer to NEW's level than to BASE's.
+  std::string SinceText(std::size_t i, double sign) const {
+    const Row& row = rows_[i];
+    std::vector<double> levels;
+    for (const auto& earlier : candidates_[i].earlier) levels.push_back(earlier.level.log_seconds);
+    levels.push_back(candidates_[i].base.log_seconds);
+    std::size_t runs = 1;
+    while (!levels.empty() && sign * (levels.back() - row.base) > std::abs(row.log_ratio) / 2) {
+      levels.pop_back();
+      ++runs;
+    }
+    return ConfirmedText(runs);
+  }
+
+  const std::vector<Candidate>& candidates_;
+  const JudgeSettings& settings_;
+  std::vector<Row> rows_;
+  int earlier_runs_ = 0;
+  Judged judged_;
 };
 
-Views ViewsOf(const Candidate& candidate, const std::optional<CommonShift>& common) {
-  Views views{.seconds = candidate.shift.log_ratio};
-  // Without evidence a machine drifts by kMaxDrift at most.
-  const bool machine =
-      common &&
-      (common->roofs == RoofEvidence::kMovedToo ||
-       (common->roofs == RoofEvidence::kNone && std::abs(common->log_ratio) <= kMaxDrift));
-  if (machine) views.without_common = views.seconds - common->log_ratio;
-  if (candidate.roof_log_ratio) views.without_roof = views.seconds - *candidate.roof_log_ratio;
-  return views;
-}
-
-void Decide(const Views& views, double min_effect, Judgement& judgement) {
-  const double bound = std::log1p(min_effect);
-  const auto& [low, high] = judgement.ci95;
-  const bool excludes = low > 1 || high < 1;
-  const bool beyond = std::abs(views.seconds) > bound;
-  const bool sure = excludes && judgement.adjusted_p <= kFalseDiscoveryRate;
-  const auto agrees = [&](const std::optional<double>& view) {
-    return !view || (*view * views.seconds > 0 && std::abs(*view) > bound);
-  };
-  const char* way = views.seconds > 0 ? "slower" : "faster";
-  judgement.verdict = Verdict::kAmbiguous;
-  if (beyond && excludes && !agrees(views.without_common)) {
-    judgement.moved_with_run = true;
-    judgement.reason = fmt::format("{}, but so is nearly everything else in this run", way);
-  } else if (beyond && excludes && !agrees(views.without_roof)) {
-    judgement.reason = fmt::format(
-        "seconds and percent of roof disagree: {} by {:.3f} in seconds, {:.3f} relative to the "
-        "roofs "
-        "that each run measured",
-        way, judgement.ratio, std::exp(*views.without_roof));
-  } else if (beyond && sure) {
-    judgement.verdict = views.seconds > 0 ? Verdict::kSlower : Verdict::kFaster;
-  } else if (std::log(low) >= -bound && std::log(high) <= bound) {
-    judgement.verdict = Verdict::kSame;
-  } else {
-    judgement.reason = IntervalReason(beyond, !excludes, min_effect);
-  }
-}
-
-std::vector<Movement> Movements(const std::vector<Candidate>& candidates,
-                                const std::vector<Widened>& widened) {
-  std::vector<Movement> movements;
-  movements.reserve(candidates.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    movements.push_back(
-        {candidates[i].shift.log_ratio, widened[i].deviation, candidates[i].roof_log_ratio});
-  return movements;
-}
-
-RunNoise NoiseOf(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
-  if (settings.run_noise) return {*settings.run_noise, 1e6, 0, settings.run_noise_from};
-  std::vector<Shift> shifts;
-  shifts.reserve(candidates.size());
-  for (const auto& candidate : candidates) shifts.push_back(candidate.shift);
-  return EstimateRunNoise(settings.stored, shifts, settings.usual_noise);
+std::string FactorText(double log_ratio, double standard_error) {
+  const double reach = 1.96 * standard_error;
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(log_ratio), std::exp(log_ratio - reach),
+                     std::exp(log_ratio + reach));
 }
 
 }  // namespace
-
-std::string IntervalReason(bool beyond, bool includes_one, double min_effect) {
-  const double percent = 100 * min_effect;
-  if (includes_one)
-    return fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %", percent);
-  if (beyond)
-    return fmt::format("beyond {:.1f} %, but with this many benchmarks that can be chance",
-                       percent);
-  return fmt::format("moved, but perhaps by less than {:.1f} %", percent);
-}
-
-std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts) {
-  if (shifts.size() < kMinShifts) return std::nullopt;
-  const double deviation = LeastThatExplains(kMinRunNoise, kMaxRunNoise, Centre(shifts), shifts);
-  return deviation < kMaxRunNoise ? deviation : DeviationBothWays(shifts);
-}
-
-RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared,
-                          double usual) {
-  const auto before = DeviationBetweenRuns(stored), here = DeviationBetweenRuns(compared);
-  const double drift = here ? std::min(std::abs(Centre(compared)), kMaxNoiseDrift) : 0;
-  if (!before && !here)
-    return {usual, kMinShifts, drift,
-            fmt::format("assumed: fewer than {} benchmarks to estimate it from", kMinShifts)};
-  const bool from_stored = before && (!here || *before >= *here);
-  const auto& shifts = from_stored ? stored : compared;
-  // The deviation is estimated by a median, which is 0.37 times as efficient as a mean of squares:
-  // n shifts provide 0.37 n degrees of freedom.
-  const double deviation = from_stored ? *before : *here;
-  auto from = from_stored ? fmt::format("from {} pairs of stored results", shifts.size())
-                          : fmt::format("from the spread of {} benchmarks over these two runs",
-                                        shifts.size());
-  if (deviation > kMaxRunNoise)
-    from +=
-        ", which moved in both directions: the machine's state changed; run --ab compares "
-        "interleaved";
-  return {deviation, 0.37 * static_cast<double>(shifts.size()), drift, std::move(from)};
-}
-
-std::string Describe(const CommonShift& common) {
-  return fmt::format(
-      "{} of {} benchmarks are {} by about the same factor, {:.3f} (half of them {:.3f} "
-      "to {:.3f}): {}",
-      common.same_way, common.benchmarks, common.log_ratio > 0 ? "slower" : "faster",
-      std::exp(common.log_ratio), std::exp(common.middle.first), std::exp(common.middle.second),
-      EvidenceText(common));
-}
 
 const std::vector<Verdict>& AllVerdicts() {
   static const auto all = ValuesOf(kVerdicts);
@@ -304,82 +517,105 @@ const std::vector<Verdict>& AllVerdicts() {
 
 std::string_view Key(Verdict verdict) { return KeyIn(kVerdicts, verdict); }
 
-Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
-  if (IsForStored(candidates, settings)) return JudgeStored(candidates, settings);
-  Judged judged{.noise = NoiseOf(candidates, settings)};
-  std::vector<Widened> widened;
-  widened.reserve(candidates.size());
-  const double quantile = StudentQuantile95(judged.noise.degrees);
-  for (const auto& candidate : candidates)
-    widened.push_back(Widen(candidate.shift, judged.noise, quantile));
-  ChooseMinEffect(settings, widened, judged);
-  if (settings.look_for_common_shift)
-    judged.common = FindCommonShift(Movements(candidates, widened), std::log1p(judged.min_effect));
-  if (judged.common)
-    judged.common->is_unexplained =
-        judged.common->roofs == RoofEvidence::kNone &&
-        std::abs(judged.common->log_ratio) > std::log1p(settings.min_effect.value_or(kMinEffect));
-  std::vector<double> p_values(candidates.size());
-  ParallelFor(candidates.size(), [&](std::size_t i) {
-    const Views views = ViewsOf(candidates[i], judged.common);
-    p_values[i] = candidates[i].p_value.value_or(PValue(views.seconds, widened[i]));
-    if (views.without_common)
-      p_values[i] = std::max(p_values[i], PValue(*views.without_common, widened[i]));
-  });
-  const auto adjusted = AdjustedPValues(p_values);
-  judged.each.reserve(candidates.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    Judgement judgement{.ratio = std::exp(candidates[i].shift.log_ratio),
-                        .ci95 = {std::exp(widened[i].ci95.first), std::exp(widened[i].ci95.second)},
-                        .p_value = p_values[i],
-                        .adjusted_p = adjusted[i]};
-    Decide(ViewsOf(candidates[i], judged.common), judged.min_effect, judgement);
-    judged.each.push_back(std::move(judgement));
+std::vector<std::string> Describe(const CommonShift& common) {
+  std::vector<std::string> lines;
+  const auto all = fmt::format("all {} benchmarks together: {} {}", common.benchmarks,
+                               common.log_ratio > 0 ? "slower" : "faster",
+                               FactorText(common.log_ratio, common.standard_error));
+  if (common.roofs) {
+    const auto roofs =
+        fmt::format("{} ceilings that both runs measured moved by {}", common.roofs->ceilings,
+                    FactorText(common.roofs->log_ratio, common.roofs->standard_error));
+    if (!common.is_known())
+      lines.push_back(fmt::format("{}: removed from all ratios", roofs));
+    else if (common.is_of_program)
+      lines.push_back(fmt::format(
+          "{}; {}, which is removed from all ratios: the rest is of the program, its libraries or "
+          "settings",
+          all, roofs));
+    else
+      lines.push_back(fmt::format("{}; {}: removed from all ratios is {}", all, roofs,
+                                  FactorText(common.removed, common.removed_error)));
+  } else if (!common.is_known()) {
+    lines.push_back(
+        "nothing tells how much faster or slower the machine was in one of the two runs");
+  } else if (common.removed == 0) {
+    lines.push_back(fmt::format("{}: too much for a machine's drift, so nothing is removed", all));
+  } else {
+    lines.push_back(fmt::format("{}: each is judged beside that", all));
   }
-  return judged;
+  if (common.is_unexplained && std::abs(common.log_ratio) <= kMaxDrift)
+    lines.push_back(
+        "program or machine? Measure again beside the old program (--again now), or the ceilings "
+        "for each run (dlroof machine --remeasure)");
+  return lines;
 }
 
-std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
-                                                  double error) {
-  auto paired = MeasurePairedShift(log_ratios, 1 - error / kLooks.size());
-  if (paired) paired->p_value = std::min(1.0, kLooks.size() * paired->p_value);
-  return paired;
+std::vector<Spread> Moderated(const std::vector<Spread>& own) {
+  // Benchmarks whose noise is between 1 and 3 % have log variances that scatter by 0.4; that counts
+  // as much as five benchmarks.
+  constexpr double kAssumedScatter = 0.4, kAssumedCount = 5, kMinScatter = 0.01;
+  std::vector<double> logs;
+  double sampling = 0, all_degrees = 0;
+  for (const auto& [variance, degrees] : own) {
+    if (!(variance > 0) || !(degrees > 0)) continue;
+    logs.push_back(std::log(variance) - boost::math::digamma(degrees / 2) + std::log(degrees / 2));
+    sampling += boost::math::trigamma(degrees / 2);
+    all_degrees += degrees;
+  }
+  if (logs.empty()) return own;
+  const auto count = static_cast<double>(logs.size());
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
+  double squares = 0;
+  for (const double one : logs) squares += Square(one - mean);
+  const double scatter = count > 1 ? std::max(squares / (count - 1) - sampling / count, 0.0) : 0;
+  const double half = InverseTrigamma(std::max(
+      (count * scatter + kAssumedCount * kAssumedScatter) / (count + kAssumedCount), kMinScatter));
+  const double usual = std::exp(mean + boost::math::digamma(half) - std::log(half));
+  std::vector<Spread> moderated;
+  for (const auto& [variance, degrees] : own) {
+    const double all = degrees + 2 * half;
+    moderated.push_back(
+        {(degrees * variance + 2 * half * usual) / all, std::min(all, all_degrees)});
+  }
+  return moderated;
 }
 
-BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender) {
-  // The error of a level, whose share was chosen by such errors, is up to a fifth too small:
-  // without a change, up to 8 % of simulated pairs are beyond the 95 % interval.
-  constexpr double kError = 0.05, kOfRatios = 0.5, kErrorOfLevels = 1.2;
-  const auto log_ratios = BlockLogRatios(base, contender);
-  BlocksShift blocks{.paired = MeasureSequentialShift(log_ratios, kError),
-                     .clean_blocks = log_ratios.size()};
-  const auto pair = PairByProcess(base, contender);
-  if (!pair || std::min(pair->base.size(), pair->contender.size()) < kMinBlocksOfLevels)
-    return blocks;
-  const double share = ChooseShare({&*pair});
-  Shift shift = ShiftOfProcesses(*pair, share);
-  shift.standard_error *= kErrorOfLevels;
-  if (!(shift.standard_error > 0) ||
-      (blocks.paired && shift.standard_error >= kOfRatios * blocks.paired->shift.standard_error))
-    return blocks;
-  const auto degrees = static_cast<double>(shift.degrees);
-  const boost::math::students_t_distribution<double> student(degrees);
-  const double reach =
-      quantile(complement(student, kError / kLooks.size() / 2)) * shift.standard_error;
-  shift.ci95 = {shift.log_ratio - reach, shift.log_ratio + reach};
-  const double p_value =
-      kLooks.size() * StudentTwoSided(shift.log_ratio / shift.standard_error, degrees);
-  blocks.paired = PairedShift{shift, std::min(1.0, p_value)};
-  blocks.fastest_share = share;
-  return blocks;
+Centre CentreOf(const std::vector<Estimate>& values) {
+  constexpr double kAlike = 2, kMuchLess = 16;  // [1] ratios of two scatters
+  constexpr int kBothWays = 10;                 // values on each side that are no coincidence
+  const auto with_inside = [&](double inside) {
+    const Centre from_no_shift = CentreFrom(values, 0, inside),
+                 from_most = CentreFrom(values, MiddleOfShortestHalf(values), inside);
+    return from_no_shift.between <= kAlike * from_most.between + Square(kMinRunNoise)
+               ? from_no_shift
+               : from_most;
+  };
+  Centre centre = with_inside(0.7);
+  if (const Centre fewer = with_inside(0.4);
+      centre.between > Square(kFloorOfOneProcess) &&
+      kMuchLess * (fewer.between + Square(kMinRunNoise)) < centre.between)
+    centre = fewer;
+  int above = 0, below = 0;
+  for (const auto& [value, variance] : values) {
+    const double distance = value - centre.value;
+    if (Square(distance) <= Square(kWindow) * (variance + centre.between)) continue;
+    ++(distance > 0 ? above : below);
+  }
+  const auto [fewer, more] = std::minmax(above, below);
+  if (fewer < kBothWays || 10 * fewer < std::ssize(values) || 2 * fewer < more) return centre;
+  double squares = 0, count = 0;
+  for (const auto& [value, variance] : values) {
+    if ((value > centre.value) != (above < below)) continue;
+    squares += Square(value - centre.value);
+    ++count;
+  }
+  centre.between = std::max(centre.between, squares / count);
+  return centre;
 }
 
-bool IsSettled(const PairedShift& paired, const StopRule& rule) {
-  const double bound = std::log1p(rule.min_effect);
-  const auto& [low, high] = paired.shift.ci95;
-  if (low >= -bound && high <= bound) return true;
-  const double most = std::min(kMaxFalse, kFalseDiscoveryRate / std::max(1, rule.benchmarks));
-  return std::abs(paired.shift.log_ratio) > bound && paired.p_value <= most;
+Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
+  return JudgeOfRuns(candidates, settings).Finish();
 }
 
 }  // namespace dlroof::statistics

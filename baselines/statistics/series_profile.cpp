@@ -1,304 +1,266 @@
 #include "baselines/statistics/series_profile.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <numbers>
-#include <numeric>
-#include <optional>
-#include <utility>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "baselines/statistics/shift.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::statistics {
 namespace {
 
-// The rank of each value, from 1; equal values share their mean rank.
-struct Ranks {
-  std::vector<double> of;
-  double ties = 0;  // sum of t^3 - t over groups of t equal values
-};
+constexpr double kFalse = 0.005;     // [1] series without a change that show one; with a drift
+constexpr double kMinNoise = 0.001;  // [1] runs of quiet machines agree to it
+constexpr double kOutlier = 4;       // [deviations]: 1 in 16,000 values of normal noise
+constexpr double kMaxMemory = 0.8;   // [1]
+constexpr double kLikelihood = 3;    // [1] logarithm
+constexpr double kDeviationOfMad = 1.4826;
+constexpr std::size_t kMinWithNoise = 3;  // two always have equal distances from their median
+constexpr std::size_t kMinForDrift = 10, kMinForMemory = 20;  // values
+// Two slow runs in a row happen in long series with heavy tails. The last level may be shorter.
+constexpr std::size_t kMinLevel = 3;
 
-Ranks RankAll(const double* values, std::size_t count) {
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  Ranks ranks;
-  ranks.of.resize(count);
-  for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
-    while (end < count && values[order[end]] == values[order[begin]]) ++end;
-    const auto size = static_cast<double>(end - begin);
-    ranks.ties += size * size * size - size;
-    for (std::size_t i = begin; i < end; ++i)
-      ranks.of[order[i]] = static_cast<double>(begin + end + 1) / 2;
-  }
-  return ranks;
+double Square(double value) { return value * value; }
+
+// Returns the deviation of one value by the differences of neighbours, which steps do not affect.
+double DeviationOfDifferences(const std::vector<double>& logs) {
+  std::vector<double> differences;
+  for (std::size_t i = 1; i < logs.size(); ++i)
+    differences.push_back(std::abs(logs[i] - logs[i - 1]));
+  if (differences.empty()) return kMinNoise;
+  return std::max(kDeviationOfMad * Median(std::move(differences)) / std::sqrt(2), kMinNoise);
 }
 
-// The most likely position `at` of a change within the values [begin, end), and its test statistic.
-struct Split {
-  std::size_t begin = 0, end = 0, at = 0;
-  double score = 0;
-};
-
-Split BestSplit(const std::vector<double>& values, std::size_t begin, std::size_t end,
-                std::size_t least) {
-  Split best{begin, end, begin, 0};
-  const std::size_t count = end - begin;
-  if (count < 2 * least) return best;
-  const Ranks ranks = RankAll(values.data() + begin, count);
-  const auto all = static_cast<double>(count);
-  const double spread = (all + 1) - ranks.ties / (all * (all - 1));
-  if (spread <= 0) return best;  // all values are equal
-  double sum = 0;
-  for (std::size_t left = 1; left + least <= count; ++left) {
-    sum += ranks.of[left - 1];
-    if (left < least) continue;
-    const auto n = static_cast<double>(left);
-    const double deviation = std::sqrt(n * (all - n) * spread / 12);
-    const double score = std::abs(sum - n * (all + 1) / 2) / deviation;
-    if (score > best.score) best = {begin, end, begin + left, score};
+// Returns the indices of values far from both of their neighbouring pairs, which agree.
+std::vector<std::size_t> OutliersOf(const std::vector<double>& logs, double deviation) {
+  std::vector<std::size_t> outliers;
+  const auto middle = [&](std::size_t begin, std::size_t end) {
+    return Median({logs.begin() + static_cast<std::ptrdiff_t>(begin),
+                   logs.begin() + static_cast<std::ptrdiff_t>(end)});
+  };
+  for (std::size_t i = 0; i + 1 < logs.size() && logs.size() > kMinWithNoise; ++i) {
+    const double after = middle(i + 1, std::min(i + 3, logs.size()));
+    const double before = i == 0 ? after : middle(i - std::min<std::size_t>(i, 2), i);
+    const double up = logs[i] - before, down = logs[i] - after;
+    if (up * down > 0 && std::min(std::abs(up), std::abs(down)) > kOutlier * deviation &&
+        std::abs(before - after) < std::abs(up) / 2)
+      outliers.push_back(i);
   }
-  return best;
+  return outliers;
 }
 
-// Returns the best split of each seeded interval. The intervals' lengths shrink by the square root
-// of 2, and intervals of equal length overlap by about half.
-std::vector<Split> SeededSplits(const std::vector<double>& values, std::size_t least) {
-  std::vector<Split> splits;
-  const auto all = static_cast<double>(values.size());
-  for (double share = 1; all * share >= static_cast<double>(2 * least);
-       share /= std::numbers::sqrt2) {
-    const int count = 2 * static_cast<int>(std::ceil(1 / share)) - 1;
-    const double length = all * share;
-    const double step = count > 1 ? (all - length) / (count - 1) : 0;
-    for (int i = 0; i < count; ++i) {
-      const auto begin = static_cast<std::size_t>(std::floor(i * step));
-      const auto end =
-          std::min(values.size(), static_cast<std::size_t>(std::ceil(i * step + length)));
-      splits.push_back(BestSplit(values, begin, end, least));
+// Cuts values into levels.
+class Levels {
+ public:
+  explicit Levels(const std::vector<double>& values) : values_(values) {
+    for (const double value : values) {
+      sums_.push_back(sums_.back() + value);
+      squares_.push_back(squares_.back() + value * value);
     }
   }
-  return splits;
-}
 
-// Finds the change points within [begin, end), sorted: the split of the narrowest interval above
-// the threshold, then recursively the change points on both sides of the split.
-void Segment(const std::vector<double>& values, const std::vector<Split>& seeded, std::size_t begin,
-             std::size_t end, std::size_t least, double threshold,
-             std::vector<std::size_t>& found) {
-  std::optional<Split> narrowest;
-  const auto consider = [&](const Split& split) {
-    if (split.score <= threshold) return;
-    const auto width = split.end - split.begin;
-    const auto known = narrowest ? narrowest->end - narrowest->begin : 0;
-    if (!narrowest || width < known || (width == known && split.score > narrowest->score))
-      narrowest = split;
+  // Finds the levels with the least sum of squares, in which each change costs `penalty` squares.
+  // A level has three values at least, but for the last one.
+  void Cut(double penalty) {
+    const std::size_t count = values_.size();
+    std::vector<double> best = {-penalty};
+    std::vector<std::size_t> from = {0}, begins = {0};
+    for (std::size_t end = 1; end <= count; ++end) {
+      best.push_back(HUGE_VAL);
+      from.push_back(0);
+      std::vector<std::size_t> kept;
+      for (const auto begin : begins) {
+        const double cost = best[begin] + Squares(begin, end);
+        if (cost <= best[end] + penalty) kept.push_back(begin);
+        if (end - begin < kMinLevel && end < count) continue;
+        if (cost + penalty < best[end]) {
+          best[end] = cost + penalty;
+          from[end] = begin;
+        }
+      }
+      kept.push_back(end);
+      begins = std::move(kept);
+    }
+    for (std::size_t at = from[count]; at > 0; at = from[at]) cuts_.push_back(at);
+    std::ranges::reverse(cuts_);
+  }
+
+  // Removes the weakest change until all are larger than chance and kMinChange allow.
+  void KeepSure() {
+    while (!cuts_.empty()) {
+      std::size_t weakest = 0;
+      double most = 0;
+      for (std::size_t i = 0; i < cuts_.size(); ++i) {
+        cuts_[i] = Best(Begin(i), End(i + 1));
+        if (const double chance = Chance(i); chance > most) {
+          most = chance;
+          weakest = i;
+        }
+      }
+      if (most <= kFalse) return;
+      cuts_.erase(cuts_.begin() + static_cast<std::ptrdiff_t>(weakest));
+    }
+  }
+
+  // Returns the slope of a line per value, if it is sure and fits better than the levels.
+  std::optional<double> Slope() const {
+    const auto count = static_cast<double>(values_.size());
+    if (values_.size() < kMinForDrift) return std::nullopt;
+    double product = 0, square = 0;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const double x = static_cast<double>(i) - (count - 1) / 2;
+      product += x * values_[i];
+      square += x * x;
+    }
+    const double slope = product / square, mean = sums_.back() / count;
+    std::vector<double> residuals;
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      residuals.push_back(values_[i] - mean - slope * (static_cast<double>(i) - (count - 1) / 2));
+    double squares = 0;
+    for (const double residual : residuals) squares += residual * residual;
+    if (!cuts_.empty() && squares >= SquaresOfLevels()) return std::nullopt;
+    const auto [variance, degrees] = Noise(residuals, squares, count - 2);
+    const double chance = StudentTwoSided(slope / std::sqrt(variance / square), degrees);
+    const bool small = std::abs(slope) * (count - 1) < std::log1p(kMinChange);
+    return small || chance > kFalse ? std::nullopt : std::optional(slope);
+  }
+
+  // Returns the range of places of the change that are at most e^kLikelihood times less likely.
+  std::pair<std::size_t, std::size_t> RangeOf(std::size_t i) const {
+    const std::size_t begin = Begin(i), end = End(i + 1);
+    const double allowed = SplitSquares(begin, cuts_[i], end) + 2 * kLikelihood * Noise().variance;
+    std::size_t earliest = cuts_[i], latest = cuts_[i];
+    while (earliest > begin + 1 && SplitSquares(begin, earliest - 1, end) <= allowed) --earliest;
+    while (latest + 1 < end && SplitSquares(begin, latest + 1, end) <= allowed) ++latest;
+    return {earliest, latest};
+  }
+
+  const std::vector<std::size_t>& cuts() const { return cuts_; }
+
+ private:
+  struct Variance {
+    double variance = 0, degrees = 0;
   };
-  for (const auto& split : seeded)
-    if (split.begin >= begin && split.end <= end) consider(split);
-  if (!narrowest) consider(BestSplit(values, begin, end, least));
-  if (!narrowest) return;
-  Segment(values, seeded, begin, narrowest->at, least, threshold, found);
-  found.push_back(narrowest->at);
-  Segment(values, seeded, narrowest->at, end, least, threshold, found);
-}
+
+  std::size_t Begin(std::size_t level) const { return level == 0 ? 0 : cuts_[level - 1]; }
+  std::size_t End(std::size_t level) const {
+    return level == cuts_.size() ? values_.size() : cuts_[level];
+  }
+  double Mean(std::size_t begin, std::size_t end) const {
+    return (sums_[end] - sums_[begin]) / static_cast<double>(end - begin);
+  }
+  double Squares(std::size_t begin, std::size_t end) const {
+    const double sum = sums_[end] - sums_[begin];
+    return std::max(squares_[end] - squares_[begin] - sum * sum / static_cast<double>(end - begin),
+                    0.0);
+  }
+  double SplitSquares(std::size_t begin, std::size_t at, std::size_t end) const {
+    return Squares(begin, at) + Squares(at, end);
+  }
+  double SquaresOfLevels() const {
+    double squares = 0;
+    for (std::size_t level = 0; level <= cuts_.size(); ++level)
+      squares += Squares(Begin(level), End(level));
+    return squares;
+  }
+
+  std::size_t Best(std::size_t begin, std::size_t end) const {
+    std::size_t best = begin + 1;
+    for (std::size_t at = begin + 1; at < end; ++at)
+      if (SplitSquares(begin, at, end) < SplitSquares(begin, best, end)) best = at;
+    return best;
+  }
+
+  // Returns the variance of one value with what its memory adds, and its degrees of freedom.
+  static Variance Noise(const std::vector<double>& residuals, double squares, double degrees) {
+    double products = 0;
+    for (std::size_t i = 1; i < residuals.size(); ++i) products += residuals[i] * residuals[i - 1];
+    const double memory = residuals.size() >= kMinForMemory && squares > 0
+                              ? std::clamp(products / squares, 0.0, kMaxMemory)
+                              : 0;
+    const double longer = (1 + memory) / (1 - memory);
+    return {std::max(squares / std::max(degrees, 1.0), Square(kMinNoise)) * longer,
+            std::max(degrees / longer, 1.0)};
+  }
+  Variance Noise() const {
+    std::vector<double> residuals;
+    for (std::size_t level = 0; level <= cuts_.size(); ++level)
+      for (std::size_t i = Begin(level); i < End(level); ++i)
+        residuals.push_back(values_[i] - Mean(Begin(level), End(level)));
+    return Noise(residuals, SquaresOfLevels(),
+                 static_cast<double>(values_.size()) - static_cast<double>(cuts_.size()) - 1);
+  }
+
+  // Returns the probability that a series without this change shows one as large; 1 for a change
+  // that is too small to count.
+  double Chance(std::size_t i) const {
+    const std::size_t begin = Begin(i), at = cuts_[i], end = End(i + 1);
+    const double change = Mean(at, end) - Mean(begin, at);
+    if (std::abs(change) < std::log1p(kMinChange)) return 1;
+    const auto [variance, degrees] = Noise();
+    const double error = std::sqrt(
+        variance * (1 / static_cast<double>(at - begin) + 1 / static_cast<double>(end - at)));
+    return StudentTwoSided(change / error, degrees) * static_cast<double>(values_.size());
+  }
+
+  const std::vector<double>& values_;
+  std::vector<double> sums_ = {0}, squares_ = {0};
+  std::vector<std::size_t> cuts_;  // first values of the levels after the first
+};
 
 double MedianOf(const std::vector<double>& values, std::size_t begin, std::size_t end) {
   return Median({values.begin() + static_cast<std::ptrdiff_t>(begin),
                  values.begin() + static_cast<std::ptrdiff_t>(end)});
 }
 
-// Moves each change point to the best position between its neighbours, and removes the weakest one
-// until all are above the threshold.
-void Refine(const std::vector<double>& values, const ChangePointSettings& settings,
-            double threshold, std::vector<std::size_t>& at) {
-  for (bool again = true; again && !at.empty();) {
-    std::size_t weakest = 0;
-    double least_score = 0;
-    again = false;
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      const std::size_t begin = i == 0 ? 0 : at[i - 1];
-      const std::size_t end = i + 1 == at.size() ? values.size() : at[i + 1];
-      const Split split = BestSplit(values, begin, end, settings.least_segment);
-      at[i] = split.at;
-      const double ratio = MedianOf(values, at[i], end) / MedianOf(values, begin, at[i]);
-      const bool small = std::abs(std::log(ratio)) < std::log1p(settings.min_effect);
-      const double score = small ? 0 : split.score;
-      if (score <= threshold && (!again || score < least_score)) {
-        weakest = i;
-        least_score = score;
-        again = true;
-      }
-    }
-    if (again) at.erase(at.begin() + static_cast<std::ptrdiff_t>(weakest));
-  }
-}
-
-// Standard deviation divided by median absolute deviation, for normal values.
-constexpr double kDeviationOfMad = 1.4826;
-constexpr std::size_t kMinForMemory = 10;
-constexpr double kMaxMemory = 0.8;
-
-// Returns the correlation of each value with the next one: Spearman's coefficient, converted to
-// Pearson's for normal values. Returns -0.5 if all are equal: for differences, no autocorrelation.
-double NeighbourCorrelation(const std::vector<double>& values) {
-  const std::size_t pairs = values.size() - 1;
-  const Ranks first = RankAll(values.data(), pairs);
-  const Ranks second = RankAll(values.data() + 1, pairs);
-  const double mean = static_cast<double>(pairs + 1) / 2;
-  double product = 0, square = 0;
-  for (std::size_t i = 0; i < pairs; ++i) {
-    product += (first.of[i] - mean) * (second.of[i] - mean);
-    square += (first.of[i] - mean) * (first.of[i] - mean);
-  }
-  return square > 0 ? 2 * std::sin(std::numbers::pi / 6 * product / square) : -0.5;
-}
-
-// Returns the lag-1 correlation, 0 to kMaxMemory, estimated from differences of neighbours.
-double MemoryOfDifferences(const std::vector<double>& values) {
-  if (values.size() < kMinForMemory) return 0;
-  std::vector<double> differences(values.size());
-  std::adjacent_difference(values.begin(), values.end(), differences.begin());
-  differences.erase(differences.begin());
-  // Neighbouring differences have the correlation -(1 - r) / 2, where r is that of the values.
-  return std::clamp(1 + 2 * NeighbourCorrelation(differences), 0.0, kMaxMemory);
-}
-
-// [1] Deviations of one value: no noise with memory drifts by so much within a short series. Ranks
-// do not tell it: of 10 values before and after they score 3.8 at most.
-constexpr double kLargeChange = 8;
-
-// Returns those of the changes that are large beside the noise, whose mean scatters `longer` times
-// as much as that of independent values.
-std::vector<std::size_t> LargeChanges(const std::vector<double>& values,
-                                      const std::vector<std::size_t>& at, double longer) {
-  std::vector<double> distances, medians;
-  for (std::size_t i = 0; i <= at.size(); ++i) {
-    const std::size_t begin = i == 0 ? 0 : at[i - 1];
-    const std::size_t end = i == at.size() ? values.size() : at[i];
-    medians.push_back(MedianOf(values, begin, end));
-    for (std::size_t j = begin; j < end; ++j)
-      distances.push_back(std::abs(std::log(values[j] / medians.back())));
-  }
-  const double bound = kLargeChange * longer * kDeviationOfMad * Median(std::move(distances));
-  std::vector<std::size_t> large;
-  for (std::size_t i = 0; i < at.size(); ++i)
-    if (std::abs(std::log(medians[i + 1] / medians[i])) > bound) large.push_back(at[i]);
-  return large;
-}
-
-// Adds `more` to `at`, but for those that are one of `at`, up to `least` values away.
-void Join(const std::vector<std::size_t>& more, std::size_t least, std::vector<std::size_t>& at) {
-  const auto known = at;
-  for (const auto one : more)
-    if (std::ranges::none_of(known, [&](std::size_t other) {
-          return std::max(one, other) - std::min(one, other) < least;
-        }))
-      at.push_back(one);
-  std::ranges::sort(at);
-}
-
-// 99th percentiles of the largest score of SeededSplits with least_segment 5 over 20,000 simulated
-// series of independent values.
-constexpr std::array<std::pair<double, double>, 10> kThresholds = {{{10, 2.402},
-                                                                    {14, 2.733},
-                                                                    {20, 3.099},
-                                                                    {30, 3.300},
-                                                                    {50, 3.537},
-                                                                    {100, 3.818},
-                                                                    {200, 4.032},
-                                                                    {500, 4.277},
-                                                                    {1000, 4.467},
-                                                                    {2000, 4.628}}};
-
-// [1] Standard deviations from the level of an outlier: 1 in 16,000 values of normal noise.
-constexpr double kOutlier = 4;
-// Fewer values have no deviation: two always have equal distances from their median.
-constexpr std::size_t kMinWithNoise = 3;
-
-std::vector<SeriesLevel> LevelsOf(const std::vector<double>& values,
-                                  const std::vector<ChangePoint>& changes) {
-  std::vector<SeriesLevel> levels;
-  for (std::size_t i = 0; i <= changes.size(); ++i) {
-    const std::size_t begin = i == 0 ? 0 : changes[i - 1].at;
-    const std::size_t end = i == changes.size() ? values.size() : changes[i].at;
-    levels.push_back({begin, end, MedianOf(values, begin, end)});
-  }
-  return levels;
-}
-
 }  // namespace
 
-double ScoreThreshold(std::size_t count) {
-  const double at =
-      std::log(std::max<double>(static_cast<double>(count), kThresholds.front().first));
-  for (std::size_t i = 1; i < kThresholds.size(); ++i) {
-    const auto [left, low] = kThresholds[i - 1];
-    const auto [right, high] = kThresholds[i];
-    // Beyond the table, extrapolates with the slope of its last two rows.
-    if (at <= std::log(right) || i + 1 == kThresholds.size())
-      return low + (high - low) * (at - std::log(left)) / std::log(right / left);
-  }
-  return kThresholds.back().second;
-}
-
-double NoiseMemory(const std::vector<double>& values, const std::vector<std::size_t>& at) {
-  const double of_differences = MemoryOfDifferences(values);
-  if (of_differences == 0) return 0;
-  std::vector<double> distances;
-  for (std::size_t i = 0; i <= at.size(); ++i) {
-    const std::size_t begin = i == 0 ? 0 : at[i - 1];
-    const std::size_t end = i == at.size() ? values.size() : at[i];
-    const double level = MedianOf(values, begin, end);
-    for (std::size_t j = begin; j < end; ++j) distances.push_back(std::log(values[j] / level));
-  }
-  return std::clamp(NeighbourCorrelation(distances), 0.0, of_differences);
-}
-
-std::vector<ChangePoint> FindChangePoints(const std::vector<double>& values,
-                                          const ChangePointSettings& settings) {
-  const auto seeded = SeededSplits(values, settings.least_segment);
-  const double threshold = ScoreThreshold(values.size());
-  const auto changes_above = [&](double bound) {
-    std::vector<std::size_t> at;
-    Segment(values, seeded, 0, values.size(), settings.least_segment, bound, at);
-    Refine(values, settings, bound, at);
-    return at;
-  };
-  auto at = changes_above(threshold);
-  if (at.empty()) return {};
-  if (const double memory = NoiseMemory(values, at); memory > 0) {
-    const double longer = std::sqrt((1 + memory) / (1 - memory));
-    const auto large = LargeChanges(values, at, longer);
-    at = changes_above(threshold * longer);
-    Join(large, settings.least_segment, at);
-  }
-  std::vector<ChangePoint> points;
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    const std::size_t begin = i == 0 ? 0 : at[i - 1];
-    const std::size_t end = i + 1 == at.size() ? values.size() : at[i + 1];
-    points.push_back({at[i], MedianOf(values, at[i], end) / MedianOf(values, begin, at[i])});
-  }
-  return points;
-}
-
-SeriesProfile ProfileOf(const std::vector<double>& values, const ChangePointSettings& settings) {
+SeriesProfile ProfileOf(const std::vector<double>& values) {
   SeriesProfile profile;
-  profile.changes = FindChangePoints(values, settings);
-  profile.levels = LevelsOf(values, profile.changes);
+  const double middle = Median(values);
+  std::vector<double> logs;
+  for (const double value : values) logs.push_back(std::log(value / middle));
+  const double deviation = DeviationOfDifferences(logs);
+  profile.outliers = OutliersOf(logs, deviation);
+  std::vector<double> kept;
+  std::vector<std::size_t> index;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (std::ranges::binary_search(profile.outliers, i)) continue;
+    kept.push_back(logs[i]);
+    index.push_back(i);
+  }
+  Levels levels(kept);
+  levels.Cut(3 * std::log(static_cast<double>(kept.size()) + 1) * Square(deviation));
+  levels.KeepSure();
+  if (const auto slope = levels.Slope())
+    profile.drift = std::exp(*slope * (static_cast<double>(kept.size()) - 1));
+  std::size_t begin = 0;
+  for (std::size_t i = 0; !profile.drift && i < levels.cuts().size(); ++i) {
+    const auto [earliest, latest] = levels.RangeOf(i);
+    const std::size_t at = index[levels.cuts()[i]];
+    profile.levels.push_back({begin, at, MedianOf(values, begin, at)});
+    profile.changes.push_back({.at = at, .earliest = index[earliest], .latest = index[latest]});
+    begin = at;
+  }
+  profile.levels.push_back({begin, values.size(), MedianOf(values, begin, values.size())});
+  for (std::size_t i = 0; i < profile.changes.size(); ++i) {
+    const auto& level = profile.levels[i + 1];
+    profile.changes[i].ratio = level.median / profile.levels[i].median;
+    profile.changes[i].runs = level.end - level.begin;
+  }
   std::vector<double> distances;
   for (const auto& level : profile.levels)
     for (std::size_t i = level.begin; i < level.end; ++i)
       distances.push_back(std::abs(std::log(values[i] / level.median)));
   if (values.size() >= kMinWithNoise) profile.deviation = kDeviationOfMad * Median(distances);
-  std::vector<std::size_t> at;
-  for (const auto& change : profile.changes) at.push_back(change.at);
-  profile.memory = NoiseMemory(values, at);
-  for (std::size_t i = 0; i < distances.size(); ++i)
-    if (profile.deviation > 0 && distances[i] > kOutlier * *profile.deviation)
-      profile.outliers.push_back(i);
   return profile;
+}
+
+std::string ConfirmedText(std::size_t runs) {
+  return runs == 1 ? "unconfirmed, 1 run" : fmt::format("confirmed by {} runs", runs);
 }
 
 }  // namespace dlroof::statistics

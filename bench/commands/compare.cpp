@@ -39,7 +39,7 @@ struct CompareFlags {
   std::vector<std::string> arguments;  // of the program, after --
   double budget_seconds = 600;         // with --again now
   std::string format = "table";
-  bool across_machines = false;
+  bool across_machines = false, all_rows = false;
 };
 
 compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
@@ -182,7 +182,7 @@ int RunCompare(const CompareFlags& given) {
                       : inputs.stored.empty()
                           ? compare::Compare(inputs.base, inputs.contender, options)
                           : compare::CompareWithStored(inputs.stored, inputs.contender, options);
-  Write(result, {BaseText(result), inputs.contender.where}, flags.format);
+  Write(result, {BaseText(result), inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   // Frees large files in parallel, too.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
@@ -235,6 +235,8 @@ Command MakeCompare() {
                    "compare fractions of the roof on different machines"},
                   Ruled("--map", {.type = kFile}, &flags->map,
                         "file with a line 'base-name new-name' for each renamed benchmark"),
+                  {"--all", &flags->all_rows,
+                   "a row for each benchmark also in the table of a large comparison"},
                   Ruled("--format", {.choices = formats}, &flags->format, formats_text)},
       .run = [flags] { return VerdictOf("compare", [&] { return RunCompare(*flags); }); }};
 }

@@ -118,14 +118,15 @@ class SeriesTable {
               : "noise not known",
           Plural(static_cast<int>(profile_->outliers.size()), "outlier"),
           Plural(static_cast<int>(profile_->changes.size()), "change"))});
+    if (profile_ && profile_->drift)
+      about.items.push_back({fmt::format("drifts: {:+.1f} % over {}", 100 * (*profile_->drift - 1),
+                                         Plural(static_cast<int>(timed_.size()), "run"))});
     document.Add(std::move(about));
     document::Table table{.columns = {"run", "date", "commit", "time", "95 %", "clean", "note"}};
     for (std::size_t i = 0; i < points_.size(); ++i) table.rows.push_back(Row(i));
     document.Add(std::move(table));
     if (!profile_) return;
-    std::vector<double> seconds;
-    for (const auto i : timed_) seconds.push_back(*points_[i].median);
-    for (const auto& change : history::ChangesOf(0, seconds, *profile_, timed_))
+    for (const auto& change : history::ChangesOf(0, *profile_, timed_))
       AddRange(change, series.name, document);
   }
 
@@ -150,8 +151,12 @@ class SeriesTable {
     if (profile_)
       for (const auto& change : profile_->changes)
         if (timed_[change.at] == i)
-          add(fmt::format("{} by {:+.1f} % from here on", change.ratio > 1 ? "slower" : "faster",
-                          100 * (change.ratio - 1)));
+          add(fmt::format("{} by {:+.1f} % from here on, {}",
+                          change.ratio > 1 ? "slower" : "faster", 100 * (change.ratio - 1),
+                          statistics::ConfirmedText(change.runs)));
+    if (profile_)
+      for (const auto outlier : profile_->outliers)
+        if (timed_[outlier] == i) add("an outlier, which returned");
     // Facts are shown only if they differ from those of the previous point.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
     const record::Record facts = history_.Facts(points_[i]);

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "baselines/cluster/versus.h"
 #include "baselines/programs/program_report.h"
+#include "baselines/statistics/shift.h"
 #include "bench/profile/profile.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/workload/workload.h"
@@ -202,7 +202,7 @@ void AddStandaloneTimes(const record::RunFile& program, const std::vector<std::s
         .program_ci95 = its_time->ci95,
         .ratio = its_time->median / time->median,
         .ratio_ci95 =
-            cluster::RatioInterval(its_time->median, its_time->ci95, time->median, time->ci95),
+            statistics::RatioInterval(its_time->median, its_time->ci95, time->median, time->ci95),
         .implementation = record->algorithm};
     const auto cold = TimingOf(FindRecord(records, ColdName(primitive.benchmark))).timing;
     if (cold) standalone.cold_seconds = cold->median;

@@ -365,7 +365,7 @@ class InterleavedRun : public Schedule {
     const auto& looks = statistics::kLooks;
     const auto measured = statistics::MeasureBlocks(base, contender);
     // The fastest windows of all blocks tell without clean blocks.
-    const auto count = static_cast<int>(measured.fastest_share ? blocks : measured.clean_blocks);
+    const auto count = static_cast<int>(measured.base ? blocks : measured.clean_blocks);
     if (count < looks.at(progress.looks)) return;
     do ++progress.looks;
     while (progress.looks < looks.size() && count >= looks.at(progress.looks));

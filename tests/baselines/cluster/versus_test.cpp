@@ -106,19 +106,6 @@ constexpr char kOnCpu[] = "Conv2D/cpu/onednn/fwd/f32/n1", kOnGpu[] = "Conv2D/gpu
 
 bool IsLayout(std::string_view option) { return option == "nchw"; }
 
-TEST(RatioInterval, DistancesAddAsSquaresInLogarithms) {
-  // x from 8 / e^0.3 to 8 e^0.3, y from 2 / e^0.4 to 2 e^0.4: 4 / e^0.5 to 4 e^0.5.
-  const auto about = [](double middle, double distance) {
-    return std::pair(middle * std::exp(-distance), middle * std::exp(distance));
-  };
-  const auto interval = RatioInterval(8, about(8, 0.3), 2, about(2, 0.4));
-  ASSERT_TRUE(interval);
-  EXPECT_NEAR(interval->first, 4 * std::exp(-0.5), 1e-12);
-  EXPECT_NEAR(interval->second, 4 * std::exp(0.5), 1e-12);
-  EXPECT_FALSE(RatioInterval(8, std::nullopt, 2, about(2, 0.4)));
-  EXPECT_FALSE(RatioInterval(8, about(8, 0.3), 2, std::nullopt));
-}
-
 TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
   const auto cpu = ClusterOf("cpu", {Of(kOnCpu, 6), Of("Conv2D/cpu/onednn/fwd/bf16/n1", 3)});
   const auto gpu = ClusterOf("gpu", {Of(kOnGpu, 2), Of("Conv2D/gpu/cudnn/bwd_data/f32/n1", 2)});

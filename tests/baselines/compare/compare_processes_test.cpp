@@ -7,7 +7,7 @@
 #include "baselines/compare/compare.h"
 #include "baselines/compare/compare_stored.h"
 #include "baselines/compare/write_comparison.h"
-#include "baselines/statistics/process_levels.h"
+#include "baselines/statistics/levels.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/verdicts.h"
 
@@ -49,7 +49,7 @@ TEST(ProcessTimes, AreThoseOfEachProcess) {
   ASSERT_TRUE(times);
   EXPECT_EQ(times->size(), 5);
   for (const auto& process : *times) EXPECT_EQ(process.size(), 8);
-  EXPECT_NEAR(std::exp(statistics::FastestLevel(*times, 0.25)), 2, 0.01);
+  EXPECT_NEAR(statistics::LevelOfProcesses(*times).seconds(), 2, 0.01);
 }
 
 TEST(ProcessTimes, NeedThreeProcessesOfACpu) {

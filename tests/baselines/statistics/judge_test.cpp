@@ -1,333 +1,322 @@
 #include "baselines/statistics/judge.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
-#include <tuple>
 
 namespace dlroof::statistics {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
-// A shift of `ratio` whose 95 % interval within the runs is 1.96 standard errors to each side.
-Candidate At(double ratio, double standard_error) {
-  Shift shift;
-  shift.log_ratio = std::log(ratio);
-  shift.standard_error = standard_error;
-  shift.ci95 = {shift.log_ratio - 1.96 * standard_error, shift.log_ratio + 1.96 * standard_error};
-  shift.degrees = 14;
-  return {shift, std::nullopt};
-}
-
-JudgeSettings Settings(double min_effect, double run_noise) {
-  return JudgeSettings{.min_effect = min_effect, .run_noise = run_noise};
-}
-
-Verdict JudgeOne(const Candidate& candidate, const JudgeSettings& settings) {
-  return Judge({candidate}, settings).each.at(0).verdict;
-}
-
-TEST(Judge, CallsWhatIsSureAndLargeEnough) {
-  const auto settings = Settings(0.03, 0);
-  EXPECT_EQ(JudgeOne(At(1.06, 0.004), settings), Verdict::kSlower);
-  EXPECT_EQ(JudgeOne(At(1 / 1.06, 0.004), settings), Verdict::kFaster);
-  EXPECT_EQ(JudgeOne(At(1.00, 0.004), settings), Verdict::kSame);
-  EXPECT_EQ(JudgeOne(At(1.02, 0.004), settings), Verdict::kSame);  // certainly slower, by little
-}
-
-TEST(Judge, InBetweenIsAmbiguousWithAReason) {
-  const auto settings = Settings(0.03, 0);
-  const auto wide = Judge({At(1.05, 0.05)}, settings).each.at(0);
-  EXPECT_EQ(wide.verdict, Verdict::kAmbiguous);
-  EXPECT_THAT(wide.reason, HasSubstr("too uncertain: unchanged, or changed by more than 3.0 %"));
-  const auto near = Judge({At(1.028, 0.005)}, settings).each.at(0);
-  EXPECT_EQ(near.verdict, Verdict::kAmbiguous);
-  EXPECT_THAT(near.reason, HasSubstr("moved, but perhaps by less than 3.0 %"));
-}
-
-TEST(Judge, NoiseBetweenRunsWidensTheInterval) {
-  // Within 0.004, between sqrt(2) * 0.03: what was slower by 1.06 may be noise.
-  EXPECT_EQ(JudgeOne(At(1.06, 0.004), Settings(0.03, 0.03)), Verdict::kAmbiguous);
-  const auto judged = Judge({At(1.0, 0.0)}, Settings(0.03, 0.03)).each.at(0);
-  // Student's quantile for known noise is the normal one (to half a percent).
-  EXPECT_NEAR(std::log(judged.ci95.second), 1.96 * std::sqrt(2) * 0.03, 0.001);
-  EXPECT_NEAR(std::log(judged.ci95.first), -1.96 * std::sqrt(2) * 0.03, 0.001);
-}
-
-TEST(Judge, ManyBenchmarksRaiseTheBar) {
-  // 2.3 standard errors: p is about 0.04 for one, insignificant among 100.
-  const auto candidate = At(1.06, std::log(1.06) / 2.3);
-  EXPECT_EQ(JudgeOne(candidate, Settings(0.03, 0)), Verdict::kSlower);
-  std::vector<Candidate> many(100, At(1.0, 0.02));
-  many[7] = candidate;
-  const auto judged = Judge(many, Settings(0.03, 0));
-  EXPECT_EQ(judged.each[7].verdict, Verdict::kAmbiguous);
-  EXPECT_THAT(judged.each[7].reason, HasSubstr("can be chance"));
-  // 8 standard errors are significant among 100, too.
-  many[7] = At(1.06, std::log(1.06) / 8);
-  EXPECT_EQ(Judge(many, Settings(0.03, 0)).each[7].verdict, Verdict::kSlower);
-}
-
-TEST(Judge, DefaultMinimumEffectIsWhatTheRunsCanTell) {
-  JudgeSettings settings{.run_noise = 0};
-  // 3.24 standard errors of 1 %: 3.3 %; at least 2, at most 10 %.
-  EXPECT_NEAR(Judge({At(1, 0.01)}, settings).min_effect, std::expm1(0.0324), 1e-9);
-  EXPECT_DOUBLE_EQ(Judge({At(1, 0.001)}, settings).min_effect, 0.02);
-  EXPECT_DOUBLE_EQ(Judge({At(1, 0.5)}, settings).min_effect, 0.10);
-  EXPECT_THAT(Judge({At(1, 0.01)}, settings).min_effect_from, HasSubstr("1.0 %"));
-}
-
-std::vector<Candidate> Scattered(int count, double ratio, double scatter, unsigned seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> gauss(0, scatter);
-  std::vector<Candidate> candidates;
-  for (int i = 0; i < count; ++i) candidates.push_back(At(ratio * std::exp(gauss(random)), 0.003));
-  return candidates;
-}
-
-TEST(Judge, AFactorOfAllBeyondADriftMeansThatAllAreSlower) {
-  const auto judged = Judge(Scattered(200, 1.2, 0.005, 1), JudgeSettings());
-  ASSERT_TRUE(judged.common.has_value());
-  EXPECT_TRUE(judged.common->is_unexplained);
-  for (const auto& each : judged.each) EXPECT_EQ(each.verdict, Verdict::kSlower);
-}
-
-TEST(Judge, ASmallFactorOfAllIsOneQuestionAndNot200Regressions) {
-  auto candidates = Scattered(200, 1.09, 0.005, 1);
-  candidates[3] = At(1.5, 0.003);  // and one that is slower still
-  const auto judged = Judge(candidates, JudgeSettings());
-  ASSERT_TRUE(judged.common.has_value());
-  EXPECT_NEAR(std::exp(judged.common->log_ratio), 1.09, 0.005);
-  EXPECT_TRUE(judged.common->is_unexplained);
-  EXPECT_EQ(judged.common->same_way, 200);
-  EXPECT_THAT(Describe(*judged.common),
-              HasSubstr("200 of 200 benchmarks are slower by about the same factor, 1.09"));
-  int slower = 0;
-  for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
-  EXPECT_EQ(slower, 1);
-  EXPECT_EQ(judged.each[3].verdict, Verdict::kSlower);
-  EXPECT_TRUE(judged.each[4].moved_with_run);
-}
-
-TEST(Judge, RoofsShowWhetherTheMachineCausedACommonShift) {
-  for (const auto& [roof_log_ratio, evidence, verdict, text] :
-       {std::tuple(0.002, RoofEvidence::kDidNotMove, Verdict::kSlower,
-                   "build, library or settings"),
-        {std::log(1.19), RoofEvidence::kMovedToo, Verdict::kAmbiguous, "so the machine changed"}}) {
-    auto candidates = Scattered(200, 1.2, 0.005, 1);
-    for (auto& candidate : candidates) candidate.roof_log_ratio = roof_log_ratio;
-    const auto judged = Judge(candidates, JudgeSettings());
-    ASSERT_TRUE(judged.common.has_value());
-    EXPECT_EQ(judged.common->roofs, evidence);
-    EXPECT_THAT(Describe(*judged.common), HasSubstr(text));
-    for (const auto& each : judged.each) EXPECT_EQ(each.verdict, verdict);
-  }
-}
-
-TEST(Judge, AFewOrManyDifferentRegressionsAreNoMachineChange) {
-  EXPECT_FALSE(Judge(Scattered(9, 1.2, 0.001, 2), JudgeSettings()).common.has_value());
-  auto half = Scattered(50, 1.2, 0.005, 3);
-  const auto others = Scattered(50, 1.0, 0.005, 4);
-  half.insert(half.end(), others.begin(), others.end());
-  EXPECT_FALSE(Judge(half, JudgeSettings()).common.has_value());
-  std::vector<Candidate> spread;
-  for (int i = 0; i < 40; ++i) spread.push_back(At(1.1 + 0.05 * i, 0.003));
-  const auto judged = Judge(spread, JudgeSettings());
-  EXPECT_FALSE(judged.common.has_value());
-  EXPECT_EQ(judged.each[39].verdict, Verdict::kSlower);
-}
-
-TEST(Judge, SecondsAndRoofThatDisagreeAreAmbiguousAndSaySo) {
-  auto candidate = At(1.12, 0.004);
-  candidate.roof_log_ratio = std::log(1.11);
-  const auto judged = Judge({candidate}, Settings(0.03, 0.005)).each.at(0);
-  EXPECT_EQ(judged.verdict, Verdict::kAmbiguous);
-  EXPECT_THAT(judged.reason, HasSubstr("seconds and percent of roof disagree: slower by 1.120 in "
-                                       "seconds, 1.009"));
-  candidate.roof_log_ratio = std::log(1.01);
-  EXPECT_EQ(JudgeOne(candidate, Settings(0.03, 0.005)), Verdict::kSlower);
-}
-
-TEST(DeviationBetweenRuns, FindsTheExcessOverTheRepetitions) {
-  std::mt19937_64 random(7);
-  std::normal_distribution<double> gauss;
-  std::vector<Shift> shifts;
-  for (int i = 0; i < 2000; ++i) {
-    Shift shift = At(1, 0.01).shift;
-    // Both runs deviate by 0.02; all of the second by 0.05 more.
-    shift.log_ratio = 0.05 + std::hypot(0.01, std::sqrt(2) * 0.02) * gauss(random);
-    shifts.push_back(shift);
-  }
-  EXPECT_NEAR(DeviationBetweenRuns(shifts).value(), 0.02, 0.002);
-  // A fifth of true changes, all in one direction, raises it by less than a half.
-  for (int i = 0; i < 400; ++i) shifts[i * 5].log_ratio += 0.5;
-  EXPECT_LT(DeviationBetweenRuns(shifts).value(), 0.03);
-  shifts.resize(kMinShifts - 1);
-  EXPECT_FALSE(DeviationBetweenRuns(shifts).has_value());
-}
-
-TEST(DeviationBetweenRuns, StaysBetweenItsBounds) {
-  std::vector<Shift> alike(30, At(1, 0.01).shift), apart;
-  for (int i = 0; i < 30; ++i) apart.push_back(At(1 + 0.1 * i, 0.001).shift);
-  EXPECT_EQ(DeviationBetweenRuns(alike), kMinRunNoise);
-  EXPECT_EQ(DeviationBetweenRuns(apart), kMaxRunNoise);
-}
-
-// A machine that halves its speed for some benchmarks of either run, and a program of which most
-// parts became slower.
-TEST(DeviationBetweenRuns, ExceedsTheCapOnlyWhereAsManyBecameFaster) {
-  std::mt19937_64 random(11);
-  std::normal_distribution<double> gauss(0, 0.2 * std::sqrt(2));
-  std::vector<Shift> both, worse;
-  for (int i = 0; i < 400; ++i) {
-    both.push_back(At(std::exp(gauss(random)), 0.01).shift);
-    worse.push_back(At(std::exp(std::abs(gauss(random))), 0.01).shift);
-  }
-  EXPECT_NEAR(DeviationBetweenRuns(both).value(), 0.2, 0.03);
-  EXPECT_EQ(DeviationBetweenRuns(worse), kMaxRunNoise);
-  EXPECT_THAT(EstimateRunNoise({}, both).from,
-              HasSubstr("moved in both directions: the machine's state changed"));
-  EXPECT_THAT(EstimateRunNoise({}, worse).from,
-              testing::Not(HasSubstr("moved in both directions: the machine's state changed")));
-}
-
-// Two of three of 45 benchmarks met a neighbour in one of the two runs.
-TEST(Judge, BenchmarksThatMoveBothWaysByChanceAreNoRegressions) {
-  constexpr double kMoved[] = {1.6, 1 / 1.6, 1.0};
-  std::vector<Candidate> candidates;
-  for (int i = 0; i < 45; ++i) candidates.push_back(At(kMoved[i % 3] + 0.002 * (i % 7 - 3), 0.01));
-  for (const auto& each : Judge(candidates, JudgeSettings()).each)
-    EXPECT_EQ(each.verdict, Verdict::kAmbiguous);
-}
-
-TEST(EstimateRunNoise, SaysWhereItComesFrom) {
-  const std::vector<Shift> few(3, At(1, 0.01).shift), quiet(40, At(1, 0.01).shift);
-  std::vector<Shift> noisy;
-  for (int i = 0; i < 40; ++i) noisy.push_back(At(1 + (i % 2 == 0 ? 0.03 : -0.03), 0.001).shift);
-  EXPECT_EQ(EstimateRunNoise({}, few).deviation, kUsualRunNoise);
-  EXPECT_THAT(EstimateRunNoise({}, few).from, HasSubstr("assumed"));
-  EXPECT_THAT(EstimateRunNoise({}, quiet).from, HasSubstr("these two runs"));
-  EXPECT_THAT(EstimateRunNoise(noisy, quiet).from, HasSubstr("stored"));
-  EXPECT_GT(EstimateRunNoise(quiet, noisy).deviation, 0.01);
-}
-
-struct Rates {
-  double covered = 0, called = 0, same = 0;
+// Runs of a made-up machine: repetitions with normal logarithms of 1 to 3 %, one in twenty
+// disturbed by 30 % and half of these not marked, and a factor of each run, which its ceilings have
+// too.
+struct Law {
+  int benchmarks = 60;
+  int earlier = 0;
+  double slower = 0.05;  // [1] of every tenth benchmark
+  double every = 10;     // benchmarks of which one is slower; 0: none
+  double drift = 0.03;   // [1] logarithm of the factor of NEW
+  double between = 0;    // [1] deviation of one run of one benchmark
+  int ceilings = 0;      // measured in both runs
+  double ceilings_moved = 0.03;
+  bool two_speeds = false;  // the first benchmark changes its speed between repetitions
 };
 
-// A/A comparisons of 60 benchmarks with 5 to 9 clean repetitions each, of heavy-tailed noise, whose
-// runs deviate by 1 % more than their repetitions do, and drift by up to 1 % together.
-Rates Simulate(double true_ratio, int rounds) {
-  std::mt19937_64 random(13);
-  std::student_t_distribution<double> repetition(4);
-  std::normal_distribution<double> run(0, 0.01);
-  std::uniform_int_distribution<int> clean(5, 9);
-  std::uniform_real_distribution<double> drift(-0.01, 0.01);
-  int all = 0, covered = 0, called = 0, same = 0;
-  for (int round = 0; round < rounds; ++round) {
+Level LevelOf(const std::vector<double>& logs) {
+  record::Record record;
+  for (const double log : logs)
+    record.repetitions.push_back({.seconds = std::exp(log), .iterations = 1});
+  return LevelOfClean(record).value();
+}
+
+class Runs {
+ public:
+  Runs(const Law& law, unsigned seed) : law_(law), random_(seed) {}
+
+  std::vector<Candidate> Make() {
+    std::uniform_real_distribution<double> noise(0.01, 0.03), factor(0, 0.05);
+    std::vector<double> factors;
+    for (int run = 0; run < law_.earlier; ++run) factors.push_back(factor(random_));
     std::vector<Candidate> candidates;
-    const double common = drift(random);
-    for (int i = 0; i < 60; ++i) {
-      const double truth = i < 6 ? std::log(true_ratio) : 0;
-      std::vector<double> base(clean(random)), contender(clean(random));
-      const double a = run(random), b = run(random) + common + truth;
-      for (double& value : base) value = std::exp(a + 0.01 * repetition(random));
-      for (double& value : contender) value = std::exp(b + 0.01 * repetition(random));
-      candidates.push_back({MeasureShift(base, contender).value(), std::nullopt});
+    for (int i = 0; i < law_.benchmarks; ++i) {
+      const double deviation = noise(random_);
+      const bool jumps = law_.two_speeds && i == 0;
+      Candidate candidate{};
+      for (int run = 0; run < law_.earlier; ++run)
+        candidate.earlier.push_back({run, LevelOf(Times(factors[run], deviation, jumps))});
+      candidate.base = LevelOf(Times(0, deviation, jumps));
+      const double change = IsSlower(i) ? std::log1p(law_.slower) : 0;
+      candidate.contender = LevelOf(Times(law_.drift + change, deviation, jumps));
+      candidates.push_back(std::move(candidate));
     }
-    const auto judged = Judge(candidates, JudgeSettings());
-    for (int i = 0; i < 60; ++i) {
-      const bool counted = true_ratio == 1 || i < 6;
-      if (!counted) continue;
+    return candidates;
+  }
+
+  JudgeSettings Settings() const {
+    JudgeSettings settings;
+    if (law_.ceilings > 0) settings.roofs[0] = {law_.ceilings_moved, 0.004, law_.ceilings};
+    return settings;
+  }
+
+  bool IsSlower(int i) const {
+    return law_.every > 0 && std::fmod(i, law_.every) == law_.every - 1;
+  }
+
+ private:
+  std::vector<double> Times(double level, double deviation, bool jumps) {
+    std::normal_distribution<double> gauss;
+    std::uniform_real_distribution<double> chance;
+    level += law_.between * gauss(random_);
+    std::vector<double> logs;
+    for (int i = 0; i < 10; ++i) {
+      double one = level + deviation * gauss(random_);
+      if (jumps && chance(random_) < 0.5) one += std::log(1.12);
+      if (chance(random_) < 0.05) {
+        if (chance(random_) < 0.5) continue;  // marked
+        one += std::log(1.3);
+      }
+      logs.push_back(one);
+    }
+    return logs;
+  }
+
+  Law law_;
+  std::mt19937_64 random_;
+};
+
+struct Found {
+  double found = 0, wrong = 0, covered = 0;  // [1] shares
+  double removed = 0;                        // [1] mean logarithm
+};
+
+Found Simulate(const Law& law, int rounds) {
+  Found sum;
+  int slow = 0, unchanged = 0;
+  for (int round = 0; round < rounds; ++round) {
+    Runs runs(law, 100 + round);
+    const auto candidates = runs.Make();
+    const auto judged = Judge(candidates, runs.Settings());
+    sum.removed += judged.common->removed / rounds;
+    for (int i = 0; i < law.benchmarks; ++i) {
       const auto& each = judged.each[i];
-      ++all;
-      covered += each.ci95.first <= true_ratio && true_ratio <= each.ci95.second ? 1 : 0;
-      called += each.verdict == Verdict::kSlower || each.verdict == Verdict::kFaster ? 1 : 0;
-      same += each.verdict == Verdict::kSame ? 1 : 0;
+      const double truth = runs.IsSlower(i) ? 1 + law.slower : 1;
+      sum.covered += each.ci95.first <= truth && truth <= each.ci95.second ? 1 : 0;
+      ++(runs.IsSlower(i) ? slow : unchanged);
+      if (runs.IsSlower(i))
+        sum.found += each.verdict == Verdict::kSlower ? 1 : 0;
+      else
+        sum.wrong += IsChange(each.verdict) ? 1 : 0;
     }
   }
-  return {1.0 * covered / all, 1.0 * called / all, 1.0 * same / all};
+  sum.covered /= slow + unchanged;
+  if (slow > 0) sum.found /= slow;
+  sum.wrong /= unchanged;
+  return sum;
 }
 
-TEST(Judge, FalseAlarmsAreRareAndIntervalsCover) {
-  const auto unchanged = Simulate(1, 200);
-  EXPECT_LT(unchanged.called, 0.005);
-  EXPECT_GE(unchanged.covered, 0.945);
-  EXPECT_GT(unchanged.same, 0.5);
+TEST(Judge, FindsFivePercentUnderADriftOfThree) {
+  const auto found = Simulate({}, 60);
+  EXPECT_GE(found.found, 0.90);
+  EXPECT_LE(found.wrong, 0.01);
+  EXPECT_GE(found.covered, 0.94);
+  EXPECT_NEAR(found.removed, 0.03, 0.002);
 }
 
-TEST(Judge, WhatIsTwiceTheNoiseIsFound) {
-  const auto slower = Simulate(1.12, 200);
-  EXPECT_GT(slower.called, 0.95);
-  EXPECT_EQ(slower.same, 0);
+TEST(Judge, EarlierRunsLowerTheError) {
+  const auto few = Simulate({.earlier = 0, .slower = 0.03}, 40),
+             many = Simulate({.earlier = 10, .slower = 0.03}, 40);
+  EXPECT_GE(many.found, few.found + 0.1);
+  EXPECT_LE(many.wrong, 0.01);
+  EXPECT_GE(many.covered, 0.93);
 }
 
-}  // namespace
-namespace {
+TEST(Judge, NothingChangedIsRarelyAnAlarm) {
+  EXPECT_LE(Simulate({.every = 0}, 60).wrong, 0.005);
+  EXPECT_LE(Simulate({.every = 0, .between = 0.02}, 60).wrong, 0.005);
+  EXPECT_LE(Simulate({.earlier = 10, .every = 0, .between = 0.02}, 30).wrong, 0.003);
+}
 
-enum class Said { kSame, kSlower, kFaster, kNothing };
+TEST(Judge, ASlowdownOfTheWholeSuiteIsNoDriftIfTheCeilingsDidNotMove) {
+  Runs runs({.every = 1, .drift = 0, .ceilings = 6, .ceilings_moved = 0}, 3);
+  const auto judged = Judge(runs.Make(), runs.Settings());
+  ASSERT_TRUE(judged.common);
+  EXPECT_TRUE(judged.common->is_of_program);
+  int slower = 0;
+  for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
+  EXPECT_GE(slower, 45);
+  EXPECT_THAT(Describe(*judged.common).at(0), HasSubstr("the rest is of the program"));
+}
 
-// A comparison as `dlroof run --ab` makes it: a look at each of kLooks until it is settled. Blocks
-// scatter by Student's t with 3 degrees of freedom, so that some are outliers.
-Said Compared(double log_ratio, double scatter, const StopRule& rule, std::mt19937& engine) {
-  std::student_t_distribution<double> noise(3);
-  std::vector<double> blocks;
-  for (const int look : kLooks) {
-    while (static_cast<int>(blocks.size()) < look)
-      blocks.push_back(log_ratio + scatter * noise(engine));
-    const auto paired = MeasureSequentialShift(blocks);
-    if (!IsSettled(*paired, rule)) continue;
-    const double bound = std::log1p(rule.min_effect);
-    if (std::abs(paired->shift.log_ratio) <= bound) return Said::kSame;
-    return paired->shift.log_ratio > 0 ? Said::kSlower : Said::kFaster;
+TEST(Judge, ADriftThatTheCeilingsShareIsRemovedHoweverLarge) {
+  Runs runs({.drift = 0.3, .ceilings = 6, .ceilings_moved = 0.3}, 4);
+  const auto judged = Judge(runs.Make(), runs.Settings());
+  EXPECT_NEAR(judged.common->removed, 0.3, 0.01);
+  EXPECT_FALSE(judged.common->is_of_program);
+  EXPECT_EQ(judged.each[0].verdict == Verdict::kSlower, false);
+  EXPECT_NEAR(judged.each[0].ratio, 1, 0.03);
+  EXPECT_NEAR(judged.each[0].removed, std::exp(0.3), 0.01);
+}
+
+// A person who sees all benchmarks at 1.3 or 3 times their time says that they are slower.
+TEST(Judge, ALargeFactorThatNothingConfirmsIsNotRemoved) {
+  for (const int benchmarks : {1, 3, 4, 5, 20, 100})
+    for (const double factor : {1.3, 3.0}) {
+      Runs runs({.benchmarks = benchmarks, .every = 0, .drift = std::log(factor)}, 5);
+      const auto judged = Judge(runs.Make(), runs.Settings());
+      EXPECT_EQ(judged.common->removed, 0);
+      int slower = 0;
+      for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
+      EXPECT_GE(slower, (9 * benchmarks + 9) / 10) << benchmarks << " " << factor;
+    }
+}
+
+TEST(Judge, ASmallFactorThatNothingConfirmsIsReportedAsUnexplained) {
+  Runs runs({.every = 0, .drift = std::log(1.05)}, 5);
+  const auto judged = Judge(runs.Make(), runs.Settings());
+  ASSERT_TRUE(judged.common);
+  EXPECT_FALSE(judged.common->roofs);
+  EXPECT_TRUE(judged.common->is_unexplained);
+  EXPECT_NEAR(judged.common->log_ratio, std::log(1.05), 0.01);
+  Runs still({.every = 10, .drift = 0}, 5);
+  EXPECT_FALSE(Judge(still.Make(), still.Settings()).common->is_unexplained);
+}
+
+// If half of the benchmarks changed, no factor is common to all.
+TEST(Judge, HalfOfTheBenchmarksDoNotMoveTheOthers) {
+  for (const int benchmarks : {4, 20, 60}) {
+    Runs runs({.benchmarks = benchmarks, .slower = 0.2, .every = 2, .drift = 0}, 8);
+    const auto judged = Judge(runs.Make(), runs.Settings());
+    int found = 0, accused = 0;
+    for (int i = 0; i < benchmarks; ++i) {
+      const auto verdict = judged.each[i].verdict;
+      EXPECT_NE(verdict, Verdict::kFaster) << i;
+      (runs.IsSlower(i) ? found : accused) += verdict == Verdict::kSlower ? 1 : 0;
+    }
+    EXPECT_GE(found, 2 * benchmarks / 5);
+    EXPECT_EQ(accused, 0);
   }
-  return Said::kNothing;
 }
 
-int Count(Said wanted, double log_ratio, double scatter, const StopRule& rule) {
-  std::mt19937 engine(1);
-  int count = 0;
-  for (int i = 0; i < 1000; ++i)
-    count += Compared(log_ratio, scatter, rule, engine) == wanted ? 1 : 0;
-  return count;
+TEST(Judge, OneBenchmarkAloneSaysThatNothingTellsTheDrift) {
+  Runs runs({.benchmarks = 1, .every = 0, .drift = 0.04}, 6);
+  const auto judged = Judge(runs.Make(), runs.Settings());
+  EXPECT_THAT(Describe(*judged.common).at(0), HasSubstr("nothing tells"));
+  EXPECT_NE(judged.each[0].verdict, Verdict::kSlower);
+  // With ceilings it is known.
+  Runs known({.benchmarks = 1, .every = 0, .drift = 0.04, .ceilings = 6, .ceilings_moved = 0.04},
+             6);
+  const auto by_ceilings = Judge(known.Make(), known.Settings());
+  const auto width = [](const Judged& one) {
+    return one.each[0].ci95.second - one.each[0].ci95.first;
+  };
+  EXPECT_LT(width(by_ceilings), width(judged));
 }
 
-TEST(Sequential, APValuePaysForAllLooks) {
-  // Ten of ten slower: 2 / 1024, five times.
-  const auto paired = MeasureSequentialShift(std::vector<double>(10, 0.05));
-  ASSERT_TRUE(paired);
-  EXPECT_DOUBLE_EQ(paired->p_value, 5 * 2.0 / 1024);
-  EXPECT_FALSE(MeasureSequentialShift(std::vector<double>(kMinBlocks - 1, 0.05)));
+// Of two or three benchmarks one that changed would move the factor of the others.
+TEST(Judge, FewBenchmarksDoNotAccuseEachOther) {
+  for (const int benchmarks : {2, 3})
+    for (unsigned seed = 0; seed < 50; ++seed) {
+      Runs runs({.benchmarks = benchmarks, .slower = 0.3, .every = 2, .drift = 0}, seed);
+      const auto judged = Judge(runs.Make(), runs.Settings());
+      for (int i = 0; i < benchmarks; ++i)
+        if (runs.IsSlower(i))
+          // Ambiguous where two repetitions of BASE were disturbed by as much.
+          EXPECT_THAT(judged.each[i].verdict, AnyOf(Verdict::kSlower, Verdict::kAmbiguous)) << seed;
+        else
+          EXPECT_NE(judged.each[i].verdict, Verdict::kFaster) << seed;
+    }
 }
 
-TEST(Sequential, SettlesWhenNoOtherBenchmarkCanTakeItBack) {
-  // 0.0098 of at most 0.01 for one benchmark; of 20, the control of false discoveries may ask for
-  // 0.05 / 20.
-  const auto paired = *MeasureSequentialShift(std::vector<double>(10, 0.05));
-  EXPECT_TRUE(IsSettled(paired, {1, 0.02}));
-  EXPECT_FALSE(IsSettled(paired, {20, 0.02}));
-  EXPECT_TRUE(IsSettled(*MeasureSequentialShift(std::vector<double>(14, 0.05)), {20, 0.02}));
+TEST(Judge, ABenchmarkThatJumpsBetweenTwoSpeedsIsNotAccused) {
+  int wrong = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Runs runs({.earlier = 6, .every = 0, .two_speeds = true}, seed);
+    const auto first = Judge(runs.Make(), runs.Settings()).each[0];
+    wrong += first.verdict == Verdict::kSlower || first.verdict == Verdict::kFaster ? 1 : 0;
+  }
+  EXPECT_LE(wrong, 1);
 }
 
-TEST(Sequential, SettlesWhenTheIntervalLiesWithinTheMinimumEffect) {
-  const auto paired = *MeasureSequentialShift(std::vector<double>(10, 0.015));
-  EXPECT_TRUE(IsSettled(paired, {20, 0.02}));
-  EXPECT_FALSE(IsSettled(paired, {20, 0.01}));
+// The reference is the half that did not change, or nobody can tell; the others are never faster.
+TEST(Judge, AFactorOfHalfIsNoGainOfTheOthers) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Runs runs({.benchmarks = 100, .slower = 0.2, .every = 2, .drift = 0}, seed);
+    for (const auto& each : Judge(runs.Make(), {}).each)
+      EXPECT_NE(each.verdict, Verdict::kFaster) << seed;
+  }
 }
 
-TEST(Sequential, FiveLooksRaiseNoMoreThanOneFalseAlarmInAHundred) {
-  // So noisy that the minimum effect keeps nothing out. 1 % of 1000, and 2.6 deviations of that
-  // count.
-  const StopRule rule{1, 0.001};
-  EXPECT_LE(Count(Said::kSlower, 0, 0.05, rule) + Count(Said::kFaster, 0, 0.05, rule), 18);
+// What one benchmark does has no say about another.
+TEST(Judge, OneLargerChangeMakesNoOtherVerdictWorse) {
+  Runs runs({.every = 10, .drift = 0}, 9);
+  auto candidates = runs.Make();
+  const auto before = Judge(candidates, {});
+  candidates[9].contender.log_seconds += 0.05;
+  const auto after = Judge(candidates, {});
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    EXPECT_EQ(after.each[i].verdict, before.each[i].verdict) << i;
 }
 
-TEST(Sequential, FindsFivePercentInBlocksThatScatterByOnePercent) {
-  EXPECT_GE(Count(Said::kSlower, std::log(1.05), 0.01, {8, 0.02}), 990);
-  EXPECT_GE(Count(Said::kSame, 0, 0.01, {8, 0.02}), 950);
+// A window of quiet runs, and then one to three slow ones, of which NEW is the last.
+TEST(Judge, AJumpAgainstAWindowIsSlowerAtOnceAndSaysSince) {
+  for (const int benchmarks : {1, 5, 30})
+    for (const int slow : {1, 2, 3})
+      for (unsigned seed = 0; seed < 20; ++seed) {
+        std::mt19937_64 random(seed);
+        std::normal_distribution<double> gauss(0, 0.005);
+        std::vector<Candidate> candidates(static_cast<std::size_t>(benchmarks));
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+          const auto level = [&](int run) {
+            return Level{gauss(random) + (i == 0 && run >= 10 ? std::log(1.1) : 0), 10, 1e-6, 9};
+          };
+          for (int run = 0; run < 8 + slow; ++run)
+            candidates[i].earlier.push_back({run, level(run)});
+          candidates[i].base = level(8 + slow);
+          candidates[i].contender = level(9 + slow);
+        }
+        const auto judged = Judge(candidates, {.window = true});
+        EXPECT_EQ(judged.each[0].verdict, Verdict::kSlower) << benchmarks << slow << seed;
+        EXPECT_EQ(judged.each[0].reason,
+                  slow == 1 ? "unconfirmed, 1 run" : fmt::format("confirmed by {} runs", slow));
+      }
+}
+
+TEST(CentreOf, IgnoresAThirdOfChangedValues) {
+  std::vector<Estimate> values;
+  for (int i = 0; i < 20; ++i) values.push_back({0.01 * (i % 5 - 2) / 2, 1e-4});
+  for (int i = 0; i < 10; ++i) values.push_back({0.3, 1e-4});
+  const auto centre = CentreOf(values);
+  EXPECT_NEAR(centre.value, 0, 0.002);
+  EXPECT_LT(std::sqrt(centre.variance), 0.01);
+  EXPECT_EQ(centre.inside, 20);
+}
+
+TEST(CentreOf, ScatterIsThatOfTheUnchanged) {
+  std::mt19937_64 random(2);
+  std::normal_distribution<double> gauss(0, std::hypot(0.01, 0.03));
+  std::vector<Estimate> values;
+  for (int i = 0; i < 1000; ++i) values.push_back({gauss(random) + (i % 10 == 0 ? 0.3 : 0), 1e-4});
+  EXPECT_NEAR(std::sqrt(CentreOf(values).between), 0.03, 0.003);
+}
+
+TEST(Moderated, IsNearThatOfTheOthers) {
+  // Variances of 1, all estimated with 10 degrees of freedom: nothing but chance between them.
+  std::mt19937_64 random(3);
+  std::chi_squared_distribution<double> chi(10);
+  std::vector<Spread> own;
+  for (int i = 0; i < 500; ++i) own.push_back({chi(random) / 10, 10});
+  own.push_back({3, 10});
+  own.push_back({0.1, 10});
+  const auto moderated = Moderated(own);
+  EXPECT_NEAR(moderated[500].variance, 1, 0.3);
+  EXPECT_NEAR(moderated[501].variance, 0.9, 0.1);
+  EXPECT_GT(moderated[501].degrees, 60);
 }
 
 }  // namespace
