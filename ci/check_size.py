@@ -15,14 +15,14 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 99_500,
-    "lines of C++ of tests": 49_000,
-    "lines of scripts": 13_500,
-    "words of documents": 41_000,
+    "lines of C++ without tests": 94_800,
+    "lines of C++ of tests": 46_800,
+    "lines of scripts": 13_600,
+    "words of documents": 41_200,
     "bytes of studies": 2_100_000,
-    "modules": 66,
-    "files": 1_406,
-    "lines in the table of commands and flags": 235,
+    "modules": 55,
+    "files": 1_245,
+    "lines in the table of commands and flags": 230,
 }
 
 
