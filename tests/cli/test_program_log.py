@@ -169,7 +169,7 @@ def test_two_programs_are_compared_primitive_by_primitive(imported):
     for log, file in (("pt_r50_inf_cl", "plain.json"), ("pt_r50_inf_freeze", "frozen.json")):
         run(f"dlroof import {LOGS}/{log}.onednn.log --machine roofs.json -o {file}")
     verify(
-        run("dlroof compare plain.json frozen.json"),
+        run("dlroof compare --all plain.json frozen.json"),
         [
             exits(3),
             prints(r"^Conv2D/cpu/onednn/fwd/f32/n8c64h56w56k256r1s1/training/nhwc +ambiguous +0\.\d+ "),
