@@ -39,13 +39,13 @@ std::optional<double> Moment(const record::RunFile& file);
 
 // Compares each benchmark of `contender` with the newest run of `stored` that has it (`stored` is
 // oldest first and must outlive the result). A stored result with too few clean repetitions is
-// skipped if an older run has enough. The level of BASE is that of the window of this run and those
-// before it. Noise, common shift and settings are judged for each stored run separately, in
-// `parts`. Rows, counts, alerts and residuals are those of all parts; the exit code is the worst of
-// all parts; effect and noise are those of the newest part. With several parts only the parts have
-// the common shift and the context changes. A benchmark that only stored runs have is `gone` if
-// another benchmark of its run was compared. Throws BadInput where PairRecords and CheckComparable
-// do, and if `stored` has no benchmark of `contender`.
+// skipped if an older run has enough. BASE's level is the mean over that run and the runs before
+// it, but those far from their median (statistics.md). Noise, common shift and settings are judged
+// for each stored run separately, in `parts`. Rows, counts, alerts and residuals are those of all
+// parts; the exit code is the worst of all parts; effect and noise are those of the newest part.
+// With several parts only the parts have the common shift and the context changes. A benchmark that
+// only stored runs have is `gone` if another benchmark of its run was compared. Throws BadInput
+// where PairRecords and CheckComparable do, and if `stored` has no benchmark of `contender`.
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options);
 

@@ -93,7 +93,7 @@ struct JoinedCounts {
 std::string ExactNames(const std::vector<std::string>& names);
 
 // Returns the counts of the timeline's kernels: means over their counted launches. A launch belongs
-// to the kernel with the same name (mangled, or the whole source name), grid and block. Without
+// to the kernel of the same grid and block whose mangled or full C++ name is the same. Without
 // such a kernel it belongs to the one whose function name, grid and block are the same, if there is
 // only one. If launches of one name, grid and block do different work (GpuKernelUse::variant),
 // their place among the counted ones tells which they are: `order` is what was to be counted

@@ -67,7 +67,7 @@ void JoinByModel(const imports::Trace& trace, Steps& steps);
 //   - those of the log (`steps`) that the trace contains completely; if it contains none, though
 //     the log has steps, nothing is added;
 //   - else the calls of the model in the trace, without the first call if there are several;
-//   - else the whole trace.
+//   - else one step, which is the whole trace.
 // Operator times are scaled to the step's time outside oneDNN, because the profiler slows down the
 // steps that it records. Returns the operators that have an entry of their own.
 std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::VerboseLog& log,

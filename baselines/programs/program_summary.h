@@ -113,12 +113,12 @@ struct ModuleTime {
 // The program's steps in windows in which torch.profiler ran, and outside of them.
 struct WindowCost {
   int inside = 0, outside = 0;  // [1] steps with times
-  double ratio = 0;             // [1] of their median times; 0: there are too few on one side
+  double ratio = 0;             // [1] median time inside over that outside; 0: unknown, too few
 };
 
 // What a trace of torch.profiler adds to a program's summary. Shares are of `window_seconds`.
 struct TracedProgram {
-  int steps = 0;                    // [1] whole steps in the trace; 0: all of the trace
+  int steps = 0;                    // [1] complete steps in the trace; 0: it is not in steps
   bool of_no_step = false;          // the program has steps, but the trace none of them: no shares
   double window_seconds = 0;        // [s] of these steps, or of the trace, without hook_seconds
   double hook_seconds = 0;          // [s] of a step, or of the trace, in which hooks of modules ran
@@ -206,8 +206,8 @@ inline bool HasOperators(const std::optional<TracedProgram>& traced) {
   return traced && !traced->of_no_step;
 }
 
-// Compares the steps that are whole in a window with those that are whole outside of all, without
-// the first three.
+// Compares the times of steps that lie completely inside a window of the profiler with those of
+// steps completely outside of all windows. The program's first three steps are left out.
 WindowCost CostOfWindows(const std::vector<StepRange>& steps,
                          const std::vector<TimeRange>& windows);
 
