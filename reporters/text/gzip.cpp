@@ -73,6 +73,7 @@ bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 std::string Unpack(std::string_view packed, const std::string& where, std::size_t most_bytes) {
   std::string text;
+  most_bytes = std::min(most_bytes, kMaxExpansion * packed.size());
   Inflater inflater(packed, where);
   do {
     inflater.Member(text, most_bytes);
