@@ -236,7 +236,7 @@ Command MakeCompare() {
                   Ruled("--map", {.type = kFile}, &flags->map,
                         "file with a line 'base-name new-name' for each renamed benchmark"),
                   Ruled("--format", {.choices = formats}, &flags->format, formats_text)},
-      .run = [flags] { return VerdictOf("compare", [&] { return RunCompare(*flags); }); }};
+      .run = [flags] { return RunCompare(*flags); }};
 }
 
 [[maybe_unused]] const bool compare_registered = RegisterCommand(MakeCompare);
