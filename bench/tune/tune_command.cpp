@@ -293,6 +293,7 @@ int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& 
 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out) {
+  const PartFile only(path);
   auto file = settings::ReadTuningFile(path);
   for (const auto& tuning : file.tunings) CheckVariables(tuning.best, request.space, path);
   int exit_code = 0;
