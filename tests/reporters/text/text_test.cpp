@@ -164,9 +164,8 @@ TEST(Unpack, RefusesTrailingBytesAndTooMuchText) {
             "x: 4 bytes that are not gzip data follow the gzip data");
   EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed(std::string(1 << 20, 'a')), "x", 1 << 19); }),
             "x: unpacks to more than 524288 bytes");
-  const auto bomb = Packed(std::string(10 << 20, ' '));
-  EXPECT_EQ(fakes::RefusalOf([&] { Unpack(bomb, "x"); }),
-            "x: unpacks to more than " + std::to_string(1000 * bomb.size()) + " bytes");
+  EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed(std::string(10 << 20, ' ')), "x"); }),
+            "x: unpacks to more than 1000 times its size");
 }
 
 }  // namespace
