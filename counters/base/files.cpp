@@ -45,22 +45,29 @@ std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk
   return WriteTo(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), text, when);
 }
 
-// Returns the regular file that a link leads to, which may be absent, or the path itself. Links of
-// /dev and /proc stand for what this process has open.
+// Returns the regular file that a link leads to, or the path itself. Links of /dev and /proc stand
+// for what this process has open.
 fs::path Target(const fs::path& path) {
   std::error_code error;
-  if (!fs::is_symlink(path, error)) return path;
-  auto target = fs::weakly_canonical(path, error);
-  const auto root = fs::absolute(path, error).lexically_normal().string();
-  if (root.starts_with("/dev/") || root.starts_with("/proc/")) return path;
-  return fs::is_regular_file(target, error) ? target : path;
+  const auto absolute = fs::absolute(path, error).lexically_normal().string();
+  if (!fs::is_symlink(path, error) || !fs::is_regular_file(path, error) ||
+      absolute.starts_with("/dev/") || absolute.starts_with("/proc/"))
+    return path;
+  return fs::canonical(path, error);
 }
 
-// Gives an open file the mode of the one that it replaces, if there is one.
+// Returns whether a new file may take the path's place: not that of a pipe, a device or a link.
+bool CanBeReplaced(const fs::path& path) {
+  std::error_code error;
+  const auto kind = fs::symlink_status(path, error).type();
+  return kind == fs::file_type::regular || kind == fs::file_type::not_found;
+}
+
+// Gives an open file the mode of the one that it replaces, if there is one and this user may.
 void TakeMode(int fd, const fs::path& old) {
   struct stat facts = {};
-  if (stat(old.c_str(), &facts) == 0) [[maybe_unused]]
-    const int done = fchmod(fd, facts.st_mode & 07777);
+  [[maybe_unused]] const bool taken =
+      stat(old.c_str(), &facts) == 0 && fchmod(fd, facts.st_mode & 07777) == 0;
 }
 
 // Creates a file beside `path`, which no other user can foresee or replace by a link.
@@ -154,11 +161,9 @@ void RemoveStaleFolders(const fs::path& where) {
 }  // namespace
 
 void WriteFile(const fs::path& to, std::string_view text, OnDisk when) {
-  std::error_code error;
   const auto path = Target(to);
-  const auto kind = fs::symlink_status(path, error).type();
-  const bool plain = kind == fs::file_type::regular || kind == fs::file_type::not_found;
-  error = plain ? WriteAndRename(path, text, when) : WriteInPlace(path, text, when);
+  const bool plain = CanBeReplaced(path);
+  auto error = plain ? WriteAndRename(path, text, when) : WriteInPlace(path, text, when);
   // rename cannot replace a mount point.
   if (plain && error == std::errc::device_or_resource_busy) error = WriteInPlace(path, text, when);
   if (error) throw BadInput("{}: cannot be written: {}", to.string(), error.message());
@@ -182,10 +187,9 @@ void LockForWriting(int fd, const std::string& path) {
 
 PartFile::PartFile(const fs::path& path) : path_(Target(path)), part_(path_.string() + ".part") {
   std::error_code error;
-  const auto kind = fs::status(path_, error).type();
-  if (kind == fs::file_type::directory)
+  if (fs::is_directory(path_, error))
     throw BadInput("{}: cannot be written: Is a directory", path.string());
-  if (kind != fs::file_type::regular && kind != fs::file_type::not_found) {
+  if (!CanBeReplaced(path_)) {
     part_ = path.string();
     return;
   }
@@ -211,9 +215,12 @@ PartFile::~PartFile() {
 void PartFile::Replace() {
   if (file_.get() < 0) return;
   TakeMode(file_.get(), path_);
-  if (!Synchronized(file_.get()) || rename(part_.c_str(), path_.c_str()) != 0)
-    throw BadInput("{}: cannot be written: {}; the results are in {}", path_.string(),
-                   std::strerror(errno), part_);
+  if (!Synchronized(file_.get()))
+    throw BadInput("{}: cannot be written: {}", part_, std::strerror(errno));
+  if (rename(part_.c_str(), path_.c_str()) != 0) {  // a mount point, say
+    WriteFile(path_, ReadFile(part_, "results"), OnDisk::kNow);
+    unlink(part_.c_str());
+  }
   SyncFolderOf(path_);
   file_ = Descriptor();
 }
