@@ -289,8 +289,11 @@ std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Re
   return time;
 }
 
-std::string CsvText(std::string_view text) {
-  if (text.find_first_of("\",\r\n") == std::string_view::npos) return std::string(text);
+std::string CsvText(std::string_view foreign) {
+  auto text = text::Printable(foreign, "\t\r\n");
+  const bool formula = !text.empty() && std::string_view("=+-@").find(text[0]) != std::string::npos;
+  if (formula && text.find_first_not_of("+-.0123456789e") != std::string::npos) text.insert(0, "'");
+  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
   std::string field = "\"";
   for (const char c : text) {
     if (c == '"') field += '"';

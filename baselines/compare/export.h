@@ -43,7 +43,8 @@ struct ExportedTime {
 // Returns the time of a record, which may be an estimate, or nothing for a record without times.
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record);
 
-// Returns a CSV field (RFC 4180): quoted if the text has a quote, a comma or a line break.
+// Returns a CSV field (RFC 4180): quoted if the text has a quote, a comma or a line break, and with
+// "'" before what a spreadsheet would take for a formula.
 std::string CsvText(std::string_view text);
 
 // Returns a CSV field with all digits, or an empty field.

@@ -13,6 +13,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
 
@@ -97,6 +98,7 @@ bool IsProgram(const fs::directory_entry& entry) {
 StoredProgram ReadProgram(const fs::path& folder) {
   StoredProgram program{folder.filename().string(), (folder / kRun).string(), {}};
   const auto text = ReadFile(folder / kDescription, "the description of a stored program");
+  RefuseDeepJson(text, (folder / kDescription).string());
   const json description = json::parse(text, nullptr, false);
   if (description.is_object() && description.contains("files"))
     for (const auto& file : description.at("files"))

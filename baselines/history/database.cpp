@@ -169,6 +169,33 @@ record::Repetition FromRow(const json& row, const std::string& where) {
   repetition.gpu = std::make_shared<record::GpuSample>(sample);
   return repetition;
 }
+
+// Returns whether the bytes are CBOR as Pack writes it: arrays of at most three levels, numbers,
+// booleans and null. The library reads other CBOR by recursion of any depth.
+bool IsPacked(std::string_view bytes) {
+  std::vector<std::uint64_t> left = {1};  // items left in each open array
+  while (!left.empty()) {
+    if (left.back() == 0) {
+      left.pop_back();
+      continue;
+    }
+    --left.back();
+    const unsigned head = bytes.empty() ? 0xFF : static_cast<unsigned char>(bytes.front());
+    const unsigned major = head >> 5, argument = head & 31;
+    const std::size_t size = 1 + (argument < 24 ? 0 : std::size_t{1} << (argument - 24));
+    if (argument > 27 || size > bytes.size()) return false;
+    if (major == 4) {
+      std::uint64_t count = argument < 24 ? argument : 0;
+      for (const char c : bytes.substr(1, size - 1))
+        count = count << 8 | static_cast<unsigned char>(c);
+      left.push_back(count);
+    }
+    if ((major > 1 && major != 4 && major != 7) || left.size() > 4) return false;
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
 constexpr int kBusyTimeoutMilliseconds = 60000;
 
 // Switches to write-ahead logging, which needs exclusive access; SQLite does not wait for it.
@@ -205,6 +232,7 @@ std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions
                                                   const std::string& where) {
   try {
     if (HasFlags(repetitions)) return ReadFlagged(repetitions, where);
+    if (!IsPacked(repetitions)) throw BadInput(where + ": damaged: repetitions in another form");
     std::vector<record::Repetition> all;
     for (const auto& row : json::from_cbor(repetitions)) all.push_back(FromRow(row, where));
     return all;
@@ -226,6 +254,7 @@ record::Record Unpack(const std::string& facts, const std::string& repetitions,
 
 int CountRepetitions(const std::string& repetitions) {
   if (HasFlags(repetitions)) return CountFlagged(repetitions);
+  if (!IsPacked(repetitions)) return 0;
   const auto rows = json::from_cbor(repetitions, true, false);
   return rows.is_array() ? static_cast<int>(rows.size()) : 0;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "baselines/compare/compare_stored.h"
@@ -67,6 +69,17 @@ void CheckSchema(SQLite::Database& database) {
   if (schema > kHistorySchema)
     throw BadInput("{}: written by a newer dlroof (schema {}, this one reads up to {})",
                    database.getFilename(), schema, kHistorySchema);
+  // A view or a trigger would answer or act in place of a table.
+  Query parts(database, "SELECT sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'");
+  std::size_t known = 0;
+  while (parts.Next()) {
+    if (std::ranges::find(kTables, parts.Text(0)) == std::end(kTables))
+      throw BadInput("{}: not a history of dlroof: its schema has \"{}\"", database.getFilename(),
+                     parts.Text(0));
+    ++known;
+  }
+  if (known != std::size(kTables))
+    throw BadInput("{}: damaged: it lacks tables of a history", database.getFilename());
 }
 
 // Returns the hash as a signed integer, since SQLite has no unsigned integers.
@@ -379,9 +392,9 @@ compare::NamedRun History::Read(const StoredRun& stored) const {
       "SELECT r.context, t.text FROM runs r JOIN texts t ON t.hash = r.machines WHERE r.id = ?");
   if (!head.With(stored.id).Next()) throw BadInput(run.where + ": no such run");
   try {
-    run.file.context = json::parse(head.Text(0));
+    run.file.context = ParsedJson(head.Text(0), run.where + ": damaged");
     record::UpdateSchema(run.file.context, run.where);
-    for (const auto& machine : json::parse(head.Text(1)))
+    for (const auto& machine : ParsedJson(head.Text(1), run.where + ": damaged"))
       run.file.machines.push_back(machine::MachineFromJson(machine, run.where));
     Query row(
         *database_,

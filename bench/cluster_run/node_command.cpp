@@ -84,7 +84,8 @@ bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string
   request.tables = &log;
   try {
     if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
-    return supervise::Supervise(request, log) != 130 && supervise::IsFinished(request);
+    supervise::Supervise(request, log);
+    return !StoppedByInterrupt() && supervise::IsFinished(request);
   } catch (const std::exception& error) {
     log << error.what() << '\n' << std::flush;
     throw;
@@ -138,7 +139,8 @@ int RunNode(const NodeFlags& flags) {
   if (whole) Finish(folder, facts);
   std::cerr << fmt::format("{}: {}\n", facts.name,
                            whole ? "whole" : "not finished; run the same command to continue");
-  return whole ? 0 : 130;
+  if (whole) return 0;
+  return StoppedByInterrupt() ? InterruptCode() : 1;
 }
 
 }  // namespace

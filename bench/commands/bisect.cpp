@@ -67,7 +67,7 @@ Command MakeBisect() {
            {"--step", &flags->step,
             "compare the checked-out tree with GOOD and exit as `git bisect run` expects: 0 like "
             "GOOD, 1 not, 125 cannot tell"}},
-      .run = [flags] { return VerdictOf("bisect", [&] { return RunBisect(*flags); }); }};
+      .run = [flags] { return RunBisect(*flags); }};
 }
 
 [[maybe_unused]] const bool bisect_registered = RegisterCommand(MakeBisect);

@@ -46,16 +46,6 @@ void CreateFolder(const std::filesystem::path& folder) {
   if (error) throw BadInput("{}: cannot be created: {}", folder.string(), error.message());
 }
 
-int VerdictOf(const char* command, const std::function<int()>& run) {
-  try {
-    return run();
-  } catch (const BadInput&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw BadInput(std::string(command) + ": " + error.what());
-  }
-}
-
 std::optional<double> ParseShare(const std::string& flag, const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   std::istringstream in(*text);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,10 +31,6 @@ void WriteOutput(const std::optional<std::string>& path, const std::string& text
 
 // Creates a folder and those that contain it, if they do not exist. Throws BadInput if it cannot.
 void CreateFolder(const std::filesystem::path& folder);
-
-// Returns the result of `run`. Converts every exception to BadInput with the command's name,
-// because these commands return 1 for "something is slower".
-int VerdictOf(const char* command, const std::function<int()>& run);
 
 // Parses a flag's value, a share from 0 to 1 such as "5%" or "0.05". Returns nothing if the flag is
 // absent. Throws BadInput with the flag's name for any other text.

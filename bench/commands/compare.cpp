@@ -238,7 +238,7 @@ Command MakeCompare() {
                   {"--all", &flags->all_rows,
                    "a row for each benchmark also in the table of a large comparison"},
                   Ruled("--format", {.choices = formats}, &flags->format, formats_text)},
-      .run = [flags] { return VerdictOf("compare", [&] { return RunCompare(*flags); }); }};
+      .run = [flags] { return RunCompare(*flags); }};
 }
 
 [[maybe_unused]] const bool compare_registered = RegisterCommand(MakeCompare);

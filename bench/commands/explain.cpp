@@ -138,7 +138,7 @@ int ExplainAll(const ExplainFlags& flags) {
   if (file && flags.try_proposal)
     throw BadInput("explain: --try measures: expected benchmark names, not a run file");
   const auto path = file ? std::optional(flags.what.front()) : Measure(flags, folder);
-  if (!path) return 130;
+  if (!path) return InterruptCode();
   const auto run = roofline::PlaceRun(record::ReadRunFile(*path, std::cerr));
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
@@ -146,7 +146,7 @@ int ExplainAll(const ExplainFlags& flags) {
     document::Write(ExplanationOf(record, run.places[i]), text::TerminalColumns(), std::cout);
     std::cout << '\n';
     if (flags.try_proposal) TryProposalOf(flags, record, run.places[i], std::cout);
-    if (StoppedByInterrupt()) return 130;
+    if (StoppedByInterrupt()) return InterruptCode();
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
       exit_code = 1;
   }

@@ -26,8 +26,6 @@
 namespace dlroof::commands {
 namespace {
 
-constexpr int kInterrupted = 130;
-
 struct GateFlags {
   std::string db = "perf.sqlite", baseline = "main", output = "gate";
   std::optional<std::string> run, commit, min_effect, limit;
@@ -100,11 +98,11 @@ class Gate {
     CreateFolder(flags_.output);
     for (const char* old : {"comment.md", "junit.xml"})  // of an earlier run
       std::filesystem::remove(Path(old));
-    if (!Measure()) return kInterrupted;
+    if (!Measure()) return InterruptCode();
     ChooseRuns();
     if (baseline_.runs.empty()) return WithoutBaseline();
     const auto code = Judge();
-    if (StoppedByInterrupt()) return kInterrupted;
+    if (StoppedByInterrupt()) return InterruptCode();
     if (flags_.store) Store();
     return code;
   }
@@ -263,7 +261,7 @@ Command MakeGate() {
                  "only flags for dlroof_bench")},
       .run = [flags] {
         StopOnInterrupt();
-        return VerdictOf("gate", [&] { return Gate(*flags).Run(); });
+        return Gate(*flags).Run();
       }};
 }
 

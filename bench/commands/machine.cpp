@@ -113,7 +113,7 @@ Command MakeMachine() {
       .run = [flags] {
         if (!flags->named && !flags->as_template) RefuseLimits(flags->measure.threads);
         ShowMachine(*flags);
-        return StoppedByInterrupt() ? 130 : 0;
+        return StoppedByInterrupt() ? InterruptCode() : 0;
       }};
 }
 

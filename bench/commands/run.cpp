@@ -62,8 +62,7 @@ int RunAll(const RunFlags& flags) {
     return 0;
   }
   StopOnInterrupt();
-  const auto measure = [&] { return supervise::Supervise(request, std::cerr); };
-  return request.programs.size() == 1 ? measure() : VerdictOf("run", measure);
+  return supervise::Supervise(request, std::cerr);
 }
 
 Command MakeRun() {

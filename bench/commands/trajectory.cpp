@@ -218,7 +218,7 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   const auto& first = flags.what.front();
   const bool files = std::filesystem::exists(first) || first.ends_with(".json");
   const auto found = files ? RunOfFiles(flags) : MeasuredRun(flags);
-  if (!found) return 130;
+  if (!found) return InterruptCode();
   const auto trajectories = roofline::Trajectories(found->run, found->along, found->least);
   if (files && trajectories.empty())
     throw BadInput("{}: no two records differ only in {}", text::Printable(flags.what.front()),

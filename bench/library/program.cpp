@@ -105,7 +105,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
     if (const auto stop = runner::RuleFrom(flags_))
       rest.push_back(
           fmt::format("--benchmark_repetitions={}", runner::OfferedRepetitions(*stop, flags_)));
-    runner::LeaveFileWhenListing(rest, flags_);
+    runner::ProtectOutFile(rest, flags_);
   }
   RememberBenchmarkFlags(program_, rest);
   interleaves_ = InterleavesRepetitions();
@@ -168,7 +168,7 @@ void Program::RefuseEmptySelection() {
   if (listed_.names().empty() && !flags_.filter.empty() && !flags_.lists_only)
     throw BadInput("--benchmark_filter={}: selects no benchmark of this program", flags_.filter);
   runner::RefuseEmptySelection(flags_, listed_.names().size(), 0);
-  for (const auto& path : {flags_.html_file, flags_.out_file}) runner::CheckWritable(path);
+  runner::CheckWritable(flags_.html_file);
 }
 
 void Program::List() {

@@ -42,7 +42,7 @@ constexpr int kPipeBytes = 1 << 20, kSocketBytes = 1 << 22;
 constexpr int kSocketPerByte = 4;
 
 [[noreturn]] void ThrowSystem(const char* call) {
-  throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
+  throw BadInput("{}: {}", call, std::strerror(errno));
 }
 
 // A signal that the handler has received.
@@ -208,7 +208,7 @@ class ForegroundLoop {
     const int refused = errno;
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
-    throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(refused)));
+    throw BadInput("pidfd_open: {}", std::strerror(refused));
   }
 
   ForegroundEnd Run() {

@@ -360,10 +360,10 @@ void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::si
   throw BadInput("--benchmark_filter={}: selects none of the {} benchmarks", flags.filter, all);
 }
 
-void LeaveFileWhenListing(std::vector<std::string>& args, BenchFlags& flags) {
-  if (!flags.lists_only) return;
-  args.push_back("--benchmark_out=");
-  flags.out_file.reset();
+void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags) {
+  if (flags.lists_only) flags.out_file.reset();
+  if (flags.out_file) flags.part = std::make_shared<PartFile>(*flags.out_file);
+  args.push_back("--benchmark_out=" + (flags.part ? flags.part->part() : ""));
 }
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {

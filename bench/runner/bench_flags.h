@@ -1,6 +1,7 @@
 // The flags of dlroof_bench: its own, and those of Google Benchmark that it reads.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "bench/runner/timer.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/workload.h"
+#include "counters/base/files.h"
 #include "counters/base/version.h"
 
 namespace dlroof::runner {
@@ -61,6 +63,7 @@ struct BenchFlags {
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;
   std::optional<std::string> out_file;
+  std::shared_ptr<PartFile> part;  // of `out_file`; Google Benchmark writes it
   OutputFormat out_format = OutputFormat::kJson;
 
   // Returns whether results are reported without roofs (--dlroof_machine=none).
@@ -96,11 +99,13 @@ int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags
 // its flags.
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
-// Throws BadInput if a run would measure nothing: Google Benchmark would empty the file of an
-// earlier run. `selected` of `all` benchmarks pass the filter. [1]
+// Throws BadInput if a run would measure nothing. `selected` of `all` benchmarks pass the filter.
+// [1]
 void RefuseEmptySelection(const BenchFlags& flags, std::size_t selected, std::size_t all);
-// For the same reason, a run that only lists its benchmarks gets no output file.
-void LeaveFileWhenListing(std::vector<std::string>& args, BenchFlags& flags);
+// Lets Google Benchmark write beside --benchmark_out until the run ends, and nothing where
+// benchmarks are only listed. Throws BadInput if the file cannot be written or another process
+// writes it.
+void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags);
 
 // Parses the --dlroof_* flags. `args` are the arguments that Google Benchmark does not know. Throws
 // BadInput for all others; for an unknown flag, the message names the most similar flag.

@@ -155,7 +155,7 @@ int Run(std::vector<std::string> args) {
   ReadBenchmarkFlags(args, flags);
   const auto command = CommandLine(args);
   ReadOwnFlags(OwnArguments(args), flags);
-  LeaveFileWhenListing(args, flags);
+  ProtectOutFile(args, flags);
   // Google Benchmark runs the most repetitions that the rule may use; of equal flags the last
   // counts.
   if (const auto stop = RuleFrom(flags))
@@ -177,7 +177,7 @@ int Run(std::vector<std::string> args) {
   const auto chosen = std::ranges::count_if(
       workloads, [&](const auto& workload) { return Runs(workload, flags.filter); });
   RefuseEmptySelection(flags, static_cast<std::size_t>(chosen), workloads.size());
-  for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
+  CheckWritable(flags.html_file);
   if (flags.algorithm == kEveryAlgorithm)
     return TryEveryAlgorithm(workloads, settings, flags, devices);
   RefuseThreadLimit(MostThreads(workloads, settings, flags.filter));

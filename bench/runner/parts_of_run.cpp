@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <set>
 #include <sstream>
@@ -134,9 +133,7 @@ std::vector<char*> Pointers(std::vector<std::string>& args) {
 }
 
 void CheckWritable(const std::optional<std::string>& path) {
-  if (!path) return;
-  const std::ofstream probe(*path, std::ios::app);
-  if (!probe.is_open()) throw BadInput(*path + ": cannot be written");
+  if (path) const PartFile probe(*path);
 }
 
 Devices FindDevices(const BenchFlags& flags) {
@@ -261,8 +258,9 @@ int RunReporters::End() {
       !console_file_.Written())
     throw BadInput(flags_.out_file.value_or("standard output") +
                    ": not all could be written (disk full?)");
+  if (flags_.part) flags_.part->Replace();
   if (flags_.html_file) WriteHtml(session_, *flags_.html_file);
-  if (StoppedByInterrupt()) return 130;
+  if (StoppedByInterrupt()) return InterruptCode();
   return session_.AnyFailed() ? 1 : 0;
 }
 

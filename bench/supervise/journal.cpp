@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +25,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kVersion = 1;
+constexpr const char* kNoJournal = ": not the journal of a run";
 
 std::string Line(const json& object) {
   // Messages from a program's standard error may be invalid UTF-8.
@@ -87,11 +87,12 @@ JournalEntry EntryFrom(const JsonReader& at, std::size_t programs) {
 }
 
 void ReadLine(const std::string& line, const std::string& where, Journal& journal) {
+  RefuseDeepJson(line, where);
   const json object = json::parse(line, nullptr, false);
   if (!object.is_object()) throw BadInput(where + ": not a line of a run's journal");
   const JsonReader at(object, where);
   if (!journal.header) {
-    if (!at.Has("dlroof_journal")) throw BadInput(where + ": not the journal of a run");
+    if (!at.Has("dlroof_journal")) throw BadInput(where + kNoJournal);
     journal.header = HeaderFrom(at);
   } else if (at.Has("machines")) {
     journal.machines = at.Array("machines");
@@ -157,11 +158,16 @@ Journal ParseJournal(const std::string& text, const std::string& where) {
 }
 
 JournalFile::JournalFile(const std::string& path)
-    : path_(path), file_(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+    : path_(path),
+      file_(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644)) {
   if (file_.get() < 0) RefuseFile(path);
-  if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
-    throw BadInput(path + ": another run is writing it");
-  found_ = ParseJournal(ReadFileIfAny(path), path);
+  LockForWriting(file_.get(), path);
+  const auto text = ReadFileIfAny(path);
+  // A run that was killed in its first line leaves the beginning of one. Other files stay as they
+  // are.
+  constexpr std::string_view kBegin = R"({"arguments":[)";
+  if (!text.starts_with(kBegin.substr(0, text.size()))) throw BadInput(path + kNoJournal);
+  found_ = ParseJournal(text, path);
   if (ftruncate(file_.get(), static_cast<off_t>(found_.complete_bytes)) != 0) RefuseFile(path);
   SyncFolderOf(path);
 }

@@ -232,7 +232,7 @@ class StandaloneRun : public Schedule {
     const auto pending = std::ranges::count_if(
         benchmarks(), [&](const ListedPair& pair) { return IsLeft(pair, last); });
     EndJournal(static_cast<std::size_t>(pending), "left");
-    if (StoppedByInterrupt()) return 130;
+    if (StoppedByInterrupt()) return InterruptCode();
     return std::ranges::any_of(Done(0), [](const Supervised& benchmark) {
       const auto status = RecordOf(benchmark.listed, benchmark.parts).status;
       return status == record::Status::kFailed || status == record::Status::kWrong;
@@ -453,13 +453,13 @@ class InterleavedRun : public Schedule {
     std::optional<compare::NamedRun> base, contender;
     if (!seconds_.empty()) base = WriteAndRead(0), contender = WriteAndRead(1);
     EndJournal(run_.Over() ? benchmarks().size() - settled_ : 0, "not settled");
-    if (!base) return StoppedByInterrupt() ? 130 : 3;
+    if (!base) return StoppedByInterrupt() ? InterruptCode() : 3;
     const auto result = compare::Compare(*base, *contender, {.names = NamesDone()});
     compare::WriteTable(result, {base->where, contender->where}, text::TerminalColumns(),
                         run_.tables());
     if (!request().libraries.empty()) WriteChoices(result);
     run_.tables() << std::flush;
-    return StoppedByInterrupt() ? 130 : result.exit_code;
+    return StoppedByInterrupt() ? InterruptCode() : result.exit_code;
   }
 
   statistics::StopRule rule_;

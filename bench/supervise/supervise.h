@@ -36,7 +36,7 @@ struct RunRequest {
 
 // Measures one program, or BASE and NEW interleaved, and writes tables or the comparison to
 // `request.tables`, progress to `log`. Returns the exit code: of one program 0, or 1 if a benchmark
-// failed; of two that of the comparison (compare.h); after an interrupt 130.
+// failed; of two that of the comparison (compare.h); after an interrupt InterruptCode().
 int Supervise(const RunRequest& request, std::ostream& log);
 
 // Returns whether this request is already complete: its output exists, was written by the same

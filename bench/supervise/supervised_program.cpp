@@ -21,6 +21,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_reader.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::supervise {
@@ -201,7 +202,9 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
     return failed(fmt::format("still running after {:g} s, so it was ended", timeout_seconds));
   // After exit code 1 the run file has a record with the reason of the failure.
   if (end->signal != 0 || end->exit_code > 1) return failed("ended by " + Describe(*end));
-  json run = json::parse(ReadFileIfAny(paths.run_file), nullptr, false);
+  const auto text = ReadFileIfAny(paths.run_file);
+  RefuseDeepJson(text, paths.run_file);
+  json run = json::parse(text, nullptr, false);
   if (!run.is_object() || !(run.contains("records") || run.contains("benchmarks")))
     return failed("left no run file, " + Describe(*end));
   if (machines.is_null() && run.contains("machines") && run["machines"].is_array() &&

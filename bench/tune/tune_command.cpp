@@ -23,7 +23,7 @@
 namespace dlroof::tune {
 namespace {
 
-constexpr int kInterrupted = 130, kNotConfirmed = 3;  // exit codes
+constexpr int kNotConfirmed = 3;  // exit code
 
 // Returns coordinates of environment variables that no program reads, for an A/A test.
 std::vector<settings::Coordinate> EqualCoordinates() {
@@ -216,6 +216,7 @@ class Tunings {
       : request_(request),
         log_(log),
         out_(out),
+        only_(request.output),
         file_(OpenTunings(request.output, AboutOf(request), request.resume, request.space)) {}
 
   int Run() {
@@ -269,12 +270,13 @@ class Tunings {
       Show(file_.tunings.back());
     log_ << fmt::format("interrupted; run the same command with --resume to continue from {}\n",
                         request_.output);
-    return kInterrupted;
+    return InterruptCode();
   }
 
   const TuneRequest& request_;
   std::ostream& log_;
   std::ostream& out_;
+  PartFile only_;  // no other process may write it meanwhile
   settings::TuningFile file_;
 };
 
@@ -291,6 +293,7 @@ int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& 
 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out) {
+  const PartFile only(path);
   auto file = settings::ReadTuningFile(path);
   for (const auto& tuning : file.tunings) CheckVariables(tuning.best, request.space, path);
   int exit_code = 0;
@@ -303,7 +306,7 @@ int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostr
     log << fmt::format("default against {}\n", text::Printable(settings::SettingText(tuning.best)));
     std::optional<Reason> reason;
     tuning.verified = settings::Verify(tuning, {TrialsOf(request, tuning.plan.subject)}, reason);
-    if (StoppedByInterrupt()) return kInterrupted;
+    if (StoppedByInterrupt()) return InterruptCode();
     WriteFile(path, JsonText(settings::ToJson(file), 1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
     fmt::print(

@@ -26,13 +26,13 @@ struct TuneRequest {
 };
 
 // Tunes the benchmarks one after the other and writes the file after each block. Returns the exit
-// code: 0, 1 if a benchmark fails with its default settings, 130 after an interrupt. Throws
-// BadInput.
+// code: 0, 1 if a benchmark fails with its default settings, InterruptCode() after an interrupt.
+// Throws BadInput.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
 // Measures the confirmed best setting of each tuning of the file against the default again, and
 // writes the effects into the file. Returns the exit code: 0, 3 if a gain is not confirmed again,
-// 130 after an interrupt.
+// InterruptCode() after an interrupt.
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/prediction.h"
@@ -53,6 +54,7 @@ LocatedJson::LocatedJson(std::string text, std::string file)
     : text_(std::move(text)), file_(std::move(file)), value_(Parsed()) {}
 
 json LocatedJson::Parsed() try {
+  RefuseDeepJson(text_, file_);
   const char* reached = text_.data();
   Path path;
   std::vector<int> next;  // per open array the index of its next item; -1 for an object

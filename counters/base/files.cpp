@@ -2,12 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <random>
+#include <sstream>
 #include <system_error>
 
 #include "counters/base/error.h"
@@ -22,8 +27,8 @@ std::error_code SystemError() { return {errno, std::generic_category()}; }
 // Ignores the errors of pipes and /dev/null, which cannot be synchronized and need not be.
 bool Synchronized(int fd) { return fsync(fd) == 0 || errno == EINVAL || errno == EROFS; }
 
-std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk when) {
-  std::FILE* file = std::fopen(path.c_str(), "wbe");
+std::error_code WriteTo(int fd, std::string_view text, OnDisk when) {
+  std::FILE* file = fd < 0 ? nullptr : fdopen(fd, "wb");
   if (file == nullptr) return SystemError();
   std::error_code first;
   const auto note = [&](bool done) {
@@ -36,6 +41,46 @@ std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk
   return first;
 }
 
+std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk when) {
+  return WriteTo(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), text, when);
+}
+
+// Returns the regular file that a link leads to, or the path itself. Links of /dev and /proc stand
+// for what this process has open.
+fs::path Target(const fs::path& path) {
+  std::error_code error;
+  const auto absolute = fs::absolute(path, error).lexically_normal().string();
+  if (!fs::is_symlink(path, error) || !fs::is_regular_file(path, error) ||
+      absolute.starts_with("/dev/") || absolute.starts_with("/proc/"))
+    return path;
+  return fs::canonical(path, error);
+}
+
+// Returns whether a new file may take the path's place: not that of a pipe, a device or a link.
+bool CanBeReplaced(const fs::path& path) {
+  std::error_code error;
+  const auto kind = fs::symlink_status(path, error).type();
+  return kind == fs::file_type::regular || kind == fs::file_type::not_found;
+}
+
+// Gives an open file the mode of the one that it replaces, if there is one and this user may.
+void TakeMode(int fd, const fs::path& old) {
+  struct stat facts = {};
+  [[maybe_unused]] const bool taken =
+      stat(old.c_str(), &facts) == 0 && fchmod(fd, facts.st_mode & 07777) == 0;
+}
+
+// Creates a file beside `path`, which no other user can foresee or replace by a link.
+int CreateBeside(const fs::path& path, fs::path& created) {
+  std::random_device random;
+  for (;;) {
+    created = path.string() + fmt::format(".{:08x}{:08x}.tmp", random(), random());
+    const int fd =
+        open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+}
+
 // Synchronizes the folder of `path`; only then the file's name survives a power failure.
 void SyncFolderOf(const fs::path& path) {
   const int folder =
@@ -46,8 +91,11 @@ void SyncFolderOf(const fs::path& path) {
 }
 
 std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDisk when) {
-  const fs::path temporary = path.string() + fmt::format(".{}.tmp", getpid());
-  auto error = WriteInPlace(temporary, text, when);
+  fs::path temporary;
+  const int fd = CreateBeside(path, temporary);
+  if (fd < 0) return SystemError();
+  TakeMode(fd, path);
+  auto error = WriteTo(fd, text, when);
   if (!error) fs::rename(temporary, path, error);
   if (error) {
     std::error_code ignored;
@@ -81,19 +129,100 @@ std::optional<fs::path> AbsolutePathIn(const char* variable) {
   return fs::path(text);
 }
 
-// mkdtemp replaces the last six characters to make the name unique.
-constexpr std::size_t kUnique = 6;
+constexpr std::string_view kOurFolders = "dlroof.";  // 1.x, whose folders have no lock: "dlroof-"
+
+fs::path TemporaryFiles() {
+  std::error_code error;
+  auto path = fs::temp_directory_path(error);
+  if (!error) return path;
+  throw BadInput("{}: no folder for temporary files: {}; set TMPDIR to a writable folder",
+                 path.empty() ? "TMPDIR" : path.string(), error.message());
+}
+
+// Opens and locks a folder of this user. Returns -1 if another process has locked it.
+Descriptor LockedFolder(const fs::path& path) {
+  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts = {};
+  if (fstat(folder.get(), &facts) != 0 || facts.st_uid != geteuid() ||
+      flock(folder.get(), LOCK_EX | LOCK_NB) != 0)
+    return Descriptor();
+  return folder;
+}
+
+// Removes the folders of processes that were killed: nobody has locked them.
+void RemoveStaleFolders(const fs::path& where) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(where, ignored))
+    if (entry.path().filename().string().starts_with(kOurFolders))
+      if (const auto lock = LockedFolder(entry.path()); lock.get() >= 0)
+        fs::remove_all(entry.path(), ignored);
+}
 
 }  // namespace
 
-void WriteFile(const fs::path& path, std::string_view text, OnDisk when) {
-  std::error_code error;
-  const auto kind = fs::symlink_status(path, error).type();
-  const bool plain = kind == fs::file_type::regular || kind == fs::file_type::not_found;
-  error = plain ? WriteAndRename(path, text, when) : WriteInPlace(path, text, when);
+void WriteFile(const fs::path& to, std::string_view text, OnDisk when) {
+  const auto path = Target(to);
+  const bool plain = CanBeReplaced(path);
+  auto error = plain ? WriteAndRename(path, text, when) : WriteInPlace(path, text, when);
   // rename cannot replace a mount point.
   if (plain && error == std::errc::device_or_resource_busy) error = WriteInPlace(path, text, when);
-  if (error) throw BadInput("{}: cannot be written: {}", path.string(), error.message());
+  if (error) throw BadInput("{}: cannot be written: {}", to.string(), error.message());
+}
+
+void LockForWriting(int fd, const std::string& path) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return;
+  struct stat facts = {};
+  fstat(fd, &facts);
+  // "1: FLOCK  ADVISORY  WRITE 4711 00:2b:1234 0 EOF"
+  const auto file = fmt::format(":{} 0 EOF", facts.st_ino);
+  std::istringstream locks(ReadFileIfAny("/proc/locks"));
+  for (std::string line; std::getline(locks, line);) {
+    if (!line.ends_with(file)) continue;
+    std::string number, kind, advisory, write, process;
+    std::istringstream(line) >> number >> kind >> advisory >> write >> process;
+    if (kind == "FLOCK") throw BadInput("{}: process {} is writing it", path, process);
+  }
+  throw BadInput("{}: another process is writing it", path);
+}
+
+PartFile::PartFile(const fs::path& path) : path_(Target(path)), part_(path_.string() + ".part") {
+  std::error_code error;
+  if (fs::is_directory(path_, error))
+    throw BadInput("{}: cannot be written: Is a directory", path.string());
+  if (!CanBeReplaced(path_)) {
+    part_ = path.string();
+    return;
+  }
+  for (struct stat open_one = {}, named = {};;) {
+    file_ = Descriptor(
+        open(part_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+    if (file_.get() < 0 && errno != ELOOP)
+      throw BadInput("{}: cannot be written: {}", path.string(), std::strerror(errno));
+    if (fstat(file_.get(), &open_one) != 0 || !S_ISREG(open_one.st_mode))
+      throw BadInput("{}: expected a regular file, or none", part_);
+    LockForWriting(file_.get(), path.string());
+    // Its writer may have renamed it in the meantime.
+    if (lstat(part_.c_str(), &named) == 0 && named.st_ino == open_one.st_ino) return;
+  }
+}
+
+PartFile::~PartFile() {
+  struct stat facts = {};
+  if (file_.get() >= 0 && fstat(file_.get(), &facts) == 0 && facts.st_size == 0)
+    unlink(part_.c_str());
+}
+
+void PartFile::Replace() {
+  if (file_.get() < 0) return;
+  TakeMode(file_.get(), path_);
+  if (!Synchronized(file_.get()))
+    throw BadInput("{}: cannot be written: {}", part_, std::strerror(errno));
+  if (rename(part_.c_str(), path_.c_str()) != 0) {  // a mount point, say
+    WriteFile(path_, ReadFile(part_, "results"), OnDisk::kNow);
+    unlink(part_.c_str());
+  }
+  SyncFolderOf(path_);
+  file_ = Descriptor();
 }
 
 std::string ReadFile(const fs::path& path, std::string_view expected, std::uintmax_t most_bytes) {
@@ -117,11 +246,19 @@ std::optional<fs::path> CacheDirectory() {
   return std::nullopt;
 }
 
-TemporaryFolder::TemporaryFolder()
-    : path_((fs::temp_directory_path() / "dlroof-").string() + std::string(kUnique, 'X')) {
-  if (mkdtemp(path_.data()) == nullptr)
-    throw BadInput("{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder",
-                   path_, std::strerror(errno));
+TemporaryFolder::TemporaryFolder() {
+  const auto where = TemporaryFiles();
+  static std::once_flag removed;
+  std::call_once(removed, RemoveStaleFolders, where);
+  do {
+    path_ = (where / kOurFolders).string() + "XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr)
+      throw BadInput(
+          "{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder", path_,
+          std::strerror(errno));
+    lock_ = LockedFolder(path_);
+    // Without a lock, another process may be removing the folder that it found unlocked.
+  } while ((lock_.get() < 0 && errno == EWOULDBLOCK) || !fs::exists(path_));
 }
 
 TemporaryFolder::~TemporaryFolder() {

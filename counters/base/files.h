@@ -11,17 +11,47 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/process.h"
+
 namespace dlroof {
 
 // When a written file reaches the disk: kNow before WriteFile returns (fsync); kLater when the
 // system writes it, so that a power failure may lose it.
 enum class OnDisk { kLater, kNow };
 
-// Creates or replaces a regular file atomically: writes a temporary file in the same folder and
-// renames it. Overwrites anything else (a pipe, a device, a link, a mount point) in place. Throws
-// BadInput if the file cannot be written.
+// Creates or replaces a regular file, or the one that a link leads to, atomically: writes a new
+// file of a random name in the same folder, gives it the old one's mode and renames it. Overwrites
+// anything else (a pipe, a device, a mount point) in place. Throws BadInput if the file cannot be
+// written.
 void WriteFile(const std::filesystem::path& path, std::string_view text,
                OnDisk when = OnDisk::kLater);
+
+// A result that a program writes while it runs. The old file stays until Replace; a program that
+// ends before leaves PATH.part. Until it is destroyed, no other PartFile of this path can be made.
+class PartFile {
+ public:
+  // Opens or creates PATH.part and leaves its content. Throws BadInput if that is impossible, if
+  // PATH.part is not a regular file, or if another process has it, with its number.
+  explicit PartFile(const std::filesystem::path& path);
+  // Removes PATH.part if nothing was written.
+  ~PartFile();
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+
+  // Returns where to write: PATH.part, or PATH if that is a pipe or a device.
+  const std::string& part() const { return part_; }
+  // Renames PATH.part to PATH with the mode of the old file. Throws BadInput.
+  void Replace();
+
+ private:
+  std::filesystem::path path_;
+  std::string part_;
+  Descriptor file_;  // none for a pipe or a device
+};
+
+// Locks an open file until it is closed. Throws BadInput, which begins with `path`, with the number
+// of the process that has locked it.
+void LockForWriting(int fd, const std::string& path);
 
 // Returns all bytes of a file, a pipe or a device. Throws BadInput if the path is a directory,
 // cannot be read, or contains more than `most_bytes` bytes. `expected` ("a run file") tells the
@@ -36,7 +66,8 @@ std::string ReadFileIfAny(const std::filesystem::path& path);
 // otherwise $HOME/.cache/dlroof. Returns nullopt if neither variable is an absolute path.
 std::optional<std::filesystem::path> CacheDirectory();
 
-// Creates a folder among the system's temporary files. The destructor removes it recursively.
+// Creates a folder among the system's temporary files. The destructor removes it recursively; the
+// first folder of a process also removes those of killed processes.
 class TemporaryFolder {
  public:
   // Throws BadInput if the folder cannot be created.
@@ -50,6 +81,7 @@ class TemporaryFolder {
 
  private:
   std::string path_;
+  Descriptor lock_;  // of the folder, which says that its process lives
 };
 
 struct EmbeddedFile {

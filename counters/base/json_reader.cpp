@@ -15,7 +15,25 @@ std::string JsonFault(const nlohmann::json::exception& error) {
   return std::string(fault);
 }
 
+void RefuseDepth(const std::string& where) {
+  throw BadInput("{}: its JSON has more than {} levels of brackets", where, kMaxJsonLevels);
+}
+
+void RefuseDeepJson(std::string_view text, const std::string& where) {
+  std::size_t levels = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"')
+      while (++at < text.size() && text[at] != '"') at += text[at] == '\\' ? 1 : 0;
+    else if (c == '[' || c == '{') {
+      if (++levels > kMaxJsonLevels) RefuseDepth(where);
+    } else if ((c == ']' || c == '}') && levels > 0)
+      --levels;
+  }
+}
+
 nlohmann::json ParsedJson(const std::string& text, const std::string& where) {
+  RefuseDeepJson(text, where);
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {

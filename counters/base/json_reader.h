@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,15 @@
 
 namespace dlroof {
 
-// Parses a JSON text. Throws BadInput if it is invalid; `where` (a file name) starts the message.
+// Levels of brackets in a JSON text. dlroof's own files have fewer than ten; libraries copy and
+// write values by recursion, which ends a program whose stack is full.
+inline constexpr std::size_t kMaxJsonLevels = 200;
+
+// Throws BadInput for more levels of brackets. `where` (a file name) starts the message.
+void RefuseDeepJson(std::string_view text, const std::string& where);
+[[noreturn]] void RefuseDepth(const std::string& where);
+
+// Parses a JSON text. Throws BadInput if it is invalid or too deep; `where` starts the message.
 nlohmann::json ParsedJson(const std::string& text, const std::string& where);
 
 // Returns the JSON library's error message without its prefix: "at line 2, column 5: ...".

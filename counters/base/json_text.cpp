@@ -29,6 +29,21 @@ std::size_t CharacterLength(std::string_view text) {
   return (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90) ? 0 : 4;
 }
 
+// Returns the code of a UTF-8 character.
+unsigned CodeOf(std::string_view character) {
+  unsigned code = static_cast<unsigned char>(character.front());
+  if (character.size() > 1) code &= 0x7FU >> character.size();
+  for (const char c : character.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  return code;
+}
+
+// Returns whether a terminal executes the character, or lets it change the order of others.
+bool Controls(unsigned code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x200E ||
+         code == 0x200F || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
 json Escaped(const json& value) {
   if (value.is_string()) return EscapedUtf8(value.get_ref<const std::string&>());
   if (!value.is_structured()) return value;
@@ -58,6 +73,24 @@ std::string EscapedUtf8(std::string_view text, std::string_view prefix) {
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return escaped;
+}
+
+std::string Printable(std::string_view text, std::string_view kept) {
+  // Fast path: a comparison of 10^5 benchmarks prints 10^6 texts.
+  if (std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; }))
+    return std::string(text);
+  std::string printable;
+  while (!text.empty()) {
+    const auto length = CharacterLength(text);
+    const auto character = text.substr(0, std::max<std::size_t>(length, 1));
+    if (length == 0 || (Controls(CodeOf(character)) && kept.find(character) == kept.npos))
+      for (const char c : character)
+        printable += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+    else
+      printable += character;
+    text.remove_prefix(character.size());
+  }
+  return printable;
 }
 
 std::string JsonText(const json& value, int indent) {

@@ -1,5 +1,5 @@
-// Writes JSON whose strings may have bytes that are not UTF-8: names of files and programs are byte
-// strings on Linux, but JSON is UTF-8.
+// Writes foreign text: as JSON, where bytes may not be UTF-8 (names of files and programs are byte
+// strings on Linux, but JSON is UTF-8), and to a terminal.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,6 +11,11 @@ namespace dlroof {
 // Returns the text with `prefix` and two hexadecimal digits for each byte that is not UTF-8:
 // "Messung_\xE4" for a file name in Latin-1.
 std::string EscapedUtf8(std::string_view text, std::string_view prefix = "\\x");
+
+// Returns the text with "\\x1B" for each byte of what a terminal may execute or show in another
+// order: control characters (C0 with newlines, C1), bidirectional controls and bytes that are not
+// UTF-8. Characters of `kept` stay.
+std::string Printable(std::string_view text, std::string_view kept = "");
 
 // Returns the JSON as text, in one line, or indented by `indent` >= 0 blanks. Strings and keys are
 // escaped by EscapedUtf8.

@@ -14,8 +14,10 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <sstream>
@@ -35,8 +37,7 @@ double Now() {
 
 std::array<Descriptor, 2> Pipe() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw std::runtime_error(fmt::format("pipe: {}", std::strerror(errno)));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw BadInput("pipe: {}", std::strerror(errno));
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -103,7 +104,7 @@ pid_t ForkAndExecute(ChildSetup& setup) {
 // Returns a duplicate with a number of at least 10, above those that the child uses.
 Descriptor MoveUp(Descriptor descriptor) {
   Descriptor moved(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 10));
-  if (moved.get() < 0) throw std::runtime_error(fmt::format("fcntl: {}", std::strerror(errno)));
+  if (moved.get() < 0) throw BadInput("fcntl: {}", std::strerror(errno));
   return moved;
 }
 
@@ -111,7 +112,7 @@ pid_t StartChild(ChildSetup& setup) {
   auto failure = Pipe();
   setup.failure = MoveUp(std::move(failure[1]));
   const pid_t child = ForkAndExecute(setup);
-  if (child < 0) throw std::runtime_error(fmt::format("vfork: {}", std::strerror(errno)));
+  if (child < 0) throw BadInput("vfork: {}", std::strerror(errno));
   setup.failure = Descriptor();
   int error = 0;
   if (read(failure[0].get(), &error, sizeof error) != sizeof error) return child;
@@ -177,7 +178,7 @@ void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFi
   kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
-  throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(error)));
+  throw BadInput("pidfd_open: {}", std::strerror(error));
 }
 
 WatchedProcess::~WatchedProcess() {
@@ -262,11 +263,24 @@ void SleepSeconds(double seconds) { Readable(-1, seconds); }
 
 namespace {
 
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free,
+std::atomic<int> stop_signal{0};       // 0: none
+std::atomic<std::int64_t> stop_ns{0};  // when it came
+static_assert(std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler may only touch lock-free atomics");
 
-extern "C" void RequestStop(int) { stop_requested = true; }
+extern "C" void RequestStop(int signal) {
+  constexpr std::int64_t kSecond = 1'000'000'000;  // [ns]
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t ns = kSecond * now.tv_sec + now.tv_nsec;
+  if (stop_signal == 0) {
+    stop_ns = ns;
+    stop_signal = signal;
+  } else if (ns - stop_ns > kSecond) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);  // pending until this handler returns
+  }
+}
 
 }  // namespace
 
@@ -280,10 +294,15 @@ void StopOnInterrupt() {
   sigaltstack(&stack, nullptr);
   struct sigaction action = {};
   action.sa_handler = RequestStop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_ONSTACK);
+  action.sa_flags = SA_ONSTACK;
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  struct sigaction before = {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
-bool StoppedByInterrupt() { return stop_requested; }
+bool StoppedByInterrupt() { return stop_signal != 0; }
+
+int InterruptCode() { return 128 + stop_signal; }
 
 }  // namespace dlroof

@@ -112,9 +112,12 @@ bool IsInPath(const std::string& program);
 // Sleeps for `seconds`, or until the user interrupts.
 void SleepSeconds(double seconds);
 
-// After this call SIGINT or SIGTERM sets StoppedByInterrupt; a second signal ends the program.
+// After this call SIGINT, SIGTERM or SIGHUP (unless ignored, as by nohup) sets StoppedByInterrupt.
+// A second signal ends the program if it comes a second later: `timeout` sends each signal twice.
 void StopOnInterrupt();
 bool StoppedByInterrupt();
+// Returns the exit code of a program that was stopped: 128 + the signal's number.
+int InterruptCode();
 
 // Calls body(i) for i = 0 to count - 1 in any order, on one thread per 1024 calls and at most one
 // per CPU. Rethrows an exception of `body`.

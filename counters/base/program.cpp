@@ -8,13 +8,21 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
+#include <new>
 #include <numeric>
+#include <system_error>
 
 #include "counters/base/error.h"
+#include "counters/base/json_text.h"
+#include "counters/base/process.h"
+#include "counters/base/version.h"
 
 namespace dlroof {
 namespace {
+
+constexpr int kBug = 70;  // EX_SOFTWARE of sysexits.h
 
 // A write to the replacement of standard output fails, as a write to the closed stream would.
 void OpenClosedStreams() {
@@ -51,15 +59,25 @@ bool AllWritten() {
 
 int RunProgram(const char* name, const std::function<int()>& run) {
   OpenClosedStreams();
+  const auto fail = [&](const std::string& sentence, int exit_code) {
+    std::cerr << name << ": " << Printable(sentence) << '\n';
+    return StoppedByInterrupt() ? InterruptCode() : exit_code;
+  };
   int code = 0;
   try {
     code = run();
   } catch (const BadInput& error) {
-    std::cerr << name << ": " << error.what() << '\n';
-    code = 2;
+    code = fail(error.what(), 2);
+  } catch (const std::bad_alloc&) {
+    code = fail("there is not enough memory for this", 2);
+  } catch (const std::filesystem::filesystem_error& error) {
+    code = fail(error.path1().string() + ": " + error.code().message(), 2);
+  } catch (const std::system_error& error) {
+    code = fail(error.code().message(), 2);
   } catch (const std::exception& error) {
-    std::cerr << name << ": " << error.what() << '\n';
-    code = 1;
+    code = fail(fmt::format("{}; this is a bug of dlroof {}: please report it with the command",
+                            error.what(), kVersion),
+                kBug);
   }
   if (AllWritten()) return code;
   std::cerr << name << ": standard output: not all could be written (disk full or closed?)\n";

@@ -10,9 +10,11 @@
 namespace dlroof {
 
 // Returns `run`'s exit code. Writes what it throws to standard error, after `name`, and returns 2
-// for BadInput and 1 for any other exception. Returns 2 if standard output could not take all that
-// was written: the disk is full, or standard output is closed (">&-"). Before `run`, opens
-// /dev/null in place of closed standard streams, so that no file of the program gets their numbers.
+// for BadInput and for what the system refuses (memory, files), 70 for any other exception, which
+// is a bug, and InterruptCode() for all of them after an interrupt. Returns 2 if standard output
+// could not take all that was written: the disk is full, or standard output is closed (">&-").
+// Before `run`, opens /dev/null in place of closed standard streams, so that no file of the program
+// gets their numbers.
 int RunProgram(const char* name, const std::function<int()>& run);
 
 // Returns the candidate with the smallest edit distance to `name` (the first of several), where a

@@ -16,6 +16,9 @@ namespace {
 constexpr std::uint64_t kLatestNs = std::uint64_t{1} << 62;    // later times are damage
 constexpr std::uint64_t kMaxWorkNs = 3'600'000'000'000 * 24;   // [ns] so are longer kernels
 constexpr std::size_t kMaxBlockBytes = std::size_t{64} << 20;  // [byte] so are larger blocks
+// If blocks with wrong checksums are together so many times larger than the file, they overlap,
+// which no accident does: the search for the next block, whose time would be quadratic, ends.
+constexpr std::size_t kMaxWrong = 8;
 
 // Values of CUPTI's CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind.
 constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4,
@@ -95,6 +98,8 @@ class TraceReader {
     }
     if (Checksum(records.data(), header.bytes) != header.checksum) {
       ++damaged_;
+      wrong_bytes_ += header.bytes;
+      if (wrong_bytes_ > kMaxWrong * bytes.size()) return bytes.size();
       return NextBlock(bytes, at + sizeof header);
     }
     ReadRecords(records.substr(0, header.bytes), false);
@@ -279,7 +284,8 @@ class TraceReader {
   Trace trace_;
   Indexes texts_, kernels_;  // by the numbers in the file
   bool cut_ = false;
-  std::size_t damaged_ = 0;  // [1] records and blocks
+  std::size_t damaged_ = 0;      // [1] records and blocks
+  std::size_t wrong_bytes_ = 0;  // [byte] of blocks with a wrong checksum, which may overlap
 };
 
 }  // namespace

@@ -135,6 +135,7 @@ std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view 
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where) {
   using nlohmann::json;
   std::vector<std::set<std::string>> keys;  // of each open object
+  RefuseDeepJson(text, where);
   const auto check = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();

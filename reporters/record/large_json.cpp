@@ -8,6 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "counters/base/json_reader.h"
 #include "counters/base/json_text.h"
 #include "reporters/text/numbers.h"
 
@@ -55,7 +56,8 @@ class ElementScanner {
  public:
   using Element = std::function<void(std::string_view, std::size_t, std::string_view)>;
 
-  ElementScanner(std::istream& in, const Element& element) : in_(in), element_(element) {}
+  ElementScanner(std::istream& in, const Element& element, const std::string& where)
+      : in_(in), element_(element), where_(where) {}
 
   JsonSkeleton Run() {
     while (Refill())
@@ -108,6 +110,7 @@ class ElementScanner {
       }
       if (open_ == "}" && c == '[') BeginArray();
       open_ += c == '{' ? '}' : ']';
+      if (open_.size() > kMaxJsonLevels) RefuseDepth(where_);
     } else if (Closes(c) && !open_.empty()) {
       open_.pop_back();
     }
@@ -135,9 +138,9 @@ class ElementScanner {
       const char c = *at++;
       if (c == '"')
         at = AfterString(at);
-      else if (Opens(c))
-        ++depth_;
-      else if (Closes(c))
+      else if (Opens(c)) {
+        if (++depth_ + kInArray.size() > kMaxJsonLevels) RefuseDepth(where_);
+      } else if (Closes(c))
         --depth_;
     }
     at_ = static_cast<std::size_t>(at - text_.data());
@@ -164,13 +167,14 @@ class ElementScanner {
 
   std::istream& in_;
   const Element& element_;
+  const std::string& where_;
   JsonSkeleton skeleton_;
   std::string text_;  // the window, up to end_
   std::size_t window_ = kFirstWindow;
   // Offsets in the window: next character, first unused character, end of the text.
   std::size_t at_ = 0, begin_ = 0, end_ = 0;
-  std::string open_;  // closing brackets expected outside of elements, outermost first
-  int depth_ = 0;     // open brackets in an element
+  std::string open_;       // closing brackets expected outside of elements, outermost first
+  std::size_t depth_ = 0;  // open brackets in an element
   bool in_string_ = false;
   std::string key_;  // the last string in the top-level object
   std::size_t string_begin_ = 0, index_ = 0;
@@ -251,8 +255,9 @@ bool JsonObject::Flag(const char* key) const {
 
 JsonSkeleton EachJsonElement(
     std::istream& in,
-    const std::function<void(std::string_view, std::size_t, std::string_view)>& element) {
-  return ElementScanner(in, element).Run();
+    const std::function<void(std::string_view, std::size_t, std::string_view)>& element,
+    const std::string& where) {
+  return ElementScanner(in, element, where).Run();
 }
 
 namespace {

@@ -126,10 +126,12 @@ struct JsonSkeleton {
 
 // Calls element(key, index, text) for each object that is an element of the array `key`, itself a
 // member of the top-level object. The callee may read 64 bytes past the end of `text`. Stores no
-// more than a window of the stream and the longest element.
+// more than a window of the stream and the longest element. Throws BadInput (`where` first) for
+// more than kMaxJsonLevels levels of brackets.
 JsonSkeleton EachJsonElement(std::istream& in,
                              const std::function<void(std::string_view key, std::size_t index,
-                                                      std::string_view text)>& element);
+                                                      std::string_view text)>& element,
+                             const std::string& where = "");
 
 // Returns the text of a JSON element with null for numbers that JSON does not have (NaN, Infinity,
 // also as printf and older versions write them), and with "\\xE4" in its strings for bytes that are

@@ -70,10 +70,12 @@ class RunFileReader {
   explicit RunFileReader(const std::string& where) : where_(where) {}
 
   RunFile Read(std::istream& in, std::ostream& warnings) {
-    const auto skeleton =
-        EachJsonElement(in, [&](std::string_view key, std::size_t index, std::string_view text) {
+    const auto skeleton = EachJsonElement(
+        in,
+        [&](std::string_view key, std::size_t index, std::string_view text) {
           Take(key, {&file_, key, index}, text);
-        });
+        },
+        where_);
     if (skeleton.cut && skeleton.text.empty()) throw NoJson{"it ends too early"};
     if (skeleton.text.find_first_not_of(" \t\r\n") == std::string::npos)
       throw BadInput(where_ + ": empty file, expected a run file");
@@ -310,10 +312,10 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   if (!file.is_open() || std::filesystem::is_directory(path, none))
     throw BadInput(path + ": cannot be read, expected a run file");
   if (IsPlain(file)) return Read(file, path, warnings);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
-  return ParseRunFile(
-      text::WithoutByteOrder(text::IsGzip(bytes) ? text::Unpack(bytes, path) : bytes), path,
-      warnings);
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  if (text::IsGzip(bytes)) bytes = text::Unpack(bytes, path);
+  std::istringstream in(text::WithoutByteOrder(std::move(bytes)));
+  return Read(in, path, warnings);
 }
 
 const machine::Machine* MachineFor(const RunFile& file, const Record& record) {

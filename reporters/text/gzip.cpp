@@ -19,7 +19,8 @@ constexpr int kGzipWindow = 16 + MAX_WBITS;  // tells zlib to expect gzip's head
 // zlib's state and the input that it has not read yet.
 class Inflater {
  public:
-  Inflater(std::string_view packed, std::string where) : left_(packed), where_(std::move(where)) {
+  Inflater(std::string_view packed, std::string where)
+      : left_(packed), bytes_(packed.size()), where_(std::move(where)) {
     if (inflateInit2(&stream_, kGzipWindow) != Z_OK)
       throw BadInput("{}: zlib cannot be initialised", where_);
   }
@@ -34,6 +35,8 @@ class Inflater {
       state = Step(text);
       if (text.size() > most_bytes)
         throw BadInput("{}: unpacks to more than {} bytes", where_, most_bytes);
+      if (text.size() > kMaxExpansion * (bytes_ - left_.size()) + kPiece)
+        throw BadInput("{}: unpacks to more than {} times its size", where_, kMaxExpansion);
       if (state == Z_BUF_ERROR)
         throw BadInput(
             "{}: the gzip data are cut off after {} bytes of text, expected a complete file",
@@ -63,6 +66,7 @@ class Inflater {
 
   z_stream stream_ = {};
   std::string_view left_;
+  std::size_t bytes_;  // of all members
   std::string where_;
   std::array<char, kPiece> piece_ = {};
 };

@@ -7,13 +7,15 @@
 
 namespace dlroof::text {
 
-// [byte] Limit for uncompressed text: a file of a few MB may expand to more than the memory.
-inline constexpr std::size_t kMaxUnpacked = std::size_t{4} << 30;
+// Limits for uncompressed text [byte, times the file's bytes]: a file of a few MB may expand to
+// more than the memory.
+inline constexpr std::size_t kMaxUnpacked = std::size_t{1} << 30, kMaxExpansion = 1000;
 
 bool IsGzip(std::string_view bytes);
 
 // Returns the text of all members of gzip data. Throws BadInput, whose message begins with `where`,
-// if the data are cut off, damaged, followed by other bytes, or expand to more than `most_bytes`.
+// if the data are cut off, damaged, followed by other bytes, or expand to more than `most_bytes` or
+// kMaxExpansion times their size.
 std::string Unpack(std::string_view packed, const std::string& where,
                    std::size_t most_bytes = kMaxUnpacked);
 

@@ -149,20 +149,6 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-std::string Printable(std::string_view text) {
-  // Fast path: a comparison of 10^5 benchmarks prints 10^6 texts.
-  const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
-  if (plain) return std::string(text);
-  std::string printable;
-  for (const auto& character : Characters(text)) {
-    // Category Cc includes U+0080 to U+009F, which some terminals execute.
-    const bool bad =
-        character.code < 0 || utf8proc_category(character.code) == UTF8PROC_CATEGORY_CC;
-    printable += bad ? "?" : character.bytes;
-  }
-  return printable;
-}
-
 int TerminalColumns() {
   winsize size = {};
   if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;

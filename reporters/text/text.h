@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/json_text.h"
+
 namespace dlroof::text {
 
 // Formats a value in base units with three significant digits and an SI prefix from p (1e-12) to
@@ -69,8 +71,7 @@ std::string ShortenMiddle(const std::string& utf8, int width);
 // Returns whether the text is valid UTF-8, without overlong forms and surrogates.
 bool IsUtf8(std::string_view text);
 
-// Replaces invalid UTF-8 and control characters (newlines, escape sequences) by "?".
-std::string Printable(std::string_view text);
+using dlroof::Printable;
 
 // Returns the width [columns] of the terminal on standard output, or 0 (no limit) if standard
 // output is a file or a pipe.

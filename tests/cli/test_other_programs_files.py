@@ -145,3 +145,48 @@ def test_a_context_is_given_once():
     ran = run(f"{BENCH_ONE} --benchmark_min_time=0.001 --benchmark_context=commit=abc", timeout=120)
     verify(ran, [exits(0)])
     assert "custom context" not in ran.err
+
+
+E_SEQUENCE = "\x1b]0;PWN\x07\x1b[2J"
+
+
+def hostile(change):
+    """Writes hostile.json, a run file that has control characters where `change` puts them."""
+    content = json.loads((DATA / "run_small.json").read_text())
+    change(content)
+    Path("hostile.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda run_file: run_file["records"][0]["work"]["modelled"]["bytes"].update({E_SEQUENCE: 1}),
+        lambda run_file: run_file["records"][0].update(status=E_SEQUENCE),
+        lambda run_file: run_file["records"][0].update(name=E_SEQUENCE),
+        lambda run_file: [record.update(name=E_SEQUENCE) for record in run_file["records"][:2]],
+        lambda run_file: run_file["machines"][0]["by_threads"].update({E_SEQUENCE: {}}),
+        lambda run_file: run_file["context"]["dlroof"].update(schema=E_SEQUENCE),
+        lambda run_file: run_file["context"].update({E_SEQUENCE: E_SEQUENCE}),
+    ],
+    ids="level status name twice threads schema context".split(),
+)
+def test_no_control_character_of_a_file_reaches_a_terminal(change, own_folder):
+    hostile(change)
+    for command in ("report hostile.json", "export hostile.json --format=csv", "compare hostile.json hostile.json"):
+        ran = run(f"dlroof {command}")
+        assert ran.code in (0, 2, 3) and "\x1b" not in ran.out + ran.err, ran
+
+
+@pytest.mark.parametrize("command", ["report x.json", "compare x.json x.json", "history add --db x.sqlite x.json", "gate --run x.json --db x.sqlite"])
+def test_deep_json_is_one_sentence(command, own_folder):
+    nested = "[" * 300000 + "]" * 300000
+    Path("x.json").write_text('{"context": {"a": ' + nested + '}, "benchmarks": [{"name": "a"}]}')
+    verify(run(f"dlroof {command}"), [bad_input, says("x.json: its JSON has more than 200 levels of brackets")])
+
+
+@pytest.mark.parametrize("command", ["report {0}", "compare {0} {0}", "history list --db x.sqlite", "gate --run {0} --db x.sqlite", "import {0}"])
+def test_few_descriptors_and_no_folder_for_temporary_files_are_no_verdict(command, own_folder):
+    Path("x.sqlite").write_bytes(b"SQLite format 3\0" + b"damaged" * 500)
+    for limit in ({"open_files": 4}, {"open_files": 6}, {"TMPDIR": "/no/such/folder"}):
+        ran = run("dlroof " + command.format(DATA / "run_small.json"), **limit)
+        assert ran.code in (0, 2, 3) and "bug" not in ran.err, ran

@@ -1,4 +1,5 @@
 """dlroof_bench and dlroof as a user meets them: flags, formats, bad input, interrupts."""
+import fcntl
 import functools
 import json
 import os
@@ -8,7 +9,26 @@ import time
 from pathlib import Path
 
 import pytest
-from checks import DATA, QUICK, ROOT, checks, contains, exits, finish, holds, never_prints, one_sentence, prints, program, run, says, silent, start, verify
+from checks import (
+    DATA,
+    QUICK,
+    ROOT,
+    bad_input,
+    checks,
+    contains,
+    exits,
+    finish,
+    holds,
+    never_prints,
+    one_sentence,
+    prints,
+    program,
+    run,
+    says,
+    silent,
+    start,
+    verify,
+)
 
 BENCH = program("DLROOF_BENCH")
 NAMES = "--benchmark_filter=^LSTM/cpu/reference "
@@ -400,7 +420,7 @@ class TestARunThatIsStopped:
         """Sends a signal after the first results."""
         process = start(f"{BENCH} {ON_MACHINE}--benchmark_filter=^LSTM --benchmark_min_time=0.05 " f"--benchmark_out={file}")
         limit = time.monotonic() + 60
-        while not (os.path.exists(file) and "real_time" in Path(file).read_text()):
+        while not (os.path.exists(file + ".part") and "real_time" in Path(file + ".part").read_text()):
             assert time.monotonic() < limit, "no result within a minute"
             time.sleep(0.1)
         time.sleep(0.3)  # the first results may just be on their way into the file
@@ -412,5 +432,28 @@ class TestARunThatIsStopped:
         verify(run("dlroof report interrupted.json" + TABLE), [exits(0), silent])
 
     def test_by_sigkill_leaves_its_finished_records_and_report_warns(self):
+        Path("killed.json").write_text("of yesterday")
         verify(self.stopped_by(9, "killed.json"), [exits(-9)])
-        verify(run("dlroof report killed.json" + TABLE), [exits(0), says("cut off; read the")])
+        assert Path("killed.json").read_text() == "of yesterday"
+        verify(run("dlroof report killed.json.part" + TABLE), [exits(0), says("cut off; read the")])
+
+
+class TestAStoredResult:
+    QUICK = f"{BENCH} {ON_MACHINE}--benchmark_out=kept.json --benchmark_filter="
+
+    @pytest.fixture(autouse=True)
+    def kept(self):
+        Path("kept.json").write_text("of yesterday")
+        yield
+        assert Path("kept.json").read_text() == "of yesterday"
+        assert not Path("kept.json.part").exists()
+
+    @pytest.mark.parametrize("filter, code", [("NOMATCH", 2), ("'('", 2), ("LSTM --benchmark_list_tests", 0)])
+    def test_stays_if_nothing_is_measured(self, filter, code):
+        verify(run(self.QUICK + filter), [exits(code)])
+
+    def test_has_one_writer(self):
+        with open("kept.json.part", "w") as part:
+            fcntl.flock(part, fcntl.LOCK_EX)
+            verify(run(self.QUICK + "^LSTM"), [bad_input, says(f"kept.json: process {os.getpid()} is writing it")])
+            os.remove("kept.json.part")

@@ -1,4 +1,5 @@
 """dlroof run: processes that crash and hang, kill -9, --resume, two interleaved builds."""
+import fcntl
 import filecmp
 import json
 import os
@@ -126,7 +127,7 @@ class TestBadInput:
         verify(run(ONE, OMP_PROC_BIND="true", FAKE_DEVICE="gpu"), [exits(0)])
 
     def test_an_unforeseen_error_is_no_verdict_and_has_its_reason(self):
-        verify(run(TWO + MACHINE, open_files=10), [bad_input, says("^dlroof: run: fcntl: ")])
+        verify(run(TWO + MACHINE, open_files=10), [bad_input, says("^dlroof: fcntl: ")])
 
 
 class TestAJournalThatIsLeft:
@@ -245,6 +246,22 @@ class TestAnInterruptedRun:
         process.send_signal(2)
         verify(finish(process), [exits(130)])
         verify(run(ONE + "--resume" + MACHINE), [exits(0), holds("run.json", lambda run_file: len(run_file["records"]) == 3)])
+
+
+def test_folders_of_killed_processes_are_removed(tmp_path):
+    stale, living = tmp_path / "dlroof.stale1", tmp_path / "dlroof.alive1"
+    for folder in (stale, living):
+        folder.mkdir()
+        (folder / "file").touch()
+    lock = os.open(living, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    verify(run(ONE + "-o stale.json" + MACHINE, TMPDIR=str(tmp_path)), [exits(0)])
+    os.close(lock)
+    assert os.listdir(tmp_path) == ["dlroof.alive1"]
+
+
+def test_without_a_folder_for_temporary_files_is_bad_input():
+    verify(run(ONE + MACHINE, TMPDIR="/no/such/folder"), [bad_input, says("/no/such/folder: no folder for temporary files: .*; set TMPDIR")])
 
 
 class TestFiftyKills:

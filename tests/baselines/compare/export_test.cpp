@@ -121,6 +121,14 @@ TEST(Export, CsvKeepsNamesAndReasons) {
   EXPECT_EQ(rows[3][10], "");  // unknown fields are empty
 }
 
+TEST(CsvText, IsNoFormulaAndNoCommandOfATerminal) {
+  EXPECT_EQ(CsvText("=HYPERLINK(1,2)"), "\"'=HYPERLINK(1,2)\"");
+  EXPECT_EQ(CsvText("+a"), "'+a");
+  EXPECT_EQ(CsvText("@a"), "'@a");
+  EXPECT_EQ(CsvText("-1.5e-9"), "-1.5e-9");
+  EXPECT_EQ(CsvText("a\x1b[2J"), "a\\x1B[2J");
+}
+
 TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
   compare::NamedRun run = OddRun();
   const auto energy_of = [&] {

@@ -376,6 +376,18 @@ TEST_F(OldHistoryTest, AddTurnsItIntoOneOfTheNewestSchemaThatKnowsItsRuns) {
   EXPECT_EQ(flagged.Integer(0), 0);
 }
 
+// A view could answer in place of a table, and a trigger act when dlroof writes.
+TEST_F(HistoryTest, OtherTablesViewsAndTriggersAreRefused) {
+  History(Path(), Access::kWrite);
+  for (const char* sql :
+       {"CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM points; END", "DROP TRIGGER t",
+        "ALTER TABLE runs RENAME TO hidden; CREATE VIEW runs AS SELECT * FROM hidden"}) {
+    SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec(sql);
+    const auto refusal = fakes::RefusalOf([&] { History(Path(), Access::kRead); });
+    EXPECT_EQ(refusal == "accepted", std::string_view(sql).starts_with("DROP")) << refusal;
+  }
+}
+
 TEST(PackedRecord, DamagedBytesAreRefused) {
   auto packed = Pack(fakes::Measured("n1", 1));
   EXPECT_EQ(CountRepetitions(packed.repetitions), 9);
@@ -391,6 +403,13 @@ TEST(PackedRecord, DamagedBytesAreRefused) {
                 }),
                 HasSubstr("x: damaged"))
         << row;
+  }
+  for (const char* head : {"\x81", "\xa1\x01", "\x9f", "\x5f", "\xc1"}) {
+    std::string deep = "\x81";
+    for (int i = 0; i < 300000; ++i) deep += head;
+    EXPECT_THAT(fakes::RefusalOf([&] { Unpack(packed.facts, deep, "x"); }),
+                HasSubstr("x: damaged"));
+    EXPECT_EQ(CountRepetitions(deep), 0);
   }
 }
 

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
@@ -72,6 +75,26 @@ TEST(Journal, OtherFilesAreRefusedWithTheirLine) {
   auto entry = JournalEntryOfTwo();
   entry.outcomes.pop_back();
   EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(entry)), HasSubstr("one of each"));
+}
+
+// The journal's name may be that of a file of somebody else, or of a link to one.
+TEST(JournalFile, LeavesOtherFilesAsTheyAre) {
+  const TemporaryFolder folder;
+  const auto path = folder / "run.json.journal";
+  for (const char* text : {"precious", "{\"a\": 1}", "{\"a\": 1}\n"}) {
+    WriteFile(path, text);
+    EXPECT_THAT(fakes::RefusalOf([&] { JournalFile{path}; }),
+                HasSubstr("run.json.journal: not the journal of a run"));
+    EXPECT_EQ(ReadFileIfAny(path), text);
+  }
+  WriteFile(path, JournalLine(Header()).substr(0, 20));
+  EXPECT_EQ(JournalFile(path).found().complete_bytes, 0U);
+  EXPECT_EQ(ReadFileIfAny(path), "");
+  std::filesystem::create_symlink(path, folder / "link");
+  EXPECT_THAT(fakes::RefusalOf([&] { JournalFile{folder / "link"}; }),
+              HasSubstr("link: cannot be written: "));
+  const JournalFile first(path);
+  EXPECT_THAT(fakes::RefusalOf([&] { JournalFile{path}; }), HasSubstr("is writing it"));
 }
 
 TEST(Journal, AcceptsMessagesThatAreNotUtf8) {

@@ -1,8 +1,10 @@
 // Files and folders, and those of an installation.
 #include "counters/base/files.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -86,6 +88,48 @@ TEST_F(WriteFileTest, WhatCannotBeWrittenIsOneSentence) {
   fs::create_directory(At("folder"));
   EXPECT_THAT(refusal(At("folder")), EndsWith("/folder: cannot be written: Is a directory"));
   EXPECT_EQ(Entries(), 1);  // no temporary file is left
+}
+
+TEST_F(WriteFileTest, TheNewFileHasTheModeOfTheOldOne) {
+  WriteFile(At("f"), "old");
+  fs::permissions(At("f"), fs::perms::owner_read | fs::perms::owner_write);
+  WriteFile(At("f"), "new");
+  EXPECT_EQ(fs::status(At("f")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// In a folder that others may write, a link waits under the name that version 1 gave its file.
+TEST_F(WriteFileTest, FollowsNoLinkThatWasLaidInItsWay) {
+  WriteFile(At("victim"), "precious");
+  fs::create_symlink(At("victim"), At(fmt::format("f.{}.tmp", getpid()).c_str()));
+  fs::create_symlink(At("victim"), At("f.part"));
+  WriteFile(At("f"), "new");
+  EXPECT_THAT(fakes::RefusalOf([&] { PartFile(At("f")); }),
+              EndsWith("/f.part: expected a regular file, or none"));
+  EXPECT_EQ(Read(At("victim")), "precious");
+  EXPECT_EQ(Read(At("f")), "new");
+}
+
+TEST_F(WriteFileTest, AResultReplacesTheOldOneWhenItIsWhole) {
+  WriteFile(At("f"), "old");
+  {
+    PartFile file(At("f"));
+    EXPECT_THAT(fakes::RefusalOf([&] { PartFile(At("f")); }),
+                EndsWith(fmt::format("/f: process {} is writing it", getpid())));
+    std::ofstream(file.part()) << "new";
+    EXPECT_EQ(Read(At("f")), "old");
+    file.Replace();
+    EXPECT_EQ(Read(At("f")), "new");
+  }
+  { const PartFile unused(At("f")); }
+  EXPECT_EQ(Read(At("f")), "new");
+  EXPECT_EQ(Entries(), 1);
+  {
+    const PartFile cut_off(At("f"));
+    std::ofstream(cut_off.part()) << "half";
+  }
+  EXPECT_EQ(Read(At("f")), "new");
+  EXPECT_EQ(Read(At("f.part")), "half");
+  EXPECT_EQ(PartFile("/dev/null").part(), "/dev/null");
 }
 
 using ReadFileTest = WriteFileTest;

@@ -8,8 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <new>
 
+#include "counters/base/program.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
@@ -59,6 +64,43 @@ TEST(WatchedProcess, LeavesNothingBehindWhereItCannotBeWatched) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   if (WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "no seccomp filters here";
   EXPECT_EQ(status, kGone);
+}
+
+// Returns how a child ends that is sent the signals, one right after the other.
+int EndAfter(const std::vector<int>& signals) {
+  const pid_t child = fork();
+  if (child == 0) {
+    StopOnInterrupt();
+    for (const int signal : signals) raise(signal);
+    _exit(StoppedByInterrupt() ? InterruptCode() : 0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// `timeout` signals the process, and then its group.
+TEST(StopOnInterrupt, ASignalThatComesTwiceCountsOnceAndIsTheExitCode) {
+  EXPECT_EQ(EndAfter({}), 0);
+  EXPECT_EQ(EndAfter({SIGTERM, SIGTERM}), 128 + SIGTERM);
+  EXPECT_EQ(EndAfter({SIGINT}), 128 + SIGINT);
+  EXPECT_EQ(EndAfter({SIGHUP, SIGTERM}), 128 + SIGHUP);
+}
+
+TEST(RunProgram, TellsBadInputFromABug) {
+  const auto code = [](const std::function<int()>& run) {
+    testing::internal::CaptureStderr();
+    const int exit_code = RunProgram("p", run);
+    return std::to_string(exit_code) + " " + testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(code([] { return 1; }), "1 ");
+  EXPECT_EQ(code([]() -> int { throw BadInput("a\x1b]0;\n: no"); }), "2 p: a\\x1B]0;\\x0A: no\n");
+  EXPECT_EQ(code([]() -> int { throw std::bad_alloc(); }),
+            "2 p: there is not enough memory for this\n");
+  EXPECT_EQ(
+      code([]() -> int { return static_cast<int>(std::filesystem::file_size("/no/such/file")); }),
+      "2 p: /no/such/file: No such file or directory\n");
+  EXPECT_EQ(code([]() -> int { return std::vector<int>().at(0); }).substr(0, 3), "70 ");
 }
 
 TEST(WatchedProcess, PausesBetweenStopAndContinueAndTakesTurns) {

@@ -90,6 +90,15 @@ TEST(ReadGpuTrace, ADamagedBlockIsSkippedAndNamesOfOthersStayRight) {
   EXPECT_EQ(trace.remarks[0], "app.gputrace: 1 damaged records or blocks were skipped");
 }
 
+// 1.6 MB of block headers, each with a wrong checksum of half of the file.
+TEST(ReadGpuTrace, TimeIsLinearInDamage) {
+  auto bytes = Sample().substr(0, sizeof(FileHeader));
+  const BlockHeader block{kBlockMark, 800'000, 0};
+  for (int i = 0; i < 100'000; ++i)
+    bytes.append(reinterpret_cast<const char*>(&block), sizeof block);
+  EXPECT_EQ(ReadTrace(bytes, "x").remarks.at(0), "x: 17 damaged records or blocks were skipped");
+}
+
 TEST(ReadGpuTrace, WorkWithoutATimeIsCountedAndLeftOut) {
   TemporaryFolder folder;
   TraceFile file(folder / "", 1, 1'000'000);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
@@ -384,6 +385,23 @@ TEST(EachJsonElement, VisitsCompleteObjectsOfTopLevelArrays) {
   EXPECT_EQ(elements(R"({"a": [{"b": "}]"}, {"c")"), R"(a[0]={"b": "}]"} | {"a": [{}]} cut)");
   EXPECT_EQ(elements(R"({"a": [{"b)"), "|  cut");
   EXPECT_EQ(elements("]}"), "| ]}");
+}
+
+TEST(ParseRunFile, DeepJsonIsRefused) {
+  const auto nested = [](std::size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  const auto refusal = [&](const std::string& text) {
+    std::ostringstream warnings;
+    return fakes::RefusalOf([&] { ParseRunFile(text, "deep.json", warnings); });
+  };
+  const char* const kRefusal = "deep.json: its JSON has more than 200 levels of brackets";
+  EXPECT_EQ(refusal(R"({"context": {"a": )" + nested(300000) + R"(}, "benchmarks": []})"),
+            kRefusal);
+  EXPECT_EQ(refusal(R"({"records": [{"a": )" + nested(300000) + "}]}"), kRefusal);
+  EXPECT_EQ(fakes::RefusalOf([&] { ParsedJson(nested(201), "deep.json"); }), kRefusal);
+  EXPECT_EQ(fakes::RefusalOf([&] { ParsedJson(nested(200), "x"); }), "accepted");
+  EXPECT_EQ(ParsedJson("[\"" + std::string(300, '[') + "\\\"[\"]", "x").size(), 1U);
 }
 
 TEST(EachJsonElement, VisitsElementsLargerThanItsWindow) {

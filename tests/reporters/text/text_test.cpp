@@ -102,13 +102,15 @@ TEST(ShortenMiddle, KeepsBothEndsAndWholeCharacters) {
   EXPECT_EQ(ShortenMiddle("漢字漢字", 7), "漢…字") << "half a wide character is none";
 }
 
-TEST(Printable, ReplacesWhatIsNotUtf8) {
-  EXPECT_EQ(Printable("µs …"), "µs …");
-  EXPECT_EQ(Printable("a\xff"), "a?");
-  EXPECT_EQ(Printable("\xc0\x80"), "??") << "an overlong form";
-  EXPECT_EQ(Printable("\xed\xa0\x80"), "???") << "a surrogate";
-  EXPECT_EQ(Printable("\xe2\x80"), "??") << "cut short";
-  EXPECT_EQ(Printable("a\u0085\x7f\n"), "a???") << "C1, DEL and C0";
+TEST(Printable, ShowsWhatATerminalWouldExecute) {
+  EXPECT_EQ(Printable("µs … 漢 \U0001F600"), "µs … 漢 \U0001F600");
+  EXPECT_EQ(Printable("a\xff"), "a\\xFF");
+  EXPECT_EQ(Printable("\xc0\x80"), "\\xC0\\x80") << "an overlong form";
+  EXPECT_EQ(Printable("\xed\xa0\x80"), "\\xED\\xA0\\x80") << "a surrogate";
+  EXPECT_EQ(Printable("\xe2\x80"), "\\xE2\\x80") << "cut short";
+  EXPECT_EQ(Printable("\x1b]0;\u0085\x7f\n"), "\\x1B]0;\\xC2\\x85\\x7F\\x0A") << "C0, C1, DEL";
+  EXPECT_EQ(Printable("\u202Ea"), "\\xE2\\x80\\xAEa") << "right to left";
+  EXPECT_EQ(Printable("a\n\x1b", "\n"), "a\n\\x1B");
 }
 
 std::string Packed(const std::string& text) {
@@ -162,6 +164,8 @@ TEST(Unpack, RefusesTrailingBytesAndTooMuchText) {
             "x: 4 bytes that are not gzip data follow the gzip data");
   EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed(std::string(1 << 20, 'a')), "x", 1 << 19); }),
             "x: unpacks to more than 524288 bytes");
+  EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed(std::string(10 << 20, ' ')), "x"); }),
+            "x: unpacks to more than 1000 times its size");
 }
 
 }  // namespace
