@@ -10,6 +10,7 @@
 #include "baselines/cluster/versus_models.h"
 #include "baselines/compare/export.h"
 #include "reporters/document/document.h"
+#include "reporters/record/estimate.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::cluster {
@@ -282,7 +283,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
         "has no FLOPs and bytes of the call, or no roof for its type");
   const bool noisy =
       std::ranges::any_of(versus.rows, [](const VersusRow& row) { return row.nodes_of_a.noisy; });
-  if (noisy) notes.emplace_back(roofline::kNoisyMeaning);
+  if (noisy) notes.emplace_back(record::kEstimateMeaning);
   const bool absent =
       std::ranges::any_of(versus.rows, [](const VersusRow& row) { return !row.nodes_of_a.ci95; });
   if (absent)

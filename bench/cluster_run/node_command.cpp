@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -69,10 +70,28 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   fs::remove(folder.Facts(facts.name));
 }
 
-// Measures the remaining benchmarks with all messages in the node's log. Returns whether all are
-// finished.
+// Writes each character to both buffers.
+class BothBuffers : public std::streambuf {
+ public:
+  BothBuffers(std::streambuf* first, std::streambuf* second) : first_(first), second_(second) {}
+
+ private:
+  int_type overflow(int_type c) override {
+    second_->sputc(traits_type::to_char_type(c));
+    return first_->sputc(traits_type::to_char_type(c));
+  }
+  int sync() override { return first_->pubsync() | second_->pubsync(); }
+
+  std::streambuf *first_, *second_;
+};
+
+// Measures the remaining benchmarks with all messages in the node's log and on the terminal, if
+// there is one. Returns whether all are finished.
 bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
-  std::ofstream log(folder.Log(name), std::ios::app);
+  std::ofstream file(folder.Log(name), std::ios::app);
+  BothBuffers both(file.rdbuf(), std::cerr.rdbuf());
+  std::ostream log(&both);
+  if (isatty(STDERR_FILENO) == 0) log.rdbuf(file.rdbuf());
   log << std::unitbuf;  // a node that is lost has told what it did last
   supervise::RunRequest request;
   request.programs = {flags.bench ? fs::absolute(*flags.bench).string()
@@ -81,7 +100,7 @@ bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string
   request.arguments = flags.arguments;
   request.timeout_seconds = flags.timeout_seconds;
   request.resume = true;
-  request.tables = &log;
+  request.tables = &file;
   try {
     if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
     supervise::Supervise(request, log);

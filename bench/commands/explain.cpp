@@ -14,6 +14,7 @@
 #include "counters/base/files.h"
 #include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
+#include "reporters/document/print.h"
 #include "reporters/document/tables.h"
 #include "reporters/figure/breakdown_figure.h"
 #include "reporters/roofline/breakdown_text.h"
@@ -143,7 +144,7 @@ int ExplainAll(const ExplainFlags& flags) {
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
-    document::Write(ExplanationOf(record, run.places[i]), text::TerminalColumns(), std::cout);
+    document::Print(ExplanationOf(record, run.places[i]));
     std::cout << '\n';
     if (flags.try_proposal) TryProposalOf(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return InterruptCode();

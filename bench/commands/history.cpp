@@ -18,7 +18,7 @@
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "reporters/document/document.h"
+#include "reporters/document/print.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
@@ -66,7 +66,7 @@ void List(const HistoryFlags& flags) {
                           program ? "stored" : "", std::to_string(run.points), run.source});
   }
   table.notes = {Plural(static_cast<int>(table.rows.size()), "run")};
-  document::Write({{std::move(table)}}, text::TerminalColumns(), std::cout);
+  document::Print({{std::move(table)}});
 }
 
 void KeepBuild(const HistoryFlags& flags) {
@@ -215,7 +215,7 @@ void Show(const HistoryFlags& flags) {
   const auto runs = history.Runs();
   document::Document document;
   for (const auto& series : all) SeriesTable(history, series, runs).AddTo(document, series);
-  document::Write(document, text::TerminalColumns(), std::cout);
+  document::Print(document);
 }
 
 // Returns a command below `history`, with --db before its options.

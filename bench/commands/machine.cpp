@@ -18,6 +18,7 @@
 #include "counters/base/files.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
+#include "reporters/document/print.h"
 #include "reporters/document/tables.h"
 #include "reporters/text/text.h"
 
@@ -67,7 +68,7 @@ void ShowMachine(MachineFlags flags) {
   flags.measure.progress = std::ref(progress);
   const machine::Machine machine = flags.named ? machine_file::ReadMachineFile(*flags.named)
                                                : MachineOf(flags.device, flags.measure);
-  document::Write(document::CeilingsDocument({machine}), text::TerminalColumns(), std::cout);
+  document::Print(document::CeilingsDocument({machine}));
   std::cout << std::flush;
   if (const auto warning = machine_file::NotValidatedWarning(machine); warning && !flags.named)
     std::cerr << *warning;

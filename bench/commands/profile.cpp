@@ -22,6 +22,7 @@
 #include "counters/base/version.h"
 #include "counters/gpu/report.h"
 #include "counters/gpu/table.h"
+#include "reporters/document/print.h"
 #include "reporters/document/tables.h"
 #include "reporters/imports/import.h"
 #include "reporters/roofline/placed_run.h"
@@ -122,8 +123,7 @@ void CountLaunches(const ProfileFlags& flags) {
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
   WriteFile(output, JsonText(roofline::ToJson(run)) + '\n');
-  document::Write(document::RunDocument(roofline::PlaceRun(run)), text::TerminalColumns(),
-                  std::cout);
+  document::Print(document::RunDocument(roofline::PlaceRun(run)));
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
 }

@@ -12,6 +12,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
+#include "reporters/document/print.h"
 #include "reporters/document/tables.h"
 #include "reporters/figure/figure.h"
 #include "reporters/figure/page.h"
@@ -122,7 +123,7 @@ void WriteTables(const roofline::PlacedRun& run, const document::TableOptions& o
   if (!document.blocks.empty()) document.Add(document::CaveatsDocument(run));
   document.Add(programs::GpuProgramDocument(run, options.full_names));
   if (document.blocks.empty() || options.verbose) document.Add(document::RunDocument(run, options));
-  document::Write(document, options.full_names ? 0 : text::TerminalColumns(), std::cout);
+  document::Print(document, options.full_names);
 }
 
 // Warns if the two files count FLOPs by different conventions.
@@ -187,8 +188,9 @@ Command MakeReport() {
            Ruled("--show", {.choices = {"all", "table", "picture"}}, &flags->show,
                  "in the terminal: all (default), table or picture"),
            {"--verbose", &flags->tables.verbose,
-            "in the terminal: also names of benchmarks that were not measured, and remarks about "
-            "ceilings that do not affect a number"},
+            "in the terminal: also names of benchmarks that were not measured, remarks that affect "
+            "no "
+            "number, and the ceilings of fewer threads and of single instruction sets"},
            {"--full-names", &flags->tables.full_names,
             "in the terminal: do not shorten the names of GPU kernels"},
            Ruled("--levels", {.choices = LevelKeys(), .one_each = true, .comma = true},

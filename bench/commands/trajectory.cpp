@@ -20,6 +20,7 @@
 #include "counters/base/json_text.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
+#include "reporters/document/print.h"
 #include "reporters/document/tables.h"
 #include "reporters/figure/breakdown_figure.h"
 #include "reporters/figure/page.h"
@@ -225,7 +226,7 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
                    flags.along.value_or("threads or one size"));
   auto document = document::TrajectoriesDocument(trajectories);
   const int exit_code = files ? 0 : AddMissing(found->run, document);
-  document::Write(document, text::TerminalColumns(), std::cout);
+  document::Print(document);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteTrajectoryOutput(found->run, trajectories, path);
   return exit_code;

@@ -107,6 +107,8 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
           fmt::format("--benchmark_repetitions={}", runner::OfferedRepetitions(*stop, flags_)));
     runner::ProtectOutFile(rest, flags_);
   }
+  if (!flags_.filter.empty())
+    rest.push_back("--benchmark_filter=" + runner::FilterOfShownNames(flags_.filter));
   RememberBenchmarkFlags(program_, rest);
   interleaves_ = InterleavesRepetitions();
   settings_ = runner::Settings(flags_);

@@ -416,12 +416,27 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
         "of each in a run of its own");
 }
 
+std::string FilterOfShownNames(const std::string& filter) {
+  constexpr std::string_view kSettings =
+      "(/((min_time|min_warmup_time|iterations|repeats):[^/]*|(process|real|manual)_time))*";
+  std::string shown;
+  bool escaped = false, in_set = false;
+  for (const char c : filter) {
+    if (c == '$' && !escaped && !in_set) shown += kSettings;
+    in_set = !escaped && (c == '[' || (in_set && c != ']'));
+    escaped = !escaped && !in_set && c == '\\';
+    shown += c;
+  }
+  return shown;
+}
+
 bool KeptByFilter(const std::string& filter, const std::string& name) {
   if (filter.empty() || filter == "all") return true;
   const bool negative = filter.front() == '-';
   regex_t expression;
   const int error =
-      regcomp(&expression, filter.c_str() + (negative ? 1 : 0), REG_EXTENDED | REG_NOSUB);
+      regcomp(&expression, FilterOfShownNames(filter.substr(negative ? 1 : 0)).c_str(),
+              REG_EXTENDED | REG_NOSUB);
   if (error != 0) {
     std::array<char, 128> reason{};
     regerror(error, &expression, reason.data(), reason.size());

@@ -111,10 +111,14 @@ void ProtectOutFile(std::vector<std::string>& args, BenchFlags& flags);
 // BadInput for all others; for an unknown flag, the message names the most similar flag.
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
-// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, by Google Benchmark's
-// rules: the filter is an extended regular expression found anywhere in the name; a leading "-"
-// inverts the selection; an empty filter and "all" select every name. Throws BadInput for an
-// invalid expression.
+// Returns a filter for Google Benchmark, in whose names settings such as "/real_time" follow the
+// names that lists and tables show: a "$" of `filter` also matches before these settings.
+std::string FilterOfShownNames(const std::string& filter);
+
+// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, with or without
+// settings, by Google Benchmark's rules: the filter is an extended regular expression found
+// anywhere in the name; a leading "-" inverts the selection; an empty filter and "all" select every
+// name. Throws BadInput for an invalid expression.
 bool KeptByFilter(const std::string& filter, const std::string& name);
 
 // Describes the flags of dlroof_bench: its own and, for completion, those of the Google Benchmark

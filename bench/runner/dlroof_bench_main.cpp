@@ -139,7 +139,7 @@ int TryEveryAlgorithm(std::vector<workload::Workload> workloads,
 // Returns the filter for Google Benchmark. For ".", which stands for none, it enlarges its list of
 // benchmarks one by one, which takes more than a minute for 50,000.
 std::string FilterFor(const std::string& filter) {
-  return filter.empty() || filter == "all" || filter == "." ? ".*" : filter;
+  return filter.empty() || filter == "all" || filter == "." ? ".*" : FilterOfShownNames(filter);
 }
 
 int Run(std::vector<std::string> args) {
@@ -177,6 +177,11 @@ int Run(std::vector<std::string> args) {
   const auto chosen = std::ranges::count_if(
       workloads, [&](const auto& workload) { return Runs(workload, flags.filter); });
   RefuseEmptySelection(flags, static_cast<std::size_t>(chosen), workloads.size());
+  if (flags.lists_only) {
+    for (const auto& workload : workloads)
+      if (Runs(workload, flags.filter)) std::cout << workload::NameOf(workload) << '\n';
+    return 0;
+  }
   CheckWritable(flags.html_file);
   if (flags.algorithm == kEveryAlgorithm)
     return TryEveryAlgorithm(workloads, settings, flags, devices);
@@ -204,7 +209,7 @@ int Run(std::vector<std::string> args) {
       Options(flags, static_cast<int>(chosen), needs.cpu, needs.gpu, devices, session, turns);
   if (quota) options.quota = &*quota;
   session.Add(RegisterWorkloads(workloads, settings, options));
-  if (!flags.lists_only) std::cerr << suites::SelectionSentence(suites);
+  std::cerr << suites::SelectionSentence(suites);
   RunReporters reporters(session, flags,
                          [&] { return quota ? quota->Stopped(quota->Read()) : std::nullopt; });
   benchmark::RunSpecifiedBenchmarks(reporters.display(), reporters.file(), FilterFor(flags.filter));

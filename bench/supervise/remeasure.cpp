@@ -17,6 +17,7 @@
 #include "counters/base/files.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::supervise {
 namespace {
@@ -120,8 +121,9 @@ class Remeasurement {
       if (names.empty()) return;
       if (names.size() > kAtOnce) names.resize(kAtOnce);
       tried.insert(names.begin(), names.end());
-      log_ << fmt::format("measuring {} unclear benchmarks interleaved with the stored program\n",
+      log_ << fmt::format("measuring {} unclear benchmarks interleaved with the stored program:\n",
                           names.size());
+      for (const auto& name : names) log_ << "  " << text::Printable(name) << '\n';
       auto pair = Interleave({.base = *settings_.stored_program,
                               .contender = settings_.program,
                               .arguments = settings_.arguments,

@@ -316,6 +316,8 @@ struct Progress {
   bool settled = false;  // more blocks would not change the verdict
 };
 
+constexpr double kMaxSilence = 5;  // [s] without a line of progress
+
 // Two programs in interleaved blocks, until the verdict of each benchmark is settled.
 class InterleavedRun : public Schedule {
  public:
@@ -340,7 +342,7 @@ class InterleavedRun : public Schedule {
         .Run();
   }
 
-  bool Add(const JournalEntry& entry, bool) override {
+  bool Add(const JournalEntry& entry, bool is_new) override {
     Progress& progress = progress_[entry.benchmark.contender];
     for (std::size_t side = 0; side < 2; ++side)
       if (const auto& result = entry.outcomes.at(side).result; result.contains(kPrimitive))
@@ -356,7 +358,11 @@ class InterleavedRun : public Schedule {
     const auto before =
         std::exchange(progress.clean_blocks, statistics::BlockLogRatios(base, contender).size());
     Look(base, contender, PartsOf(entry.benchmark, 1).size(), progress);
-    if (progress.settled) PrintResult(entry.benchmark, progress);
+    if (progress.settled)
+      PrintResult(entry.benchmark, progress);
+    else if (is_new && cpu::WallSeconds() - printed_at_ > kMaxSilence)
+      Print(fmt::format("{} blocks of {}", PartsOf(entry.benchmark, 1).size(),
+                        text::Printable(record::BareName(entry.benchmark.contender))));
     return progress.clean_blocks > before || progress.settled;
   }
 
@@ -390,11 +396,16 @@ class InterleavedRun : public Schedule {
                          std::exp(progress.shift->shift.ci95.first),
                          std::exp(progress.shift->shift.ci95.second));
     ++settled_;
+    Print(fmt::format("{}  {} after {} blocks", text::Printable(record::BareName(pair.contender)),
+                      what, PartsOf(pair, 1).size()));
+  }
+
+  void Print(const std::string& what) {
     const double left = MostBlocksLeft();
-    log_ << fmt::format("[{}/{}] {}  {} after {} blocks{}\n", settled_, benchmarks().size(),
-                        text::Printable(record::BareName(pair.contender)), what,
-                        PartsOf(pair, 1).size(),
-                        left > 0 ? "; at most " + LeftText(seconds_, left) + " left" : "");
+    log_ << fmt::format("[{}/{}] {}{}\n", settled_, benchmarks().size(), what,
+                        left > 0 ? "; at most " + LeftText(seconds_, left) + " left" : "")
+         << std::flush;
+    printed_at_ = cpu::WallSeconds();
   }
 
   // Writes the run file and reads it as `dlroof compare` would: both give the same comparison.
@@ -465,6 +476,7 @@ class InterleavedRun : public Schedule {
   statistics::StopRule rule_;
   std::map<std::string, Progress> progress_;  // by the name that NEW lists
   std::size_t settled_ = 0;
+  double printed_at_ = cpu::WallSeconds();  // [s] of the last line of progress
 };
 
 }  // namespace

@@ -142,11 +142,6 @@ std::string ExactFilter(const std::string& listed) {
   return filter + '$';
 }
 
-std::string FilterOfName(const std::string& name) {
-  const auto exact = ExactFilter(name);
-  return exact.substr(0, exact.size() - 1) + "/(real|manual)_time$";
-}
-
 std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
                            const std::vector<std::string>& arguments, int allowed) {
   std::set<int> counts = {1};
@@ -221,7 +216,7 @@ std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
   std::string names, filter;
   for (const auto& name : request.names) {
     names += name + "\n";
-    filter += (filter.empty() ? "" : "|") + FilterOfName(name);
+    filter += (filter.empty() ? "" : "|") + ExactFilter(name);
   }
   WriteFile(in("names.txt"), names);
   auto output = request.output.value_or(in("run.json"));

@@ -48,8 +48,6 @@ ListedBenchmarks ListBenchmarks(const std::string& program,
 
 // Returns the --benchmark_filter for the one benchmark that the program lists as `listed`.
 std::string ExactFilter(const std::string& listed);
-// Returns the --benchmark_filter for the benchmark `name`, with "/real_time" or "/manual_time".
-std::string FilterOfName(const std::string& name);
 
 // Returns the thread counts for which the benchmarks need ceilings, on a machine with `allowed`
 // CPUs: 1, the run's (--dlroof_threads, or all CPUs), and those in benchmark names.

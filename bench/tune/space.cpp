@@ -269,7 +269,7 @@ std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& pr
   if (benchmark.cpus) line += fmt::format("taskset -c {} ", quoted(*benchmark.cpus));
   const auto name = workload::ToText(benchmark.name);
   return line + fmt::format("{} --dlroof_suite=<(echo {}) --benchmark_filter={}", quoted(program),
-                            quoted(name), quoted(supervise::FilterOfName(name)));
+                            quoted(name), quoted(supervise::ExactFilter(name)));
 }
 
 TunedMachine ThisMachine() {

@@ -9,6 +9,7 @@
 
 #include "ceilings/machine/visits.h"
 #include "reporters/document/tables.h"
+#include "reporters/record/estimate.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/diagnosis.h"
 #include "reporters/text/text.h"
@@ -75,8 +76,9 @@ std::string PlainPipe(const std::string& key) {
 }
 
 // Adds pipes, highest first, each followed by its rows by instruction set ("  avx2"). Such a row
-// has its full name if the plain row is missing.
-void AddPipes(const std::map<std::string, machine::Ceiling>& flops, std::vector<Table::Row>& rows) {
+// has its full name if the plain row is missing. Without `variants` they are left out.
+void AddPipes(const std::map<std::string, machine::Ceiling>& flops, bool variants,
+              std::vector<Table::Row>& rows) {
   struct Pipe {
     double plain_rate, rate;
     std::string plain, key;
@@ -84,6 +86,7 @@ void AddPipes(const std::map<std::string, machine::Ceiling>& flops, std::vector<
   std::vector<Pipe> pipes;
   for (const auto& [key, ceiling] : flops) {
     const auto plain = flops.find(PlainPipe(key));
+    if (!variants && plain != flops.end() && plain->first != key) continue;
     const auto& top = plain == flops.end() ? *flops.find(key) : *plain;
     pipes.push_back({top.second.per_second, ceiling.per_second, top.first, key});
   }
@@ -129,7 +132,7 @@ void AddRemarks(const machine::CeilingSet& set, std::vector<std::string>& notes)
 }
 
 Table TableOf(const machine::Machine& machine, int threads, const machine::CeilingSet& set,
-              bool remarks) {
+              bool all) {
   // A GPU has one set of ceilings, stored for one host thread.
   const auto team = machine.device == "gpu"
                         ? std::string()
@@ -139,11 +142,11 @@ Table TableOf(const machine::Machine& machine, int threads, const machine::Ceili
                           "visits", "not validated"},
               .droppable = {kVisits, kClock, kScaling, kSpread, kSustained, kPerCycle},
               .last_is_sentence = true};
-  AddPipes(set.flops, table.rows);
+  AddPipes(set.flops, all, table.rows);
   AddLevels(set.bytes, table.rows);
   AddOverheads(set, table.rows);
   table.DropEmptyColumns();
-  if (remarks) AddRemarks(set, table.notes);
+  if (all) AddRemarks(set, table.notes);
   return table;
 }
 
@@ -197,13 +200,15 @@ Row PointRow(const roofline::Trajectory& trajectory, std::size_t index) {
 
 }  // namespace
 
-document::Document CeilingsDocument(const std::vector<machine::Machine>& machines, bool remarks) {
+document::Document CeilingsDocument(const std::vector<machine::Machine>& machines, bool all) {
   document::Document document;
   for (const auto& machine : machines) {
-    for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set)
-      document.Add(TableOf(machine, set->first, set->second, remarks));
+    for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set) {
+      document.Add(TableOf(machine, set->first, set->second, all));
+      if (!all) break;
+    }
     const auto check = machine.facts.find("live_check");
-    if (remarks && check != machine.facts.end() && !check->second.empty())
+    if (all && check != machine.facts.end() && !check->second.empty())
       document.Say("checked before the run: " + check->second);
   }
   return document;
@@ -222,7 +227,7 @@ document::Document TrajectoriesDocument(const std::vector<roofline::Trajectory>&
     }
     document.Add(std::move(table));
   }
-  if (noisy) document.Say(std::string(roofline::kNoisyMeaning));
+  if (noisy) document.Say(std::string(record::kEstimateMeaning));
   return document;
 }
 

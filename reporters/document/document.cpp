@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <ostream>
 #include <sstream>
 
 #include "counters/base/keys.h"
+#include "reporters/document/print.h"
+#include "reporters/text/names.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::document {
@@ -22,7 +25,6 @@ constexpr int kTenths = 1000;      // [1] of 0.1 % in 100 %
 constexpr int kBarColumns = 40;    // of a bar in a terminal
 constexpr int kStripColumns = 60;  // of a strip in a terminal
 constexpr int kColumnGap = 2;      // [columns] between two cells
-constexpr int kMinName = 40;       // [columns] of the first column, before columns are left out
 constexpr int kMinSentence = 24;   // [columns] sentences in the last column are not cut below this
 
 bool IsEmpty(const Sentences& block) { return block.texts.empty(); }
@@ -104,7 +106,8 @@ std::string ShortenEnd(const std::string& text, int width) {
 void Fit(const Table& table, int width, Texts& rows) {
   auto widths = WidthsOf(rows);
   const std::size_t flexible = table.last_is_sentence ? widths.size() - 1 : 0;
-  const int least = std::min(widths[flexible], table.last_is_sentence ? kMinSentence : kMinName);
+  // Names of benchmarks that do not fit get lines of their own.
+  const int least = table.last_is_sentence ? std::min(widths[flexible], kMinSentence) : 0;
   const auto available = [&] {
     int left = width;
     for (std::size_t i = 0; i < widths.size(); ++i)
@@ -355,6 +358,13 @@ void Write(const Document& document, int width, std::ostream& out) {
     std::visit([&](const auto& content) { WriteBlock(content, width, out); }, block);
     before = &block;
   }
+}
+
+void Print(const Document& document, bool any_width) {
+  const int width = text::TerminalColumns();
+  std::ostringstream out;
+  Write(document, any_width ? 0 : width, out);
+  std::cout << (width > 0 && !text::LocaleHasUtf8() ? text::InAscii(out.str()) : out.str());
 }
 
 json ToJson(const Document& document) {

@@ -34,32 +34,53 @@ std::string ShownName(const record::Record& record, bool full_names) {
   return full_names ? text::RepairedKernelName(kernel) : text::ShortKernelName(kernel);
 }
 
-// Returns "57.5 DRAM", or an empty text if the intensity is unknown.
-std::string IntensityText(const std::optional<roofline::WorkRate>& rate) {
-  if (!rate || !rate->intensity) return "";
-  return fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),
-                     roofline::LevelName(Key(*rate->level)));
+// Returns the level of a table's column FLOP/byte: DRAM or, if no benchmark has its bytes, the
+// farthest that one has; nullopt without bytes.
+std::optional<Level> IntensityLevel(const roofline::PlacedRun& run) {
+  std::optional<Level> level;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    if (!run.places[i].timing) continue;
+    const auto rate = WorkRateOf(run.file.records[i], *run.places[i].timing, run.view);
+    if (!rate || !rate->level) continue;
+    if (rate->level == Level::kDram) return rate->level;
+    level = std::max(level, rate->level);
+  }
+  return level;
+}
+
+// Returns "FLOP/byte DRAM".
+std::string IntensityHeading(const std::optional<Level>& level) {
+  return level ? "FLOP/byte " + roofline::LevelName(Key(*level)) : "FLOP/byte";
+}
+
+// Appends the columns that all tables of times have: % roof, bound, x roof, FLOP/s (B/s without
+// FLOPs), FLOP/byte of `level`.
+void AddPlace(const record::Record& record, const roofline::Placed& placed,
+              const roofline::PlaceView& view, const std::optional<Level>& level, Row& row) {
+  const auto& [timing, placement, breakdown] = placed;
+  const auto rate = roofline::WorkRateOf(record, *timing, view);
+  const auto& time = placement.time;
+  const auto& bandwidth = placement.bandwidth;
+  row.emplace_back(RoofShareText(roofline::RoofShareOf(placement), false));
+  row.emplace_back(time        ? roofline::BoundText(*time)
+                   : bandwidth ? roofline::BoundText(*bandwidth)
+                               : "");
+  row.emplace_back(time ? roofline::TimesOverRoofText(*time) : "");
+  row.emplace_back(rate        ? text::WithPrefix(rate->flops_per_second, "FLOP/s")
+                   : bandwidth ? text::WithPrefix(bandwidth->bytes_per_second, "B/s")
+                               : "");
+  row.emplace_back(
+      rate && rate->intensity && rate->level == level ? text::ThreeDigits(*rate->intensity) : "");
 }
 
 Row RecordRow(const record::Record& record, const roofline::Placed& placed,
-              const roofline::PlaceView& view) {
-  const record::Timing& timing = *placed.timing;
-  const auto& time = placed.placement.time;
-  const auto rate = roofline::WorkRateOf(record, timing, view);
-  const auto mark = roofline::MarkOf(timing.noisy);
-  const auto& bandwidth = placed.placement.bandwidth;
-  return {record.name,
-          fmt::format("{}{}", mark, text::WithPrefix(timing.median, "s")),
-          roofline::SpreadText(timing),
-          rate        ? text::WithPrefix(rate->flops_per_second, "FLOP/s")
-          : bandwidth ? text::WithPrefix(bandwidth->bytes_per_second, "B/s")
-                      : "",
-          IntensityText(rate),
-          RoofShareText(roofline::RoofShareOf(placed.placement), timing.noisy),
-          time        ? fmt::format("{}{}", mark, roofline::BoundText(*time))
-          : bandwidth ? roofline::BoundText(*bandwidth)
-                      : "",
-          time ? roofline::TimesOverRoofText(*time) : ""};
+              const roofline::PlaceView& view, const std::optional<Level>& level) {
+  Row row = {record.name,
+             fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy),
+                         text::WithPrefix(placed.timing->median, "s")),
+             roofline::SpreadText(*placed.timing)};
+  AddPlace(record, placed, view, level, row);
+  return row;
 }
 
 // Returns whether the record has times of a GPU beside `seconds`.
@@ -179,23 +200,37 @@ List EstimatesList(const roofline::PlacedRun& run, bool full_names) {
   return list;
 }
 
+// Returns how many times are estimates, why, and what to do; "" if none is.
+std::string NoiseSentence(const roofline::PlacedRun& run) {
+  int estimates = 0, times = 0;
+  for (const auto& placed : run.places) {
+    times += placed.timing ? 1 : 0;
+    estimates += placed.timing && placed.timing->noisy ? 1 : 0;
+  }
+  if (estimates == 0) return "";
+  const auto reason = record::NoiseText(run.file.records);
+  return fmt::format("{} ({} of {} times){}{}", record::kEstimateMeaning, estimates, times,
+                     reason.empty() ? "" : ": ", reason);
+}
+
 Table RecordsTable(const roofline::PlacedRun& run) {
-  Table table{
-      .columns = {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "% roof", "bound", "x roof"}};
+  constexpr std::size_t kRate = 6, kIntensity = 7;
+  const auto level = IntensityLevel(run);
+  Table table{.columns = {"benchmark", "time", "±", "% roof", "bound", "x roof", "FLOP/s",
+                          IntensityHeading(level)},
+              .droppable = {kIntensity, kRate}};
   const bool gpu_times = std::ranges::any_of(run.file.records, HasGpuTimes);
   if (gpu_times) table.columns.insert(table.columns.end(), {"call", "graph"});
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     if (!run.places[i].timing || record::IsKernelSum(record)) continue;
-    table.rows.push_back(RecordRow(record, run.places[i], run.view));
+    table.rows.push_back(RecordRow(record, run.places[i], run.view, level));
     if (gpu_times) AddGpuTimes(record, *run.places[i].timing, table.rows.back());
   }
   if (HasShortSpread(run)) table.notes.emplace_back(roofline::kSpreadMeaning);
   AddGpuTimesMeaning(run, table.notes);
-  if (std::ranges::any_of(run.places, [](const roofline::Placed& placed) {
-        return placed.timing && placed.timing->noisy;
-      }))
-    table.notes.emplace_back(roofline::kNoisyMeaning);
+  if (auto noise = NoiseSentence(run); !noise.empty()) table.notes.push_back(std::move(noise));
+  table.DropEmptyColumns();
   return table;
 }
 
@@ -340,22 +375,15 @@ std::vector<std::string> NamesOf(const roofline::PlacedRun& run, const std::vect
 }
 
 Row KernelRow(const std::string& name, const Kernel& kernel, double all_seconds,
-              const roofline::PlacedRun& run) {
-  const auto& placed = run.places[kernel.index];
-  const auto& time = placed.placement.time;
-  const auto rate = roofline::WorkRateOf(run.file.records[kernel.index], *placed.timing, run.view);
-  return {name,
-          text::WithPrefix(kernel.seconds, "s"),
-          text::PercentText(kernel.seconds / all_seconds),
-          kernel.launches ? fmt::format("{:.0f}", *kernel.launches) : "",
-          kernel.launches && *kernel.launches > 0
-              ? text::WithPrefix(kernel.seconds / *kernel.launches, "s")
-              : "",
-          rate ? text::WithPrefix(rate->flops_per_second, "FLOP/s") : "",
-          IntensityText(rate),
-          roofline::RoofShareText(roofline::RoofShareOf(placed.placement), false),
-          time ? roofline::BoundText(*time) : "",
-          time ? roofline::TimesOverRoofText(*time) : ""};
+              const std::optional<Level>& level, const roofline::PlacedRun& run) {
+  Row row = {name, text::WithPrefix(kernel.seconds, "s"),
+             text::PercentText(kernel.seconds / all_seconds),
+             kernel.launches ? fmt::format("{:.0f}", *kernel.launches) : "",
+             kernel.launches && *kernel.launches > 0
+                 ? text::WithPrefix(kernel.seconds / *kernel.launches, "s")
+                 : ""};
+  AddPlace(run.file.records[kernel.index], run.places[kernel.index], run.view, level, row);
+  return row;
 }
 
 // Returns the title of a table: "GPU kernels of app: 503 µs of device time in 240 launches ...".
@@ -375,15 +403,16 @@ std::string KernelsTitle(const std::string& set, const std::vector<Kernel>& kern
 }
 
 void AddKernels(const roofline::PlacedRun& run, bool full_names, document::Document& document) {
+  const auto level = IntensityLevel(run);
   for (const auto& [set, kernels] : KernelsBySet(run)) {
     double seconds = 0;
     for (const auto& kernel : kernels) seconds += kernel.seconds;
     Table table{.title = KernelsTitle(set, kernels, seconds),
-                .columns = {"kernel", "time", "% of all", "launches", "per launch", "FLOP/s",
-                            "FLOP/byte", "% roof", "bound", "x roof"}};
+                .columns = {"kernel", "time", "% of all", "launches", "per launch", "% roof",
+                            "bound", "x roof", "FLOP/s", IntensityHeading(level)}};
     const auto names = NamesOf(run, kernels, full_names);
     for (std::size_t i = 0; i < kernels.size(); ++i)
-      table.rows.push_back(KernelRow(names[i], kernels[i], seconds, run));
+      table.rows.push_back(KernelRow(names[i], kernels[i], seconds, level, run));
     document.Add(std::move(table));
   }
 }

@@ -13,7 +13,9 @@
 namespace dlroof::document {
 
 struct TableOptions {
-  bool verbose = false;     // also names of records without a time, and remarks about no number
+  // Also names of records without a time, remarks about no number, and ceilings of fewer threads
+  // and of single instruction sets.
+  bool verbose = false;
   bool full_names = false;  // names of kernels are not shortened
 };
 
@@ -53,11 +55,11 @@ document::Table EnergyTable(const std::vector<record::Record>& records);
 
 // Returns a table per machine and number of threads, most threads first: plain pipes, highest
 // first, each followed by its finer rows; memory levels with the access mix that set the roof;
-// overheads. The last column has the reason why a ceiling is not validated. With `remarks`, notes
-// say what the working-set sweep finds about the caches, why something was not measured, and what
-// the check before the run found.
-document::Document CeilingsDocument(const std::vector<machine::Machine>& machines,
-                                    bool remarks = true);
+// overheads. The last column has the reason why a ceiling is not validated. Notes say what the
+// working-set sweep finds about the caches, why something was not measured, and what the check
+// before the run found. Without `all` there is one table per machine, of the most threads, without
+// finer rows and notes.
+document::Document CeilingsDocument(const std::vector<machine::Machine>& machines, bool all = true);
 
 // Returns a table per trajectory, a row per point: threads or size, time, FLOP/s, FLOP/byte, share
 // of the roof, FLOP/s over those of the row above and the largest cause; then the diagnosis.

@@ -15,6 +15,7 @@
 
 #include "counters/base/json_text.h"
 #include "reporters/document/tables.h"
+#include "reporters/record/estimate.h"
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
@@ -23,17 +24,20 @@
 namespace dlroof::live {
 namespace {
 
-// Returns the cells of FLOP/s, FLOP/byte, share of the roof and bound; unknown ones are "-".
-std::array<std::string, 4> RoofCells(const record::Record& record, const record::Timing& timing,
+// Returns the cells of the share of the roof, bound, x roof, FLOP/s and FLOP/byte of DRAM; unknown
+// ones are "-".
+std::array<std::string, 5> RoofCells(const record::Record& record, const record::Timing& timing,
                                      const roofline::Placement& placement) {
-  std::array<std::string, 4> cells;
-  if (const auto rate = roofline::WorkRateOf(record, timing)) {
-    cells[0] = text::WithPrefix(rate->flops_per_second, "FLOP/s");
-    if (rate->intensity) cells[1] = text::ThreeDigits(*rate->intensity);
+  std::array<std::string, 5> cells;
+  cells[0] = roofline::RoofShareText(roofline::RoofShareOf(placement), false);
+  if (const auto& time = placement.time) {
+    cells[1] = roofline::BoundText(*time);
+    cells[2] = roofline::TimesOverRoofText(*time);
   }
-  cells[2] = roofline::RoofShareText(roofline::RoofShareOf(placement), timing.noisy);
-  if (const auto& time = placement.time)
-    cells[3] = fmt::format("{}{}", roofline::MarkOf(timing.noisy), roofline::BoundText(*time));
+  if (const auto rate = roofline::WorkRateOf(record, timing)) {
+    cells[3] = text::WithPrefix(rate->flops_per_second, "FLOP/s");
+    if (rate->level == Level::kDram) cells[4] = text::ThreeDigits(*rate->intensity);
+  }
   for (auto& cell : cells)
     if (cell.empty()) cell = "-";
   return cells;
@@ -53,7 +57,7 @@ std::string CpuText(const record::Record& record) {
 
 // Returns the widths of cells [columns], fixed because rows are written as benchmarks finish.
 std::vector<int> Widths(std::size_t name_width) {
-  return {static_cast<int>(name_width), 9, 7, 9, 10, 12, 7, 10, 9};
+  return {static_cast<int>(name_width), 9, 7, 10, 9, 8, 12, 11, 9, 10};
 }
 
 using Run = benchmark::BenchmarkReporter::Run;
@@ -147,21 +151,18 @@ std::string ResultSummary(const std::vector<record::Record>& records,
   }
   std::string text = fmt::format("{} benchmarks", records.size());
   for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
-  const auto noisy = count["noisy"];
-  if (noisy > 0) text += fmt::format("; {}", roofline::kNoisyMeaning);
+  if (count["noisy"] > 0) text += fmt::format("; {}", record::kEstimateMeaning);
   if (stopped)
     text += fmt::format("; {}", stopped->text);
-  else if (noisy > count["ok"])
-    text += "; this machine was busy throughout: stop other programs, or wait, and run again";
-  else if (noisy > 0)
-    text += "; run these again when the machine is quiet";
+  else if (const auto reason = record::NoiseText(records); count["noisy"] > 0 && !reason.empty())
+    text += ": " + reason;
   return text + '\n';
 }
 
 std::string ResultHeader(size_t name_width) {
-  const auto line = text::AlignedLine(
-      {"Benchmark", "Time", "±", "CPU", "Iterations", "FLOP/s", "FLOP/B", "% roof", "bound"},
-      Widths(name_width));
+  const auto line = text::AlignedLine({"Benchmark", "Time", "±", "% roof", "bound", "x roof",
+                                       "FLOP/s", "FLOP/B DRAM", "CPU", "Iterations"},
+                                      Widths(name_width));
   const std::string rule(static_cast<std::size_t>(text::TextWidth(line)), '-');
   return rule + '\n' + line + '\n' + rule + '\n';
 }
@@ -174,12 +175,13 @@ std::string ResultRow(const record::Record& record, const roofline::Placement& p
   const auto timing = record::TimeOf(record.repetitions);
   if (!timing) return fmt::format("{:<{}} no time: {}\n", record.name, name_width, record.reason);
   const auto mark = roofline::MarkOf(timing->noisy);
-  const auto [rate, intensity, share, bound] = RoofCells(record, *timing, placement);
-  return text::AlignedLine({record.name, fmt::format("{}{}", mark, TimeText(timing->median)),
-                            roofline::SpreadText(*timing), CpuText(record),
-                            fmt::format("{:.0f}", record.repetitions.front().iterations), rate,
-                            intensity, share, bound},
-                           Widths(name_width)) +
+  const auto [share, bound, times_over_roof, rate, intensity] =
+      RoofCells(record, *timing, placement);
+  return text::AlignedLine(
+             {record.name, fmt::format("{}{}", mark, TimeText(timing->median)),
+              roofline::SpreadText(*timing), share, bound, times_over_roof, rate, intensity,
+              CpuText(record), fmt::format("{:.0f}", record.repetitions.front().iterations)},
+             Widths(name_width)) +
          '\n';
 }
 

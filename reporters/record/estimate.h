@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reporters/record/record.h"
@@ -17,5 +18,13 @@ std::optional<double> FastestMeasured(const std::vector<Repetition>& repetitions
 
 // Returns the readings of such an estimate for people, or "" for other times.
 std::string EstimateText(const std::vector<Repetition>& repetitions, const Timing& timing);
+
+// What the mark of an estimated time means.
+inline constexpr std::string_view kEstimateMeaning =
+    "~ noisy: an estimate, the fastest measured unless a line says otherwise";
+
+// Returns for people why repetitions of these records are noisy, the most frequent reason first,
+// each with its remedy and its share of them; "" if no reason is known.
+std::string NoiseText(const std::vector<Record>& records);
 
 }  // namespace dlroof::record

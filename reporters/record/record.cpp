@@ -26,18 +26,11 @@ constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
                                         {Status::kWrong, "wrong"}};
 constexpr double kRunDelayShare = 0.01;
 constexpr double kOffCpuShare = 0.02;
-// [1] The interval of a noisy time is from kFastest x the fastest to kSlowest x the slowest
-// estimate. The factors allow for neighbours that evict caches, which lengthens every repetition,
-// and for differences between quiet runs. 97 % of 112 pairs of busy runs agreed within them.
-constexpr double kFastest = 0.8, kSlowest = 1.1;
 // [1] The clocks of a repetition agree if they differ by at most this share of its time.
 constexpr double kClockAgreement = 0.02;
 // [1] Least share of a noisy repetition that the call may have needed: threads that wait one after
 // the other may wait longer than the call takes, so that nothing is left.
 constexpr double kMinShare = 0.01;
-// [1] The same factors for repetitions whose noisy calls were left out: their threads never waited,
-// but neighbours may have evicted caches.
-constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
 
 // Returns the share of wall time in which the main thread did not run. Defined on a CPU only.
 std::optional<double> OffCpu(const Repetition& repetition) {
@@ -52,26 +45,42 @@ double HostSeconds(const Repetition& repetition) {
   return repetition.gpu->host_seconds.value_or(repetition.seconds);
 }
 
+bool Waited(const Repetition& repetition) {
+  return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition);
+}
+
 // Returns whether a thread waited for a CPU, shared its core, or ran far from the other threads.
 bool HadNeighbours(const Repetition& repetition) {
-  return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition) ||
-         repetition.core_share.value_or(1) < cpu::kMinCoreShare ||
+  return Waited(repetition) || repetition.core_share.value_or(1) < cpu::kMinCoreShare ||
          repetition.link_share.value_or(1) < cpu::kMinLinkShare;
 }
 
-// Estimates the time from clean repetitions and those without noisy calls, if at least three.
+// Returns the least time [s] that the call can have needed: a wait lengthens it by at most itself.
+double LeastSeconds(const Repetition& repetition) {
+  if (!repetition.noisy || repetition.gpu) return repetition.seconds;
+  const double off_cpu =
+      std::max(0.0, repetition.seconds - repetition.main_cpu_seconds.value_or(repetition.seconds));
+  return std::max(repetition.seconds - repetition.run_delay_seconds.value_or(off_cpu),
+                  kMinShare * repetition.seconds);
+}
+
+// Estimates the time from clean repetitions and those without noisy calls, if at least three. A
+// repetition without noisy calls whose core's share is unknown may have had half a core.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
-  std::vector<double> times;
+  std::vector<double> times, least;
   Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
     timing.clean += repetition.noisy ? 0 : 1;
-    if (!repetition.noisy || (repetition.clean_calls && !HadNeighbours(repetition)))
-      times.push_back(repetition.seconds);
+    const bool in_part =
+        repetition.clean_calls && repetition.core_share && !HadNeighbours(repetition);
+    if (repetition.noisy && !in_part) continue;
+    times.push_back(repetition.seconds);
+    least.push_back(LeastSeconds(repetition));
   }
   if (times.size() < 3) return std::nullopt;
   std::ranges::sort(times);
   timing.median = MedianOfSorted(times);
-  timing.ci95 = {kFastestPart * times.front(), kSlowestPart * times.back()};
+  timing.ci95 = {std::ranges::min(least), times.back()};
   return timing;
 }
 
@@ -86,15 +95,6 @@ std::optional<double> CheckedCpuTime(const Repetition& repetition) {
       std::abs(*main + *waited - repetition.seconds) > tolerance)
     return std::nullopt;
   return *main;
-}
-
-// Returns the least time [s] that the call can have needed: a wait lengthens it by at most itself.
-double LeastSeconds(const Repetition& repetition) {
-  if (!repetition.noisy || repetition.gpu) return repetition.seconds;
-  const double off_cpu =
-      std::max(0.0, repetition.seconds - repetition.main_cpu_seconds.value_or(repetition.seconds));
-  return std::max(repetition.seconds - repetition.run_delay_seconds.value_or(off_cpu),
-                  kMinShare * repetition.seconds);
 }
 
 // Returns the timing of a record whose only repetition is an aggregate, or nullopt for any other.
@@ -156,14 +156,59 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
     times.push_back(CheckedCpuTime(repetition).value_or(repetition.seconds));
-    least.push_back(LeastSeconds(repetition) * std::min({1.0, repetition.core_share.value_or(1),
-                                                         repetition.link_share.value_or(1)}));
+    least.push_back(LeastSeconds(repetition));
     timing.clean += repetition.noisy ? 0 : 1;
   }
-  const auto [fastest, slowest] = std::ranges::minmax(times);
-  timing.ci95 = {kFastest * std::min(fastest, std::ranges::min(least)), kSlowest * slowest};
-  timing.median = fastest;  // other programs only lengthen a repetition
+  std::ranges::sort(times);
+  timing.median = times.front();  // other programs only lengthen a repetition
+  timing.ci95 = {std::min(times.front(), std::ranges::min(least)), MedianOfSorted(times)};
   return timing;
+}
+
+std::string NoiseText(const std::vector<Record>& records) {
+  struct Cause {
+    bool (*disturbed)(const Repetition&);
+    std::string_view text;
+  };
+  constexpr Cause kCauses[] = {
+      {[](const Repetition& repetition) { return repetition.gpu && IsThrottled(*repetition.gpu); },
+       "the GPU's clock was low: let it cool"},
+      {[](const Repetition& repetition) {
+         return Waited(repetition) ||
+                repetition.clean_calls.value_or(repetition.iterations) < repetition.iterations;
+       },
+       "threads waited while other programs ran: stop those, or wait, and run again"},
+      {[](const Repetition& repetition) {
+         return repetition.core_share.value_or(1) < cpu::kMinCoreShare;
+       },
+       "a core was slower than this machine's best: another virtual machine or hardware thread, or "
+       "a best that is too high (dlroof machine --remeasure)"},
+      {[](const Repetition& repetition) {
+         return repetition.link_share.value_or(1) < cpu::kMinLinkShare;
+       },
+       "threads ran on cores far apart"},
+      {[](const Repetition& repetition) { return OffCpu(repetition).value_or(0) > kOffCpuShare; },
+       "the main thread lost its CPU to no program of this system: a hypervisor takes it"}};
+  std::array<int, std::size(kCauses)> counts{};
+  int noisy = 0;
+  for (const auto& record : records)
+    for (const auto& repetition : record.repetitions) {
+      if (!repetition.noisy) continue;
+      ++noisy;
+      const auto* const found = std::ranges::find_if(
+          kCauses, [&](const Cause& cause) { return cause.disturbed(repetition); });
+      if (found != std::end(kCauses)) ++counts.at(static_cast<std::size_t>(found - kCauses));
+    }
+  std::vector<std::pair<int, std::string_view>> reasons;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts.at(i) > 0) reasons.emplace_back(counts.at(i), kCauses[i].text);
+  std::ranges::stable_sort(reasons, std::ranges::greater{},
+                           [](const auto& one) { return one.first; });
+  std::string text;
+  for (const auto& [count, reason] : reasons)
+    text += fmt::format("{}in {} of {} noisy repetitions {}", text.empty() ? "" : "; ", count,
+                        noisy, reason);
+  return text;
 }
 
 void MarkNoisy(std::vector<Repetition>& repetitions) {

@@ -164,9 +164,9 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 // fastest repetition. A noisy repetition of one thread counts without its waits for a CPU if three
 // clocks agree: the process used no more CPU time than the thread, and that time and the waits add
 // up to the wall time, both within 2 %. Of several threads' waits nobody knows which ones delayed
-// the call: they lower only the begin of the interval, which reaches from below the fastest
-// repetition without all waits, scaled to whole cores near each other, to above the slowest.
-// Returns nullopt if there are no repetitions.
+// the call: they lower only the begin of the interval, the fastest repetition without all waits.
+// Its end is the slowest of the repetitions that the median uses or, where the fastest one counts,
+// the median of all: other programs only lengthen them. Returns nullopt without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Returns what the times of repetitions with GPU samples are ("device" or "call"), or nullopt if

@@ -236,6 +236,20 @@ json ViewJson(const PlaceView& view) {
   return object;
 }
 
+// Ends the interval of an estimate at the roof: without all its threads' waits a call may seem
+// faster than the machine is.
+void BoundByRoof(Placed& placed) {
+  auto& [timing, placement, breakdown] = placed;
+  if (!timing || !timing->noisy || !timing->ci95 || !placement.time) return;
+  const auto& times_over_roof = placement.time->times_over_roof;
+  if (!times_over_roof || !(*times_over_roof > 0)) return;
+  const double least =
+      std::max(timing->ci95->first, timing->median / std::max(1.0, *times_over_roof));
+  for (auto& point : placement.classic)
+    if (point.ci95) point.ci95->second *= timing->ci95->first / least;
+  timing->ci95->first = least;
+}
+
 // Replaces the proposal of `advice` by that of the breakdown, if its largest component is
 // explained.
 void ReplaceProposal(const roofline::Breakdown& breakdown, std::string& advice) {
@@ -268,6 +282,7 @@ Placed PlaceWritten(const record::Record& written, const machine::Machine* machi
   Placed placed;
   if (written.status == record::Status::kOk) placed.timing = record::TimeOf(written.repetitions);
   placed.placement = Place(written, machine, view);
+  BoundByRoof(placed);
   const auto* ceilings =
       machine == nullptr ? nullptr : machine::ForThreads(*machine, written.threads);
   if (placed.timing && ceilings != nullptr)

@@ -80,9 +80,6 @@ std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::T
 
 // Prefix of a noisy time and of numbers derived from it.
 inline constexpr std::string_view kNoisyMark = "~";
-inline constexpr std::string_view kNoisyMeaning =
-    "~ noisy (other programs ran): an estimate, the fastest measured unless a line says "
-    "otherwise";
 inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 
 // Prefixes of shares of a roof that is not validated, and of times above it.

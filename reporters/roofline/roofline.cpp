@@ -390,10 +390,7 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
     point.level = level;
     point.intensity = flops / bytes;
     point.flops_per_second = flops / timing.median;
-    if (timing.ci95) {
-      const double executed = point.flops_per_second * timing.median;
-      point.ci95 = {executed / timing.ci95->second, executed / timing.ci95->first};
-    }
+    if (timing.ci95) point.ci95 = {flops / timing.ci95->second, flops / timing.ci95->first};
     point.roof = flops / longest.seconds;
     point.memory_bound = memory.seconds > times.compute->seconds;
     (longest.AtMost() ? point.fraction_at_most : point.fraction) = longest.seconds / timing.median;

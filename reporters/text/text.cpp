@@ -7,12 +7,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <ostream>
+#include <set>
 #include <string>
+
+#include "reporters/text/names.h"
 
 namespace dlroof::text {
 namespace {
@@ -25,6 +31,8 @@ constexpr int kColumnGap = 2;  // [columns] between two cells
 constexpr std::array<std::string_view, 11> kPrefixes = {"p", "n", "µ", "m", "", "k",
                                                         "M", "G", "T", "P", "E"};
 constexpr int kUnscaled = 4;  // index of the empty prefix
+
+constexpr std::string_view kEllipsis = "…";
 
 constexpr double kTick = 1e-9;     // [s] resolution of the system's clocks
 constexpr int kMaxDecimals = 300;  // rounding to more decimals changes no double
@@ -90,6 +98,65 @@ std::string Fixed(double value, int exponent) {
   return FixedText(value, std::max(0, 2 - exponent));
 }
 
+// Returns the parts of a name: each ends with a slash or, behind the first slash, before a letter
+// that follows a digit.
+std::vector<std::string_view> PartsOf(std::string_view name) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i <= name.size(); ++i) {
+    const bool ends =
+        i == name.size() || name[i - 1] == '/' ||
+        (!parts.empty() && std::isdigit(static_cast<unsigned char>(name[i - 1])) != 0 &&
+         (std::isalpha(static_cast<unsigned char>(name[i])) != 0 || name[i] == '_'));
+    if (!ends) continue;
+    parts.push_back(name.substr(begin, i - begin));
+    begin = i;
+  }
+  return parts;
+}
+
+// Replaces runs of parts of `longer` names that all `names` with the same first part have, except
+// this first one, by "…" if they have `min_run` columns.
+std::vector<std::string> WithoutSharedParts(const std::vector<std::string>& longer,
+                                            const std::vector<std::string>& names, int min_run) {
+  std::map<std::string_view, std::set<std::string_view>> alike;  // names by their first part
+  for (const auto& name : names)
+    if (!name.empty()) alike[PartsOf(name).front()].insert(name);
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> names_with;
+  for (const auto& [first, group] : alike)
+    for (const auto name : group) {
+      const auto parts = PartsOf(name);
+      for (const auto part : std::set(parts.begin(), parts.end())) ++names_with[{first, part}];
+    }
+  std::vector<std::string> shorter;
+  for (const auto& name : longer) {
+    const auto parts = PartsOf(name);
+    const auto count = alike[parts.front()].size();
+    std::string text(parts.front()), run;
+    const auto end_run = [&] {
+      text += TextWidth(run) < min_run ? run : std::string(kEllipsis);
+      run.clear();
+    };
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (count > 1 && names_with[{parts.front(), parts[i]}] == count) {
+        run += parts[i];
+        continue;
+      }
+      end_run();
+      text += parts[i];
+    }
+    end_run();
+    shorter.push_back(std::move(text));
+  }
+  return shorter;
+}
+
+// Returns `width` columns of a longer text, of which `head` are from its start.
+std::string CutAt(int head, int width, const std::vector<Character>& characters) {
+  return Fitting(characters.begin(), characters.end(), head, false) + std::string(kEllipsis) +
+         Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);
+}
+
 double Parsed(const std::string& text) {
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -112,11 +179,17 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   int numbers = 0;
   for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kColumnGap;
   const int available = width > 0 ? width - numbers : widths[0];
-  const bool own_line = available < std::min(widths[0], kMinName);
-  const int name_width = own_line ? std::max(kMinName, width) : std::min(widths[0], available);
-  widths[0] = name_width;
-  for (Row row : rows) {
-    row[0] = ShortenMiddle(row[0], name_width);
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.push_back(row[0]);
+  std::optional<std::vector<std::string>> shown;
+  if (available >= std::min(widths[0], kMinName)) shown = ShortenNames(names, available);
+  const bool own_line = !shown;
+  if (own_line) shown = ShortenNames(names, std::max(kMinName, width)).value_or(names);
+  widths[0] = 0;
+  for (const auto& name : *shown) widths[0] = std::max(widths[0], TextWidth(name));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Row row = rows[i];
+    row[0] = (*shown)[i];
     if (own_line) {
       std::string line = row[0] + '\n';
       AddNumbers(row, widths, line);
@@ -136,17 +209,61 @@ int TextWidth(std::string_view utf8) {
 
 std::string ShortenMiddle(const std::string& utf8, int width) {
   if (width < 1 || TextWidth(utf8) <= width) return utf8;
-  const auto characters = Characters(utf8);
   // The end gets the odd column: it distinguishes benchmarks more often than the start.
-  const int head = (width - 1) / 2;
-  return Fitting(characters.begin(), characters.end(), head, false) + "…" +
-         Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);
+  return CutAt((width - 1) / 2, width, Characters(utf8));
+}
+
+std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::string>& names,
+                                                     int width) {
+  const auto fits = [&](const std::string& name) { return TextWidth(name) <= width; };
+  std::vector<std::string> longer;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!fits(names[i])) {
+      longer.push_back(names[i]);
+      places.push_back(i);
+    }
+  if (longer.empty()) return names;
+  const auto different = std::set(names.begin(), names.end()).size();
+  constexpr int kLongRun = 10, kShortRun = 4;  // [columns] a shorter run would gain little
+  auto without_long_runs = WithoutSharedParts(longer, names, kLongRun);
+  longer = std::ranges::all_of(without_long_runs, fits)
+               ? std::move(without_long_runs)
+               : WithoutSharedParts(longer, names, kShortRun);
+  // Cuts the rest where all names remain different, nearest to the middle.
+  for (const int head : {(width - 1) / 2, width / 3, 2 * width / 3, width / 6, 5 * width / 6}) {
+    auto shown = names;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      shown[places[i]] =
+          TextWidth(longer[i]) <= width ? longer[i] : CutAt(head, width, Characters(longer[i]));
+    if (std::set(shown.begin(), shown.end()).size() == different) return shown;
+  }
+  return std::nullopt;
 }
 
 bool IsUtf8(std::string_view text) {
   for (; !text.empty(); text.remove_prefix(First(text).bytes.size()))
     if (First(text).code < 0) return false;
   return true;
+}
+
+std::string InAscii(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kAscii[] = {
+      {" ±", "+-"}, {"±", "+"}, {"µ", "u"}, {kEllipsis, "*"}, {"×", "x"}};
+  for (const auto& [from, to] : kAscii)
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  return text;
+}
+
+bool LocaleHasUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale = value;
+    return locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos;
+  }
+  return false;
 }
 
 int TerminalColumns() {

@@ -104,6 +104,12 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
         ("listing exits 0", "--benchmark_list_tests", exits(0)),
         ("listing has the paper's LSTM", "--benchmark_list_tests", prints("^LSTM/cpu/onednn/bwd/f32/t16n16i32h16")),
         ("listing measures nothing", "--benchmark_list_tests", silent),
+        (
+            "a name as it is shown is a filter",
+            "--benchmark_list_tests --benchmark_filter=bwd/f32/t16n16i32h16$",
+            prints("^LSTM/cpu/onednn/bwd/f32/t16n16i32h16$"),
+            never_prints("_time"),
+        ),
         ("a filtered run exits 0", RUN, exits(0)),
         (
             "the table has a time in each row",

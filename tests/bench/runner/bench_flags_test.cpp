@@ -138,11 +138,12 @@ TEST(OfferedRepetitions, FillTheTime) {
   EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 1000);
 }
 
-TEST(KeptByFilter, ReadsItAsGoogleBenchmarkDoes) {
+TEST(KeptByFilter, ReadsItAsGoogleBenchmarkDoesButHidesItsSettings) {
   const std::string name = "Conv2D/gpu/cudnn/fwd/f32/n1/manual_time";
-  for (const char* filter : {"", "all", ".", "gpu", "^Conv2D/.*/f32", "cpu|gpu", "-cpu", "n1/"})
+  for (const char* filter : {"", "all", ".", "gpu", "^Conv2D/.*/f32", "cpu|gpu", "-cpu", "n1/",
+                             "n1$", "n2$|n1$", "n1/manual_time$", "-n2$"})
     EXPECT_TRUE(KeptByFilter(filter, name)) << filter;
-  for (const char* filter : {"cpu", "^gpu", "-gpu", "n1$", "-", "f{2}"})
+  for (const char* filter : {"cpu", "^gpu", "-gpu", "-n1$", "1\\$", "n1[$]", "f32$", "-", "f{2}"})
     EXPECT_FALSE(KeptByFilter(filter, name)) << filter;
   EXPECT_THROW(KeptByFilter("(", "x"), BadInput);
 }

@@ -128,6 +128,7 @@ std::vector<record::Repetition> Timed(const Call& call, bool cold, Machine& mach
         parts[i / per_part] = parts[i / per_part] + readings[i];
       done.push_back(RepetitionOfParts(parts, static_cast<double>(per_part)));
     }
+    done.back().core_share = 1;  // our threads run on whole cores
     record::MarkNoisy(done);
     in_parts = in_parts || done.back().noisy;
   }

@@ -109,6 +109,14 @@ TEST(CeilingsDocument, AColumnThatNoRowHasIsLeftOut) {
   EXPECT_THAT(table, HasSubstr("scaling"));
 }
 
+TEST(CeilingsDocument, IsOneTableWithoutVariantsUnlessAllIsAskedFor) {
+  std::ostringstream out;
+  document::Write(CeilingsDocument(fakes::CeilingsRun().file.machines, false), 0, out);
+  EXPECT_THAT(out.str(), HasSubstr("with 2 threads\n"));
+  for (const char* more : {"with 1 thread", "avx2", "the curve falls"})
+    EXPECT_THAT(out.str(), Not(HasSubstr(more)));
+}
+
 TEST(CeilingsDocument, OverheadsAndFindingsOfTheSweepFollow) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "  fork-join"), EndsWith(" 1.10 µs"));

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "reporters/record/estimate.h"
 #include "reporters/record/kernels.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
@@ -38,7 +39,7 @@ TEST(RunDocument, GoldenTable) {
 }
 
 TEST(RunDocument, NoRowOfBenchmarksIsWiderThanTheTerminal) {
-  for (const int width : {100, 120, 200}) {
+  for (const int width : {80, 100, 120, 200}) {
     std::istringstream lines(Tables(fakes::SmallRun(), width));
     for (std::string line; std::getline(lines, line) && !line.empty();)
       EXPECT_LE(text::TextWidth(line), width) << line;
@@ -68,9 +69,26 @@ TEST(RunDocument, WithoutCeilingsRatesComeFromWorkAndTime) {
   auto file = fakes::SmallRun().file;
   file.machines.clear();
   const auto tables = Tables(roofline::PlaceRun(file), 0);
-  EXPECT_THAT(tables, HasSubstr("23.1 ms  0.175 %   160 GFLOP/s   57.5 DRAM\n"));
+  EXPECT_THAT(tables, HasSubstr("23.1 ms  0.175 %   160 GFLOP/s            57.5\n"));
   EXPECT_THAT(tables, HasSubstr("1.23 TFLOP/s"));
   EXPECT_THAT(tables, Not(HasSubstr("compute")));
+}
+
+// The second benchmark's bytes are known at L2 only: its intensity is of no level of this column.
+TEST(RunDocument, AColumnHasTheIntensityOfOneLevel) {
+  record::RunFile file;
+  file.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}},
+                  {.name = "y", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
+  auto& work = file.records[0].work[Provenance::kModelled];
+  work = {.flops = {{"fp32.vector", 1e9}}, .bytes = {{Level::kL2, 1e8}, {Level::kDram, 5e7}}};
+  file.records[1].work = file.records[0].work;
+  file.records[1].work[Provenance::kModelled].bytes.erase(Level::kDram);
+  const auto text = Tables(roofline::PlaceRun(file), 0);
+  EXPECT_THAT(text, HasSubstr("  FLOP/byte DRAM\n"));
+  EXPECT_THAT(text, HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s            20.0\n"));
+  EXPECT_THAT(text, HasSubstr("\ny          500 ms  n=1  2.00 GFLOP/s\n"));
+  EXPECT_THAT(Tables(roofline::PlaceRun(file, {.levels = {Level::kL2}}), 0),
+              HasSubstr("FLOP/byte L2\n"));
 }
 
 // 1e9 flop in 0.5 s without any bytes.
@@ -181,7 +199,7 @@ TEST(TrajectoriesDocument, ARowPerPointThenTheSentence) {
   EXPECT_THAT(text, HasSubstr("  ~1.33x          ~41.5 %      overhead grown +33\n"));
   EXPECT_THAT(text, HasSubstr("\n  ~2 threads are 1.33x as fast as 1 thread, 67 % of ideal: 33 "
                               "points are lost, 33 by "));
-  EXPECT_THAT(text, HasSubstr(roofline::kNoisyMeaning));
+  EXPECT_THAT(text, HasSubstr(record::kEstimateMeaning));
 }
 
 TEST(TrajectoriesDocument, AlongASizeThereIsNoEfficiency) {

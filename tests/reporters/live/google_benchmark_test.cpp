@@ -211,16 +211,16 @@ TEST(TerminalReporter, ShowsTheModelAfterTheTable) {
 TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
   Session session = TestSession();
   const auto text = Written<TerminalReporter>(session, {Three()});
-  EXPECT_THAT(text, HasSubstr("      FLOP/s   FLOP/B      % roof      bound\n"));
+  EXPECT_THAT(text, HasSubstr("    % roof      bound    x roof        FLOP/s  FLOP/B DRAM "));
   EXPECT_THAT(text, testing::ContainsRegex(std::string(kName) +
-                                           " .* 2 s .* 20.0 FLOP/s +5.00 +40.0 % +DRAM\n"));
+                                           " .* 2 s .*  40.0 % +DRAM +2.50x +20.0 FLOP/s +5.00 "));
 }
 
 // 40 flop in 2 s, 8 byte.
 TEST(TerminalReporter, WithoutAMachineStillShowsRateAndIntensity) {
   Session session = TestSession(nlohmann::json::object(), {});
   EXPECT_THAT(Written<TerminalReporter>(session, {Three()}),
-              testing::ContainsRegex(std::string(kName) + " .* 20.0 FLOP/s +5.00 +- +-\n"));
+              testing::ContainsRegex(std::string(kName) + " .* - +- +- +20.0 FLOP/s +5.00 "));
 }
 
 TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
@@ -233,13 +233,16 @@ TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
     placement.time = roofline::TimePoint{.times_over_roof = 1 / fraction};
     return ResultRow(record, placement, 1);
   };
-  EXPECT_THAT(row(190e9, 0.664), HasSubstr("   190 GFLOP/s     59.8      66.4 %    compute\n"));
-  EXPECT_THAT(row(1.23e12, 0.0731), HasSubstr("  1.23 TFLOP/s     59.8      7.31 %    compute\n"));
-  EXPECT_THAT(row(2e6, 0.00812), HasSubstr("  2.00 MFLOP/s     59.8     0.812 %    compute\n"));
-  EXPECT_THAT(row(2e6, 1), HasSubstr("     59.8       100 %    compute\n"));
+  EXPECT_THAT(row(190e9, 0.664),
+              HasSubstr("   66.4 %    compute     1.51x   190 GFLOP/s         59.8 "));
+  EXPECT_THAT(row(1.23e12, 0.0731),
+              HasSubstr("   7.31 %    compute     13.7x  1.23 TFLOP/s         59.8 "));
+  EXPECT_THAT(row(2e6, 0.00812),
+              HasSubstr("  0.812 %    compute      123x  2.00 MFLOP/s         59.8 "));
+  EXPECT_THAT(row(2e6, 1), HasSubstr("    100 %    compute     1.00x"));
   placement.classic = {{.fraction_at_most = 0.00812}};
   placement.time = roofline::TimePoint{.times_over_roof_at_least = 1 / 0.00812};
-  EXPECT_THAT(ResultRow(record, placement, 1), HasSubstr("     59.8  <= 0.812 %    compute\n"));
+  EXPECT_THAT(ResultRow(record, placement, 1), HasSubstr("  <= 0.812 %    compute   >= 123x"));
 }
 
 // Google Benchmark reports aggregates in a call of their own.
@@ -260,15 +263,15 @@ TEST(Reporters, TakeAggregatesThatComeByThemselves) {
 TEST(ResultSummary, CountsBenchmarksByStatus) {
   record::Record timed, noisy, wrong;
   timed.repetitions = {{.seconds = 1}};
-  noisy.repetitions = {{.seconds = 1, .noisy = true}};
+  noisy.repetitions = {{.seconds = 1, .run_delay_seconds = 0.1, .noisy = true}};
   wrong.status = record::Status::kWrong;
   EXPECT_THAT(ResultSummary({timed, timed, noisy, wrong}),
               testing::AllOf(testing::StartsWith("4 benchmarks, 1 noisy, 2 ok, 1 wrong; ~ noisy"),
-                             testing::EndsWith("run these again when the machine is quiet\n")));
-  EXPECT_THAT(ResultSummary({timed, noisy, noisy}),
-              testing::HasSubstr("busy throughout: stop other programs"));
+                             HasSubstr("threads waited while other programs ran: stop those")));
+  noisy.repetitions[0].run_delay_seconds.reset();
+  EXPECT_THAT(ResultSummary({timed, noisy}), Not(HasSubstr("stop")));
   EXPECT_THAT(ResultSummary({timed, noisy, noisy}, Reason{"a quota stopped it"}),
-              testing::AllOf(HasSubstr("; a quota stopped it\n"), Not(HasSubstr("stop other"))));
+              testing::AllOf(HasSubstr("; a quota stopped it\n"), Not(HasSubstr("stop those"))));
 }
 
 TEST(Session, MeasuresTheMachineOnceWhenARunBegins) {

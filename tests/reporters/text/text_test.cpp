@@ -1,5 +1,6 @@
 #include "reporters/text/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -9,6 +10,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/text/gzip.h"
+#include "reporters/text/names.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::text {
@@ -100,6 +102,27 @@ TEST(ShortenMiddle, KeepsBothEndsAndWholeCharacters) {
   EXPECT_EQ(TextWidth("漢字e\u0301"), 5) << "two wide characters, a letter and its accent";
   EXPECT_EQ(ShortenMiddle("漢字漢字", 8), "漢字漢字");
   EXPECT_EQ(ShortenMiddle("漢字漢字", 7), "漢…字") << "half a wide character is none";
+}
+
+TEST(ShortenNames, LeavesOutWhatTheNamesShareAndKeepsThemDifferent) {
+  const auto shown = [](const std::vector<std::string>& names, int width) {
+    return ShortenNames(names, width).value_or(std::vector<std::string>{});
+  };
+  const std::vector<std::string> layers = {"LSTM/cpu/onednn/bwd/f32/t16n16i32h16",
+                                           "LSTM/cpu/onednn/bwd/f32/t16n32i32h16", "short"};
+  EXPECT_THAT(shown(layers, 36), testing::ElementsAreArray(layers));
+  EXPECT_THAT(shown({layers[0], "LSTM/cpu/onednn/fwd/f32/t16n16i32h16/cold"}, 36),
+              testing::ElementsAre(layers[0], "LSTM/…fwd/…h16/cold"))
+      << "a short name keeps its parts, a long one those that differ";
+  EXPECT_THAT(shown(layers, 12), testing::ElementsAre("LSTM/…n16…", "LSTM/…n32…", "short"));
+  EXPECT_THAT(shown({"abcdefghi", "abcxefghi", "abcdefghX"}, 8),
+              testing::ElementsAre("abcde…hi", "abcxe…hi", "abcde…hX"));
+  EXPECT_FALSE(ShortenNames({"abcdefghij", "abcdXfghij", "aXcdefghij", "abcdefghXj"}, 4));
+}
+
+TEST(InAscii, KeepsTheWidth) {
+  EXPECT_EQ(InAscii("  ±  4.20 µs  LSTM/…n16"), " +-  4.20 us  LSTM/*n16");
+  EXPECT_EQ(InAscii("± 漢"), "+ 漢");
 }
 
 TEST(Printable, ShowsWhatATerminalWouldExecute) {

@@ -1,0 +1,23 @@
+// Names of benchmarks in tables, and what a terminal can show of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlroof::text {
+
+// Shortens names of one table to at most `width` columns, so that different names remain different:
+// in long ones runs of parts that all names with the same first part have become "…", then a
+// middle. Returns nullopt if that is not possible.
+std::optional<std::vector<std::string>> ShortenNames(const std::vector<std::string>& names,
+                                                     int width);
+
+// Replaces the characters that reports add to names and numbers by ASCII of the same width: "µ" by
+// "u", " ±" by "+-", "…" by "*".
+std::string InAscii(std::string text);
+
+// Returns whether the environment (LC_ALL, LC_CTYPE, LANG) asks for UTF-8.
+bool LocaleHasUtf8();
+
+}  // namespace dlroof::text
