@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 #include <utility>
 
 #include "baselines/compare/paired_record.h"
@@ -84,12 +83,6 @@ Quantity RatioOf(const Quantity& x, const Quantity& y) {
 // [1] If A's and B's FLOPs of a problem differ by more, they were counted by different rules.
 constexpr double kSameFlops = 0.01;
 
-// Operator key -> a cluster's timed records, in the file's order.
-struct KeyedRecords {
-  std::vector<std::string> keys;  // all different
-  std::unordered_map<std::string, std::vector<std::size_t>> records;
-};
-
 // Returns op/direction/type/problem[/option...] without implementation options, or "" for a name
 // without these parts.
 std::string KeyOfType(const record::Record& record, const std::string& type,
@@ -99,42 +92,6 @@ std::string KeyOfType(const record::Record& record, const std::string& type,
   for (const auto& option : WithoutImplementationOptions(record.options, is_implementation_option))
     key += '/' + option;
   return key;
-}
-
-// Returns the timed records by key. With best_type the key's type is "best", and only the fastest
-// record of each key remains.
-KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& options) {
-  KeyedRecords keyed;
-  const auto seconds = [&](std::size_t i) { return run.places[i].timing->median; };
-  for (std::size_t i = 0; i < run.file.records.size(); ++i) {
-    const auto& record = run.file.records[i];
-    if (record.status != record::Status::kOk || !run.places[i].timing) continue;
-    auto key = KeyOfType(record, options.best_type ? "best" : record.type,
-                         options.is_implementation_option);
-    if (key.empty()) continue;
-    auto& some = keyed.records[key];
-    if (some.empty()) keyed.keys.push_back(std::move(key));
-    if (!options.best_type || some.empty())
-      some.push_back(i);
-    else if (seconds(i) < seconds(some.front()))
-      some.front() = i;
-  }
-  return keyed;
-}
-
-// Pairs each of A's records of an operator (`in_a`) with each of B's (`in_b`). Returns the pairs
-// with equal options, or every pair if no two records have equal options.
-std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const roofline::PlacedRun& a,
-                                                         const std::vector<std::size_t>& in_a,
-                                                         const roofline::PlacedRun& b,
-                                                         const std::vector<std::size_t>& in_b) {
-  std::vector<std::pair<std::size_t, std::size_t>> all, equal;
-  for (const auto i : in_a)
-    for (const auto j : in_b) {
-      all.emplace_back(i, j);
-      if (a.file.records[i].options == b.file.records[j].options) equal.emplace_back(i, j);
-    }
-  return equal.empty() ? all : equal;
 }
 
 // Returns the FLOPs of the most trusted provenance that counted any, and its name.
@@ -148,6 +105,7 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   const auto& placed = cluster.run.places[index];
   VersusSide side{.record = index, .seconds = QuantityOf(*placed.timing), .bound = ""};
   side.node_calls_per_second = cluster.devices * (1 / side.seconds.value);
+  side.fallback = IsFallback(placed);
   side.counted_flops = BestFlops(cluster.run.file.records[index]).first;
   side.energies = EnergiesOf(cluster.run.file, cluster.run.file.records[index], side.seconds,
                              cluster.devices, prices);
@@ -178,11 +136,12 @@ void SetCost(const Prices& prices, const VersusCluster& cluster,
   const auto& record = cluster.run.file.records[side.record];
   const auto* machine = record::MachineFor(cluster.run.file, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(prices, *machine);
-  const auto flops = shared_flops ? shared_flops : side.counted_flops;
-  if (price == nullptr || !flops || *flops <= 0) return;
+  if (price == nullptr) return;
   const double device_second =
       price->per_node_hour / 3600 / price->devices.value_or(cluster.devices);
-  side.cost = device_second * side.seconds.value / *flops * 1e15;
+  side.call_cost = device_second * side.seconds.value;
+  const auto flops = shared_flops ? shared_flops : side.counted_flops;
+  if (flops && *flops > 0) side.cost = *side.call_cost / *flops * 1e15;
 }
 
 std::string RoofsText(const VersusSide& side) {
@@ -208,8 +167,10 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
   };
   add("type", a.type, b.type);
   add("library", a.library, b.library);
-  add("algorithm", record::AlgorithmText(a), record::AlgorithmText(b));
-  add("options", options(a), options(b));
+  if (a.library == b.library) {  // another library always has other ones
+    add("algorithm", record::AlgorithmText(a), record::AlgorithmText(b));
+    add("options", options(a), options(b));
+  }
   add("cache", a.cache.value_or(""), b.cache.value_or(""));
   if (!IsTimed(times, a) || !IsTimed(times, b)) add("times", timed(a), timed(b));
   add("roofs", RoofsText(side_a), RoofsText(side_b));
@@ -227,6 +188,7 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
   const auto types =
       record_a.type == record_b.type ? record_a.type : record_a.type + '|' + record_b.type;
   VersusRow row{.key = KeyOfType(record_a, types, options.is_implementation_option),
+                .type = options.best_type ? "best" : ComparedType(record_a),
                 .a = SideOf(a, in_a, options.prices),
                 .b = SideOf(b, in_b, options.prices)};
   row.energy_ratios = EnergyRatios(row.a.energies, row.b.energies);
@@ -326,24 +288,85 @@ std::vector<std::string> WithoutImplementationOptions(
   return others;
 }
 
+std::string ComparedType(const record::Record& record) {
+  return record.device == "gpu" && record.type == "tf32" ? "f32" : record.type;
+}
+
+std::map<std::string, std::size_t> FastestByKey(
+    const roofline::PlacedRun& run,
+    const std::function<std::string(const record::Record&)>& key_of) {
+  std::map<std::string, std::size_t> fastest;
+  const auto rank = [&](std::size_t i) {
+    return std::pair(run.file.records[i].verified.empty(), run.places[i].timing->median);
+  };
+  for (std::size_t i = 0; i < run.file.records.size(); ++i) {
+    const auto& record = run.file.records[i];
+    if (record.status != record::Status::kOk || !run.places[i].timing) continue;
+    const auto key = key_of(record);
+    if (key.empty()) continue;
+    const auto [found, added] = fastest.try_emplace(key, i);
+    if (!added && rank(i) < rank(found->second)) found->second = i;
+  }
+  return fastest;
+}
+
+bool IsFallback(const roofline::Placed& placed) {
+  const auto& time = placed.placement.time;
+  const auto share = roofline::RoofShareOf(placed.placement);
+  return time && time->bound != roofline::Bound::kOverhead && share &&
+         share->value < kFallbackShare;
+}
+
+std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
+                                  const Versus& versus) {
+  struct Sums {
+    QuantitySum a, b;
+    double cost_a = 0, cost_b = 0;
+    bool costs = true;
+  };
+  std::vector<std::pair<VersusTotal, Sums>> types;
+  for (const auto& row : versus.rows) {
+    auto found = std::ranges::find(types, row.type, [](const auto& of) { return of.first.type; });
+    if (found == types.end()) found = types.insert(found, {{.type = row.type}, {}});
+    auto& [total, sums] = *found;
+    const bool fallback = row.a.fallback || row.b.fallback;
+    ++(fallback ? total.fallbacks : total.operators);
+    if (fallback) continue;
+    sums.a.Add(row.a.seconds, 1);
+    sums.b.Add(row.b.seconds, 1);
+    sums.cost_a += row.a.call_cost.value_or(0);
+    sums.cost_b += row.b.call_cost.value_or(0);
+    sums.costs = sums.costs && row.a.call_cost && row.b.call_cost;
+  }
+  std::vector<VersusTotal> totals;
+  for (auto& [total, sums] : types) {
+    total.a = sums.a.Total();
+    total.b = sums.b.Total();
+    if (total.a) total.nodes_of_a = NodesOfA(a, *total.a, b, *total.b);
+    if (total.a && sums.costs) total.cost_ratio = sums.cost_a / sums.cost_b;
+    totals.push_back(std::move(total));
+  }
+  return totals;
+}
+
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
   compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
-  const auto in_a = RecordsByKey(a.run, options);
-  const auto in_b = RecordsByKey(b.run, options);
+  const auto key_of = [&](const record::Record& record) {
+    return KeyOfType(record, options.best_type ? "best" : ComparedType(record),
+                     options.is_implementation_option);
+  };
+  const auto in_a = FastestByKey(a.run, key_of), in_b = FastestByKey(b.run, key_of);
   Versus versus{.times = options.times};
-  for (const auto& key : in_a.keys) {
-    const auto found = in_b.records.find(key);
-    if (found == in_b.records.end()) continue;
-    ++versus.operators;
-    for (const auto& [i, j] : PairsOf(a.run, in_a.records.at(key), b.run, found->second))
-      versus.rows.push_back(RowOf(a, i, b, j, options));
-  }
-  versus.only_a = in_a.keys.size() - versus.operators;
-  versus.only_b = in_b.keys.size() - versus.operators;
+  for (const auto& [key, i] : in_a)
+    if (const auto found = in_b.find(key); found != in_b.end())
+      versus.rows.push_back(RowOf(a, i, b, found->second, options));
+  versus.only_a = in_a.size() - versus.rows.size();
+  versus.only_b = in_b.size() - versus.rows.size();
   if (versus.rows.empty())
     throw BadInput("{} and {} have no operator in common: {} and {} with a time, such as '{}'",
-                   a.where, b.where, in_a.keys.size(), in_b.keys.size(),
-                   in_a.keys.empty() ? "none" : in_a.keys.front());
+                   a.where, b.where, in_a.size(), in_b.size(),
+                   in_a.empty() ? "none" : in_a.begin()->first);
+  std::ranges::sort(versus.rows, {}, [](const VersusRow& row) { return row.a.record; });
   if (options.prices != nullptr) {
     versus.currency = options.prices->currency;
     versus.price_a = PriceText(*options.prices, a);

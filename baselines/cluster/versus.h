@@ -120,6 +120,21 @@ struct VersusCluster {
   std::optional<EstimateCount> node_times = {};
 };
 
+// Returns the type as which a record is compared: f32 for a GPU's tf32, which frameworks use for
+// it.
+std::string ComparedType(const record::Record& record);
+
+// Returns for each key of `key_of(record)` the record that a framework would use: the fastest with
+// a checked result, else the fastest. Skips records without a time or with an empty key.
+std::map<std::string, std::size_t> FastestByKey(
+    const roofline::PlacedRun& run,
+    const std::function<std::string(const record::Record&)>& key_of);
+
+// [1] Below this share of its roof, a call that does not wait for launches ran on a fallback: a
+// framework would pad, transpose or use another type instead.
+inline constexpr double kFallbackShare = 0.02;
+bool IsFallback(const roofline::Placed& placed);
+
 struct VersusOptions {
   const Prices* prices = nullptr;  // may be null
   // If it is not set, no option chooses an implementation.
@@ -139,10 +154,12 @@ struct VersusSide {
   bool specified = false;                    // the binding roof is specified, not measured
   std::string bound;                         // "DRAM", "compute", "overhead"; may be empty
   bool bound_by_overhead = false;
+  bool fallback = false;  // by IsFallback; in no total
   // [flop] of one call, by the most trusted provenance of this record
   std::optional<double> counted_flops;
-  std::optional<double> cost;  // [currency] per 1e15 FLOP, if price and FLOPs are known
-  Energies energies;           // [J] of one call
+  std::optional<double> call_cost;  // [currency] of one call, if the price is known
+  std::optional<double> cost;       // [currency] per 1e15 FLOP, if the FLOPs are known too
+  Energies energies;                // [J] of one call
 };
 
 // Returns how many of A's nodes are as fast as one of B's, where one of their devices takes these
@@ -154,6 +171,7 @@ struct VersusRow {
   // op/direction/type/problem[/option...], without implementation options; the type is "bf16|f16"
   // if A's and B's differ.
   std::string key;
+  std::string type;  // as which both are compared: "f32", or "best"
   VersusSide a, b;
   // [flop] of one call on both clusters: modelled by A or B, else counted equally by both. Not set
   // if they are unknown or differ; each cluster's cost then uses its own counted_flops.
@@ -163,9 +181,17 @@ struct VersusRow {
   std::vector<std::string> differences;           // "library: onednn | cudnn", A's first
 };
 
+// Each operator of one type, called once.
+struct VersusTotal {
+  std::string type;                     // VersusRow::type
+  double operators = 0, fallbacks = 0;  // [1] rows in the sums, and those left out
+  // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `operators` is above 0
+  std::optional<Quantity> a, b, nodes_of_a;
+  std::optional<double> cost_ratio;  // [1] A's cost of these calls / B's, if both are known
+};
+
 struct Versus {
-  std::vector<VersusRow> rows;         // in A's order, then in B's
-  std::size_t operators = 0;           // [1] number of different keys of `rows`
+  std::vector<VersusRow> rows;         // in A's order
   std::size_t only_a = 0, only_b = 0;  // [1] operators with a time on one cluster only
   CallTime times = CallTime::kThroughput;
   std::string currency;  // "" without prices
@@ -174,10 +200,13 @@ struct Versus {
   std::string price_a, price_b;
 };
 
-// Pairs A's and B's records of the same operator. Several records of an operator (libraries,
-// implementation options) result in several rows; an implementation option that A and B both have
-// is only paired with itself. With best_type there is one row per operator. Throws BadInput if the
-// runs have different conventions, or no operator in common.
+// Returns a total for each type of the rows, in their order.
+std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
+                                  const Versus& versus);
+
+// Returns a row for each operator and type (ComparedType) in A and B, of the records that a
+// framework would use (FastestByKey). Throws BadInput if the runs have different conventions, or no
+// operator in common.
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options);
 
 // Returns the FLOPs of a record [flop] that were counted by the provenance `from`, if known.

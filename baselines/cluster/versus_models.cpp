@@ -24,35 +24,38 @@ struct LayerCall {
   Energies energies;
 };
 
-// The fastest timed record of each operator, for one type and library.
+// The calls of each operator in one type, without fallbacks.
 class TimesOf {
  public:
-  TimesOf(const VersusCluster& cluster, const std::string& type, const std::string& library,
-          const VersusOptions& options) {
-    for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i) {
-      const auto& record = cluster.run.file.records[i];
-      const auto& timing = cluster.run.places[i].timing;
-      if (record.status != record::Status::kOk || !timing || record.type != type ||
-          record.library != library)
-        continue;
-      auto& best =
-          times_[{record.op, record.problem, record.direction,
-                  WithoutImplementationOptions(record.options, options.is_implementation_option)}];
-      const auto seconds = QuantityOf(*timing);
-      if (!best || seconds.value < best->seconds.value)
-        best = {seconds,
-                EnergiesOf(cluster.run.file, record, seconds, cluster.devices, options.prices)};
+  TimesOf(const VersusCluster& cluster, const std::string& type, const VersusOptions& options) {
+    const auto key_of = [&](const record::Record& record) {
+      const VersusLayer layer{
+          .op = record.op,
+          .problem = record.problem,
+          .options = WithoutImplementationOptions(record.options, options.is_implementation_option),
+          .directions = {}};
+      return ComparedType(record) == type ? KeyOf(layer, record.direction) : "";
+    };
+    for (const auto& [key, i] : FastestByKey(cluster.run, key_of)) {
+      if (IsFallback(cluster.run.places[i])) continue;
+      const auto seconds = QuantityOf(*cluster.run.places[i].timing);
+      calls_[key] = {seconds, EnergiesOf(cluster.run.file, cluster.run.file.records[i], seconds,
+                                         cluster.devices, options.prices)};
     }
   }
 
   std::optional<LayerCall> Of(const VersusLayer& layer, const std::string& direction) const {
-    const auto found = times_.find({layer.op, layer.problem, direction, layer.options});
-    return found == times_.end() ? std::nullopt : found->second;
+    const auto found = calls_.find(KeyOf(layer, direction));
+    return found == calls_.end() ? std::nullopt : std::optional(found->second);
   }
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string, std::vector<std::string>>;
-  std::map<Key, std::optional<LayerCall>> times_;
+  static std::string KeyOf(const VersusLayer& layer, const std::string& direction) {
+    return fmt::format("{}/{}/{}/{}", layer.op, direction, layer.problem,
+                       fmt::join(layer.options, "/"));
+  }
+
+  std::map<std::string, LayerCall> calls_;
 };
 
 // The sum over the calls of a pass. Its energies are of the classes that every call has.
@@ -98,8 +101,7 @@ std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const Vers
 
 VersusModel CompareModel(const Model& model, std::string_view pass, const TimesOf& in_a,
                          const TimesOf& in_b) {
-  VersusModel row{
-      .model = model.name, .pass = std::string(pass), .type = "", .library_a = "", .library_b = ""};
+  VersusModel row{.model = model.name, .pass = std::string(pass), .type = ""};
   PassSum sum_a, sum_b;
   for (const auto& layer : model.layers) {
     row.layers += layer.count;
@@ -122,18 +124,11 @@ VersusModel CompareModel(const Model& model, std::string_view pass, const TimesO
   return row;
 }
 
-std::set<std::string> Libraries(const VersusCluster& cluster, const std::string& type) {
-  std::set<std::string> libraries;
-  for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i)
-    if (cluster.run.file.records[i].type == type && cluster.run.places[i].timing)
-      libraries.insert(cluster.run.file.records[i].library);
-  return libraries;
-}
-
 std::vector<std::string> Types(const VersusCluster& cluster) {
   std::vector<std::string> types;
   for (const auto& record : cluster.run.file.records)
-    if (std::ranges::find(types, record.type) == types.end()) types.push_back(record.type);
+    if (const auto type = ComparedType(record); std::ranges::find(types, type) == types.end())
+      types.push_back(type);
   return types;
 }
 
@@ -150,17 +145,14 @@ bool HasPass(const Model& model, std::string_view pass) {
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
              const std::string& type, const VersusOptions& options,
              std::vector<VersusModel>& rows) {
-  for (const auto& library_a : Libraries(a, type))
-    for (const auto& library_b : Libraries(b, type)) {
-      const TimesOf in_a(a, type, library_a, options), in_b(b, type, library_b, options);
-      for (const auto pass : kPasses) {
-        auto row = CompareModel(model, pass, in_a, in_b);
-        if (row.in_both == 0 || !HasPass(model, pass)) continue;
-        std::tie(row.type, row.library_a, row.library_b) = std::tie(type, library_a, library_b);
-        row.nodes_of_a = NodesOfA(a, *row.a, b, *row.b);
-        rows.push_back(std::move(row));
-      }
-    }
+  const TimesOf in_a(a, type, options), in_b(b, type, options);
+  for (const auto pass : kPasses) {
+    auto row = CompareModel(model, pass, in_a, in_b);
+    if (row.in_both == 0 || !HasPass(model, pass)) continue;
+    row.type = type;
+    row.nodes_of_a = NodesOfA(a, *row.a, b, *row.b);
+    rows.push_back(std::move(row));
+  }
 }
 
 std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& suite) {
@@ -231,7 +223,7 @@ std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCl
       if (std::ranges::find(types_b, type) != types_b.end())
         AddRows(a, b, model, type, options, rows);
     if (rows.size() > before) continue;
-    VersusModel none{.model = model.name, .pass = "", .type = "", .library_a = "", .library_b = ""};
+    VersusModel none{.model = model.name, .pass = "", .type = ""};
     for (const auto& layer : model.layers) none.layers += layer.count;
     rows.push_back(std::move(none));
   }

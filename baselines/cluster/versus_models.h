@@ -38,13 +38,14 @@ Model ModelFromNames(const std::string& suite,
 std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
                             const IsImplementationOption& is_implementation_option);
 
-// One pass of a model in one type, by one library on each side.
+// One pass of a model in one type (ComparedType); each layer by the record that FastestByKey chose.
 struct VersusModel {
   std::string model, pass;  // "inference", or "training": forward and both gradients
-  std::string type, library_a, library_b;
-  double layers = 0;          // [1] of the model, counting each occurrence
-  double in_a = 0, in_b = 0;  // [1] of these, layers whose times are all known on the cluster
-  double in_both = 0;         // [1] of these, layers in A and B; all sums below are over them
+  std::string type;
+  double layers = 0;  // [1] of the model, counting each occurrence
+  // [1] of these, layers whose times are all known on the cluster, none of them of a fallback
+  double in_a = 0, in_b = 0;
+  double in_both = 0;  // [1] of these, layers in A and B; all sums below are over them
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `in_both` is above 0
   std::optional<Quantity> a, b, nodes_of_a;
   Energies energies_a, energies_b;                // [J] sums over the layers in A and B
@@ -52,8 +53,8 @@ struct VersusModel {
   std::vector<std::string> missing;               // problems that A or B lacks, each once
 };
 
-// Returns a row for each model, pass, type and pair of libraries with a layer on both clusters, and
-// a row with 0 layers for a model that has no layer on both clusters.
+// Returns a row for each model, pass and type with a layer on both clusters, and a row with 0
+// layers for a model that has no layer on both clusters.
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
                                           const VersusOptions& options);

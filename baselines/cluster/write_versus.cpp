@@ -31,13 +31,22 @@ std::string MachinesText(const VersusCluster& cluster) {
 
 namespace {
 
-// Returns all different VersusRow::differences, in order: "library: onednn | cudnn". The last cell
-// of a table's row has their numbers, from 1.
-std::vector<std::string> DifferenceKinds(const Versus& versus) {
-  std::vector<std::string> kinds;
+// VersusRow::differences, each once in the rows' order: those of every row, and the others. The
+// last cell of a table's row has the others' numbers, from 1.
+struct DifferenceKinds {
+  std::vector<std::string> of_all, of_some;
+};
+
+DifferenceKinds DifferenceKindsOf(const Versus& versus) {
+  DifferenceKinds kinds;
   for (const auto& row : versus.rows)
-    for (const auto& difference : row.differences)
-      if (std::ranges::find(kinds, difference) == kinds.end()) kinds.push_back(difference);
+    for (const auto& difference : row.differences) {
+      const bool all = std::ranges::all_of(versus.rows, [&](const VersusRow& other) {
+        return std::ranges::count(other.differences, difference) > 0;
+      });
+      auto& some = all ? kinds.of_all : kinds.of_some;
+      if (std::ranges::find(some, difference) == some.end()) some.push_back(difference);
+    }
   return kinds;
 }
 
@@ -51,9 +60,9 @@ std::string QuantityText(const Quantity& quantity, const char* unit) {
 std::string ShareText(const VersusSide& side) {
   if (!side.share) return side.bound_by_overhead ? "overhead" : "no roof";
   const auto& [share, at_most] = *side.share;
-  return fmt::format("{}{}{:.{}f}{}", roofline::AtMostMark(at_most),
+  return fmt::format("{}{}{:.{}f}{}{}", roofline::AtMostMark(at_most),
                      roofline::MarkOf(side.seconds.noisy), 100 * share, share < 0.0995 ? 2 : 1,
-                     side.specified ? " (specified)" : "");
+                     side.fallback ? "!" : "", side.specified ? " (specified)" : "");
 }
 
 std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
@@ -157,7 +166,8 @@ std::string NumbersText(const std::vector<std::string>& some,
                         const std::vector<std::string>& kinds) {
   std::vector<std::ptrdiff_t> numbers;
   for (const auto& kind : some)
-    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, kind)));
+    if (const auto found = std::ranges::find(kinds, kind); found != kinds.end())
+      numbers.push_back(1 + std::distance(kinds.begin(), found));
   std::ranges::sort(numbers);
   return fmt::format("{}", fmt::join(numbers, ","));
 }
@@ -174,19 +184,18 @@ void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& note
   }
 }
 
-std::string LibrariesText(const VersusReport& report, const VersusRow& row) {
-  return fmt::format("{} | {}", report.a->run.file.records[row.a.record].library,
-                     report.b->run.file.records[row.b.record].library);
-}
-
-// Returns the libraries of A and B if they are the same in every row.
-std::optional<std::string> LibrariesOf(const VersusReport& report) {
+void AddFallbackNotes(const VersusReport& report, std::vector<std::string>& notes) {
   const auto& rows = report.versus.rows;
-  if (rows.empty()) return std::nullopt;
-  const auto first = LibrariesText(report, rows.front());
-  const bool same = std::ranges::all_of(
-      rows, [&](const VersusRow& row) { return LibrariesText(report, row) == first; });
-  return same ? std::optional(first) : std::nullopt;
+  const auto is_fallback = [](const VersusRow& row) { return row.a.fallback || row.b.fallback; };
+  const auto row = std::ranges::find_if(rows, is_fallback);
+  if (row == rows.end()) return;
+  const auto& record = row->a.fallback ? report.a->run.file.records[row->a.record]
+                                       : report.b->run.file.records[row->b.record];
+  notes.push_back(fmt::format(
+      "!: below {:g} % of its roof: a fallback of the library, in place of which a framework would "
+      "pad, or take another type; {} such rows are in no total: {}, by {}",
+      100 * kFallbackShare, std::ranges::count_if(rows, is_fallback), record.name,
+      record::AlgorithmText(record)));
 }
 
 std::string TimesText(const record::Record& record) {
@@ -204,8 +213,6 @@ void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) 
       notes.push_back(fmt::format(
           "{}: each time is the median over nodes; {} of {} times of nodes are estimates", name,
           count->estimates, count->times));
-  if (const auto libraries = LibrariesOf(report))
-    notes.push_back(fmt::format("libraries (A | B): {}", *libraries));
 }
 
 document::Table OperatorTable(const VersusReport& report) {
@@ -216,10 +223,8 @@ document::Table OperatorTable(const VersusReport& report) {
               {"A % roof", "B % roof", "A bound", "B bound", "nodes of A for one of B", "95 %"});
   if (costs) head.insert(head.end(), {"A cost", "B cost"});
   AddEnergyHead(report, head);
-  const bool libraries = !LibrariesOf(report);
-  if (libraries) head.emplace_back("libraries");
   head.emplace_back("differs");
-  const auto kinds = DifferenceKinds(report.versus);
+  const auto kinds = DifferenceKindsOf(report.versus).of_some;
   document::Table table{.title = "Operators", .columns = std::move(head)};
   for (const auto& row : report.versus.rows) {
     document::Table::Row line = {row.key, QuantityText(row.a.seconds, "s"),
@@ -231,16 +236,36 @@ document::Table OperatorTable(const VersusReport& report) {
                              QuantityText(row.nodes_of_a, ""), IntervalText(row.nodes_of_a.ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
     AddEnergyCells(report, row.a.energies, row.b.energies, row.energy_ratios, line);
-    if (libraries) line.emplace_back(LibrariesText(report, row));
     line.emplace_back(NumbersText(row.differences, kinds));
     table.rows.push_back(std::move(line));
   }
   return table;
 }
 
+// Returns a row for each type: every operator once.
+document::Table TotalTable(const VersusReport& report) {
+  document::Table table{
+      .title = "Totals",
+      .columns = {"all operators", "number", "A", "B", "nodes of A for one of B", "95 %"}};
+  if (HasCosts(report)) table.columns.emplace_back("A/B cost");
+  for (const auto& total : TotalsOf(*report.a, *report.b, report.versus)) {
+    table.rows.push_back({total.type, fmt::format("{:.0f}", total.operators)});
+    auto& line = table.rows.back();
+    if (!total.nodes_of_a) {
+      line.resize(table.columns.size());
+      continue;
+    }
+    line.insert(line.end(),
+                {QuantityText(*total.a, "s"), QuantityText(*total.b, "s"),
+                 QuantityText(*total.nodes_of_a, ""), IntervalText(total.nodes_of_a->ci95)});
+    if (HasCosts(report)) line.push_back(CostText(total.cost_ratio));
+  }
+  return table;
+}
+
 document::Table ModelTable(const VersusReport& report) {
   std::vector<std::string> head = {
-      "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %", "libraries"};
+      "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %"};
   AddEnergyHead(report, head);
   document::Table table{.title = "Models", .columns = std::move(head)};
   for (const auto& model : report.models) {
@@ -250,8 +275,7 @@ document::Table ModelTable(const VersusReport& report) {
     table.rows.push_back({model.model, model.pass, model.type,
                           fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
                           cell(model.a, "s"), cell(model.b, "s"), cell(model.nodes_of_a, ""),
-                          IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt),
-                          model.a ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
+                          IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt)});
     AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios,
                    table.rows.back());
   }
@@ -267,8 +291,11 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
       fmt::format("B: {} ({}), a node has {}", MachinesText(*report.b), report.b->where,
                   DeviceText(*report.b)),
       fmt::format("{} operators have a time on both clusters; {} on A only, {} on B only",
-                  versus.operators, versus.only_a, versus.only_b)};
+                  versus.rows.size(), versus.only_a, versus.only_b)};
+  if (const auto all = DifferenceKindsOf(versus).of_all; !all.empty())
+    notes.push_back(fmt::format("in every row (A | B): {}", fmt::join(all, "; ")));
   AddTimesNotes(report, notes);
+  AddFallbackNotes(report, notes);
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
   AddOverheadNotes(report, notes);
@@ -288,11 +315,12 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
       std::ranges::any_of(versus.rows, [](const VersusRow& row) { return !row.nodes_of_a.ci95; });
   if (absent)
     notes.emplace_back("without 95 %: one of the two times has no interval (too few repetitions)");
+  std::set<std::string> incomplete;
   for (const auto& model : report.models)
-    if (!model.missing.empty())
-      notes.push_back(fmt::format("{} {}: {} problem{} of the model not on both sides, such as {}",
-                                  model.model, model.pass, model.missing.size(),
-                                  model.missing.size() == 1 ? "" : "s", model.missing.front()));
+    if (!model.missing.empty() && incomplete.insert(model.model).second)
+      notes.push_back(fmt::format(
+          "{}: layers are left out that are not on both sides, or a fallback (!) there, such as {}",
+          model.model, model.missing.front()));
   return notes;
 }
 
@@ -359,6 +387,7 @@ nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   if (side.share)
     written[side.share->at_most ? "fraction_at_most" : "fraction"] = side.share->value;
   if (side.specified) written["given"] = true;
+  if (side.fallback) written["fallback"] = true;
   if (!side.bound.empty()) written["bound"] = side.bound;
   if (side.counted_flops) written["counted_flops"] = *side.counted_flops;
   if (side.cost) written["cost_per_1e15_flop"] = *side.cost;
@@ -379,6 +408,17 @@ nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
   return written;
 }
 
+nlohmann::json TotalJson(const VersusTotal& total) {
+  nlohmann::json written = {
+      {"type", total.type}, {"operators", total.operators}, {"fallbacks", total.fallbacks}};
+  if (!total.nodes_of_a) return written;
+  written["a"] = QuantityJson(*total.a, "seconds");
+  written["b"] = QuantityJson(*total.b, "seconds");
+  AddNodes(*total.nodes_of_a, written);
+  if (total.cost_ratio) written["cost_a_over_b"] = *total.cost_ratio;
+  return written;
+}
+
 nlohmann::json ModelJson(const VersusModel& model) {
   nlohmann::json written = {{"model", model.model},
                             {"layers", model.layers},
@@ -387,12 +427,10 @@ nlohmann::json ModelJson(const VersusModel& model) {
                             {"layers_of_both", model.in_both}};
   if (!model.pass.empty()) written["pass"] = model.pass;
   if (!model.type.empty()) written["type"] = model.type;
-  for (const auto& [key, library, seconds, energies] :
-       {std::tuple("a", &model.library_a, &model.a, &model.energies_a),
-        {"b", &model.library_b, &model.b, &model.energies_b}}) {
+  for (const auto& [key, seconds, energies] :
+       {std::tuple("a", &model.a, &model.energies_a), {"b", &model.b, &model.energies_b}}) {
     if (!*seconds) continue;
     written[key] = QuantityJson(**seconds, "seconds");
-    written[key]["library"] = *library;
     if (!energies->empty()) written[key]["energy"] = ByClassJson(*energies, "joules");
   }
   if (model.nodes_of_a) AddNodes(*model.nodes_of_a, written);
@@ -415,11 +453,13 @@ nlohmann::json ClusterJson(const VersusCluster& cluster, const std::string& pric
 
 document::Document VersusDocument(const VersusReport& report) {
   document::Document document;
-  document.Add(OperatorTable(report));
+  document.Add(TotalTable(report));
   document.Add(ModelTable(report));
+  document.Add(OperatorTable(report));
   document.Add(document::Sentences{.texts = VersusNotes(report)});
   document::List differences{.title = "differs (A | B):", .numbered = true};
-  for (const auto& kind : DifferenceKinds(report.versus)) differences.items.push_back({kind});
+  for (const auto& kind : DifferenceKindsOf(report.versus).of_some)
+    differences.items.push_back({kind});
   document.Add(std::move(differences));
   return document;
 }
@@ -467,12 +507,14 @@ nlohmann::json VersusJson(const VersusReport& report) {
       {"a", ClusterJson(*report.a, versus.price_a)},
       {"b", ClusterJson(*report.b, versus.price_b)},
       {"times", versus.times == CallTime::kLatency ? "latency" : "throughput"},
-      {"operators", versus.operators},
+      {"operators", versus.rows.size()},
       {"only_a", versus.only_a},
       {"only_b", versus.only_b},
       {"rows", nlohmann::json::array()}};
   if (!versus.currency.empty()) written["currency"] = versus.currency;
   for (const auto& row : versus.rows) written["rows"].push_back(RowJson(report, row));
+  for (const auto& total : TotalsOf(*report.a, *report.b, versus))
+    written["totals"].push_back(TotalJson(total));
   for (const auto& model : report.models) written["models"].push_back(ModelJson(model));
   return written;
 }

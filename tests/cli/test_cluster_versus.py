@@ -10,6 +10,7 @@ from checks import DLROOF, ROOT, bad_input, checks, contains, exits, holds, one_
 STUDY = ROOT / "baselines/studies/gpu-beside-cpu"
 CPU = ROOT / "baselines/stored/zen5-2c/2026-11-22-conv2d.json"
 GPU = ROOT / "baselines/studies/v100_published/conv2d.json"
+H200 = ROOT / "baselines/stored/h200/2026-11-26-conv2d.json"
 VERSUS = f"dlroof cluster versus {CPU} {GPU}"
 
 
@@ -33,6 +34,17 @@ def test_every_row_of_the_study_is_as_its_script_computes_it():
         exits(0),
         prints("A cost +B cost"),
         plain("A: 0.085 USD per node and hour. B: 2.48 USD per node and hour"),
+    ),
+    (
+        "the H200 in f32 is what frameworks run: tf32, and no total has its fallback engines",
+        f"dlroof cluster versus {CPU} {H200} --prices {STUDY}/made_up_prices.json --suite paper",
+        exits(0),
+        prints("^f32 +25 +952 ms +22.8 ms +41.8 .* 0.888$"),
+        prints("^bf16 +9 .* 399 .* 8.47$"),
+        prints("^Conv2D/bwd_weights/f32.tf32/n64c64h112w112k64r3s3_s2p0:1x0:1 .* 287 "),
+        prints("^Conv2D/bwd_data/f32/n16c64h112w112k64r9s9_s2p3:4x3:4 .* 0.66! "),
+        plain("!: below 2 % of its roof: a fallback"),
+        plain("in every row (A | B): library: onednn | cudnn"),
     ),
     ("coverage of a model", f"{VERSUS} --suite resnet50", exits(0), prints("^resnet50 .*0 of 53")),
     (

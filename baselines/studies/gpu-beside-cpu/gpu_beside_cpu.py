@@ -24,11 +24,12 @@ LEVELS = {"l1": "L1", "l2": "L2", "l3": "L3", "dram": "DRAM"}  # nearest to the 
 
 
 def operators(paths):
-    """Returns the measured records by operator: the name without device and library, and without the layout."""
+    """Returns the fastest record of each operator: the name without device, library and layout; tf32 of a GPU is f32."""
     found = {}
     for record in (record for path in paths for record in lib.measured(lib.read(path)).values() if "seconds" in record):
-        op, _, _, *rest = (part for part in record["name"].split("/") if part != "nchw")
-        found.setdefault("/".join([op, *rest]), []).append(record)
+        op, _, _, *rest = (part.replace("tf32", "f32") for part in record["name"].split("/") if part != "nchw")
+        operator = "/".join([op, *rest])
+        found[operator] = min(found.get(operator, record), record, key=lambda of: of["seconds"]["median"])
     return found
 
 
@@ -63,7 +64,14 @@ def price(paths):
 
 def expected_row(operator, a, b, prices):
     low, high = interval(a["seconds"], b["seconds"])
-    row = {"operator": operator, "flops": flops(a, b), "nodes_of_a": a["seconds"]["median"] / b["seconds"]["median"], "nodes_low": low, "nodes_high": high}
+    types = dict.fromkeys(record["name"].split("/")[4] for record in (a, b))
+    row = {
+        "operator": operator.replace("/f32/", f"/{'|'.join(types)}/"),
+        "flops": flops(a, b),
+        "nodes_of_a": a["seconds"]["median"] / b["seconds"]["median"],
+        "nodes_low": low,
+        "nodes_high": high,
+    }
     for side, record, per_hour in (("a", a, prices[0]), ("b", b, prices[1])):
         seconds, time = record["seconds"]["median"], record["time"]
         row[f"{side}_name"] = record["name"]
@@ -85,6 +93,23 @@ def differences(expected, got):
             same = text != "" and abs(float(text) - value) <= (1e-5 if name.endswith("fraction_of_roof") else 1e-6) * abs(value)
         if not same:
             yield f"{expected['operator']}: {name}: {value} expected, {text!r} from dlroof"
+
+
+def total_differences(pairs, totals):
+    """Returns what differs in the totals: sums without the rows of which one is below 2 % of its roof and not bound by overhead."""
+
+    def is_fallback(record):
+        return record.get("time", {}).get("bound") != "overhead" and (share_of_roof(record) or 1) < 0.02
+
+    wrong = []
+    for kind in ("f32", "bf16"):
+        rows = [(a["seconds"]["median"], b["seconds"]["median"], is_fallback(a) or is_fallback(b)) for key, a, b in pairs if f"/{kind}/" in key]
+        kept = [row for row in rows if not row[2]]
+        nodes = sum(a for a, _, _ in kept) / sum(b for _, b, _ in kept)
+        got = totals[kind]
+        if (got["operators"], got["fallbacks"]) != (len(kept), len(rows) - len(kept)) or not math.isclose(got["nodes_of_a"], nodes, rel_tol=1e-6):
+            wrong.append(f"total of {kind}: {len(kept)} of {len(rows)}, {nodes} nodes expected, {got} from dlroof")
+    return wrong
 
 
 def latency_differences(pairs, rows):
@@ -110,16 +135,17 @@ def main():
     arguments = lib.parser(__doc__).parse_args()
     files = [",".join(map(str, paths)) for paths in (CPU, GPU)]
     in_a, in_b, prices = operators(CPU), operators(GPU), (price(CPU), price(GPU))
-    pairs = [(operator, a, b) for operator in in_a for a in in_a[operator] for b in in_b.get(operator, [])]
+    pairs = [(operator, a, in_b[operator]) for operator, a in in_a.items() if operator in in_b]
     with tempfile.TemporaryDirectory() as folder:
         table, latency = f"{folder}/versus.csv", f"{folder}/latency.json"
-        lib.run(arguments.dlroof, "cluster", "versus", *files, "--prices", PRICES, "-o", table)
+        lib.run(arguments.dlroof, "cluster", "versus", *files, "--prices", PRICES, "-o", table, "-o", f"{folder}/queued.json")
         lib.run(arguments.dlroof, "cluster", "versus", *files, "--latency", "-o", latency)
+        totals = {total["type"]: total for total in lib.read(latency.replace("latency", "queued"))["totals"]}
         with open(table, newline="") as file:
             rows = {(row["a_name"], row["b_name"]): row for row in csv.DictReader(file)}
         of_calls = {(row["a"]["name"], row["b"]["name"]): row for row in lib.read(latency)["rows"]}
     wrong = [text for operator, a, b in pairs for text in differences(expected_row(operator, a, b, prices), rows[a["name"], b["name"]])]
-    wrong += latency_differences(pairs, of_calls)
+    wrong += total_differences(pairs, totals) + list(latency_differences(pairs, of_calls))
     if len(rows) != len(pairs):
         wrong.append(f"{len(rows)} rows from dlroof, {len(pairs)} expected")
     print("\n".join(wrong) or f"{len({operator for operator, _, _ in pairs})} operators in {len(pairs)} rows: all as computed from the run files")
