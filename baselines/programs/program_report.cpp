@@ -11,6 +11,7 @@
 
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
+#include "reporters/roofline/advice.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::programs {
@@ -24,6 +25,7 @@ constexpr std::size_t kModules = 8;  // in the table
 constexpr double kMatched = 0.9;     // [1] below, the clocks of log and trace do not agree
 constexpr std::size_t kShown = 10;   // primitives that the first table shows at once
 constexpr double kAbove = 1.05;      // [1] roof time / measured time: beyond noise
+constexpr double kScatters = 1.5;    // [1] mean / median call, or its inverse, of a noisy time
 constexpr double kMuch = 0.05;       // [1] share of the time above which reorders get advice
 
 // Returns a number of calls, "12171" or "3.5"; a mean over steps may be fractional.
@@ -63,10 +65,19 @@ std::string MedianCall(const PrimitiveUse& use) {
   return fmt::format(", by its median call of {}", Time(timing->median));
 }
 
-// Adds the advice of the primitive whose time could be shortened most.
+// Returns whether the primitive's calls scatter so much that its row is an estimate.
+bool IsNoisy(const PrimitiveUse& use) {
+  const auto* timing = use.placed != nullptr && use.placed->timing ? &*use.placed->timing : nullptr;
+  if (timing == nullptr || use.primitive->moves_data) return false;
+  const double median_of_mean = timing->median * use.calls / use.seconds;
+  return timing->noisy || roofline::IsUncertain(*timing) ||
+         std::abs(std::log(median_of_mean)) > std::log(kScatters);
+}
+
+// Adds the advice of the primitive whose time could be shortened most, among those not noisy.
 void AddPrimitiveAdvice(const std::vector<PrimitiveUse>& uses, Document& document) {
   for (const auto& use : uses)
-    if (use.placed != nullptr && !use.placed->placement.advice.empty())
+    if (use.placed != nullptr && !IsNoisy(use) && !use.placed->placement.advice.empty())
       return document.Advise(fmt::format("{}{}: {}", use.primitive->record, MedianCall(use),
                                          use.placed->placement.advice));
 }
@@ -79,15 +90,17 @@ std::string OfRoof(const PrimitiveUse& use) {
 }
 
 Table::Row RowOf(const PrimitiveUse& use, const std::string& share) {
+  const auto mark = roofline::MarkOf(IsNoisy(use));
   const auto limit = use.primitive->moves_data ? "" : roofline::AtLeastMark(use.roof_at_most);
-  const auto potential =
-      use.potential_seconds ? fmt::format("{}{}", limit, Time(*use.potential_seconds)) : "";
+  const auto potential = use.potential_seconds
+                             ? fmt::format("{}{}{}", limit, mark, Time(*use.potential_seconds))
+                             : "";
   const auto rate = use.flops && *use.flops > 0 && use.seconds > 0
                         ? text::WithPrefix(use.calls * *use.flops / use.seconds, "FLOP/s")
                         : "";
   return {{use.primitive->record},
           {Times(use.calls)},
-          {Time(use.seconds)},
+          {fmt::format("{}{}", mark, Time(use.seconds))},
           {share},
           {rate},
           {OfRoof(use)},
@@ -140,6 +153,8 @@ void AddPrimitives(const std::vector<PrimitiveUse>& by_potential, bool machine,
                         rest_calls, rest_seconds, rest_tenths);
   for (std::size_t i = 0; i < others.size(); ++i)
     table.last.push_back(SumRow(others[i]->label, 0, others[i]->seconds, tenths[uses.size() + i]));
+  if (std::ranges::any_of(uses, IsNoisy))
+    table.notes.emplace_back("~: its calls scatter by half or more; no advice rests on it");
   if (!machine)
     table.notes.emplace_back("no roofs, so no times over them: --machine FILE has the roofs");
   document.Add(std::move(table));

@@ -10,6 +10,7 @@
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/trials.h"
 #include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/parallel_time.h"
@@ -91,34 +92,45 @@ document::Document ExplanationOf(const record::Record& record, const roofline::P
   }
   for (const auto& remark : placed.placement.above_roof_remarks) note(remark);
   note(placed.placement.flop_count);
-  note(roofline::BreakdownAdvice(breakdown));
+  if (const auto advice = roofline::BreakdownAdvice(breakdown))
+    bar.notes.push_back(fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy), *advice));
   document.Add(std::move(bar));
   return document;
 }
 
-// Measures the other algorithms, layouts and ways to pad of a call on a GPU.
-void TryOnGpu(const ExplainFlags& flags, const record::Record& record, std::ostream& out) {
-  const auto name = workload::ParseBenchmarkName(record.name);
-  const auto proposals = tune::GpuProposals(name);
-  if (proposals.empty()) out << "  nothing to try: its name can have no other option\n";
-  if (!proposals.empty() && record.status != record::Status::kUnsupported)
-    for (const auto& sentence : tune::TryOnGpu(proposals, {flags.bench, name}))
-      out << "  " << text::Printable(sentence) << '\n';
-  out << '\n';
+// Returns the settings that the benchmark has besides its default and that may help: on a GPU the
+// other options of its name, on a CPU what the largest component suggests.
+std::vector<tune::Proposal> ProposalsFor(const record::Record& record,
+                                         const roofline::Placed& placed) {
+  if (record.status == record::Status::kUnsupported || workload::FindOp(record.op) == nullptr)
+    return {};
+  if (record.device == "gpu") return tune::GpuProposals(workload::ParseBenchmarkName(record.name));
+  if (!placed.breakdown || !record.parallel) return {};
+  const auto proposal = tune::ProposalOf(*placed.breakdown, record.parallel->threads);
+  return proposal ? std::vector{*proposal} : std::vector<tune::Proposal>();
 }
 
-void TryProposalOf(const ExplainFlags& flags, const record::Record& record,
-                   const roofline::Placed& placed, std::ostream& out) {
-  if (record.device == "gpu") return TryOnGpu(flags, record, out);
-  if (!placed.breakdown || !record.parallel) return;
-  const auto proposal = tune::ProposalOf(*placed.breakdown, record.parallel->threads);
-  out << "  "
-      << (proposal ? tune::TryProposal(*proposal,
-                                       {supervise::BenchProgram(flags.bench),
-                                        workload::ParseBenchmarkName(record.name)},
-                                       flags.seconds.value_or(kTrySeconds))
-                   : "nothing to try: no setting of dlroof_bench reduces the largest component")
-      << "\n\n";
+// Measures the proposals with --try, and else says that they are untried.
+void WriteProposals(const ExplainFlags& flags, const record::Record& record,
+                    const roofline::Placed& placed, std::ostream& out) {
+  const auto proposals = ProposalsFor(record, placed);
+  std::vector<std::string> sentences;
+  if (proposals.empty()) {
+    if (flags.try_proposal)
+      sentences = {"nothing to try: no other setting of this benchmark reduces its largest component"};
+  } else if (!flags.try_proposal) {
+    std::vector<std::string> texts;
+    for (const auto& proposal : proposals) texts.push_back(proposal.text);
+    sentences = {fmt::format("untried: {} (explain NAME --try)", fmt::join(texts, ", "))};
+  } else if (const auto name = workload::ParseBenchmarkName(record.name); record.device == "gpu") {
+    sentences = tune::TryOnGpu(proposals, {flags.bench, name});
+  } else {
+    sentences = {tune::TryProposal(proposals.front(),
+                                   {supervise::BenchProgram(flags.bench), name},
+                                   flags.seconds.value_or(kTrySeconds))};
+  }
+  for (const auto& sentence : sentences) out << "  " << text::Printable(sentence) << '\n';
+  out << '\n';
 }
 
 constexpr std::string_view kLeftOut =
@@ -146,7 +158,7 @@ int ExplainAll(const ExplainFlags& flags) {
     const auto& record = run.file.records[i];
     document::Print(ExplanationOf(record, run.places[i]));
     std::cout << '\n';
-    if (flags.try_proposal) TryProposalOf(flags, record, run.places[i], std::cout);
+    WriteProposals(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return InterruptCode();
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
       exit_code = 1;

@@ -258,8 +258,8 @@ std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& problem)
            {"stride", "_s", "_p"},
            {"groups", "_g"}},
           {{"gpu", "_p", ":", "padded", "its padding differs at the two ends",
-            "add the padding by a copy first, as frameworks do (option padded), or take another "
-            "layout or engine (nhwc, best); dlroof explain --try measures them"}},
+            "add the padding by a copy first, as frameworks do; untried: option padded, best or "
+            "another layout (dlroof explain --try)"}},
           ProductFlopsOf},
      .flop_convention = "2 per multiply-add of a filter tap inside the image, in every direction, "
                         "as benchdnn counts; each bias add, relu and add to the bias gradient 1, "

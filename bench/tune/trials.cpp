@@ -133,13 +133,13 @@ settings::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
 
 std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads) {
   const auto* largest = breakdown.Largest();
-  if (largest == nullptr || threads < 2) return std::nullopt;
+  if (largest == nullptr || threads < 2 || largest->seconds <= breakdown.noise_seconds)
+    return std::nullopt;
   switch (largest->kind) {
     case roofline::ComponentKind::kForkJoin:
     case roofline::ComponentKind::kImbalance:
     case roofline::ComponentKind::kSerial:
     case roofline::ComponentKind::kSharing:
-    case roofline::ComponentKind::kStolen:
       return Proposal{{{kThreadsCoordinate, "1"}}, "on 1 thread"};
     default:
       return std::nullopt;

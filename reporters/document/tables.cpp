@@ -531,7 +531,15 @@ document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose)
 document::Bar BarOf(const roofline::Breakdown& breakdown) {
   document::Bar bar;
   const auto percent = [&](double seconds) { return 100 * seconds / breakdown.seconds; };
+  std::vector<std::string_view> small;
+  double small_seconds = 0;
+  for (const auto& component : breakdown.components)
+    if (component.seconds <= breakdown.noise_seconds) {
+      small.push_back(roofline::Words(component.kind));
+      small_seconds += component.seconds;
+    }
   for (const auto& component : breakdown.components) {
+    if (small.size() > 1 && component.seconds <= breakdown.noise_seconds) continue;
     const bool roof = component.kind == roofline::ComponentKind::kRoof;
     auto& part = bar.parts.emplace_back(
         document::Part{roof ? document::PartKind::kRoof : document::PartKind::kOther,
@@ -541,6 +549,12 @@ document::Bar BarOf(const roofline::Breakdown& breakdown) {
     if (const auto& ci95 = component.ci95)
       part.range = fmt::format("{:.0f}..{:.0f}", percent(ci95->first), percent(ci95->second));
   }
+  if (small.size() > 1)
+    bar.parts.push_back({document::PartKind::kOther,
+                         fmt::format("within the noise of {}: {}",
+                                     text::WithPrefix(breakdown.noise_seconds, "s"),
+                                     fmt::join(small, "; ")),
+                         small_seconds});
   const auto& found = breakdown.efficiencies;
   if (!found) return bar;
   bar.notes = {fmt::format(

@@ -92,7 +92,7 @@ std::string BoundClause(const TimePoint& time) {
 std::string_view NextWithoutEvidence(const TimePoint& time) {
   if (time.bound == Bound::kOverhead) return "put more work into one call (batch, fused layers)";
   if (LeastTimesOverRoof(time).value() >= kAtItsRoof)
-    return "look at the algorithm, layout and blocking first";
+    return "dlroof explain measures where its time goes";
   if (!time.times_over_roof)
     return "that roof is not validated: measure it again when the machine is quiet (dlroof machine "
            "--remeasure)";
@@ -101,8 +101,6 @@ std::string_view NextWithoutEvidence(const TimePoint& time) {
 
 std::string Advice(const AdviceCase& at, const record::Timing& timing) {
   if (!LeastTimesOverRoof(at.time)) return "";
-  if (timing.ci95 && (timing.ci95->second - timing.ci95->first) / timing.median > kTooUncertain)
-    return "";
   std::string clauses = BoundClause(at.time);
   std::string_view next = NextWithoutEvidence(at.time);
   std::size_t found = 0;
@@ -118,7 +116,8 @@ std::string Advice(const AdviceCase& at, const record::Timing& timing) {
     if (found == 0) next = rule.next;
     ++found;
   }
-  return fmt::format("{}: {}.", clauses, next);
+  const bool is_measured = found > 0 || timing.ci95;  // a distance alone needs an interval
+  return is_measured ? fmt::format("{}: {}.", clauses, next) : "";
 }
 
 // Thresholds of the rules.
@@ -327,18 +326,19 @@ constexpr AdviceRule kRules[] = {
     {"graph", FasterInGraph,
      "capture its calls in a CUDA graph, or put more work into one call (a larger batch)"},
     {"steps", ManyStepsNotPersistent,
-     "try /persist-static or /persist-small-h (dlroof tune), or a larger batch"},
+     "put more work into one call (a larger batch); untried: its persistent algorithms (dlroof "
+     "explain --try)"},
     {"overhead", MuchOverhead,
      "put more work into one call (a larger batch, fused layers, a graph of launches)"},
     {"short-kernel", ShorterThanALaunch,
      "put more work into one launch (fuse it with its neighbours, a larger batch)"},
     {"reference", ReferenceImplementation,
-     "try a type, layout or library version that it has a tuned one for"},
+     "untried: a type or library version that it has a tuned one for"},
     {"no-matrix", NoMatrixFlops,
-     "make channels multiples of 8, use nhwc, and let the library tune its algorithm"},
+     "make channels multiples of 8; untried: another layout or algorithm (dlroof explain --try)"},
     {"few-matrix", FewMatrixFlops,
      "look for the kernels beside them: layout changes, casts, an untuned direction"},
-    {"emulated", Emulated, "use f32 or int8 here"},
+    {"emulated", Emulated, "untried: f32 or int8"},
     {"fewer-flops", FewerFlopsExecuted,
      "judge it by its time: its FLOP/s count the definition's FLOPs"},
     {"more-flops", MoreFlopsExecuted, "choose sizes that fill the library's tiles"},
@@ -361,11 +361,15 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
   ReportReferenceImplementation(record, placement);
   ReportWrongEngines(record, placement);
   ReportEmulation(record, placement);
-  if (placement.time && !timing.noisy)
+  if (placement.time && !timing.noisy && !IsUncertain(timing))
     placement.advice =
         Advice({record, *placement.time, ceilings, NounOf(record.op, words), op_words}, timing);
 }
 
 std::span<const AdviceRule> AdviceRules() { return kRules; }
+
+bool IsUncertain(const record::Timing& timing) {
+  return timing.ci95 && timing.ci95->second - timing.ci95->first > kTooUncertain * timing.median;
+}
 
 }  // namespace dlroof::roofline

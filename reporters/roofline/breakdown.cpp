@@ -363,10 +363,16 @@ const Component* Breakdown::Largest() const {
 
 Breakdown MakeBreakdown(const BreakdownFacts& facts) {
   const auto& mean = facts.parallel.mean;
-  Breakdown breakdown{ComponentsOf(facts, mean), facts.seconds, mean.regions.regions,
-                      EfficienciesOf(facts, SplitOf(facts, mean))};
+  Breakdown breakdown{
+      .components = ComponentsOf(facts, mean),
+      .seconds = facts.seconds,
+      .starts = mean.regions.regions,
+      .efficiencies = EfficienciesOf(facts, SplitOf(facts, mean))};
   RemoveZeros(breakdown);
   AddIntervals(facts, breakdown.components);
+  for (const auto& [kind, seconds, from, how, ci95] : breakdown.components)
+    if (ci95)
+      breakdown.noise_seconds = std::max(breakdown.noise_seconds, (ci95->second - ci95->first) / 2);
   return breakdown;
 }
 
@@ -382,7 +388,10 @@ std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
   list.Add(ComponentKind::kTail, tail, Provenance::kMeasured,
            "blocks over those that the GPU holds at once");
   list.AddLevels(facts.levels);
-  Breakdown breakdown{list.Take(), facts.seconds, static_cast<double>(launches), std::nullopt};
+  Breakdown breakdown{.components = list.Take(),
+                      .seconds = facts.seconds,
+                      .starts = static_cast<double>(launches),
+                      .efficiencies = std::nullopt};
   const auto counted = fmt::format("{} kernel{}", launches, launches == 1 ? "" : "s");
   breakdown.components.push_back({ComponentKind::kLaunch, launch, Provenance::kMeasured, counted});
   breakdown.components.push_back({ComponentKind::kIdle, idle - launch, Provenance::kMeasured,

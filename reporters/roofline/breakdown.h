@@ -89,6 +89,9 @@ struct Breakdown {
   std::vector<Component> components;  // the roof first; their sum is `seconds`
   double seconds = 0;
   double starts = 0;  // [1] parallel regions (CPU) or kernels (GPU) of one call
+  // [s] Half the widest interval of a component: smaller components are one row of a table. 0
+  // without intervals.
+  double noise_seconds = 0;
   std::optional<Efficiencies> efficiencies;
 
   // Returns null if the breakdown has no component of this kind.

@@ -12,14 +12,14 @@ namespace {
 // `{0}` is the component's share in percent, `{1}` the number of parallel regions or kernels.
 constexpr std::pair<ComponentKind, const char*> kSentences[] = {
     {ComponentKind::kForkJoin,
-     "{1:.0f} parallel regions cost {0:.0f} % of the time: run it on fewer threads, or give each "
-     "region more to do (batch, sequences side by side)"},
+     "{1:.0f} parallel regions cost {0:.0f} % of the time: give each region more to do (batch, "
+     "sequences side by side)"},
     {ComponentKind::kSerial,
      "one thread works alone for {0:.0f} % of the time: run several calls side by side, one on "
      "each thread"},
     {ComponentKind::kImbalance,
-     "{0:.0f} % of the time passes until the slowest thread is done: choose a batch or a number of "
-     "threads that divides the work evenly"},
+     "{0:.0f} % of the time passes until the slowest thread is done: choose a batch that the "
+     "threads divide evenly"},
     {ComponentKind::kCall, "calling the library costs {0:.0f} % of the time: do more in one call"},
     {ComponentKind::kStolen, "other programs took {0:.0f} % of the time: run it alone"},
     {ComponentKind::kFunctions,
@@ -33,16 +33,16 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
      "give each call more to do (batch, hidden size)"},
     {ComponentKind::kSharing,
      "the threads slow each other by {0:.0f} % of the time: run several calls side by side, one on "
-     "each thread, or fewer threads, near each other"},
+     "each thread"},
     {ComponentKind::kLanes,
      "{0:.0f} % of the time goes to vector lanes that the shape leaves idle: pad channels to a "
      "multiple of the vector's lanes, or choose such a size"},
     {ComponentKind::kInstructions,
-     "instructions that are not the roof's cost at least {0:.0f} % of the time: another algorithm "
-     "or layout may need fewer, larger sizes make more of them arithmetic"},
+     "instructions that are not the roof's cost at least {0:.0f} % of the time: larger sizes make "
+     "more of them arithmetic"},
     {ComponentKind::kKernel,
-     "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too: another "
-     "algorithm, layout or version may have a better one"},
+     "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too; untried: "
+     "another version of the library"},
     {ComponentKind::kDistance,
      "{0:.0f} % of the time passes because the tensors are beyond the near caches: fuse the call "
      "with those beside it, or split it so that a thread's share stays in its cache"},
@@ -50,8 +50,8 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
      "moving bytes of other memory levels takes up to {0:.0f} % of the time: fuse the call with "
      "those beside it, or split it so that a thread's share stays in its cache"},
     {ComponentKind::kTail,
-     "multiprocessors without a block cost {0:.0f} % of the time: choose a batch, or an algorithm, "
-     "whose blocks fill the last wave"},
+     "multiprocessors without a block cost {0:.0f} % of the time: choose a batch whose blocks fill "
+     "the last wave"},
     {ComponentKind::kLaunch,
      "starting kernels costs {0:.0f} % of the time: capture calls in a CUDA graph, or do more in "
      "one"},
@@ -59,14 +59,13 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
      "no kernel runs for {0:.0f} % of the time: capture calls in a CUDA graph, or overlap them on "
      "streams"},
     {ComponentKind::kUnexplained,
-     "{0:.0f} % of the time is the kernels' own and not explained: look at blocking, layout and "
-     "instructions"}};
+     "{0:.0f} % of the time is the kernels' own, and no measurement explains it"}};
 
 }  // namespace
 
 std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown) {
   const auto* largest = breakdown.Largest();
-  if (largest == nullptr) return std::nullopt;
+  if (largest == nullptr || largest->seconds <= breakdown.noise_seconds) return std::nullopt;
   for (const auto& [kind, sentence] : kSentences)
     if (kind == largest->kind)
       return fmt::format(fmt::runtime(sentence), 100 * largest->seconds / breakdown.seconds,

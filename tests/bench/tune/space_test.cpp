@@ -223,18 +223,17 @@ TEST(SpaceOnGpu, AnOptionCanBeTakenAway) {
 }
 
 roofline::Breakdown BreakdownOf(roofline::ComponentKind largest) {
-  return {{{roofline::ComponentKind::kRoof, 5, Provenance::kModelled, ""},
-           {largest, 3, Provenance::kMeasured, ""},
-           {roofline::ComponentKind::kCall, 1, Provenance::kMeasured, ""}},
-          9,
-          1,
-          std::nullopt};
+  return {.components = {{roofline::ComponentKind::kRoof, 5, Provenance::kModelled, ""},
+                         {largest, 3, Provenance::kMeasured, ""},
+                         {roofline::ComponentKind::kCall, 1, Provenance::kMeasured, ""}},
+          .seconds = 9,
+          .starts = 1,
+          .efficiencies = {}};
 }
 
 TEST(ProposalOf, IsOneThreadWhereThreadsCostTheMost) {
   for (const auto kind : {roofline::ComponentKind::kForkJoin, roofline::ComponentKind::kImbalance,
-                          roofline::ComponentKind::kSerial, roofline::ComponentKind::kSharing,
-                          roofline::ComponentKind::kStolen}) {
+                          roofline::ComponentKind::kSerial, roofline::ComponentKind::kSharing}) {
     const auto proposal = ProposalOf(BreakdownOf(kind), 2);
     ASSERT_TRUE(proposal) << roofline::Key(kind);
     EXPECT_EQ(proposal->setting, (settings::Setting{{"threads", "1"}}));
@@ -245,8 +244,11 @@ TEST(ProposalOf, IsAbsentWhereNoSettingHelps) {
   EXPECT_FALSE(ProposalOf(BreakdownOf(roofline::ComponentKind::kForkJoin), 1));
   for (const auto kind : {roofline::ComponentKind::kFunctions, roofline::ComponentKind::kProducts,
                           roofline::ComponentKind::kLevels, roofline::ComponentKind::kUnexplained,
-                          roofline::ComponentKind::kCall})
+                          roofline::ComponentKind::kCall, roofline::ComponentKind::kStolen})
     EXPECT_FALSE(ProposalOf(BreakdownOf(kind), 2)) << roofline::Key(kind);
+  auto noisy = BreakdownOf(roofline::ComponentKind::kForkJoin);
+  noisy.noise_seconds = 3;
+  EXPECT_FALSE(ProposalOf(noisy, 2)) << "no component is beyond the noise";
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ record::Record Convolution(double seconds, const std::string& type = "f32") {
                         .algorithm = "tuned",
                         .threads = 2,
                         .cache = "cold"};
-  record.repetitions = {{.seconds = seconds}};
+  record.repetitions.assign(6, {.seconds = seconds});
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = 100;
   work.bytes[Level::kDram] = 10;
@@ -195,8 +195,8 @@ TEST(AdviceRules, MemoryAtItsRoof) {
 
 TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
   EXPECT_EQ(Advice(Convolution(4)),
-            "4.0x slower than its arithmetic roof allows: look at the algorithm, layout and "
-            "blocking first.");
+            "4.0x slower than its arithmetic roof allows: dlroof explain measures where its time "
+            "goes.");
   EXPECT_EQ(Advice(Convolution(1.1)),
             "At 91 % of its arithmetic roof: only less work, a narrower type or a faster machine "
             "helps.");
@@ -205,6 +205,8 @@ TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
   wide.repetitions = {{.seconds = 2}, {.seconds = 4}, {.seconds = 4},
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
+  wide.repetitions = {{.seconds = 4}};
+  EXPECT_EQ(Advice(wide), "") << "without an interval no distance is known";
 }
 
 // 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.
@@ -215,7 +217,7 @@ TEST(Advice, UsesTheProposalOfTheBreakdown) {
   EXPECT_THAT(
       Advice(watched),
       testing::StartsWith("4.0x slower than its arithmetic roof allows: 33 parallel regions "
-                          "cost 68 % of the time: run it on fewer threads"));
+                          "cost 68 % of the time: give each region more to do"));
   watched.parallel->mean.regions = {1, 3.9, 3.9, 7.8};
   EXPECT_EQ(Advice(watched), Advice(Convolution(4)));  // not explained
 }

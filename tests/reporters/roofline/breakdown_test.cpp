@@ -330,6 +330,7 @@ TEST(Breakdown, HasIntervalsFromSixPassesOn) {
   const auto breakdown = MakeBreakdown(facts);
   EXPECT_EQ(breakdown.Find(ComponentKind::kForkJoin)->ci95, std::pair(48.0, 60.0));
   EXPECT_EQ(breakdown.Find(ComponentKind::kRoof)->ci95, std::pair(10.0, 10.0));
+  EXPECT_EQ(breakdown.noise_seconds, 6);
 }
 
 struct Planted {
@@ -393,6 +394,22 @@ TEST(BarOf, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEnds) {
       << text;
   EXPECT_NE(text.find("10 regions on 2 threads, 1.00 s each"), std::string::npos) << text;
   EXPECT_NE(text.find("parallel efficiency 58 %"), std::string::npos) << text;
+}
+
+// Components below the noise cannot be told apart in another run.
+TEST(BarOf, ComponentsWithinTheNoiseAreOneRow) {
+  auto facts = TwoThreads();
+  auto breakdown = MakeBreakdown(facts);
+  const auto rows = document::BarOf(breakdown).parts.size();
+  breakdown.noise_seconds = 5;
+  const auto bar = document::BarOf(breakdown);
+  const auto small = std::ranges::count_if(
+      breakdown.components, [](const Component& component) { return component.seconds <= 5; });
+  ASSERT_GT(small, 1);
+  EXPECT_EQ(bar.parts.size(), rows - static_cast<std::size_t>(small) + 1);
+  EXPECT_EQ(bar.parts.back().label.find("within the noise of 5.00 s: "), 0U);
+  breakdown.noise_seconds = 100;
+  EXPECT_FALSE(BreakdownAdvice(breakdown));
 }
 
 LaunchedKernel Kernel(double seconds, double waves, int launches = 1) {
