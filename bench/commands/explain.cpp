@@ -157,7 +157,6 @@ int ExplainAll(const ExplainFlags& flags) {
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     document::Print(ExplanationOf(record, run.places[i]));
-    std::cout << '\n';
     WriteProposals(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return InterruptCode();
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)

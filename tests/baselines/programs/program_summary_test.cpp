@@ -10,6 +10,7 @@
 #include "baselines/programs/program_report.h"
 #include "baselines/programs/steps.h"
 #include "tests/fakes/primitives/logs.h"
+#include "tests/fakes/small_run.h"
 
 namespace dlroof::programs {
 namespace {
@@ -46,6 +47,30 @@ TEST(TimelineOf, CallsOfNoTimeAndWithoutStampKeepTheirOwn) {
   EXPECT_DOUBLE_EQ(timeline.executions[2], 0);
   EXPECT_DOUBLE_EQ(timeline.executions[3], 7);
   EXPECT_DOUBLE_EQ(timeline.executions[0] + timeline.executions[1], 6);
+}
+
+// A primitive whose median call takes 252 s under a roof of 1 s, and this time [s] in a step.
+std::string ReportOf(double step_seconds) {
+  const auto record = fakes::Measured("n1", 252);
+  ProgramSummary summary;
+  summary.steps.count = 9;
+  summary.primitives = {{.record = record.name,
+                         .calls = 9,
+                         .seconds = 9 * step_seconds,
+                         .step_calls = 1,
+                         .step_seconds = step_seconds}};
+  auto run = fakes::RunOf("", {record});
+  run.file.context["dlroof"]["program"] = ToJson(summary);
+  std::ostringstream out;
+  WriteProgram(roofline::PlaceRun(std::move(run.file)), 0, out);
+  return out.str();
+}
+
+TEST(ProgramDocument, APrimitiveWhoseCallsScatterIsMarkedAndGivesNoAdvice) {
+  EXPECT_THAT(ReportOf(252), HasSubstr("slower than its arithmetic roof"));
+  EXPECT_THAT(ReportOf(252), Not(HasSubstr("~252 s")));
+  EXPECT_THAT(ReportOf(600), Not(HasSubstr("slower than")));
+  EXPECT_THAT(ReportOf(600), HasSubstr("~600 s"));
 }
 
 ProgramBreakdown BreakdownOf(const ProgramSummary& summary) {
