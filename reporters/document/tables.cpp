@@ -531,15 +531,19 @@ document::Document SummaryDocument(const roofline::PlacedRun& run, bool verbose)
 document::Bar BarOf(const roofline::Breakdown& breakdown) {
   document::Bar bar;
   const auto percent = [&](double seconds) { return 100 * seconds / breakdown.seconds; };
+  const auto is_noise = [&](const roofline::Component& component) {
+    return component.kind != roofline::ComponentKind::kRoof &&
+           component.seconds <= breakdown.noise_seconds;
+  };
+  const bool fold = std::ranges::count_if(breakdown.components, is_noise) > 1;
   std::vector<std::string_view> small;
   double small_seconds = 0;
-  for (const auto& component : breakdown.components)
-    if (component.seconds <= breakdown.noise_seconds) {
+  for (const auto& component : breakdown.components) {
+    if (fold && is_noise(component)) {
       small.push_back(roofline::Words(component.kind));
       small_seconds += component.seconds;
+      continue;
     }
-  for (const auto& component : breakdown.components) {
-    if (small.size() > 1 && component.seconds <= breakdown.noise_seconds) continue;
     const bool roof = component.kind == roofline::ComponentKind::kRoof;
     auto& part = bar.parts.emplace_back(
         document::Part{roof ? document::PartKind::kRoof : document::PartKind::kOther,
@@ -549,12 +553,12 @@ document::Bar BarOf(const roofline::Breakdown& breakdown) {
     if (const auto& ci95 = component.ci95)
       part.range = fmt::format("{:.0f}..{:.0f}", percent(ci95->first), percent(ci95->second));
   }
-  if (small.size() > 1)
-    bar.parts.push_back({document::PartKind::kOther,
-                         fmt::format("within the noise of {}: {}",
-                                     text::WithPrefix(breakdown.noise_seconds, "s"),
-                                     fmt::join(small, "; ")),
-                         small_seconds});
+  if (fold)
+    bar.parts.push_back(
+        {document::PartKind::kOther,
+         fmt::format("within the noise of {}: {}", text::WithPrefix(breakdown.noise_seconds, "s"),
+                     fmt::join(small, "; ")),
+         small_seconds});
   const auto& found = breakdown.efficiencies;
   if (!found) return bar;
   bar.notes = {fmt::format(
