@@ -4,10 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
+#include <tuple>
 
+#include "ceilings/machine/ceiling.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 
@@ -325,6 +329,61 @@ void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
         at.where()));
 }
 
+// ---- numbers that follow from others ----
+
+// [1] Relative differences of a rate and what it follows from: visits that agree differ by a few
+// percent, and rows of other thread counts were measured at other times.
+constexpr double kSame = 0.05, kAtOtherTimes = 0.25;
+
+bool Differ(double a, double b, double tolerance) { return std::abs(a / b - 1) > tolerance; }
+
+// Marks a validated ceiling as not validated if its numbers contradict each other: its rate is
+// FLOPs or bytes per cycle x clock x units, and at least the lower end of the median's interval.
+// `units`: the threads or SMs, unless unknown. `single`: the same row with one thread, or null.
+void CheckNumbers(std::optional<double> units, const Ceiling* single, Ceiling& ceiling) {
+  if (!ceiling.IsValidated()) return;
+  const auto& [per_cycle, scaling] =
+      std::tie(ceiling.validation.per_cycle, ceiling.validation.scaling);
+  const double rate = ceiling.per_second;
+  if (const auto& clock = ceiling.clock_hz; units && per_cycle && clock)
+    if (const double expected = *per_cycle * *clock * *units; Differ(rate, expected, kSame))
+      AddUnboundedReason(ceiling, fmt::format("its rate is {:.3g} times the rate per cycle x clock "
+                                              "x {:g} threads or SMs",
+                                              rate / expected, *units));
+  if (single != nullptr && scaling && ceiling.threads > 1)
+    if (const double expected = *scaling * ceiling.threads * single->per_second;
+        Differ(rate, expected, kAtOtherTimes))
+      AddUnboundedReason(ceiling, fmt::format("its rate is {:.3g} times the scaling x {} threads x "
+                                              "the rate of one thread",
+                                              rate / expected, ceiling.threads));
+  if (ceiling.ci95 && ceiling.ci95->first > (1 + kSame) * rate)
+    AddUnboundedReason(ceiling, "its rate is below the interval of its repetitions' median");
+}
+
+void CheckNumbers(Machine& machine) {
+  std::optional<double> sms;
+  if (const auto found = machine.facts.find("gpu.sms"); found != machine.facts.end())
+    if (int count = 0;
+        std::from_chars(found->second.data(), found->second.data() + found->second.size(), count)
+            .ec == std::errc())
+      sms = count;
+  const auto one = machine.by_threads.find(1);
+  for (auto& [threads, set] : machine.by_threads) {
+    const auto check = [&](auto CeilingSet::*rows) {
+      for (auto& [key, ceiling] : set.*rows) {
+        const Ceiling* single = nullptr;
+        if (one != machine.by_threads.end())
+          if (const auto found = (one->second.*rows).find(key); found != (one->second.*rows).end())
+            single = &found->second;
+        CheckNumbers(machine.device == "gpu" ? sms : ceiling.threads, single, ceiling);
+      }
+    };
+    check(&CeilingSet::flops);
+    check(&CeilingSet::bytes);
+    check(&CeilingSet::mixes);
+  }
+}
+
 int ThreadsFromKey(const std::string& key, const JsonReader& at) {
   int threads = 0;
   const char* end = key.data() + key.size();
@@ -413,6 +472,7 @@ Machine MachineFromJson(const json& value, const std::string& where) {
     ConvertSchema1(machine);
   else if (at.Number("schema") != kSchema)
     at.Refuse("schema", fmt::format("{}, the schema of this version", kSchema));
+  CheckNumbers(machine);
   return machine;
 }
 

@@ -146,7 +146,7 @@ double LocatedObject::Number(const std::string& key, double least, double most) 
   const double number = value.is_number() ? value.get<double>() : -1;
   if (number > 0 && number >= least && number <= most) return number;
   const auto from = least > 0 ? fmt::format("from {:g}", least) : std::string("above 0");
-  const bool limited = most < std::numeric_limits<double>::infinity();
+  const bool limited = most < kLargestNumber;
   throw BadInput("{}: '{}': expected a number {}{}", Where(key), key, from,
                  limited ? fmt::format(", at most {:g}", most) : "");
 }

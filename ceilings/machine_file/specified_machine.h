@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
+#include "counters/base/number_range.h"
 
 namespace dlroof::machine_file {
 
@@ -51,8 +51,7 @@ class LocatedObject {
   // Returns the member's text. Throws BadInput if it is missing or empty.
   std::string Text(const std::string& key) const;
   // Returns the member's number. Throws BadInput if it is not above 0 and within `least` to `most`.
-  double Number(const std::string& key, double least = 0,
-                double most = std::numeric_limits<double>::infinity()) const;
+  double Number(const std::string& key, double least = 0, double most = kLargestNumber) const;
   const nlohmann::json& Needed(const std::string& key) const;
   LocatedJson::Path PathOf(const std::string& key) const;
   // Returns "FILE:LINE:COLUMN" of the member, or of the object's first member if `key` is absent.

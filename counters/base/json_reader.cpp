@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "counters/base/number_range.h"
+
 namespace dlroof {
 
 std::string JsonFault(const nlohmann::json::exception& error) {
@@ -52,14 +54,16 @@ void JsonReader::Refuse(const std::string& key, const std::string& expected) con
   throw BadInput("{}: '{}': expected {}, got {}", where_, key, expected, got);
 }
 
-void JsonReader::RefuseNumber(const std::string& key, const char* expected, double got) const {
+void JsonReader::RefuseNumber(const std::string& key, const std::string& expected,
+                              double got) const {
   throw BadInput("{}: '{}': expected {}, got {:g}", where_, key, expected, got);
 }
 
 double JsonReader::Number(const std::string& key) const {
   if (!Has(key) || !json_.at(key).is_number()) Refuse(key, "a number");
   const auto value = json_.at(key).get<double>();
-  if (!std::isfinite(value)) throw BadInput("{}: '{}' is not finite", where_, key);
+  if (const auto& range = RangeOf(key); !range.Contains(value))
+    RefuseNumber(key, range.Expected(), value);
   return value;
 }
 
@@ -125,10 +129,11 @@ std::map<std::string, std::string> JsonReader::TextsByKey(const std::string& key
 std::pair<double, double> JsonReader::PairFrom(const nlohmann::json& pair,
                                                const std::string& key) const {
   const auto positive = [](const nlohmann::json& value) {
-    return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() > 0;
+    return value.is_number() && kAnyNumber.Contains(value.get<double>()) && value.get<double>() > 0;
   };
   if (!pair.is_array() || pair.size() != 2 || !positive(pair[0]) || !positive(pair[1]))
-    throw BadInput("{}: '{}': expected two finite numbers above 0", where_, key);
+    throw BadInput("{}: '{}': expected two numbers above 0, at most {:g}", where_, key,
+                   kLargestNumber);
   return {pair[0].get<double>(), pair[1].get<double>()};
 }
 

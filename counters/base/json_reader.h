@@ -36,7 +36,7 @@ class JsonReader {
 
   bool Has(const std::string& key) const { return json_.contains(key); }
   std::vector<std::string> Keys() const;
-  double Number(const std::string& key) const;  // finite
+  double Number(const std::string& key) const;  // in the range of its key (number_range.h)
   double Positive(const std::string& key) const;
   double NotNegative(const std::string& key) const;
   int AtLeastOne(const std::string& key) const;  // a whole number from 1 to 2^30
@@ -69,7 +69,8 @@ class JsonReader {
   [[noreturn]] void Refuse(const std::string& key, const std::string& expected) const;
 
  private:
-  [[noreturn]] void RefuseNumber(const std::string& key, const char* expected, double got) const;
+  [[noreturn]] void RefuseNumber(const std::string& key, const std::string& expected,
+                                 double got) const;
   std::pair<double, double> PairFrom(const nlohmann::json& pair, const std::string& key) const;
 
   const nlohmann::json& json_;

@@ -16,8 +16,6 @@ namespace dlroof::delta {
 namespace {
 
 constexpr std::string_view kMacs = "macs_per_clock_";
-// Limits of figures in all units, far beyond any GPU's. Within them all results stay finite.
-constexpr double kMinFigure = 1e-12, kMaxFigure = 1e18;
 constexpr double kMaxSms = 65536, kMaxParts = 16;
 constexpr double kSlowestClock = 1e6, kFastestClock = 1e12;  // [1/s]
 
@@ -63,11 +61,7 @@ constexpr Figure<double> kResources[] = {
 
 double ReadFigure(const JsonReader& file, const std::string& key, GpuSpec& gpu) {
   const JsonReader figure = file.Object(key);
-  const double value = figure.Number("value");
-  if (value <= 0) throw BadInput("{}: 'value' must be positive, got {}", figure.where(), value);
-  if (value < kMinFigure || value > kMaxFigure)
-    throw BadInput("{}: 'value' must be from {:g} to {:g}, got {}", figure.where(), kMinFigure,
-                   kMaxFigure, value);
+  const double value = figure.Positive("value");
   gpu.sources[key] = figure.Text("source");
   return value;
 }

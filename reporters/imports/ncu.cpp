@@ -181,7 +181,7 @@ class NsightTable {
     if (!IsKnownMetric(metric)) {
       if (seen_unknown_.insert(name).second) unknown_.push_back(name);
       if (IsTensorMetric(metric))
-        launch.values[metric] = text::NumberIn(field.text, mark_).value_or(0);
+        launch.values[metric] = text::CsvNumberFromZero(field, where_, mark_).value_or(0);
       return;
     }
     if (!unit || !IsUnitOf(metric, *unit))

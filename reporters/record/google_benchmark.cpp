@@ -16,8 +16,6 @@ namespace {
 constexpr std::array<const char*, 4> kComplexity = {"big_o", "rms", "cpu_coefficient",
                                                     "real_coefficient"};
 
-constexpr double kMaxThreads = 1e6;
-
 double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
   constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
       {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
@@ -49,10 +47,15 @@ std::optional<int> RepetitionsOf(const JsonObject& at) {
   return count >= 1 ? std::optional(static_cast<int>(std::min(count, 1e9))) : std::nullopt;
 }
 
-std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit) {
+// Drops a time outside the range, if there is one.
+std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit,
+                             const NumberRange* possible) {
   const auto time = FiniteNumber(at, key);
-  if (time && *time < 0) at.Refuse(key, "a time of at least 0");
-  return time ? std::optional(*time * unit) : std::nullopt;
+  if (!time) return std::nullopt;
+  if (*time < 0) at.Refuse(key, "a time of at least 0");
+  if (possible == nullptr || possible->Contains(*time * unit)) return *time * unit;
+  FindFirst(at, key)->Drop(*time * unit, possible->Expected());
+  return std::nullopt;
 }
 
 // Returns why the program skipped the entry, or nullopt if it ran. Google Benchmark has two ways:
@@ -67,19 +70,17 @@ std::optional<std::string> SkipMessage(const JsonObject& at) {
                              message.empty() ? "no reason given" : message);
 }
 
-void ReadTimes(const JsonObject& at, Entry& entry) {
+// `deviation`: of times, which may be nearly 0.
+void ReadTimes(const JsonObject& at, bool deviation, Entry& entry) {
   entry.time_unit = at.TextOr("time_unit", "ns");
   const double unit = SecondsPerUnit(at, *entry.time_unit);
-  const auto seconds = TimeOf(at, "real_time", unit);
-  entry.main_cpu_seconds = TimeOf(at, "cpu_time", unit);
+  const auto seconds = TimeOf(at, "real_time", unit, deviation ? nullptr : &RangeOf("seconds"));
+  entry.main_cpu_seconds = TimeOf(at, "cpu_time", unit, deviation ? nullptr : &RangeOf("_seconds"));
   entry.seconds = seconds.value_or(0);
-  if (!seconds) entry.message = "its real_time is not a finite number";
-}
-
-void ReadCounters(const JsonObject& at, Entry& entry) {
-  for (const auto member : at.members())
-    if (double value = 0; member.value.get(value) == simdjson::SUCCESS)
-      entry.counters.try_emplace(std::string(member.key), value);
+  if (!seconds)
+    entry.message = FindFirst(at, "real_time")->value.is_null()
+                        ? "its real_time is not a finite number"
+                        : "its real_time is no time of a call";
 }
 
 // Sets the members of an aggregate.
@@ -117,7 +118,6 @@ std::optional<Entry> EntryOfAggregates(const std::vector<FileEntry>& aggregates)
 }
 
 constexpr std::string_view kBytesRate = "bytes_per_second";
-constexpr double kMaxPerSecond = 1e18;  // no machine of today is as fast
 
 struct FlopRate {
   std::string_view name;
@@ -133,6 +133,31 @@ constexpr FlopRate kFlopRates[] = {
     {"GFLOP/s", 1e9},       {"GFLOPs/s", 1e9},       {"GFlops", 1e9},
     {"GFlop/s", 1e9},       {"gflops", 1e9},         {"TFLOPS", 1e12},
     {"TFLOP/s", 1e12},      {"TFLOPs/s", 1e12}};
+
+// Returns the factor to a rate's base unit, or nullopt for counters that are no rates.
+std::optional<double> RateScale(std::string_view counter) {
+  if (counter == kBytesRate) return 1;
+  for (const auto& [name, scale] : kFlopRates)
+    if (name == counter) return scale;
+  return std::nullopt;
+}
+
+// Drops impossible rates and counters of dlroof's own. Of others nothing is known.
+void ReadCounters(const JsonObject& at, Entry& entry) {
+  for (const auto [key, element] : at.members()) {
+    double value = 0;
+    if (element.get(value) != simdjson::SUCCESS) continue;
+    const auto scale = RateScale(key);
+    const bool own = key == "threads" || key.starts_with("dlroof/") ||
+                     ProvenanceFromKey(key.substr(0, key.find('/')));
+    const auto& possible = scale ? RangeOf("per_second") : own ? RangeOf(key) : kAnyNumber;
+    const bool unset = scale && value == 0;  // a rate of 0 is not known
+    if ((scale || own) && !unset && !possible.Contains(value * scale.value_or(1)))
+      JsonMember{at, key, element}.Drop(value, possible.Expected());
+    else
+      entry.counters.try_emplace(std::string(key), value);
+  }
+}
 
 struct TypeWord {
   std::string_view word, type;
@@ -171,7 +196,7 @@ std::optional<double> RateOf(const Entry& entry, std::string_view name, double s
   const auto found = entry.counters.find(std::string(name));
   if (found == entry.counters.end()) return std::nullopt;
   const double rate = found->second * scale;
-  return rate > 0 && rate <= kMaxPerSecond ? std::optional(rate) : std::nullopt;
+  return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
 // Returns the whole number that a rate times its seconds is but for rounding.
@@ -231,7 +256,7 @@ void CompleteForeign(std::string_view name, const Entry& entry, Record& record) 
   AddWorkOfRates(name, entry, record);
   const auto threads = entry.counters.find("threads");
   if (record.threads) return;
-  if (threads != entry.counters.end() && threads->second >= 1 && threads->second <= kMaxThreads)
+  if (threads != entry.counters.end() && RangeOf("threads").Contains(threads->second))
     record.threads = static_cast<int>(threads->second);
   else
     record.threads = ReadBenchmarkName(name).threads;
@@ -270,9 +295,10 @@ std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
     entry.message = *std::move(message);
     return read;
   }
-  ReadTimes(at, entry);
+  const bool deviation = read.statistic && *read.statistic != "median" && *read.statistic != "mean";
+  ReadTimes(at, deviation, entry);
   if (at.Find("iterations")) entry.iterations = FiniteNumber(at, "iterations").value_or(0);
-  ReadCounters(at, entry);
+  if (!deviation) ReadCounters(at, entry);
   return read;
 }
 

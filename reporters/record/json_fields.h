@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,14 +17,6 @@
 #include "reporters/record/large_json.h"
 
 namespace dlroof::record {
-
-// The numbers that a member may have, and the words for them in messages.
-struct JsonRange {
-  double least = std::numeric_limits<double>::lowest(), most = std::numeric_limits<double>::max();
-  const char* expected = "a number";
-};
-inline constexpr JsonRange kAnyNumber = {};
-inline constexpr double kMinPositive = std::numeric_limits<double>::min();
 
 // The members of T: specialize it as an array of JsonField<T>, in alphabetical order, in which
 // dlroof writes them.
@@ -48,52 +39,47 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <class T>
 inline constexpr bool kIsOptional<std::shared_ptr<T>> = true;
 
-// Reads the counts or other numbers of an object. `key_of` returns nullopt for an unknown key,
-// which is no `what`.
+// Reads the counts or other numbers of an object, which have the range of its key. `key_of` returns
+// nullopt for an unknown key, which is no `what`.
 template <class Key, class KeyOf>
-void ReadNumbers(const JsonMember& member, const JsonRange& range, const char* what,
-                 const KeyOf& key_of, std::map<Key, double>& numbers) {
+void ReadNumbers(const JsonMember& member, const char* what, const KeyOf& key_of,
+                 std::map<Key, double>& numbers) {
   numbers.clear();
   const JsonObject object = member.Object();
+  const auto& range = member.range != nullptr ? *member.range : RangeOf(member.key);
   for (const auto [name, value] : object.members()) {
     const std::optional<Key> key = key_of(name);
     if (!key) throw BadInput("{}: '{}' is not a {}", object.where(), name, what);
-    numbers[*key] =
-        JsonMember{object, name, value}.NumberIn(range.least, range.most, range.expected);
+    if (const auto number = JsonMember{object, name, value, &range}.NumberOrDrop())
+      numbers[*key] = *number;
   }
 }
-inline void ReadValue(const JsonMember& member, const JsonRange& range,
-                      std::map<Level, double>& numbers) {
-  ReadNumbers(member, range, "memory level", LevelFromKey, numbers);
+inline void ReadValue(const JsonMember& member, std::map<Level, double>& numbers) {
+  ReadNumbers(member, "memory level", LevelFromKey, numbers);
 }
-inline void ReadValue(const JsonMember& member, const JsonRange& range,
-                      std::map<std::string, double>& numbers) {
+inline void ReadValue(const JsonMember& member, std::map<std::string, double>& numbers) {
   const auto any = [](std::string_view key) { return std::optional<std::string>(key); };
-  ReadNumbers(member, range, "text", any, numbers);
+  ReadNumbers(member, "text", any, numbers);
 }
-inline void ReadValue(const JsonMember& member, const JsonRange&, std::string& text) {
-  text = member.Text();
-}
-inline void ReadValue(const JsonMember& member, const JsonRange&, Reason& reason) {
-  reason.text = member.Text();
-}
-inline void ReadValue(const JsonMember& member, const JsonRange&, Provenance& from) {
+inline void ReadValue(const JsonMember& member, std::string& text) { text = member.Text(); }
+inline void ReadValue(const JsonMember& member, Reason& reason) { reason.text = member.Text(); }
+inline void ReadValue(const JsonMember& member, Provenance& from) {
   const auto known = ProvenanceFromKey(member.Text());
   if (!known) member.Refuse("measured, simulated or modelled");
   from = *known;
 }
-inline void ReadValue(const JsonMember& member, const JsonRange&,
-                      std::pair<double, double>& interval) {
+inline void ReadValue(const JsonMember& member, std::pair<double, double>& interval) {
   std::vector<double> ends;
   member.Each([&](simdjson::dom::element element, const JsonPlace&) {
-    if (double number = 0; element.get(number) == simdjson::SUCCESS) ends.push_back(number);
+    if (double number = 0; element.get(number) == simdjson::SUCCESS && kAnyNumber.Contains(number))
+      ends.push_back(number);
   });
   if (member.Size() != 2 || ends.size() != 2 || !(ends[0] > 0 && ends[0] <= ends[1]))
     member.Refuse("two rising numbers above 0");
   interval = {ends[0], ends[1]};
 }
 template <class T>
-void ReadValue(const JsonMember& member, const JsonRange&, std::vector<T>& values) {
+void ReadValue(const JsonMember& member, std::vector<T>& values) {
   values.clear();
   values.reserve(member.Size());
   member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
@@ -101,28 +87,34 @@ void ReadValue(const JsonMember& member, const JsonRange&, std::vector<T>& value
   });
 }
 template <class T>
-void ReadValue(const JsonMember& member, const JsonRange& range, T& value) {
+void ReadValue(const JsonMember& member, T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     value = member.Flag();
   } else if constexpr (std::is_arithmetic_v<T>) {
-    value = static_cast<T>(member.NumberIn(range.least, range.most, range.expected));
+    value = static_cast<T>(member.Number());
   } else {
     ReadFields(member.Object(), value);
   }
 }
-// An empty text leaves the value unset.
+// An empty text, or a number that cannot be, leaves the value unset.
 template <class T>
-void ReadValue(const JsonMember& member, const JsonRange& range, std::optional<T>& value) {
+void ReadValue(const JsonMember& member, std::optional<T>& value) {
   T read{};
-  ReadValue(member, range, read);
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    const auto number = member.NumberOrDrop();
+    if (!number) return;
+    read = static_cast<T>(*number);
+  } else {
+    ReadValue(member, read);
+  }
   if constexpr (std::is_same_v<T, std::string>)
     if (read.empty()) return;
   value = std::move(read);
 }
 template <class T>
-void ReadValue(const JsonMember& member, const JsonRange& range, std::shared_ptr<const T>& value) {
+void ReadValue(const JsonMember& member, std::shared_ptr<const T>& value) {
   auto read = std::make_shared<T>();
-  ReadValue(member, range, *read);
+  ReadValue(member, *read);
   value = std::move(read);
 }
 
@@ -173,23 +165,19 @@ nlohmann::json JsonOf(const T& value) {
 template <class Out, class T>
 Out OwnerOf(T Out::*);
 
-// Returns the row of a number that has to be in a range, or of any member without one.
-template <const JsonRange& kRange, auto kField, auto... kInner>
-constexpr auto NumberField(std::string_view key, const char* needed = nullptr) {
-  using Out = decltype(OwnerOf(kField));
-  return JsonField<Out>{key,
-                        [](const JsonMember& member, Out& out) {
-                          ReadValue(member, kRange, ((out.*kField).*....*kInner));
-                        },
-                        [](const Out& out, std::string_view name, nlohmann::json& object) {
-                          const auto& value = ((out.*kField).*....*kInner);
-                          if (!IsUnset(value)) object[std::string(name)] = JsonOf(value);
-                        },
-                        needed};
-}
+// Returns the row of a member, or of a member of that. `needed` says what is expected where it must
+// be there.
 template <auto kField, auto... kInner>
 constexpr auto Field(std::string_view key, const char* needed = nullptr) {
-  return NumberField<kAnyNumber, kField, kInner...>(key, needed);
+  using Out = decltype(OwnerOf(kField));
+  return JsonField<Out>{
+      key,
+      [](const JsonMember& member, Out& out) { ReadValue(member, ((out.*kField).*....*kInner)); },
+      [](const Out& out, std::string_view name, nlohmann::json& object) {
+        const auto& value = ((out.*kField).*....*kInner);
+        if (!IsUnset(value)) object[std::string(name)] = JsonOf(value);
+      },
+      needed, key.empty() ? nullptr : &RangeOf(key)};
 }
 
 }  // namespace dlroof::record

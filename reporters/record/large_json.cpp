@@ -43,6 +43,11 @@ Value ValueOf(const JsonMember& member, const char* expected) {
   return value;
 }
 
+std::string WrongNumber(const JsonMember& member, const std::string& expected, double number) {
+  return fmt::format("{}: '{}': expected {}, got {:g}", member.at.where(), member.key, expected,
+                     number);
+}
+
 // [byte] Windows of the stream that are scanned at once; each is four times the previous one.
 constexpr std::size_t kFirstWindow = 1 << 14, kMaxWindow = 1 << 20;
 constexpr std::size_t kPadding = 64;         // [byte] that simdjson may read past an element
@@ -190,19 +195,31 @@ std::string JsonPlace::Text() const {
   return text;
 }
 
-double JsonMember::Number() const { return ValueOf<double>(*this, "a number"); }
+double JsonMember::Number() const {
+  const double number = ValueOf<double>(*this, "a number");
+  if (const auto& possible = range != nullptr ? *range : RangeOf(key); !possible.Contains(number))
+    throw BadInput(WrongNumber(*this, possible.Expected(), number));
+  return number;
+}
+std::optional<double> JsonMember::NumberOrDrop() const {
+  const double number = ValueOf<double>(*this, "a number");
+  const auto& possible = range != nullptr ? *range : RangeOf(key);
+  if (possible.Contains(number)) return number;
+  Drop(number, possible.Expected());
+  return std::nullopt;
+}
+void JsonMember::Drop(double number, const std::string& expected) const {
+  const JsonPlace* file = &at.place();
+  while (file->outer != nullptr) file = file->outer;
+  if (file->dropped == nullptr) throw BadInput(WrongNumber(*this, expected, number));
+  if (file->dropped->count++ == 0) file->dropped->first = WrongNumber(*this, expected, number);
+}
 std::string_view JsonMember::Text() const { return ValueOf<std::string_view>(*this, "a text"); }
 bool JsonMember::Flag() const { return ValueOf<bool>(*this, "true or false"); }
 simdjson::dom::array JsonMember::Array() const {
   return ValueOf<simdjson::dom::array>(*this, "an array");
 }
 void JsonMember::Refuse(const std::string& expected) const { at.Refuse(key, expected); }
-
-double JsonMember::NumberIn(double least, double most, const char* expected) const {
-  const double number = Number();
-  if (number < least || number > most) Refuse(expected);
-  return number;
-}
 
 JsonObject JsonMember::Object() const {
   if (!value.is_object()) Refuse("an object");
@@ -229,7 +246,7 @@ std::optional<JsonMember> JsonObject::Find(std::string_view key) const {
 
 std::optional<double> JsonObject::OptionalNumber(const char* key) const {
   const auto found = Find(key);
-  return found ? std::optional(found->Number()) : std::nullopt;
+  return found ? found->NumberOrDrop() : std::nullopt;
 }
 
 double JsonObject::Number(const char* key) const {

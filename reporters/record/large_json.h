@@ -17,14 +17,22 @@
 #include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/number_range.h"
 
 namespace dlroof::record {
+
+// The numbers of a file that cannot be (number_range.h) and are left out, as if they were missing.
+struct DroppedNumbers {
+  std::size_t count = 0;
+  std::string first;  // "run.json: records[3]: work: 'launches': expected ..., got -1"
+};
 
 // Path of a value in a JSON file. The text is built only for errors: files have 10^6 values.
 struct JsonPlace {
   const JsonPlace* outer = nullptr;  // null for the file itself
   std::string_view key;
   std::optional<std::size_t> index = {};  // set for an element of the array `key`
+  DroppedNumbers* dropped = nullptr;      // of the file itself; null where files are refused
 
   std::string Text() const;  // "run.json: records[3]: work"
 };
@@ -36,9 +44,14 @@ struct JsonMember {
   const JsonObject& at;
   std::string_view key;
   simdjson::dom::element value;
+  const NumberRange* range = nullptr;  // null: that of the key
 
+  // Refuses a number outside the range.
   double Number() const;
-  double NumberIn(double least, double most, const char* expected) const;
+  // Drops a number outside the range, and returns nullopt, if the file has a list of such numbers.
+  std::optional<double> NumberOrDrop() const;
+  // Adds what is wrong with the number to the file's list, or refuses the file if it has none.
+  void Drop(double number, const std::string& expected) const;
   std::string_view Text() const;
   bool Flag() const;
   JsonObject Object() const;
@@ -58,7 +71,8 @@ struct JsonField {
   std::string_view key;
   void (*read)(const JsonMember& member, Out& out);
   void (*write)(const Out& out, std::string_view key, nlohmann::json& object);
-  const char* needed = nullptr;  // what is expected; null if the member may be missing
+  const char* needed = nullptr;        // what is expected; null if the member may be missing
+  const NumberRange* range = nullptr;  // null: that of the key, found when it is read
 };
 
 // A JSON object. The parser and the place's `outer` must outlive it. All functions throw BadInput
@@ -80,7 +94,7 @@ class JsonObject {
         const std::size_t row = std::exchange(next, (next + 1) % n);
         if (fields[row].key != key) continue;
         found.set(row);
-        fields[row].read({*this, key, value}, out);
+        fields[row].read({*this, key, value, fields[row].range}, out);
         break;
       }
     for (std::size_t row = 0; row < n; ++row)
@@ -98,6 +112,7 @@ class JsonObject {
 
   simdjson::dom::object members() const { return object_; }
   JsonPlace PlaceOf(std::string_view key) const { return {&place_, key}; }
+  const JsonPlace& place() const { return place_; }
   std::string where() const { return place_.Text(); }
   [[noreturn]] void Refuse(std::string_view key, const std::string& expected) const;
 

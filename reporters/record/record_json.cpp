@@ -19,45 +19,24 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMax = std::numeric_limits<double>::max();
-constexpr JsonRange kPositive = {kMinPositive, kMax, "a number above 0"};
-constexpr JsonRange kPositiveTime = {kMinPositive, kMax, "a positive time"};
-constexpr JsonRange kPositiveCount = {kMinPositive, kMax, "a positive count"};
-constexpr JsonRange kJoules = {kMinPositive, kMax, "joules above 0"};
-constexpr JsonRange kCount = {0, kMax, "a count of at least 0"};
-constexpr JsonRange kSmallCount = {0, 1e9, "a count of at least 0"};
-constexpr JsonRange kOneOrMore = {1, 1e9, "a count of at least 1"};
-constexpr JsonRange kRepetitions = {1, 1e9, "a count"};
-constexpr JsonRange kDeviation = {0, 1e6, "a share of at least 0"};
-constexpr JsonRange kBlock = {0, 1e6, "the number of a block"};
-constexpr JsonRange kTeam = {1, 1e6, "a thread count"};
-constexpr JsonRange kThreads = {0, 1e6, "a thread count"};
-constexpr JsonRange kSeed = {0, 4294967295.0, "an unsigned 32-bit number"};
 constexpr const char* kText = "a text";
 
-template <auto kField>
-constexpr auto Time(std::string_view key) {  // that must be there
-  return NumberField<kPositiveTime, kField>(key, kPositiveTime.expected);
-}
-template <auto kField>
-constexpr auto Positive(std::string_view key) {
-  return NumberField<kPositive, kField>(key, kPositive.expected);
-}
+constexpr const char* kTime = "seconds of a call";
 
 }  // namespace
 
 template <>
 constexpr auto kFieldsOf<energy::Energy> =
-    std::array{NumberField<kJoules, &energy::Energy::beside>("beside"),
-               Positive<&energy::Energy::calls>("calls"),
+    std::array{Field<&energy::Energy::beside>("beside"),
+               Field<&energy::Energy::calls>("calls", "a number above 0"),
                Field<&energy::Energy::ci95>("ci95"),
                Field<&energy::Energy::covers>("covers", kText),
-               NumberField<kJoules, &energy::Energy::domains>("domains"),
+               Field<&energy::Energy::domains>("domains"),
                Field<&energy::Energy::from>("from", kText),
-               Positive<&energy::Energy::joules>("joules"),
+               Field<&energy::Energy::joules>("joules", "a number above 0"),
                Field<&energy::Energy::others_cpus>("others_cpus"),
-               Positive<&energy::Energy::seconds>("seconds"),
-               Positive<&energy::Energy::window_seconds>("window_seconds")};
+               Field<&energy::Energy::seconds>("seconds", "a number above 0"),
+               Field<&energy::Energy::window_seconds>("window_seconds", "a number above 0")};
 
 template <>
 constexpr auto kFieldsOf<RegionPass> =
@@ -66,11 +45,11 @@ constexpr auto kFieldsOf<RegionPass> =
                Field<&RegionPass::regions, &RegionSums::seconds>("region_seconds"),
                Field<&RegionPass::regions, &RegionSums::regions>("regions"),
                Field<&RegionPass::run_delay_seconds>("run_delay_seconds"),
-               Time<&RegionPass::seconds>("seconds")};
+               Field<&RegionPass::seconds>("seconds", kTime)};
 
 template <>
 constexpr auto kFieldsOf<InstructionCount> =
-    std::array{NumberField<kPositiveCount, &InstructionCount::all>("all", kPositiveCount.expected),
+    std::array{Field<&InstructionCount::all>("all", "a positive count"),
                Field<&InstructionCount::from>("from"), Field<&InstructionCount::how>("how"),
                Field<&InstructionCount::per_second>("per_second"),
                Field<&InstructionCount::smallest>("smallest")};
@@ -94,20 +73,20 @@ constexpr auto kFieldsOf<ParallelTime> = std::array{
         [](const ParallelTime& time, std::string_view, json& object) {
           WriteFields(time.mean, object);
         },
-        kPositiveTime.expected},
+        kTime},
     Field<&ParallelTime::smallest_seconds>("smallest_seconds"),
-    Field<&ParallelTime::source>("source"), NumberField<kTeam, &ParallelTime::threads>("threads")};
+    Field<&ParallelTime::source>("source"), Field<&ParallelTime::threads>("threads")};
 
 template <>
 constexpr auto kFieldsOf<AggregateTime> =
-    std::array{NumberField<kDeviation, &AggregateTime::deviation>("deviation"),
-               NumberField<kRepetitions, &AggregateTime::repetitions>("repetitions"),
+    std::array{Field<&AggregateTime::deviation>("deviation"),
+               Field<&AggregateTime::repetitions>("repetitions"),
                Field<&AggregateTime::statistic>("statistic")};
 
 template <>
 constexpr auto kFieldsOf<Repetition> = std::array{
     Field<&Repetition::aggregate>("aggregate"),
-    NumberField<kBlock, &Repetition::block>("block"),
+    Field<&Repetition::block>("block"),
     Field<&Repetition::clean_calls>("clean_calls"),
     Field<&Repetition::core_share>("core_share"),
     Field<&Repetition::cpu_seconds>("cpu_seconds"),
@@ -130,25 +109,25 @@ constexpr auto kFieldsOf<Repetition> = std::array{
     Field<&Repetition::link_share>("link_share"),
     Field<&Repetition::main_cpu_seconds>("main_cpu_seconds"),
     Field<&Repetition::run_delay_seconds>("run_delay_seconds"),
-    Time<&Repetition::seconds>("seconds")};
+    Field<&Repetition::seconds>("seconds", kTime)};
 
 template <>
 constexpr auto kFieldsOf<Work> = std::array{
-    NumberField<kCount, &Work::bytes>("bytes"),
+    Field<&Work::bytes>("bytes"),
     JsonField<Work>{"flops",
                     [](const JsonMember& member, Work& work) {
                       const auto pipe = [](std::string_view key) {
                         return IsPipeKey(key) ? std::optional<std::string>(key) : std::nullopt;
                       };
-                      ReadNumbers(member, kCount, "pipe", pipe, work.flops);
+                      ReadNumbers(member, "pipe", pipe, work.flops);
                     },
                     Field<&Work::flops>("").write},
-    Field<&Work::launches>("launches"), NumberField<kCount, &Work::parts>("parts")};
+    Field<&Work::launches>("launches"), Field<&Work::parts>("parts")};
 
 template <>
 constexpr auto kFieldsOf<Prediction> =
-    std::array{Field<&Prediction::by>("by"), NumberField<kCount, &Prediction::bytes>("bytes"),
-               Time<&Prediction::seconds>("seconds")};
+    std::array{Field<&Prediction::by>("by"), Field<&Prediction::bytes>("bytes"),
+               Field<&Prediction::seconds>("seconds", kTime)};
 
 template <>
 constexpr auto kFieldsOf<CountingNote> =
@@ -156,16 +135,16 @@ constexpr auto kFieldsOf<CountingNote> =
                Field<&CountingNote::source>("source"), Field<&CountingNote::text>("text")};
 
 template <>
-constexpr auto kFieldsOf<KernelFacts> = std::array{
-    NumberField<kOneOrMore, &KernelFacts::blocks>("blocks"),
-    JsonField<KernelFacts>{"cluster", NumberField<kOneOrMore, &KernelFacts::cluster>("").read,
-                           [](const KernelFacts& facts, std::string_view, json& object) {
-                             if (facts.cluster > 1) object["cluster"] = facts.cluster;
-                           }},
-    NumberField<kSmallCount, &KernelFacts::registers>("registers", kSmallCount.expected),
-    Field<&KernelFacts::shared_bytes>("shared_bytes", kAnyNumber.expected),
-    NumberField<kOneOrMore, &KernelFacts::threads>("threads", kOneOrMore.expected),
-    Field<&KernelFacts::waves>("waves")};
+constexpr auto kFieldsOf<KernelFacts> =
+    std::array{Field<&KernelFacts::blocks>("blocks"),
+               JsonField<KernelFacts>{"cluster", Field<&KernelFacts::cluster>("").read,
+                                      [](const KernelFacts& facts, std::string_view, json& object) {
+                                        if (facts.cluster > 1) object["cluster"] = facts.cluster;
+                                      }},
+               Field<&KernelFacts::registers>("registers", "a count"),
+               Field<&KernelFacts::shared_bytes>("shared_bytes", "a number"),
+               Field<&KernelFacts::threads>("threads", "a count"),
+               Field<&KernelFacts::waves>("waves")};
 
 template <>
 constexpr auto kFieldsOf<LaunchedKernel> = std::array{
@@ -173,11 +152,17 @@ constexpr auto kFieldsOf<LaunchedKernel> = std::array{
     JsonField<LaunchedKernel>{"blocks",
                               [](const JsonMember& member, LaunchedKernel& kernel) {
                                 ReadFields(member.at, kernel.facts.emplace());
+                                if (kernel.facts->blocks < 1) member.Refuse("a count above 0");
                               },
                               [](const LaunchedKernel& kernel, std::string_view, json& object) {
                                 if (kernel.facts) WriteFields(*kernel.facts, object);
                               }},
-    NumberField<kOneOrMore, &LaunchedKernel::launches>("launches", kAnyNumber.expected),
+    JsonField<LaunchedKernel>{"launches",
+                              [](const JsonMember& member, LaunchedKernel& kernel) {
+                                ReadValue(member, kernel.launches);
+                                if (kernel.launches < 1) member.Refuse("a count above 0");
+                              },
+                              Field<&LaunchedKernel::launches>("").write, "a count"},
     Field<&LaunchedKernel::name>("name", kText), Field<&LaunchedKernel::seconds>("seconds")};
 
 template <>
@@ -204,8 +189,44 @@ void ReadWork(const JsonMember& member, Record& record) {
   for (const auto [key, value] : works.members()) {
     const auto from = ProvenanceFromKey(key);
     if (!from) throw BadInput("{}: '{}' is not a provenance", works.where(), key);
-    ReadValue({works, key, value}, kAnyNumber, record.work[*from]);
+    ReadValue({works, key, value}, record.work[*from]);
   }
+}
+
+// Drops the interval of an energy outside it.
+void ReadEnergy(const JsonMember& member, Record& record) {
+  ReadValue(member, record.energy);
+  const double joules = record.energy->joules;
+  auto& ci95 = record.energy->ci95;
+  if (!ci95 || (ci95->first <= joules && joules <= ci95->second)) return;
+  member.Drop(joules, "joules within 'ci95'");
+  ci95.reset();
+}
+
+// The median in a file is derived from the repetitions before it, and only checked. Noisy ones may
+// count without their waits.
+void CheckMedian(const JsonMember& member, Record& record) {
+  if (!member.value.is_object() || record.repetitions.empty()) return;
+  constexpr double kRounding = 0.01;
+  const auto median = member.Object().OptionalNumber("median");
+  const auto [least, most] =
+      std::ranges::minmax_element(record.repetitions, {}, &Repetition::seconds);
+  const bool noisy = std::ranges::any_of(record.repetitions, &Repetition::noisy);
+  if (median && (*median > (1 + kRounding) * most->seconds ||
+                 (!noisy && *median < (1 - kRounding) * least->seconds)))
+    member.Drop(*median, "a median within the repetitions");
+}
+
+// Drops measured launches that are fewer than those of the kernels.
+void CheckLaunches(const JsonObject& at, Record& record) {
+  const auto work = record.work.find(Provenance::kMeasured);
+  if (work == record.work.end() || !work->second.launches) return;
+  double launches = 0;
+  for (const auto& kernel : record.kernels) launches += kernel.launches;
+  if (launches <= *work->second.launches) return;
+  at.Find("work")->Drop(*work->second.launches,
+                        fmt::format("at least the {:g} launches of 'kernels'", launches));
+  work->second.launches.reset();
 }
 
 // A member that is derived from the name.
@@ -221,7 +242,7 @@ constexpr auto Derived(std::string_view key) {
 constexpr auto kLabelFields =
     std::array{Field<&Record::algorithm>("algorithm"),
                JsonField<Record>{"counting", ReadCounting, Field<&Record::counting>("").write},
-               Field<&Record::energy>("energy"),
+               JsonField<Record>{"energy", ReadEnergy, Field<&Record::energy>("").write},
                Field<&Record::isa>("isa"),
                Field<&Record::kernels>("kernels"),
                Field<&Record::parallel>("parallel"),
@@ -245,7 +266,8 @@ constexpr auto kRecordFields = std::array{
     Field<&Record::reason>("reason"),
     JsonField<Record>{"repetitions", Field<&Record::repetitions>("").read,
                       [](const Record&, std::string_view, json&) {}},  // see ToJson(Repetition)
-    NumberField<kSeed, &Record::seed>("seed"),
+    JsonField<Record>{"seconds", CheckMedian, [](const Record&, std::string_view, json&) {}},
+    Field<&Record::seed>("seed"),
     JsonField<Record>{"status",
                       [](const JsonMember& member, Record& record) {
                         const auto status = StatusFromKey(member.Text());
@@ -253,13 +275,7 @@ constexpr auto kRecordFields = std::array{
                         record.status = *status;
                       },
                       Field<&Record::status>("").write},
-    JsonField<Record>{"threads",
-                      [](const JsonMember& member, Record& record) {
-                        int threads = 0;
-                        ReadValue(member, kThreads, threads);
-                        record.threads = threads > 0 ? std::optional(threads) : std::nullopt;
-                      },
-                      Field<&Record::threads>("").write},
+    Field<&Record::threads>("threads"),
     Field<&Record::timed>("timed"),
     Derived<&Record::type>("type"),
     JsonField<Record>{"work", ReadWork, Field<&Record::work>("").write}};
@@ -354,6 +370,7 @@ Record RecordFromJson(const JsonObject& at) {
   Record record;
   ReadLabelFacts(at, record);
   at.Read(kRecordFields, record);
+  CheckLaunches(at, record);
   if (!record.timed) record.timed = TimedBySamples(record.repetitions);
   if (record.name.empty()) at.Text("name");
   const auto device = std::exchange(record.device, {});

@@ -82,6 +82,10 @@ class RunFileReader {
     const auto whole = json::parse(RepairedJson(skeleton.text).value_or(skeleton.text));
     const JsonReader file(whole, where_);
     Finish(file, skeleton.cut);
+    if (dropped_.count > 0)
+      warnings << fmt::format(
+          "{}: left out{}\n", text::Printable(dropped_.first),
+          dropped_.count > 1 ? fmt::format(", as {} more", dropped_.count - 1) : "");
     for (const auto& remark : groups_.Remarks())
       warnings << fmt::format("{}: {}\n", where_, remark);
     if (const auto left_out = CompleteOldKernels(run_))
@@ -128,6 +132,7 @@ class RunFileReader {
       throw BadInput(where_ + ": neither 'benchmarks' nor 'records': not a run file");
     if (file.Has("context")) {
       run_.context = file.Object("context").json();
+      DropFrom(run_.context, where_ + ": context");
       UpdateSchema(run_.context, where_);
     }
     Check(file, "machines");
@@ -139,6 +144,24 @@ class RunFileReader {
     run_.records = groups_.Records(file_, run_.context.contains("dlroof"));
   }
 
+  // Removes the numbers that cannot be from an object of the context, which other programs may
+  // write.
+  void DropFrom(json& object, const std::string& where) {
+    for (auto member = object.begin(); member != object.end();) {
+      const auto key = object.is_object() ? member.key() : std::string();
+      if (member->is_structured()) DropFrom(*member, fmt::format("{}: {}", where, key));
+      const auto& range = RangeOf(key);
+      if (!member->is_number() || range.Contains(member->get<double>())) {
+        ++member;
+        continue;
+      }
+      if (dropped_.count++ == 0)
+        dropped_.first = fmt::format("{}: '{}': expected {}, got {:g}", where, key,
+                                     range.Expected(), member->get<double>());
+      member = object.erase(member);
+    }
+  }
+
   // Throws the first error of the array `key`.
   void Check(const JsonReader& file, const char* key) {
     if (!file.Has(key)) return;
@@ -147,7 +170,8 @@ class RunFileReader {
   }
 
   const std::string& where_;
-  const JsonPlace file_{nullptr, where_};
+  DroppedNumbers dropped_;
+  const JsonPlace file_{nullptr, where_, std::nullopt, &dropped_};
   simdjson::dom::parser elements_;
   EntryGroups groups_;
   RunFile run_;

@@ -147,6 +147,19 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong) {
                      100 * (over - 1), Key(use.level), Blame(use, wrong));
 }
 
+void DropWrongFlops(const OpWords* words, record::Record& record) {
+  constexpr double kMaxProducts = 3.03;  // [1] products of a training step, with rounding
+  const auto counted = CountedProductsOf(record, words);
+  if (!counted || counted->flops <= kMaxProducts * counted->of_problem.dense) return;
+  record.counting.push_back(
+      {"", std::nullopt,
+       fmt::format("its FLOPs in the file are {:.3g} times those of its name and are left out",
+                   counted->flops / counted->of_problem.dense)});
+  auto& work = record.work.at(Provenance::kModelled);
+  work.flops.clear();
+  work.parts.clear();
+}
+
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words) {
   constexpr double kSame = 0.01;  // [1] relative difference of two counts that needs no words
   const auto counted = CountedProductsOf(record, words);

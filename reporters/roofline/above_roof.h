@@ -46,6 +46,10 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 // its problem differ by more than 1 % (ProductFlops).
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
 
+// Removes modelled FLOPs that are more than those of the problem in the record's name
+// (ProductFlops), and adds a counting note that says so.
+void DropWrongFlops(const OpWords* words, record::Record& record);
+
 // Adds a remark if the call computes faster than its arithmetic roof: whether the FLOP count (an
 // algorithm with fewer FLOPs, an older file's taps in the padding) or the roof is wrong. Needs
 // placement.time.

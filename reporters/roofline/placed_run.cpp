@@ -9,6 +9,7 @@
 #include "counters/gpu/driver.h"
 #include "reporters/record/estimate.h"
 #include "reporters/record/record_json.h"
+#include "reporters/roofline/above_roof.h"
 #include "reporters/roofline/advice.h"
 #include "reporters/roofline/breakdown.h"
 #include "reporters/roofline/breakdown_text.h"
@@ -303,6 +304,7 @@ PlacedRun PlaceRun(record::RunFile file, const PlaceView& view) {
   run.places.reserve(run.file.records.size());
   for (auto& record : run.file.records) {
     record = Written(std::move(record));
+    DropWrongFlops(FindWords(record.op, run.view.words), record);
     run.places.push_back(PlaceWritten(record, record::MachineFor(run.file, record), run.view));
   }
   return run;

@@ -6,10 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof::text {
+#include "counters/base/number_range.h"
 
-// [1] No product or quotient of two numbers up to this one overflows. Larger numbers are invalid.
-inline constexpr double kLargestNumber = 1e30;
+namespace dlroof::text {
 
 // Returns whether tools write this text for a value that they do not have: an empty text, "-",
 // "n/a", "nil", "nan", "inf" and their like, in any case and with any sign.

@@ -177,8 +177,8 @@ TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
       {"/by_threads/02", json::object(),
        "m.json: by_threads: 02: expected a number of threads as key, at least 1"},
       {"/by_threads/2/flops/fp32.vector/per_second", -1,
-       "m.json: by_threads: 2: flops: fp32.vector: 'per_second': expected a number above 0, got "
-       "-1"},
+       "m.json: by_threads: 2: flops: fp32.vector: 'per_second': expected a rate per "
+       "second from 1 to 1e+18, got -1"},
       {"/by_threads/2/flops/fp32.vector/ci95",
        {3, 2},
        "m.json: by_threads: 2: flops: fp32.vector: 'ci95': expected the lower end first, got "

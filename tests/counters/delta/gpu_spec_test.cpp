@@ -56,7 +56,7 @@ TEST(GpuFromJson, RefusesInOneSentence) {
   EXPECT_THAT(Refusal({{"l2_bytes_per_second", nullptr}}),
               HasSubstr("my.json: 'l2_bytes_per_second': expected an object"));
   EXPECT_EQ(Refusal({{"dram_latency_clocks", {{"value", -1}}}}),
-            "my.json: dram_latency_clocks: 'value' must be positive, got -1");
+            "my.json: dram_latency_clocks: 'value': expected a number above 0, got -1");
   EXPECT_THAT(Refusal({{"sms", {{"source", nullptr}}}}), HasSubstr("my.json: sms: 'source'"));
   EXPECT_EQ(Refusal({{"smss", V100Text()["sms"]}}), "my.json: 'smss' is not a figure of a GPU");
   EXPECT_THAT(Refusal({{"sector_bytes", {{"value", 48}}}}),
@@ -78,9 +78,10 @@ TEST(GpuFromJson, RefusesFiguresOfNoGpu) {
   EXPECT_EQ(with("clock_hz", 1e5),
             "my.json: clock_hz: expected 1e+06 to 1e+12 per second, got 100000");
   EXPECT_EQ(with("clock_hz", 1e-300),
-            "my.json: clock_hz: 'value' must be from 1e-12 to 1e+18, got 1e-300");
+            "my.json: clock_hz: 'value': expected 0 or a magnitude from 1e-18 to 1e+18, got "
+            "1e-300");
   EXPECT_THAT(with("dram_bytes_per_second", 1e300),
-              HasSubstr("'value' must be from 1e-12 to 1e+18"));
+              HasSubstr("'value': expected 0 or a magnitude from 1e-18 to 1e+18"));
 }
 
 TEST(GpuFromJson, PartitionsAndCoalescedSmsMayBeMissing) {

@@ -62,8 +62,8 @@ TEST(EnergyJson, IsOmittedIfItWasNotMeasured) {
 
 TEST(EnergyJson, ReportsThePlaceOfWrongMembers) {
   EXPECT_THAT(RefusedWith("joules", -1),
-              HasSubstr("run.json: energy: 'joules': expected a number"));
-  EXPECT_THAT(RefusedWith("joules", 0), HasSubstr("above 0"));
+              HasSubstr("run.json: energy: 'joules': expected joules from 1e-12"));
+  EXPECT_THAT(RefusedWith("joules", 0), HasSubstr("expected joules from 1e-12"));
   EXPECT_THAT(RefusedWith("ci95", {1}), HasSubstr("'ci95': expected two rising numbers above 0"));
   EXPECT_THAT(RefusedWith("ci95", {3, 1}), HasSubstr("two rising numbers"));
   EXPECT_THAT(RefusedWith("ci95", {1, 2, 3}), HasSubstr("two rising numbers"));

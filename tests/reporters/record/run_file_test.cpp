@@ -111,16 +111,17 @@ TEST(RecordJson, ReportsThePlaceOfWrongTypes) {
   EXPECT_THAT(refusal("name", 5),
               HasSubstr("run.json: records[0]: 'name': expected a text, got number"));
   EXPECT_THAT(refusal("status", "fine"), HasSubstr("ok, unsupported, failed or wrong"));
-  EXPECT_THAT(refusal("repetitions", {{{"seconds", -1}}}),
-              HasSubstr("repetitions[0]: 'seconds': expected a positive time"));
+  EXPECT_THAT(
+      refusal("repetitions", {{{"seconds", -1}}}),
+      HasSubstr("repetitions[0]: 'seconds': expected seconds of a call from 1e-10 to 100000"));
   EXPECT_THAT(refusal("prediction", {{"seconds", 0}}),
-              HasSubstr("prediction: 'seconds': expected a positive time"));
+              HasSubstr("prediction: 'seconds': expected seconds of a call from 1e-10 to 100000"));
   EXPECT_THAT(refusal("counting", {5}),
               HasSubstr("records[0]: counting[0]: expected an object, got number"));
   EXPECT_THAT(refusal("counting", {{{"text", "x"}, {"provenance", "guessed"}}}),
               HasSubstr("counting[0]: 'provenance': expected measured, simulated or modelled"));
   EXPECT_THAT(refusal("kernels", {{{"name", "x"}, {"launches", 0}}}),
-              HasSubstr("kernels[0]: 'launches': expected a count of at least 1"));
+              HasSubstr("kernels[0]: 'launches': expected a count above 0"));
   EXPECT_THAT(refusal("work", {{"guessed", nlohmann::json::object()}}),
               HasSubstr("'guessed' is not a provenance"));
   EXPECT_THAT(refusal("work", {{"modelled", {{"bytes", {{"l9", 1}}}}}}),

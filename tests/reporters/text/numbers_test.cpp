@@ -12,7 +12,8 @@ constexpr auto kPoint = DecimalMark::kPoint, kComma = DecimalMark::kComma;
 TEST(Numbers, PlainNumberIsOneOfTheCLocale) {
   EXPECT_EQ(PlainNumber("-1.5e3"), -1500);
   EXPECT_EQ(PlainNumber("42"), 42);
-  for (const auto* text : {"", "1,5", "1 ", " 1", "1e31", "nan", "inf", "0x10", "1.2.3", "ms"})
+  for (const auto* text :
+       {"", "1,5", "1 ", " 1", "1e19", "-1e30", "nan", "inf", "0x10", "1.2.3", "ms"})
     EXPECT_FALSE(PlainNumber(text)) << text;
 }
 

@@ -1,0 +1,202 @@
+// Changes every number of small files to one that cannot be. None may be shown without a word.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "baselines/cluster/cluster_file.h"
+#include "ceilings/machine/machine.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/number_range.h"
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
+#include "tests/baselines/cluster/fake_nodes.h"
+#include "tests/test_data.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// Returns what is shown of a file, or nullopt if a warning names what is left out.
+using Show = std::function<std::optional<std::string>(const json& file)>;
+
+std::optional<std::string> ShowRun(const json& file) {
+  std::ostringstream warnings;
+  const auto run = record::ParseRunFile(file.dump(), "run.json", warnings);
+  if (!warnings.str().empty()) return std::nullopt;
+  return roofline::ToJson(run).dump();
+}
+
+std::optional<std::string> ShowMachine(const json& file) {
+  return machine::ToJson(machine::MachineFromJson(file, "machine.json")).dump();
+}
+
+std::optional<std::string> ShowCluster(const json& file) {
+  const auto path = testing::TempDir() + "impossible_numbers.json";
+  std::ofstream(path) << file;
+  return cluster::ToJson(cluster::ReadClusterFile(path), "dlroof").dump();
+}
+
+// Counts, shares and times of parts may be 0, as CPU time may. A rate of 0 is unknown, not shown.
+bool MayBeZero(json::json_pointer at) {
+  const auto key = at.back(), outer = at.parent_pointer().back();
+  if (key == "cpu_time" || key == "FLOPS" || key == "bytes_per_second") return true;
+  const auto& own = RangeOf(key);
+  const auto& range = &own == &kAnyNumber ? RangeOf(outer) : own;
+  return range.Contains(0) && &range != &kAnyNumber;
+}
+
+// Returns "/records/0/seed = -1" for each change that is shown silently. Context of other programs
+// may have any number of a machine's size.
+std::vector<std::string> ShownSilently(const json& file, const Show& show) {
+  const auto before = show(file);
+  std::vector<std::string> silent;
+  const auto leaves = file.flatten();
+  for (const auto& [path, leaf] : leaves.items()) {
+    if (!leaf.is_number()) continue;
+    const json::json_pointer at(path);
+    for (const double number : {-1.0, 0.0, 1e300, 1e-300}) {
+      if (path.starts_with("/context") && std::abs(number) <= 1 && number != 1e-300) continue;
+      if (number == 0 && (leaf == 0 || MayBeZero(at))) continue;
+      auto mutant = file;
+      mutant[at] = number;
+      try {
+        const auto after = show(mutant);
+        if (after && after != before && after->find("its rate is") == std::string::npos)
+          silent.push_back(path + " = " + json(number).dump());
+      } catch (const BadInput&) {
+      }
+    }
+  }
+  return silent;
+}
+
+json FileOf(const std::string& path) { return json::parse(ReadFile(path, "a file")); }
+
+TEST(ImpossibleNumbers, OfARunAreNeverSilent) {
+  const auto file = FileOf(fakes::TestData("run_small.json"));
+  EXPECT_THAT(ShownSilently(file, ShowRun), IsEmpty());
+}
+
+TEST(ImpossibleNumbers, OfAGpuRunAreNeverSilent) {
+  const auto file = FileOf(fakes::TestData("h200_profile_resnet50.json"));
+  EXPECT_THAT(ShownSilently(file, ShowRun), IsEmpty());
+}
+
+TEST(ImpossibleNumbers, OfAGoogleBenchmarkFileAreNeverSilent) {
+  const auto file = FileOf(fakes::TestData("google_benchmark_1.9.1.json"));
+  EXPECT_THAT(ShownSilently(file, ShowRun), IsEmpty());
+}
+
+TEST(ImpossibleNumbers, OfAMachineAreNeverSilent) {
+  const auto machine = FileOf(fakes::TestData("run_small.json")).at("machines").at(0);
+  EXPECT_THAT(ShownSilently(machine, ShowMachine), IsEmpty());
+}
+
+TEST(ImpossibleNumbers, OfAClusterAreNeverSilent) {
+  const auto cluster = cluster::Gathered(cluster::LastNodeIsSlower());
+  EXPECT_THAT(ShownSilently(cluster::ToJson(cluster, "dlroof"), ShowCluster), IsEmpty());
+}
+
+TEST(ImpossibleNumbers, AreNotInStoredFiles) {
+  std::size_t files = 0;
+  for (const auto& folder : {fakes::TestData(""), fakes::TestData("../../baselines/stored")})
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
+      if (!file.is_regular_file()) continue;
+      std::ostringstream warnings;
+      try {
+        const auto run = record::ReadRunFile(file.path().string(), warnings);
+        ++files;
+        for (const auto& machine : run.machines)
+          EXPECT_THAT(machine::ToJson(machine).dump(), Not(HasSubstr("its rate is"))) << file;
+      } catch (const BadInput& error) {
+        EXPECT_THAT(error.what(), Not(AnyOf(HasSubstr(" from 0"), HasSubstr(" from 1")))) << file;
+      }
+      EXPECT_THAT(warnings.str(), Not(HasSubstr("left out"))) << file;
+    }
+  EXPECT_GE(files, 15);
+}
+
+// Two threads that do 32 FLOP per cycle at 1 GHz.
+json MachineOf(double per_second) {
+  auto machine = FileOf(fakes::TestData("run_small.json")).at("machines").at(0);
+  for (auto* set : {&machine, &machine["by_threads"]["2"]}) {
+    auto& roof = (*set)["flops"]["fp32.vector"];
+    roof = {{"per_second", per_second}, {"threads", 2},    {"how", "x"},
+            {"proved", true},           {"clock_hz", 1e9}, {"proof", {{"per_cycle", 32}}},
+            {"ci95", {6e10, 7e10}}};
+  }
+  return machine;
+}
+
+TEST(ImpossibleNumbers, ARateFollowsFromFlopsPerCycleClockAndThreads) {
+  // 32 FLOP/cycle x 1e9 cycle/s x 2 threads = 6.4e10 FLOP/s.
+  const auto right = machine::MachineFromJson(MachineOf(6.4e10), "m.json");
+  EXPECT_TRUE(machine::AllThreads(right).flops.at("fp32.vector").IsValidated());
+  const auto high = machine::MachineFromJson(MachineOf(3 * 6.4e10), "m.json");
+  const auto& roof = machine::AllThreads(high).flops.at("fp32.vector");
+  EXPECT_FALSE(roof.IsValidated());
+  EXPECT_THAT(roof.ReasonText(), HasSubstr("its rate is 3 times"));
+  const auto low = machine::MachineFromJson(MachineOf(6.4e9), "m.json");
+  EXPECT_THAT(machine::AllThreads(low).flops.at("fp32.vector").ReasonText(),
+              HasSubstr("its rate is below the interval"));
+}
+
+record::RunFile RunWith(const std::function<void(json& record)>& change, std::string* warning) {
+  auto file = FileOf(fakes::TestData("run_small.json"));
+  change(file["records"][0]);
+  std::ostringstream warnings;
+  auto run = record::ParseRunFile(file.dump(), "run.json", warnings);
+  *warning = warnings.str();
+  return run;
+}
+
+TEST(ImpossibleNumbers, AreLeftOutAndNamed) {
+  std::string warning;
+  const auto run = RunWith(
+      [](json& record) {
+        record["work"]["modelled"]["launches"] = -1;
+        record["seed"] = 1e300;
+      },
+      &warning);
+  EXPECT_FALSE(run.records[0].seed);
+  EXPECT_FALSE(run.records[0].work.at(Provenance::kModelled).launches);
+  EXPECT_EQ(warning,
+            "run.json: records[0]: 'seed': expected a seed from 0 to 4.29497e+09, got 1e+300: left "
+            "out, as 1 more\n");
+}
+
+TEST(ImpossibleNumbers, FewerLaunchesThanThoseOfTheKernels) {
+  std::string warning;
+  const auto run = RunWith(
+      [](json& record) {
+        record["kernels"] = {{{"name", "a"}, {"launches", 3}}, {{"name", "b"}, {"launches", 2}}};
+        record["work"]["measured"]["launches"] = 4;
+      },
+      &warning);
+  EXPECT_FALSE(run.records[0].work.at(Provenance::kMeasured).launches);
+  EXPECT_THAT(warning, HasSubstr("expected at least the 5 launches of 'kernels', got 4"));
+}
+
+TEST(ImpossibleNumbers, AMedianOutsideTheRepetitions) {
+  std::string warning;
+  RunWith([](json& record) { record["seconds"]["median"] = 100; }, &warning);
+  EXPECT_THAT(warning, HasSubstr("expected a median within the repetitions, got 100"));
+}
+
+}  // namespace
+}  // namespace dlroof
