@@ -116,7 +116,7 @@ int RunNode(const NodeFlags& flags) {
   facts.system = SystemOf("/sys");
   folder.Make();
   if (IsDone(folder, facts)) {
-    std::cerr << fmt::format("{}: whole, nothing is left to do\n", facts.name);
+    std::cerr << fmt::format("{}: complete, nothing is left to do\n", facts.name);
     return 0;
   }
   if (!facts.gpu.empty()) {
@@ -137,7 +137,7 @@ int RunNode(const NodeFlags& flags) {
   facts.load = load.Load();
   if (whole) Finish(folder, facts);
   std::cerr << fmt::format("{}: {}\n", facts.name,
-                           whole ? "whole" : "not finished; run the same command to continue");
+                           whole ? "complete" : "not finished; run the same command to continue");
   return whole ? 0 : 130;
 }
 
