@@ -182,10 +182,13 @@ const Work* CountedWork(const record::Record& record, Level level) {
 }  // namespace
 
 std::string_view Key(ChangeKind kind) {
-  constexpr KeyRow<ChangeKind> kKeys[] = {
-      {ChangeKind::kAlgorithm, "algorithm"}, {ChangeKind::kFlops, "flops"},
-      {ChangeKind::kBytes, "bytes"},         {ChangeKind::kLaunches, "launches"},
-      {ChangeKind::kClock, "clock"},         {ChangeKind::kNoisy, "disturbed"}};
+  constexpr KeyRow<ChangeKind> kKeys[] = {{ChangeKind::kAlgorithm, "algorithm"},
+                                          {ChangeKind::kFlops, "flops"},
+                                          {ChangeKind::kBytes, "bytes"},
+                                          {ChangeKind::kLaunches, "launches"},
+                                          {ChangeKind::kClock, "clock"},
+                                          {ChangeKind::kNoisy, "disturbed"},
+                                          {ChangeKind::kRun, "run"}};
   return KeyIn(kKeys, kind);
 }
 

@@ -13,7 +13,7 @@
 
 namespace dlroof::compare {
 
-enum class ChangeKind { kAlgorithm, kFlops, kBytes, kLaunches, kClock, kNoisy };
+enum class ChangeKind { kAlgorithm, kFlops, kBytes, kLaunches, kClock, kNoisy, kRun };
 std::string_view Key(ChangeKind kind);
 
 struct Change {

@@ -261,10 +261,11 @@ class PairOfRuns {
     for (auto& row : rows_) AlertOnCounts(row);
     if (options_.rerun != nullptr)
       result.rerun = RetractUnlessRepeated(*options_.rerun, result.min_effect, rows_);
+    result.context = ContextChanges(base_.file, contender_.file);
+    ExplainByContext(result.context);
     result.rows = std::move(rows_);
     result.interleaved = interleaved_.has_value();
     result.across_machines = options_.across_machines;
-    result.context = ContextChanges(base_.file, contender_.file);
     CountVerdicts(options_, result);
     return result;
   }
@@ -277,6 +278,18 @@ class PairOfRuns {
     std::optional<double> predicted;  // [1] logarithm of the ratio of predicted times
     std::optional<double> cycles;     // [1] logarithm of the ratio of a GPU's SM cycles
   };
+
+  // Gives what other programs' files say of their runs (a debug build, another clock) as the cause
+  // of a change that the benchmark's own facts do not explain.
+  void ExplainByContext(const std::vector<std::string>& context) {
+    if (context.empty() || base_.file.context.contains("dlroof")) return;
+    for (auto& row : rows_)
+      if (row.changes.empty() && (row.verdict == statistics::Verdict::kSlower ||
+                                  row.verdict == statistics::Verdict::kFaster))
+        row.changes.push_back(
+            {.kind = ChangeKind::kRun,
+             .text = fmt::format("differs between the runs: {}", fmt::join(context, "; "))});
+  }
 
   // Sets what the row shows of the judged times. The contender's time is shown uncorrected.
   static void Describe(const Side& base, const Side& contender,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <functional>
 #include <future>
 #include <set>
@@ -180,6 +181,22 @@ void AddChange(const std::string& what, const json& a, const json& b,
   changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
 }
 
+// Adds what other programs' files say of how they were measured.
+void AddChangesOfGoogleBenchmark(const json& base, const json& contender,
+                                 std::vector<std::string>& changes) {
+  for (const char* key : {"library_build_type", "host_name", "cpu_scaling_enabled", "aslr_enabled"})
+    if (base.contains(key) && contender.contains(key))
+      AddChange(key, base.at(key), contender.at(key), changes);
+  AddChange("library_version", record::Member(base, "library_version"),
+            record::Member(contender, "library_version"), changes);
+  constexpr double kSameClock = 0.02;  // [1] the clock is measured
+  const auto &a = record::Member(base, "mhz_per_cpu"),
+             &b = record::Member(contender, "mhz_per_cpu");
+  if (a.is_number() && b.is_number() &&
+      std::abs(a.get<double>() - b.get<double>()) > kSameClock * std::abs(a.get<double>()))
+    AddChange("mhz_per_cpu", a, b, changes);
+}
+
 std::optional<InterleavedComparison> Read(const record::RunFile& file) {
   const JsonReader context(file.context, "context");
   if (!context.Has("dlroof")) return std::nullopt;
@@ -290,6 +307,8 @@ std::vector<std::string> ContextChanges(const record::RunFile& base,
   for (const auto& convention : OtherFlopConventions(base.context, contender.context))
     changes.push_back(fmt::format(
         "the convention {} (FLOPs and percentages of roofs are not compared)", convention));
+  if (a.is_null() && b.is_null())
+    AddChangesOfGoogleBenchmark(base.context, contender.context, changes);
   AddChange("commit", record::Member(a, "commit"), record::Member(b, "commit"), changes);
   AddChange("compiler", record::Member(a, "compiler"), record::Member(b, "compiler"), changes);
   AddChange("build type", record::Member(a, "build_type"), record::Member(b, "build_type"),

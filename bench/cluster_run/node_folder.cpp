@@ -239,7 +239,7 @@ std::string ProgressText(const std::string& title, const std::vector<NodeProgres
     left += node.left;
     nodes += fmt::format("  {}: {}\n", text::Printable(node.name), node.state);
   }
-  auto text = fmt::format("{}: {} of {} nodes are whole", title, whole, progress.size());
+  auto text = fmt::format("{}: {} of {} nodes are complete", title, whole, progress.size());
   if (whole < progress.size())
     text += fmt::format("; on the others {} benchmarks are done, {} left", done, left);
   return text + '\n' + nodes;

@@ -198,7 +198,7 @@ int RunGather(const GatherFlags& flags) {
   const auto absent = PrintNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
   PrintVerdicts(cluster, flags.drain_list, std::cerr);
-  std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
+  std::cerr << fmt::format("{} of {} nodes are complete; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),
                            cluster.run.records.size(), flags.output);
   return absent.bad_file ? kBadFile : ExitCodeOf(cluster);
@@ -354,7 +354,7 @@ runner::Command MakeClusterReport() {
             "file to write with the names of the slow nodes, one per line",
             {.type = runner::kFile}},
            {"--follow", &flags->follow,
-            "show how far the nodes are until all are whole, and write DIR/progress.txt"},
+            "show how far the nodes are until all are complete, and write DIR/progress.txt"},
            {"--every",
             &flags->every_seconds,
             "[s] with --follow: time between two looks; 0: look once",

@@ -209,6 +209,10 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
                            const std::optional<machine::Machine>& machine, std::ostream& warnings) {
   const auto text = text::ReadUnpacked(log_path, "a log of oneDNN");
   const auto log = logs::ReadVerboseLog(text);
+  const auto refused = std::ranges::max_element(log.lines.refused, {}, &logs::RefusedLines::count);
+  if (log.executions.empty() && facts.trace == nullptr && log.lines.executed > 0)
+    throw BadInput("{}:{}: none of {} lines of executed primitives can be used: {}", log_path,
+                   refused->first_line, log.lines.executed, refused->reason);
   if (log.executions.empty() && facts.trace == nullptr)
     throw BadInput(
         "{}:1: no executed primitive in {} lines, expected lines like "

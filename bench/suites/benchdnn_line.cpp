@@ -12,7 +12,7 @@ namespace {
 std::string TagOf(const logs::Tensor& tensor) {
   const bool blocked = std::ranges::any_of(
       tensor.tag, [](unsigned char c) { return std::isupper(c) != 0 || std::isdigit(c) != 0; });
-  return tensor.chosen || blocked || tensor.tag.empty() ? "any" : tensor.tag;
+  return tensor.Chosen() || blocked || tensor.tag.empty() ? "any" : tensor.tag;
 }
 
 // "convolution_direct", benchdnn's default, is left out.

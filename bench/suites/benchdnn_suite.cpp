@@ -278,7 +278,8 @@ std::optional<Reason> Reader::CommandReason() const {
   return settings_.Unknown();
 }
 
-constexpr std::string_view kTemplate = "Output template: ";
+// The second since oneDNN 3.13, which prints the fields' names as a line "perf,..." below it.
+constexpr std::string_view kTemplates[] = {"Output template: ", "Template entries: "};
 constexpr std::string_view kDefault =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
 constexpr std::string_view kPerf = "perf,";
@@ -399,7 +400,10 @@ bool EndsWithNumber(std::string_view problem) {
 record::Record RecordOf(const PerfLine& line, const std::string& place,
                         std::optional<Reason>& reason) {
   const auto problem = line.Find("%prb%");
-  if (!problem || problem->text.empty()) throw BadInput(place + ": expected a problem (%prb%)");
+  if (!problem || problem->text.empty())
+    throw BadInput(place +
+                   ": expected a problem (%prb%), which the template has not: run benchdnn with "
+                   "--perf-template=def");
   if (EndsWithNumber(problem->text))
     throw BadInput(place +
                    ": more fields than the output template has: its numbers have decimal "
@@ -420,6 +424,11 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
   record.repro = problem->text;
   AddWork(line.Number("%Gops%"), record);
   return record;
+}
+
+bool HasNoNumber(std::string_view line) {
+  return std::ranges::none_of(
+      FieldsOf(line), [](const Field& field) { return text::PlainNumber(field.text).has_value(); });
 }
 
 void AddRecord(record::Record record, imports::Imported& imported) {
@@ -450,9 +459,9 @@ std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::strin
 }
 
 bool LooksLikeBenchdnnOutput(std::string_view text) {
-  return text.starts_with(kTemplate) || text.starts_with(kPerf) ||
-         text.find("\nOutput template: perf,") != std::string_view::npos ||
-         text.find("\nperf,") != std::string_view::npos;
+  return std::ranges::any_of(kTemplates, [&](auto word) { return text.starts_with(word); }) ||
+         text.starts_with(kPerf) || text.find("\nperf,") != std::string_view::npos ||
+         text.find("\nOutput template: perf,") != std::string_view::npos;
 }
 
 imports::Imported ImportBenchdnn(const std::string& text, const std::string& where) {
@@ -461,6 +470,8 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
   std::vector<Field> names = FieldsOf(layout);
   std::vector<std::string> unknown;
   int number = 0;
+  imports::LeftOut left_out;
+  bool names_follow = false;
   for (std::string_view rest = text; !rest.empty();) {
     const auto end = std::min(rest.find('\n'), rest.size());
     auto line = rest.substr(0, end);
@@ -468,23 +479,29 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     const auto place = fmt::format("{}:{}", where, number);
-    if (line.starts_with(kTemplate)) {
-      layout.assign(line.substr(kTemplate.size()));
+    const auto* const word = std::ranges::find_if(
+        kTemplates, [&](std::string_view one) { return line.starts_with(one); });
+    const bool of_names = std::exchange(names_follow, word == &kTemplates[1]) && HasNoNumber(line);
+    if (word != std::end(kTemplates)) {
+      layout.assign(line.substr(word->size()));
       names = FieldsOf(layout);
       AddUnknown(names, unknown);
-    } else if (line.starts_with(kPerf)) {
-      if (!text::IsUtf8(line) || line.find('\0') != std::string_view::npos)
-        throw BadInput(place + ": not UTF-8 text");
-      std::optional<Reason> reason;
-      record::Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
-      for (const auto& note : record.counting)
-        imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
-      AddRecord(std::move(record), imported);
-      if (reason)
-        imported.remarks.push_back(fmt::format("{}: not a benchmark of dlroof ({})", place,
-                                               text::Printable(reason->text)));
+    } else if (line.starts_with(kPerf) && !of_names) {
+      left_out.Try([&] {
+        if (!text::IsUtf8(line) || line.find('\0') != std::string_view::npos)
+          throw BadInput(place + ": not UTF-8 text");
+        std::optional<Reason> reason;
+        record::Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
+        for (const auto& note : record.counting)
+          imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
+        AddRecord(std::move(record), imported);
+        if (reason)
+          imported.remarks.push_back(fmt::format("{}: not a benchmark of dlroof ({})", place,
+                                                 text::Printable(reason->text)));
+      });
     }
   }
+  left_out.AddTo(imported, "lines are");
   if (imported.records.empty())
     throw BadInput(where +
                    ":1: the file has no line 'perf,...' (benchdnn prints them with --mode=P)");

@@ -140,18 +140,21 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where) {
   if (rows.empty()) throw BadInput(where + ":1: expected a header with 'name' and 'seconds'");
   const text::CsvRow& header = rows.front();
   CheckHeader(header, where);
-  for (const text::CsvRow& row : rows) text::RequireFields(row, header, where);
   const auto mark = MarkOf(rows, where);
   Imported imported;
   std::map<std::string, std::size_t> found;
   std::vector<std::string> unknown;
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    Measurement row;
-    for (std::size_t j = 0; j < header.size(); ++j)
-      if (!ReadField(header[j].text, rows[i][j], mark, where, row) && i == 1)
-        unknown.push_back(header[j].text);
-    AddMeasurement(row, rows[i], where, found, imported);
-  }
+  LeftOut left_out;
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    left_out.Try([&] {
+      text::RequireFields(rows[i], header, where);
+      Measurement row;
+      for (std::size_t j = 0; j < header.size(); ++j)
+        if (!ReadField(header[j].text, rows[i][j], mark, where, row) && i == 1)
+          unknown.push_back(header[j].text);
+      AddMeasurement(row, rows[i], where, found, imported);
+    });
+  left_out.AddTo(imported, "rows are");
   AddUnknownColumns(unknown, where, imported);
   AddCutLine(text, where, imported);
   if (imported.records.empty())

@@ -8,6 +8,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
+#include "reporters/record/benchmark_lines.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -40,11 +41,13 @@ std::map<std::string, int> Notes(const std::vector<record::Record>& records) {
 
 // Returns the items per call of each benchmark by its name.
 std::map<std::string, double> ItemsPerCall(const std::string& text, const std::string& where) {
-  std::map<std::string, double> items;
+  std::vector<record::Entry> entries;
   simdjson::dom::parser parser;
   const record::JsonPlace file{nullptr, where};
-  std::istringstream in(text);
-  record::EachJsonElement(
+  const auto lines =
+      nlohmann::json::accept(text) ? std::nullopt : record::RepairedBenchmarkLines(text, where);
+  std::istringstream in(lines ? lines->json : text);
+  const auto skeleton = record::EachJsonElement(
       in, [&](std::string_view key, std::size_t index, std::string_view text_of_entry) {
         if (key != "benchmarks") return;
         const std::string json =
@@ -52,13 +55,21 @@ std::map<std::string, double> ItemsPerCall(const std::string& text, const std::s
         const auto element = parser.parse(json);
         if (element.error()) return;
         const record::JsonPlace place{&file, key, index};
-        const auto read = record::FileEntryFromJson({element.value_unsafe(), place});
-        if (!read || read->entry.skipped) return;
-        const auto rate = read->entry.counters.find(kItemsRate);
-        const auto seconds = record::RateSeconds(read->entry.name, read->entry);
-        if (rate != read->entry.counters.end() && seconds && rate->second > 0)
-          items.emplace(read->entry.name, rate->second * *seconds);
+        try {
+          const auto read = record::FileEntryFromJson({element.value_unsafe(), place});
+          if (read && !read->entry.skipped) entries.push_back(read->entry);
+        } catch (const BadInput&) {  // left out by the reader of the records, with a remark
+        }
       });
+  const auto whole = nlohmann::json::parse(skeleton.text, nullptr, false);
+  const auto rule = record::ThreadRuleOf(record::Member(whole, "context"));
+  std::map<std::string, double> items;
+  for (auto& entry : entries) {
+    const auto seconds = record::ApplyThreadRule(rule, entry.name, entry);
+    const auto rate = entry.counters.find(kItemsRate);
+    if (rate != entry.counters.end() && seconds && rate->second > 0)
+      items.emplace(entry.name, rate->second * *seconds);
+  }
   return items;
 }
 

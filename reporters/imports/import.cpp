@@ -41,11 +41,26 @@ std::string ModelOf(const std::string& gpu) {
   return "";
 }
 
+// Compute capabilities (NVIDIA's table of CUDA GPUs) of the models that machine files are of.
+struct ModelRow {
+  std::string_view model, capability;
+};
+constexpr ModelRow kCapabilities[] = {
+    {"V100", "7.0"}, {"T4", "7.5"},    {"A100", "8.0"},   {"A30", "8.0"},
+    {"A10", "8.6"},  {"A40", "8.6"},   {"L40", "8.9"},    {"L40S", "8.9"},
+    {"H100", "9.0"}, {"H200", "9.0"},  {"H800", "9.0"},   {"GH200", "9.0"},
+    {"H20", "9.0"},  {"B200", "10.0"}, {"GB200", "10.0"}, {"B300", "10.3"}};
+
 // Returns the device of a record that its importer found on `found`: "cpu", "gpu" or a GPU's name.
 // A GPU of another model than the machine's keeps its name, so that it has no roofs.
 std::string DeviceFor(const std::string& found, const std::optional<machine::Machine>& machine) {
   if (!machine) return found.empty() || found == "cpu" ? found : "gpu";
   if (found.empty() || found == "gpu") return machine->device;
+  if (found.starts_with(kCapability)) {
+    const auto* row = std::ranges::find(kCapabilities, ModelOf(machine->name), &ModelRow::model);
+    const bool same = row == std::end(kCapabilities) || found.ends_with(row->capability);
+    return same ? machine->device : found;
+  }
   if (found == "cpu" || machine->device == "cpu") return found == "cpu" ? found : "gpu";
   const auto of_record = ModelOf(found), of_machine = ModelOf(machine->name);
   const bool other = !of_record.empty() && !of_machine.empty() && of_record != of_machine;
@@ -63,74 +78,9 @@ void MergeWork(Provenance provenance, record::Record& record) {
   record.work = std::move(merged);
 }
 
-// Tools without a reader here: the sentence that names the export which works.
-struct OtherTool {
-  std::string_view ending;                // of the file's name; may be empty
-  std::vector<std::string_view> columns;  // words of the first lines that only this tool writes
-  std::string_view answer;                // {} is the file
-};
-
-const std::vector<OtherTool>& OtherTools() {
-  static const std::vector<OtherTool> tools = {
-      {".ncu-rep",
-       {},
-       "a report of Nsight Compute: export it by 'ncu --import {} --csv --page raw > raw.csv' (any "
-       "ncu of its version or later) and import raw.csv"},
-      {".nsys-rep",
-       {},
-       "a report of Nsight Systems, which counts neither FLOPs nor bytes: profile with 'dlroof "
-       "profile --gpu -- COMMAND', or with ncu, and import its --csv"},
-      {"",
-       {"OperationKind", "Disposition", "Runtime", "GFLOPs"},
-       "a table of CUTLASS's profiler: write its columns Operation, Runtime (ms), Flops and Bytes "
-       "as name, seconds, flops_<pipe> (such as flops_fp16.matrix) and bytes_dram in base units, "
-       "and "
-       "import that CSV"},
-      {"",
-       {"KernelName", "DurationNs"},
-       "a table of rocprof: write its columns KernelName and DurationNs as name and seconds, and "
-       "FLOPs and bytes from its counters as flops_<pipe> and bytes_dram, and import that CSV"},
-      {"",
-       {"Kernel_Name", "Start_Timestamp", "End_Timestamp"},
-       "a table of rocprofv3: write its columns Kernel_Name and End_Timestamp - Start_Timestamp "
-       "(ns) as name and seconds, and FLOPs and bytes from its counters as flops_<pipe> and "
-       "bytes_dram, "
-       "and import that CSV"},
-      {"",
-       {"Intel(R) Advisor"},
-       "a report of Intel Advisor: write its columns Function Call Sites and Loops, Self Time, "
-       "Self GFLOP and Self Memory (GB) as name, seconds, flops_<pipe> and bytes_l1 in base units, "
-       "and "
-       "import that CSV"},
-      {"",
-       {"Function Call Sites and Loops", "Self Time"},
-       "a report of Intel Advisor: write its columns Function Call Sites and Loops, Self Time, "
-       "Self GFLOP and Self Memory (GB) as name, seconds, flops_<pipe> and bytes_l1 in base units, "
-       "and "
-       "import that CSV"},
-      {".advixeexp",
-       {},
-       "a project of Intel Advisor: export it by 'advisor --report=survey --format=csv', and write "
-       "name, seconds, flops_<pipe> and bytes_l1 in base units"}};
-  return tools;
-}
-
 }  // namespace
 
 std::span<const ImportFormat> ImportFormats() { return kFormats; }
-
-std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view text) {
-  constexpr std::size_t kSearched = 1 << 16;  // [byte]
-  const auto first = text.substr(0, kSearched);
-  for (const OtherTool& tool : OtherTools()) {
-    const bool named = !tool.ending.empty() && path.ends_with(tool.ending);
-    const bool written = !tool.columns.empty() && std::ranges::all_of(tool.columns, [&](auto word) {
-      return first.find(word) != first.npos;
-    });
-    if (named || written) return Reason{fmt::format(fmt::runtime(tool.answer), path)};
-  }
-  return std::nullopt;
-}
 
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where) {
   using nlohmann::json;
@@ -166,6 +116,12 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
                                          more > 0 ? fmt::format(" and {} more are", more)
                                          : columns.size() == 1 ? " is"
                                                                : " are"));
+}
+
+void LeftOut::AddTo(Imported& imported, const char* items) const {
+  if (count == 0) return;
+  if (imported.records.empty()) throw BadInput("{}", first);
+  imported.remarks.push_back(fmt::format("{} {} left out; the first: {}", count, items, first));
 }
 
 void AddCutLine(std::string_view text, const std::string& where, Imported& imported) {

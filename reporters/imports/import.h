@@ -108,6 +108,28 @@ std::size_t AddFlopsOfItems(const std::string& text, const std::string& where, I
 // that has a key twice, as files edited by hand have: one of the two values would be lost.
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where);
 
+// Items of a file that cannot be read. Each is left out without the others.
+struct LeftOut {
+  int count = 0;      // [1]
+  std::string first;  // why the first one cannot be read, with its place
+
+  // Calls read(), and counts the BadInput that it throws.
+  template <class Read>
+  void Try(const Read& read) {
+    try {
+      read();
+    } catch (const BadInput& error) {
+      if (count++ == 0) first = error.what();
+    }
+  }
+  // Adds a remark if there are any ("3 lines are left out; the first: ..."). Throws BadInput with
+  // the first if the file has no record.
+  void AddTo(Imported& imported, const char* items) const;
+};
+
+// Begins the device of a record of which the file has the GPU's compute capability only.
+inline constexpr const char* kCapability = "GPU of compute capability ";
+
 // Returns whether the run time [s] is plausible: from 1 ps to 30,000 years.
 bool IsRunTime(double seconds);
 

@@ -59,6 +59,7 @@ struct Launch {
   std::string kernel;
   std::optional<std::array<std::uint32_t, 3>> grid, block;  // if the table has the columns
   std::optional<std::string> capability;                    // "7.0", if the table has the column
+  std::string device;                                       // its number; may be empty
   MetricValues values;
 };
 
@@ -205,6 +206,7 @@ class NsightTable {
       throw BadInput("{}: expected a kernel's name",
                      text::PlaceOf(Field(row, "Kernel Name"), where_));
     if (columns_.count("CC") > 0) launch.capability = Field(row, "CC").text;
+    if (columns_.count("Device") > 0) launch.device = Field(row, "Device").text;
     if (columns_.count("Grid Size") > 0) launch.grid = SizeIn(Field(row, "Grid Size").text);
     if (columns_.count("Block Size") > 0) launch.block = SizeIn(Field(row, "Block Size").text);
     return launch;
@@ -228,9 +230,11 @@ class NsightTable {
   std::set<std::string> seen_unknown_;
 };
 
-// Sums over all launches of one kernel name. A sum is unknown if one launch lacks its quantity.
+// Sums over all launches of one kernel name on one GPU. A sum is unknown if one launch lacks its
+// quantity.
 struct Kernel {
   std::string name;
+  std::string device;  // of the record; may be empty
   double seconds = 0, launches = 0;
   bool timed = true;
   bool uneven = false;  // a launch lacks a quantity that another one has
@@ -266,7 +270,8 @@ void AddLaunch(const CountedLaunch& launch, Kernel& kernel) {
 }
 
 record::Record RecordOf(const Kernel& kernel, Imported& imported) {
-  record::Record record{.name = kernel.name, .timed = record::timed::kKernels};
+  record::Record record{
+      .name = kernel.name, .device = kernel.device, .timed = record::timed::kKernels};
   Work& work = record.work[Provenance::kMeasured];
   work.launches = kernel.launches;
   work.bytes = kernel.work.bytes;
@@ -319,9 +324,15 @@ Imported ImportNsightCompute(const std::string& text, const std::string& where) 
   std::vector<Kernel> kernels;
   std::map<std::string, std::size_t> found;
   bool assumed_volta = false;
-  for (const Launch& launch : table.Launches()) {
-    const auto [known, added] = found.try_emplace(launch.kernel, kernels.size());
-    if (added) kernels.emplace_back().name = launch.kernel;
+  const auto launches = table.Launches();
+  const bool several = std::ranges::any_of(
+      launches, [&](const Launch& one) { return one.device != launches.front().device; });
+  for (const Launch& launch : launches) {
+    const auto name =
+        several ? fmt::format("{}/Device={}", launch.kernel, launch.device) : launch.kernel;
+    const auto [known, added] =
+        found.try_emplace(name + '\1' + launch.capability.value_or(""), kernels.size());
+    if (added) kernels.push_back({name, launch.capability ? kCapability + *launch.capability : ""});
     AddLaunch(Counted(launch), kernels[known->second]);
     assumed_volta = assumed_volta || AssumesVolta(launch);
   }

@@ -141,8 +141,10 @@ class NvbenchReader {
       const JsonReader benchmark = file.Item("benchmarks", i);
       const auto name = benchmark.Text("name");
       for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
-        imported_.records.push_back(RecordOf(name, benchmark.Item("states", j)));
+        left_out_.Try(
+            [&] { imported_.records.push_back(RecordOf(name, benchmark.Item("states", j))); });
     }
+    left_out_.AddTo(imported_, "states are");
     if (imported_.records.empty())
       throw BadInput(where_ + ": 'benchmarks': expected a benchmark with a state");
     AddRemarks();
@@ -178,7 +180,9 @@ class NvbenchReader {
         for (const json& device : benchmark.Array("devices"))
           if (device.is_number_integer()) used.insert(device.get<int>());
       for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
-        if (const auto device = DeviceOf(benchmark.Item("states", j))) used.insert(*device);
+        LeftOut().Try([&] {
+          if (const auto device = DeviceOf(benchmark.Item("states", j))) used.insert(*device);
+        });
     }
     several_ = used.size() > 1;
   }
@@ -339,6 +343,7 @@ class NvbenchReader {
 
   const std::string& where_;
   Imported imported_;
+  LeftOut left_out_;
   std::map<int, std::string> devices_;  // names by number
   bool several_ = false;                // states ran on more than one GPU
   std::map<std::string, int> names_;    // number of records by name

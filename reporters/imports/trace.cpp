@@ -199,6 +199,8 @@ class TraceReader {
         in, [&](std::string_view key, std::size_t index, std::string_view element) {
           if (key == "traceEvents") Take({&file_, key, index}, element);
         });
+    if (broken_ > 0)
+      trace_.left_out[fmt::format("that cannot be read ({})", first_broken_)] = broken_;
     if (trace_.events == 0) RefuseEmpty();
     if (skeleton.cut) trace_.cut = true;
     if (without_category_ > 0 && with_category_ > 0)
@@ -221,10 +223,29 @@ class TraceReader {
   }
 
   void Take(const record::JsonPlace& place, std::string_view text) {
-    const auto parsed = parser_.parse(text.data(), text.size(), false);
+    auto parsed = parser_.parse(text.data(), text.size(), false);
+    if (parsed.error()) {
+      if (const auto repaired = record::RepairedJson(text)) parsed = parser_.parse(*repaired);
+      if (!parsed.error())
+        trace_
+            .assumed["with text or numbers that are not JSON (inf, C:\\x) are read without them"] +=
+            1;
+    }
     if (parsed.error())
-      throw BadInput("{}: {}", place.Text(), simdjson::error_message(parsed.error()));
-    const record::JsonObject event(parsed.value_unsafe(), place);
+      return LeaveOut(fmt::format("{}: {}", place.Text(), simdjson::error_message(parsed.error())));
+    try {
+      TakeEvent({parsed.value_unsafe(), place});
+    } catch (const BadInput& error) {
+      LeaveOut(error.what());
+    }
+  }
+
+  void LeaveOut(const std::string& fault) {
+    if (broken_ == 0) first_broken_ = fault;
+    broken_ += 1;
+  }
+
+  void TakeEvent(const record::JsonObject& event) {
     const auto phase = event.TextOr("ph", "");
     if (phase == "M") return Name(event);
     if (phase.empty()) trace_.left_out["without a phase"] += 1;
@@ -241,6 +262,10 @@ class TraceReader {
     }
     if (!Has(event, "dur") || !Has(event, "ts")) {
       trace_.left_out["without a begin or a duration"] += 1;
+      return;
+    }
+    if (!keep_calls_ && !(TimeOf(event, "dur") > 0)) {
+      trace_.left_out["with a duration of 0, which is none"] += 1;
       return;
     }
     TraceOp op{.name = event.Text("name"), .on_gpu = gpu};
@@ -396,6 +421,8 @@ class TraceReader {
   std::map<ThreadId, std::vector<Call>> threads_;
   std::unordered_set<std::size_t> seen_;             // hashes of calls
   double with_category_ = 0, without_category_ = 0;  // [1] events
+  double broken_ = 0;                                // [1] events
+  std::string first_broken_;                         // why the first one cannot be read
 };
 
 // Returns "aten::addmm 64 32x64 64x64".

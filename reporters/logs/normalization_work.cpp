@@ -8,7 +8,8 @@ namespace {
 
 constexpr double kStatisticBytes = 4;  // statistics, scale and shift are f32
 
-// The flags of oneDNN's "flags:CHR".
+// The flags of oneDNN's "flags:CHR", or of MKL-DNN's "flags:3": 1 global, 2 scale and shift, 4
+// relu.
 struct Flags {
   bool global, scale, shift, relu, add;
 };
@@ -16,6 +17,10 @@ struct Flags {
 Flags FlagsOf(const Primitive& primitive) {
   const auto text = WordOf(primitive.text.auxiliary, "flags");
   const auto has = [&](char letter) { return text.find(letter) != std::string_view::npos; };
+  if (const auto bits = NumberFromZero(text)) {
+    const auto on = [&](int bit) { return (static_cast<std::int64_t>(*bits) & bit) != 0; };
+    return {on(1), on(2), on(2), on(4), false};
+  }
   return {has('G'), has('C') || has('S'), has('H') || has('S'), has('R') || has('A'), has('A')};
 }
 

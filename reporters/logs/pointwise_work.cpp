@@ -2,6 +2,7 @@
 // data.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "reporters/logs/primitive_work.h"
 #include "reporters/logs/verbose_log.h"
@@ -102,13 +103,18 @@ std::vector<double> Broadcast(const std::vector<std::vector<double>>& sources) {
 // selects.
 std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
                                    std::string_view mask) {
-  const auto bits = NumberFromZero(mask);
+  const auto elements = MaskedElements(work, mask);
   const auto bytes = BytesOf(type);
-  if (!bits || !bytes || work.destination_dims.empty()) return std::nullopt;
-  double elements = 1;
-  for (std::size_t i = 0; i < work.destination_dims.size() && i < 12; ++i)
-    if ((static_cast<std::uint64_t>(*bits) >> i & 1) != 0) elements *= work.destination_dims[i];
-  return elements * *bytes;
+  return elements && bytes ? std::optional(*elements * *bytes) : std::nullopt;
+}
+
+// The algorithms of a binary, each one FLOP per element.
+void CheckBinary(std::string_view algorithm) {
+  constexpr std::string_view kKnown[] = {"add", "mul", "max", "min", "div", "sub",   "ge",
+                                         "gt",  "le",  "lt",  "eq",  "ne",  "select"};
+  if (algorithm.starts_with("binary_")) algorithm.remove_prefix(7);
+  if (!algorithm.empty() && std::ranges::find(kKnown, algorithm) == std::end(kKnown))
+    throw NoClosedForm{"no closed form of this binary"};
 }
 
 void AddOperand(std::string_view type, std::string_view mask, FormWork& work) {
@@ -129,6 +135,7 @@ void AddPostOp(std::string_view text, FormWork& work) {
     work.elementwise += work.destination * EltwiseFlops(name, NumberOr(word(1), 0), false);
     if (NumberOr(word(3), 1) != 1) work.elementwise += work.destination;
   } else if (name.starts_with("binary_")) {
+    CheckBinary(name);
     work.elementwise += work.destination;
     AddOperand(word(1), word(2), work);
   } else if (name == "prelu") {
@@ -150,6 +157,17 @@ double Quantizations(std::string_view attributes) {
 }
 
 }  // namespace
+
+std::optional<double> MaskedElements(const FormWork& work, std::string_view mask) {
+  const auto bits = NumberFromZero(mask);
+  if (!bits || *bits != std::floor(*bits) || work.destination_dims.empty() ||
+      *bits >= std::exp2(work.destination_dims.size()))
+    return std::nullopt;
+  double elements = 1;
+  for (std::size_t i = 0; i < work.destination_dims.size(); ++i)
+    if ((static_cast<std::uint64_t>(*bits) >> i & 1) != 0) elements *= work.destination_dims[i];
+  return elements;
+}
 
 double EltwiseFlops(std::string_view algorithm, double alpha, bool backward) {
   if (algorithm.starts_with("eltwise_")) algorithm.remove_prefix(8);
@@ -190,6 +208,7 @@ FormWork PreluWork(const Primitive& primitive) {
 
 FormWork BinaryWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
+  CheckBinary(WordOf(primitive.text.auxiliary, "alg"));
   auto work = WorkOn(Broadcast(dims));
   work.destination_bytes = ElementBytes(primitive, "dst");
   work.elementwise = work.destination;

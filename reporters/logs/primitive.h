@@ -15,10 +15,14 @@ namespace dlroof::logs {
 
 // A memory descriptor: "src:f32:a:blocked:aBcd8b::f0", or "src_f32:a:blocked:aBcd8b:f0" before 3.3.
 struct Tensor {
-  std::string role;     // "src", "diff_dst", "wei_layer"; "data" if the log has no role
-  std::string type;     // "f32"; "undef" for a tensor that the call lacks; may be empty
-  bool chosen = false;  // the library chose the layout
-  std::string tag;      // "aBcd8b"; may be empty
+  std::string role;        // "src", "diff_dst", "wei_layer"; "data" if the log has no role
+  std::string type;        // "f32"; "undef" for a tensor that the call lacks; may be empty
+  std::string properties;  // "a": the library chose the layout, "p": padded, "o", "0": offsets
+  std::string format;      // "blocked", "sparse"; may be empty
+  std::string tag;         // "aBcd8b"; may be empty
+  std::string extra;       // strides and flags: ":f0_mask2"; may be empty
+
+  bool Chosen() const { return properties.find('a') != std::string::npos; }
 };
 
 // Returns the size of one element [byte] of a known type. "undef" has 0.
@@ -59,6 +63,10 @@ std::optional<std::vector<double>> ReadDims(std::string_view text);
 // Returns the sizes of each part of "16x256:256x192", or nullopt if a part has another form.
 std::optional<std::vector<std::vector<double>>> ReadDimsList(std::string_view text);
 double ProductOf(const std::vector<double>& dims);
+
+// Returns the first word of the line that no known version of oneDNN prints, with its kind ("the
+// format 'sparse' of a tensor"), or nullopt: what it changes in the call's work is not known.
+std::optional<std::string> UnknownWord(const Primitive& primitive);
 
 // Returns the value of a key: "1" of "axis" in "alg:softmax_accurate axis:1". A missing key has an
 // empty value.

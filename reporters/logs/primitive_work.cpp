@@ -93,6 +93,10 @@ std::vector<FilterAxis> AxesOf(const LetterSizes& sizes, char reached, char appl
 
 FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes,
                     const std::vector<FilterAxis>& axes) {
+  const auto algorithm = WordOf(primitive.text.auxiliary, "alg");
+  if (!algorithm.empty() && !algorithm.ends_with("_direct") && !algorithm.ends_with("_auto") &&
+      !algorithm.ends_with("_winograd"))
+    throw NoClosedForm{"no closed form of this algorithm"};
   const double groups = sizes.Or("g", 1);
   if (!sizes.Has("ic") || !sizes.Has("oc") || groups < 1)
     throw NoClosedForm{"the problem lacks ic or oc"};
@@ -111,6 +115,27 @@ FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes,
               ElementBytes(primitive, "dst"), BiasBytes(primitive)},
              work);
   return work;
+}
+
+// Returns the sizes of source and weights of the problem of oneDNN 1.x.
+std::vector<std::vector<double>> MatricesOf(const LetterSizes& sizes) {
+  for (const char* key : {"m", "n", "k"})
+    if (!sizes.Has(key)) throw NoClosedForm{"the problem lacks m, n or k"};
+  const double m = sizes.Or("m", 1), n = sizes.Or("n", 1), k = sizes.Or("k", 1);
+  if (!sizes.Has("b")) return {{m, k}, {k, n}};
+  return {{sizes.Or("b", 1), m, k}, {sizes.Or("b", 1), k, n}};
+}
+
+// Returns the number of the bias's elements: those of the destination's sizes that its mask selects
+// ("f0_mask3"), or `without_mask`.
+double MatmulBias(const Primitive& primitive, double without_mask, const FormWork& work) {
+  constexpr std::string_view kMask = "_mask";
+  const auto* bias = primitive.Find(primitive.Find("bia") != nullptr ? "bia" : "bias");
+  const auto at = bias == nullptr ? std::string::npos : bias->extra.find(kMask);
+  if (at == std::string::npos) return BiasElements(primitive, without_mask);
+  const auto elements = MaskedElements(work, bias->extra.substr(at + kMask.size()));
+  if (!elements) throw NoClosedForm{"the bias's mask is not a number"};
+  return BiasElements(primitive, *elements);
 }
 
 double Batches(const std::vector<double>& a, const std::vector<double>& b) {
@@ -278,6 +303,9 @@ PrimitiveWork WorkOf(const Primitive& primitive) {
     return found;
   }
   try {
+    if (const auto word = UnknownWord(primitive))
+      throw NoClosedForm{
+          fmt::format("{} may change the work in a way that the log does not tell", *word)};
     FormWork work = form->work(primitive);
     AddPostOps(primitive, work);
     for (const double count : {work.matrix, work.elementwise, work.bytes})
@@ -325,9 +353,10 @@ FormWork DeconvolutionWork(const Primitive& primitive) {
 }
 
 // Problems are "16x256:256x192", "4x16x256:1x256x192"; a third part has the sizes of the
-// destination.
+// destination. oneDNN 1.x prints "b4m16n192k256".
 FormWork MatmulWork(const Primitive& primitive) {
-  const auto dims = DimsOf(primitive);
+  const auto letters = LetterSizes::Read(primitive.text.problem);
+  auto dims = letters ? MatricesOf(*letters) : DimsOf(primitive);
   if (dims.size() < 2 || dims[0].size() < 2 || dims[0].size() != dims[1].size())
     throw NoClosedForm{"the problem is not a pair of matrices"};
   const auto& a = dims[0];
@@ -348,7 +377,7 @@ FormWork MatmulWork(const Primitive& primitive) {
               .source = ProductOf(a),
               .weights = ProductOf(b),
               .destination = work.destination,
-              .bias = BiasElements(primitive, columns)},
+              .bias = MatmulBias(primitive, letters ? work.destination : columns, work)},
              {bytes_of("src", "src_a"), bytes_of("wei", "src_b"), bytes_of("dst", "dst_c"),
               BiasBytes(primitive)},
              work);

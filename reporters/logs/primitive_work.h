@@ -117,6 +117,10 @@ struct FormWork {
 // Returns a FormWork of 0 FLOPs and 0 bytes whose destination has these sizes.
 FormWork WorkOn(const std::vector<double>& destination_dims);
 
+// Returns the product of the destination's sizes whose bit is set in the mask, a number, or
+// nullopt.
+std::optional<double> MaskedElements(const FormWork& work, std::string_view mask);
+
 // Returns the size of one element of the role's tensor [byte], or 0 if the call has no such tensor.
 // Throws NoClosedForm for an unknown type.
 double ElementBytes(const Primitive& primitive, std::string_view role);

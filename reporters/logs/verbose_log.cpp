@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "reporters/text/escapes.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -86,7 +87,7 @@ void TakeStamp(std::string_view& rest, VerboseLine& line) {
 }
 
 VerboseKind KindOf(std::string_view component, std::string_view operation) {
-  if (operation == "info" || operation == "error" || operation == "warn")
+  if (operation == "info" || operation == "error" || operation == "warn" || operation == "warning")
     return VerboseKind::kInformation;
   if (component == "graph")
     return operation == "exec" ? VerboseKind::kPartition : VerboseKind::kGraph;
@@ -99,6 +100,20 @@ VerboseKind KindOf(std::string_view component, std::string_view operation) {
     return VerboseKind::kNested;
   if (operation.starts_with("create")) return VerboseKind::kCreated;
   return VerboseKind::kOther;
+}
+
+constexpr char kEscape = '\x1b';             // begins a colour of a terminal
+constexpr double kLeastMilliseconds = 1e-9;  // [ms] less is no time
+constexpr std::string_view kNoTime =
+    "a time of 0: its queue has no profiling, or it took less than the clock's resolution";
+
+// Returns why a line of an execution has no time.
+std::string_view WithoutTime(std::string_view fields) {
+  const auto last = fields.substr(fields.rfind(',') + 1);
+  const auto number = text::PlainNumber(last);
+  if (number && *number < 0) return "a negative time";
+  if (number || (!last.empty() && text::IsNoValue(last))) return "a time that is no number of ms";
+  return "no time at its end: cut, or mixed with other output";
 }
 
 constexpr std::string_view kMark = "DLROOF_MARK,";
@@ -125,13 +140,68 @@ std::string* MemberOf(std::string_view name, PrimitiveText& text) {
 }
 
 std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
+  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
+}
+
+// Returns the line without what others put behind it: padding of a terminal, and the rest of the
+// JSON in which docker and journald store lines ("...,0.5\n","stream":"stdout"}).
+std::string_view OfOneDnn(std::string_view line, std::size_t marker) {
+  line.remove_prefix(marker);
+  return Trimmed(line.substr(0, line.find_first_of("\"\\")));
+}
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+bool IsMarked(std::string_view line) { return FindMarker(line) != line.npos; }
+
+// Returns whether the line of an execution ends with its time, or that of a template with its name.
+bool IsComplete(std::string_view line) {
+  const auto last = Trimmed(line.substr(line.rfind(',') + 1));
+  return last == "exec_time" || NumberFromZero(last).has_value();
+}
+
+// Returns the text with lines that a terminal wrapped joined again, each followed by empty lines so
+// that the others keep their numbers; or nullopt if none is wrapped. A wrapped line has the length
+// of the longest line of an execution, and its rest follows without a marker. As evidence, one such
+// line without a time must get one: programs print lines of their own after a long line.
+std::optional<std::string> Unwrapped(std::string_view text) {
+  auto lines = SplitText(text, '\n');
+  std::size_t width = 0;
+  for (auto& line : lines) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.size() > width && IsMarked(line) && Has(line, ",exec,")) width = line.size();
+  }
+  // Some terminals pad lines with blanks to their width.
+  const auto full = [&](std::string_view line) {
+    return line.size() == width && !line.ends_with("  ");
+  };
+  const auto is_rest = [](std::string_view line) {
+    return !line.empty() && !line.starts_with("DLROOF_") && !IsMarked(line);
+  };
+  bool evidence = false;
+  std::string joined;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::string line(lines[i]);
+    std::size_t parts = 0;
+    if (full(lines[i]) && IsMarked(lines[i]))
+      while (full(lines[i + parts]) && i + parts + 1 < lines.size() &&
+             is_rest(lines[i + parts + 1]))
+        line += lines[i + ++parts];
+    const bool executed = Has(line, ",exec,") || Has(line, ",template:");
+    evidence = evidence || (parts > 0 && executed && !IsComplete(lines[i]) && IsComplete(line));
+    i += parts;
+    joined += line;
+    joined.append(i + 1 < lines.size() ? parts + 1 : 0, '\n');
+  }
+  return evidence ? std::optional(std::move(joined)) : std::nullopt;
 }
 
 class Reader {
  public:
   VerboseLog Read(std::string_view text) {
+    std::string plain, unwrapped;  // known_ has views into these
+    if (text.find(kEscape) != text.npos) text = plain = text::WithoutEscapes(text);
+    if (auto joined = Unwrapped(text)) text = unwrapped = *std::move(joined);
     while (!text.empty()) {
       const auto end = std::min(text.find('\n'), text.size());
       auto line = text.substr(0, end);
@@ -156,7 +226,7 @@ class Reader {
     for (auto next = FindMarker(line, at + 1); next != std::string_view::npos;
          at = next, next = FindMarker(line, at + 1))
       ReadCut(line.substr(at, next - at));
-    ReadVerbose(line.substr(at));
+    ReadVerbose(OfOneDnn(line, at));
   }
 
   // Counts a line into which oneDNN printed another line.
@@ -235,7 +305,8 @@ class Reader {
       if (!primitive) return;
       if (end) known = known_.emplace(text, IndexOf(std::move(*primitive))).first;
     }
-    if (!end) return Refuse("no time at its end: cut, or mixed with other output");
+    if (!end) return Refuse(WithoutTime(line.fields));
+    if (end->milliseconds < kLeastMilliseconds) return Refuse(kNoTime);
     ++log_.lines.used;
     Add(known->second, end->milliseconds * 1e-3, SecondsOf(line));
   }
@@ -338,6 +409,10 @@ class Reader {
     if (!end || fields.size() + 1 != names.size()) {
       ++log_.lines.executed;
       return Refuse("no time at the end of a partition, or other fields than the template has");
+    }
+    if (end->milliseconds < kLeastMilliseconds) {
+      ++log_.lines.executed;
+      return Refuse(kNoTime);
     }
     if (HasOwnLines(line, end->milliseconds * 1e-3)) {
       ++log_.lines.graph;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "reporters/record/benchmark_name.h"
 #include "reporters/record/work_counters.h"
@@ -226,9 +228,10 @@ void AddNote(std::string text, Record& record) {
 // has such work: bytes_per_second (SetBytesProcessed) are bytes at DRAM; FLOPS, FLOP/s, GFLOPS and
 // the like are FLOPs. A FLOP rate does not say its type: it is that of the benchmark's name
 // ("BM_Gemm<double>"), otherwise fp32.vector, whose roof is the highest of the vector units', so
-// that percentages are lower limits. A note says so. `name`: the benchmark's name as in the file.
-void AddWorkOfRates(std::string_view name, const Entry& entry, Record& record) {
-  const auto seconds = RateSeconds(name, entry);
+// that percentages are lower limits. A note says so. `name`: the benchmark's name as in the file;
+// `seconds`: see ApplyThreadRule.
+void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<double> seconds,
+                    Record& record) {
   if (!seconds) return;
   if (const auto rate = RateOf(entry, kBytesRate, 1); rate && !HasBytes(record)) {
     record.work[Provenance::kModelled].bytes[Level::kDram] = WholeIfNear(*rate * *seconds);
@@ -249,17 +252,36 @@ void AddWorkOfRates(std::string_view name, const Entry& entry, Record& record) {
   }
 }
 
-// Completes the record of another program's benchmark.
-void CompleteForeign(std::string_view name, const Entry& entry, Record& record) {
-  if (record.status != Status::kOk) return;
-  if (record.repetitions.empty()) record.reason = entry.message;
-  AddWorkOfRates(name, entry, record);
+// Returns the threads of another program's benchmark, or nullopt if the file does not say.
+std::optional<int> ThreadsOf(std::string_view name, const Entry& entry) {
   const auto threads = entry.counters.find("threads");
-  if (record.threads) return;
   if (threads != entry.counters.end() && RangeOf("threads").Contains(threads->second))
-    record.threads = static_cast<int>(threads->second);
-  else
-    record.threads = ReadBenchmarkName(name).threads;
+    return static_cast<int>(threads->second);
+  return ReadBenchmarkName(name).threads;
+}
+
+// Returns the name of the same benchmark with one thread.
+std::string OneThread(std::string name) {
+  constexpr std::string_view kThreads = "/threads:";
+  const auto at = name.rfind(kThreads);
+  return at == name.npos ? name : name.substr(0, at + kThreads.size()) + '1';
+}
+
+// Sets the members that `summed` has to those of one of the threads.
+void Divide(const Work& summed, int threads, Work& work) {
+  const auto divide = [&](const auto& sums, auto& members) {
+    for (const auto& [key, sum] : sums) members[key] = WholeIfNear(sum / threads);
+  };
+  divide(summed.flops, work.flops);
+  divide(summed.bytes, work.bytes);
+  divide(summed.parts, work.parts);
+  if (summed.launches) work.launches = WholeIfNear(*summed.launches / threads);
+}
+
+std::optional<double> FlopsIn(const std::map<Provenance, Work>& works) {
+  for (const auto& [from, work] : works)
+    if (const auto flops = TotalFlops(work)) return flops;
+  return std::nullopt;
 }
 
 // Returns whether two entries of a file without "run_type" are statistics of one benchmark: these
@@ -270,11 +292,39 @@ bool AreStatistics(const Entry& mean, const Entry& next) {
 
 }  // namespace
 
-std::optional<double> RateSeconds(std::string_view name, const Entry& entry) {
+ThreadRule ThreadRuleOf(const nlohmann::json& context) {
+  if (Member(context, "library_version").is_null())
+    return Member(context, "json_schema_version").is_null() ? ThreadRule::kDividedTimes
+                                                            : ThreadRule::kUnknown;
+  // "v1.9.4" is a release, "v1.9.4-7-gb2e1" a commit between it and the next one.
+  int major = 0, minor = 0, patch = 0, end = 0;
+  const auto text = Text(context, "library_version");
+  if (std::sscanf(text.c_str(), "%*[v]%d.%d.%d%n", &major, &minor, &patch, &end) < 3 &&
+      std::sscanf(text.c_str(), "%d.%d.%d%n", &major, &minor, &patch, &end) < 3)
+    return ThreadRule::kUnknown;
+  const std::array version = {major, minor, patch};
+  const bool release = text.substr(static_cast<std::size_t>(end)).find("-g") == std::string::npos;
+  constexpr std::array kTimes = {1, 9, 0}, kRates = {1, 9, 5};  // releases that changed them
+  constexpr std::array kBeforeTimes = {1, 8, 4}, kBeforeRates = {1, 9, 4};
+  if (version == std::array{0, 0, 0}) return ThreadRule::kUnknown;
+  if (!release && (version == kBeforeRates || (version >= kBeforeTimes && version < kTimes)))
+    return ThreadRule::kUnknown;
+  return version < kTimes   ? ThreadRule::kDividedTimes
+         : version < kRates ? ThreadRule::kRatesOfOne
+                            : ThreadRule::kRatesOfAll;
+}
+
+std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, Entry& entry) {
   const auto read = ReadBenchmarkName(name);
   const bool wall = read.real_time || read.manual_time;
-  const auto seconds = wall ? std::optional(entry.seconds) : entry.main_cpu_seconds;
-  return seconds && *seconds > 0 ? seconds : std::nullopt;
+  auto seconds = wall ? std::optional(entry.seconds) : entry.main_cpu_seconds;
+  if (seconds && !(*seconds > 0)) seconds.reset();
+  const int threads = ThreadsOf(name, entry).value_or(1);
+  if (threads < 2) return seconds;
+  if (rule == ThreadRule::kUnknown) return std::nullopt;
+  if (rule == ThreadRule::kRatesOfAll && seconds) *seconds /= threads;
+  if (rule != ThreadRule::kDividedTimes) entry.seconds /= threads;
+  return seconds;
 }
 
 std::optional<FileEntry> FileEntryFromJson(const JsonObject& at) {
@@ -383,8 +433,51 @@ void EntryGroups::Complete() {
         fmt::format("{} benchmarks have fewer repetitions in the file than they ran", incomplete));
 }
 
-std::vector<Record> EntryGroups::Records(const JsonPlace& file, bool own) {
+void EntryGroups::Remark(int count, const char* what) {
+  if (count > 0) remarks_.push_back(fmt::format("{} benchmarks with threads: {}", count, what));
+}
+
+void EntryGroups::AddWorkOfThreads(std::vector<Record>& records) {
+  int divided = 0, unknown = 0;
+  std::map<std::string, std::optional<double>> flops_of_one;
+  for (const auto& record : records)
+    if (record.threads == 1) flops_of_one[record.name] = FlopsIn(record.work);
+  for (auto& pending : pending_) {
+    Record& record = records[pending.record];
+    const auto one = flops_of_one.find(pending.one_thread);
+    const auto is = [&](std::optional<double> flops, double threads) {
+      constexpr double kRounding = 1e-3;
+      return flops && one != flops_of_one.end() && one->second &&
+             std::abs(*flops / threads / *one->second - 1) < kRounding;
+    };
+    const auto own = FlopsIn(pending.own), all = FlopsIn(record.work);
+    if (!is(own, 1)) {
+      divided += pending.own.empty() || is(own, pending.threads) ? 0 : 1;
+      for (auto& [from, work] : pending.own) Divide(work, pending.threads, record.work[from]);
+    }
+    if (own || !all || is(all, 1)) continue;
+    if (is(all, pending.threads)) {
+      for (auto& [from, work] : record.work)
+        for (auto& [pipe, count] : work.flops) count = WholeIfNear(count / pending.threads);
+      continue;
+    }
+    ++unknown;
+    for (auto& [from, work] : record.work) work.flops.clear();
+    std::erase_if(record.counting, [](const CountingNote& note) {
+      return note.source == kRateSource && note.text.starts_with("FLOPs");
+    });
+  }
+  Remark(divided, "dlroof's counters are taken as sums over threads, and divided by their number");
+  Remark(unknown,
+         "FLOPs are unknown: the program may have summed the rate over threads or averaged it; run "
+         "it with one thread too (Threads(1)), or use the counter modelled/flops/PIPE");
+}
+
+std::vector<Record> EntryGroups::Records(const JsonPlace& file, const nlohmann::json& context) {
   Complete();
+  const bool own = context.contains("dlroof");
+  const auto rule = ThreadRuleOf(context);
+  int threaded = 0;
   std::erase_if(groups_, [](const Group& group) { return group.entries.empty(); });
   std::map<std::string, int> bare, seen;
   for (const auto& group : groups_) ++bare[BareName(group.name)];
@@ -394,10 +487,39 @@ std::vector<Record> EntryGroups::Records(const JsonPlace& file, bool own) {
     auto name = group.name;
     if (own && bare.at(BareName(name)) == 1) name = BareName(name);
     if (const int number = ++seen[name]; number > 1) name += fmt::format(" ({})", number);
-    for (auto& entry : group.entries) entry.name = name;
+    std::optional<double> rate_seconds;
+    for (auto& entry : group.entries) {
+      entry.name = name;
+      if (!own && !entry.skipped) rate_seconds = ApplyThreadRule(rule, group.name, entry);
+    }
     records.push_back(RecordFromEntries(group.entries, &file));
-    if (!own) CompleteForeign(group.name, group.entries.back(), records.back());
+    if (own) continue;
+    Record& record = records.back();
+    const Entry& entry = group.entries.back();
+    if (record.status != Status::kOk) continue;
+    if (record.repetitions.empty()) record.reason = entry.message;
+    auto counted = record.work;
+    AddWorkOfRates(group.name, entry, rate_seconds, record);
+    if (!record.threads) record.threads = ThreadsOf(group.name, entry);
+    if (record.threads.value_or(1) < 2) continue;
+    threaded += 1;
+    if (rule == ThreadRule::kUnknown) {
+      record.work.clear();
+      record.counting.clear();
+      continue;
+    }
+    pending_.push_back(
+        {records.size() - 1, OneThread(group.name), *record.threads, std::move(counted)});
   }
+  AddWorkOfThreads(records);
+  if (rule == ThreadRule::kUnknown)
+    Remark(threaded,
+           "their work is unknown: times and rates were divided by threads in another way "
+           "until 1.9.0 and 1.9.5, and the file has no library_version of a release");
+  else if (rule != ThreadRule::kDividedTimes)
+    Remark(threaded,
+           "times are divided by the number of threads, as Google Benchmark itself did "
+           "before 1.9.0: of one iteration among those of all threads");
   return records;
 }
 

@@ -36,10 +36,22 @@ std::optional<FileEntry> FileEntryFromJson(const JsonObject& at);
 // Source of the notes on work that is known from an entry's rates (CountingNote::source).
 inline constexpr std::string_view kRateSource = "google-benchmark";
 
-// Returns the seconds [s] by which Google Benchmark divided an entry's rates: wall time if its name
-// (as in the file) has /real_time or /manual_time, otherwise CPU time. Returns nullopt if the time
-// is not known.
-std::optional<double> RateSeconds(std::string_view name, const Entry& entry);
+// What Google Benchmark writes for n threads, each of which makes the same iterations. Counters are
+// sums over threads in every version, unless the program averages them.
+enum class ThreadRule {
+  kDividedTimes,  // before 1.9.0: a time is the wall time of all iterations / their number
+  kRatesOfOne,    // 1.9.0 to 1.9.4: a time is n times as long, a rate that of one thread
+  kRatesOfAll,    // since 1.9.5: a time is n times as long, a rate that of all threads
+  kUnknown
+};
+// By the context's "library_version", which versions before 1.8.4 do not write.
+ThreadRule ThreadRuleOf(const nlohmann::json& context);
+
+// Makes the entry's time that of one iteration of one thread among all (kDividedTimes), so that
+// files of all versions can be compared. Returns the seconds [s] whose product with a rate of the
+// entry is an amount per call, if they are known. `name` is that in the file: with /real_time or
+// /manual_time rates are divided by wall time, otherwise by CPU time.
+std::optional<double> ApplyThreadRule(ThreadRule rule, std::string_view name, Entry& entry);
 
 // Groups entries by name in order of first appearance: random interleaving separates the entries of
 // one benchmark.
@@ -48,9 +60,10 @@ class EntryGroups {
   // Throws BadInput for a repeated repetition: files were concatenated.
   void Add(const JsonObject& at);
 
-  // Returns a record for each benchmark. If `own`, dlroof wrote the file: names have no settings
-  // (BareName) unless two benchmarks differ in settings only. Other names stay as they are.
-  std::vector<Record> Records(const JsonPlace& file, bool own);
+  // Returns a record for each benchmark. In a file of dlroof (by its context) names have no
+  // settings (BareName) unless two benchmarks differ in settings only. Other names stay as they
+  // are.
+  std::vector<Record> Records(const JsonPlace& file, const nlohmann::json& context);
 
   // What Records() assumed, or missed in the file, as sentences without the file's name.
   const std::vector<std::string>& Remarks() const { return remarks_; }
@@ -72,8 +85,22 @@ class EntryGroups {
   void FindStatistics();
   // Gives benchmarks without repetitions those of their aggregates.
   void Complete();
+  // Makes work of n threads that of one call, if it is known: the program may have summed a counter
+  // over threads or averaged it, and the benchmark of the same name with one thread shows which.
+  // dlroof's own counters are sums (importing.md).
+  void AddWorkOfThreads(std::vector<Record>& records);
+  void Remark(int count, const char* what);
+
+  // A benchmark with several threads.
+  struct PendingWork {
+    std::size_t record;      // index
+    std::string one_thread;  // name of the benchmark with one thread
+    int threads;
+    std::map<Provenance, Work> own;  // of dlroof's counters, as in the file
+  };
 
   std::vector<Group> groups_;
+  std::vector<PendingWork> pending_;
   std::map<std::string, std::size_t> group_of_;  // by name and, if the file has any, indices
   std::vector<std::string> remarks_;
 };

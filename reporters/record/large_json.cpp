@@ -294,16 +294,46 @@ bool IsNotFinite(std::string_view word) {
   return begins && text::IsNoValue(word);
 }
 
+// Returns whether the text between quotes is that of a JSON string.
+bool IsEscaped(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"' || static_cast<unsigned char>(text[i]) < 0x20) return false;
+    if (text[i] != '\\') continue;
+    if (++i == text.size()) return false;
+    const auto digits = text.substr(i + 1, 4);
+    const bool unicode = text[i] == 'u' && digits.size() == 4 &&
+                         std::ranges::all_of(digits, [](unsigned char c) { return isxdigit(c); });
+    if (!unicode && std::string_view("\"\\/bfnrt").find(text[i]) == std::string_view::npos)
+      return false;
+  }
+  return true;
+}
+
 // Appends the string that begins at `at` (a quote), and returns the offset behind it.
 std::size_t AppendString(std::string_view json, std::size_t at, std::string& repaired) {
   std::size_t end = at + 1;
   while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
-  end = std::min(end + 1, json.size());
-  repaired += EscapedUtf8(json.substr(at, end - at), R"(\\x)");
-  return end;
+  if (end >= json.size()) {  // cut off
+    repaired += EscapedUtf8(json.substr(at), R"(\\x)");
+    return json.size();
+  }
+  repaired += EscapedUtf8(QuotedJson(json.substr(at + 1, end - at - 1)), R"(\\x)");
+  return end + 1;
 }
 
 }  // namespace
+
+std::string QuotedJson(std::string_view text) {
+  if (IsEscaped(text)) return fmt::format("\"{}\"", text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20)
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    else
+      quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+  }
+  return quoted + '"';
+}
 
 std::optional<std::string> RepairedJson(std::string_view json) {
   std::string repaired;

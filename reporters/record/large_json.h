@@ -148,9 +148,13 @@ JsonSkeleton EachJsonElement(std::istream& in,
                                                       std::string_view text)>& element,
                              const std::string& where = "");
 
+// Returns the JSON string of the text between quotes. If an escape of it is invalid or a control
+// character is in it, its writer escaped nothing: its backslashes are text.
+std::string QuotedJson(std::string_view text);
+
 // Returns the text of a JSON element with null for numbers that JSON does not have (NaN, Infinity,
-// also as printf and older versions write them), and with "\\xE4" in its strings for bytes that are
-// not UTF-8. Returns nullopt if there are none.
+// also as printf and older versions write them), with "\\xE4" in its strings for bytes that are not
+// UTF-8, and with strings as QuotedJson writes them. Returns nullopt if there are none.
 std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record

@@ -14,6 +14,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "reporters/record/benchmark_lines.h"
 #include "reporters/record/benchmark_name.h"
 #include "reporters/record/google_benchmark.h"
 #include "reporters/record/kernels.h"
@@ -67,7 +68,9 @@ struct NoJson {
 // used, not "benchmarks" (and vice versa), which is known at the end of the file.
 class RunFileReader {
  public:
-  explicit RunFileReader(const std::string& where) : where_(where) {}
+  // With `repaired`, an element that is not JSON is left out.
+  explicit RunFileReader(const std::string& where, bool repaired = false)
+      : where_(where), repaired_(repaired) {}
 
   RunFile Read(std::istream& in, std::ostream& warnings) {
     const auto skeleton = EachJsonElement(
@@ -88,6 +91,9 @@ class RunFileReader {
           dropped_.count > 1 ? fmt::format(", as {} more", dropped_.count - 1) : "");
     for (const auto& remark : groups_.Remarks())
       warnings << fmt::format("{}: {}\n", where_, remark);
+    if (left_out_ > 0)
+      warnings << fmt::format("{}: {} of the benchmarks' entries are left out; the first: {}\n",
+                              where_, left_out_, first_left_out_);
     if (const auto left_out = CompleteOldKernels(run_))
       warnings << fmt::format("{}: {}\n", where_, *left_out);
     if (!skeleton.cut) return std::move(run_);
@@ -105,11 +111,15 @@ class RunFileReader {
       text = *repaired;
       element = elements_.parse(*repaired);
     }
-    if (element.error()) throw NoJson{place.Text() + ": " + error_message(element.error())};
+    if (element.error()) {
+      const auto fault = place.Text() + ": " + error_message(element.error());
+      if (repaired_ && key == "benchmarks") return LeaveOut(fault);
+      throw NoJson{fault};
+    }
     const auto known = errors_.find(key);
     if (known == errors_.end()) return;
     if (place.index == 0) known->second = nullptr;  // a second array with this key replaces it
-    if (known->second) return;
+    if (known->second && key != "benchmarks") return;
     try {
       if (key == "records") {
         if (place.index == 0) run_.records.clear();
@@ -121,16 +131,23 @@ class RunFileReader {
         if (place.index == 0) run_.machines.clear();
         run_.machines.push_back(machine::MachineFromJson(json::parse(text), place.Text()));
       }
-    } catch (const BadInput&) {
-      known->second = std::current_exception();
+    } catch (const BadInput& error) {
+      if (key == "benchmarks") LeaveOut(error.what());
+      if (!known->second) known->second = std::current_exception();
     }
+  }
+
+  // Counts an entry of another program's file; dlroof's own files are refused for it.
+  void LeaveOut(const std::string& fault) {
+    if (left_out_++ == 0) first_left_out_ = fault;
   }
 
   // Prefers "benchmarks" in a file that was cut off: "records" come last and are incomplete.
   void Finish(const JsonReader& file, bool cut) {
     if (!file.Has("benchmarks") && !file.Has("records"))
       throw BadInput(where_ + ": neither 'benchmarks' nor 'records': not a run file");
-    if (file.Has("context")) {
+    // Of another program's file a context of another type is no loss.
+    if (file.Has("context") && (file.Has("records") || file.json()["context"].is_object())) {
       run_.context = file.Object("context").json();
       DropFrom(run_.context, where_ + ": context");
       UpdateSchema(run_.context, where_);
@@ -139,9 +156,18 @@ class RunFileReader {
     const bool stored = file.Has("records") && !(cut && file.Has("benchmarks"));
     if (stored) Check(file, "records");
     // Older versions wrote no records with --benchmark_report_aggregates_only.
-    if (stored && (!run_.records.empty() || !file.Has("benchmarks"))) return;
-    Check(file, "benchmarks");
-    run_.records = groups_.Records(file_, run_.context.contains("dlroof"));
+    if (stored && (!run_.records.empty() || !file.Has("benchmarks"))) {
+      left_out_ = 0;
+      return;
+    }
+    const bool own = run_.context.contains("dlroof");
+    if (own) Check(file, "benchmarks");
+    for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i)
+      if (!file.Array("benchmarks")[i].is_object())
+        LeaveOut(fmt::format("{}: benchmarks[{}]: expected an object", where_, i));
+    run_.records = groups_.Records(file_, run_.context);
+    if (!own && run_.records.empty()) Check(file, "benchmarks");
+    if (own) left_out_ = 0;
   }
 
   // Removes the numbers that cannot be from an object of the context, which other programs may
@@ -170,8 +196,11 @@ class RunFileReader {
   }
 
   const std::string& where_;
+  const bool repaired_;
   DroppedNumbers dropped_;
   const JsonPlace file_{nullptr, where_, std::nullopt, &dropped_};
+  int left_out_ = 0;  // [1] entries of "benchmarks"
+  std::string first_left_out_;
   simdjson::dom::parser elements_;
   EntryGroups groups_;
   RunFile run_;
@@ -233,7 +262,19 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings)
   } catch (const json::exception& error) {
     fault = SyntaxError(in, JsonFault(error));
   }
-  throw BadInput("{}: not JSON, and no complete record: {}", where, fault);
+  in.clear();
+  if (in.seekg(0)) SkipByteOrderMark(in);
+  if (in)
+    if (const auto repaired =
+            RepairedBenchmarkLines(std::string(std::istreambuf_iterator<char>(in), {}), where)) {
+      std::istringstream lines(repaired->json);
+      auto run = RunFileReader(where, true).Read(lines, warnings);
+      warnings << fmt::format("{}: not JSON as its program wrote it ({})\n", where, fault);
+      for (const auto& remark : repaired->remarks)
+        warnings << fmt::format("{}: {}\n", where, remark);
+      return run;
+    }
+  throw BadInput("{}: not JSON: {}", where, fault);
 }
 
 void AddMachine(machine::Machine machine, const std::string& path, RunFile& whole) {

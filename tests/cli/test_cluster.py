@@ -55,7 +55,7 @@ class TestWholeNodes:
         )
 
     def test_all_are_gathered_and_every_command_reads_the_file(self, measured):
-        verify(run("dlroof cluster gather out -o cluster.json"), [exits(0), says("4 of 4 nodes are whole; 3 benchmarks")])
+        verify(run("dlroof cluster gather out -o cluster.json"), [exits(0), says("4 of 4 nodes are complete; 3 benchmarks")])
         assert list(statuses()) == ["n1", "n2", "n10", "n11"]
         for one in json.loads(Path("cluster.json").read_text())["cluster"]["nodes"]:
             assert one["sha256"] == hashlib.sha256(Path(f"out/nodes/{one['name']}.json").read_bytes()).hexdigest()
@@ -272,7 +272,7 @@ class TestGpusOfANode:
         path = Path("out/nodes/n2-gpu1.json")
         text = path.read_text()
         path.write_text(re.sub(r'("seconds":)0\.001(\d*)', r"\g<1>0.0015\2", text))
-        verify(run("dlroof cluster gather out -o c.json"), [exits(3), says("^n3-gpu1: missing: no file$"), says("5 of 6 nodes are whole")])
+        verify(run("dlroof cluster gather out -o c.json"), [exits(3), says("^n3-gpu1: missing: no file$"), says("5 of 6 nodes are complete")])
         verify(
             run("dlroof cluster report c.json"),
             [

@@ -80,4 +80,4 @@ cat out/progress.txt
     )
     assert "second: 2" in out and "a second job began" not in out, out
     assert statuses("unlike/out/cluster.json") == {f"n{i}": "whole" for i in (1, 2, 3, 4)}, out
-    assert " of 4 nodes are whole" in Path("unlike/out/progress.txt").read_text(), out
+    assert " of 4 nodes are complete" in Path("unlike/out/progress.txt").read_text(), out

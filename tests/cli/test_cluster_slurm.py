@@ -67,7 +67,7 @@ cat job.out
 "$dlroof" cluster report out/cluster.json
 """,
     )
-    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
+    assert "job 0" in out and "4 of 4 nodes are complete; 4 benchmarks" in out, out
     cluster = json.loads(Path("whole/out/cluster.json").read_text())
     assert statuses("whole/out/cluster.json") == {name: "whole" for name in NODES}
     for node in cluster["cluster"]["nodes"]:
@@ -98,7 +98,7 @@ cat again.out
     assert statuses("pulled/first.json") == {"n1": "whole", "n2": "whole", "n3": "partial", "n4": "whole"}, out
     counts = [len(record["repetitions"]) for record in first["records"]]
     assert sorted(set(counts)) in ([3, 4], [4]) and max(counts) == 4, counts
-    assert "job 0" in out and "unchanged" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
+    assert "job 0" in out and "unchanged" in out and "4 of 4 nodes are complete; 4 benchmarks" in out, out
     assert "n3: whole" in out and "on the others 1 benchmarks are done, 3 left" in out, out
 
 
@@ -115,7 +115,7 @@ for time in first again; do
 done
 """,
     )
-    assert "job 0" in out and "6 of 6 nodes are whole; 2 benchmarks" in out, out
+    assert "job 0" in out and "6 of 6 nodes are complete; 2 benchmarks" in out, out
     assert out.count("n2-gpu1: whole") == 2 and "n2-gpu0: whole, nothing is left to do" in out, out
     cluster = json.loads(Path("gpus/out/cluster.json").read_text())
     facts = {name: node["facts"] for node in cluster["cluster"]["nodes"] if (name := node["name"])}

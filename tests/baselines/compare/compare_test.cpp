@@ -351,6 +351,17 @@ TEST(ContextChanges, NamesWhatElseDiffers) {
                           "environment OMP_NUM_THREADS: none -> 2"));
 }
 
+TEST(ContextChanges, NamesWhatAFileOfGoogleBenchmarkSays) {
+  record::RunFile base, contender;
+  base.context = {{"library_build_type", "release"}, {"mhz_per_cpu", 2600}, {"host_name", "a"}};
+  contender.context = {{"library_build_type", "debug"},
+                       {"mhz_per_cpu", 2601},
+                       {"host_name", "a"},
+                       {"library_version", "v1.9.5"}};
+  EXPECT_THAT(ContextChanges(base, contender), ElementsAre("library_build_type: release -> debug",
+                                                           "library_version: none -> v1.9.5"));
+}
+
 // Blocks of five windows in a machine whose speed drifts by 30 %; NEW takes `ratio` as long, give
 // or take 0.4 % from block to block.
 NamedRun Interleaved(const std::string& where, double ratio, const std::string& id) {

@@ -102,8 +102,11 @@ TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
               HasSubstr("x.csv:2: column 3: expected 3 fields"));
   EXPECT_THAT(Refusal(ImportOwnCsv, head + ",1,1\n"),
               HasSubstr("x.csv:2: column 1: expected a name"));
-  EXPECT_THAT(Refusal(ImportOwnCsv, head + "a,1,1\na,1,2\n"),
-              HasSubstr("x.csv:3: column 1: this row of 'a' has other FLOPs"));
+  const auto one = ImportOwnCsv(head + "a,1,1\na,1,2\nb,0,1\n,1,1\nc,1,x\n", "x.csv");
+  ASSERT_EQ(one.records.size(), 1U);
+  EXPECT_THAT(one.remarks,
+              testing::Contains(HasSubstr("4 rows are left out; the first: x.csv:3: column 1: this "
+                                          "row of 'a' has other FLOPs")));
   EXPECT_THAT(Refusal(ImportOwnCsv, "name,name,seconds\n"),
               HasSubstr("x.csv:1: column 6: column 'name' is there twice"));
   EXPECT_THAT(Refusal(ImportOwnCsv, "name,time\n"),
@@ -216,6 +219,24 @@ TEST(ImportNsightCompute, RefusesWithThePlace) {
           ImportNsightCompute,
           "\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"furlong\"\n\"0\",\"k\",\"1\"\n"),
       HasSubstr("x.csv:3: column 9: the unit 'furlong' of 'dram__bytes.sum'"));
+}
+
+TEST(ImportNsightCompute, EachGpuHasItsRecords) {
+  const auto read = [](const char* name) {
+    return ImportNsightCompute(ReadFile(fakes::TestData(name), "a table"), "t.csv");
+  };
+  const auto two = read("faults/two.csv");
+  ASSERT_EQ(two.records.size(), 2U);
+  EXPECT_EQ(two.records[0].name, "copy/Device=0");
+  EXPECT_DOUBLE_EQ(two.records[0].repetitions[0].seconds, 1e-4);
+  EXPECT_DOUBLE_EQ(two.records[1].repetitions[0].seconds, 4e-4);
+  // A T4 has no roofs in the file of an H100.
+  const machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 SXM", .by_threads = {{1, {}}}};
+  std::ostringstream warnings;
+  const auto run = ImportedRun(two.records, h100, {}, warnings);
+  EXPECT_EQ(run.records[0].device, "gpu");
+  EXPECT_EQ(run.records[1].device, "GPU of compute capability 7.5");
+  EXPECT_THAT(warnings.str(), HasSubstr("have no roofs"));
 }
 
 TEST(ImportErt, MakesCeilings) {
@@ -465,6 +486,20 @@ TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDo) {
     EXPECT_NEAR(TotalFlops(record.work.at(Provenance::kModelled)).value() / flops, 1, 1e-5)
         << record.name;
   }
+}
+
+TEST(ImportBenchdnn, ReadsTheHeaderOfOneDnn313) {
+  const auto imported = suites::ImportBenchdnn(DataText("faults/benchdnn_def.txt"), "b.txt");
+  ASSERT_EQ(imported.records.size(), 2U);
+  EXPECT_EQ(imported.records[0].name, "Matmul/cpu/onednn/fwd/f32/m1024n1024k1024");
+  EXPECT_DOUBLE_EQ(imported.records[0].repetitions[0].seconds, 2.6e-3);
+  EXPECT_DOUBLE_EQ(imported.records[1].repetitions[0].seconds, 4.2e-3);
+  EXPECT_THAT(Refusal(suites::ImportBenchdnn, DataText("faults/benchdnn_csv.txt")),
+              HasSubstr("run benchdnn with --perf-template=def"));
+  const auto bad =
+      suites::ImportBenchdnn(DataText("import_benchdnn_resnet50.txt") + "perf,cpu\n", "b.txt");
+  EXPECT_EQ(bad.records.size(), 3U);
+  EXPECT_THAT(bad.remarks, testing::Contains(HasSubstr("1 lines are left out; the first: b.txt:")));
 }
 
 TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {

@@ -26,7 +26,7 @@ TEST(ReadPrimitive, BothFormsOfADescriptorSayTheSame) {
     ASSERT_EQ(tensors.size(), 1) << text;
     EXPECT_EQ(tensors[0].role, "src");
     EXPECT_EQ(tensors[0].type, "f32");
-    EXPECT_TRUE(tensors[0].chosen);
+    EXPECT_TRUE(tensors[0].Chosen());
     EXPECT_EQ(tensors[0].tag, "aBcd8b");
   }
 }
@@ -101,6 +101,69 @@ TEST(PrimitiveWork, BytesAreEachTensorOnce) {
                        "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
                        "axis:1", "8x32:8x16 8x48")),
             4 * 2 * 8 * 48);
+}
+
+// A word in a line that no version of oneDNN prints may change the work.
+TEST(PrimitiveWork, AnUnknownWordMakesItUnknown) {
+  const std::string tensors = "src:f32:a:blocked:ab::f0 wei:s8::blocked:BA16a64b4a::f8:zpm2 ";
+  const auto work = [](const std::string& all, const std::string& attributes = "",
+                       const std::string& auxiliary = "", const std::string& prop = "undef") {
+    return WorkOf(Made("matmul", prop, all, auxiliary, "16x256:256x192", attributes));
+  };
+  const std::string dst = "dst:f32:po:blocked:ab:768x1:f0";
+  EXPECT_TRUE(work(tensors + dst, "attr-scratchpad:user attr-scales:wei:2:f32").bytes);
+  const auto unknown = {work("src:f32::sparse:csr:f0 wei:f32::blocked:ab::f0 " + dst),
+                        work("src:s8::blocked:ab::f0 wei:s8::sparse:packed:BA16a64b4a:f0 " + dst),
+                        work(tensors + "dst:f32::tiled:ab::f0"),
+                        work(tensors + "dst:f32:z:blocked:ab::f0"),
+                        work(tensors + "dst:f32::blocked:ab::f0:half"),
+                        work(tensors + "dst:f32::blocked:ab::f0_mask1"),
+                        work(tensors + "bia:f32::blocked:ab::f0_mask9 " + dst),
+                        work(tensors + "bia:f32::blocked:ab::f0_maskx " + dst),
+                        work(tensors + "nnz:s32::blocked:a::f0 " + dst),
+                        work(tensors + dst, "attr-dropout:any"),
+                        work(tensors + dst, "attr-post-ops:binary_xor:f32:2"),
+                        work(tensors + dst, "", "half"),
+                        work(tensors + dst, "", "flags:Q"),
+                        work(tensors + dst, "", "", "sideways")};
+  for (const auto& one : unknown) {
+    EXPECT_FALSE(one.matrix && one.bytes);
+    EXPECT_TRUE(one.reason.has_value());
+  }
+  EXPECT_EQ(
+      unknown.begin()->reason->text,
+      "the format 'sparse' of a tensor may change the work in a way that the log does not tell");
+}
+
+// 4096 x 64 times 64 x 4096 floats: 1 MiB each and 64 MiB; a bias of the sizes that its mask
+// selects.
+TEST(PrimitiveWork, TheMaskOfABiasSelectsItsSizes) {
+  const auto bytes = [](const std::string& mask) {
+    return *WorkOf(Made("matmul", "undef",
+                        "src:f32::blocked:ab::f0 wei:f32::blocked:ab::f0 bia:f32::blocked:ab::f0" +
+                            mask + " dst:f32::blocked:ab::f0",
+                        "", "4096x64:64x4096"))
+                .bytes;
+  };
+  const double others = 2 * 1048576 + 67108864;
+  EXPECT_EQ(bytes("_mask3"), others + 67108864);
+  EXPECT_EQ(bytes("_mask2"), others + 4096 * 4);
+  EXPECT_EQ(bytes("_mask1"), others + 4096 * 4);
+  EXPECT_EQ(bytes("_mask0"), others + 4);
+}
+
+TEST(PrimitiveWork, ProductsOfOneDnn1HaveLetters) {
+  const auto product = WorkOf(Made("matmul", "undef",
+                                   "src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 "
+                                   "bia_f32::blocked:ab:f0 dst_f32::blocked:ab:f0",
+                                   "", "m50n50k50"));
+  EXPECT_EQ(*product.matrix + *product.elementwise, 2 * 50 * 50 * 50 + 2500);
+  EXPECT_EQ(*product.bytes, 4 * 50 * 50 * 4);
+  EXPECT_EQ(*WorkOf(Made("matmul", "undef",
+                         "src_f32::blocked:abc:f0 wei_f32::blocked:abc:f0 dst_f32::blocked:abc:f0",
+                         "", "b6m200n200k16"))
+                 .matrix,
+            7.68e6);
 }
 
 TEST(PrimitiveWork, UnknownWorkHasAReason) {

@@ -6,8 +6,10 @@
 
 #include <map>
 
+#include "counters/base/files.h"
 #include "reporters/logs/primitive_work.h"
 #include "tests/fakes/primitives/logs.h"
+#include "tests/test_data.h"
 
 namespace dlroof::logs {
 namespace {
@@ -133,6 +135,66 @@ TEST(VerboseLog, CutAndMixedLinesAreCountedWithTheirReasons) {
                           Pair("neither the execution nor the creation of a primitive", 1),
                           Pair("no time at its end: cut, or mixed with other output", 1)));
   EXPECT_EQ(log.lines.refused.front().first_line, 2);
+}
+
+TEST(VerboseLog, WrappedColouredAndStoredLinesAreRead) {
+  const auto read = [](const std::string& name) {
+    return ReadVerboseLog(dlroof::ReadFile(fakes::TestData("faults/" + name), "a log"));
+  };
+  for (const char* name : {"wrapped.log", "spaces.log", "ansi.log", "docker.log"}) {
+    const auto log = read(name);
+    ASSERT_GE(log.executions.size(), 1U) << name;
+    EXPECT_NEAR(log.executions.back().seconds, 127.159e-3, 1e-9) << name;
+    EXPECT_EQ(log.lines.executed, log.lines.used) << name;
+  }
+  const auto number = read("number.log");
+  ASSERT_EQ(number.executions.size(), 3U);
+  EXPECT_NEAR(number.executions[1].seconds, 127.159e-3, 1e-9);
+  EXPECT_NEAR(number.executions[2].seconds, 0.5e-3, 1e-9);
+  // A number that the program prints after the longest line is its own.
+  const auto own = ReadVerboseLog(kTemplate + std::string(kReorder) + "7.159\n");
+  EXPECT_EQ(own.executions.at(0).seconds, 0.25e-3);
+}
+
+// A word that no version of oneDNN prints, added to any field of the lines of real logs.
+TEST(WorkOf, AnUnknownWordMakesTheWorkOfARealLineUnknown) {
+  int tried = 0;
+  for (const char* file : {"pt_r50_inf.onednn.log", "pt_bert_inf.onednn.log",
+                           "pt_lstm_trn.onednn.log", "tf_r50_inf_dnn.onednn.log"})
+    for (const auto& primitive : fakes::FromLog(file).primitives) {
+      const auto work = WorkOf(ReadPrimitive(primitive));
+      if (!work.matrix || !work.bytes) continue;
+      for (auto member : {&PrimitiveText::kind, &PrimitiveText::prop, &PrimitiveText::tensors,
+                          &PrimitiveText::attributes, &PrimitiveText::auxiliary})
+        for (const char* word : {"zz", " zz:1", " attr-zz:1", " zz:f32::blocked:ab::f0"}) {
+          auto text = primitive;
+          if (member == &PrimitiveText::attributes && word[0] == 'z') continue;  // a value
+          text.*member += word;
+          const auto changed = WorkOf(ReadPrimitive(text));
+          EXPECT_TRUE(changed.reason) << file << ": " << text.kind << ' ' << text.*member;
+          ++tried;
+        }
+    }
+  EXPECT_GT(tried, 500);
+}
+
+TEST(VerboseLog, ATimeOfZeroIsNone) {
+  const auto log =
+      ReadVerboseLog(dlroof::ReadFile(fakes::TestData("faults/some.log"), "a log of a GPU"));
+  ASSERT_EQ(log.executions.size(), 1U);
+  EXPECT_EQ(log.executions[0].seconds, 1e-3);
+  ASSERT_EQ(log.lines.refused.size(), 1U);
+  EXPECT_EQ(log.lines.refused[0].count, 9);
+  EXPECT_THAT(log.lines.refused[0].reason, testing::HasSubstr("its queue has no profiling"));
+  const std::string line = kReorder;
+  const auto with = [&](const char* time) {
+    return ReadVerboseLog(kTemplate + line.substr(0, line.rfind(',') + 1) + time + "\n")
+        .lines.refused.at(0)
+        .reason;
+  };
+  EXPECT_EQ(with("-0.5"), "a negative time");
+  EXPECT_EQ(with("nan"), "a time that is no number of ms");
+  EXPECT_EQ(with("1e-30"), log.lines.refused[0].reason);
 }
 
 TEST(VerboseLog, OlderMarkersAndLogsWithoutTemplate) {

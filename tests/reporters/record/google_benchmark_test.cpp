@@ -105,11 +105,12 @@ TEST(GoogleBenchmark, TwoBenchmarksOfOneNameAreNumbered) {
   const auto run = With(Entry("A", 1, R"(, "family_index": 0, "repetition_index": 0)") + "," +
                         Entry("A", 2, R"(, "family_index": 1, "repetition_index": 0)"));
   EXPECT_THAT(NamesOf(run), ElementsAre("A", "A (2)"));
-  EXPECT_THAT(fakes::RefusalOf([] {
-                With(Entry("A", 1, R"(, "repetition_index": 0)") + "," +
-                     Entry("A", 2, R"(, "repetition_index": 0)"));
-              }),
-              HasSubstr("'A' has repetition 0 twice"));
+  std::ostringstream warnings;
+  const auto twice = ParseRunFile(fmt::format(R"({{"context": {{}}, "benchmarks": [{0}, {0}]}})",
+                                              Entry("A", 1, R"(, "repetition_index": 0)")),
+                                  "gb.json", warnings);
+  EXPECT_EQ(twice.records.at(0).repetitions.size(), 1U);
+  EXPECT_THAT(warnings.str(), HasSubstr("'A' has repetition 0 twice"));
 }
 
 TEST(GoogleBenchmark, TimesOfEveryUnitAreSeconds) {
@@ -243,12 +244,57 @@ TEST(GoogleBenchmark, RatesAreOfTheClockThatTheNameSays) {
               ElementsAre(testing::Pair("bf16.matrix", 12)));
 }
 
+double FlopsOf(const Record& record) {
+  return record.work.empty() ? 0 : TotalFlops(record.work.begin()->second).value_or(0);
+}
+
+// Four threads of 2 ms move 20 MB each: 0.52 ms and 20 MB a call, in every version.
+TEST(GoogleBenchmark, ThreadsAreCountedAlikeInEveryVersion) {
+  for (const char* version : {"171", "194", "195"}) {
+    const auto run = FromFile(fmt::format("faults/threads_{}.json", version));
+    for (const auto& record : run.records) {
+      EXPECT_NEAR(Seconds(record), 2.1e-3 / *record.threads, 0.1e-3) << record.name;
+      EXPECT_NEAR(record.work.at(Provenance::kModelled).bytes.at(Level::kDram), 20e6, 1);
+      EXPECT_NEAR(FlopsOf(record), 20e6, 1);
+    }
+  }
+}
+
+// Each call has 2e7 FLOP, whether the program sums its counter over threads or averages it.
+TEST(GoogleBenchmark, CountersAreSumsOverThreads) {
+  for (const char* version : {"171", "195"}) {
+    const auto run = FromFile(fmt::format("faults/counters_{}.json", version));
+    ASSERT_EQ(run.records.size(), 6U);
+    for (const auto& record : run.records) EXPECT_NEAR(FlopsOf(record), 2e7, 1) << record.name;
+  }
+  // Without the benchmark of one thread only a plain counter is known.
+  const auto alone = [](const std::string& counter, const std::string& context) {
+    return With(Entry("A/real_time/threads:4", 8, R"(, "threads": 4, ")" + counter + R"(": 16)"),
+                context)
+        .records.at(0);
+  };
+  const std::string release = R"("library_version": "v1.9.5", "json_schema_version": 1)";
+  EXPECT_EQ(FlopsOf(alone("modelled/flops/fp32.vector", release)), 4);
+  EXPECT_NEAR(Seconds(alone("FLOPS", release)), 2e-9, 1e-18);
+  EXPECT_EQ(FlopsOf(alone("FLOPS", release)), 0);
+  EXPECT_NEAR(
+      alone("bytes_per_second", release).work.at(Provenance::kModelled).bytes.at(Level::kDram),
+      16 * 2e-9, 1e-15);
+  for (const char* unknown :
+       {"", ", \"library_version\": \"\"", ", \"library_version\": \"v0.0.0\"",
+        ", \"library_version\": \"v1.9.4-12-g0a1b2c3\""})
+    EXPECT_TRUE(
+        alone("bytes_per_second", std::string("\"json_schema_version\": 1") + unknown).work.empty())
+        << unknown;
+}
+
 TEST(RepairedJson, LeavesValidTextAndStringsAlone) {
   EXPECT_EQ(RepairedJson(R"({"a": 1.5e3, "NaN": "Infinity", "b": [true, null, "\"nan"]})"),
             std::nullopt);
   EXPECT_EQ(RepairedJson(R"({"a": NaN, "b": "\\\"", "c": -inf})"),
             R"({"a": null, "b": "\\\"", "c": null})");
   EXPECT_EQ(RepairedJson("{\"a\": \"Messung_\xE4\"}"), R"({"a": "Messung_\\xE4"})");
+  EXPECT_EQ(RepairedJson("{\"a\": \"C:\\Users\\new\x1b\"}"), R"({"a": "C:\\Users\\new\u001b"})");
 }
 
 std::string WarningsOf(const std::string& entries) {

@@ -385,12 +385,13 @@ TEST(BarOf, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEnds) {
   std::ostringstream out;
   document::Write({{document::BarOf(MakeBreakdown(TwoThreads()))}}, 0, out);
   const auto text = out.str();
-  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %  "
+  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %           "
                       "needed by the roof (modelled: arithmetic)"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("|            ##                          |    4.00 s   4.0 %  sigmoid"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("|            ##                          |    4.00 s   4.0 %           sigmoid"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("10 regions on 2 threads, 1.00 s each"), std::string::npos) << text;
   EXPECT_NE(text.find("parallel efficiency 58 %"), std::string::npos) << text;
