@@ -92,9 +92,8 @@ std::string OfRoof(const PrimitiveUse& use) {
 Table::Row RowOf(const PrimitiveUse& use, const std::string& share) {
   const auto mark = roofline::MarkOf(IsNoisy(use));
   const auto limit = use.primitive->moves_data ? "" : roofline::AtLeastMark(use.roof_at_most);
-  const auto potential = use.potential_seconds
-                             ? fmt::format("{}{}{}", limit, mark, Time(*use.potential_seconds))
-                             : "";
+  const auto potential =
+      use.potential_seconds ? fmt::format("{}{}{}", limit, mark, Time(*use.potential_seconds)) : "";
   const auto rate = use.flops && *use.flops > 0 && use.seconds > 0
                         ? text::WithPrefix(use.calls * *use.flops / use.seconds, "FLOP/s")
                         : "";

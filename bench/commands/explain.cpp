@@ -117,7 +117,8 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
   std::vector<std::string> sentences;
   if (proposals.empty()) {
     if (flags.try_proposal)
-      sentences = {"nothing to try: no other setting of this benchmark reduces its largest component"};
+      sentences = {
+          "nothing to try: no other setting of this benchmark reduces its largest component"};
   } else if (!flags.try_proposal) {
     std::vector<std::string> texts;
     for (const auto& proposal : proposals) texts.push_back(proposal.text);
@@ -125,8 +126,7 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
   } else if (const auto name = workload::ParseBenchmarkName(record.name); record.device == "gpu") {
     sentences = tune::TryOnGpu(proposals, {flags.bench, name});
   } else {
-    sentences = {tune::TryProposal(proposals.front(),
-                                   {supervise::BenchProgram(flags.bench), name},
+    sentences = {tune::TryProposal(proposals.front(), {supervise::BenchProgram(flags.bench), name},
                                    flags.seconds.value_or(kTrySeconds))};
   }
   for (const auto& sentence : sentences) out << "  " << text::Printable(sentence) << '\n';

@@ -363,11 +363,10 @@ const Component* Breakdown::Largest() const {
 
 Breakdown MakeBreakdown(const BreakdownFacts& facts) {
   const auto& mean = facts.parallel.mean;
-  Breakdown breakdown{
-      .components = ComponentsOf(facts, mean),
-      .seconds = facts.seconds,
-      .starts = mean.regions.regions,
-      .efficiencies = EfficienciesOf(facts, SplitOf(facts, mean))};
+  Breakdown breakdown{.components = ComponentsOf(facts, mean),
+                      .seconds = facts.seconds,
+                      .starts = mean.regions.regions,
+                      .efficiencies = EfficienciesOf(facts, SplitOf(facts, mean))};
   RemoveZeros(breakdown);
   AddIntervals(facts, breakdown.components);
   for (const auto& [kind, seconds, from, how, ci95] : breakdown.components)
