@@ -147,8 +147,7 @@ nlohmann::json JsonOf(const T& value) {
         object[key] = JsonOf(number);
     }
     return object;
-  } else if constexpr (requires { value.push_back(value.front()); } &&
-                       !std::is_same_v<T, std::string>) {
+  } else if constexpr (requires { value.front(); } && !std::is_same_v<T, std::string>) {
     auto array = nlohmann::json::array();
     for (const auto& each : value) array.push_back(JsonOf(each));
     return array;

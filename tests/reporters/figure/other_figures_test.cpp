@@ -28,8 +28,7 @@ roofline::PlacedRun OneRecord() {
       roofline::Breakdown{{{roofline::ComponentKind::kRoof, 4, Provenance::kModelled, "arithmetic"},
                            {roofline::ComponentKind::kForkJoin, 6, Provenance::kMeasured, ""}},
                           10,
-                          3,
-                          std::nullopt};
+                          3};
   run.places.push_back(placed);
   return run;
 }
