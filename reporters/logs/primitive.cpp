@@ -166,8 +166,9 @@ std::optional<std::string> UnknownWord(const Primitive& primitive) {
   if (!IsOneOf(primitive.text.prop, kDirections))
     return named("the direction", primitive.text.prop);
   // MKL-DNN prints no types.
-  const bool typed = std::ranges::any_of(primitive.tensors,
-                                         [](const Tensor& tensor) { return !tensor.type.empty(); });
+  const bool typed = std::ranges::any_of(primitive.tensors, [](const Tensor& tensor) {
+    return !tensor.type.empty() && tensor.type != "undef";
+  });
   for (const auto& tensor : primitive.tensors)
     if (const auto word = typed ? UnknownWord(tensor) : std::nullopt) return word;
   for (const auto word : SplitText(primitive.text.attributes, ' '))
@@ -176,6 +177,10 @@ std::optional<std::string> UnknownWord(const Primitive& primitive) {
   for (const auto word : SplitText(primitive.text.auxiliary, ' ')) {
     const auto key = word.substr(0, word.find(':'));
     if (!IsOneOf(key, kAuxiliary)) return named("the word", key);
+    const auto value = word.substr(std::min(key.size() + 1, word.size()));
+    const bool text = key == "alg" || key == "flags" || key == "direction" || key == "activation";
+    if (!text && value.find_first_not_of("0123456789.:,x+-einfa") != value.npos)
+      return named("the value", word);
     if (key == "flags" && word.find_first_not_of("GCHSRAO", key.size() + 1) != word.npos &&
         word.find_first_not_of("01234567", key.size() + 1) != word.npos)
       return named("the flags", word.substr(key.size() + 1));

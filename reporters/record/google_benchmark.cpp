@@ -10,6 +10,7 @@
 
 #include "reporters/record/benchmark_name.h"
 #include "reporters/record/work_counters.h"
+#include "reporters/text/escapes.h"
 
 namespace dlroof::record {
 namespace {
@@ -63,9 +64,10 @@ std::optional<double> TimeOf(const JsonObject& at, const char* key, double unit,
 // Returns why the program skipped the entry, or nullopt if it ran. Google Benchmark has two ways:
 // an error, and since 1.8 a message, which is no failure.
 std::optional<std::string> SkipMessage(const JsonObject& at) {
-  if (at.Flag("error_occurred")) return at.TextOr("error_message", "");
+  if (at.Flag("error_occurred")) return text::WithoutEscapes(at.TextOr("error_message", ""));
   if (!at.Flag("skipped")) return std::nullopt;
-  auto message = at.TextOr("skip_message", at.TextOr("error_message", ""));
+  const auto message =
+      text::WithoutEscapes(at.TextOr("skip_message", at.TextOr("error_message", "")));
   const bool known = message.starts_with(kUnsupportedPrefix) || message.starts_with(kWrongPrefix);
   return known ? message
                : fmt::format("{}{}", kUnsupportedPrefix,

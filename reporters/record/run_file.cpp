@@ -175,7 +175,8 @@ class RunFileReader {
   void DropFrom(json& object, const std::string& where) {
     for (auto member = object.begin(); member != object.end();) {
       const auto key = object.is_object() ? member.key() : std::string();
-      if (member->is_structured()) DropFrom(*member, fmt::format("{}: {}", where, key));
+      if (member->is_structured() && key != "supervised")  // its seed has 64 bits
+        DropFrom(*member, fmt::format("{}: {}", where, key));
       const auto& range = RangeOf(key);
       if (!member->is_number() || range.Contains(member->get<double>())) {
         ++member;
@@ -250,6 +251,17 @@ void CountAllNodes(RunFile& run) {
     for (auto& repetition : record.repetitions) repetition.noisy = false;
 }
 
+// Throws BadInput with the fault of the file as it is if its repaired text cannot be read either.
+RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::string& fault,
+                     std::ostream& warnings) {
+  try {
+    return RunFileReader(where, true).Read(lines, warnings);
+  } catch (const NoJson&) {
+  } catch (const json::exception&) {
+  }
+  throw BadInput("{}: not JSON: {}", where, fault);
+}
+
 RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings) {
   std::string fault;
   try {
@@ -268,7 +280,7 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings)
     if (const auto repaired =
             RepairedBenchmarkLines(std::string(std::istreambuf_iterator<char>(in), {}), where)) {
       std::istringstream lines(repaired->json);
-      auto run = RunFileReader(where, true).Read(lines, warnings);
+      auto run = ReadRepaired(lines, where, fault, warnings);
       warnings << fmt::format("{}: not JSON as its program wrote it ({})\n", where, fault);
       for (const auto& remark : repaired->remarks)
         warnings << fmt::format("{}: {}\n", where, remark);

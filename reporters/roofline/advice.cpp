@@ -99,7 +99,7 @@ std::string_view NextWithoutEvidence(const TimePoint& time) {
   return "only less work, a narrower type or a faster machine helps";
 }
 
-std::string Advice(const AdviceCase& at, const record::Timing& timing) {
+std::string Advice(const AdviceCase& at) {
   if (!LeastTimesOverRoof(at.time)) return "";
   std::string clauses = BoundClause(at.time);
   std::string_view next = NextWithoutEvidence(at.time);
@@ -116,8 +116,7 @@ std::string Advice(const AdviceCase& at, const record::Timing& timing) {
     if (found == 0) next = rule.next;
     ++found;
   }
-  const bool is_measured = found > 0 || timing.ci95;  // a distance alone needs an interval
-  return is_measured ? fmt::format("{}: {}.", clauses, next) : "";
+  return fmt::format("{}: {}.", clauses, next);
 }
 
 // Thresholds of the rules.
@@ -333,12 +332,12 @@ constexpr AdviceRule kRules[] = {
     {"short-kernel", ShorterThanALaunch,
      "put more work into one launch (fuse it with its neighbours, a larger batch)"},
     {"reference", ReferenceImplementation,
-     "untried: a type or library version that it has a tuned one for"},
+     "a type or library version that it has a tuned one for is untried"},
     {"no-matrix", NoMatrixFlops,
      "make channels multiples of 8; untried: another layout or algorithm (dlroof explain --try)"},
     {"few-matrix", FewMatrixFlops,
      "look for the kernels beside them: layout changes, casts, an untuned direction"},
-    {"emulated", Emulated, "untried: f32 or int8"},
+    {"emulated", Emulated, "f32 and int8 are untried"},
     {"fewer-flops", FewerFlopsExecuted,
      "judge it by its time: its FLOP/s count the definition's FLOPs"},
     {"more-flops", MoreFlopsExecuted, "choose sizes that fill the library's tiles"},
@@ -363,7 +362,7 @@ void AddFindings(const record::Record& record, const record::Timing& timing,
   ReportEmulation(record, placement);
   if (placement.time && !timing.noisy && !IsUncertain(timing))
     placement.advice =
-        Advice({record, *placement.time, ceilings, NounOf(record.op, words), op_words}, timing);
+        Advice({record, *placement.time, ceilings, NounOf(record.op, words), op_words});
 }
 
 std::span<const AdviceRule> AdviceRules() { return kRules; }

@@ -34,9 +34,8 @@ std::span<const AdviceRule> AdviceRules();
 // Adds remarks to `placement` (a point above its roof and whether the roof or the count is wrong;
 // use of the library's reference implementation; wrong results of algorithms that the library
 // prefers) and sets its advice: the bound and the distance to the roof,
-// the evidence of at most two rules, what to try next. Sets no advice if the call is not placed, if
-// its time is noisy or uncertain, or if neither evidence nor an interval supports the distance.
-// `words` is the vocabulary for NounOf.
+// the evidence of at most two rules, what to try next. Sets no advice if the call is not placed or
+// its time is noisy or uncertain. `words` is the vocabulary for NounOf.
 void AddFindings(const record::Record& record, const record::Timing& timing,
                  const machine::CeilingSet& ceilings, const OpVocabulary& words,
                  Placement& placement);

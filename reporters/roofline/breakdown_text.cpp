@@ -41,9 +41,8 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
      "instructions that are not the roof's cost at least {0:.0f} % of the time: larger sizes make "
      "more of them arithmetic"},
     {ComponentKind::kKernel,
-     "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too; "
-     "untried: "
-     "another version of the library"},
+     "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too; another "
+     "version of the library is untried"},
     {ComponentKind::kDistance,
      "{0:.0f} % of the time passes because the tensors are beyond the near caches: fuse the call "
      "with those beside it, or split it so that a thread's share stays in its cache"},

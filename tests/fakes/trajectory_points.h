@@ -55,6 +55,7 @@ inline record::Record RecordOf(const PointSpec& point) {
   record.threads = point.threads;
   record.cache = "warm";
   record.repetitions = {{.seconds = point.seconds, .iterations = 1, .noisy = point.noisy}};
+  if (point.noisy) record.repetitions[0].run_delay_seconds = 0.2 * point.seconds;
   Work& work = record.work[point.measured ? Provenance::kMeasured : Provenance::kModelled];
   work.flops["fp32.vector"] = point.flops;
   if (point.bytes) work.bytes[Level::kDram] = *point.bytes;

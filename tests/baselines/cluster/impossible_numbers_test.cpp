@@ -17,6 +17,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/number_range.h"
+#include "reporters/record/large_json.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/baselines/cluster/fake_nodes.h"
@@ -27,6 +28,7 @@ namespace {
 
 using nlohmann::json;
 using testing::AnyOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -53,7 +55,9 @@ std::optional<std::string> ShowCluster(const json& file) {
 
 // Counts, shares and times of parts may be 0, as CPU time may. A rate of 0 is unknown, not shown.
 bool MayBeZero(json::json_pointer at) {
-  const auto key = at.back(), outer = at.parent_pointer().back();
+  const auto key = at.back();
+  const auto parent = at.parent_pointer();
+  const auto outer = parent.empty() ? "" : parent.back();
   if (key == "cpu_time" || key == "FLOPS" || key == "bytes_per_second") return true;
   const auto& own = RangeOf(key);
   const auto& range = &own == &kAnyNumber ? RangeOf(outer) : own;
@@ -85,7 +89,10 @@ std::vector<std::string> ShownSilently(const json& file, const Show& show) {
   return silent;
 }
 
-json FileOf(const std::string& path) { return json::parse(ReadFile(path, "a file")); }
+json FileOf(const std::string& path) {
+  const auto text = ReadFile(path, "a file");
+  return json::parse(record::RepairedJson(text).value_or(text));
+}
 
 TEST(ImpossibleNumbers, OfARunAreNeverSilent) {
   const auto file = FileOf(fakes::TestData("run_small.json"));
@@ -126,7 +133,7 @@ TEST(ImpossibleNumbers, AreNotInStoredFiles) {
       } catch (const BadInput& error) {
         EXPECT_THAT(error.what(), Not(AnyOf(HasSubstr(" from 0"), HasSubstr(" from 1")))) << file;
       }
-      EXPECT_THAT(warnings.str(), Not(HasSubstr("left out"))) << file;
+      EXPECT_THAT(warnings.str(), Not(ContainsRegex("got [^:]*: left out"))) << file;
     }
   EXPECT_GE(files, 15);
 }

@@ -16,8 +16,12 @@ namespace {
 
 using nlohmann::json;
 
+// A rate, a clock or a number of bytes that can be (number_range.h), and a share.
 double RandomRate(std::mt19937& random) {
-  return std::exp(std::uniform_real_distribution<double>(1, 60)(random));
+  return std::exp(std::uniform_real_distribution<double>(14, 23)(random));
+}
+double RandomShare(std::mt19937& random) {
+  return std::uniform_real_distribution<double>(0.25, 1)(random);
 }
 
 std::string RandomText(std::mt19937& random) {
@@ -42,15 +46,19 @@ Ceiling RandomCeiling(std::mt19937& random) {
   for (auto i = random() % 3; i > 0; --i) ceiling.reasons.push_back(RandomText(random));
   if (random() % 2 == 0) ceiling.clock_hz = RandomRate(random);
   if (random() % 2 == 0) {
-    const double low = RandomRate(random);
+    const double low = RandomShare(random) * ceiling.per_second;
     ceiling.ci95 = {low, low * 1.5};
   }
   if (random() % 2 == 0) ceiling.sustained_per_second = RandomRate(random);
-  if (random() % 2 == 0) ceiling.moved_per_named = RandomRate(random);
+  if (random() % 2 == 0) ceiling.moved_per_named = RandomShare(random);
   for (const auto member :
        {&Validation::doubling, &Validation::spread, &Validation::drift, &Validation::clean,
         &Validation::scaling, &Validation::per_cycle, &Validation::per_cycle_expected})
-    if (random() % 3 == 0) ceiling.validation.*member = random() % 2 == 0 ? 0 : RandomRate(random);
+    if (random() % 3 == 0) ceiling.validation.*member = RandomShare(random);
+  if (ceiling.IsValidated()) {  // else its rate would have to follow from them
+    ceiling.clock_hz.reset();
+    ceiling.validation.scaling.reset();
+  }
   ceiling.validation.result = RandomText(random);
   ceiling.unbounded = random() % 4 == 0;
   return ceiling;
@@ -87,9 +95,9 @@ Machine RandomMachine(std::mt19937& random) {
     if (random() % 2 == 0) machine.by_threads[threads] = RandomSet(random);
   machine.by_threads[1] = RandomSet(random);
   machine.facts["cpu.name"] = RandomText(random);
-  if (random() % 2 == 0) machine.issue_rate = RandomRate(random);
+  if (random() % 2 == 0) machine.issue_rate = static_cast<double>(1 + random() % 64) / 8;
   if (random() % 2 == 0)
-    machine.by_threads.begin()->second.best_state = {RandomRate(random), RandomRate(random)};
+    machine.by_threads.begin()->second.best_state = {RandomShare(random), RandomShare(random)};
   return machine;
 }
 

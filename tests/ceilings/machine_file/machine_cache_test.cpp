@@ -99,11 +99,11 @@ TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
 // 3 of 2 threads now, which is 1.5 each; 0.5 of one in the file.
 TEST_F(MachineCache, AFilesSetsAreNotValidatedIfALargerTeamIsFasterPerThread) {
   auto machine = Measured(false, {1});
-  machine.by_threads[1].flops["fp32.vector"].per_second = 0.5;
+  machine.by_threads[1].flops["fp32.vector"].per_second = 1.25;
   measured_.resize(2);  // the next rate is 3
   const auto both = Get(ByFile(machine));
   EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").IsValidated());
-  EXPECT_EQ(Value(both, 1), 0.5);
+  EXPECT_EQ(Value(both, 1), 1.25);
   EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").IsValidated());
 }
 

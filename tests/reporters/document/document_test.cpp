@@ -56,11 +56,11 @@ TEST(Write, ATableHasItsFirstRowsThenASummaryOfTheOthersThenTheLastRows) {
               .notes = {"times are sums"}};
   document.Add(table);
   EXPECT_EQ(Written(document),
-            "kernel   time\na…z       2 s\nb?        1 s\n1 other   3 s\nidle      4 s\n"
+            "kernel   time\na…z       2 s\nb\\x1B     1 s\n1 other   3 s\nidle      4 s\n"
             "  times are sums\n");
   table.first = 0;
   EXPECT_EQ(Written({{table}}),
-            "kernel  time\na…z      2 s\nb?       1 s\nc        3 s\nidle     4 s\n"
+            "kernel  time\na…z      2 s\nb\\x1B    1 s\nc        3 s\nidle     4 s\n"
             "  times are sums\n");
 }
 

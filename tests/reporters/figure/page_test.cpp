@@ -216,7 +216,7 @@ roofline::PlacedRun SweptRun() {
   record::RunFile file = fakes::SmallRun().file;
   for (const int batch : {1, 2, 4}) {
     record::Record record = file.records[0];
-    record.problem = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
+    record.problem = "n" + std::to_string(batch) + "c512h56w56k512r3s3";
     record.name = "Conv2D/cpu/onednn/fwd/f32/" + record.problem;
     Work& work = record.work.begin()->second;
     work.flops = {{"bf16.matrix", 0.01 * 1600e9}, {"fp32.vector", 0.005 * 200e9}};
@@ -246,15 +246,16 @@ TEST_F(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
   auto run = SweptRun();
   const energy::Energy energy{.joules = 12.5, .domains = {{"package-0", 12.5}}, .seconds = 0.5};
   for (auto& record : run.file.records) record.energy = energy;
-  const auto page =
-      Render(PageContent(run, &run),
-             "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3");
+  const auto page = Render(
+      PageContent(run, &run),
+      "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c512h56w56k512r3s3");
   const auto shown = WithoutScripts(page);
   EXPECT_EQ(Count(shown, "<tr data-index="), 3) << "the benchmarks on the line";
   EXPECT_THAT(shown, HasSubstr("3 benchmarks drawn."));
   EXPECT_THAT(shown, HasSubstr("Bytes of L1, L2, L3, DRAM"));
-  EXPECT_THAT(shown,
-              HasSubstr("href=\"#selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3\""));
+  EXPECT_THAT(
+      shown,
+      HasSubstr("href=\"#selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c512h56w56k512r3s3\""));
   EXPECT_THAT(shown, HasSubstr("median time before"));
   EXPECT_THAT(shown, testing::AllOf(HasSubstr("energy of a call</span>12.5 J"),
                                     HasSubstr("</span>25.0 W"), HasSubstr("package-0 12.5 J")));

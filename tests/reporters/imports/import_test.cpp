@@ -491,7 +491,7 @@ TEST(ImportBenchdnn, CountsTheFlopsOfConvolutionsAsWeDo) {
 TEST(ImportBenchdnn, ReadsTheHeaderOfOneDnn313) {
   const auto imported = suites::ImportBenchdnn(DataText("faults/benchdnn_def.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 2U);
-  EXPECT_EQ(imported.records[0].name, "Matmul/cpu/onednn/fwd/f32/m1024n1024k1024");
+  EXPECT_EQ(imported.records[0].name, "Matmul/cpu/onednn/fwd/f32/m1024n1024k1024/any");
   EXPECT_DOUBLE_EQ(imported.records[0].repetitions[0].seconds, 2.6e-3);
   EXPECT_DOUBLE_EQ(imported.records[1].repetitions[0].seconds, 4.2e-3);
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, DataText("faults/benchdnn_csv.txt")),

@@ -33,7 +33,7 @@ record::Record Convolution(double seconds, const std::string& type = "f32") {
                         .algorithm = "tuned",
                         .threads = 2,
                         .cache = "cold"};
-  record.repetitions.assign(6, {.seconds = seconds});
+  record.repetitions = {{.seconds = seconds}};
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = 100;
   work.bytes[Level::kDram] = 10;
@@ -91,7 +91,7 @@ TEST(AdviceRules, TheReferenceImplementation) {
   record.algorithm = "ref:any";
   EXPECT_THAT(Advice(record),
               HasSubstr("4.0x slower than its arithmetic roof allows; the library used its "
-                        "reference implementation: try a type, layout"));
+                        "reference implementation: a type or library version"));
   record.library = "reference";  // our own plain loops
   EXPECT_EQ(Evidence("reference", record), "-");
   EXPECT_EQ(Evidence("reference", Convolution(4)), "-");
@@ -205,8 +205,6 @@ TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
   wide.repetitions = {{.seconds = 2}, {.seconds = 4}, {.seconds = 4},
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
-  wide.repetitions = {{.seconds = 4}};
-  EXPECT_EQ(Advice(wide), "") << "without an interval no distance is known";
 }
 
 // 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.

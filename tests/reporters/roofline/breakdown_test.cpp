@@ -348,7 +348,10 @@ TEST(BreakdownAdvice, NamesTheLargestComponentWithItsNumber) {
        {1, 95, 95, 112},
        ComponentKind::kImbalance,
        "81 % of the time passes until"},
-      {"busy threads", {1, 95, 95, 760}, ComponentKind::kUnexplained, "not explained"}};
+      {"busy threads",
+       {1, 95, 95, 760},
+       ComponentKind::kUnexplained,
+       "no measurement explains it"}};
   for (const auto& planted : cases) {
     SCOPED_TRACE(planted.what);
     BreakdownFacts facts{.seconds = 100, .roof_seconds = 1, .call_seconds = 4};
@@ -385,13 +388,12 @@ TEST(BarOf, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEnds) {
   std::ostringstream out;
   document::Write({{document::BarOf(MakeBreakdown(TwoThreads()))}}, 0, out);
   const auto text = out.str();
-  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %           "
+  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %  "
                       "needed by the roof (modelled: arithmetic)"),
             std::string::npos)
       << text;
-  EXPECT_NE(
-      text.find("|            ##                          |    4.00 s   4.0 %           sigmoid"),
-      std::string::npos)
+  EXPECT_NE(text.find("|            ##                          |    4.00 s   4.0 %  sigmoid"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("10 regions on 2 threads, 1.00 s each"), std::string::npos) << text;
   EXPECT_NE(text.find("parallel efficiency 58 %"), std::string::npos) << text;

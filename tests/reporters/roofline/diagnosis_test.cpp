@@ -216,8 +216,7 @@ std::vector<Case> Estimates() {
             {fakes::With(fakes::kOne, &fakes::PointSpec::noisy),
              fakes::With(fakes::Two(6), &fakes::PointSpec::noisy)},
             "; 2 of the 2 times are noisy, an estimate."),
-      // Intervals of estimates are 0.8 to 1.1 of the time: 9.6 to 13.2 s, and 11.2 to 15.4 s of two
-      // threads.
+      // A fifth of each time may be waits: 10 (the roof) to 12 s, and 5.6 to 7 s of two threads.
       Lost("noisy, perhaps nothing",
            {fakes::With(fakes::kOne, &fakes::PointSpec::noisy),
             fakes::With(fakes::Watched(fakes::Two(7), {.fork_join = 1}), &fakes::PointSpec::noisy)},
