@@ -136,7 +136,7 @@ int RunNode(const NodeFlags& flags) {
   facts.system = SystemOf("/sys");
   folder.Make();
   if (IsDone(folder, facts)) {
-    std::cerr << fmt::format("{}: complete, nothing is left to do\n", facts.name);
+    std::cerr << fmt::format("{}: whole, nothing is left to do\n", facts.name);
     return 0;
   }
   if (!facts.gpu.empty()) {

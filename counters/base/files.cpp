@@ -135,8 +135,9 @@ fs::path TemporaryFiles() {
   std::error_code error;
   auto path = fs::temp_directory_path(error);
   if (!error) return path;
+  const char* named = std::getenv("TMPDIR");
   throw BadInput("{}: no folder for temporary files: {}; set TMPDIR to a writable folder",
-                 path.empty() ? "TMPDIR" : path.string(), error.message());
+                 named == nullptr ? "TMPDIR" : named, error.message());
 }
 
 // Opens and locks a folder of this user. Returns -1 if another process has locked it.

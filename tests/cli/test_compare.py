@@ -123,7 +123,6 @@ def files(folder):
     google("plain_few.json", times, count=3)
     google("plain_negative.json", [("BM_B", -1.0)])
     google("plain_negative_cpu.json", times[1:], cpu=-1)
-    google("plain_twice.json", times[1:] * 2)
     google("nasty.json", [(NASTY, 1.0), ("n", 1.0)])
     google("nasty_slower.json", [(NASTY, 1.5), ("n", 1.0)])
     gpu_run("gpu.json", 6e7)
@@ -227,7 +226,7 @@ OTHERS = "empty hello nan text newer machine bare_machine roofless_machine threa
 @pytest.mark.parametrize(
     "first, second",
     [pair for other in OTHERS.split() for pair in (("base", other), (other, "base"))]
-    + [("plain", other) for other in "plain_negative plain_negative_cpu plain_twice".split()],
+    + [("plain", other) for other in "plain_negative plain_negative_cpu".split()],
 )
 def test_refuses_and_names_the_file(first, second):
     ran = compare(f"{first}.json {second}.json")

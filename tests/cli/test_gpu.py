@@ -23,7 +23,7 @@ def copies(folder):
     shutil.copy(BENCH, "bin/dlroof_bench")
     shutil.copy(DLROOF, "bin/dlroof")
     shutil.copy(f"{FAKES}/libcuda_fake.so", "driver/libcuda.so.1")
-    Path("suite.txt").write_text("".join(f"Conv2D/gpu/cudnn/fwd/f32/n{n}c1h1w1k1r1s1{cold}\n" for n, cold in ((1, ""), (2, ""), (3, ""), (4, "/cold"))))
+    Path("suite.txt").write_text("".join(f"Conv2D/gpu/cudnn/fwd/f32/n{n}c16h16w16k8r3s3_p1{cold}\n" for n, cold in ((1, ""), (2, ""), (3, ""), (4, "/cold"))))
 
 
 def use(module):
@@ -44,7 +44,7 @@ SUITE = "dlroof_bench --dlroof_device=gpu --dlroof_suite=suite.txt "
 
 
 def record(name, condition):
-    return holds("run.json", lambda run_file: condition(by_name(run_file)[name if name == "cold" else name + "c1h1w1k1r1s1"]))
+    return holds("run.json", lambda run_file: condition(by_name(run_file)[name if name == "cold" else name + "c16h16w16k8r3s3_p1"]))
 
 
 def parametrize(**cases):
@@ -108,7 +108,7 @@ def test_cupti_by_name_gives_its_reason_once_and_no_other_source_is_asked(copies
 def test_cupti_without_a_gpu_is_a_sentence(copies):
     use("working")
     verify(
-        gpu("dlroof_bench --dlroof_device=cpu --dlroof_counters=cupti --benchmark_list_tests"),
+        gpu("dlroof_bench --dlroof_device=cpu --dlroof_counters=cupti --benchmark_filter=cpu/reference/fwd_inference/f64/t16n16i32h16 " + QUICK),
         [says("--dlroof_counters=cupti: it needs a GPU, and this run has none")],
     )
 
@@ -208,7 +208,7 @@ class TestAModuleThatCannotBeUsed:
         use(module)
         return gpu(
             "dlroof_bench --dlroof_device=gpu --dlroof_suite=suite.txt "
-            f"--benchmark_filter=f32/n[1234]c1h1w1k1r1s1 {QUICK.replace('run.json', f'{module}.json')}"
+            f"--benchmark_filter=f32/n[1234]c16h16w16k8r3s3_p1 {QUICK.replace('run.json', f'{module}.json')}"
         )
 
     def test_costs_no_failure(self, module, reason):

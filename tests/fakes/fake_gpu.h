@@ -133,7 +133,7 @@ inline workload::PreparedCall FakeCall() {
 inline workload::PreparedCall FakePrepare(const workload::BenchmarkName& name,
                                           const workload::RunSettings&) {
   const auto is = [&](const std::string& images) {
-    return name.problem == images || name.problem == images + "c1h1w1k1r1s1";
+    return name.problem == images || name.problem == images + "c16h16w16k8r3s3_p1";
   };
   if (is("n2")) throw Unsupported("the fake library has no n2");
   if (is("n3")) throw std::runtime_error("the fake library broke at n3");
