@@ -129,7 +129,7 @@ inline workload::PreparedCall FakeCall() {
   return call;
 }
 
-// The library refuses "n2" and breaks at "n3", also as the convolution "n2c1h1w1k1r1s1".
+// The library refuses "n2" and breaks at "n3", also as the convolution "n2c16h16w16k8r3s3_p1".
 inline workload::PreparedCall FakePrepare(const workload::BenchmarkName& name,
                                           const workload::RunSettings&) {
   const auto is = [&](const std::string& images) {

@@ -115,7 +115,8 @@ TEST(AccessGpu, DoesNotOpenTheModuleWithoutADriver) {
 
 TEST(RegisterGpu, ItsBenchmarksReportTheReasonForAMissingGpu) {
   RegisterGpu({nullptr, {}, Reason{"there is none today"}});
-  const auto workload = workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1/cold");
+  const auto workload =
+      workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c16h16w16k8r3s3_p1/cold");
   EXPECT_EQ(workload.cache, workload::CacheState::kCold);
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }), "there is none today");
 }
@@ -123,12 +124,13 @@ TEST(RegisterGpu, ItsBenchmarksReportTheReasonForAMissingGpu) {
 TEST(RegisterGpu, AddsTheModulesBackendsAndLibrariesToTheProgram) {
   RegisterGpu(Access("working"));
   EXPECT_EQ(workload::AllLibraries().back().description(), "cuDNN of the fake");
-  EXPECT_EQ(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1").prepare({}).algorithm,
-            "fake engine");
+  EXPECT_EQ(
+      workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c16h16w16k8r3s3_p1").prepare({}).algorithm,
+      "fake engine");
   EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1"), BadInput)
       << "the program reads names";
   // An exception keeps its type when it leaves the module.
-  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n2c1h1w1k1r1s1").prepare({}),
+  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n2c16h16w16k8r3s3_p1").prepare({}),
                Unsupported);
 }
 
