@@ -183,14 +183,13 @@ void ReportLibraries() {
                         "install gnuplot-nox)");
 }
 
-// Names the chips of NVIDIA's whose counters are known or, if there is a GPU, what is counted on
-// it.
+// Names this GPU's chip, or all chips of NVIDIA's, whose counters are known.
 void ReportChips(const std::optional<std::string>& capability) {
   const auto& table = gpu::BuiltInCuptiTable();
   const auto chip = std::ranges::find_if(
       table.chips, [&](const auto& known) { return capability == gpu::CapabilityText(known); });
-  Line("chip", chip != table.chips.end() ? gpu::ChipText(table, gpu::BuiltInStoredPasses(), *chip)
-                                         : "counters are known of " + gpu::ChipNames(table));
+  Line("chip", "counters are known of " +
+                   (chip != table.chips.end() ? chip->name : gpu::ChipNames(table)));
 }
 
 // Opens the CUDA module even without a driver, to report what else is missing.

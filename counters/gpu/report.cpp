@@ -238,16 +238,6 @@ std::string UnknownText(const std::vector<std::string>& pipes) {
                                      fmt::join(pipes, ", "));
 }
 
-// Returns the plan of a call of this type, or nullptr if the chip has no units for it.
-const StoredPlan* PlanOf(const StoredPasses& passes, const CuptiChip& chip,
-                         const CuptiCallType& type) {
-  const auto plans = passes.plans.find(chip.name);
-  if (plans == passes.plans.end()) return nullptr;
-  auto plan = plans->second.find(type.tensor);
-  if (plan == plans->second.end() && type.check) plan = plans->second.find("");
-  return plan == plans->second.end() ? nullptr : &plan->second;
-}
-
 // From the CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability".
 struct SmLimits {
   int capability, threads, blocks;
@@ -348,26 +338,6 @@ std::string ChipNames(const CuptiTable& table) {
   std::vector<std::string> names;
   for (const auto& chip : table.chips) names.push_back(chip.name);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string ChipText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip) {
-  // Chips of a family have the same counters. The stored passes have the first of each.
-  const CuptiChip* stored = &chip;
-  for (const auto* first : Representatives(table))
-    if (first->family == chip.family) stored = first;
-  std::vector<std::string> runs, left_out;
-  for (const auto& type : table.types) {
-    const auto* plan = PlanOf(passes, *stored, type);
-    if (plan == nullptr) continue;
-    runs.push_back(fmt::format("{} {}", type.name, plan->passes));
-    for (const auto& set : plan->left_out)
-      if (std::ranges::count(left_out, set) == 0) left_out.push_back(set);
-  }
-  auto text =
-      fmt::format("{}: passes to count a call, by its type: {}", chip.name, fmt::join(runs, ", "));
-  if (!left_out.empty())
-    text += fmt::format("; of some types without {}", fmt::join(left_out, ", "));
-  return text;
 }
 
 }  // namespace dlroof::gpu

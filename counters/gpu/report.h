@@ -1,5 +1,5 @@
 // Converts the values of NVIDIA's counters to FLOPs by pipe and bytes by level. Describes for the
-// user how a call was counted, its kernels, and what can be counted on a chip. Pure.
+// user how a call was counted, and its kernels. Pure.
 #pragma once
 
 #include <map>
@@ -85,8 +85,5 @@ std::string KernelName(const std::string& symbol);
 
 // Returns the names of all chips, separated by commas.
 std::string ChipNames(const CuptiTable& table);
-// Returns in how many runs a call of each type is counted on the chip, by the stored passes, and
-// which sets of counters do not fit into them.
-std::string ChipText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip);
 
 }  // namespace dlroof::gpu
