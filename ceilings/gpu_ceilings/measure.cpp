@@ -351,13 +351,8 @@ constexpr OverheadRow kOverheads[] = {
      "empty kernels one after another, until the last has finished"},
     {GpuOverhead::kQueued, machine::kQueuedOverhead,
      "empty kernels one after another, queued before the GPU begins, on the GPU's clock"},
-    {GpuOverhead::kLaunchSync, "launch-sync", "an empty kernel and the wait for it"},
     {GpuOverhead::kGraphNode, machine::kGraphNodeOverhead,
      "empty kernels as the nodes of one graph"},
-    {GpuOverhead::kGraphLaunchSync, "graph-launch-sync",
-     "a graph of one empty kernel and the wait for it"},
-    {GpuOverhead::kEvents, "events", "the time measured by two events with nothing between them"},
-    {GpuOverhead::kSync, "sync", "the wait for an idle stream"},
 };
 
 machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
