@@ -71,8 +71,7 @@ std::vector<BytesProbe> ProbesFor(const MeasureSession& session, int threads) {
   for (const auto& [level, sets] : session.sets.at(threads).sets) {
     AddWidest(session, level, *isas.front(), sets, probes);
     if (Quick(session)) continue;
-    for (std::size_t i = 1; i < isas.size(); ++i)
-      AddForComparison(level, *isas[i], sets, probes);
+    for (std::size_t i = 1; i < isas.size(); ++i) AddForComparison(level, *isas[i], sets, probes);
   }
   return probes;
 }
@@ -149,8 +148,8 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, int threads
   if (row.BestRate() <= before) return;
   row.how = HowText(probe, set) + PagesText(probe, workspace);
   row.set_bytes = bytes;
-  row.reason = NearerCacheReason(
-      session.cpu.topology, cpu::SpreadCpus(session.cpu, threads), probe.level, bytes);
+  row.reason = NearerCacheReason(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads),
+                                 probe.level, bytes);
   if (set.reason)
     row.reason = row.reason ? Reason{fmt::format("{}; {}", row.reason->text, set.reason->text)}
                             : *set.reason;

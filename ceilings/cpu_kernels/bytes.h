@@ -16,8 +16,9 @@
 
 namespace dlroof::cpu_kernels {
 
-// Page-aligned memory on huge pages, if the system provides them, filled with the byte 0x3f (floats of 0.747) to avoid zero pages and denormal
-// numbers. The constructor writes it, which places it on the calling thread's NUMA node.
+// Page-aligned memory on huge pages, if the system provides them, filled with the byte 0x3f (floats
+// of 0.747) to avoid zero pages and denormal numbers. The constructor writes it, which places it on
+// the calling thread's NUMA node.
 class Pages {
  public:
   Pages() = default;

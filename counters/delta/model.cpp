@@ -123,8 +123,7 @@ class CachedSectors {
       rows.emplace_back(begin * tile_, std::min(end * tile_, Size(matrix_.rows)));
     const auto [found, added] = answers_.try_emplace(Key(rows), 0.0);
     if (added)
-      for (const auto& range : rows)
-        found->second += RunSectors(matrix_, range, columns_, sector_);
+      for (const auto& range : rows) found->second += RunSectors(matrix_, range, columns_, sector_);
     return found->second;
   }
 

@@ -65,8 +65,8 @@ struct L2Cache {
   double partitions = 1;     // [1] parts with a copy of their own of what their SMs load
 };
 
-// Groups and slices of K are separate GEMMs with their own waves. Each of several slices writes C as
-// 4-byte partial sums; the kernel that adds them up is not counted.
+// Groups and slices of K are separate GEMMs with their own waves. Each of several slices writes C
+// as 4-byte partial sums; the kernel that adds them up is not counted.
 struct DramBytes {
   double a = 0, b = 0, c = 0;  // [byte] A and B read, C (or partial sums) written
 };
@@ -103,8 +103,8 @@ struct CacheShape {
 };
 
 // Returns the traffic by the fast model: RunSectors gives the sectors of a block, averaged over at
-// most 64 evenly spread blocks of the matrix. Throws BadInput as GemmOf does, and for sizes of a tile
-// below 1.
+// most 64 evenly spread blocks of the matrix. Throws BadInput as GemmOf does, and for sizes of a
+// tile below 1.
 TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches);
 
 // --- A part of the fast model ---

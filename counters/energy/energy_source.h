@@ -1,5 +1,5 @@
-// The energy counters of the CPU (powercap), the CPUs of packages, and the CPU time of other programs,
-// because a package's counter includes their energy.
+// The energy counters of the CPU (powercap), the CPUs of packages, and the CPU time of other
+// programs, because a package's counter includes their energy.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +55,5 @@ std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second
 
 // [s] Returns the CPU time of other programs since boot, or nullopt if it is unknown.
 std::optional<double> CpuSecondsOfOthers();
-
 
 }  // namespace dlroof::energy

@@ -72,9 +72,8 @@ CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& whe
 }
 
 const CuptiTable& BuiltInCuptiTable() {
-  static const auto table =
-      CuptiTableFromJson(nlohmann::json::parse(TextOf(CuptiTables(), "metrics")),
-                         "counters/gpu/tables/metrics.json");
+  static const auto table = CuptiTableFromJson(
+      nlohmann::json::parse(TextOf(CuptiTables(), "metrics")), "counters/gpu/tables/metrics.json");
   return table;
 }
 

@@ -3,8 +3,9 @@
 // no thread is watched.
 //
 // Entry points: libgomp's manual, "Implementing PARALLEL construct". Compilers up to GCC 4.8 call
-// GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. The regions of code that
-// clang or Intel's compiler made begin elsewhere, so nothing is known where their runtime is loaded.
+// GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. The regions of code
+// that clang or Intel's compiler made begin elsewhere, so nothing is known where their runtime is
+// loaded.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <omp.h>

@@ -90,8 +90,7 @@ std::set<std::string> KeysFor(const std::set<std::string>& features) {
 }
 
 TEST(FlopsProbes, AreChosenByEveryFeatureTheyNeed) {
-  EXPECT_EQ(KeysFor({"sse2"}),
-            (std::set<std::string>{"fp32.vector.sse2", "fp64.vector.sse2"}));
+  EXPECT_EQ(KeysFor({"sse2"}), (std::set<std::string>{"fp32.vector.sse2", "fp64.vector.sse2"}));
   EXPECT_FALSE(KeysFor({"sse2", "avx2"}).contains("fp32.vector.avx2"));  // AVX2 without FMA
   EXPECT_TRUE(KeysFor({"avx2", "fma"}).contains("fp32.vector.avx2"));
   EXPECT_TRUE(KeysFor({"amx_tile", "amx_int8"}).contains("int8.matrix.amx"));

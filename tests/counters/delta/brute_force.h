@@ -197,12 +197,12 @@ inline TrafficBytes BruteTraffic(const ConvLayer& layer, const CtaTile& tile,
   TrafficBytes bytes;
   for (int64_t group = 0; group < gemm.groups; ++group) {
     const Brute brute{layer, group};
-    const auto a = BruteOperand([&](int64_t m, int64_t k) { return brute.A(m, k); }, gemm.m,
-                                gemm.k, tile.m, tile.k, slice, gemm.a.lanes_along_columns, sector);
-    const auto b = BruteOperand([&](int64_t n, int64_t k) { return brute.B(n, k); }, gemm.n,
-                                gemm.k, tile.n, tile.k, slice, gemm.b.lanes_along_columns, sector);
-    const auto c = BruteOperand([&](int64_t m, int64_t n) { return brute.C(m, n); }, gemm.m,
-                                gemm.n, tile.m, tile.n, tile.n, gemm.c.lanes_along_columns, sector);
+    const auto a = BruteOperand([&](int64_t m, int64_t k) { return brute.A(m, k); }, gemm.m, gemm.k,
+                                tile.m, tile.k, slice, gemm.a.lanes_along_columns, sector);
+    const auto b = BruteOperand([&](int64_t n, int64_t k) { return brute.B(n, k); }, gemm.n, gemm.k,
+                                tile.n, tile.k, slice, gemm.b.lanes_along_columns, sector);
+    const auto c = BruteOperand([&](int64_t m, int64_t n) { return brute.C(m, n); }, gemm.m, gemm.n,
+                                tile.m, tile.n, tile.n, gemm.c.lanes_along_columns, sector);
     bytes.l1_loads += a_times * a.warp + b_times * b.warp;
     bytes.l2_step_loads += a_times * a.step + b_times * b.step;
     bytes.l2_tile_loads += a_times * a.tile + b_times * b.tile;

@@ -185,7 +185,8 @@ TEST(MeasureIdlePower, IsTheWattsOfAMachineThatWaits) {
 TEST(OpenEnergyMeter, WithoutCountersSaysWhyAndMeasuresNothing) {
   const auto meter = OpenEnergyMeter({"/nowhere", {0}});
   EXPECT_EQ(meter.from, "");
-  EXPECT_THAT(meter.unavailable.value().text, HasSubstr("powercap: /nowhere/class/powercap has no"));
+  EXPECT_THAT(meter.unavailable.value().text,
+              HasSubstr("powercap: /nowhere/class/powercap has no"));
   EXPECT_EQ(ReasonOf(MeasureEnergy(meter, [] {}, {0.5, [] { return 0.0; }, {}})),
             meter.unavailable->text);
 }
