@@ -19,7 +19,6 @@ namespace {
 
 using Quantities = std::map<std::string, double>;
 
-constexpr std::string_view kPeak = "peak.";
 // [1] Accepted relative difference between DRAM reads plus writes and the counter of their sum,
 // which CUPTI may read in another run.
 constexpr double kSumTolerance = 0.02;
@@ -131,8 +130,6 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
   counts.seconds = SumOf(sums, "seconds");
   counts.clock_hz = SumOf(sums, "clock");
   for (const auto& [quantity, sum] : sums) {
-    if (quantity.rfind(kPeak, 0) == 0 && counts.clock_hz)
-      counts.tensor_peaks[quantity.substr(kPeak.size())] = sum * *counts.clock_hz;
     for (const char* detail :
          {"shared", "dram.read", "dram.write", "l2.slices", "l2.fabric", "host", "link"})
       if (quantity == detail) counts.details[quantity] = sum;
@@ -201,14 +198,6 @@ std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread
 }
 
 namespace {
-
-std::string PeakText(const CuptiCounts& counts) {
-  std::string text;
-  for (const auto& [pipe, peak] : counts.tensor_peaks)
-    text += fmt::format("; the device reports a dense {} peak of {:.4g} TFLOP/s at {:.4g} GHz",
-                        pipe, peak / 1e12, *counts.clock_hz / 1e9);
-  return text;
-}
 
 std::string DetailText(const CuptiCounts& counts) {
   std::string text;
@@ -297,8 +286,8 @@ std::string HowCounted(const CuptiReading& reading) {
     text += fmt::format(", each {:.2f} times as long as a run without counting",
                         reading.counted_seconds / reading.plain_seconds);
   text += ", caches in the state after the previous run";
-  return text + DetailText(reading.counts) + PeakText(reading.counts) +
-         UnknownText(reading.unknown_pipes) + LeftOutText(reading.plan);
+  return text + DetailText(reading.counts) + UnknownText(reading.unknown_pipes) +
+         LeftOutText(reading.plan);
 }
 
 std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches) {
