@@ -28,7 +28,7 @@
 #include "counters/cpu/cpu.h"
 #include "counters/cpu/process_limits.h"
 #include "counters/cpu/team_look.h"
-#include "counters/energy/energy_source.h"
+#include "counters/energy/energy_meter.h"
 #include "counters/gpu/report.h"
 #include "counters/perf/perf_events.h"
 #include "reporters/live/google_benchmark.h"
@@ -153,22 +153,15 @@ void ReportSources(bool counting) {
     if (counting == (source.count != nullptr)) ReportSource("", source);
 }
 
-// Prints the CPU's sources of --dlroof_energy. (The GPU's source needs a GPU that is already open.)
+// Prints the CPU's counters for --dlroof_energy. (The GPU's need a GPU that is already open.)
 void ReportEnergy(const cpu::Cpu& cpu) {
-  std::string topic = "energy";
-  for (const auto& source : energy::AllEnergySources()) {
-    try {
-      const auto counters = source.open({energy::SysfsRoot(), cpu.allowed});
-      std::string names;
-      for (const auto& domain : counters.domains)
-        names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
-                             domain.counted ? "" : " (not added)");
-      Line(topic, fmt::format("{}: {} ({})", source.name, names, counters.covers));
-    } catch (const BadInput& error) {
-      Line(topic, fmt::format("{}: {}", source.name, error.what()));
-    }
-    topic.clear();
-  }
+  const auto meter = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu.allowed});
+  if (meter.unavailable) return Line("energy", meter.unavailable->text);
+  std::string names;
+  for (const auto& domain : meter.domains)
+    names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
+                         domain.counted ? "" : " (not added)");
+  Line("energy", fmt::format("{}: {} ({})", meter.from, names, meter.covers));
 }
 
 void ReportLibraries() {
@@ -190,14 +183,13 @@ void ReportLibraries() {
                         "install gnuplot-nox)");
 }
 
-// Names the chips of NVIDIA's whose counters are known or, if there is a GPU, what is counted on
-// it.
+// Names this GPU's chip, or all chips of NVIDIA's, whose counters are known.
 void ReportChips(const std::optional<std::string>& capability) {
   const auto& table = gpu::BuiltInCuptiTable();
   const auto chip = std::ranges::find_if(
       table.chips, [&](const auto& known) { return capability == gpu::CapabilityText(known); });
-  Line("chip", chip != table.chips.end() ? gpu::ChipText(table, gpu::BuiltInStoredPasses(), *chip)
-                                         : "counters are known of " + gpu::ChipNames(table));
+  Line("chip",
+       "counters are known of " + (chip != table.chips.end() ? chip->name : gpu::ChipNames(table)));
 }
 
 // Opens the CUDA module even without a driver, to report what else is missing.

@@ -46,8 +46,6 @@ nlohmann::json LayerJson(const PredictedLayer& layer) {
                          {"lower_bound_seconds", layer.prediction.time.lower_bound_seconds},
                          {"waves", layer.prediction.time.waves},
                          {"bound", delta::Key(layer.prediction.time.bottleneck)}};
-  if (layer.prediction.relative_error95 > 0)
-    json["sampling_error95"] = layer.prediction.relative_error95;
   for (const auto& [bottleneck, clocks] : layer.prediction.time.step_clocks)
     json["step_clocks"][std::string(delta::Key(bottleneck))] = clocks;
   if (layer.layer.measured_seconds) json["measured"]["seconds"] = *layer.layer.measured_seconds;
@@ -212,9 +210,6 @@ Table SweepTable(const ModelReport& report, const GroupSweep& sweep) {
 std::string NoteOf(const PredictedGroup& group) {
   std::string note = fmt::format("All calls: {}; bound by {}.",
                                  text::WithPrefix(group.seconds, "s"), BoundShares(group));
-  double error = 0;
-  for (const auto& layer : group.layers) error = std::max(error, layer.prediction.relative_error95);
-  if (error > 0) note += fmt::format(" Sampled: bytes of L1 within {:.2g} % (95 %).", 100 * error);
   const auto medians = MedianAbsoluteResiduals(group);
   for (const auto& [key, mean] : MeanAbsoluteResiduals(group))
     note += fmt::format(

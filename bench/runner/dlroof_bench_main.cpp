@@ -25,7 +25,6 @@
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
-#include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
 #include "counters/cpu/cpu.h"
@@ -165,7 +164,6 @@ int Run(std::vector<std::string> args) {
   benchmark::Initialize(&count, pointers.data());  // stores the address of the program's name
   RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
   if (flags.onednn) workload::UseLibraryFile("onednn", *flags.onednn, "--dlroof_onednn");
-  if (flags.explain) ExpectRegions();
   if (ListedSuites(flags)) return 0;
 
   workload::RunSettings settings = Settings(flags);

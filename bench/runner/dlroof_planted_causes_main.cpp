@@ -238,7 +238,6 @@ class Planted {
 };
 
 int Run() {
-  ExpectRegions();
   const int threads = static_cast<int>(cpu::ThisCpu().allowed.size());
   if (AllRegionSources().empty() || workload::AllLibraries().empty() || threads < 2) {
     std::cerr << "dlroof_planted_causes: needs two CPUs and a build with a source of parallel "

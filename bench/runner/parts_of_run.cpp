@@ -80,11 +80,10 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, bool cpu_runs, bool gpu_runs) {
   pass.gpu_runs = gpu_runs;
   pass.cpu.emplace();
   if (!cpu_runs) return pass;
-  pass.cpu = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu::ThisCpu().allowed},
-                                     energy::AllEnergySources());
-  if (pass.cpu->from.empty())
+  pass.cpu = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu::ThisCpu().allowed});
+  if (pass.cpu->unavailable)
     std::cerr << fmt::format("--dlroof_energy: the CPU's energy cannot be measured: {}\n",
-                             energy::NoEnergyReason(*pass.cpu).text);
+                             pass.cpu->unavailable->text);
   return pass;
 }
 

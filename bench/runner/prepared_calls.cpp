@@ -143,9 +143,8 @@ std::optional<std::string> CountersWarning(const std::string& choice) {
 
 energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules) {
   if (!joules || !joules())
-    return {
-        .unavailable = {
-            {"nvml", Reason{"the driver does not report this GPU's energy (Volta and later do)"}}}};
+    return {.unavailable =
+                Reason{"nvml: the driver does not report this GPU's energy (Volta and later do)"}};
   const auto read = [joules] {
     if (const auto now = joules()) return *now;
     throw BadInput("nvml: the driver no longer reports the GPU's energy");

@@ -160,17 +160,17 @@ void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int
     library.on_threads([](int) {});  // starts the threading runtimes
   unwatched_reason_ = NoRegionsReason(AllRegionSources());
   if (unwatched_reason_) return;
-  RegionWatch watch(AllRegionSources());
-  const auto spent = SpentInCalls(call, calls, [&] { watch.Begin(); });
-  const auto watched = watch.End();
-  if (!watched) {
+  const auto& source = *FindRegionSource(AllRegionSources());
+  const auto spent = SpentInCalls(call, calls, source.begin);
+  const auto seen = source.end();
+  if (!seen) {
     unwatched_reason_ = Reason{"a parallel region had more threads than can be profiled"};
     return;
   }
   Pass pass;
-  pass.sums = watched->seen.sums;
-  pass.source = watched->source;
-  pass.threads = std::max(watched->seen.widest_team, call.threads.value_or(threads));
+  pass.sums = seen->sums;
+  pass.source = source.name;
+  pass.threads = std::max(seen->widest_team, call.threads.value_or(threads));
   pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
   passes_.push_back(pass);
   algorithm_ = call.algorithm;

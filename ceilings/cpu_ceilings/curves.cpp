@@ -95,15 +95,6 @@ const CapacityEdge* EdgeOfPart(const std::vector<CapacityEdge>& edges,
   return &last;
 }
 
-// Returns how many CPUs share a cache of `size` [byte], as a single thread alone measures it.
-std::size_t Sharers(const std::map<Level, CapacityEdge>& together, Level level, double size,
-                    std::size_t cpus) {
-  if (level == Level::kL3) return cpus;
-  const auto edge = together.find(level);
-  if (edge == together.end()) return 1;
-  return std::clamp<std::size_t>(std::lround(size / edge->second.bytes), 1, cpus);
-}
-
 constexpr std::ptrdiff_t kRows = 8;
 constexpr double kAllowed = 1.03;
 
@@ -192,13 +183,13 @@ machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level) {
   const double reported = edges.reported.at(level);
   const auto edge = edges.found.find(level);
   if (edge == edges.found.end())
-    return {fmt::format("the curve does not fall near {}, the size that {} says: they disagree",
-                        SizeText(reported), edges.source),
+    return {fmt::format("the curve does not fall near {}, the size that hwloc says: they disagree",
+                        SizeText(reported)),
             true};
   const auto& [bytes, before, after] = edge->second;
   const bool agree = Agree(edge->second, reported);
-  return {fmt::format("the curve falls at {}, from {:.3g} to {:.3g} GB/s; {} says {}: they {}",
-                      SizeText(bytes), before / 1e9, after / 1e9, edges.source, SizeText(reported),
+  return {fmt::format("the curve falls at {}, from {:.3g} to {:.3g} GB/s; hwloc says {}: they {}",
+                      SizeText(bytes), before / 1e9, after / 1e9, SizeText(reported),
                       agree ? "agree" : "disagree"),
           !agree};
 }
@@ -208,8 +199,9 @@ std::optional<Reason> EdgeReason(const LevelEdges& edges, Level level, double by
   for (const auto& [of, edge] : edges.found) {
     const double reported = edges.reported.at(of);
     if (of > level || Agree(edge, reported)) continue;
-    const auto sizes = fmt::format("{} says that {} has {} per thread, but loads get slower at {}",
-                                   edges.source, Key(of), SizeText(reported), SizeText(edge.bytes));
+    const auto sizes =
+        fmt::format("hwloc says that {} has {} per thread, but loads get slower at {}", Key(of),
+                    SizeText(reported), SizeText(edge.bytes));
     if (of == level && bytes > edge.bytes && per_second < (1 - kSlowerBeyond) * edge.before)
       return Reason{fmt::format("{}: arrays of {} are beyond it", sizes, SizeText(bytes))};
     if (of < level && edge.bytes > reported && bytes < kServedBelow * edge.bytes)
@@ -217,23 +209,6 @@ std::optional<Reason> EdgeReason(const LevelEdges& edges, Level level, double by
                                 SizeText(bytes), Key(of))};
   }
   return std::nullopt;
-}
-
-std::map<Level, std::map<int, cpu::CacheInstance>> CachesFromEdges(
-    const std::vector<CapacityEdge>& single, const std::vector<CapacityEdge>& together,
-    const std::vector<int>& cpus) {
-  std::map<Level, double> sizes;
-  if (!single.empty()) sizes[Level::kL1] = single[0].bytes;
-  if (single.size() > 1) sizes[Level::kL2] = single[1].bytes;
-  if (single.size() > 2) sizes[Level::kL3] = single.back().bytes;
-  const auto found = MatchEdges(together, sizes);
-  std::map<Level, std::map<int, cpu::CacheInstance>> caches;
-  for (const auto& [level, size] : sizes) {
-    const auto sharers = Sharers(found, level, size, cpus.size());
-    for (std::size_t i = 0; i < cpus.size(); ++i)
-      caches[level][cpus[i]] = {static_cast<int>(i / sharers), size};
-  }
-  return caches;
 }
 
 std::vector<cpu_kernels::RidgeRow> RidgeRowsAround(std::span<const cpu_kernels::RidgeRow> rows,

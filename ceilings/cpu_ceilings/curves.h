@@ -12,7 +12,6 @@
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
-#include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu_ceilings {
 
@@ -36,8 +35,7 @@ std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoin
 
 // The reported and the measured cache sizes of one team of threads.
 struct LevelEdges {
-  std::string source;                   // where the reported sizes are from: "hwloc"
-  std::map<Level, double> reported;     // [byte] one thread's share of the level's caches
+  std::map<Level, double> reported;     // [byte] by hwloc: one thread's share of the level's caches
   std::map<Level, CapacityEdge> found;  // the edge of each level (MatchEdges), if found
 };
 
@@ -58,15 +56,6 @@ machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level);
 // or a nearer cache is so large that it contains half of the arrays.
 std::optional<Reason> EdgeReason(const LevelEdges& edges, Level level, double bytes,
                                  double per_second);
-
-// Returns the caches of a system that reports no sizes, from the edges measured with a single
-// thread and with one thread on each of `cpus` at once (working sets per thread in both). The first
-// edge is the end of L1, the second of L2, the last of three or more the end of L3. All CPUs are
-// assumed to share L3; the number of consecutive CPUs that share an L1 or L2 is its size for a
-// single thread divided by its size per thread with all threads.
-std::map<Level, std::map<int, cpu::CacheInstance>> CachesFromEdges(
-    const std::vector<CapacityEdge>& single, const std::vector<CapacityEdge>& together,
-    const std::vector<int>& cpus);
 
 // ---- the knee ----
 

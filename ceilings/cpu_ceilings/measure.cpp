@@ -49,7 +49,8 @@ void AddPass(MeasureSession& session, int threads, int pass) {
 void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
   for (const int threads : counts) {
     auto& sets = session.sets[threads];
-    sets = session.SetsOf(cpu::SpreadCpus(session.cpu, threads));
+    sets = ChooseWorkingSets(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads),
+                             cpu::AvailableMemoryBytes());
     auto& ceilings = session.machine.by_threads[threads];
     for (const auto& [level, reason] : sets.absent)
       ceilings.absent[std::string(Key(level))] = reason;
@@ -225,7 +226,6 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
   const auto counts = ThreadCounts(session.cpu, wanted, options.thorough);
   Select(options, session);
   session.machine = DescribeCpu(session.cpu);
-  if (session.machine.cache_bytes.empty()) FindUnreportedCaches(session, counts);
   AddSteps(session, counts);
   RunSteps(session, options);
   Finish(session);
@@ -242,10 +242,6 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
 namespace {
 
 constexpr std::size_t kPointsPerStep = 4;
-// [byte] Largest working sets of the sweeps that find unreported caches: for one thread more than
-// twice the largest cache of a core (96 MiB of L3), for all threads together smaller.
-constexpr double kSingleBytes = 1 << 28, kTogetherBytes = 1 << 25;
-
 // Returns a policy with few repetitions, because the points of a curve are no roofs.
 machine::RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
   auto policy = session.effort.Policy(kMemoryTolerance);
@@ -256,44 +252,17 @@ machine::RatePolicy PointPolicy(const MeasureSession& session, double max_second
   return policy;
 }
 
-std::vector<machine::SweepPoint> Swept(CpuBench& bench, const std::vector<double>& sizes,
-                                       const cpu_kernels::BytesIsa& isa,
-                                       const machine::RatePolicy& policy) {
-  std::vector<machine::SweepPoint> curve;
-  for (const double bytes : sizes) {
-    bench.AllocateArrays(bytes, 1, isa.step_floats);
-    const double bytes_per_step =
-        static_cast<double>(isa.step_floats * sizeof(float)) * bench.threads();
-    curve.push_back({static_cast<double>(bench.workspace(0).floats * sizeof(float)),
-                     bench.Measure(isa.load, policy).per_second * bytes_per_step});
-  }
-  return curve;
-}
-
 void SweepOver(MeasureSession& session, const std::vector<double>& sizes,
                const cpu_kernels::BytesIsa& isa, int threads, double max_seconds) {
   const auto policy = PointPolicy(session, max_seconds / static_cast<double>(sizes.size()));
-  auto& sweep = session.machine.by_threads[threads].sweep;
-  for (const auto& point : Swept(*session.bench, sizes, isa, policy)) sweep.push_back(point);
-}
-
-std::vector<CapacityEdge> EdgesOn(const MeasureSession& session, const std::vector<int>& cpus,
-                                  double largest_bytes) {
-  if (const auto available = cpu::AvailableMemoryBytes())
-    largest_bytes = std::min(largest_bytes, *available / 4 / static_cast<double>(cpus.size()));
-  const auto& isa = *session.bytes_isas.front();
-  constexpr double kSeconds = 1;  // [s] limit of a point, which usually takes a few hundredths
-  CpuBench bench(cpus);
-  return FindCapacityEdges(
-      Swept(bench, SweepSizes(largest_bytes), isa, PointPolicy(session, kSeconds)));
-}
-
-// Returns "l1 33 KiB, l2 1.1 MiB".
-std::string SizesText(const std::map<Level, double>& sizes) {
-  std::string text;
-  for (const auto& [level, bytes] : sizes)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", Key(level), SizeText(bytes));
-  return text;
+  auto& bench = *session.bench;
+  const double bytes_per_step = static_cast<double>(isa.step_floats * sizeof(float)) * threads;
+  for (const double bytes : sizes) {
+    bench.AllocateArrays(bytes, 1, isa.step_floats);
+    session.machine.by_threads[threads].sweep.push_back(
+        {static_cast<double>(bench.workspace(0).floats * sizeof(float)),
+         bench.Measure(isa.load, policy).per_second * bytes_per_step});
+  }
 }
 
 void AddSweep(MeasureSession& session, const cpu_kernels::BytesIsa& isa, int threads) {
@@ -339,30 +308,8 @@ void MeasureRidge(MeasureSession& session, Level level, const cpu_kernels::Bytes
 
 }  // namespace
 
-void FindUnreportedCaches(MeasureSession& session, const std::vector<int>& counts) {
-  const auto& allowed = session.cpu.allowed;
-  const auto single = EdgesOn(session, {allowed.front()}, kSingleBytes);
-  const auto together = allowed.size() > 1 && !single.empty()
-                            ? EdgesOn(session, allowed, kTogetherBytes)
-                            : std::vector<CapacityEdge>();
-  session.cpu.topology.cache_of_cpu = CachesFromEdges(single, together, allowed);
-  session.caches_found = !single.empty();
-  session.machine.cache_bytes = ThreadShares(session.cpu.topology, {allowed.front()});
-  const auto text =
-      session.caches_found
-          ? fmt::format(
-                "the system reports no sizes; these are the working sets at which loads get slower "
-                "in a first sweep: {}",
-                SizesText(session.machine.cache_bytes))
-          : std::string(
-                "the system reports no sizes, and loads do not get slower with their working set");
-  for (const int threads : counts)
-    session.machine.by_threads[threads].edges["caches"] = {text, false};
-}
-
 LevelEdges EdgesOf(const MeasureSession& session, int threads) {
   LevelEdges edges;
-  edges.source = session.caches_found ? "a first sweep" : "hwloc";
   edges.reported = ThreadShares(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads));
   const auto set = session.machine.by_threads.find(threads);
   if (set != session.machine.by_threads.end())

@@ -17,25 +17,18 @@ namespace {
 // Passes from the third on measure only rows above this share of the best rate of their level.
 constexpr double kContenderShare = 1 - kMemoryTolerance;
 
-constexpr const char* kNode = ".node";  // in the key of a row of one NUMA node
+constexpr const char* kNode = ".node";  // rows of a NUMA node, in the caches of older versions
 
 struct BytesProbe {
   Level level;
   cpu_kernels::Mix mix;
   const cpu_kernels::BytesIsa* isa;
-  cpu_kernels::PageSize page_size = cpu_kernels::PageSize::kHuge;
   std::vector<WorkingSet> sets;
-  bool fully = true;        // false: for comparison only, one pass, half the repetitions
-  std::optional<int> node;  // NUMA node whose CPUs access their local memory
-  std::vector<int> team;    // the node's CPUs
+  bool fully = true;  // false: for comparison only, one pass, half the repetitions
 
   // Returns the row's key without its level: "copy.avx2".
-  std::string Name() const {
-    auto name = fmt::format("{}.{}", mix.name, isa->name);
-    if (page_size == cpu_kernels::PageSize::kSmall) name += ".small-pages";
-    if (node) name += fmt::format("{}{}", kNode, *node);
-    return name;
-  }
+  std::string Name() const { return fmt::format("{}.{}", mix.name, isa->name); }
+  std::string Key() const { return fmt::format("{}.{}", dlroof::Key(level), Name()); }
 };
 
 bool Quick(const MeasureSession& session) {
@@ -58,49 +51,28 @@ void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::By
     if (quick && !IsAnyOf(mix.name, {"load", "copy", "triad", "update"}) &&
         !(level == Level::kDram && IsAnyOf(mix.name, {"copy-nt", "triad-nt"})))
       continue;
-    probes.push_back({level, mix, &isa, cpu_kernels::PageSize::kHuge, sets});
+    probes.push_back({level, mix, &isa, sets});
     if (quick && !IsOwn(level)) probes.back().sets.resize(1);
   }
 }
 
-// Adds rows for comparison: narrower vectors or small pages, which usually are no roofs.
-void AddForComparison(Level level, const cpu_kernels::BytesIsa& isa,
-                      cpu_kernels::PageSize page_size, std::vector<WorkingSet> sets,
+// Adds rows for comparison: narrower vectors, which usually are no roofs.
+void AddForComparison(Level level, const cpu_kernels::BytesIsa& isa, std::vector<WorkingSet> sets,
                       std::vector<BytesProbe>& probes) {
   if (!IsOwn(level)) sets.resize(1);
   for (const auto& mix : cpu_kernels::MixesFor(isa, level))
-    if (IsAnyOf(mix.name, {"load", "copy", "triad"}) ||
-        (page_size == cpu_kernels::PageSize::kSmall && IsAnyOf(mix.name, {"update", "triad-nt"})))
-      probes.push_back({level, mix, &isa, page_size, sets, false});
-}
-
-// Appends probes of each NUMA node's own memory if `threads` is the number of allowed CPUs.
-void AddNodes(const MeasureSession& session, int threads, const cpu_kernels::BytesIsa& isa,
-              std::vector<BytesProbe>& probes) {
-  const auto& topology = session.cpu.topology;
-  if (threads != static_cast<int>(session.cpu.allowed.size())) return;
-  for (const auto& [node, team] : NodeTeams(topology, session.cpu.allowed)) {
-    const auto set = session.SetsOf(team).sets.at(Level::kDram).front();
-    for (const auto& mix : cpu_kernels::MixesFor(isa, Level::kDram))
-      if (IsAnyOf(mix.name, {"load", "copy", "update", "triad-nt"}))
-        probes.push_back(
-            {Level::kDram, mix, &isa, cpu_kernels::PageSize::kHuge, {set}, false, node, team});
-  }
+    if (IsAnyOf(mix.name, {"load", "copy", "triad"}))
+      probes.push_back({level, mix, &isa, sets, false});
 }
 
 std::vector<BytesProbe> ProbesFor(const MeasureSession& session, int threads) {
   const auto& isas = session.bytes_isas;
-  const auto& widest = *isas.front();
   std::vector<BytesProbe> probes;
   for (const auto& [level, sets] : session.sets.at(threads).sets) {
-    AddWidest(session, level, widest, sets, probes);
+    AddWidest(session, level, *isas.front(), sets, probes);
     if (Quick(session)) continue;
-    for (std::size_t i = 1; i < isas.size(); ++i)
-      AddForComparison(level, *isas[i], cpu_kernels::PageSize::kHuge, sets, probes);
-    if (level == Level::kL3 || level == Level::kDram)
-      AddForComparison(level, widest, cpu_kernels::PageSize::kSmall, sets, probes);
+    for (std::size_t i = 1; i < isas.size(); ++i) AddForComparison(level, *isas[i], sets, probes);
   }
-  if (!Quick(session)) AddNodes(session, threads, widest, probes);
   return probes;
 }
 
@@ -120,8 +92,7 @@ double BytesPerIteration(const BytesProbe& probe, int threads) {
 }
 
 void AllocateArrays(CpuBench& bench, const BytesProbe& probe, const WorkingSet& set) {
-  bench.AllocateArrays(set.bytes, probe.mix.OfStreams().arrays, probe.isa->step_floats,
-                       probe.page_size);
+  bench.AllocateArrays(set.bytes, probe.mix.OfStreams().arrays, probe.isa->step_floats);
 }
 
 // Returns the working set with the highest rate in a short measurement.
@@ -146,14 +117,11 @@ std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
   auto how = fmt::format("{} {}, {}", probe.isa->name, probe.mix.name, set.how);
   if (const auto traffic = cpu_kernels::TrafficText(probe.mix, probe.level); !traffic.empty())
     how += ", " + traffic;
-  if (probe.node)
-    how += fmt::format(", node {}'s own {} CPUs and memory", *probe.node, probe.team.size());
   return how;
 }
 
 // Returns the page size as text, or "" for levels at which it makes no difference.
 std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& workspace) {
-  if (probe.page_size == cpu_kernels::PageSize::kSmall) return ", small pages";
   if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
   const auto share = cpu::HugePageShare(workspace.arrays[0]);
   return share ? fmt::format(", {:.0f} % on huge pages", 100 * *share) : std::string();
@@ -165,8 +133,9 @@ bool MayBecomeRoof(const Row& row, const std::map<std::string, Row>& rows) {
   return row.BestRate() >= kContenderShare * best;
 }
 
-void Measure(const MeasureSession& session, const BytesProbe& probe, const std::vector<int>& cpus,
-             double max_seconds, CpuBench& bench, Row& row) {
+void Measure(const MeasureSession& session, const BytesProbe& probe, int threads,
+             double max_seconds, Row& row) {
+  auto& bench = *session.bench;
   auto policy = PolicyOf(probe, session.effort);
   policy.max_seconds = max_seconds;
   const auto& set = BestSet(bench, probe, policy);
@@ -179,26 +148,11 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
   if (row.BestRate() <= before) return;
   row.how = HowText(probe, set) + PagesText(probe, workspace);
   row.set_bytes = bytes;
-  row.reason = NearerCacheReason(session.cpu.topology, cpus, probe.level, bytes);
+  row.reason = NearerCacheReason(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads),
+                                 probe.level, bytes);
   if (set.reason)
     row.reason = row.reason ? Reason{fmt::format("{}; {}", row.reason->text, set.reason->text)}
                             : *set.reason;
-}
-
-// Measures on the session's threads, or on those of a NUMA node; the others' memory is freed first.
-void MeasureOnTeam(MeasureSession& session, const BytesProbe& probe, int threads,
-                   double max_seconds, Row& row) {
-  const auto all = cpu::SpreadCpus(session.cpu, threads);
-  if (!probe.node) {
-    Measure(session, probe, all, max_seconds, *session.bench, row);
-    return;
-  }
-  session.bench.reset();
-  {
-    CpuBench bench(probe.team);
-    Measure(session, probe, probe.team, max_seconds, bench, row);
-  }
-  session.bench = std::make_unique<CpuBench>(all);
 }
 
 // Returns the row, or null if no pass measured it: it is not wanted, or `absent` has the reason.
@@ -209,11 +163,6 @@ const Row* FindRow(const Rows& rows, const BytesProbe& probe) {
   return row == level->second.end() || row->second.passes.empty() ? nullptr : &row->second;
 }
 
-int ThreadsOf(const BytesProbe& probe, int threads) {
-  return probe.node ? static_cast<int>(probe.team.size()) : threads;
-}
-
-// Converts a row to a ceiling. `edges` are not compared with rows of a NUMA node.
 machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int threads,
                            const LevelEdges& edges, Row row) {
   const auto validation = cpu_kernels::ValidateBytesKernel(probe.mix, *probe.isa);
@@ -221,9 +170,8 @@ machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& prob
   if (!validation.passed)
     row.reason =
         Reason{fmt::format("the kernel does not do the work that is counted: {}", validation.text)};
-  auto ceiling = row.Finished(ThreadsOf(probe, threads), PolicyOf(probe, session.effort));
+  auto ceiling = row.Finished(threads, PolicyOf(probe, session.effort));
   ceiling.moved_per_named = cpu_kernels::MovedPerNamed(probe.mix, probe.level);
-  if (probe.node) return ceiling;
   if (const auto reason = EdgeReason(edges, probe.level, row.set_bytes, ceiling.per_second))
     machine::AddUnboundedReason(ceiling, reason->text);
   return ceiling;
@@ -234,16 +182,15 @@ machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& prob
 void AddBytesSteps(MeasureSession& session, int threads, int pass) {
   constexpr int kUnconditionalPasses = 2;
   for (const auto& probe : ProbesFor(session, threads)) {
-    const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+    const auto key = probe.Key();
     if (!session.Wants(threads, key) || (pass > 0 && !probe.fully)) continue;
     auto& rows = session.rows[threads].bytes[probe.level];
     auto& row = rows[probe.Name()];
-    row.work_per_iteration = BytesPerIteration(probe, ThreadsOf(probe, threads));
-    session.steps.push_back({fmt::format("{}.{}, {} threads", Key(probe.level), probe.Name(),
-                                         ThreadsOf(probe, threads)),
+    row.work_per_iteration = BytesPerIteration(probe, threads);
+    session.steps.push_back({fmt::format("{}, {} threads", key, threads),
                              [&session, &rows, &row, probe, threads, pass](double max_seconds) {
                                if (pass < kUnconditionalPasses || MayBecomeRoof(row, rows))
-                                 MeasureOnTeam(session, probe, threads, max_seconds, row);
+                                 Measure(session, probe, threads, max_seconds, row);
                              },
                              threads, key});
   }
@@ -253,8 +200,8 @@ void AddBytesSteps(MeasureSession& session, int threads, int pass) {
 std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads) {
   const auto& set = session.machine.by_threads.at(threads);
   for (const auto& probe : ProbesFor(session, threads)) {
-    const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
-    if (probe.level != Level::kDram || probe.node || RoofOf(set, key) == nullptr) continue;
+    const auto key = probe.Key();
+    if (probe.level != Level::kDram || RoofOf(set, key) == nullptr) continue;
     const double bytes = session.rows.at(threads).bytes.at(probe.level).at(probe.Name()).set_bytes;
     return RunningRow{key, BytesPerIteration(probe, threads),
                       [probe, bytes](CpuBench& bench) {
@@ -281,7 +228,7 @@ void FinishBytes(MeasureSession& session) {
     auto& set = session.machine.by_threads[threads];
     const auto edges = EdgesOf(session, threads);
     for (const auto& probe : ProbesFor(session, threads)) {
-      const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+      const auto key = probe.Key();
       const auto* row = FindRow(rows, probe);
       if (row == nullptr) continue;
       set.absent.erase(key);

@@ -119,11 +119,6 @@ machine::RatePolicy MeasureSession::Policy(double tolerance, double max_seconds)
   return policy;
 }
 
-WorkingSets MeasureSession::SetsOf(const std::vector<int>& cpus) const {
-  return ChooseWorkingSets(cpu.topology, cpus, cpu::AvailableMemoryBytes(),
-                           caches_found ? kUnknownCacheDramBytes : 0);
-}
-
 CpuBench::CpuBench(const std::vector<int>& cpus)
     : team_(cpus), workspaces_(cpus.size()), memory_(cpus.size()) {
   for (auto& workspace : workspaces_) workspace = std::make_unique<cpu_kernels::Workspace>();
@@ -165,13 +160,12 @@ std::optional<double> CpuBench::IssueRate() {
   return rate;
 }
 
-void CpuBench::AllocateArrays(double bytes, int streams, std::size_t step_floats,
-                              cpu_kernels::PageSize page_size) {
+void CpuBench::AllocateArrays(double bytes, int streams, std::size_t step_floats) {
   team_.Run([&](int i) {
     auto& memory = memory_[static_cast<std::size_t>(i)];
-    if (memory.size() < cpu_kernels::MemoryBytes(bytes) || memory.page_size() != page_size) {
+    if (memory.size() < cpu_kernels::MemoryBytes(bytes)) {
       memory = cpu_kernels::Pages();  // frees the old memory before it allocates
-      memory = cpu_kernels::Pages(cpu_kernels::MemoryBytes(bytes), page_size);
+      memory = cpu_kernels::Pages(cpu_kernels::MemoryBytes(bytes));
     }
     cpu_kernels::PlaceArrays(memory.begin(), bytes, streams, step_floats, workspace(i));
   });

@@ -87,8 +87,7 @@ class CpuBench {
   // (counters/cpu/clocks.h). The other threads sleep meanwhile.
   std::optional<double> IssueRate();
   // Allocates `bytes` per thread for `streams` arrays. Each thread writes its own memory first.
-  void AllocateArrays(double bytes, int streams, std::size_t step_floats,
-                      cpu_kernels::PageSize page_size = cpu_kernels::PageSize::kHuge);
+  void AllocateArrays(double bytes, int streams, std::size_t step_floats);
 
  private:
   ThreadTeam team_;
@@ -143,8 +142,6 @@ struct MeasureSession {
   std::unique_ptr<CpuBench> bench = nullptr;  // threads of the current step
   std::map<int, Rows> rows = {};              // by thread count
   std::map<int, WorkingSets> sets = {};
-  // True if the system reports no cache sizes and a bandwidth sweep found those in the topology.
-  bool caches_found = false;
   // Returns whether to measure the row (key in CeilingSet::flops or ::mixes); empty: all rows.
   std::function<bool(int threads, const std::string& row)> wanted = {};
   // Arithmetic kernels in the order of their tables; memory kernels with the widest vectors first.
@@ -152,7 +149,6 @@ struct MeasureSession {
   std::vector<const cpu_kernels::BytesIsa*> bytes_isas = cpu_kernels::BytesIsasFor(cpu.features);
 
   machine::RatePolicy Policy(double tolerance, double max_seconds) const;
-  WorkingSets SetsOf(const std::vector<int>& cpus) const;
   bool Wants(int threads, const std::string& row) const { return !wanted || wanted(threads, row); }
 };
 
@@ -179,24 +175,19 @@ void FinishFlops(MeasureSession& session);
 // that ChooseRoof chooses. `how` of the roof begins with the row's key. Pure.
 void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops);
 
-// ---- memory: byte/s of each level, mix of loads and stores, instruction set and page size ----
+// ---- memory: byte/s of each level, mix of loads and stores, and instruction set ----
 
 // Adds the steps of pass `pass` that measure the memory rows with `threads` threads.
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 // Converts the measured memory rows into ceilings. The best row of each level becomes its roof.
 void FinishBytes(MeasureSession& session);
-// Sets the roof of each level of which the set has mixes: the best of them, without those of a
-// single NUMA node. Pure.
+// Sets the roof of each level of which the set has mixes: the best of them. Pure.
 void AddLevelRoofs(machine::CeilingSet& set);
 // Returns the row that became DRAM's roof, on arrays of the same size, if there is one.
 std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads);
 
 // ---- curves beside the roofs: bandwidth by working set, FLOP/s by intensity ----
 
-// If the system reports no cache sizes, finds them by bandwidth sweeps of some seconds and writes
-// them to the topology of `session` (CachesFromEdges). Writes the result to
-// CeilingSet::edges["caches"] of each thread count in `counts`.
-void FindUnreportedCaches(MeasureSession& session, const std::vector<int>& counts);
 // Adds the sweep over working sets to the first pass, and the measurements around the knee (ridges)
 // to the last pass, when the roofs that meet there have been measured.
 void AddCurveSteps(MeasureSession& session, int threads, int pass);

@@ -96,24 +96,19 @@ double CachedBytes(const Shares& shares) {
 }
 
 void ChooseDram(const Shares& shares, double threads, std::optional<double> available_bytes,
-                double least_bytes, WorkingSets& result) {
+                WorkingSets& result) {
   const double cached = CachedBytes(shares);
   const bool known = cached > 0;
-  const double wanted = known ? std::max(4 * cached, least_bytes) : kUnknownCacheDramBytes;
+  const double wanted = known ? 4 * cached : kUnknownCacheDramBytes;
   const double total = std::min(wanted, available_bytes ? *available_bytes / 2 : wanted);
   WorkingSet set{total / threads, fmt::format("{} over all threads", SizeText(total)), {}};
   if (known) {
     set.how += fmt::format(", {:.1f} x the caches ({})", total / cached, SizeText(cached));
-    if (total < 4 * cached)
+    if (total < wanted)
       set.reason = Reason{
           fmt::format("memory for only {:.1f} x the caches is available, 4 x are needed: part of "
                       "the traffic may not have reached DRAM",
                       total / cached)};
-    else if (total < wanted)
-      set.reason = Reason{fmt::format(
-          "the system reports no cache sizes and memory for only {} is available, {} are needed: "
-          "part of the traffic may not have reached DRAM",
-          SizeText(total), SizeText(wanted))};
   } else {
     set.reason = Reason{"no cache size is known: part of the traffic may not have reached DRAM"};
   }
@@ -129,14 +124,14 @@ std::string SizeText(double bytes) {
 }
 
 WorkingSets ChooseWorkingSets(const cpu::Topology& topology, const std::vector<int>& cpus,
-                              std::optional<double> available_bytes, double least_dram_bytes) {
+                              std::optional<double> available_bytes) {
   const auto shares = SharesOf(topology, cpus);
   WorkingSets result;
   ChooseNear(Level::kL1, {kHalf, kQuarter, kMax}, shares, result);
   ChooseNear(Level::kL2, {kQuarter, kHalf, kMax}, shares, result);
   ChooseL3(shares, result);
   ChooseDram(shares, static_cast<double>(std::max<std::size_t>(1, cpus.size())), available_bytes,
-             least_dram_bytes, result);
+             result);
   return result;
 }
 
@@ -158,18 +153,6 @@ std::optional<Reason> NearerCacheReason(const cpu::Topology& topology, const std
           SizeText(bytes), Name(nearer), SizeText(*share))};
   }
   return std::nullopt;
-}
-
-std::map<int, std::vector<int>> NodeTeams(const cpu::Topology& topology,
-                                          const std::vector<int>& cpus) {
-  std::map<int, std::vector<int>> teams;
-  for (const int cpu : cpus) {
-    const auto node = topology.node_of_cpu.find(cpu);
-    if (node == topology.node_of_cpu.end()) return {};
-    teams[node->second].push_back(cpu);
-  }
-  if (teams.size() < 2) return {};
-  return teams;
 }
 
 }  // namespace dlroof::cpu_ceilings

@@ -35,10 +35,9 @@ struct WorkingSets {
 // - L1, L2: half, a quarter and three quarters of the share. L2 sets below 2 x L1 are left out
 //   unless they are at least L2 / 2.
 // - L3: sqrt(L2 x L3), L3 / 2 and 3 x L2, each limited to [3 x L2, 3/4 x L3]. None if L3 < 2 x L2.
-// - DRAM: for all threads together 4 x all caches that they use, at least `least_dram_bytes` and at
-//   most `available_bytes` / 2.
+// - DRAM: for all threads together 4 x all caches that they use, at most `available_bytes` / 2.
 WorkingSets ChooseWorkingSets(const cpu::Topology& topology, const std::vector<int>& cpus,
-                              std::optional<double> available_bytes, double least_dram_bytes = 0);
+                              std::optional<double> available_bytes);
 
 // Returns one thread's share [byte] of each cache level whose size is known.
 std::map<Level, double> ThreadShares(const cpu::Topology& topology, const std::vector<int>& cpus);
@@ -47,11 +46,6 @@ std::map<Level, double> ThreadShares(const cpu::Topology& topology, const std::v
 // `bytes` per thread: a thread's share of it is more than half of the set.
 std::optional<Reason> NearerCacheReason(const cpu::Topology& topology, const std::vector<int>& cpus,
                                         Level level, double bytes);
-
-// Returns the CPUs of `cpus` in each NUMA node, by node number. Returns an empty map if there are
-// fewer than two nodes or if the node of a CPU is unknown.
-std::map<int, std::vector<int>> NodeTeams(const cpu::Topology& topology,
-                                          const std::vector<int>& cpus);
 
 // Returns "16 KiB" or "1.5 MiB".
 std::string SizeText(double bytes);

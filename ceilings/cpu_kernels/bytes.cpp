@@ -42,7 +42,7 @@ bool Has(const std::set<std::string>& features, const BytesIsa& isa) {
 
 }  // namespace
 
-Pages::Pages(std::size_t bytes, PageSize page_size) : bytes_(bytes), page_size_(page_size) {
+Pages::Pages(std::size_t bytes) : bytes_(bytes) {
   const std::size_t mapped = bytes + kHugePage;
   void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
@@ -50,9 +50,7 @@ Pages::Pages(std::size_t bytes, PageSize page_size) : bytes_(bytes), page_size_(
   const auto address = reinterpret_cast<std::uintptr_t>(mapping);
   const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
   begin_ = mapping_.get() + (aligned - address);
-  // With small pages the rate includes the TLB misses of the kernel.
-  madvise(begin_, mapped - (aligned - address),
-          page_size == PageSize::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  madvise(begin_, mapped - (aligned - address), MADV_HUGEPAGE);
   std::memset(begin_, kFill, bytes_);
 }
 

@@ -16,20 +16,17 @@
 
 namespace dlroof::cpu_kernels {
 
-// kHuge requests huge pages, which the system may not provide; kSmall forbids them.
-enum class PageSize { kHuge, kSmall };
-
-// Page-aligned memory, filled with the byte 0x3f (floats of 0.747) to avoid zero pages and denormal
-// numbers. The constructor writes it, which places it on the calling thread's NUMA node.
+// Page-aligned memory on huge pages, if the system provides them, filled with the byte 0x3f (floats
+// of 0.747) to avoid zero pages and denormal numbers. The constructor writes it, which places it on
+// the calling thread's NUMA node.
 class Pages {
  public:
   Pages() = default;
   // Throws std::bad_alloc.
-  explicit Pages(std::size_t bytes, PageSize page_size = PageSize::kHuge);
+  explicit Pages(std::size_t bytes);
 
   char* begin() const { return begin_; }
   std::size_t size() const { return bytes_; }
-  PageSize page_size() const { return page_size_; }
 
  private:
   struct Unmap {
@@ -40,7 +37,6 @@ class Pages {
   std::unique_ptr<char, Unmap> mapping_;
   char* begin_ = nullptr;
   std::size_t bytes_ = 0;
-  PageSize page_size_ = PageSize::kHuge;
 };
 
 struct Workspace {

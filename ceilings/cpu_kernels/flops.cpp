@@ -58,7 +58,7 @@ std::string PlainPipe(const std::string& row) {
 }
 
 std::size_t OperandBytes(Operands operands) {
-  constexpr std::size_t kBytes[] = {8, 4, 2, 2, 1, 4};  // in the order of Operands
+  constexpr std::size_t kBytes[] = {8, 4, 2, 2, 1};  // in the order of Operands
   return kBytes[static_cast<std::size_t>(operands)];
 }
 
@@ -101,9 +101,6 @@ void FillOperands(const FlopsProbe& probe, Workspace& workspace) {
       return FillRandom<std::uint16_t>(workspace, Bf16Of);
     case Operands::kInt8:
       return FillRandom<std::uint8_t>(workspace, Int8Of);
-    case Operands::kInt32:
-      return FillRandom<std::uint32_t>(workspace,
-                                       [](std::mt19937& random, std::size_t) { return random(); });
   }
 }
 

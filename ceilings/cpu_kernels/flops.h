@@ -1,5 +1,5 @@
 // Kernels that measure a core's FLOP/s, one per instruction set and element type, with operands in
-// registers (AMX also from L1). CPU features select the kernels at run time; no compiler flag is
+// registers. CPU features select the kernels at run time; no compiler flag is
 // needed. ceilings/machine/ceiling.h describes the keys.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace dlroof::cpu_kernels {
 
 // Element type of the two operands.
-enum class Operands { kFp64, kFp32, kFp16, kBf16, kInt8, kInt32 };
+enum class Operands { kFp64, kFp32, kFp16, kBf16, kInt8 };
 
 // What one step does to an accumulator a with the operands x and y.
 enum class Recurrence {
@@ -81,7 +81,7 @@ std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes);
 
 // Writes operands that are the same on every machine, because AMX is up to 16 % faster with zeros:
 // - fp64, fp32, fp16: x = 0.99 and y = 0.01, so that a = a * x + y tends to 1
-// - bf16 and fp16 tiles: uniform in [-1, 1); int32: random
+// - bf16 and fp16 tiles: uniform in [-1, 1)
 // - int8: x is u8 in [0, 127], y is s8 in [-127, 127]; sums of two products fit in 16 bits
 // Sets the accumulators to 0.
 void FillOperands(const FlopsProbe& probe, Workspace& workspace);

@@ -1,9 +1,9 @@
 // a = a * x + y by separate multiply and add instructions on independent accumulators: 14 with 16
-// registers, 16 with AVX-512's 32. They cover a latency of 8 cycles in fp32 and 11 in int32, or of
-// 6 on a core that starts two pairs per cycle (Zen 5). Cores that assign an execution port when an
-// instruction enters (Intel) lose up to 18 % if an add directly follows its own multiply, so each
-// add lags behind its multiply by several accumulators. Assembler fixes this order. AVX512-FP16
-// uses a float vector, because older compilers do not know __m512h.
+// registers, 16 with AVX-512's 32. They cover a latency of 8 cycles, or of 6 on a core that starts
+// two pairs per cycle (Zen 5). Cores that assign an execution port when an instruction enters
+// (Intel) lose up to 18 % if an add directly follows its own multiply, so each add lags behind its
+// multiply by several accumulators. Assembler fixes this order. AVX512-FP16 uses a float vector,
+// because older compilers do not know __m512h.
 #include <cstdint>
 #include <cstring>
 
@@ -16,10 +16,9 @@ namespace {
 constexpr int kFew = 14, kMany = 16;
 // Lag: number of multiplies between a multiply and its add. It must cover the latency of a
 // multiply, and the remaining accumulators the latency of an add. Cascade Lake, 12 accumulators:
-// lag 6 gave 1.00 steps per cycle in fp32 and 0.85 in int32, lag 10 gave 0.94 and 1.00. Zen 5 has
-// 12 pairs in flight, so that 12 accumulators reach its rate only by chance; with 14 in int32, lag
-// 12 gave 1.99 steps per cycle, lags of 8 to 11 half of that.
-constexpr int kFewLag = 7, kFewIntegerLag = 12, kManyLag = 12;
+// lag 6 gave 1.00 steps per cycle, lag 10 gave 0.94. Zen 5 has 12 pairs in flight, so that 12
+// accumulators reach its rate only by chance.
+constexpr int kFewLag = 7, kManyLag = 12;
 
 typedef double Fp64Xmm __attribute__((vector_size(16)));
 typedef double Fp64Ymm __attribute__((vector_size(32)));
@@ -27,9 +26,6 @@ typedef double Fp64Zmm __attribute__((vector_size(64)));
 typedef float Fp32Xmm __attribute__((vector_size(16)));
 typedef float Fp32Ymm __attribute__((vector_size(32)));
 typedef float Fp32Zmm __attribute__((vector_size(64)));
-typedef std::int32_t Int32Xmm __attribute__((vector_size(16)));
-typedef std::int32_t Int32Ymm __attribute__((vector_size(32)));
-typedef std::int32_t Int32Zmm __attribute__((vector_size(64)));
 
 // Multiply and Add on one accumulator; `in` is the asm constraint of the registers. They have the
 // target attribute of the kernel, because clang checks vectors in assembler where they are written.
@@ -46,24 +42,16 @@ typedef std::int32_t Int32Zmm __attribute__((vector_size(64)));
       asm volatile(add : "+" in(a) : in(y));                                         \
     }                                                                                \
   }
-DLROOF_OPERATIONS(Fp64Scalar, "sse2", double, kFew, kFewLag, "x", "mulsd %1, %0", "addsd %1, %0");
-DLROOF_OPERATIONS(Fp32Scalar, "sse2", float, kFew, kFewLag, "x", "mulss %1, %0", "addss %1, %0");
 DLROOF_OPERATIONS(Fp64Sse2, "sse2", Fp64Xmm, kFew, kFewLag, "x", "mulpd %1, %0", "addpd %1, %0");
 DLROOF_OPERATIONS(Fp32Sse2, "sse2", Fp32Xmm, kFew, kFewLag, "x", "mulps %1, %0", "addps %1, %0");
-DLROOF_OPERATIONS(Int32Sse41, "sse2", Int32Xmm, kFew, kFewIntegerLag, "x", "pmulld %1, %0",
-                  "paddd %1, %0");
 DLROOF_OPERATIONS(Fp64Avx, "avx", Fp64Ymm, kFew, kFewLag, "x", "vmulpd %1, %0, %0",
                   "vaddpd %1, %0, %0");
 DLROOF_OPERATIONS(Fp32Avx, "avx", Fp32Ymm, kFew, kFewLag, "x", "vmulps %1, %0, %0",
                   "vaddps %1, %0, %0");
-DLROOF_OPERATIONS(Int32Avx2, "avx", Int32Ymm, kFew, kFewIntegerLag, "x", "vpmulld %1, %0, %0",
-                  "vpaddd %1, %0, %0");
 DLROOF_OPERATIONS(Fp64Avx512, "avx512f", Fp64Zmm, kMany, kManyLag, "v", "vmulpd %1, %0, %0",
                   "vaddpd %1, %0, %0");
 DLROOF_OPERATIONS(Fp32Avx512, "avx512f", Fp32Zmm, kMany, kManyLag, "v", "vmulps %1, %0, %0",
                   "vaddps %1, %0, %0");
-DLROOF_OPERATIONS(Int32Avx512, "avx512f", Int32Zmm, kMany, kManyLag, "v", "vpmulld %1, %0, %0",
-                  "vpaddd %1, %0, %0");
 DLROOF_OPERATIONS(Fp16Avx512, "avx512f", Fp32Zmm, kMany, kManyLag, "v", "vmulph %1, %0, %0",
                   "vaddph %1, %0, %0");
 #undef DLROOF_OPERATIONS
@@ -140,21 +128,15 @@ constexpr auto kZmm = []<int kChain>() -> Kernel { return RunZmm<Op, kChain>; };
 
 std::vector<FlopsProbe> MultiplyAddProbes() {
   constexpr auto kFp64 = Operands::kFp64, kFp32 = Operands::kFp32, kFp16 = Operands::kFp16;
-  constexpr auto kInt32 = Operands::kInt32;
   return {
-      Row("fp64.vector.sse2_scalar", "mulsd + addsd", kFp64, 8, kFew, kXmm<Fp64Scalar>),
       Row("fp64.vector.sse2", "mulpd + addpd", kFp64, 16, kFew, kXmm<Fp64Sse2>),
       Row("fp64.vector.avx", "vmulpd + vaddpd ymm", kFp64, 32, kFew, kYmm<Fp64Avx>),
       Row("fp64.vector.avx512_nofma", "vmulpd + vaddpd zmm", kFp64, 64, kMany, kZmm<Fp64Avx512>),
-      Row("fp32.vector.sse2_scalar", "mulss + addss", kFp32, 4, kFew, kXmm<Fp32Scalar>),
       Row("fp32.vector.sse2", "mulps + addps", kFp32, 16, kFew, kXmm<Fp32Sse2>),
       Row("fp32.vector.avx", "vmulps + vaddps ymm", kFp32, 32, kFew, kYmm<Fp32Avx>),
       Row("fp32.vector.avx512_nofma", "vmulps + vaddps zmm", kFp32, 64, kMany, kZmm<Fp32Avx512>),
       Row("fp16.vector.avx512_fp16_nofma", "vmulph + vaddph zmm", kFp16, 64, kMany,
           kZmm<Fp16Avx512>),
-      Row("int32.vector.sse41", "pmulld + paddd", kInt32, 16, kFew, kXmm<Int32Sse41>),
-      Row("int32.vector.avx2", "vpmulld + vpaddd ymm", kInt32, 32, kFew, kYmm<Int32Avx2>),
-      Row("int32.vector.avx512", "vpmulld + vpaddd zmm", kInt32, 64, kMany, kZmm<Int32Avx512>),
   };
 }
 

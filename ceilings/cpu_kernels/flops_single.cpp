@@ -15,18 +15,6 @@ namespace {
 
 constexpr int kFew = 14, kMany = 16;
 
-// Scalar FMA in assembler, because the compiler would vectorize it.
-template <class T, int kChain>
-__attribute__((target("fma"))) void ScalarFma(Workspace& workspace, std::int64_t iterations) {
-  RunSteps<T, kFew, kChain>(
-      workspace, iterations, [](T & a, const T& x, const T& y) __attribute__((target("fma"))) {
-        if constexpr (std::is_same_v<T, double>)
-          asm("vfmadd213sd %2, %1, %0" : "+x"(a) : "x"(x), "x"(y));
-        else
-          asm("vfmadd213ss %2, %1, %0" : "+x"(a) : "x"(x), "x"(y));
-      });
-}
-
 template <class T, int kChain>
 __attribute__((target("avx2,fma"))) void Avx2Fma(Workspace& workspace, std::int64_t iterations) {
   typedef T Vector __attribute__((vector_size(32)));
@@ -138,9 +126,7 @@ FlopsProbe Row(const std::string& key, const std::string& instruction, Operands 
 template <class T>
 std::vector<FlopsProbe> FusedRows(Operands operands, const std::string& pipe,
                                   const std::string& d) {
-  return {Row(pipe + ".fma_scalar", "vfmadd213s" + d, operands, sizeof(T), kFew,
-              []<int kChain>() -> Kernel { return ScalarFma<T, kChain>; }),
-          Row(pipe + ".avx2", "vfmaddp" + d + " ymm", operands, 32, kFew,
+  return {Row(pipe + ".avx2", "vfmaddp" + d + " ymm", operands, 32, kFew,
               []<int kChain>() -> Kernel { return Avx2Fma<T, kChain>; }),
           Row(pipe + ".avx512", "vfmaddp" + d + " zmm", operands, 64, kMany,
               []<int kChain>() -> Kernel { return Avx512Fma<T, kChain>; })};

@@ -1,6 +1,5 @@
 // AMX multiplications of tiles of 16 rows x 64 byte. 4 accumulators of 2 x 2 operand tiles cover
-// the latency (52 cycles, one multiplication every 16 cycles). The operands stay in tile registers
-// or, as in a GEMM, are loaded from L1 before every four multiplications.
+// the latency (52 cycles, one multiplication every 16 cycles). The operands stay in tile registers.
 #include <immintrin.h>
 
 #include <cstdint>
@@ -23,15 +22,6 @@ struct alignas(64) TileConfiguration {
 };
 static_assert(sizeof(TileConfiguration) == 64);
 
-__attribute__((target("amx-tile"), always_inline)) inline void LoadOperands(
-    const Workspace& workspace) {
-  const auto* operands = workspace.operands.data();
-  _tile_loadd(4, operands + kFirstOperand, kTileRowBytes);
-  _tile_loadd(5, operands + kFirstOperand + kTileBytes, kTileRowBytes);
-  _tile_loadd(6, operands + kSecondOperand, kTileRowBytes);
-  _tile_loadd(7, operands + kSecondOperand + kTileBytes, kTileRowBytes);
-}
-
 __attribute__((target("amx-tile"))) void LoadTiles(const Workspace& workspace) {
   const TileConfiguration configuration;
   // Without this barrier gcc 12 drops the stores, because its _tile_loadconfig reads only 8 bytes.
@@ -42,7 +32,11 @@ __attribute__((target("amx-tile"))) void LoadTiles(const Workspace& workspace) {
   _tile_loadd(1, accumulators + kTileBytes, kTileRowBytes);
   _tile_loadd(2, accumulators + 2 * kTileBytes, kTileRowBytes);
   _tile_loadd(3, accumulators + 3 * kTileBytes, kTileRowBytes);
-  LoadOperands(workspace);
+  const auto* operands = workspace.operands.data();
+  _tile_loadd(4, operands + kFirstOperand, kTileRowBytes);
+  _tile_loadd(5, operands + kFirstOperand + kTileBytes, kTileRowBytes);
+  _tile_loadd(6, operands + kSecondOperand, kTileRowBytes);
+  _tile_loadd(7, operands + kSecondOperand + kTileBytes, kTileRowBytes);
 }
 
 __attribute__((target("amx-tile"))) void StoreTiles(Workspace& workspace) {
@@ -78,13 +72,12 @@ __attribute__((target("amx-tile"), always_inline)) inline void MultiplyFp16() {
       ".byte 0xc4, 0xe2, 0x43, 0x5c, 0xdd");
 }
 
-template <void (*kMultiply)(), bool kFromL1, int kChain>
+template <void (*kMultiply)(), int kChain>
 __attribute__((target("amx-tile,amx-bf16,amx-int8"))) void Run(Workspace& workspace,
                                                                std::int64_t iterations) {
   unsigned chain = 3;
   LoadTiles(workspace);
   for (; iterations > 0; --iterations) {
-    if constexpr (kFromL1) LoadOperands(workspace);
     kMultiply();
     MultiplyBeside<kChain>(chain);
   }
@@ -94,12 +87,12 @@ __attribute__((target("amx-tile,amx-bf16,amx-int8"))) void Run(Workspace& worksp
 // For iterations of 64 cycles (four multiplications) and slower ones.
 using TileChains = ChainLengths<23, 32, 46>;
 
-template <void (*kMultiply)(), bool kFromL1>
+template <void (*kMultiply)()>
 FlopsProbe Row(const char* key, const char* instructions, Operands operands) {
   constexpr int kAccumulators = 4;
   return WithKernels(
       {key, instructions, operands, Recurrence::kTile, Issue::kTile, kTileBytes, kAccumulators},
-      []<int kChain>() -> Kernel { return Run<kMultiply, kFromL1, kChain>; }, TileChains());
+      []<int kChain>() -> Kernel { return Run<kMultiply, kChain>; }, TileChains());
 }
 
 }  // namespace
@@ -107,12 +100,9 @@ FlopsProbe Row(const char* key, const char* instructions, Operands operands) {
 std::vector<FlopsProbe> TileProbes() {
   constexpr auto kBf16 = Operands::kBf16, kInt8 = Operands::kInt8, kFp16 = Operands::kFp16;
   return {
-      Row<MultiplyBf16, true>("bf16.matrix.amx_l1", "tdpbf16ps + tileloadd from L1", kBf16),
-      Row<MultiplyBf16, false>("bf16.matrix.amx", "tdpbf16ps", kBf16),
-      Row<MultiplyInt8, true>("int8.matrix.amx_l1", "tdpbusd + tileloadd from L1", kInt8),
-      Row<MultiplyInt8, false>("int8.matrix.amx", "tdpbusd", kInt8),
-      Row<MultiplyFp16, true>("fp16.matrix.amx_l1", "tdpfp16ps + tileloadd from L1", kFp16),
-      Row<MultiplyFp16, false>("fp16.matrix.amx", "tdpfp16ps", kFp16),
+      Row<MultiplyBf16>("bf16.matrix.amx", "tdpbf16ps", kBf16),
+      Row<MultiplyInt8>("int8.matrix.amx", "tdpbusd", kInt8),
+      Row<MultiplyFp16>("fp16.matrix.amx", "tdpfp16ps", kFp16),
   };
 }
 

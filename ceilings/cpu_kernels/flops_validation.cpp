@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 
 #include "ceilings/machine/ceiling.h"
 #include "counters/base/error.h"
@@ -76,8 +75,8 @@ CoreRates RatesOf(const cpu::Cpu& cpu) {
 
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
   if (const auto known = KnownStepsPerCycle(probe, core)) return {*known};
-  // Steps that a core can start per cycle, one list per value of Issue. kTwo: 2/3 if a step's three
-  // micro-operations share two ports (vpmulld has two), 3/2 if its two instructions share three.
+  // Steps that a core can start per cycle, one list per value of Issue. kTwo: 2/3 if three
+  // micro-operations share two ports, 3/2 if a step's two instructions share three.
   static const std::vector<double> kAllowed[] = {{0.5, 1, 2},
                                                  {0.5, 2.0 / 3, 1, 1.5, 2},
                                                  {1.0 / 3, 0.5, 2.0 / 3, 1},
@@ -215,14 +214,6 @@ void FillElements(const FlopsProbe& /*probe*/, Workspace& workspace) {
     Put(workspace.accumulators, i, 1 / (static_cast<T>(i) + 3));
 }
 
-template <>
-void FillElements<std::uint32_t>(const FlopsProbe& /*probe*/, Workspace& workspace) {
-  constexpr std::uint32_t kElements = kSecondOperand / sizeof(std::uint32_t);
-  for (std::uint32_t e = 0; e < 2 * kElements; ++e)
-    Put(workspace.operands, e, (e + 1) * std::uint32_t{2654435761});
-  for (std::uint32_t i = 0; i < 1024; ++i) Put(workspace.accumulators, i, i * 40503);
-}
-
 template <class T>
 void EvaluateElement(const FlopsProbe& probe, std::size_t element, int steps,
                      Workspace& workspace) {
@@ -230,12 +221,8 @@ void EvaluateElement(const FlopsProbe& probe, std::size_t element, int steps,
   const T x = Get<T>(workspace.operands, kFirstOperand / sizeof(T) + lane);
   const T y = Get<T>(workspace.operands, kSecondOperand / sizeof(T) + lane);
   T a = Get<T>(workspace.accumulators, element);
-  for (int step = 0; step < steps; ++step) {
-    if constexpr (std::is_floating_point_v<T>)
-      a = probe.recurrence == Recurrence::kFusedMultiplyAdd ? std::fma(a, x, y) : a * x + y;
-    else
-      a = a * x + y;
-  }
+  for (int step = 0; step < steps; ++step)
+    a = probe.recurrence == Recurrence::kFusedMultiplyAdd ? std::fma(a, x, y) : a * x + y;
   Put(workspace.accumulators, element, a);
 }
 
@@ -299,8 +286,6 @@ Reference ReferenceOf(const FlopsProbe& probe) {
       return {FillElements<double>, EvaluateElement<double>};
     case Operands::kFp32:
       return {FillElements<float>, EvaluateElement<float>};
-    case Operands::kInt32:
-      return {FillElements<std::uint32_t>, EvaluateElement<std::uint32_t>};
     default:
       return {FillWhole, EvaluateWhole};
   }

@@ -234,20 +234,14 @@ double Timed(std::int64_t times, const cuda::CudaStream& stream, const Each& eac
   return cpu::WallSeconds() - begin;
 }
 
-// Returns the time [s] of `times` launches of a graph of this many empty kernels.
-double Graphs(std::int64_t times, int nodes, bool wait, const cuda::CudaStream& stream) {
-  const auto graph = GraphOf(nodes, stream);
+double GraphNodes(std::int64_t times, const cuda::CudaStream& stream) {
+  const auto graph = GraphOf(kNodes, stream);
   const auto launch = [&] {
     cuda::CheckCuda(cudaGraphLaunch(graph.get(), stream.get()), "a graph");
-    if (wait) stream.Wait();
   };
   Timed(1, stream, launch);
-  return Timed(times, stream, launch);
-}
-
-double GraphNodes(std::int64_t times, const cuda::CudaStream& stream) {
   const auto graphs = (times + kNodes - 1) / kNodes;
-  return Graphs(graphs, kNodes, false, stream) * static_cast<double>(times) /
+  return Timed(graphs, stream, launch) * static_cast<double>(times) /
          static_cast<double>(graphs * kNodes);
 }
 
@@ -283,22 +277,8 @@ double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, gpu::Gpu
       return Timed(times, stream, [&] { Start(stream.get()); });
     case gpu_ceilings::GpuOverhead::kQueued:
       return QueuedKernels(times, clock);
-    case gpu_ceilings::GpuOverhead::kLaunchSync:
-      return Timed(times, stream, [&] {
-        Start(stream.get());
-        stream.Wait();
-      });
     case gpu_ceilings::GpuOverhead::kGraphNode:
       return GraphNodes(times, stream);
-    case gpu_ceilings::GpuOverhead::kGraphLaunchSync:
-      return Graphs(times, 1, true, stream);
-    case gpu_ceilings::GpuOverhead::kEvents: {
-      double seconds = 0;
-      for (std::int64_t i = 0; i < times; ++i) seconds += clock.Once([](void*) {});
-      return seconds;
-    }
-    case gpu_ceilings::GpuOverhead::kSync:
-      return Timed(times, stream, [&] { stream.Wait(); });
   }
   return 0;
 }

@@ -26,13 +26,9 @@ struct GpuTime {
 
 // Operations whose overhead is measured.
 enum class GpuOverhead {
-  kLaunch,           // launch of an empty kernel after another one
-  kQueued,           // an empty kernel after another one, both queued before the GPU begins
-  kLaunchSync,       // an empty kernel and the wait for it
-  kGraphNode,        // one of many empty kernels in a graph
-  kGraphLaunchSync,  // a graph of one empty kernel and the wait for it
-  kEvents,           // the time measured by two events with nothing between them
-  kSync              // the wait for an idle stream
+  kLaunch,    // launch of an empty kernel after another one
+  kQueued,    // an empty kernel after another one, both queued before the GPU begins
+  kGraphNode  // one of many empty kernels in a graph
 };
 
 class GpuBench {

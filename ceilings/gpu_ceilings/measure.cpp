@@ -301,17 +301,9 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
                                         set.mixes.at(state.row.key));
   for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
   if (const auto* loads = FindRow(session, kDramLoads)) {
-    const int bits = session.gpu.identity.memory_bus_bits;
-    const auto clock = loads->last.health.memory_clock_hz;
     facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);
-    facts.pins = PinBandwidth(bits, clock);
-    if (facts.pins) {
-      const double rate = set.mixes.at(kDramLoads).per_second;
-      machine.facts["dram.share_of_pins"] = fmt::format(
-          "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): "
-          "{:.1f} %",
-          rate / 1e9, *facts.pins / 1e9, bits, *clock / 1e9, 100 * rate / *facts.pins);
-    }
+    facts.pins = PinBandwidth(session.gpu.identity.memory_bus_bits,
+                              loads->last.health.memory_clock_hz);
   }
   JudgeGpuLevels(facts, set.bytes);
 }
@@ -328,12 +320,6 @@ void AddFacts(const GpuSession& session, machine::Machine& machine) {
   machine.by_threads.at(1).effort = session.effort.name;
   if (session.gpu.default_clock_hz)
     machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *session.gpu.default_clock_hz / 1e6);
-  // Number of L2 partitions, from the white papers of A100, H100 and B200.
-  const int capability = session.Capability();
-  if (capability == 80 || capability == 90 || capability == 100)
-    machine.facts["l2.partitions"] =
-        "two: data that an SM reads from the far partition may be in both, so only sets below half "
-        "of L2 stay in it for every SM";
 }
 
 // ---- overheads ----
@@ -351,13 +337,8 @@ constexpr OverheadRow kOverheads[] = {
      "empty kernels one after another, until the last has finished"},
     {GpuOverhead::kQueued, machine::kQueuedOverhead,
      "empty kernels one after another, queued before the GPU begins, on the GPU's clock"},
-    {GpuOverhead::kLaunchSync, "launch-sync", "an empty kernel and the wait for it"},
     {GpuOverhead::kGraphNode, machine::kGraphNodeOverhead,
      "empty kernels as the nodes of one graph"},
-    {GpuOverhead::kGraphLaunchSync, "graph-launch-sync",
-     "a graph of one empty kernel and the wait for it"},
-    {GpuOverhead::kEvents, "events", "the time measured by two events with nothing between them"},
-    {GpuOverhead::kSync, "sync", "the wait for an idle stream"},
 };
 
 machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {

@@ -31,7 +31,7 @@ void WriteFile(const std::filesystem::path& path, std::string_view text,
 class PartFile {
  public:
   // Opens or creates PATH.part and leaves its content. Throws BadInput if that is impossible, if
-  // PATH.part is not a regular file, or if another process has it, with its number.
+  // PATH.part is not a regular file, or if another process has it.
   explicit PartFile(const std::filesystem::path& path);
   // Removes PATH.part if nothing was written.
   ~PartFile();
@@ -49,8 +49,8 @@ class PartFile {
   Descriptor file_;  // none for a pipe or a device
 };
 
-// Locks an open file until it is closed. Throws BadInput, which begins with `path`, with the number
-// of the process that has locked it.
+// Locks an open file until it is closed. Throws BadInput, which begins with `path`, if another
+// process has locked it.
 void LockForWriting(int fd, const std::string& path);
 
 // Returns all bytes of a file, a pipe or a device. Throws BadInput if the path is a directory,

@@ -1,8 +1,6 @@
 #include "counters/base/parallel_time.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include <algorithm>
 #include <utility>
 
 namespace dlroof {
@@ -13,13 +11,7 @@ std::vector<RegionSource>& Registered() {
   return sources;
 }
 
-bool regions_are_expected = false;
-
 }  // namespace
-
-bool ExpectRegions() { return regions_are_expected = true; }
-
-bool RegionsAreExpected() { return regions_are_expected; }
 
 bool RegisterRegionSource(RegionSource source) {
   Registered().push_back(std::move(source));
@@ -28,35 +20,16 @@ bool RegisterRegionSource(RegionSource source) {
 
 const std::vector<RegionSource>& AllRegionSources() { return Registered(); }
 
+const RegionSource* FindRegionSource(const std::vector<RegionSource>& sources) {
+  const auto found = std::ranges::find_if(
+      sources, [](const RegionSource& source) { return !source.unavailable(); });
+  return found == sources.end() ? nullptr : &*found;
+}
+
 std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources) {
+  if (FindRegionSource(sources) != nullptr) return std::nullopt;
   if (sources.empty()) return Reason{"this build cannot watch any OpenMP runtime"};
-  std::vector<std::string> reasons;
-  for (const auto& source : sources) {
-    const auto reason = source.unavailable();
-    if (!reason) return std::nullopt;
-    reasons.push_back(fmt::format("{}: {}", source.name(), reason->text));
-  }
-  return Reason{fmt::format("{}", fmt::join(reasons, "; "))};
-}
-
-void RegionWatch::Begin() {
-  watching_.clear();
-  for (const auto& source : *all_)
-    if (!source.unavailable()) watching_.push_back(&source);
-  for (const auto* source : watching_) source->begin();
-}
-
-std::optional<RegionWatch::Watched> RegionWatch::End() {
-  std::optional<Watched> longest;
-  bool all_known = true;
-  for (const auto* source : watching_) {
-    const auto seen = source->end();
-    all_known = all_known && seen;
-    if (seen && (!longest || seen->sums.seconds > longest->seen.sums.seconds))
-      longest = {*seen, source->name()};
-  }
-  watching_.clear();
-  return all_known ? longest : std::nullopt;
+  return sources.front().unavailable();
 }
 
 }  // namespace dlroof

@@ -71,7 +71,7 @@ struct ParallelTime {
   std::optional<double> executed_over_useful;
   std::optional<InstructionCount> instructions;
   std::optional<Reason> instructions_reason;  // set if the instructions were not counted
-  std::string source;  // "libgomp's entry points", "OMPT of libomp.so.5 (...)"
+  std::string source;  // "libgomp's entry points"; in older files also "OMPT of libomp.so.5 (...)"
 
   bool operator==(const ParallelTime&) const = default;
 };
@@ -85,7 +85,7 @@ struct RegionsSeen {
 };
 
 struct RegionSource {
-  std::function<std::string()> name;
+  std::string name;  // "libgomp's entry points"
   // Returns why the source sees no regions of this process now; may change when a runtime starts.
   std::function<std::optional<Reason>()> unavailable;
   // Resets the sums and starts to watch the calling thread's regions.
@@ -95,35 +95,11 @@ struct RegionSource {
 };
 // Registers a source. Call at namespace scope. Returns true.
 bool RegisterRegionSource(RegionSource source);
-// Declares that this process will watch regions. Call this before the OpenMP runtime starts,
-// because libomp accepts a tool only then. With a tool, its empty regions take a sixth longer.
-// Returns true.
-bool ExpectRegions();
-bool RegionsAreExpected();
 // Returns the sources of this build, possibly none.
 const std::vector<RegionSource>& AllRegionSources();
-// Returns why none of `sources` can see regions of this process, or nullopt if one can.
+// Returns the first of `sources` that can see regions of this process, or null.
+const RegionSource* FindRegionSource(const std::vector<RegionSource>& sources);
+// Returns why none of `sources` can, or nullopt if one can.
 std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources);
-
-// Watches the regions of one thread between Begin and End. Each region is counted once, because
-// only one of the sources that see the same OpenMP runtime is available. If a process has several
-// runtimes, only the runtime whose regions took longest is counted.
-class RegionWatch {
- public:
-  // `sources` must outlive this object.
-  explicit RegionWatch(const std::vector<RegionSource>& sources) : all_(&sources) {}
-
-  void Begin();
-  struct Watched {
-    RegionsSeen seen;
-    std::string source;  // name of the source
-  };
-  // Returns nullopt if no source could watch, or if a source missed events.
-  std::optional<Watched> End();
-
- private:
-  const std::vector<RegionSource>* all_;
-  std::vector<const RegionSource*> watching_;
-};
 
 }  // namespace dlroof

@@ -1,5 +1,5 @@
-// What limits this process: its control groups, its CPUs, its priority, variables of OpenMP, memory
-// and huge pages. A limit is no fault, but some make a measurement slow or wrong.
+// What limits this process: its quota of CPU time, its CPUs, its priority, variables of OpenMP,
+// huge pages. A limit is no fault, but some make a measurement slow or wrong.
 #pragma once
 
 #include <filesystem>
@@ -15,15 +15,12 @@
 namespace dlroof::cpu {
 
 enum class LimitKind {
-  kCpuQuota,      // all threads together get less CPU time than they could use
-  kCpus,          // this process may not use every CPU
-  kSiblings,      // hardware threads of one core are given, or not given, together
-  kPriority,      // other programs run first
-  kPinning,       // a variable that binds threads before the program begins
-  kThreads,       // OpenMP gives fewer threads than CPUs
-  kDynamicTeams,  // OpenMP may give fewer threads than it is asked for
-  kMemory,        // less memory than the system has
-  kHugePages,     // no transparent huge pages
+  kCpuQuota,   // all threads together get less CPU time than they could use
+  kCpus,       // this process may not use every CPU
+  kPriority,   // other programs run first
+  kPinning,    // a variable that binds threads before the program begins
+  kThreads,    // OpenMP gives fewer threads than CPUs
+  kHugePages,  // no transparent huge pages
 };
 std::string_view Key(LimitKind kind);
 
@@ -41,14 +38,11 @@ Environment ProcessEnvironment();
 
 // The facts that limits are found in.
 struct LimitFacts {
-  Cpu cpu;  // `allowed`, `topology`, `memory_bytes`
+  Cpu cpu;  // `allowed`, `topology`
   Environment environment;
   ReadText read;
   std::filesystem::path sysfs = "/sys", proc = "/proc";
   int nice = 0;
-  bool runs_when_idle = false;                // SCHED_IDLE
-  bool huge_pages_forbidden = false;          // prctl(PR_SET_THP_DISABLE)
-  std::optional<double> address_space_bytes;  // [byte] RLIMIT_AS
 };
 
 // Reads the facts of this process. `sysfs` is usually /sys.

@@ -29,13 +29,6 @@ void CheckRuntime(cudaError_t status, const char* call) {
   throw gpu::CuptiError(std::move(failure));
 }
 
-gpu::CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
-  if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED) return gpu::CuptiSupport::kUnsupported;
-  if (level == CUPTI_PROFILER_CONFIGURATION_DISABLED) return gpu::CuptiSupport::kDisabled;
-  return level == CUPTI_PROFILER_CONFIGURATION_SUPPORTED ? gpu::CuptiSupport::kSupported
-                                                         : gpu::CuptiSupport::kUnknown;
-}
-
 // Returns the current context. Gets the driver's function through the runtime, because a program
 // that is linked with libcuda does not start without a driver.
 CUcontext CurrentContext() {
@@ -92,18 +85,13 @@ void CuptiCalls::StartProfiler() {
   DLROOF_CUPTI(cuptiProfilerInitialize, params);
 }
 
-gpu::CuptiDeviceSupport CuptiCalls::Support(int device) {
+bool CuptiCalls::Supports(int device) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported);
   params.cuDevice = device;
   params.api = CUPTI_PROFILER_RANGE_PROFILING;
   DLROOF_CUPTI(cuptiProfilerDeviceSupported, params);
-  return {SupportFrom(params.isSupported),
-          SupportFrom(params.architecture),
-          SupportFrom(params.sli),
-          SupportFrom(params.vGpu),
-          SupportFrom(params.confidentialCompute),
-          SupportFrom(params.cmp),
-          SupportFrom(params.wsl)};
+  return params.isSupported != CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED &&
+         params.isSupported != CUPTI_PROFILER_CONFIGURATION_DISABLED;
 }
 
 std::string CuptiCalls::ChipName(int device) {

@@ -24,7 +24,7 @@ class CuptiCalls final : public gpu::CuptiApi {
   int DeviceCount() override;
   void OpenDevice(int device) override;
   void StartProfiler() override;
-  gpu::CuptiDeviceSupport Support(int device) override;
+  bool Supports(int device) override;
   std::string ChipName(int device) override;
   gpu::CuptiImage CounterAvailability() override;
   void Subscribe() override;

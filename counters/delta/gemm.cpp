@@ -166,15 +166,6 @@ int64_t Size(const Axis& axis) {
   return axis.digits[0].count * axis.digits[1].count * axis.digits[2].count;
 }
 
-AxisPlace At(const Axis& axis, int64_t index) {
-  const auto& [outer, middle, inner] = axis.digits;
-  const int64_t i2 = index % inner.count, rest = index / inner.count;
-  const int64_t i1 = rest % middle.count, i0 = rest / middle.count;
-  return {axis.y + i0 * outer.dy + i1 * middle.dy + i2 * inner.dy,
-          axis.x + i0 * outer.dx + i1 * middle.dx + i2 * inner.dx,
-          i0 * outer.bytes + i1 * middle.bytes + i2 * inner.bytes};
-}
-
 std::optional<Period> PeriodOf(const Axis& axis) {
   int64_t indices = Size(axis);
   for (const Digit& digit : axis.digits) {
@@ -184,21 +175,6 @@ std::optional<Period> PeriodOf(const Axis& axis) {
     return Period{indices, digit.bytes};
   }
   return std::nullopt;
-}
-
-int64_t Address(const Operand& matrix, const AxisPlace& row, const AxisPlace& column) {
-  int64_t y = row.y + column.y, x = row.x + column.x;
-  if (y < 0 || x < 0) return kNowhere;
-  if (matrix.step_h != 1) {
-    if (y % matrix.step_h != 0) return kNowhere;
-    y /= matrix.step_h;
-  }
-  if (matrix.step_w != 1) {
-    if (x % matrix.step_w != 0) return kNowhere;
-    x /= matrix.step_w;
-  }
-  if (y >= matrix.limit_h || x >= matrix.limit_w) return kNowhere;
-  return row.bytes + column.bytes + y * matrix.line_bytes + x * matrix.pixel_bytes;
 }
 
 ConvGemm GemmOf(const ConvLayer& layer) {

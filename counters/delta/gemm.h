@@ -1,5 +1,5 @@
 // A convolution of images as the GEMM that an implicit-GEMM kernel on a GPU computes, and the
-// address of each element of its three matrices, for the exact (exact.h) and fast model (model.h).
+// address of each element of its three matrices, for the model (model.h).
 #pragma once
 
 #include <array>
@@ -58,12 +58,6 @@ struct Axis {
 };
 int64_t Size(const Axis& axis);
 
-// The offset that an index adds to an element's position (y, x) and address.
-struct AxisPlace {
-  int64_t y = 0, x = 0, bytes = 0;
-};
-AxisPlace At(const Axis& axis, int64_t index);
-
 // After `indices` indices all addresses of an axis repeat with an offset of `bytes`, if at all.
 struct Period {
   int64_t indices = 1, bytes = 0;
@@ -82,10 +76,6 @@ struct Operand {
   bool gathered = false;         // the position of an element is a pixel plus a filter tap
   bool taps_along_rows = false;  // if `gathered`: rows are taps, columns are pixels
 };
-
-constexpr int64_t kNowhere = -1;
-// [byte] Returns an element's offset from the begin of the matrix, or kNowhere for padding.
-int64_t Address(const Operand& matrix, const AxisPlace& row, const AxisPlace& column);
 
 // C (m x n) = A (m x k) * B (n x k) transposed, `groups` times. The mappings are CUTLASS's:
 //   forward           m = n P Q   n = K/g       k = C/g R S   A input (gathered)  B weights

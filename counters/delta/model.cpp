@@ -48,26 +48,19 @@ WarpBlock WarpBlockOf(const Operand& matrix, int64_t rows, int64_t columns) {
   return {along, std::min(across, columns)};
 }
 
+// [sector] Sectors of one operand, summed over all tiles as if only one CTA loaded each tile.
+struct OperandSectors {
+  double warp = 0;  // summed over warp loads (32 lanes, an element each)
+  double step = 0;  // different within a K-step, summed over steps and tiles
+  double tile = 0;  // different within a tile's K range, summed over tiles
+};
+
 OperandSectors ModelOperand(const Operand& matrix, int64_t rows, int64_t step, int64_t slice,
                             int64_t sector) {
   const auto warp = WarpBlockOf(matrix, rows, step);
   return {.warp = SumOfBlocks(matrix, warp.rows, warp.columns, sector, 64),
           .step = SumOfBlocks(matrix, rows, step, sector, 32),
           .tile = SumOfBlocks(matrix, rows, slice, sector, 12)};
-}
-
-GemmSectors ModelSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector) {
-  GemmSectors sum{.tiles_m = CeilDiv(gemm.m, tile.m),
-                  .tiles_n = CeilDiv(gemm.n, tile.n),
-                  .steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices)};
-  const int64_t slice = sum.steps * tile.k;
-  const auto groups = static_cast<double>(gemm.groups);
-  sum.a.Add(ModelOperand(gemm.a, tile.m, tile.k, slice, sector), groups);
-  sum.b.Add(ModelOperand(gemm.b, tile.n, tile.k, slice, sector), groups);
-  const auto warp = WarpBlockOf(gemm.c, tile.m, tile.n);
-  sum.store = groups * SumOfBlocks(gemm.c, warp.rows, warp.columns, sector, 64) *
-              static_cast<double>(CeilDiv(gemm.k, slice));
-  return sum;
 }
 
 void CheckTile(const CtaTile& tile, const CacheShape& caches) {
@@ -78,30 +71,33 @@ void CheckTile(const CtaTile& tile, const CacheShape& caches) {
 
 constexpr double kPartialSumBytes = 4;
 
-TrafficBytes BytesOf(const ConvGemm& gemm, const CtaTile& tile, const GemmSectors& sectors,
-                     int64_t sector) {
-  const auto g = static_cast<double>(sector);
-  const double a_times = g * static_cast<double>(sectors.tiles_n);
-  const double b_times = g * static_cast<double>(sectors.tiles_m) * tile.taps;
-  const double a_clusters = g * static_cast<double>(CeilDiv(sectors.tiles_n, tile.cluster_n));
-  const double b_clusters =
-      g * static_cast<double>(CeilDiv(sectors.tiles_m, tile.cluster_m)) * tile.taps;
-  TrafficBytes bytes{.l1_loads = a_times * sectors.a.warp + b_times * sectors.b.warp,
-                     .l2_step_loads = a_clusters * sectors.a.step + b_clusters * sectors.b.step,
-                     .l2_tile_loads = a_clusters * sectors.a.tile + b_clusters * sectors.b.tile,
-                     .stores = g * sectors.store};
-  const auto slices = static_cast<double>(CeilDiv(gemm.k, sectors.steps * tile.k));
-  if (slices > 1) {
-    const auto sums = static_cast<double>(gemm.groups) * static_cast<double>(gemm.m) *
-                      static_cast<double>(gemm.n) * slices;
-    bytes.stores = bytes.stores / slices + 2 * kPartialSumBytes * sums;
-  }
-  return bytes;
+// [1] Columns of A and B in a slice of K: whole K-steps.
+int64_t SliceOf(const ConvGemm& gemm, const CtaTile& tile) {
+  return CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices) * tile.k;
 }
 
-}  // namespace
-
-namespace {
+// Returns the bytes of all groups at L1 and L2.
+TrafficBytes OnChip(const ConvGemm& gemm, const CtaTile& tile, int64_t sector) {
+  const int64_t slice = SliceOf(gemm, tile);
+  const int64_t tiles_m = CeilDiv(gemm.m, tile.m), tiles_n = CeilDiv(gemm.n, tile.n);
+  const auto a = ModelOperand(gemm.a, tile.m, tile.k, slice, sector);
+  const auto b = ModelOperand(gemm.b, tile.n, tile.k, slice, sector);
+  const auto groups = static_cast<double>(gemm.groups);
+  const double g = groups * static_cast<double>(sector);
+  const double a_times = g * static_cast<double>(tiles_n);
+  const double b_times = g * static_cast<double>(tiles_m) * tile.taps;
+  const double a_clusters = g * static_cast<double>(CeilDiv(tiles_n, tile.cluster_n));
+  const double b_clusters = g * static_cast<double>(CeilDiv(tiles_m, tile.cluster_m)) * tile.taps;
+  const auto warp = WarpBlockOf(gemm.c, tile.m, tile.n);
+  TrafficBytes bytes{.l1_loads = a_times * a.warp + b_times * b.warp,
+                     .l2_step_loads = a_clusters * a.step + b_clusters * b.step,
+                     .l2_tile_loads = a_clusters * a.tile + b_clusters * b.tile,
+                     .stores = g * SumOfBlocks(gemm.c, warp.rows, warp.columns, sector, 64)};
+  if (const int64_t slices = CeilDiv(gemm.k, slice); slices > 1)
+    bytes.stores += 2 * kPartialSumBytes * groups * static_cast<double>(gemm.m) *
+                    static_cast<double>(gemm.n) * static_cast<double>(slices);
+  return bytes;
+}
 
 // Returns the row tiles (of A) of the CTAs [begin, end), ascending and disjoint.
 IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {
@@ -115,24 +111,19 @@ IndexRanges ColumnTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   return {{begin / tiles_m, (end - 1) / tiles_m + 1}};
 }
 
-// `touched(matrix, rows, columns)` returns the sectors that ranges of rows and a range of columns
-// (matrix indices, not tiles) touch.
-using RangeSectors = std::function<double(const Operand& matrix, const IndexRanges& rows,
-                                          const IndexRange& columns)>;
-
 // Caches sector counts: ranges at the same offset in the rows' period touch equally many.
 class CachedSectors {
  public:
-  CachedSectors(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector,
-                const RangeSectors& touched)
-      : matrix_(matrix), tile_(tile), columns_(columns), sector_(sector), touched_(touched) {}
+  CachedSectors(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector)
+      : matrix_(matrix), tile_(tile), columns_(columns), sector_(sector) {}
 
   double operator()(const IndexRanges& tiles) {
     IndexRanges rows;
     for (const auto& [begin, end] : tiles)
       rows.emplace_back(begin * tile_, std::min(end * tile_, Size(matrix_.rows)));
     const auto [found, added] = answers_.try_emplace(Key(rows), 0.0);
-    if (added) found->second = touched_(matrix_, rows, columns_);
+    if (added)
+      for (const auto& range : rows) found->second += RunSectors(matrix_, range, columns_, sector_);
     return found->second;
   }
 
@@ -151,7 +142,6 @@ class CachedSectors {
   int64_t tile_;
   IndexRange columns_;
   int64_t sector_;
-  const RangeSectors& touched_;
   std::map<IndexRanges, double> answers_;
 };
 
@@ -204,9 +194,10 @@ double Total(const DramBytes& bytes) { return bytes.a + bytes.b + bytes.c; }
 
 namespace {
 
+// Assumes that all groups have the same alignment and that all slices but the last are equal.
 DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
-                      int64_t sector, const L2Cache& cache, const RangeSectors& touched) {
-  const int64_t slice = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices) * tile.k;
+                      int64_t sector, const L2Cache& cache) {
+  const int64_t slice = SliceOf(gemm, tile);
   const int64_t slices = CeilDiv(gemm.k, slice);
   const auto bytes_per_sector = static_cast<double>(sector);
   // Clusters of several columns run together: they count as one CTA with a wider tile.
@@ -217,8 +208,8 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_
                       cache.bytes / bytes_per_sector, cache.partitions};
   DramBytes sum;
   const auto add = [&](IndexRange columns, double times) {
-    CachedSectors a(gemm.a, tile.m, columns, sector, touched);
-    CachedSectors b(gemm.b, width, columns, sector, touched);
+    CachedSectors a(gemm.a, tile.m, columns, sector);
+    CachedSectors b(gemm.b, width, columns, sector);
     const auto waves = WalkWaves(grid, std::ref(a), std::ref(b));
     sum.a += times * waves.a * bytes_per_sector;
     sum.b += times * waves.b * bytes_per_sector;
@@ -234,15 +225,6 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_
 
 }  // namespace
 
-DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
-                        int64_t sector, const L2Cache& cache) {
-  return DramOfWaves(
-      gemm, tile, result_bytes, sector, cache,
-      [sector](const Operand& matrix, const IndexRanges& rows, const IndexRange& columns) {
-        return static_cast<double>(TouchedSectors(matrix, rows, {columns}, sector));
-      });
-}
-
 double L1Bytes(const TrafficBytes& traffic) { return traffic.l1_loads + traffic.stores; }
 double L2StepBytes(const TrafficBytes& traffic) { return traffic.l2_step_loads + traffic.stores; }
 double L2TileBytes(const TrafficBytes& traffic) { return traffic.l2_tile_loads + traffic.stores; }
@@ -250,28 +232,9 @@ double L2TileBytes(const TrafficBytes& traffic) { return traffic.l2_tile_loads +
 TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches) {
   const auto gemm = GemmOf(layer);
   CheckTile(tile, caches);
-  auto bytes =
-      BytesOf(gemm, tile, ModelSectors(gemm, tile, caches.sector_bytes), caches.sector_bytes);
-  bytes.dram =
-      DramOfWaves(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2,
-                  [&](const Operand& matrix, const IndexRanges& rows, const IndexRange& columns) {
-                    double sum = 0;
-                    for (const auto& range : rows)
-                      sum += RunSectors(matrix, range, columns, caches.dram_sector_bytes);
-                    return sum;
-                  });
+  auto bytes = OnChip(gemm, tile, caches.sector_bytes);
+  bytes.dram = DramOfWaves(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2);
   return bytes;
-}
-
-ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile,
-                              const CacheShape& caches) {
-  const auto gemm = GemmOf(layer);
-  CheckTile(tile, caches);
-  const auto sectors = EnumerateSectors(gemm, tile, caches.sector_bytes);
-  ExactTraffic exact{BytesOf(gemm, tile, sectors, caches.sector_bytes), sectors.relative_error95};
-  exact.bytes.dram =
-      EnumerateDram(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2);
-  return exact;
 }
 
 }  // namespace dlroof::delta

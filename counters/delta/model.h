@@ -1,16 +1,33 @@
 // The fast DeLTA-style model of a convolution's traffic at L1, L2 and DRAM. It computes with the
 // geometry of tiles instead of visiting elements, so a large layer takes milliseconds. Its
 // equations are not DeLTA's (Lym et al., ISPASS 2019) but derived from first principles, and
-// validated with the exact count (exact.h) and published V100 counters.
+// validated with exact counts (tests/counters/delta) and published V100 counters.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <utility>
+#include <vector>
 
-#include "counters/delta/exact.h"
 #include "counters/delta/gemm.h"
 
 namespace dlroof::delta {
+
+// Work of one CTA: m x n elements of the output, and k columns of A and B per K-step. With split K,
+// `slices` CTAs share a tile, each with its part of K.
+struct CtaTile {
+  int64_t m = 128, n = 128, k = 8, slices = 1;
+  // [1] Neighbouring CTAs whose equal loads reach L2 once: B of CTAs along m, A of CTAs along n. A
+  // cluster's multicast does this.
+  int64_t cluster_m = 1, cluster_n = 1;
+  // [1] Share of B's filter taps that a CTA loads: below 1 for strided backward data whose kernel
+  // computes pixels with the same valid taps together.
+  double taps = 1;
+};
+
+// Half-open ranges of indices, ascending and disjoint.
+using IndexRange = std::pair<int64_t, int64_t>;
+using IndexRanges = std::vector<IndexRange>;
 
 // --- DRAM traffic of a GEMM. Its CTAs run in waves, and a wave finds data of the waves just before
 // it in L2. Pure arithmetic on tile indices: the caller provides the sectors that tiles touch. ---
@@ -48,17 +65,12 @@ struct L2Cache {
   double partitions = 1;     // [1] parts with a copy of their own of what their SMs load
 };
 
+// Groups and slices of K are separate GEMMs with their own waves. Each of several slices writes C
+// as 4-byte partial sums; the kernel that adds them up is not counted.
 struct DramBytes {
   double a = 0, b = 0, c = 0;  // [byte] A and B read, C (or partial sums) written
 };
 double Total(const DramBytes& bytes);
-
-// Returns the DRAM bytes, with exact sectors per wave. Groups and slices of K are separate GEMMs
-// with their own waves. Assumes that all groups have the same alignment and that all slices but the
-// last are equal. Each of several slices writes C as 4-byte partial sums; the kernel that adds them
-// up is not counted. `result_bytes` [byte] is the size of an element of C.
-DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
-                        int64_t sector, const L2Cache& cache);
 
 // --- The model ---
 
@@ -91,16 +103,9 @@ struct CacheShape {
 };
 
 // Returns the traffic by the fast model: RunSectors gives the sectors of a block, averaged over at
-// most 64 evenly spread blocks of the matrix. Throws BadInput as GemmOf and EnumerateSectors do.
+// most 64 evenly spread blocks of the matrix. Throws BadInput as GemmOf does, and for sizes of a
+// tile below 1.
 TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const CacheShape& caches);
-
-// Traffic by exact enumeration; `relative_error95` is as in GemmSectors.
-struct ExactTraffic {
-  TrafficBytes bytes;
-  double relative_error95 = 0;
-};
-ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile,
-                              const CacheShape& caches);
 
 // --- A part of the fast model ---
 

@@ -337,13 +337,7 @@ ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
   const auto planned = PlanOf(question, gpu);
   ConvPrediction prediction{.plan = planned.plan, .tile_from = planned.tile_from};
   const auto caches = CachesOf(gpu, prediction.plan);
-  if (question.exact) {
-    const auto exact = EnumerateTraffic(planned.layer, prediction.plan.tile, caches);
-    prediction.traffic = exact.bytes;
-    prediction.relative_error95 = exact.relative_error95;
-  } else {
-    prediction.traffic = ModelTraffic(planned.layer, prediction.plan.tile, caches);
-  }
+  prediction.traffic = ModelTraffic(planned.layer, prediction.plan.tile, caches);
   prediction.time =
       ModelTime(planned.layer, prediction.plan, prediction.traffic, gpu, planned.type);
   return prediction;

@@ -1,6 +1,5 @@
 // The DeLTA-style prediction of an implicit-GEMM convolution on a GPU: bytes, time and bottleneck,
-// from published figures (gpu_spec.h) or measured ceilings. Also a study of the fast model's error
-// relative to the exact count over random layers.
+// from published figures (gpu_spec.h) or measured ceilings.
 #pragma once
 
 #include <map>
@@ -88,7 +87,6 @@ struct ConvQuestion {
   // sm90_xmma_..."), which may say the tile; may be empty. A kernel's name precedes the knobs.
   std::string kernel;
   std::optional<CtaTile> tile;  // m and n; overrides the kernel
-  bool exact = false;           // counts bytes by enumeration instead of the fast model
   // Refuses a layer where a tile would be chosen by rule, and strided backward data of a Hopper
   // kernel that does not say which taps it loads: for a call that ran, not for a plan.
   bool known_kernel_only = false;
@@ -98,7 +96,6 @@ struct ConvPrediction {
   TilePlan plan;
   std::string tile_from;  // "rule", "kernel name", "engine", "request"
   TrafficBytes traffic;
-  double relative_error95 = 0;  // [1] error of sampled enumeration, otherwise 0
   ConvTime time;
 };
 

@@ -1,7 +1,6 @@
 #include "counters/energy/energy_meter.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -191,32 +190,16 @@ bool HasOthersEnergy(const Energy& energy) {
   return energy.others_cpus.value_or(0) > kMaxOthersCpus;
 }
 
-EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySource>& sources) {
-  EnergyMeter meter;
-  for (const auto& source : sources) {
-    try {
-      auto counters = source.open(place);
-      meter.from = source.name;
-      meter.domains = std::move(counters.domains);
-      meter.covers = std::move(counters.covers);
-      break;
-    } catch (const BadInput& error) {
-      meter.unavailable[source.name] = Reason{error.what()};
-    }
-  }
-  return meter;
-}
-
-Reason NoEnergyReason(const EnergyMeter& meter) {
-  std::vector<std::string> reasons;
-  for (const auto& [source, reason] : meter.unavailable)
-    reasons.push_back(fmt::format("{}: {}", source, reason.text));
-  return {fmt::format("{}", fmt::join(reasons, "; "))};
+EnergyMeter OpenEnergyMeter(const EnergyPlace& place) try {
+  auto counters = OpenPowercap(place);
+  return {"powercap", std::move(counters.domains), std::move(counters.covers), {}};
+} catch (const BadInput& error) {
+  return {.unavailable = Reason{fmt::format("powercap: {}", error.what())}};
 }
 
 EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
                            const EnergyWindows& windows) {
-  if (meter.from.empty()) return {.reason = NoEnergyReason(meter)};
+  if (meter.unavailable) return {.reason = meter.unavailable};
   try {
     Measurement measurement(meter, run, windows);
     EnergyResult result{.energy = Summarized(meter, measurement.Measure())};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,19 +11,16 @@
 
 namespace dlroof::energy {
 
-// The opened counters of one energy source.
+// The opened counters of one source: powercap for CPUs, NVML for GPUs.
 struct EnergyMeter {
-  std::string from;  // name of the source, or empty if no source can count
+  std::string from;  // "powercap"; empty if it cannot count
   std::vector<EnergyDomain> domains;
   std::string covers;
-  std::map<std::string, Reason> unavailable;  // why preferred sources cannot count
+  std::optional<Reason> unavailable;  // why it cannot count: "powercap: REASON"
 };
 
-// Opens the counters of the first of `sources` that can count.
-EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySource>& sources);
-
-// Returns why no source can count: "powercap: REASON; perf: REASON".
-Reason NoEnergyReason(const EnergyMeter& meter);
+// Opens the CPU's counters.
+EnergyMeter OpenEnergyMeter(const EnergyPlace& place);
 
 struct EnergyWindows {
   double least_seconds = 0.5;     // [s] minimum duration of a window

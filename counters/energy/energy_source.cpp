@@ -74,10 +74,6 @@ bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
   return usable != 0;
 }
 
-std::vector<EnergySource> AllEnergySources() {
-  return {{"powercap", OpenPowercap}, {"perf", OpenPerfPower}};
-}
-
 std::filesystem::path SysfsRoot() {
   const char* root = std::getenv("DLROOF_SYSFS");
   return root == nullptr || *root == '\0' ? "/sys" : root;

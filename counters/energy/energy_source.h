@@ -1,6 +1,5 @@
-// Sources of energy counters; a run uses only the first source that can count on this machine. Also
-// functions that several sources use: reading sysfs, the CPUs of
-// packages, and the CPU time of other programs, because a package's counter includes their energy.
+// The energy counters of the CPU (powercap), the CPUs of packages, and the CPU time of other
+// programs, because a package's counter includes their energy.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ struct EnergyDomain {
   std::optional<double> range_joules;  // [J] at which the counter wraps around
 };
 
-// The parts of the system that energy sources read.
+// The parts of the system that powercap reads.
 struct EnergyPlace {
   std::filesystem::path sysfs = "/sys";
   std::vector<int> allowed_cpus;  // CPUs that this process may use, ascending
@@ -34,16 +33,8 @@ struct EnergyCounters {
   std::string covers = {};  // "packages and DRAM; no fans, NIC, power supply"
 };
 
-struct EnergySource {
-  std::string name;  // "powercap", "perf"
-  // Opens the counters. Throws BadInput if no domain can be counted: why, and how to change that.
-  std::function<EnergyCounters(const EnergyPlace&)> open;
-};
-
-// Returns the sources, the preferred one first.
-std::vector<EnergySource> AllEnergySources();
+// Opens the counters of powercap. Throws BadInput if no domain can be counted: why, and the cure.
 EnergyCounters OpenPowercap(const EnergyPlace& place);
-EnergyCounters OpenPerfPower(const EnergyPlace& place);
 
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();
@@ -64,24 +55,5 @@ std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second
 
 // [s] Returns the CPU time of other programs since boot, or nullopt if it is unknown.
 std::optional<double> CpuSecondsOfOthers();
-
-// --- The kernel's "power" PMU: the counters of powercap, for users who may open system-wide events
-// ---
-
-struct PowerEvent {
-  std::string name;          // "energy-pkg"
-  std::uint64_t config = 0;  // number of the event: 2 for "event=0x02"
-  double joules = 0;         // [J] per count
-};
-
-struct PowerUnit {
-  std::uint32_t type = 0;          // perf_event_attr::type
-  std::vector<int> cpus;           // one CPU of each package
-  std::vector<PowerEvent> events;  // energy-pkg, energy-ram, energy-psys, if they exist
-};
-
-// Reads SYSFS/bus/event_source/devices/power. Throws BadInput if the folder does not exist or if
-// one of its files does not have the form that the kernel documents.
-PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs);
 
 }  // namespace dlroof::energy

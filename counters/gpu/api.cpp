@@ -116,32 +116,6 @@ std::string FailureSentence(const CudaFailure& failure) {
 CuptiError::CuptiError(CudaFailure failure)
     : std::runtime_error(FailureSentence(failure)), failure_(std::move(failure)) {}
 
-std::optional<Reason> UnsupportedReason(const CuptiDeviceSupport& support) {
-  struct Cause {
-    CuptiSupport CuptiDeviceSupport::*part;
-    const char* fault;
-    const char* cure;
-  };
-  constexpr std::array<Cause, 6> kCauses = {{
-      {&CuptiDeviceSupport::architecture, "this GPU is too old for CUPTI's range profiler",
-       "use a GPU of compute capability 7.5 or newer"},
-      {&CuptiDeviceSupport::vgpu, "profiling is not enabled for this virtual GPU", kHypervisor},
-      {&CuptiDeviceSupport::confidential, "confidential computing hides the counters",
-       kConfidential},
-      {&CuptiDeviceSupport::wsl, "the Windows subsystem for Linux has no counters", kHost},
-      {&CuptiDeviceSupport::sli, "GPUs in SLI mode have no counters", "switch SLI off"},
-      {&CuptiDeviceSupport::cmp, "mining processors (CMP) have no counters", "use another GPU"},
-  }};
-  const auto off = [](CuptiSupport answer) {
-    return answer == CuptiSupport::kUnsupported || answer == CuptiSupport::kDisabled;
-  };
-  if (!off(support.overall)) return std::nullopt;
-  for (const auto& cause : kCauses)
-    if (off(support.*cause.part)) return Reason{fmt::format("{}: {}", cause.fault, cause.cure)};
-  return Reason{
-      "CUPTI cannot profile this GPU and reports no cause: run ncu, which may report one"};
-}
-
 namespace {
 
 nlohmann::json WorkJson(const Work& work) {

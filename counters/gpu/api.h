@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "counters/base/error.h"
 #include "counters/base/work.h"
 
 namespace dlroof::gpu {
@@ -42,22 +41,6 @@ class CuptiError : public std::runtime_error {
 
 // Returns "<error> (<code's name> from <call>): <cure>", or the library's message.
 std::string FailureSentence(const CudaFailure& failure);
-
-// CUPTI's answer to whether it can profile a device, overall and for each property of the device.
-enum class CuptiSupport { kUnknown, kUnsupported, kDisabled, kSupported };
-struct CuptiDeviceSupport {
-  CuptiSupport overall = CuptiSupport::kUnknown;
-  CuptiSupport architecture = CuptiSupport::kUnknown;
-  CuptiSupport sli = CuptiSupport::kUnknown;
-  CuptiSupport vgpu = CuptiSupport::kUnknown;
-  CuptiSupport confidential = CuptiSupport::kUnknown;
-  CuptiSupport cmp = CuptiSupport::kUnknown;
-  CuptiSupport wsl = CuptiSupport::kUnknown;
-};
-
-// Returns why the device cannot be profiled and how to change that. Returns nullopt if it can be
-// profiled or CUPTI does not know (then the first attempt shows it).
-std::optional<Reason> UnsupportedReason(const CuptiDeviceSupport& support);
 
 using CuptiImage = std::vector<uint8_t>;
 
@@ -91,7 +74,8 @@ class CuptiApi {
   virtual int DeviceCount() = 0;
   virtual void OpenDevice(int device) = 0;  // creates its context and makes it current
   virtual void StartProfiler() = 0;
-  virtual CuptiDeviceSupport Support(int device) = 0;
+  // Returns false if CUPTI says that it cannot profile the device.
+  virtual bool Supports(int device) = 0;
   virtual std::string ChipName(int device) = 0;
   virtual CuptiImage CounterAvailability() = 0;
 

@@ -19,7 +19,6 @@ namespace {
 
 using Quantities = std::map<std::string, double>;
 
-constexpr std::string_view kPeak = "peak.";
 // [1] Accepted relative difference between DRAM reads plus writes and the counter of their sum,
 // which CUPTI may read in another run.
 constexpr double kSumTolerance = 0.02;
@@ -131,8 +130,6 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
   counts.seconds = SumOf(sums, "seconds");
   counts.clock_hz = SumOf(sums, "clock");
   for (const auto& [quantity, sum] : sums) {
-    if (quantity.rfind(kPeak, 0) == 0 && counts.clock_hz)
-      counts.tensor_peaks[quantity.substr(kPeak.size())] = sum * *counts.clock_hz;
     for (const char* detail :
          {"shared", "dram.read", "dram.write", "l2.slices", "l2.fabric", "host", "link"})
       if (quantity == detail) counts.details[quantity] = sum;
@@ -202,14 +199,6 @@ std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread
 
 namespace {
 
-std::string PeakText(const CuptiCounts& counts) {
-  std::string text;
-  for (const auto& [pipe, peak] : counts.tensor_peaks)
-    text += fmt::format("; the device reports a dense {} peak of {:.4g} TFLOP/s at {:.4g} GHz",
-                        pipe, peak / 1e12, *counts.clock_hz / 1e9);
-  return text;
-}
-
 std::string DetailText(const CuptiCounts& counts) {
   std::string text;
   const auto add = [&](const char* detail, Level level, const char* format) {
@@ -236,16 +225,6 @@ std::string UnknownText(const std::vector<std::string>& pipes) {
   return pipes.empty() ? ""
                        : fmt::format("; FLOPs not asked: {} (--dlroof_counters=cupti:all)",
                                      fmt::join(pipes, ", "));
-}
-
-// Returns the plan of a call of this type, or nullptr if the chip has no units for it.
-const StoredPlan* PlanOf(const StoredPasses& passes, const CuptiChip& chip,
-                         const CuptiCallType& type) {
-  const auto plans = passes.plans.find(chip.name);
-  if (plans == passes.plans.end()) return nullptr;
-  auto plan = plans->second.find(type.tensor);
-  if (plan == plans->second.end() && type.check) plan = plans->second.find("");
-  return plan == plans->second.end() ? nullptr : &plan->second;
 }
 
 // From the CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability".
@@ -307,8 +286,8 @@ std::string HowCounted(const CuptiReading& reading) {
     text += fmt::format(", each {:.2f} times as long as a run without counting",
                         reading.counted_seconds / reading.plain_seconds);
   text += ", caches in the state after the previous run";
-  return text + DetailText(reading.counts) + PeakText(reading.counts) +
-         UnknownText(reading.unknown_pipes) + LeftOutText(reading.plan);
+  return text + DetailText(reading.counts) + UnknownText(reading.unknown_pipes) +
+         LeftOutText(reading.plan);
 }
 
 std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches) {
@@ -348,26 +327,6 @@ std::string ChipNames(const CuptiTable& table) {
   std::vector<std::string> names;
   for (const auto& chip : table.chips) names.push_back(chip.name);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string ChipText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip) {
-  // Chips of a family have the same counters. The stored passes have the first of each.
-  const CuptiChip* stored = &chip;
-  for (const auto* first : Representatives(table))
-    if (first->family == chip.family) stored = first;
-  std::vector<std::string> runs, left_out;
-  for (const auto& type : table.types) {
-    const auto* plan = PlanOf(passes, *stored, type);
-    if (plan == nullptr) continue;
-    runs.push_back(fmt::format("{} {}", type.name, plan->passes));
-    for (const auto& set : plan->left_out)
-      if (std::ranges::count(left_out, set) == 0) left_out.push_back(set);
-  }
-  auto text =
-      fmt::format("{}: passes to count a call, by its type: {}", chip.name, fmt::join(runs, ", "));
-  if (!left_out.empty())
-    text += fmt::format("; of some types without {}", fmt::join(left_out, ", "));
-  return text;
 }
 
 }  // namespace dlroof::gpu

@@ -1,5 +1,5 @@
 // Converts the values of NVIDIA's counters to FLOPs by pipe and bytes by level. Describes for the
-// user how a call was counted, its kernels, and what can be counted on a chip. Pure.
+// user how a call was counted, and its kernels. Pure.
 #pragma once
 
 #include <map>
@@ -19,7 +19,6 @@ struct CuptiCounts {
   Work work;                       // without launches, which no counter counts
   std::optional<double> seconds;   // [s] from the first kernel's begin to the last one's end
   std::optional<double> clock_hz;  // [1/s] SM clock while counting
-  std::map<std::string, double> tensor_peaks;  // [flop/s] dense, at `clock_hz`, by pipe
   std::map<std::string, double> details;       // [byte] "shared", "dram.read", "l2.slices", ...
   std::map<std::string, double> instructions;  // [1] of warps, "tensor.imma", "tensor.hfma2", ...
   std::vector<std::string> caveats;            // one sentence each
@@ -67,9 +66,8 @@ struct CuptiReading {
   double counted_seconds = 0;              // [s] of the shortest run with counting
 };
 
-// Returns one line for the user: passes, slowdown by counting, shares of bytes, the dense tensor
-// peaks that the device reports, pipes whose FLOPs are unknown, and what was not counted with the
-// reasons.
+// Returns one line for the user: passes, slowdown by counting, shares of bytes, pipes whose FLOPs are
+// unknown, and what was not counted with the reasons.
 std::string HowCounted(const CuptiReading& reading);
 
 // Merges launches with the same name and facts, in the order of their first appearance. Adds up
@@ -85,8 +83,5 @@ std::string KernelName(const std::string& symbol);
 
 // Returns the names of all chips, separated by commas.
 std::string ChipNames(const CuptiTable& table);
-// Returns in how many runs a call of each type is counted on the chip, by the stored passes, and
-// which sets of counters do not fit into them.
-std::string ChipText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip);
 
 }  // namespace dlroof::gpu

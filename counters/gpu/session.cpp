@@ -244,8 +244,10 @@ CuptiDevice OpenCuptiDevice(CuptiApi& api, const CuptiTable& table, int number) 
                                    devices));
   api.OpenDevice(number);
   api.StartProfiler();
-  if (const auto reason = UnsupportedReason(api.Support(number)))
-    throw std::runtime_error(reason->text);
+  if (!api.Supports(number))
+    throw std::runtime_error(
+        "CUPTI cannot profile this GPU: it needs compute capability 7.5, and a virtual GPU, "
+        "confidential computing, SLI or WSL may hide the counters: run ncu, which may report why");
   CuptiDevice device{.number = number};
   const auto name = api.ChipName(number);
   const auto* chip = FindChip(table, name);

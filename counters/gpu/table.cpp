@@ -72,9 +72,8 @@ CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& whe
 }
 
 const CuptiTable& BuiltInCuptiTable() {
-  static const auto table =
-      CuptiTableFromJson(nlohmann::json::parse(TextOf(CuptiTables(), "metrics")),
-                         "counters/cupti/tables/metrics.json");
+  static const auto table = CuptiTableFromJson(
+      nlohmann::json::parse(TextOf(CuptiTables(), "metrics")), "counters/gpu/tables/metrics.json");
   return table;
 }
 
@@ -144,19 +143,6 @@ std::vector<std::string> TensorTypes(const CuptiTable& table) {
   for (const auto& set : table.sets)
     if (!set.free && !set.type.empty()) types.push_back(set.type);
   return types;
-}
-
-const StoredPasses& BuiltInStoredPasses() {
-  static const auto stored = [] {
-    const auto json = nlohmann::json::parse(TextOf(CuptiTables(), "passes"));
-    StoredPasses passes{.cupti = json.at("cupti")};
-    for (const auto& [chip, types] : json.at("chips").items())
-      for (const auto& [type, plan] : types.items())
-        passes.plans[chip][type == "none" ? "" : type] = {
-            plan.at("passes"), Words(plan.at("counted")), Words(plan.at("left_out"))};
-    return passes;
-  }();
-  return stored;
 }
 
 namespace {

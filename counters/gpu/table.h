@@ -1,5 +1,5 @@
 // The table of NVIDIA's hardware counters: which metric contributes to which quantity, by which
-// factor, on which chips. The file counters/cupti/tables/metrics.json contains the rows and
+// factor, on which chips. The file counters/gpu/tables/metrics.json contains the rows and
 // explains the names. Also builds the command line of Nsight Compute (ncu), which reads the same
 // counters, and explains ncu's errors. Pure.
 #pragma once
@@ -77,22 +77,7 @@ std::string CapabilityText(const CuptiChip& chip);
 // Returns the operand types ("fp64", "tf32", ...) whose tensor operations any chip counts.
 std::vector<std::string> TensorTypes(const CuptiTable& table);
 
-// The passes that CUPTI's host API computes without a device, from the table passes.json.
-struct StoredPlan {
-  int passes = 0;                     // [1] required runs of the call
-  std::vector<std::string> counted;   // sets that are counted
-  std::vector<std::string> left_out;  // sets of the chip that do not fit into the passes
-
-  bool operator==(const StoredPlan&) const = default;
-};
-struct StoredPasses {
-  std::string cupti;  // version of the host API: "130001"
-  // By a family's first chip, then by the type of the call's tensor operations ("" for none).
-  std::map<std::string, std::map<std::string, StoredPlan>> plans;
-};
-const StoredPasses& BuiltInStoredPasses();
-
-// Returns the embedded files of counters/cupti/tables: "metrics" and "passes".
+// Returns the embedded file of counters/gpu/tables: "metrics".
 const std::vector<EmbeddedFile>& CuptiTables();
 
 // Returns a chip's metrics for time, FLOPs and bytes, without PCIe and the `free` sets.

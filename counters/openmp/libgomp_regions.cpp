@@ -3,13 +3,12 @@
 // no thread is watched.
 //
 // Entry points: libgomp's manual, "Implementing PARALLEL construct". Compilers up to GCC 4.8 call
-// GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. If the entry points
-// belong to a runtime that OMPT watches (libomp also has them), only OMPT counts the regions.
+// GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. The regions of code
+// that clang or Intel's compiler made begin elsewhere, so nothing is known where their runtime is
+// loaded.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <omp.h>
-
-#include <filesystem>
 
 #include "counters/cpu/clocks.h"
 #include "counters/openmp/region_clock.h"
@@ -63,25 +62,18 @@ void Fork(Body body, void* data) {
   watch.clock.Forks(cpu::WallSeconds());
 }
 
-std::string GompName() {
-  Dl_info found{};
-  auto* entry = dlsym(RTLD_NEXT, "GOMP_parallel");
-  if (entry == nullptr || dladdr(entry, &found) == 0 || found.dli_fname == nullptr)
-    return "libgomp's entry points";
-  const auto file = std::filesystem::path(found.dli_fname).filename().string();
-  if (file.starts_with("libgomp")) return "libgomp's entry points";
-  return fmt::format("libgomp's entry points of {}", file);
-}
-
-std::optional<Reason> GompUnavailableReason() {
-  const auto* entry = dlsym(RTLD_NEXT, "GOMP_parallel");
-  if (entry == nullptr) return Reason{"no runtime of this process has them"};
-  if (OmptShows(entry)) return Reason{"OMPT counts these regions"};
+std::optional<Reason> UnavailableReason() {
+  if (dlsym(RTLD_NEXT, "GOMP_parallel") == nullptr) return Reason{"libgomp is not loaded"};
+  for (const char* other : {"libomp.so.5", "libomp.so", "libiomp5.so"})
+    if (void* loaded = dlopen(other, RTLD_LAZY | RTLD_NOLOAD)) {
+      dlclose(loaded);
+      return Reason{fmt::format("{} is loaded, whose regions cannot be seen", other)};
+    }
   return std::nullopt;
 }
 
 [[maybe_unused]] const bool libgomp_regions_registered = RegisterRegionSource(
-    {GompName, GompUnavailableReason, [] { TheGompWatch().clock.Start(ThisThread()); },
+    {"libgomp's entry points", UnavailableReason, [] { TheGompWatch().clock.Start(ThisThread()); },
      [] { return TheGompWatch().clock.Stop(); }});
 
 }  // namespace

@@ -1,11 +1,10 @@
-// Sums times of the parallel regions that one thread begins, from timestamped events. Pure: the
-// region sources translate the events of their OpenMP runtimes.
+// Sums times of the parallel regions that one thread begins, from timestamped events. Pure:
+// libgomp_regions.cpp reports the events.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <optional>
-#include <string_view>
 
 #include "counters/base/parallel_time.h"
 
@@ -84,14 +83,5 @@ class RegionClock {
   RegionsSeen seen_;
   std::array<ThreadInRegion, kMaxThreads> threads_;
 };
-
-// --- The OpenMP runtime that this program watches through OMPT (ompt_regions.cpp) ---
-
-// Returns whether this program supports the runtime with the version text `__kmp_version_lib_ver`:
-// LLVM's libomp and Intel's libiomp5.
-bool IsWatchedRuntime(std::string_view version);
-
-// Returns whether `code` is an address in the OpenMP runtime that OMPT currently watches.
-bool OmptShows(const void* code);
 
 }  // namespace dlroof::openmp

@@ -10,10 +10,8 @@ from checks import DATA, DLROOF, QUICK, exits, one_sentence, prints, program, ru
 SMALL = "LSTM/cpu/onednn/fwd_inference/f32/t2n1i8h8"
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"
 CPUS = len(os.sched_getaffinity(0))
-LIBOMP = os.environ.get("DLROOF_LIBOMP")
 # A team loses these in parallel regions. One that took no time is in neither the record nor the waterfall.
 LOST = {"imbalance": "waiting for the slowest thread", "fork_join": "fork and join of parallel regions", "stolen": "waiting for a CPU"}
-needs_libomp = pytest.mark.skipif(not LIBOMP, reason="libomp is not there (apt-get install libomp5), or a sanitizer has to be loaded before it")
 
 
 def watched(file, *names, **environment):
@@ -63,13 +61,6 @@ def verify_what_regions_lose(record, ran):
     assert {part for part, words in LOST.items() if words in waterfall} == set(parts), (record, ran)
 
 
-def under_libomp(file, **environment):
-    """Explains the LSTM in a process whose OpenMP runtime is libomp, and returns its regions."""
-    ran = watched(file, NAME, LD_PRELOAD=LIBOMP, **environment)
-    assert ran.code == 0, ran
-    return records(file)[NAME], ran
-
-
 def test_the_parts_add_up_to_the_measured_time(explained):
     assert explained.code == 0, explained
     time = records()[NAME]["time"]
@@ -84,24 +75,6 @@ def test_every_step_of_a_team_is_a_parallel_region(explained):
     assert parallel["threads"] == CPUS and parallel["regions"] > 15.9, explained  # a mean over passes
     verify_what_regions_lose(records()[NAME], explained)
     assert "parallel efficiency" in explained.out, explained
-
-
-@needs_libomp
-def test_under_libomp_the_same_regions_are_seen():
-    record, ran = under_libomp("libomp.json")
-    parallel = record["parallel"]
-    libgomps = records()[NAME]["parallel"]
-    assert libgomps["source"] == "libgomp's entry points" and parallel["source"].startswith("OMPT of lib"), (libgomps, parallel)
-    assert parallel["regions"] == pytest.approx(libgomps["regions"]) and parallel["threads"] == libgomps["threads"], (libgomps, parallel)
-    verify_what_regions_lose(record, ran)
-
-
-@needs_libomp
-def test_where_ompt_is_forbidden_the_entry_points_are_watched():
-    record, ran = under_libomp("forbidden.json", OMP_TOOL="disabled")
-    parallel = record["parallel"]
-    assert parallel["source"].startswith("libgomp's entry points of lib"), parallel
-    assert parallel["regions"] == pytest.approx(records()[NAME]["parallel"]["regions"]), ran
 
 
 def test_each_benchmark_has_a_waterfall_and_one_sentence(explained):

@@ -120,12 +120,11 @@ def test_the_doctor_names_what_limits_a_process(tmp_path):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / name).write_text(text + "\n")
     verify(
-        run(["nice", "-n", "5", DLROOF, "doctor", "--quick"], DLROOF_SYSFS=str(tmp_path), OMP_DYNAMIC="true", OMP_THREAD_LIMIT="1"),
+        run(["nice", "-n", "5", DLROOF, "doctor", "--quick"], DLROOF_SYSFS=str(tmp_path), OMP_THREAD_LIMIT="1"),
         [
             exits(0),
             prints(rf"^limits +cpu_quota: 1.5 CPUs \({tmp_path}/fs/cgroup/cpu"),
             prints("priority: nice [0-9]+: other programs run first"),
-            prints("dynamic: OMP_DYNAMIC=true: .* dlroof switches it off"),
             prints("huge_pages: never"),
         ],
     )
@@ -218,11 +217,11 @@ def test_energy_of_a_made_up_machine_is_its_watts_by_the_time_of_a_call(tmp_path
 
 @pytest.mark.parametrize("tree", [None, "empty"])
 def test_without_counters_no_file_has_a_word_of_energy(tree, tmp_path):
-    if tree is None and (any(Path("/sys/class/powercap").glob("intel-rapl:*")) or Path("/sys/bus/event_source/devices/power").exists()):
+    if tree is None and any(Path("/sys/class/powercap").glob("intel-rapl:*")):
         pytest.skip("this machine has counters")
     ran, content = measured(tmp_path if tree else "")
     assert '"energy"' not in json.dumps(content)
-    verify(ran, [says("--dlroof_energy: the CPU's energy cannot be measured: perf: .*; powercap: .*class/powercap has no intel-rapl")])
+    verify(ran, [says("--dlroof_energy: the CPU's energy cannot be measured: powercap: .*class/powercap has no intel-rapl")])
 
 
 def test_a_counter_that_stands_still_is_a_reason_and_no_energy(tmp_path):
@@ -236,12 +235,12 @@ def test_two_programs_by_turns_measure_no_energy():
     verify(run(f"{BENCH} --dlroof_energy --dlroof_turns=3,4"), [bad_input, says("--dlroof_energy: two interleaved programs")])
 
 
-def test_the_doctor_says_which_counters_there_are_and_why_others_are_not(tmp_path):
+def test_the_doctor_says_which_counters_there_are_or_why_none(tmp_path):
     def doctor():
         environment = {**os.environ, "DLROOF_SYSFS": str(tmp_path)}
         return subprocess.run([DLROOF, "doctor", "--quick"], env=environment, capture_output=True, text=True, timeout=120).stdout
 
-    assert "class/powercap has no intel-rapl:*" in doctor() and "bus/event_source/devices/power does not exist" in doctor()
+    assert "class/powercap has no intel-rapl:*" in doctor()
     tree = Powercap(tmp_path, CPUS)
     assert "energy       powercap: package-0, dram-0, psys (not added) (packages and DRAM; no fans" in doctor()
     tree.write(f"devices/system/cpu/cpu{CPUS[-1] + 1}/topology/physical_package_id", "0")

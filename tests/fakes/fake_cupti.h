@@ -23,7 +23,7 @@ class FakeCupti : public gpu::CuptiApi {
   std::vector<Failure> failures;
   int devices = 1, passes = 3, rounds_wanted = 0;  // 0: as many rounds as passes
   std::string chip = "GH100";
-  gpu::CuptiDeviceSupport support;
+  bool supported = true;
   std::map<std::string, double> values;  // 0 for the others
   std::map<std::string, int> refused;    // metrics that this device does not give
   std::string refused_late;              // and one that it refuses when it is to be counted
@@ -67,7 +67,7 @@ class FakeCupti : public gpu::CuptiApi {
   int DeviceCount() override { return Step("DeviceCount", devices); }
   void OpenDevice(int) override { Step("OpenDevice"); }
   void StartProfiler() override { Step("StartProfiler"); }
-  gpu::CuptiDeviceSupport Support(int) override { return Step("Support", support); }
+  bool Supports(int) override { return Step("Supports", supported); }
   std::string ChipName(int) override { return Step("ChipName", chip); }
   gpu::CuptiImage CounterAvailability() override {
     return Step("CounterAvailability", gpu::CuptiImage(8));

@@ -4,7 +4,7 @@
     for suite in paper resnet50; do
       build/dlroof_bench --dlroof_suite=$suite --dlroof_types=f32 --dlroof_explain --benchmark_out=$suite.json; done
     breakdown_study.py tables STORED.json --runs paper.json resnet50.json
-    breakdown_study.py planted STORED.json --program build/dlroof_planted_causes --libomp libomp.so.5    # each five times
+    breakdown_study.py planted STORED.json --program build/dlroof_planted_causes    # each five times
 
 Both store what they found in STORED.json and print its tables; without --runs and --program they print those of a stored file.
 """
@@ -76,17 +76,15 @@ def busy_loops():
 
 
 def planted(arguments):
-    """Runs the program quietly, beside two busy loops, and under another runtime: by OMPT, then by libgomp's entry points."""
+    """Runs the program quietly and beside two busy loops."""
 
-    def runs(**environment):
-        return [json.loads(lib.run(arguments.program, env={**os.environ, **environment}).stdout) for _ in range(5)]
+    def runs():
+        return [json.loads(lib.run(arguments.program).stdout) for _ in range(5)]
 
     if arguments.program:
         study = {"quiet": runs()}
         with busy_loops():
             study["beside two busy loops"] = runs()
-        for name, tool in (("libomp, OMPT", "enabled"), ("libomp, entry points", "disabled")) if arguments.libomp else ():
-            study[name] = runs(LD_PRELOAD=arguments.libomp, OMP_TOOL=tool)
         lib.write(arguments.stored, study)
     study = lib.read(arguments.stored)
     causes = [cause["cause"] for cause in next(iter(study.values()))[0]["causes"]]
@@ -100,7 +98,6 @@ def main():
     parser.add_argument("stored")
     parser.add_argument("--runs", nargs="*")
     parser.add_argument("--program", type=os.path.abspath)
-    parser.add_argument("--libomp", help="path of the library")
     arguments = parser.parse_args()
     {"tables": tables, "planted": planted}[arguments.what](arguments)
 

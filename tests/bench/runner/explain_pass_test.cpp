@@ -20,7 +20,7 @@ bool the_source_is_on = false;
 
 // A source of parallel regions that sees none, so that calls can be profiled in every build.
 const bool source_registered = RegisterRegionSource(
-    {.name = [] { return std::string("a made-up source"); },
+    {.name = "a made-up source",
      .unavailable =
          [] { return the_source_is_on ? std::nullopt : std::optional(Reason{"is off"}); },
      .begin = [] {},

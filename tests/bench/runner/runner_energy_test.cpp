@@ -115,8 +115,8 @@ TEST(GpuEnergy, IsTheBoardsOwnCounter) {
 TEST(GpuEnergy, AGpuThatDoesNotTellHasAReason) {
   const auto meter = GpuEnergy([] { return std::optional<double>(); });
   EXPECT_THAT(meter.domains, IsEmpty());
-  EXPECT_THAT(energy::NoEnergyReason(meter).text, HasSubstr("nvml: the driver does not report"));
-  EXPECT_THAT(energy::NoEnergyReason(GpuEnergy({})).text, HasSubstr("nvml"));
+  EXPECT_THAT(meter.unavailable.value().text, HasSubstr("nvml: the driver does not report"));
+  EXPECT_TRUE(GpuEnergy({}).unavailable);
 }
 
 }  // namespace

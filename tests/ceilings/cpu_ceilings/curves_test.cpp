@@ -174,7 +174,7 @@ TEST(MatchEdges, GivesTheLastEdgeToASharedCacheOfWhichOnlyAPartIsOurs) {
 }
 
 LevelEdges Edges(const Sizes& reported, const std::vector<CapacityEdge>& edges) {
-  return {"hwloc", reported, MatchEdges(edges, reported)};
+  return {reported, MatchEdges(edges, reported)};
 }
 
 TEST(CompareEdge, SaysWhetherTheEdgeAgrees) {
@@ -237,36 +237,6 @@ TEST(EdgeReason, IsNoneWhereCurveAndSizesAgree) {
   ASSERT_EQ(edges.found.size(), 3);
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3, Level::kDram})
     EXPECT_EQ(fakes::TextOf(EdgeReason(edges, level, 1, 1)), "");
-}
-
-// [byte] of L1, L2 and L3 as `cpus` see them.
-Sizes SharesOf(const std::map<Level, std::map<int, cpu::CacheInstance>>& caches,
-               const std::vector<int>& cpus) {
-  return ThreadShares({.cache_of_cpu = caches}, cpus);
-}
-
-TEST(CachesFromEdges, AreTheLevelsOfTheCurveInTheirOrder) {
-  const auto alone = FindCapacityEdges(Curve({kL1, kL2, kL3, kDram}, 0.5));
-  const auto sizes = SharesOf(CachesFromEdges(alone, {}, {3}), {3});
-  ASSERT_EQ(sizes.size(), 3);
-  for (const auto& [level, plateau] :
-       {std::pair(Level::kL1, kL1), {Level::kL2, kL2}, {Level::kL3, kL3}})
-    EXPECT_NEAR(std::log2(sizes.at(level) / plateau.ends_at), 0, 0.35);
-  EXPECT_EQ(SharesOf(CachesFromEdges({At(kMib)}, {}, {3}), {3}), (Sizes{{Level::kL1, kMib}}));
-  EXPECT_TRUE(CachesFromEdges({}, {}, {3}).empty());
-  // Four edges: the last ends what lies before DRAM.
-  const std::vector<CapacityEdge> four = {At(32 * kKib), At(kMib), At(8 * kMib), At(64 * kMib)};
-  EXPECT_EQ(SharesOf(CachesFromEdges(four, {}, {3}), {3}).at(Level::kL3), 64 * kMib);
-}
-
-// Four CPUs: L1 of each, L2 of two, L3 of all.
-TEST(CachesFromEdges, AreSharedByAsManyAsTheTeamShows) {
-  const auto caches = CachesFromEdges({At(32 * kKib), At(2 * kMib), At(32 * kMib)},
-                                      {At(31 * kKib), At(1.1 * kMib)}, {0, 1, 2, 3});
-  EXPECT_EQ(SharesOf(caches, {0}),
-            (Sizes{{Level::kL1, 32 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 32 * kMib}}));
-  EXPECT_EQ(SharesOf(caches, {0, 1, 2, 3}),
-            (Sizes{{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 8 * kMib}}));
 }
 
 machine::Ceiling Validated(double per_second) {

@@ -172,7 +172,8 @@ TEST(AddSustainedRate, IsTheRowsAndItsRoofsWhereItDiffers) {
 // pipe's first at 2; DRAM's loads at 1 and its updates at 2.
 MeasureSession MeasuredSession(int sustained, bool dram) {
   MeasureSession session{cpu::ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}};
-  session.sets[1] = session.SetsOf({session.cpu.allowed.front()});
+  session.sets[1] =
+      ChooseWorkingSets(session.cpu.topology, {session.cpu.allowed.front()}, std::nullopt);
   AddBytesSteps(session, 1, 0);
   auto& set = session.machine.by_threads[1];
   for (const auto& probe : cpu_kernels::FlopsProbesFor(session.cpu.features)) {

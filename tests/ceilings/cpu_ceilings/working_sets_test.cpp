@@ -10,8 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
 
 constexpr double kKibibyte = 1024, kMebibyte = 1024 * 1024;
 
@@ -86,26 +84,6 @@ TEST(ChooseWorkingSets, ToleratesMissingCaches) {
   EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, 4 * (256 + 32) * kKibibyte);
 }
 
-// Where caches are found by a sweep there may be one that it did not reach.
-TEST(ChooseWorkingSets, TakesAtLeastSoMuchForDramAsIsAskedFor) {
-  const auto topology = Caches(2, 32 * kKibibyte, kMebibyte, 0);
-  const auto dram = [&](double available) {
-    return ChooseWorkingSets(topology, {0, 1}, available, 1024 * kMebibyte)
-        .sets.at(Level::kDram)
-        .at(0);
-  };
-  EXPECT_EQ(dram(1e12).bytes, 512 * kMebibyte);
-  EXPECT_EQ(fakes::TextOf(dram(1e12).reason), "");
-  EXPECT_EQ(dram(400 * kMebibyte).bytes, 100 * kMebibyte);
-  EXPECT_THAT(fakes::TextOf(dram(400 * kMebibyte).reason),
-              HasSubstr("memory for only 200 MiB is available, 1024 MiB"));
-  EXPECT_EQ(ChooseWorkingSets(Caches(1, 0, 0, 512 * kMebibyte), {0}, 1e12, 1024 * kMebibyte)
-                .sets.at(Level::kDram)
-                .at(0)
-                .bytes,
-            2048 * kMebibyte);
-}
-
 TEST(ThreadShares, AreThoseOfEachThreadOnSharedCaches) {
   using Shares = std::map<Level, double>;
   const auto topology = Caches(4, 32 * kKibibyte, 0, 36 * kMebibyte);
@@ -158,21 +136,6 @@ TEST(NearerCacheReason, HasNoneAboutTheSetsThatAreChosen) {
         for (const auto& set : sets)
           EXPECT_EQ(fakes::TextOf(NearerCacheReason(topology, cpus, level, set.bytes)), "")
               << set.how;
-}
-
-TEST(NodeTeams, AreTheCpusOfEachNode) {
-  cpu::Topology topology{.node_of_cpu = {{0, 0}, {1, 1}, {2, 0}, {3, 1}}};
-  EXPECT_THAT(NodeTeams(topology, {0, 1, 2, 3}),
-              ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(1, 3))));
-  EXPECT_THAT(NodeTeams(topology, {0, 1}),
-              ElementsAre(Pair(0, ElementsAre(0)), Pair(1, ElementsAre(1))));
-}
-
-TEST(NodeTeams, AreNoneOnOneNodeOrWhereANodeIsUnknown) {
-  cpu::Topology topology{.node_of_cpu = {{0, 0}, {1, 0}, {2, 1}}};
-  EXPECT_THAT(NodeTeams(topology, {0, 1}), IsEmpty());
-  EXPECT_THAT(NodeTeams(topology, {0, 2, 3}), IsEmpty());
-  EXPECT_THAT(NodeTeams({}, {0, 1}), IsEmpty());
 }
 
 }  // namespace

@@ -53,14 +53,12 @@ void SetOnes(Operands operands, Workspace& workspace) {
       return Set<std::uint16_t>(workspace.operands, 0x3f80);
     case Operands::kInt8:
       return Set<std::uint8_t>(workspace.operands, 1);
-    case Operands::kInt32:
-      return Set<std::uint32_t>(workspace.operands, 1);
   }
 }
 
 double SumOfAccumulators(const FlopsProbe& probe, const Workspace& workspace) {
   const auto& memory = workspace.accumulators;
-  const bool integers = probe.operands == Operands::kInt8 || probe.operands == Operands::kInt32;
+  const bool integers = probe.operands == Operands::kInt8;
   const std::size_t size = AccumulatorBytes(probe);
   double sum = 0;
   for (std::size_t at = 0; at < memory.size(); at += size) {
@@ -92,9 +90,7 @@ std::set<std::string> KeysFor(const std::set<std::string>& features) {
 }
 
 TEST(FlopsProbes, AreChosenByEveryFeatureTheyNeed) {
-  EXPECT_EQ(KeysFor({"sse2"}),
-            (std::set<std::string>{"fp32.vector.sse2", "fp64.vector.sse2",
-                                   "fp32.vector.sse2_scalar", "fp64.vector.sse2_scalar"}));
+  EXPECT_EQ(KeysFor({"sse2"}), (std::set<std::string>{"fp32.vector.sse2", "fp64.vector.sse2"}));
   EXPECT_FALSE(KeysFor({"sse2", "avx2"}).contains("fp32.vector.avx2"));  // AVX2 without FMA
   EXPECT_TRUE(KeysFor({"avx2", "fma"}).contains("fp32.vector.avx2"));
   EXPECT_TRUE(KeysFor({"amx_tile", "amx_int8"}).contains("int8.matrix.amx"));
@@ -114,8 +110,7 @@ TEST(RoofCandidates, AreTheLastTwoOfEachPipe) {
   EXPECT_EQ(candidates,
             (std::set<std::string>{"fp64.vector.avx2", "fp64.vector.avx512", "fp32.vector.avx2",
                                    "fp32.vector.avx512", "int8.vector.ssse3", "int8.vector.avx2",
-                                   "int32.vector.avx2", "int32.vector.avx512", "bf16.matrix.amx",
-                                   "bf16.matrix.amx_l1"}));
+                                   "bf16.matrix.amx"}));
   EXPECT_TRUE(RoofCandidates({}).empty());
 }
 
@@ -131,7 +126,6 @@ TEST(FlopsPerStep, CountsLanesGroupsAndTiles) {
   EXPECT_EQ(of(Operands::kFp16, Recurrence::kFusedMultiplyAdd, 64), 64);
   EXPECT_EQ(of(Operands::kBf16, Recurrence::kDot, 64), 64);
   EXPECT_EQ(of(Operands::kInt8, Recurrence::kDot, 64), 128);
-  EXPECT_EQ(of(Operands::kInt32, Recurrence::kMultiplyAdd, 32), 16);
   EXPECT_EQ(of(Operands::kBf16, Recurrence::kTile, kTileBytes), 2.0 * 16 * 16 * 32);
   EXPECT_EQ(of(Operands::kFp16, Recurrence::kTile, kTileBytes), 2.0 * 16 * 16 * 32);
   EXPECT_EQ(of(Operands::kInt8, Recurrence::kTile, kTileBytes), 2.0 * 16 * 16 * 64);

@@ -198,7 +198,7 @@ TEST(AdmissibleStepsPerCycle, AreTheCoresOwnRateWhereItIsKnown) {
   EXPECT_THAT(AdmissibleStepsPerCycle(kFp32Zmm, kCascadeLake), ElementsAre(0.5, 1, 2));
   EXPECT_THAT(AdmissibleStepsPerCycle(Fused(Operands::kFp32, 32), kCascadeLake), ElementsAre(2));
   EXPECT_THAT(AdmissibleStepsPerCycle(Fused(Operands::kFp16, 64), kZen5), ElementsAre(0.5, 1, 2));
-  EXPECT_EQ(AdmissibleStepsPerCycle(Separate(Operands::kInt32, 32), kCascadeLake).size(), 5);
+  EXPECT_EQ(AdmissibleStepsPerCycle(Separate(Operands::kFp16, 64), kZen5).size(), 5);
   EXPECT_FALSE(Rates("AuthenticAMD", 26, 0x24).fused_512) << "mobile parts have 256 bit";
 }
 

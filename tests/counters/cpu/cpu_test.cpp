@@ -176,6 +176,11 @@ TEST(AvailableMemoryBytes, IsNoMoreThanTheAddressSpaceHasLeft) {
   EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
 }
 
+TEST(CpuList, ReadsRanges) {
+  EXPECT_THAT(CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
+  EXPECT_THAT(CpuList("5"), ElementsAre(5));
+}
+
 TEST(ParseMeminfo, FindsTheLineInKibibytes) {
   const char* text = "MemTotal:       9 kB\nMemAvailable:   2048 kB\nX: 1\n";
   EXPECT_EQ(ParseMeminfo(text, "MemAvailable"), 2097152);

@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "bench/workload/workload.h"
@@ -53,8 +51,7 @@ TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
   }
 }
 
-// A chip may have several peak metrics, of which the table has that of the fastest instruction, and
-// old versions of metrics whose newer one ends in "_v2".
+// A chip may have old versions of metrics whose newer one ends in "_v2".
 TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
   CuptiCalls api;
   for (const auto* chip : gpu::Representatives(gpu::BuiltInCuptiTable())) {
@@ -65,7 +62,7 @@ TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
           std::ranges::any_of(gpu::BuiltInCuptiTable().metrics, [&](const auto& other) {
             return other.name == newer && std::ranges::count(other.families, chip->family) > 0;
           });
-      if (listed || old || metric.set.rfind("peak.", 0) == 0) continue;
+      if (listed || old) continue;
       // A host object that has refused a metric cannot be used any more.
       api.OpenHost(chip->name, {});
       EXPECT_FALSE(api.AddMetrics({metric.name})) << chip->name << " " << metric.name;
@@ -95,8 +92,8 @@ double FlopsOfInstruction(const std::string& metric) {
 
 TEST(CuptiTableByHostApi, EveryWeightIsTheSizeOfItsMetricsUnitOnEveryChip) {
   const std::map<std::string, double> sizes = {
-      {"byte", 1},          {"l2_sector", 32}, {"sysl2_sector", 32},     {"l1tex_wavefront", 128},
-      {"nanosecond", 1e-9}, {"math_op", 1},    {"math_op/gpc_cycle", 1}, {"gpc_cycle/second", 1}};
+      {"byte", 1},          {"l2_sector", 32}, {"sysl2_sector", 32},    {"l1tex_wavefront", 128},
+      {"nanosecond", 1e-9}, {"math_op", 1},    {"gpc_cycle/second", 1}};
   int weights = 0;
   for (const auto& chip : gpu::BuiltInCuptiTable().chips) {
     auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
@@ -127,56 +124,10 @@ TEST(CuptiTableByHostApi, PcieSharesNoConfigurationWithTheOthers) {
   api.CloseHost();
 }
 
-std::vector<std::string> MetricsOfSets(const gpu::CuptiChip& chip,
-                                       const std::vector<std::string>& sets) {
-  std::vector<std::string> names;
-  for (const auto& set : gpu::BuiltInCuptiTable().sets)
-    if (std::ranges::count(sets, set.name) > 0)
-      for (const auto* metric : gpu::MetricsOf(gpu::BuiltInCuptiTable(), set, chip))
-        names.push_back(metric->name);
-  return names;
-}
-
-// Returns a reason if the stored passes are of another version of CUPTI, which may need others.
-std::optional<Reason> OtherCupti(CuptiCalls& api) {
-  const auto version = api.Version();
-  if (version == gpu::BuiltInStoredPasses().cupti) return std::nullopt;
-  return Reason{"counters/cupti/tables/passes.json is of CUPTI " +
-                gpu::BuiltInStoredPasses().cupti + ", this is " + version};
-}
-
 bool HasCounters(const gpu::CuptiChip& chip, const std::string& set) {
   return std::ranges::any_of(gpu::BuiltInCuptiTable().metrics, [&](const auto& metric) {
     return metric.set == set && std::ranges::count(metric.families, chip.family) > 0;
   });
-}
-
-gpu::StoredPlan StoredPlanBy(CuptiCalls& api, const gpu::CuptiChip& chip, const std::string& type) {
-  std::vector<std::string> types;
-  if (!type.empty()) types.push_back(type);
-  const auto& table = gpu::BuiltInCuptiTable();
-  const auto plan = gpu::PlanCounters(table, chip, types, {}, gpu::AskHostApi(api, chip.name, {}));
-  gpu::StoredPlan stored{plan.passes, {}, {}};
-  for (const auto& metric : plan.metrics)
-    if (std::ranges::count(stored.counted, metric.set) == 0) stored.counted.push_back(metric.set);
-  // The table already tells which counters the chip lacks.
-  for (const auto& left_out : plan.left_out)
-    if (HasCounters(chip, left_out.set)) stored.left_out.push_back(left_out.set);
-  return stored;
-}
-
-TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
-  CuptiCalls api;
-  if (const auto reason = OtherCupti(api)) GTEST_SKIP() << reason->text;
-  for (const auto* chip : gpu::Representatives(gpu::BuiltInCuptiTable())) {
-    const auto stored = gpu::BuiltInStoredPasses().plans.find(chip->name);
-    ASSERT_NE(stored, gpu::BuiltInStoredPasses().plans.end()) << chip->name;
-    for (const auto& [type, plan] : stored->second) {
-      const auto passes = gpu::AskHostApi(api, chip->name, {})(MetricsOfSets(*chip, plan.counted));
-      EXPECT_EQ(passes, plan.passes) << chip->name << " " << type;
-      EXPECT_LE(plan.passes, 3) << chip->name << " " << type;
-    }
-  }
 }
 
 // Every type that a backend of a GPU may accept, and a problem of each operator and direction.
@@ -267,41 +218,6 @@ TEST(CuptiTableByHostApi, EverythingTakesMorePassesThanACallsTypeNeeds) {
                                       {64, true, true}, gpu::AskHostApi(api, "GH100", {}));
   EXPECT_GT(plan.passes, 3);
   EXPECT_TRUE(plan.unread_pipes.empty());
-}
-
-// Tests the chips with the most passes; the file's generation covered the others.
-TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
-  CuptiCalls api;
-  if (const auto reason = OtherCupti(api)) GTEST_SKIP() << reason->text;
-  for (const auto& [chip, type] :
-       std::vector<std::pair<std::string, std::string>>{{"GH100", "bf16"},
-                                                        {"GH100", "fp16"},
-                                                        {"GB100", "tf32"},
-                                                        {"GB110", "fp8"},
-                                                        {"TU116", ""}})
-    EXPECT_EQ(StoredPlanBy(api, *gpu::FindChip(gpu::BuiltInCuptiTable(), chip), type),
-              gpu::BuiltInStoredPasses().plans.at(chip).at(type))
-        << chip << " " << type;
-}
-
-// Not a test: makes counters/cupti/tables/passes.json anew (--gtest_also_run_disabled_tests).
-TEST(CuptiTableByHostApi, DISABLED_WriteStoredPasses) {
-  CuptiCalls api;
-  nlohmann::json passes = {{"cupti", api.Version()}};
-  auto types = gpu::TensorTypes(gpu::BuiltInCuptiTable());
-  types.insert(types.begin(), "");
-  for (const auto* chip : gpu::Representatives(gpu::BuiltInCuptiTable()))
-    for (const auto& type : types)
-      if (type.empty() || HasCounters(*chip, "tensor." + type)) {
-        const auto plan = StoredPlanBy(api, *chip, type);
-        passes["chips"][chip->name][type.empty() ? "none" : type] = {
-            {"passes", plan.passes},
-            {"counted", fmt::format("{}", fmt::join(plan.counted, " "))},
-            {"left_out", fmt::format("{}", fmt::join(plan.left_out, " "))}};
-      }
-  const auto path = testing::TempDir() + "cupti_passes.json";
-  std::ofstream(path) << passes.dump(1) << '\n';
-  std::cout << "wrote " << path << '\n';
 }
 
 TEST(CuptiHostApi, ABadChipIsOneSentence) {

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "counters/base/error.h"
 #include "counters/delta/prediction.h"
+#include "tests/counters/delta/brute_force.h"
 #include "tests/fakes/delta_layers.h"
 
 namespace dlroof::delta {
@@ -28,9 +27,9 @@ struct Trial {
 ConvShape RandomShape(std::mt19937_64& random) {
   ConvShape s;
   s.groups = fakes::Pick(random, {1, 1, 1, 1, 2, 4});
-  s.n = fakes::Pick(random, {1, 2, 4, 8});
-  s.c = s.groups * fakes::Pick(random, {3, 8, 16, 24, 32, 48, 64});
-  s.k = s.groups * fakes::Pick(random, {8, 16, 32, 48, 64, 96, 128});
+  s.n = fakes::Pick(random, {1, 2, 3, 4});
+  s.c = s.groups * fakes::Pick(random, {3, 8, 16, 24, 32});
+  s.k = s.groups * fakes::Pick(random, {8, 16, 32, 48, 96});
   s.r = fakes::Pick(random, {1, 1, 3, 3, 3, 5, 7});
   s.s = fakes::Pick(random, {0, 0, 0, 0, 0, 1, 3});
   if (s.s == 0) s.s = s.r;
@@ -87,7 +86,7 @@ TEST(ModelTraffic, IsCloseToTheExactCountOnRandomLayers) {
   for (size_t i = 0; i < kLayers; ++i) {
     const auto trial = RandomTrial(random);
     const auto model = Levels(ModelTraffic(trial.layer, trial.tile, trial.caches));
-    const auto exact = Levels(EnumerateTraffic(trial.layer, trial.tile, trial.caches).bytes);
+    const auto exact = Levels(BruteTraffic(trial.layer, trial.tile, trial.caches));
     for (size_t level = 0; level < errors.size(); ++level)
       errors[level].emplace_back(std::abs(model[level] / exact[level] - 1), Text(trial));
   }
@@ -147,7 +146,7 @@ TEST(ModelTraffic, PartialSumsAreWrittenAndReadOfEachSlice) {
 
 // [1] IFmap loads of L1 over the elements loaded, padding included: values of a brute-force program
 // for published layers (32-byte sectors).
-TEST(ModelTraffic, LoadInefficiencyOfPublishedLayers) {
+TEST(BruteOperand, LoadInefficiencyOfPublishedLayers) {
   struct Case {
     ConvLayer layer;
     double inefficiency;
@@ -158,9 +157,10 @@ TEST(ModelTraffic, LoadInefficiencyOfPublishedLayers) {
                                    {fakes::Layer(4, 16, 56, 56, 64, 1, 2, 0), 2.000}};
   for (const auto& [layer, inefficiency] : cases) {
     const auto gemm = GemmOf(layer);
-    const auto sectors = EnumerateSectors(gemm, {128, 64, 8}, 32);
-    EXPECT_NEAR(32 * sectors.a.warp / (4.0 * static_cast<double>(gemm.m * gemm.k)), inefficiency,
-                0.03);
+    const Brute brute{layer};
+    const auto a = BruteOperand([&](int64_t m, int64_t k) { return brute.A(m, k); }, gemm.m, gemm.k,
+                                128, 8, gemm.k, gemm.a.lanes_along_columns, 32);
+    EXPECT_NEAR(32 * a.warp / (4.0 * static_cast<double>(gemm.m * gemm.k)), inefficiency, 0.03);
   }
 }
 
@@ -198,80 +198,15 @@ TEST(WalkWaves, TwoPartitionsHoldLess) {
   EXPECT_EQ(WalkWaves({8, 3, 4, 119, 2}, TenEach, NoSectors).a, 240);
 }
 
-using Sectors = std::set<std::pair<int, int64_t>>;
-
-Sectors FilterOf(const Sectors& sectors) {
-  Sectors filter;
-  for (const auto& sector : sectors)
-    if (sector.first == 1) filter.insert(sector);
-  return filter;
-}
-
-// Sectors wave by wave: a wave finds the newest earlier waves that fit together, and the filter
-// tiles of the last one where they take half of the cache at most.
-double BruteReads(const ConvGemm& gemm, const CtaTile& tile, int64_t wave, double cache) {
-  const int64_t nm = (gemm.m + tile.m - 1) / tile.m, nn = (gemm.n + tile.n - 1) / tile.n;
-  const auto add = [&](const Operand& matrix, int which, int64_t begin, int64_t end, Sectors& to) {
-    for (int64_t r = begin; r < std::min(end, Size(matrix.rows)); ++r)
-      for (int64_t k = 0; k < gemm.k; ++k)
-        if (const auto at = Address(matrix, At(matrix.rows, r), At(matrix.columns, k));
-            at != kNowhere)
-          to.insert({which, at / 32});
-  };
-  std::deque<Sectors> earlier;  // newest first
-  double reads = 0;
-  for (int64_t id = 0; id < nm * nn; id += wave) {
-    Sectors now;
-    for (int64_t cta = id; cta < std::min(nm * nn, id + wave); ++cta) {
-      add(gemm.a, 0, cta % nm * tile.m, (cta % nm + 1) * tile.m, now);
-      add(gemm.b, 1, cta / nm * tile.n, (cta / nm + 1) * tile.n, now);
-    }
-    Sectors kept;
-    for (const auto& wave_before : earlier) {
-      Sectors more = kept;
-      more.insert(wave_before.begin(), wave_before.end());
-      if (static_cast<double>(more.size()) * 32 > cache) break;
-      kept = more;
-    }
-    Sectors b = earlier.empty() ? Sectors{} : FilterOf(earlier.front());
-    Sectors both = FilterOf(now);
-    both.insert(b.begin(), b.end());
-    if (static_cast<double>(both.size()) * 32 <= cache / 2) kept.insert(b.begin(), b.end());
-    for (const auto& sector : now) reads += kept.count(sector) == 0 ? 1 : 0;
-    earlier.push_front(now);
-  }
-  return reads * 32;
-}
-
-TEST(EnumerateDram, IsTheBruteForceCacheOfWaves) {
-  std::mt19937_64 random(4);
-  for (int i = 0; i < 40; ++i) {
-    auto layer = fakes::Layer(fakes::Pick(random, {1, 3}), fakes::Pick(random, {4, 9}),
-                              fakes::Pick(random, {7, 12}), fakes::Pick(random, {8, 11}),
-                              fakes::Pick(random, {8, 24}), fakes::Pick(random, {1, 3}),
-                              fakes::Pick(random, {1, 2}), fakes::Pick(random, {0, 1}));
-    layer.direction = static_cast<ProductDirection>(random() % 2);
-    layer.layout = static_cast<TensorLayout>(random() % 2);
-    const auto gemm = GemmOf(layer);
-    const CtaTile tile = {fakes::Pick(random, {16, 32}), 8, 8};
-    const int64_t wave = fakes::Pick(random, {2, 5, 8});
-    const auto cache = static_cast<double>(fakes::Pick(random, {0, 2000, 6000, 20000}));
-    const auto got = EnumerateDram(gemm, tile, 4, 32, {cache, static_cast<double>(wave)});
-    EXPECT_EQ(got.a + got.b, BruteReads(gemm, tile, wave, cache))
-        << "m " << gemm.m << " k " << gemm.k;
-    EXPECT_EQ(got.c, 4.0 * static_cast<double>(gemm.m * gemm.n));
-  }
-}
-
-TEST(EnumerateDram, PartialSumsAreWrittenOncePerSlice) {
-  auto layer = fakes::Layer(8, 4, 8, 8, 8, 1, 1, 0);
-  layer.direction = ProductDirection::kBackwardWeights;
-  const auto gemm = GemmOf(layer);  // m 8, n 4, k 512
-  const auto bytes = EnumerateDram(gemm, {16, 16, 8, 4}, 2, 32, {1e6, 100});
-  EXPECT_EQ(bytes.c, 4 * 4 * 8 * 4);
-  // Each slice reads its images' part of dOutput and input once.
-  EXPECT_EQ(bytes.a, 8 * 8 * 64 * 4);
-  EXPECT_EQ(bytes.b, 8 * 4 * 64 * 4);
+TEST(GemmOf, RefusesWhatCannotBe) {
+  EXPECT_THROW(GemmOf(fakes::Layer(1, 1, 2, 2, 1, 3, 1, 0)), BadInput);
+  EXPECT_THROW(GemmOf(fakes::Layer(0, 1, 2, 2, 1, 1, 1, 0)), BadInput);
+  auto layer = fakes::Layer(1, 3, 2, 2, 4, 1, 1, 0);
+  layer.shape.groups = 2;
+  EXPECT_THROW(GemmOf(layer), BadInput);
+  layer.shape.groups = 1;
+  layer.element_bytes = 9;
+  EXPECT_THROW(GemmOf(layer), BadInput);
 }
 
 }  // namespace

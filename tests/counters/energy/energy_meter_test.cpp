@@ -182,21 +182,13 @@ TEST(MeasureIdlePower, IsTheWattsOfAMachineThatWaits) {
       machine.Meter(), [] {}, [&] { return ++seconds; }));
 }
 
-TEST(OpenEnergyMeter, TakesTheFirstSourceThatCanCountAndKeepsTheReasonsOfOthers) {
-  const EnergySource none{"first",
-                          [](const EnergyPlace&) -> EnergyCounters { throw BadInput("no tree"); }};
-  const EnergySource some{
-      "second", [](const EnergyPlace&) {
-        return EnergyCounters{{{"package-0", true, [] { return 1.0; }, {}}}, "packages"};
-      }};
-  const auto meter = OpenEnergyMeter({}, {none, some});
-  EXPECT_EQ(meter.from, "second");
-  EXPECT_THAT(meter.unavailable, ElementsAre(Pair("first", Reason{"no tree"})));
-  const auto without = OpenEnergyMeter({}, {none});
-  EXPECT_EQ(without.from, "");
-  EXPECT_EQ(NoEnergyReason(without).text, "first: no tree");
-  EXPECT_EQ(ReasonOf(MeasureEnergy(without, [] {}, {0.5, [] { return 0.0; }, {}})),
-            "first: no tree");
+TEST(OpenEnergyMeter, WithoutCountersSaysWhyAndMeasuresNothing) {
+  const auto meter = OpenEnergyMeter({"/nowhere", {0}});
+  EXPECT_EQ(meter.from, "");
+  EXPECT_THAT(meter.unavailable.value().text,
+              HasSubstr("powercap: /nowhere/class/powercap has no"));
+  EXPECT_EQ(ReasonOf(MeasureEnergy(meter, [] {}, {0.5, [] { return 0.0; }, {}})),
+            meter.unavailable->text);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/perf_event.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,7 +8,6 @@
 #include <string>
 
 #include "counters/base/error.h"
-#include "counters/cpu/cpu.h"
 #include "counters/energy/energy_source.h"
 #include "tests/fakes/refusal.h"
 
@@ -68,9 +66,8 @@ struct TwoPackages : MadeUpTree {
 };
 
 // Why nothing could be opened, or "accepted".
-std::string Refusal(EnergyCounters (*open)(const EnergyPlace&), const MadeUpTree& tree,
-                    const std::vector<int>& allowed) {
-  return fakes::RefusalOf([&] { open({tree.root(), allowed}); });
+std::string Refusal(const MadeUpTree& tree, const std::vector<int>& allowed) {
+  return fakes::RefusalOf([&] { OpenPowercap({tree.root(), allowed}); });
 }
 
 // "package-0", or "psys*" of a domain that does not count.
@@ -114,31 +111,31 @@ TEST(Powercap, TheSameCountersByMemoryMappedRegistersAreNotCountedTwice) {
 
 TEST(Powercap, APackageThatOthersMayUseHasNoEnergyOfOurs) {
   const TwoPackages tree;
-  EXPECT_THAT(Refusal(OpenPowercap, tree, {0, 1, 2}),
+  EXPECT_THAT(Refusal(tree, {0, 1, 2}),
               HasSubstr("this process may use only 1 of the 2 CPUs of package 1, but the counter"));
   // A process on package 0 alone takes nothing of package 1.
   EXPECT_THAT(Names(OpenPowercap({tree.root(), {0, 1}})),
               ElementsAre("package-0", "dram-0", "psys*"));
-  EXPECT_THAT(Refusal(OpenPowercap, tree, {7}), HasSubstr("may use no CPU of the packages"));
+  EXPECT_THAT(Refusal(tree, {7}), HasSubstr("may use no CPU of the packages"));
 }
 
 TEST(Powercap, CpusThatAreNotKnownAreNotTakenForOurs) {
   const MadeUpTree tree;
   tree.Zone("intel-rapl:0", "package-0", 1);
-  EXPECT_THAT(Refusal(OpenPowercap, tree, {0}),
+  EXPECT_THAT(Refusal(tree, {0}),
               AllOf(HasSubstr("the CPUs of package 0 are unknown"), HasSubstr("devices/system")));
 }
 
 TEST(Powercap, WithoutATreeSaysWhy) {
   const MadeUpTree tree;
-  EXPECT_THAT(Refusal(OpenPowercap, tree, {0}),
+  EXPECT_THAT(Refusal(tree, {0}),
               AllOf(HasSubstr("class/powercap has no intel-rapl:*"), HasSubstr("virtual machine")));
 }
 
 TEST(Powercap, TextThatIsNoNumberIsRefusedWithItsFile) {
   const TwoPackages tree;
   tree.Write("class/powercap/intel-rapl:1/energy_uj", "many");
-  EXPECT_THAT(Refusal(OpenPowercap, tree, {0, 1, 2, 3}),
+  EXPECT_THAT(Refusal(tree, {0, 1, 2, 3}),
               HasSubstr("intel-rapl:1/energy_uj: 'many' is not a number of microjoules"));
 }
 
@@ -163,7 +160,7 @@ TEST(Powercap, AFileThatOnlyRootMayReadNamesTheCure) {
   ASSERT_EQ(chmod((tree.root() / "class/powercap/intel-rapl:0/energy_uj").c_str(), 0), 0);
   const AsNobody nobody;
   EXPECT_THAT(
-      Refusal(OpenPowercap, tree, {0, 1, 2, 3}),
+      Refusal(tree, {0, 1, 2, 3}),
       AllOf(HasSubstr("intel-rapl:0/energy_uj: only root may read it"), HasSubstr("udev rule")));
 }
 
@@ -172,91 +169,6 @@ TEST(Powercap, AFileThatVanishesIsAnErrorOfItsReading) {
   const auto counters = OpenPowercap({tree.root(), {0, 1, 2, 3}});
   std::filesystem::remove_all(tree.root() / "class");
   EXPECT_THROW(counters.domains.at(0).joules(), BadInput);
-}
-
-const std::string kUnit = "bus/event_source/devices/power/";
-
-void AddEvent(const MadeUpTree& tree, const std::string& name, const std::string& event,
-              const std::string& scale) {
-  const auto path = kUnit + "events/" + name;
-  tree.Write(path, event);
-  tree.Write(path + ".scale", scale);
-  tree.Write(path + ".unit", "Joules");
-}
-
-// As Linux 6.1 writes it for a Xeon of two packages.
-void AddUnit(const MadeUpTree& tree) {
-  tree.Write(kUnit + "type", "9");
-  tree.Write(kUnit + "cpumask", "0,28");
-  AddEvent(tree, "energy-pkg", "event=0x02", "2.3283064365386962890625e-10");
-  AddEvent(tree, "energy-ram", "event=0x03", "2.3283064365386962890625e-10");
-}
-
-TEST(ReadPowerUnit, ReadsTypeEventsScalesAndCpus) {
-  const MadeUpTree tree;
-  AddUnit(tree);
-  const auto unit = ReadPowerUnit(tree.root());
-  EXPECT_EQ(unit.type, 9u);
-  EXPECT_THAT(unit.cpus, ElementsAre(0, 28));
-  ASSERT_EQ(unit.events.size(), 2u);
-  EXPECT_EQ(unit.events[1].name, "energy-ram");
-  EXPECT_EQ(unit.events[1].config, 3u);
-  EXPECT_DOUBLE_EQ(unit.events[1].joules, 0x1p-32);
-}
-
-TEST(ReadPowerUnit, RefusesWhatItDoesNotKnow) {
-  const MadeUpTree tree;
-  EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("virtual machine"));
-  AddUnit(tree);
-  tree.Write(kUnit + "events/energy-pkg.unit", "Watts");
-  EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }),
-              HasSubstr("energy-pkg.unit: expected Joules, got 'Watts'"));
-  AddEvent(tree, "energy-pkg", "umask=0x02", "1");
-  EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("'umask=0x02'"));
-  AddEvent(tree, "energy-pkg", "event=0x02", "fast");
-  EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }),
-              HasSubstr("energy-pkg.scale: 'fast' is not a number"));
-}
-
-TEST(CpuList, ReadsRanges) {
-  EXPECT_THAT(cpu::CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
-  EXPECT_THAT(cpu::CpuList("5"), ElementsAre(5));
-}
-
-TEST(PerfPower, RefusesSharedPackages) {
-  const MadeUpTree tree;
-  AddUnit(tree);
-  EXPECT_THAT(Refusal(OpenPerfPower, tree, {0}), HasSubstr("the package of CPU 0 is unknown"));
-  tree.Cpus(0, 0, 1);
-  tree.Cpus(1, 28, 29);
-  EXPECT_THAT(Refusal(OpenPerfPower, tree, {0, 28, 29}), HasSubstr("1 of the 2 CPUs of package 0"));
-}
-
-// The kernel's own counter of a CPU's time in nanoseconds stands for that of energy: 1e-9 J each
-// make a CPU of 1 W.
-TEST(PerfPower, ReadsEventsOfTheKernel) {
-  const MadeUpTree tree;
-  tree.Cpus(0, 0, 0);
-  tree.Write(kUnit + "type", std::to_string(PERF_TYPE_SOFTWARE));
-  tree.Write(kUnit + "cpumask", "0");
-  AddEvent(tree, "energy-pkg", "event=0x0", "1e-9");  // PERF_COUNT_SW_CPU_CLOCK
-  AddEvent(tree, "energy-psys", "event=0x0", "2e-9");
-  const auto refusal = Refusal(OpenPerfPower, tree, {0});
-  if (refusal != "accepted") {
-    EXPECT_THAT(refusal, HasSubstr("kernel.perf_event_paranoid=0"));
-    return;
-  }
-  const auto counters = OpenPerfPower({tree.root(), {0}});
-  ASSERT_EQ(counters.domains.size(), 2u);
-  EXPECT_EQ(counters.domains[0].name, "package-0");
-  EXPECT_TRUE(counters.domains[0].counted);
-  EXPECT_EQ(counters.domains[1].name, "psys");
-  EXPECT_FALSE(counters.domains[1].counted);
-  EXPECT_EQ(counters.covers, "packages; no DRAM, fans, NIC, power supply");
-  const double before = counters.domains[0].joules();
-  double after = before;
-  for (int i = 0; i < 100'000'000 && after <= before; ++i) after = counters.domains[0].joules();
-  EXPECT_GT(after, before);
 }
 
 }  // namespace

@@ -77,27 +77,6 @@ TEST(FailureSentence, IsOneLineForEveryCode) {
     }
 }
 
-TEST(UnsupportedReason, EachCauseHasItsWords) {
-  CuptiDeviceSupport support;
-  EXPECT_EQ(UnsupportedReason(support), std::nullopt) << "unknown: the first attempt tells";
-  support.overall = CuptiSupport::kSupported;
-  EXPECT_EQ(UnsupportedReason(support), std::nullopt);
-  support.overall = CuptiSupport::kUnsupported;
-  EXPECT_THAT(UnsupportedReason(support).value().text, HasSubstr("reports no cause"));
-  const auto with = [&](CuptiSupport CuptiDeviceSupport::*part, CuptiSupport answer) {
-    auto changed = support;
-    changed.*part = answer;
-    return UnsupportedReason(changed).value().text;
-  };
-  using Support = CuptiDeviceSupport;
-  EXPECT_THAT(with(&Support::vgpu, CuptiSupport::kDisabled), HasSubstr("hypervisor"));
-  EXPECT_THAT(with(&Support::confidential, CuptiSupport::kUnsupported), HasSubstr("confidential"));
-  EXPECT_THAT(with(&Support::wsl, CuptiSupport::kUnsupported), HasSubstr("Windows"));
-  EXPECT_THAT(with(&Support::sli, CuptiSupport::kUnsupported), HasSubstr("SLI"));
-  EXPECT_THAT(with(&Support::cmp, CuptiSupport::kUnsupported), HasSubstr("mining"));
-  EXPECT_THAT(with(&Support::architecture, CuptiSupport::kUnsupported), HasSubstr("too old"));
-}
-
 KnownCall Known(double flops, double dram) {
   KnownCall known{"known", {"fp32.vector"}, {}, {}};
   known.work.flops["fp32.vector"] = flops;

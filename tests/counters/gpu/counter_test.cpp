@@ -283,7 +283,7 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
                           Case{"DeviceCount", 100, CudaLibrary::kRuntime, "no GPU"},
                           Case{"OpenDevice", 2, CudaLibrary::kRuntime, "not enough memory"},
                           Case{"StartProfiler", 999, CudaLibrary::kCupti, "cannot reach the GPU"},
-                          Case{"Support", 15, CudaLibrary::kCupti, "libnvperf_host"},
+                          Case{"Supports", 15, CudaLibrary::kCupti, "libnvperf_host"},
                           Case{"ChipName", 27, CudaLibrary::kCupti, "does not support"},
                           Case{"Subscribe", 39, CudaLibrary::kCupti, "another tool"},
                           Case{"CounterAvailability", 35, CudaLibrary::kCupti, "administrators"},
@@ -313,7 +313,7 @@ TEST(CuptiCounter, ChipThatTheTableLacksIsNamedAndADeviceThatCannotBeProfiledSay
   unknown.cupti->chip = "GV100";
   EXPECT_THAT(unknown.counter->UnavailableReason().value().text,
               HasSubstr("the chip GV100 is not in the table"));
-  secret.cupti->support.overall = secret.cupti->support.confidential = CuptiSupport::kUnsupported;
+  secret.cupti->supported = false;
   EXPECT_THAT(secret.counter->UnavailableReason().value().text,
               HasSubstr("confidential computing"));
 }

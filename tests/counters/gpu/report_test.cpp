@@ -185,19 +185,6 @@ TEST(DecodeCounters, TensorInstructionsThatLoadConstantsAreNoReason) {
   EXPECT_THAT(Decode(values, {"fp32.vector"}).caveats, Contains(HasSubstr("13 instructions")));
 }
 
-// 132 SMs, 4096 dense bf16 operations a cycle in each, at 1.83 GHz: NVIDIA's 989.4 TFLOP/s of an
-// H100.
-TEST(DecodeCounters, DensePeakIsOperationsPerCycleTimesTheClock) {
-  const auto counts = Decode(
-      {{"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained", 540672},
-       {"sm__cycles_elapsed.avg.per_second", 1.83e9},
-       {"gpu__time_duration.sum", 5000}});
-  EXPECT_NEAR(counts.tensor_peaks.at("bf16.matrix"), 989.4e12, 0.1e12);
-  EXPECT_DOUBLE_EQ(*counts.clock_hz, 1.83e9);
-  EXPECT_DOUBLE_EQ(*counts.seconds, 5e-6);
-  EXPECT_TRUE(counts.work.flops.empty());
-}
-
 // Every tests/data/cupti_*.json by its name: recordings of a GPU, and published values.
 std::map<std::string, CuptiRecording> Recordings() {
   std::map<std::string, CuptiRecording> recordings;

@@ -49,7 +49,7 @@ class RangeProfiler : public dlroof::gpu::CuptiApi {
   int DeviceCount() override { return 1; }
   void OpenDevice(int) override {}
   void StartProfiler() override {}
-  dlroof::gpu::CuptiDeviceSupport Support(int) override { return {}; }
+  bool Supports(int) override { return true; }
   std::string ChipName(int) override { return "GH100"; }
   dlroof::gpu::CuptiImage CounterAvailability() override { return dlroof::gpu::CuptiImage(8); }
   void Subscribe() override {}
