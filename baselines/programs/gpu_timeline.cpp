@@ -280,19 +280,6 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
     if (timeline.lanes.size() < kMaxLanes) timeline.lanes.push_back(std::move(lane));
 }
 
-void AddRanges(const Trace& trace, GpuTimeline& timeline) {
-  std::map<std::string, GpuRangeUse> uses;
-  for (const auto& range : trace.ranges) {
-    auto name = RangeName(trace.texts[range.name]);
-    auto& use = uses[name];
-    use.name = std::move(name);
-    use.count += 1;
-    use.seconds += Seconds(range.time);
-  }
-  for (auto& [name, use] : uses) timeline.ranges.push_back(std::move(use));
-  std::ranges::stable_sort(timeline.ranges, std::ranges::greater{}, &GpuRangeUse::seconds);
-}
-
 // Adds up all steps, slow ones too: a program may mark only some of them, and marks slow them down.
 void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                   const Steps& found, GpuTimeline& timeline) {
@@ -397,13 +384,11 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
       timeline.device_name = known.name;
       timeline.compute_capability = known.compute_capability;
     }
-  auto work = WorkOn(trace, device, timeline);
+  const auto work = WorkOn(trace, device, timeline);
   const auto whole = WholeOf(work);
   timeline.wall_seconds = Seconds(whole);
-  AddRanges(trace, timeline);
   const RangesAround around(trace);
-  const auto found = FindGpuSteps(trace, around, work, timeline.kernels.size(), count);
-  SplitByTime(found.steps, work, timeline);
+  const auto found = FindGpuSteps(trace, around, work, count);
   const auto steps = StepsToSum(work, found, timeline);
   const FirstRunning running(work);
   Sweep sweep(work, timeline);

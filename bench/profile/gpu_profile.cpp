@@ -10,7 +10,6 @@
 #include "bench/gpu_loader/cuda_folders.h"
 #include "bench/gpu_loader/loader.h"
 #include "bench/profile/foreground.h"
-#include "bench/profile/overhead.h"
 #include "bench/profile/profile.h"
 #include "bench/profile/torch_trace.h"
 #include "ceilings/machine_file/specified_machine.h"
@@ -107,7 +106,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
   const auto selection = programs::SelectLaunches(timeline, static_cast<std::size_t>(most));
   if (selection.launches == 0)
-    throw BadInput("the budget of {:.3g} s is too small for a launch", request.budget_seconds);
+    throw BadInput("the budget of {:.3g} s is too small for a kernel", request.budget_seconds);
   Say(out,
       "runs the program again under Nsight Compute, which counts {} launches of {} kernels: "
       "{} of the kernels' time, about {:.0f} s beside the program's own until then",
@@ -116,12 +115,11 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   const double begin = cpu::WallSeconds();
   const auto table = NcuTable(request, choice, metrics, selection.arguments);
   program.counting.seconds = cpu::WallSeconds() - begin;
-  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"),
-                                      selection.order);
-  program.counting.unassigned = counted.unassigned;
-  if (counted.kernels.empty())
+  auto counted =
+      programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"));
+  if (counted.empty())
     throw BadInput("ncu counted no kernel of the trace: does each run launch the same kernels?");
-  return std::move(counted.kernels);
+  return counted;
 }
 
 record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram& program,
@@ -178,38 +176,17 @@ void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgra
 struct TracedRun {
   int pid = 0;
   ForegroundEnd end;
-  std::string own;  // the program's output, if requested
 };
 
-TracedRun RunProgram(const ProfileRequest& program, const Variables& variables, bool shown,
-                     bool keep) {
+TracedRun RunProgram(const ProfileRequest& program, const Variables& variables) {
   TracedRun run;
-  const auto take = [&](std::string_view bytes) {
-    if (keep) run.own += bytes;
-    return !shown || WriteToStdout(bytes);
-  };
   run.end = RunInForeground({.command = program.command,
                              .variables = variables,
-                             .no_input = !shown,
                              .most_seconds = program.most_seconds,
                              .pipe = true,
-                             .take = take,
+                             .take = WriteToStdout,
                              .started = [&](int pid) { run.pid = pid; }});
   return run;
-}
-
-// Compares runs with and without the trace, interleaved.
-void VerifyOverhead(const ProfileRequest& program, const Variables& hook, std::ostream& out) {
-  const auto once = [&](bool traced) -> OverheadRequest::Run {
-    const TemporaryFolder folder;
-    auto variables = traced ? TraceVariables(folder / "") : Variables{};
-    if (traced) variables.insert(hook.begin(), hook.end());
-    const auto run = RunProgram(program, variables, false, program.read.has_value());
-    return {run.end, run.own};
-  };
-  ReportOverhead(
-      {.turns = *program.overhead_turns, .read = program.read, .what = "the trace", .run = once},
-      out);
 }
 
 // Returns whether the hook marked a call of a module.
@@ -305,13 +282,11 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const TemporaryFolder temporary;
   const auto folder = TraceFolder(request, temporary);
   const auto notes = temporary / "torch";
-  const auto hook =
-      request.program.torch ? PrepareTorchHook(HookTask::kRanges, notes) : Variables{};
   auto variables = TraceVariables(folder);
-  variables.insert(hook.begin(), hook.end());
+  if (request.program.torch) variables.merge(PrepareTorchHook(HookTask::kRanges, notes));
   TracedRun run;
   try {
-    run = RunProgram(request.program, variables, true, false);
+    run = RunProgram(request.program, variables);
   } catch (const CannotStart& cannot) {
     Say(out, "profile: {}", cannot.what());
     return ExitCodeOf(cannot);
@@ -320,8 +295,6 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", sentence);
   try {
     ReportRun(request, run, folder, machine, out);
-    if (request.program.overhead_turns && !run.end.passed_signal)
-      VerifyOverhead(request.program, hook, out);
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }

@@ -180,27 +180,6 @@ void AddOperatorRecords(const imports::Trace& trace,
   }
 }
 
-// Returns how the main thread spent the time outside oneDNN, in the mean step or in the program.
-std::optional<programs::OutsideTimes> OutsideOf(const logs::VerboseLog& log,
-                                                const ProgramFacts& facts,
-                                                const std::vector<programs::StepRange>& found,
-                                                const programs::ProgramSummary& summary) {
-  if (facts.cpu_samples.size() < 2 || log.executions.empty()) return std::nullopt;
-  programs::TimeRange range{facts.cpu_samples.front().at, facts.cpu_samples.back().at};
-  int steps = 1;
-  if (summary.steps.count > 0) {
-    const auto timed = [](const auto& step) { return step.begin_seconds && step.end_seconds; };
-    const auto first = std::ranges::find_if(found, timed);
-    if (first == found.end()) return std::nullopt;
-    const auto last = std::ranges::find_if(found.rbegin(), found.rend(), timed);
-    range = {*first->begin_seconds, *last->end_seconds};
-    steps = static_cast<int>(std::ranges::count_if(found, timed));
-  }
-  return programs::SplitOutside(facts.cpu_samples, range,
-                                programs::SecondsWithin(programs::PrimitiveRanges(log), range),
-                                summary.threads.value_or(1), steps);
-}
-
 }  // namespace
 
 bool LooksLikeOneDnnLog(std::string_view text) { return logs::HasVerboseLine(text); }
@@ -221,8 +200,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   if (log.lines.used > 0 && text.back() != '\n')
     warnings << fmt::format(
         "dlroof: {}: the last line has no line end: the log may be cut off there\n", log_path);
-  auto steps = programs::StepsOf(log, facts.steps);
-  if (facts.trace != nullptr) programs::JoinByModel(*facts.trace, steps);
+  const auto steps = programs::StepsOf(log, facts.steps);
   auto summary = programs::SummarizeProgram(log, steps);
   summary.log = log_path;
   summary.command = facts.command.value_or("");
@@ -237,8 +215,6 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   const auto operators = facts.trace == nullptr
                              ? std::vector<programs::OperatorTime>()
                              : programs::AddOperators(*facts.trace, log, steps, summary);
-  if (summary.traced) summary.traced->cost = programs::CostOfWindows(steps.ranges, facts.windows);
-  summary.outside_times = OutsideOf(log, facts, steps.ranges, summary);
   NameRecords(summary);
   auto records = RecordsOf(log, summary);
   if (facts.trace != nullptr) AddOperatorRecords(*facts.trace, operators, log, summary, records);

@@ -15,7 +15,6 @@
 #include <set>
 #include <sstream>
 
-#include "bench/profile/cpu_sampler.h"
 #include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/text/text.h"
@@ -128,9 +127,6 @@ class VerboseProgram {
 
   VerboseRun Run() {
     ForegroundRequest foreground{.command = request_.command, .variables = request_.variables};
-    foreground.no_input = !request_.shown;
-    std::optional<CpuSampler> sampler;
-    if (request_.sampled) foreground.started = [&](int pid) { sampler.emplace(pid); };
     foreground.pipe = request_.pipe;
     foreground.most_seconds = request_.most_seconds;
     foreground.from = [this](std::int64_t process) { process_ = process; };
@@ -142,7 +138,6 @@ class VerboseProgram {
       return PassAll(&LogSeparator::Release);
     };
     run_.end = RunInForeground(foreground);
-    if (sampler) run_.samples = sampler->Stop();
     PassAll(&LogSeparator::End);
     log_.flush();
     if (request_.log && !log_)
@@ -185,9 +180,7 @@ class VerboseProgram {
     log_ << output.log;
     run_.log_bytes += output.log.size();
     run_.own_bytes += output.own.size();
-    run_.own_hash = HashOf(output.own, run_.own_hash);
-    if (request_.keep_own) run_.own += output.own;
-    return !request_.shown || WriteToStdout(output.own);
+    return WriteToStdout(output.own);
   }
 
   void ShowProgress(double seconds) {

@@ -9,9 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "baselines/programs/program_summary.h"
 #include "bench/profile/foreground.h"
-#include "counters/base/keys.h"
 
 namespace dlroof::profile {
 
@@ -82,23 +80,17 @@ VerboseMode VerboseModeOn();
 struct VerboseRequest {
   std::vector<std::string> command;
   Variables variables;
-  bool shown = true;                 // connect the program to this process's input and output
-  bool keep_own = false;             // store the program's output in VerboseRun::own
   std::optional<std::string> log;    // file for oneDNN's lines, written while the program runs
   std::ostream* progress = nullptr;  // receives progress lines; may be null
   bool pipe = false;                 // see ForegroundRequest
   std::optional<double> most_seconds = {};
-  bool sampled = false;  // sample the program's use of the CPUs
 };
 
 // The result of running a program in oneDNN's verbose mode.
 struct VerboseRun {
   ForegroundEnd end;
   std::uint64_t own_bytes = 0;               // [byte] of the program's own output
-  std::uint64_t own_hash = kHashOfNothing;   // of the program's own output
-  std::string own;                           // the program's own output, if requested
   std::uint64_t log_bytes = 0;               // [byte] of oneDNN's lines
-  std::vector<programs::CpuSample> samples;  // if requested
   std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // see LogSeparator
 };
 

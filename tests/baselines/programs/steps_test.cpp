@@ -167,20 +167,6 @@ TEST(StepsOf, ASpecifiedNumberDividesWhatHasNoPeriodOfItsOwn) {
   EXPECT_EQ(StepsOf(log, 1000).reason, Reason{"no 1000 equal steps found"});
 }
 
-// Two epochs of three steps, whose last batch is smaller.
-TEST(StepsOf, ASmallerLastBatchIsASpecifiedStepToo) {
-  logs::VerboseLog log;
-  log.processes = {{}};
-  for (const char* problem : {"8x32:32x64", "8x64:64x10", "5x32:32x64", "5x64:64x10"})
-    log.primitives.push_back({.kind = "matmul", .problem = problem});
-  for (const auto* kind : {"a", "b"}) log.primitives.push_back({.kind = kind});
-  for (const std::uint32_t primitive : {0, 4, 1, 0, 4, 1, 2, 4, 3, 0, 4, 1, 0, 4, 1, 2, 4, 3})
-    log.executions.push_back({primitive, 1});
-  EXPECT_EQ(StepsOf(log).from, StepsFrom::kNone);
-  EXPECT_EQ(RangesOf(StepsOf(log, 6)),
-            (Ranges{{0, 3}, {3, 6}, {6, 9}, {9, 12}, {12, 15}, {15, 18}}));
-}
-
 TEST(StepsOf, MarksDecide) {
   const auto marked = StepsOf(fakes::FromLog("pt_r50_inf.onednn.log"));
   EXPECT_EQ(marked.from, StepsFrom::kMarks);
@@ -198,14 +184,6 @@ TEST(StepsOf, AClockThatGoesBackGivesNoWallTime) {
   ASSERT_EQ(steps.ranges.size(), 20);
   EXPECT_FALSE(steps.ranges[9].end_seconds);
   EXPECT_DOUBLE_EQ(*steps.ranges[8].end_seconds - *steps.ranges[8].begin_seconds, 3);
-}
-
-TEST(ThreadsOf, CallsThatOverlapAreOfDifferentThreads) {
-  logs::VerboseLog log;
-  log.primitives.resize(1);
-  log.processes.resize(2);
-  log.executions = {{0, 1, 10.0, 0}, {0, 1, 10.5, 0}, {0, 1, 10.5, 1}, {0, 1, 11.25, 0}};
-  EXPECT_EQ(ThreadsOf(log), (std::vector<std::uint32_t>{0, 1, 0, 0}));
 }
 
 }  // namespace

@@ -25,7 +25,6 @@ struct Heard {
 Heard Listen(const std::string& script, ForegroundRequest request = {}) {
   Heard heard;
   request.command = {"sh", "-c", script};
-  request.no_input = true;
   request.take = [&](std::string_view bytes) { return heard.bytes += bytes, true; };
   heard.end = RunInForeground(request);
   return heard;
@@ -49,7 +48,7 @@ TEST(RunInForeground, DoesNotWaitForWhatTheProgramLeavesBehind) {
 }
 
 TEST(RunInForeground, AProgramThatNobodyReadsEndsAsBehindAPipe) {
-  ForegroundRequest request{.command = {"yes"}, .no_input = true};
+  ForegroundRequest request{.command = {"yes"}};
   request.take = [](std::string_view) { return false; };
   EXPECT_EQ(RunInForeground(request).end.signal, SIGPIPE);
 }
@@ -92,8 +91,7 @@ TEST(RunInForeground, PassesASignalOn) {
   int signals = 0;
   ForegroundRequest request{
       .command = {"sh", "-c",
-                  "trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep 0.01; done"},
-      .no_input = true};
+                  "trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep 0.01; done"}};
   std::string bytes;
   request.take = [&](std::string_view some) {
     bytes += some;
@@ -114,11 +112,9 @@ TEST(RunVerbose, KeepsWhatWasReadBeforeAKill) {
       RunVerbose({.command = {"sh", "-c",
                               "echo own; echo onednn_verbose,v1,primitive,exec,cpu,a,1; "
                               "printf dnnl_verbose,exec,cpu; kill -9 $$"},
-                  .shown = false,
-                  .keep_own = true,
                   .log = log});
   EXPECT_EQ(run.end.end.signal, SIGKILL);
-  EXPECT_EQ(run.own, "own\n");
+  EXPECT_EQ(run.own_bytes, 4U);
   EXPECT_EQ(run.lines, 1U);
   EXPECT_EQ(run.executed, 1U);
   EXPECT_EQ(run.cut_lines, 1U);
@@ -130,7 +126,7 @@ TEST(RunVerbose, KeepsWhatWasReadBeforeAKill) {
 
 TEST(RunVerbose, ALogThatCannotBeWrittenIsRefusedBeforeTheStart) {
   EXPECT_EQ(fakes::RefusalOf([] {
-              RunVerbose({.command = {"false"}, .shown = false, .log = "/dlroof-none/log"});
+              RunVerbose({.command = {"false"}, .log = "/dlroof-none/log"});
             }),
             "/dlroof-none/log: No such file or directory");
 }
@@ -148,25 +144,6 @@ TEST(VerboseModeOn, DoesNotOverrideTheUsersVariables) {
   EXPECT_EQ(VerboseModeOn().remark,
             "DNNL_VERBOSE=1 is set already and stays; unset it and profile sets its own");
   unsetenv("DNNL_VERBOSE");
-}
-
-TEST(OutputNumbers, AllMatchesOfAllLinesInTheirOrder) {
-  const auto pattern = NumberPattern("--read", "images/s: ([-+0-9.e]+)");
-  EXPECT_EQ(NumbersIn("images/s: 12.5\r\nnone\nimages/s: 1e3 images/s: +7\n", pattern),
-            (std::vector<double>{12.5, 1000, 7}));
-  EXPECT_EQ(NumbersIn("images/s: 1e999\nimages/s: .\n", pattern), std::vector<double>());
-  EXPECT_EQ(NumbersIn("", pattern), std::vector<double>());
-  // A line of any length is no danger.
-  EXPECT_EQ(NumbersIn(std::string(1 << 20, 'x') + "t=5\nt=6\n", NumberPattern("", ".*t=([0-9]+)")),
-            std::vector<double>{6});
-}
-
-TEST(OutputNumbers, ARefusedPatternSaysWhatIsExpected) {
-  EXPECT_EQ(fakes::RefusalOf([] { NumberPattern("--read", "images"); }),
-            "--read 'images': expected one group in round brackets, the number; got 0");
-  EXPECT_TRUE(fakes::RefusalOf([] {
-                NumberPattern("--read", "(images");
-              }).starts_with("--read '(images': not a regular expression: "));
 }
 
 TEST(MeasureLineSeconds, EveryLineTakesTime) {
