@@ -100,7 +100,7 @@ void NameRecords(programs::ProgramSummary& summary) {
 // Returns the data type in which the library multiplies. With an fpmath attribute, the library may
 // multiply f32 as bf16 if the CPU has the instructions.
 std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
-  auto type = logs::ComputeTypeOf(primitive);
+  const auto type = logs::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
   const auto has = [&](std::string_view word) {
     return text.attributes.find(word) != std::string::npos;
@@ -108,17 +108,7 @@ std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   const bool narrowed = type == "f32" && (has("fpmath:bf16") || has("fpmath:any")) &&
                         (text.implementation.find("amx") != std::string::npos ||
                          text.implementation.find("bf16") != std::string::npos);
-  if (narrowed) return "bf16";
-  if (type || !text.engine.empty()) return type;
-  // MKL-DNN 0.x prints no types, but its implementations of narrower types are named after them.
-  const bool named = std::ranges::any_of(
-      std::initializer_list<std::string_view>{"int8", "s8", "u8", "bf16"},
-      [&](std::string_view word) { return text.implementation.find(word) != std::string::npos; });
-  const bool typed = std::ranges::any_of(primitive.tensors, [](const logs::Tensor& tensor) {
-    return !tensor.type.empty() && tensor.type != "undef";
-  });
-  if (!named && !typed) return "f32";
-  return type;
+  return narrowed ? "bf16" : type;
 }
 
 // On a GPU, 16-bit floats and integers count as work of its matrix units, whose roof is the

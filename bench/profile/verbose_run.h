@@ -15,14 +15,14 @@ namespace dlroof::profile {
 
 // oneDNN and the program both write to standard output, so a line of oneDNN may begin in the middle
 // of a line of the program, which continues after it. A line of oneDNN begins with a marker
-// (onednn_verbose, dnnl_verbose or mkldnn_verbose), a comma and one of the words that oneDNN writes
+// (onednn_verbose or dnnl_verbose), a comma and one of the words that oneDNN writes
 // there, and ends with a newline. All other bytes belong to the program.
 //
 // A line of the program that begins with DLROOF_MARK (verbose_log.h) stays in the program's output
 // and is copied to the log, where its position shows between which calls it was written.
 //
-// Processes may interrupt each other's lines. If a marker occurs inside a line, the line's first
-// half is stored until a text follows that ends like a line of oneDNN: with a comma and a time.
+// A line in which another marker occurs was interrupted by another process's: it is cut, and what
+// follows the other line is the program's.
 class LogSeparator {
  public:
   struct Output {
@@ -46,24 +46,19 @@ class LogSeparator {
   std::size_t versions() const { return versions_; }
 
  private:
-  enum class State { kOwn, kLine, kTail };
-
   void Drain(Output& output);
   void TakeOwn(std::string_view bytes, Output& output);
   bool DrainOwn(Output& output);
   bool DrainLine(Output& output);
-  bool DrainTail(Output& output);
   void BeginLine(std::size_t marker);
-  void EndLine(const std::string& line, Output& output);
-  void GiveUpTails(Output& output);
+  void EndLine(Output& output);
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
-  State state_ = State::kOwn;
+  bool in_line_ = false;          // of oneDNN
   std::string held_;              // received bytes; those from at_ on are not yet assigned
   std::size_t at_ = 0;            // position in held_
   std::string line_;              // the current line of oneDNN so far
   std::string own_line_;          // the beginning of the program's current line
-  std::vector<std::string> cut_;  // first halves of interrupted lines, the newest last
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 

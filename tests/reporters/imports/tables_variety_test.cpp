@@ -190,7 +190,7 @@ TEST(OtherTools, AreAnsweredWithTheirExport) {
   EXPECT_THAT(answer("x.csv", "name,iterations,real_time,cpu_time,time_unit,label\n"),
               HasSubstr("--benchmark_out=x.json"));
   EXPECT_THAT(answer("x.csv", "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"),
-              HasSubstr("write Name, Avg (ns) and Instances (launches) as name and seconds"));
+              HasSubstr("dlroof profile --gpu"));
   EXPECT_THAT(answer("gb.json.xz", "?"), HasSubstr("unpack it by 'xz -dk gb.json.xz'"));
   EXPECT_THAT(answer("m.log", "MKL_VERBOSE SGEMM(N,N,8,8,8) 2.50ms\n"), HasSubstr("oneMKL"));
   EXPECT_EQ(answer("r.csv", "name,seconds\n"), "");

@@ -179,13 +179,6 @@ TEST(ImportTrace, OfTensorFlowHasStreamsWithoutTheirSummaries) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 operators of the host")));
 }
 
-TEST(ImportTrace, OfTensorFlow1HasTheProcessOfAllStreams) {
-  const auto imported = FromFile("import_tensorflow_1.json");
-  // They overlap on their stream.
-  EXPECT_THAT(Times(imported), ElementsAre(Pair("MatMul", 500), Pair("Relu", 100)));
-  EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 events of single streams")));
-}
-
 TEST(ImportTrace, OfXlaWithoutStreamsHasItsOps) {
   const auto imported = ImportTrace(
       TraceOf(

@@ -60,8 +60,6 @@ TEST(PostOpsOf, BothSeparatorsAndExponents) {
 
 TEST(PrimitiveWork, MovesHaveNoFlops) {
   EXPECT_TRUE(HasNoFlops(WorkOf(Made("reorder", "undef", kInOut, "", "8x64x56x56"))));
-  EXPECT_TRUE(HasNoFlops(WorkOf(
-      Made("shuffle", "forward_training", "data:f32::blocked:ab::f0", "axis:1 group:4", "8x64"))));
   EXPECT_TRUE(HasNoFlops(WorkOf(Made("concat", "undef",
                                      "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 "
                                      "dst:f32::blocked:ab::f0",
@@ -173,8 +171,6 @@ TEST(PrimitiveWork, UnknownWorkHasAReason) {
     return work.reason.value().text;
   };
   EXPECT_EQ(reason(Made("zero_pad", "undef", kInOut, "", "2x3")), "no closed form of this kind");
-  EXPECT_EQ(reason(Made("lrn", "forward_training", kInOut, "", "mb2ic3")),
-            "the problem has no local size");
   EXPECT_EQ(reason(Made("group_normalization", "forward_training", kInOut, "", "mb2ic3")),
             "the problem lacks g or ic");
   EXPECT_EQ(reason(Made("matmul", "undef", kInOut, "", "*x16:16x8")),

@@ -203,10 +203,6 @@ TEST(VerboseLog, OlderMarkersAndLogsWithoutTemplate) {
       "dst_f32::blocked:ab:f0,,,16x256:256x192,0.5\n");
   ASSERT_EQ(log.primitives.size(), 1);
   EXPECT_EQ(log.primitives[0].kind, "matmul");
-  const auto oldest = ReadVerboseLog(
-      "mkldnn_verbose,exec,convolution,jit:avx2,forward_training,fsrc:nChw8c,alg:direct,mb2,0.5\n");
-  ASSERT_EQ(oldest.primitives.size(), 1);
-  EXPECT_EQ(oldest.primitives[0].kind, "convolution");
 }
 
 // A line of a partition that takes `milliseconds`.
@@ -280,15 +276,6 @@ TEST(VerboseLog, NestedAndBegunCreationsHaveNoTimeOfTheirOwn) {
   EXPECT_DOUBLE_EQ(log.creations[0].seconds, 50.1e-3);
   EXPECT_EQ(log.lines.created, 3);
   ASSERT_EQ(log.lines.refused.size(), 1) << "512 is the problem, not a time";
-}
-
-TEST(VerboseLog, BytesOfMklDnnWithoutTypesAreUnknown) {
-  const auto log = fakes::FromLog("mkldnn_0.18.log");
-  ASSERT_EQ(log.primitives.size(), 3);
-  const auto work = WorkOf(ReadPrimitive(log.primitives[1]));
-  EXPECT_EQ(work.matrix, 2.0 * 1024 * 512 * 14 * 14);
-  for (const auto& primitive : log.primitives)
-    EXPECT_FALSE(WorkOf(ReadPrimitive(primitive)).bytes) << primitive.kind;
 }
 
 // With a floating-point source the products are of its type, whatever the weights' type is.
