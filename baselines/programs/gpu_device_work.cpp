@@ -11,15 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "counters/base/keys.h"
-
 namespace dlroof::programs {
 namespace {
-
-constexpr KeyRow<KernelKind> kKinds[] = {
-    {KernelKind::kProduct, "product"},       {KernelKind::kElementwise, "elementwise"},
-    {KernelKind::kLayout, "layout"},         {KernelKind::kReduction, "reduction"},
-    {KernelKind::kCollective, "collective"}, {KernelKind::kOther, "other"}};
 
 // Words of names in lower case, by kind. The first kind with a word in the name decides. PyTorch
 // copies and converts by elementwise kernels whose functor has "copy" in its name.
@@ -72,7 +65,6 @@ class KernelIndex {
     if (use.name != mangled) use.mangled = mangled;
     use.registers = facts.registers;
     use.shared_bytes = facts.shared_bytes;
-    use.kind = KernelKindOf(use.name);
     timeline.kernels.push_back(std::move(use));
     return row;
   }
@@ -138,9 +130,6 @@ DeviceWork WorkOn(const Trace& trace, std::uint32_t device, GpuTimeline& timelin
   }
   return work;
 }
-
-std::string_view Key(KernelKind kind) { return KeyIn(kKinds, kind); }
-std::optional<KernelKind> KernelKindFromKey(std::string_view key) { return ValueIn(kKinds, key); }
 
 KernelKind KernelKindOf(std::string_view name) {
   const auto lower = Lower(name);

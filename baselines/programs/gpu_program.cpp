@@ -39,9 +39,9 @@ GpuProcess ProcessOf(const gpu_trace::Trace& trace) {
 
 record::Record RecordOf(const GpuKernelUse& use, const std::string& set,
                         const CountedKernel* counted) {
-  record::Record record{.name = fmt::format("{}/{} [{}, {}]", set, use.name, SizeText(use.grid),
-                                            SizeText(use.block)),
-                        .timed = record::timed::kKernels};
+  record::Record record{
+      .name = fmt::format("{}/{} [{}, {}]", set, use.name, SizeText(use.grid), SizeText(use.block)),
+      .timed = record::timed::kKernels};
   record.repetitions.push_back({.seconds = use.step_seconds, .iterations = 1});
   Work& work = record.work[Provenance::kMeasured];
   work.launches = use.step_launches;
@@ -101,8 +101,7 @@ std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& se
   std::vector<record::Record> records;
   if (program.timelines.empty()) return records;
   std::map<KernelKey, const CountedKernel*> by_key;
-  for (const auto& kernel : counted)
-    by_key[{kernel.name, kernel.grid, kernel.block}] = &kernel;
+  for (const auto& kernel : counted) by_key[{kernel.name, kernel.grid, kernel.block}] = &kernel;
   double seconds = 0, counted_seconds = 0;
   program.counting.kernels = 0;
   for (auto& use : program.timelines.front().kernels) {

@@ -88,8 +88,8 @@ std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline,
 std::optional<Reason> NothingTraced(const GpuProgram& program);
 
 // Returns a record for each kernel that the first timeline has in a step. A record is the sum of
-// the kernel's launches in a step: its time comes from the trace, and its work is the mean counts of
-// a launch times the number of launches. Sets GpuKernelUse::record, and GpuCounting::kernels and
+// the kernel's launches in a step: its time comes from the trace, and its work is the mean counts
+// of a launch times the number of launches. Sets GpuKernelUse::record, and GpuCounting::kernels and
 // share.
 std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& set,
                                       const std::vector<CountedKernel>& counted);
@@ -104,7 +104,7 @@ struct GpuAdvice {
   std::string text;    // one or two sentences
 };
 // Returns the advice, the largest saving first. Only what is at least 3 % of a step.
-std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline, const roofline::PlacedRun& placed);
+std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline);
 
 // Returns the report of a run file with a GPU program: what would give most, the time of a step,
 // its kernels, streams, gaps and copies, and what the trace cost. Empty for other files.

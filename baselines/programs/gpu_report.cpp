@@ -464,7 +464,7 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   const KernelPlaces places(run);
   const auto names = NamesOf(timeline, full_names);
   AddHead(*program, timeline, document);
-  for (const auto& advice : AdviceOf(timeline, run)) document.Advise(advice.text);
+  for (const auto& advice : AdviceOf(timeline)) document.Advise(advice.text);
   AddSteps(timeline.steps, document);
   AddBar(timeline, places, document);
   AddKernels(timeline, places, names, full_names, document);

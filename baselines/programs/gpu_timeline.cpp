@@ -292,9 +292,9 @@ void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWo
   timeline.range_steps = ranges.steps;
 }
 
-// Adds runs of elementwise kernels of one stream: each is read and written again by the next.
-void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, double weight,
-                GpuTimeline& timeline) {
+// Adds a step's runs of elementwise kernels of one stream: the next reads what one writes.
+void AddFusible(const DeviceWork& work, const Step& step, double weight,
+                const std::vector<bool>& elementwise, GpuTimeline& timeline) {
   struct Run {
     double seconds = 0, longest = 0, launches = 0;
   };
@@ -306,10 +306,10 @@ void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, doub
     }
     run = {};
   };
-  for (std::size_t i = begin; i < end; ++i) {
+  for (std::size_t i = step.begin; i < step.end; ++i) {
     const auto& task = work.all[work.launch_places[i]];
     auto& run = runs[{task.context, task.stream}];
-    if (timeline.kernels[task.index].kind != KernelKind::kElementwise) {
+    if (!elementwise[task.index]) {
       close(run);
       continue;
     }
@@ -323,6 +323,9 @@ void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, doub
 
 void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTimeline& timeline) {
   const double weight = 1 / static_cast<double>(steps.size());
+  std::vector<bool> elementwise;  // by kernel
+  for (const auto& use : timeline.kernels)
+    elementwise.push_back(KernelKindOf(use.name) == KernelKind::kElementwise);
   for (const auto& step : steps) {
     for (std::size_t i = step.begin; i < step.end; ++i) {
       const auto& task = work.all[work.launch_places[i]];
@@ -330,7 +333,7 @@ void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTime
       use.step_launches += weight;
       use.step_seconds += weight * Seconds(task.time);
     }
-    AddFusible(work, step.begin, step.end, weight, timeline);
+    AddFusible(work, step, weight, elementwise, timeline);
   }
 }
 

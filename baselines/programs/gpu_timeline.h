@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/programs/steps.h"
@@ -15,9 +16,6 @@ namespace dlroof::programs {
 
 // What a kernel does, by the words of its name.
 enum class KernelKind { kProduct, kElementwise, kLayout, kReduction, kCollective, kOther };
-// Returns "product", "elementwise", "layout", "reduction", "collective", "other".
-std::string_view Key(KernelKind kind);
-std::optional<KernelKind> KernelKindFromKey(std::string_view key);
 KernelKind KernelKindOf(std::string_view name);
 // Returns whether the kernel multiplies fp32 matrices without tensor cores ("sgemm", "ffma").
 bool IsFp32Product(std::string_view name);
@@ -36,10 +34,9 @@ struct GpuKernelUse {
   gpu_trace::Size3 grid = {}, block = {};
   std::uint32_t registers = 0;  // [1] per thread
   double shared_bytes = 0;      // [byte] per block
-  KernelKind kind = KernelKind::kOther;
-  double launches = 0;        // [1] in the trace
-  double seconds = 0;         // [s] sum of their durations
-  double graph_launches = 0;  // [1] of them as nodes of CUDA graphs
+  double launches = 0;          // [1] in the trace
+  double seconds = 0;           // [s] sum of their durations
+  double graph_launches = 0;    // [1] of them as nodes of CUDA graphs
   // Per steady step, or the sums of the whole trace if there are no steps.
   double step_launches = 0;  // [1]
   double step_seconds = 0;   // [s] sum of durations

@@ -292,7 +292,6 @@ ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
           fmt::format("{}{}", entry.text.problem.empty() ? "" : ":", fmt::join(sizes, "x"));
   for (const auto& type : op.types)
     if (entry.text.auxiliary.empty()) entry.text.auxiliary = imports::TypeName(type);
-  if (!time.each.empty()) entry.times = TimesOf(time.each);
   if (time.by_onednn) {
     entry.work_unknown = Reason{"its FLOPs are those of oneDNN's primitives in it"};
     return entry;
@@ -414,8 +413,8 @@ std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::
   }
   const bool steps = !ranges.empty();
   if (!steps && summary.steps.count > 0 && summary.steps.wall_seconds) {
-    summary.traced = TracedProgram{.of_no_step = true,
-                                   .window_seconds = std::max(trace.end - trace.begin, 0.0)};
+    summary.traced =
+        TracedProgram{.of_no_step = true, .window_seconds = std::max(trace.end - trace.begin, 0.0)};
     return {};
   }
   if (ranges.empty()) ranges = {{trace.begin, trace.end}};

@@ -160,9 +160,6 @@ class Reader {
     if constexpr (std::is_same_v<T, StepsFrom>) {
       if (from.is_string()) value = StepsFromKey(from.get<std::string>()).value_or(value);
       return from.is_string();
-    } else if constexpr (std::is_same_v<T, KernelKind>) {
-      if (from.is_string()) value = KernelKindFromKey(from.get<std::string>()).value_or(value);
-      return from.is_string();
     } else if constexpr (std::is_arithmetic_v<T>) {
       if (!from.is_number()) return false;
       const auto number = from.get<double>();
@@ -189,14 +186,9 @@ void Members(auto& all, ProgramPrimitive& primitive) {
       Field{"attributes", primitive.text.attributes}, Field{"auxiliary", primitive.text.auxiliary},
       Field{"problem", primitive.text.problem}, Field{"others", primitive.text.others},
       Field{"calls", primitive.calls}, Field{"seconds", primitive.seconds},
-      Field{"least_seconds", primitive.times.least},
-      Field{"lower_quarter_seconds", primitive.times.lower_quarter},
-      Field{"median_seconds", primitive.times.median},
-      Field{"upper_quarter_seconds", primitive.times.upper_quarter},
-      Field{"most_seconds", primitive.times.most}, Field{"moves", primitive.moves_data},
-      Field{"no_work", primitive.work_unknown}, Field{"step_calls", primitive.step_calls},
-      Field{"step_seconds", primitive.step_seconds}, Field{"benchmark", primitive.benchmark},
-      Field{"benchdnn", primitive.repro});
+      Field{"moves", primitive.moves_data}, Field{"no_work", primitive.work_unknown},
+      Field{"step_calls", primitive.step_calls}, Field{"step_seconds", primitive.step_seconds},
+      Field{"benchmark", primitive.benchmark}, Field{"benchdnn", primitive.repro});
 }
 void Members(auto& all, ProgramSteps& steps) {
   all(Required{"from", steps.from}, Field{"reason", steps.reason}, Field{"count", steps.count},
@@ -241,8 +233,8 @@ void Members(auto& all, ProgramSummary& summary) {
   all(Field{"log", summary.log}, Field{"command", summary.command},
       Field{"wall_seconds", summary.wall_seconds}, Field{"version", summary.version},
       Field{"runtime", summary.runtime}, Field{"isa", summary.isa_words},
-      Field{"threads", summary.threads},
-      Field{"seconds", summary.seconds}, Field{"covered_seconds", summary.covered_seconds},
+      Field{"threads", summary.threads}, Field{"seconds", summary.seconds},
+      Field{"covered_seconds", summary.covered_seconds},
       Field{"creation_hits", summary.creation_hits},
       Field{"creation_misses", summary.creation_misses},
       Field{"creation_seconds", summary.creation_seconds},
@@ -253,8 +245,7 @@ void Members(auto& all, ProgramSummary& summary) {
 void Members(auto& all, GpuKernelUse& use) {
   all(Field{"name", use.name}, Field{"mangled", use.mangled}, Field{"grid", use.grid},
       Field{"block", use.block}, Field{"registers", use.registers},
-      Field{"shared_bytes", use.shared_bytes},
-      Required{"kind", use.kind}, Field{"launches", use.launches},
+      Field{"shared_bytes", use.shared_bytes}, Field{"launches", use.launches},
       Field{"seconds", use.seconds}, Field{"graph_launches", use.graph_launches},
       Field{"step_launches", use.step_launches}, Field{"step_seconds", use.step_seconds},
       Field{"step_wall_seconds", use.step_wall_seconds}, Field{"record", use.record});
@@ -300,8 +291,8 @@ void Members(auto& all, GpuTimeline& timeline) {
       Field{"steps", timeline.steps}, Field{"times", timeline.times},
       Field{"kernels", timeline.kernels}, Field{"copy_kinds", timeline.copy_kinds},
       Field{"gaps", timeline.gaps}, Field{"lanes", timeline.lanes},
-      Field{"lane_seconds", timeline.lane_seconds},
-      Field{"range_work", timeline.range_work}, Field{"range_steps", timeline.range_steps},
+      Field{"lane_seconds", timeline.lane_seconds}, Field{"range_work", timeline.range_work},
+      Field{"range_steps", timeline.range_steps},
       Field{"fusible_seconds", timeline.fusible_seconds},
       Field{"fusible_launches", timeline.fusible_launches});
 }

@@ -56,15 +56,6 @@ std::string BoundOf(const PrimitiveUse& use) {
   return roofline::BoundText(*use.placed->placement.time);
 }
 
-// Returns a remark if the median time of all calls, which the advice is about, differs beyond noise
-// from the mean in the steps, which the table shows.
-std::string MedianCall(const PrimitiveUse& use) {
-  const auto& timing = use.placed->timing;
-  if (!timing || std::abs(std::log(timing->median * use.calls / use.seconds)) < std::log(kAbove))
-    return "";
-  return fmt::format(", by its median call of {}", Time(timing->median));
-}
-
 // Returns whether the primitive's calls scatter so much that its row is an estimate.
 bool IsNoisy(const PrimitiveUse& use) {
   const auto* timing = use.placed != nullptr && use.placed->timing ? &*use.placed->timing : nullptr;
@@ -78,8 +69,8 @@ bool IsNoisy(const PrimitiveUse& use) {
 void AddPrimitiveAdvice(const std::vector<PrimitiveUse>& uses, Document& document) {
   for (const auto& use : uses)
     if (use.placed != nullptr && !IsNoisy(use) && !use.placed->placement.advice.empty())
-      return document.Advise(fmt::format("{}{}: {}", use.primitive->record, MedianCall(use),
-                                         use.placed->placement.advice));
+      return document.Advise(
+          fmt::format("{}: {}", use.primitive->record, use.placed->placement.advice));
 }
 
 // Returns the share of the calls' time that their roofs allow, "37.6 %", "<= 37.6 %" of a roof that

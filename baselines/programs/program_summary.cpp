@@ -10,27 +10,19 @@
 namespace dlroof::programs {
 namespace {
 
-// Returns the `share` quantile of sorted values: the value with the nearest rank.
-double Quantile(const std::vector<double>& rising, double share) {
-  const auto rank = static_cast<std::size_t>(share * static_cast<double>(rising.size() - 1) + 0.5);
-  return rising[rank];
-}
-
 std::vector<ProgramPrimitive> PrimitivesOf(const logs::VerboseLog& log,
                                            const std::vector<double>& call_seconds) {
-  std::vector<std::vector<double>> seconds(log.primitives.size());
-  for (std::size_t i = 0; i < log.executions.size(); ++i)
-    seconds[log.executions[i].primitive].push_back(call_seconds[i]);
   std::vector<ProgramPrimitive> primitives;
-  for (std::size_t i = 0; i < log.primitives.size(); ++i) {
-    ProgramPrimitive primitive{.text = log.primitives[i]};
-    primitive.calls = static_cast<double>(seconds[i].size());
-    for (const double call : seconds[i]) primitive.seconds += call;
-    primitive.times = TimesOf(std::move(seconds[i]));
+  for (const auto& text : log.primitives) primitives.push_back({.text = text});
+  for (std::size_t i = 0; i < log.executions.size(); ++i) {
+    auto& primitive = primitives[log.executions[i].primitive];
+    ++primitive.calls;
+    primitive.seconds += call_seconds[i];
+  }
+  for (auto& primitive : primitives) {
     const auto work = logs::WorkOf(logs::ReadPrimitive(primitive.text));
     primitive.moves_data = logs::HasNoFlops(work);
     primitive.work_unknown = work.reason;
-    primitives.push_back(std::move(primitive));
   }
   return primitives;
 }
@@ -126,12 +118,6 @@ std::vector<ProgramProcess> ProcessesOf(const logs::VerboseLog& log,
 }
 
 }  // namespace
-
-CallTimes TimesOf(std::vector<double> seconds) {
-  std::ranges::sort(seconds);
-  return {seconds.front(), Quantile(seconds, 0.25), MedianOfSorted(seconds),
-          Quantile(seconds, 0.75), seconds.back()};
-}
 
 std::size_t WarmUpSteps(const std::vector<double>& walls) {
   constexpr double kSlow = 1.5;  // [1] of the median

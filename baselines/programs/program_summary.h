@@ -20,18 +20,12 @@
 
 namespace dlroof::programs {
 
-// [s] Quantiles of the time of one call, over all calls of a primitive.
-struct CallTimes {
-  double least = 0, lower_quarter = 0, median = 0, upper_quarter = 0, most = 0;
-};
-
 struct ProgramPrimitive {
   std::string record;        // name of its record
   bool is_operator = false;  // not oneDNN's: an operator of PyTorch, with its time outside oneDNN
   logs::PrimitiveText text;
-  double calls = 0;    // [1] in the log
-  double seconds = 0;  // [s] of all its calls
-  CallTimes times;
+  double calls = 0;                    // [1] in the log
+  double seconds = 0;                  // [s] of all its calls
   bool moves_data = false;             // zero FLOPs
   std::optional<Reason> work_unknown;  // set if its FLOPs or bytes are not known
   double step_calls = 0;               // [1] in a steady step, on average
@@ -103,16 +97,13 @@ struct ProgramSummary {
   std::vector<ProgramProcess> processes;     // in order of appearance
   std::vector<ProgramPrimitive> primitives;  // in order of appearance
   ProgramSteps steps;
-  std::optional<TracedProgram> traced;    // set if torch.profiler saw some of it
+  std::optional<TracedProgram> traced;  // set if torch.profiler saw some of it
 
   // [s] in a step, or in the log without steps.
   double SecondsOf(const ProgramPrimitive& primitive) const {
     return steps.count > 0 ? primitive.step_seconds : primitive.seconds;
   }
 };
-
-// Returns the quantiles of at least one call [s].
-CallTimes TimesOf(std::vector<double> seconds);
 
 // Returns a log's summary with its steps. The caller sets `log`, `command`, `wall_seconds`, and the
 // primitives' `record`, `benchmark` and `repro`.

@@ -66,29 +66,20 @@ const gpu::CuptiChip& ChipOf(const std::optional<std::string>& name) {
 
 // Runs the program under ncu and returns ncu's table. The program's output appears after its end.
 std::string NcuTable(const ProfileFlags& flags) {
-  const TemporaryFolder folder;
-  gpu::NcuChoice choice = flags.choice;
-  try {
-    choice.program = profile::FindNcu();
-  } catch (const BadInput& missing) {
-    throw BadInput("profile: {}", missing.text);
-  }
-  choice.table = folder / "table";
   const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(flags.chip));
-  auto ran = RunChild(gpu::NcuCommand(choice, metrics, flags.program.command));
-  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
-    choice.whole_names = false;
-    ran = RunChild(gpu::NcuCommand(choice, metrics, flags.program.command));
+  try {
+    gpu::NcuChoice choice = flags.choice;
+    choice.program = profile::FindNcu();
+    auto [ran, table] = profile::RunNcu(choice, metrics, flags.program.command);
+    std::cout << ran.out << std::flush;
+    std::cerr << ran.err;
+    if (ran.exit_code != 0)
+      std::cerr << fmt::format("dlroof: ncu, or the program that it ran, ended with exit code {}\n",
+                               ran.exit_code);
+    return table;
+  } catch (const BadInput& refused) {
+    throw BadInput("profile: {}", refused.text);
   }
-  std::cout << ran.out << std::flush;
-  std::cerr << ran.err;
-  auto table = ReadFileIfAny(choice.table);
-  if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput("profile: " + gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
-  if (ran.exit_code != 0)
-    std::cerr << fmt::format("dlroof: ncu, or the program that it ran, ended with exit code {}\n",
-                             ran.exit_code);
-  return table;
 }
 
 // Whether the launches to count are chosen by the user, and no trace is needed to choose them.

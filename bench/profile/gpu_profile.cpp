@@ -70,28 +70,6 @@ const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
                  gpu::ChipNames(table));
 }
 
-// Runs the program under ncu. Returns ncu's table.
-std::string NcuTable(const GpuProfileRequest& request, gpu::NcuChoice choice,
-                     const std::vector<std::string>& metrics,
-                     const std::vector<std::string>& arguments) {
-  const TemporaryFolder folder;
-  choice.table = folder / "table";
-  const auto command = [&] {
-    auto words = gpu::NcuCommand(choice, metrics, arguments);
-    words.insert(words.end(), request.program.command.begin(), request.program.command.end());
-    return words;
-  };
-  auto ran = RunChild(command());
-  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
-    choice.whole_names = false;
-    ran = RunChild(command());
-  }
-  auto table = ReadFileIfAny(choice.table);
-  if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput(gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
-  return table;
-}
-
 // Runs the program again under ncu. Returns the counts. Throws BadInput with the reason if there
 // are none.
 std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request, int pid,
@@ -113,10 +91,11 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
       selection.launches, selection.kernels, text::PercentText(selection.share),
       static_cast<double>(selection.launches) * programs::kCountSeconds);
   const double begin = cpu::WallSeconds();
-  const auto table = NcuTable(request, choice, metrics, selection.arguments);
+  auto arguments = selection.arguments;
+  arguments.insert(arguments.end(), request.program.command.begin(), request.program.command.end());
+  const auto table = RunNcu(choice, metrics, arguments).table;
   program.counting.seconds = cpu::WallSeconds() - begin;
-  auto counted =
-      programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"));
+  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"));
   if (counted.empty())
     throw BadInput("ncu counted no kernel of the trace: does each run launch the same kernels?");
   return counted;
@@ -263,6 +242,21 @@ std::string FindNcu() {
   throw BadInput(
       "there is no ncu in PATH, /usr/local/cuda/bin or /opt/nvidia/nsight-compute: install Nsight "
       "Compute (package nsight-compute, or the CUDA toolkit), or add its folder to PATH");
+}
+
+NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
+              const std::vector<std::string>& arguments) {
+  const TemporaryFolder folder;
+  choice.table = folder / "table";
+  auto ran = RunChild(gpu::NcuCommand(choice, metrics, arguments));
+  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
+    choice.whole_names = false;
+    ran = RunChild(gpu::NcuCommand(choice, metrics, arguments));
+  }
+  auto table = ReadFileIfAny(choice.table);
+  if (!imports::LooksLikeNsightCompute(table))
+    throw BadInput(gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
+  return {std::move(ran), std::move(table)};
 }
 
 bool CanTraceGpuPrograms() {

@@ -1,5 +1,6 @@
-// dlroof profile and import LOG. A program that uses oneDNN: its log becomes a run file. With --gpu: a program's work on GPUs is
-// traced, and its kernels are counted by Nsight Compute in a second run.
+// dlroof profile and import LOG. A program that uses oneDNN: its log becomes a run file. With
+// --gpu: a program's work on GPUs is traced, and its kernels are counted by Nsight Compute in a
+// second run.
 #pragma once
 
 #include <iosfwd>
@@ -10,6 +11,8 @@
 
 #include "baselines/programs/program_summary.h"
 #include "ceilings/machine/machine.h"
+#include "counters/base/process.h"
+#include "counters/gpu/table.h"
 #include "reporters/imports/trace.h"
 #include "reporters/record/run_file.h"
 
@@ -53,14 +56,23 @@ bool CanTraceGpuPrograms();
 // Throws BadInput if there is none.
 std::string FindNcu();
 
+struct NcuRun {
+  ChildResult ran;
+  std::string table;
+};
+// Runs ncu with the program behind `arguments`; once more without whole names if it is too old for
+// them. Throws BadInput with ncu's reason if it writes no table.
+NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
+              const std::vector<std::string>& arguments);
+
 // Facts about the program that its log does not contain. Unknown facts are absent.
 struct ProgramFacts {
   std::optional<std::string> command;
-  std::optional<double> wall_seconds;             // [s] from the program's start to its end
-  std::optional<int> threads;                     // of its library; replaces the log's number
-  std::optional<int> steps;                       // [1] equal steps; replaces the detected number
-  std::optional<double> line_seconds;             // [s] see ProgramSummary
-  const imports::Trace* trace = nullptr;          // of torch.profiler, with calls; null: none
+  std::optional<double> wall_seconds;     // [s] from the program's start to its end
+  std::optional<int> threads;             // of its library; replaces the log's number
+  std::optional<int> steps;               // [1] equal steps; replaces the detected number
+  std::optional<double> line_seconds;     // [s] see ProgramSummary
+  const imports::Trace* trace = nullptr;  // of torch.profiler, with calls; null: none
 };
 
 // Returns whether the text has a line of oneDNN's verbose mode near its beginning.

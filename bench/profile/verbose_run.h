@@ -54,11 +54,11 @@ class LogSeparator {
   void EndLine(Output& output);
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
-  bool in_line_ = false;          // of oneDNN
-  std::string held_;              // received bytes; those from at_ on are not yet assigned
-  std::size_t at_ = 0;            // position in held_
-  std::string line_;              // the current line of oneDNN so far
-  std::string own_line_;          // the beginning of the program's current line
+  bool in_line_ = false;  // of oneDNN
+  std::string held_;      // received bytes; those from at_ on are not yet assigned
+  std::size_t at_ = 0;    // position in held_
+  std::string line_;      // the current line of oneDNN so far
+  std::string own_line_;  // the beginning of the program's current line
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 
@@ -84,8 +84,8 @@ struct VerboseRequest {
 // The result of running a program in oneDNN's verbose mode.
 struct VerboseRun {
   ForegroundEnd end;
-  std::uint64_t own_bytes = 0;               // [byte] of the program's own output
-  std::uint64_t log_bytes = 0;               // [byte] of oneDNN's lines
+  std::uint64_t own_bytes = 0;  // [byte] of the program's own output
+  std::uint64_t log_bytes = 0;  // [byte] of oneDNN's lines
   std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // see LogSeparator
 };
 

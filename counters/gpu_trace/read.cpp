@@ -163,22 +163,19 @@ class TraceReader {
 
   void Store(const ProcessRecord& record) {
     trace_.pid = record.pid;
-    trace_.parent = record.parent;
     if (texts_.contains(record.command)) trace_.command = TextOf(record.command);
-    trace_.cupti_version = record.cupti;
     if (record.begin_ns < kLatestNs) trace_.begin_ns = static_cast<std::int64_t>(record.begin_ns);
   }
 
   void Store(const DeviceRecord& record) {
-    trace_.devices.push_back({record.number, TextOf(record.name), record.compute_capability,
-                              record.multiprocessors, static_cast<double>(record.memory_bytes)});
+    trace_.devices.push_back({record.number, TextOf(record.name), record.compute_capability});
   }
 
   void Store(const KernelRecord& record) {
     const auto name = IndexOf(record.name, texts_);
     kernels_[record.number] = static_cast<std::uint32_t>(trace_.kernels.size());
     trace_.kernels.push_back(
-        {name, SizeOf(record.grid), SizeOf(record.block), SizeOf(record.cluster), record.registers,
+        {name, SizeOf(record.grid), SizeOf(record.block), record.registers,
          static_cast<double>(record.static_shared_bytes) + record.dynamic_shared_bytes});
   }
 
@@ -204,22 +201,21 @@ class TraceReader {
   }
 
   void Store(const LaunchRecord& record) {
-    AddTimed(Launch{TimeOf(record), IndexOf(record.kernel, kernels_), record.graph,
-                    record.graph_node, PlaceOf(record), record.correlation},
+    AddTimed(Launch{TimeOf(record), IndexOf(record.kernel, kernels_), record.graph, PlaceOf(record),
+                    record.correlation},
              trace_.launches);
   }
 
   void Store(const CopyRecord& record) {
     const bool pageable = record.source == kPageable || record.destination == kPageable;
     AddTimed(Copy{TimeOf(record), KindOf(record), pageable, static_cast<double>(record.bytes),
-                  record.graph_node, PlaceOf(record)},
+                  PlaceOf(record)},
              trace_.copies);
   }
 
   void Store(const FillRecord& record) {
-    AddTimed(
-        Fill{TimeOf(record), static_cast<double>(record.bytes), record.graph_node, PlaceOf(record)},
-        trace_.fills);
+    AddTimed(Fill{TimeOf(record), static_cast<double>(record.bytes), PlaceOf(record)},
+             trace_.fills);
   }
 
   void Store(const RangeRecord& record) {

@@ -67,8 +67,7 @@ std::optional<Reason> ExportOfOtherTool(std::string_view path, std::string_view 
       return first.find(word) != first.npos;
     });
     if (!named && !written) continue;
-    return Reason{
-        fmt::format("{}: {}", tool.what, fmt::format(fmt::runtime(tool.cure), path))};
+    return Reason{fmt::format("{}: {}", tool.what, fmt::format(fmt::runtime(tool.cure), path))};
   }
   return std::nullopt;
 }

@@ -428,11 +428,23 @@ void Multiply(Work& work, double calls) {
   work.launches = calls;
 }
 
+// Returns the work of one call of a product, a convolution or attention in f32 or f64: the trace
+// does not name the unit that multiplies narrower types.
+std::optional<Work> WorkOf(const TraceOp& op) {
+  const auto count = CountOfOp(op);
+  if (!count || !(count->matrix > 0) || (count->type != "f32" && count->type != "f64"))
+    return std::nullopt;
+  Work work;
+  work.flops[count->type == "f64" ? "fp64.vector" : "fp32.vector"] = *count->matrix;
+  work.bytes[Level::kDram] = count->bytes;
+  return work;
+}
+
 record::Record RecordOf(const TraceOp& op) {
   record::Record record{.name = NameOf(op)};
   if (op.on_gpu) record.timed = record::timed::kKernels;
   record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
-  Work work = WorkOfOp(op).value_or(Work{});
+  Work work = WorkOf(op).value_or(Work{});
   Multiply(work, op.calls);
   record.work[Provenance::kModelled] = std::move(work);
   return record;
@@ -457,7 +469,7 @@ void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
                 std::vector<std::string>& remarks) {
   double unknown = 0;
   for (const auto* op : taken)
-    if (!WorkOfOp(*op)) unknown += op->seconds;
+    if (!WorkOf(*op)) unknown += op->seconds;
   const double all = SecondsOfAll(taken);
   const bool kernels = !taken.empty() && taken.front()->on_gpu;
   remarks.push_back(

@@ -161,9 +161,10 @@ struct CellKind {
   double gates, biases;
   CellFlops flops;
 };
-constexpr CellKind kCells[] = {
-    {"vanilla_rnn", 1, 1, {2, 4}}, {"vanilla_lstm", 4, 4, kLstmCell},
-    {"vanilla_gru", 3, 3, {11, 21}}, {"lbr_gru", 3, 4, {13, 20}}};
+constexpr CellKind kCells[] = {{"vanilla_rnn", 1, 1, {2, 4}},
+                               {"vanilla_lstm", 4, 4, kLstmCell},
+                               {"vanilla_gru", 3, 3, {11, 21}},
+                               {"lbr_gru", 3, 4, {13, 20}}};
 
 struct RnnSizes {
   double layers, steps, samples, input, state, hidden, output;

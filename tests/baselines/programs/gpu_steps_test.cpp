@@ -1,8 +1,6 @@
 // Steps of a GPU: what decides how many there are.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "baselines/programs/gpu_program.h"
 #include "counters/base/files.h"
 #include "counters/gpu_trace/read.h"
@@ -163,32 +161,6 @@ TEST(FindGpuSteps, AStepMayHaveAGraphAndKernelsBesideIt) {
   const auto steps = encoder.Steps();
   EXPECT_EQ(steps.from, StepsFrom::kGraphs);
   EXPECT_EQ(steps.launches, kLayers * 5 + 2);
-}
-
-TEST(FindGpuSteps, WhatACompilerTriesBeforeTheStepsHidesNone) {
-  std::mt19937 random(7);
-  Encoder encoder;
-  std::vector<std::uint32_t> tried;
-  tried.reserve(110);
-  for (int i = 0; i < 110; ++i)
-    tried.push_back(encoder.made.Kernel("tried" + std::to_string(i), 8));
-  for (int i = 0; i < 600; ++i) encoder.Launch(tried[random() % tried.size()]);
-  const auto head = encoder.made.Kernel("head", 4);
-  auto marked = encoder;
-  for (auto* program : {&encoder, &marked})
-    for (int step = 0; step < kSteps; ++step) {
-      const auto begin = program->at;
-      program->Step();
-      program->Launch(head);
-      if (program == &marked)
-        program->Mark("XlaModule:#hlo_module=jit_bert,program_id=7#", begin, 30);
-    }
-  EXPECT_EQ(encoder.Steps().from, StepsFrom::kFound);
-  EXPECT_EQ(marked.Steps().from, StepsFrom::kMarks);
-  for (const auto& steps : {encoder.Steps(), marked.Steps()}) {
-    EXPECT_EQ(steps.launches, kLayers * 5 + 1);
-    EXPECT_EQ(steps.count, kSteps - 1);
-  }
 }
 
 // An LSTM of PyTorch on an H100, traced there: 5 steps of warm-up and 20 steps, each in a range.

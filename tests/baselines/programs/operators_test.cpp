@@ -89,13 +89,6 @@ TEST(DivideTime, TheTimeOfHooksIsNotTheProgramsTime) {
   EXPECT_DOUBLE_EQ(divided.modules[0].seconds, 6);
 }
 
-TEST(DivideTime, AHookBesideAnotherThreadsCallIsTheProgramsTime) {
-  const auto trace = TraceOf({Module("Net", 0, 10), Hook(4, 8, 1)});
-  const auto divided = DivideTime(trace, {}, {{0, 12}});
-  EXPECT_DOUBLE_EQ(divided.hook_seconds, 0);
-  EXPECT_DOUBLE_EQ(divided.seconds, 12);
-}
-
 TEST(DivideTime, AModuleHasItsPythonAndItsPrimitivesButNotOtherModules) {
   const auto trace = TraceOf({Module("Net", 0, 10), Module("Net.layers.12.q", 2, 6), Op(1, 3, 5),
                               Module("Net.layers.7.q", 6, 8)});
@@ -134,13 +127,6 @@ TEST(DivideTime, TheSumIsTheTimeOfTheRangesForAnyCalls) {
     EXPECT_NEAR(operators, divided.operator_seconds, 1e-9);
     EXPECT_LE(divided.operator_seconds + divided.onednn_seconds, 52 + 1e-9);
   }
-}
-
-TEST(ModelSteps, AreFromCallToCallOfTheOutermostModule) {
-  const auto trace = TraceOf({Module("Net.b", 0, 1), Module("Net", 2, 5), Module("Net.a", 3, 4),
-                              Module("Net", 7, 9), Module("Net", 12, 13)});
-  EXPECT_EQ(ModelSteps(trace), (std::vector<TimeRange>{{2, 7}, {7, 12}}));
-  EXPECT_TRUE(ModelSteps(TraceOf({Op(0, 0, 1)})).empty());
 }
 
 // Ten steps of 10 s: a primitive of 2 s, addmm of 4 s, linear of 1 s, 3 s of Python.
@@ -293,14 +279,6 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModelsWithoutTheHooks) {
   EXPECT_DOUBLE_EQ(Again(traced.summary).traced.value().hook_seconds, 2);
 }
 
-TEST(AddOperators, TheModelsFirstCallThatCompilesItIsNoStep) {
-  const Traced traced({Module("Net", 0, 48), Op(2, 1, 44), Module("Net", 50, 58), Op(1, 51, 54),
-                       Module("Net", 60, 68), Op(1, 61, 64), Module("Net", 70, 78)});
-  EXPECT_EQ(traced.summary.steps.count, 2);
-  EXPECT_DOUBLE_EQ(*traced.summary.steps.wall_seconds, 10);
-  EXPECT_EQ(traced.summary.primitives.size(), 1U);
-}
-
 TEST(AddOperators, LoopsOfACompiledModelAreNoOperators) {
   const Traced traced({Module("OptimizedModule", 0, 8), Op(1, 1, 4),
                        Module("OptimizedModule", 10, 18), Op(1, 11, 14),
@@ -351,18 +329,6 @@ TEST(LargestAdvice, WhatTheRoofsNeedIsChosenOnlyIfItIsMostOfAll) {
   breakdown.seconds = 13;
   EXPECT_THAT(LargestAdvice(breakdown, {}),
               HasSubstr("the largest part, 54 %: needed by the roofs: "));
-}
-
-TEST(LargestAdvice, EveryComponentHasOne) {
-  using Kind = ProgramComponentKind;
-  for (const auto kind : {Kind::kRoof, Kind::kAboveRoof, Kind::kMoves, Kind::kNoRoof,
-                          Kind::kOperator, Kind::kCreation, Kind::kOutside}) {
-    const ProgramBreakdown breakdown{.seconds = 2, .components = {{kind, "label", 2}}};
-    const auto advice = LargestAdvice(breakdown, {});
-    EXPECT_TRUE(advice.starts_with("the largest part, 100 %: label: ")) << advice;
-    EXPECT_GT(advice.size(), 50U) << advice;
-  }
-  EXPECT_EQ(LargestAdvice({}, {}), "");
 }
 
 }  // namespace

@@ -91,14 +91,6 @@ TEST(BreakdownOfProgram, ComponentsAddUpToTheStepsWallTime) {
   }
 }
 
-TEST(BreakdownOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
-  auto summary = SummaryOf(fakes::FromLog("tf212_conv_opts1.log"));
-  summary.wall_seconds = 2;
-  const auto breakdown = BreakdownOf(summary);
-  EXPECT_FALSE(breakdown.of_step);
-  EXPECT_NEAR(breakdown.seconds, 2, 1e-12);
-}
-
 TEST(SummarizeProgram, CreationsOfAStepAreItsOwn) {
   auto log = TwoThreads();
   log.marks = {{0, true, 1, 99}, {2, false, 1, 109}};

@@ -9,15 +9,11 @@
 #include "baselines/programs/program_report.h"
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
-#include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/primitives/logs.h"
-#include "tests/fakes/refusal.h"
 
 namespace dlroof::profile {
 namespace {
-
-using testing::HasSubstr;
 
 // 2 threads: 200 GFLOP/s and 20 GB/s, as given.
 machine::Machine Roofs() {
@@ -118,21 +114,6 @@ TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofs) {
   }
 }
 
-TEST(ProgramRun, TheFileTellsTheSameWhenItIsReadAgain) {
-  const auto placed = roofline::PlaceRun(
-      Imported("pt_lstm_trn.onednn.log", {.command = "python train.py", .wall_seconds = 2}));
-  std::ostringstream first, second, warnings;
-  programs::WriteProgram(placed, 0, first);
-  const auto again = roofline::PlaceRun(
-      record::ParseRunFile(roofline::ToJson(placed).dump(), "again.json", warnings));
-  programs::WriteProgram(again, 0, second);
-  EXPECT_EQ(first.str(), second.str());
-  EXPECT_THAT(first.str(), HasSubstr("python train.py\n"));
-  EXPECT_THAT(first.str(), HasSubstr("above the roof: rnn"));
-  EXPECT_THAT(first.str(), HasSubstr("outside oneDNN"));
-  EXPECT_THAT(first.str(), HasSubstr("36 of 36 lines of executed primitives were read"));
-}
-
 // 1358 ms in all, of which 279 ms in reorders, by the log.
 TEST(ProgramRun, TheCensusTellsReordersApart) {
   const auto summary = programs::ProgramOf(Imported("pt_r50_inf.onednn.log").context).value();
@@ -143,18 +124,19 @@ TEST(ProgramRun, TheCensusTellsReordersApart) {
   EXPECT_NEAR(summary.seconds, 1.358, 0.001);
 }
 
-TEST(ProgramRun, RefusesALogWithoutAnExecution) {
-  const TemporaryFolder folder;
-  const auto path = folder / "empty.log";
-  WriteFile(path, "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\nepoch 1\n");
-  std::ostringstream warnings;
-  EXPECT_THAT(fakes::RefusalOf([&] { ProgramRun(path, {}, std::nullopt, warnings); }),
-              HasSubstr("empty.log:1: no executed primitive in 2 lines, expected lines like"));
-}
-
-TEST(LooksLikeOneDnnLog, ALineOfItIsEnough) {
-  EXPECT_TRUE(LooksLikeOneDnnLog("epoch 1\nonednn_verbose,info,oneDNN v2.6.3\n"));
-  EXPECT_FALSE(LooksLikeOneDnnLog("ONEDNN_VERBOSE=1\nperf,cpu,jit\n"));
+// PyTorch's BERT with oneDNN's fusion.
+TEST(ProgramRun, BertsLongestPrimitivesHaveBenchmarks) {
+  auto summary = programs::ProgramOf(Imported("pt_bert_graph_inf.onednn.log").context).value();
+  std::ranges::sort(summary.primitives, std::ranges::greater{},
+                    [&](const auto& primitive) { return summary.SecondsOf(primitive); });
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < 5; ++i) names.push_back(summary.primitives.at(i).benchmark);
+  EXPECT_THAT(names,
+              testing::ElementsAre("Matmul/cpu/onednn/fwd/f32/m512n3072k768/bias/gelu_erf/any",
+                                   "Matmul/cpu/onednn/fwd/f32/m512n768k3072/bias/sum/any",
+                                   "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/sum/any",
+                                   "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
+                                   "LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift"));
 }
 
 }  // namespace

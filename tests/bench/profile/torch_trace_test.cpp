@@ -80,19 +80,6 @@ TEST(ReadTorchTrace, ABrokenWindowIsARemark) {
   EXPECT_EQ(read.remarks.size(), 2U);
 }
 
-TEST(ReadTorchTrace, WithoutATraceThereIsASentence) {
-  const TemporaryFolder folder;
-  const auto read = ReadTorchTrace(folder / "");
-  EXPECT_FALSE(read.trace);
-  EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("did not import torch")));
-}
-
-TEST(TorchVariables, TheHookComesBeforeTheUsersFolders) {
-  const auto variables = TorchVariables(HookTask::kProfile, "/hook", "/traces", "/mine:/yours");
-  EXPECT_EQ(variables.at("PYTHONPATH"), "/hook:/mine:/yours");
-  EXPECT_EQ(TorchVariables(HookTask::kProfile, "/hook", "/traces", "").at("PYTHONPATH"), "/hook");
-}
-
 TEST(OperatorRecords, HaveTheWorkOfTheirType) {
   imports::Trace trace;
   trace.ops = {

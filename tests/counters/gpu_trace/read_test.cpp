@@ -86,8 +86,7 @@ TEST(ReadGpuTrace, NothingIsReadBehindADamagedBlock) {
   const auto trace = ReadTrace(bytes, "app.gputrace");
   EXPECT_EQ(trace.launches.size(), 10U);
   ASSERT_EQ(trace.remarks.size(), 1U);
-  EXPECT_EQ(trace.remarks[0],
-            "app.gputrace: a block is damaged: nothing is read from there on");
+  EXPECT_EQ(trace.remarks[0], "app.gputrace: a block is damaged: nothing is read from there on");
 }
 
 TEST(ReadGpuTrace, WorkWithoutATimeIsCountedAndLeftOut) {

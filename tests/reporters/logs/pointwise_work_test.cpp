@@ -98,12 +98,6 @@ TEST(PrimitiveWork, EveryEltwiseIsItsFormula) {
   expect("backward_data", BackwardFormulas());
 }
 
-TEST(PrimitiveWork, ALeakyReluMultipliesToo) {
-  const auto work = WorkOf(Made("eltwise", "forward_training", "data:f32::blocked:ab::f0",
-                                "alg:eltwise_relu alpha:0.1 beta:0", "4x5"));
-  EXPECT_EQ(*work.elementwise, 40);
-}
-
 TEST(PrimitiveWork, BinaryAndSum) {
   Draw draw;
   for (int i = 0; i < kProblems; ++i) {
