@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/program_report.h"
@@ -38,22 +37,17 @@ std::string Neighbour(const std::string& name) {
 void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   const auto& times = timeline.times;
   const double long_idle = times.idle_seconds - times.short_idle_seconds;
-  const bool graphs = GraphShare(timeline) >= kMostlyGraphs;
-  if (times.short_idle_seconds > 0 && !graphs)
+  if (times.short_idle_seconds > 0)
     advice.push_back(
         {times.short_idle_seconds,
-         fmt::format("The GPU waits {} ({}) in {:.0f} gaps of at most {} between its kernels: the "
-                     "host launches too slowly. CUDA graphs "
-                     "(torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fewer and "
-                     "larger kernels or a larger batch close them.",
+         fmt::format("The GPU waits {} ({}) in {:.0f} gaps of at most {} between its kernels: {}.",
                      Time(times.short_idle_seconds), ShareText(times.short_idle_seconds, timeline),
-                     times.short_gaps, Time(kShortGap))});
-  if (times.short_idle_seconds > 0 && graphs)
-    advice.push_back({times.short_idle_seconds,
-                      fmt::format("The GPU waits {} ({}) between kernels of CUDA graphs: fewer and "
-                                  "larger kernels close these gaps.",
-                                  Time(times.short_idle_seconds),
-                                  ShareText(times.short_idle_seconds, timeline))});
+                     times.short_gaps, Time(kShortGap),
+                     GraphShare(timeline) >= kMostlyGraphs
+                         ? "fewer and larger kernels close them"
+                         : "the host launches too slowly. CUDA graphs "
+                           "(torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fewer and "
+                           "larger kernels or a larger batch close them")});
   if (long_idle <= 0) return;
   std::string where;
   if (!timeline.gaps.empty()) {
@@ -97,8 +91,9 @@ std::pair<double, double> SumOf(const GpuTimeline& timeline, const Has& has) {
 }
 
 void AddLayouts(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
-  const auto [seconds, launches] =
-      SumOf(timeline, [](const GpuKernelUse& use) { return use.kind == KernelKind::kLayout; });
+  const auto [seconds, launches] = SumOf(timeline, [](const GpuKernelUse& use) {
+    return KernelKindOf(use.name) == KernelKind::kLayout;
+  });
   if (seconds <= 0) return;
   advice.push_back(
       {seconds,
@@ -118,27 +113,10 @@ void AddFusion(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
                    ShareText(timeline.fusible_seconds, timeline))});
 }
 
-// Returns whether the kernel is counted to compute in fp32 without tensor cores.
-bool IsCountedFp32(const GpuKernelUse& use, const roofline::PlacedRun& placed) {
-  for (const auto& record : placed.file.records) {
-    if (record.name != use.record) continue;
-    const auto work = record.work.find(Provenance::kMeasured);
-    if (work == record.work.end() || work->second.flops.empty()) return false;
-    double all = 0;
-    for (const auto& [pipe, flops] : work->second.flops) all += flops;
-    const auto fp32 = work->second.flops.find("fp32.vector");
-    return fp32 != work->second.flops.end() && fp32->second > 0.9 * all;
-  }
-  return false;
-}
-
-void AddTf32(const GpuTimeline& timeline, const roofline::PlacedRun& placed,
-             std::vector<GpuAdvice>& advice) {
+void AddTf32(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   if (timeline.compute_capability != 0 && timeline.compute_capability < kFirstTf32) return;
-  const auto [seconds, launches] = SumOf(timeline, [&](const GpuKernelUse& use) {
-    return use.kind == KernelKind::kProduct &&
-           (IsFp32Product(use.name) || IsCountedFp32(use, placed));
-  });
+  const auto [seconds, launches] =
+      SumOf(timeline, [](const GpuKernelUse& use) { return IsFp32Product(use.name); });
   if (seconds <= 0) return;
   advice.push_back(
       {seconds,
@@ -150,14 +128,14 @@ void AddTf32(const GpuTimeline& timeline, const roofline::PlacedRun& placed,
 
 }  // namespace
 
-std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline, const roofline::PlacedRun& placed) {
+std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline) {
   std::vector<GpuAdvice> advice;
   if (!(timeline.times.wall_seconds > 0)) return advice;
   AddIdle(timeline, advice);
   AddCopies(timeline, advice);
   AddLayouts(timeline, advice);
   AddFusion(timeline, advice);
-  AddTf32(timeline, placed, advice);
+  AddTf32(timeline, advice);
   std::erase_if(advice, [&](const GpuAdvice& item) {
     return item.seconds < kMinShare * timeline.times.wall_seconds;
   });

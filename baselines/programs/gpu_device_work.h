@@ -24,8 +24,8 @@ struct DeviceTask {
   std::uint32_t index = 0;   // kernel: of GpuTimeline::kernels; copy: of Trace::copies
   std::uint32_t launch = 0;  // kernel: of Trace::launches
   std::uint32_t context = 0, stream = 0;
-  std::optional<std::uint32_t> graph;  // the CUDA graph that launched the kernel
-  std::uint64_t graph_node = 0;        // its node in the graph
+  std::uint32_t graph = 0;  // the CUDA graph that launched the kernel; 0: none
+  std::uint32_t call = 0;   // number of the call of CUDA that launched it, or its graph
 };
 
 struct DeviceWork {
@@ -106,18 +106,10 @@ struct FoundGpuSteps {
 
 // Returns the steps of a device, by the first of these that there is: as many as `count` says; from
 // NVTX range to NVTX range with "step" or "iter" in its name, or of a function that XLA executes
-// (by the calls that launched the kernels); launches of the CUDA graph that has most kernels; from
-// call to call of PyTorch's outermost module (`profile --gpu --torch`); RepeatedSteps.
+// (by the calls that launched the kernels); from launch to launch of the CUDA graph that has most
+// kernels, if it has half of all; from call to call of PyTorch's outermost module
+// (`profile --gpu --torch`); RepeatedSteps.
 FoundGpuSteps FindGpuSteps(const gpu_trace::Trace& trace, const RangesAround& around,
-                           const DeviceWork& work, std::size_t kernels, std::optional<int> count);
-
-// Gives a row of their own (GpuKernelUse::variant) to launches of one name, grid and block whose
-// places in a step take different times: persistent kernels have as many blocks as the GPU has SMs,
-// whatever the matrices' sizes, and a count of one of them is not the count of another. The time of
-// a place is its median over the steps, at least three. Places whose times differ by
-// more than 10 % and 0.5 us are of different kinds; if at some place a quarter of the launches are
-// nearer to another kind, the times vary by chance, and the row stays whole. Launches outside of
-// the steps belong to the nearest kind.
-void SplitByTime(const Steps& steps, DeviceWork& work, GpuTimeline& timeline);
+                           const DeviceWork& work, std::optional<int> count);
 
 }  // namespace dlroof::programs

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kMaxKernels = 20;  // rows of the table
 constexpr std::size_t kMaxGaps = 3;      // listed
-constexpr std::size_t kMaxRanges = 5;    // listed
 constexpr std::size_t kMaxWork = 20;     // ranges that launched kernels
 
 using document::Cell;
@@ -96,7 +95,7 @@ std::string FoundText(const GpuSteps& steps) {
     case StepsFrom::kSpecified:
       return "as specified";
     case StepsFrom::kGraphs:
-      return "which are launches of a CUDA graph, or begin with them";
+      return "which begin with launches of a CUDA graph";
     case StepsFrom::kMarks:
       return fmt::format("which begin with the program's ranges '{}'", steps.range);
     default:
@@ -184,8 +183,7 @@ constexpr std::size_t kKernelColumns = 12;
 
 Table::Row KernelRow(const GpuKernelUse& use, const std::string& name, const std::string& share,
                      const KernelPlaces& places) {
-  const auto kind = use.variant == 0 ? "" : fmt::format(" ({} of {})", use.variant, use.variants);
-  Table::Row row = {{name + kind, name == use.name ? "" : use.name},
+  Table::Row row = {{name, name == use.name ? "" : use.name},
                     {SizeText(use.grid)},
                     {SizeText(use.block)},
                     {Time(use.step_wall_seconds)},
@@ -244,10 +242,6 @@ void AddKernels(const GpuTimeline& timeline, const KernelPlaces& places, const N
                   {text::ThreeDigits(rest_launches)}};
     table.rest.resize(kKernelColumns);
   }
-  if (std::ranges::any_of(timeline.kernels, [](const auto& use) { return use.variant > 0; }))
-    table.notes.emplace_back(
-        "(1 of 2): one name, grid and block, but places in a step with different times: different "
-        "work");
   if (outside > 0)
     table.notes.push_back(
         fmt::format("{} of kernels that are in no step", Counted(outside, "launch")));
@@ -258,12 +252,8 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
                  Document& document) {
   const auto& counting = program.counting;
   if (counting.reason) Say(document, "not counted: {}", counting.reason->text);
-  if (counting.unassigned > 0)
-    document.Say(
-        "the second run launched other kernels, or in another order: launches of one name, grid "
-        "and block that do different work are not counted");
   if (counting.kernels <= 0) return;
-  Say(document, "counted by Nsight Compute, once each: {}, {} of the kernels' time{}",
+  Say(document, "counted by Nsight Compute in one step: {}, {} of the kernels' time{}",
       Counted(counting.kernels, "kernel"), text::PercentText(counting.share),
       counting.seconds > 0 ? fmt::format("; the second run took {}", Time(counting.seconds)) : "");
   double kernels = 0, launches = 0, seconds = 0, all_launches = 0, all_seconds = 0;
@@ -283,7 +273,7 @@ void AddCounting(const GpuProgram& program, const GpuTimeline& timeline, const K
         text::PercentText(seconds / all_seconds));
 }
 
-// Says which kernels are faster than their roofs. A kernel is counted in few of its launches.
+// Says which kernels are faster than their roofs.
 void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places, const Names& names,
                   Document& document) {
   constexpr double kAbove = 1.02;  // [1]
@@ -299,9 +289,8 @@ void AddAboveRoof(const GpuTimeline& timeline, const KernelPlaces& places, const
   }
   if (highest == nullptr) return;
   Say(document,
-      "{} ({} of a step) faster than the roofs: the counted launches did more work than the others "
-      "of their name, grid and block, or the roof is too low (report --verbose). The highest: {}, "
-      "{}",
+      "{} ({} of a step) faster than the roofs: the counted step did other work, or a roof is too "
+      "low (report --verbose). The highest: {}, {}",
       Counted(kernels, "kernel"), Time(seconds), names.at(highest->name), text::PercentText(most));
 }
 
@@ -357,16 +346,6 @@ void AddLanes(const GpuTimeline& timeline, Document& document) {
     strip.rows.push_back(std::move(row));
   }
   document.Add(std::move(strip));
-}
-
-void AddRanges(const GpuTimeline& timeline, Document& document) {
-  Table table{.columns = {"NVTX ranges of the host, by time", "times", "time"}};
-  for (std::size_t i = 0; i < std::min(kMaxRanges, timeline.ranges.size()); ++i) {
-    const auto& range = timeline.ranges[i];
-    table.rows.push_back(
-        {{range.name}, {fmt::format("{:.0f}", range.count)}, {Time(range.seconds)}});
-  }
-  document.Add(std::move(table));
 }
 
 // Adds the kernels by the range that launched them: with `all` each range, otherwise those with
@@ -485,7 +464,7 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   const KernelPlaces places(run);
   const auto names = NamesOf(timeline, full_names);
   AddHead(*program, timeline, document);
-  for (const auto& advice : AdviceOf(timeline, run)) document.Advise(advice.text);
+  for (const auto& advice : AdviceOf(timeline)) document.Advise(advice.text);
   AddSteps(timeline.steps, document);
   AddBar(timeline, places, document);
   AddKernels(timeline, places, names, full_names, document);
@@ -495,7 +474,6 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   AddLanes(timeline, document);
   AddGaps(timeline, names, document);
   AddCopies(timeline, document);
-  AddRanges(timeline, document);
   AddOthers(*program, document);
   AddTrace(*program, document);
   return document;

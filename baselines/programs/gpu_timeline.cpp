@@ -280,19 +280,6 @@ void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
     if (timeline.lanes.size() < kMaxLanes) timeline.lanes.push_back(std::move(lane));
 }
 
-void AddRanges(const Trace& trace, GpuTimeline& timeline) {
-  std::map<std::string, GpuRangeUse> uses;
-  for (const auto& range : trace.ranges) {
-    auto name = RangeName(trace.texts[range.name]);
-    auto& use = uses[name];
-    use.name = std::move(name);
-    use.count += 1;
-    use.seconds += Seconds(range.time);
-  }
-  for (auto& [name, use] : uses) timeline.ranges.push_back(std::move(use));
-  std::ranges::stable_sort(timeline.ranges, std::ranges::greater{}, &GpuRangeUse::seconds);
-}
-
 // Adds up all steps, slow ones too: a program may mark only some of them, and marks slow them down.
 void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
                   const Steps& found, GpuTimeline& timeline) {
@@ -305,9 +292,9 @@ void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWo
   timeline.range_steps = ranges.steps;
 }
 
-// Adds runs of elementwise kernels of one stream: each is read and written again by the next.
-void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, double weight,
-                GpuTimeline& timeline) {
+// Adds a step's runs of elementwise kernels of one stream: the next reads what one writes.
+void AddFusible(const DeviceWork& work, const Step& step, double weight,
+                const std::vector<bool>& elementwise, GpuTimeline& timeline) {
   struct Run {
     double seconds = 0, longest = 0, launches = 0;
   };
@@ -319,10 +306,10 @@ void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, doub
     }
     run = {};
   };
-  for (std::size_t i = begin; i < end; ++i) {
+  for (std::size_t i = step.begin; i < step.end; ++i) {
     const auto& task = work.all[work.launch_places[i]];
     auto& run = runs[{task.context, task.stream}];
-    if (timeline.kernels[task.index].kind != KernelKind::kElementwise) {
+    if (!elementwise[task.index]) {
       close(run);
       continue;
     }
@@ -336,6 +323,9 @@ void AddFusible(const DeviceWork& work, std::size_t begin, std::size_t end, doub
 
 void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTimeline& timeline) {
   const double weight = 1 / static_cast<double>(steps.size());
+  std::vector<bool> elementwise;  // by kernel
+  for (const auto& use : timeline.kernels)
+    elementwise.push_back(KernelKindOf(use.name) == KernelKind::kElementwise);
   for (const auto& step : steps) {
     for (std::size_t i = step.begin; i < step.end; ++i) {
       const auto& task = work.all[work.launch_places[i]];
@@ -343,7 +333,7 @@ void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTime
       use.step_launches += weight;
       use.step_seconds += weight * Seconds(task.time);
     }
-    AddFusible(work, step.begin, step.end, weight, timeline);
+    AddFusible(work, step, weight, elementwise, timeline);
   }
 }
 
@@ -397,13 +387,11 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
       timeline.device_name = known.name;
       timeline.compute_capability = known.compute_capability;
     }
-  auto work = WorkOn(trace, device, timeline);
+  const auto work = WorkOn(trace, device, timeline);
   const auto whole = WholeOf(work);
   timeline.wall_seconds = Seconds(whole);
-  AddRanges(trace, timeline);
   const RangesAround around(trace);
-  const auto found = FindGpuSteps(trace, around, work, timeline.kernels.size(), count);
-  SplitByTime(found.steps, work, timeline);
+  const auto found = FindGpuSteps(trace, around, work, count);
   const auto steps = StepsToSum(work, found, timeline);
   const FirstRunning running(work);
   Sweep sweep(work, timeline);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/programs/steps.h"
@@ -15,9 +16,6 @@ namespace dlroof::programs {
 
 // What a kernel does, by the words of its name.
 enum class KernelKind { kProduct, kElementwise, kLayout, kReduction, kCollective, kOther };
-// Returns "product", "elementwise", "layout", "reduction", "collective", "other".
-std::string_view Key(KernelKind kind);
-std::optional<KernelKind> KernelKindFromKey(std::string_view key);
 KernelKind KernelKindOf(std::string_view name);
 // Returns whether the kernel multiplies fp32 matrices without tensor cores ("sgemm", "ffma").
 bool IsFp32Product(std::string_view name);
@@ -28,21 +26,17 @@ std::string DemangledKernel(const std::string& mangled);
 // Returns a grid or a block without trailing ones: "128", "16x8", "16x1x4".
 std::string SizeText(const gpu_trace::Size3& size);
 
-// All launches of one kernel with one grid and one block, or those of them whose places in a step
-// take the same time (SplitByTime). Each launch of a timeline is in exactly one of them.
+// All launches of one kernel with one grid and one block. Each launch of a timeline is in exactly
+// one of them.
 struct GpuKernelUse {
   std::string name;     // whole, demangled
   std::string mangled;  // "" if it is the same
   gpu_trace::Size3 grid = {}, block = {};
   std::uint32_t registers = 0;  // [1] per thread
   double shared_bytes = 0;      // [byte] per block
-  // From 1 to `variants`, the shortest first: launches of this name, grid and block do different
-  // work. 0: all do the same, as far as their times tell
-  std::uint32_t variant = 0, variants = 0;
-  KernelKind kind = KernelKind::kOther;
-  double launches = 0;        // [1] in the trace
-  double seconds = 0;         // [s] sum of their durations
-  double graph_launches = 0;  // [1] of them as nodes of CUDA graphs
+  double launches = 0;          // [1] in the trace
+  double seconds = 0;           // [s] sum of their durations
+  double graph_launches = 0;    // [1] of them as nodes of CUDA graphs
   // Per steady step, or the sums of the whole trace if there are no steps.
   double step_launches = 0;  // [1]
   double step_seconds = 0;   // [s] sum of durations
@@ -87,11 +81,6 @@ struct GpuGap {
 struct GpuLane {
   std::uint32_t context = 0, stream = 0;
   std::vector<double> kernels, copies;
-};
-
-struct GpuRangeUse {
-  std::string name;               // of an NVTX range
-  double count = 0, seconds = 0;  // [1], [s] of the host
 };
 
 // The kernels that were launched in a range of the program, or in ranges within it. Means over the
@@ -140,7 +129,6 @@ struct GpuTimeline {
   std::vector<GpuGap> gaps;  // the longest of the steady steps, or of the trace
   std::vector<GpuLane> lanes;
   double lane_seconds = 0;               // [s] that the lanes show
-  std::vector<GpuRangeUse> ranges;       // the most time first
   std::vector<GpuRangeWork> range_work;  // RangeWorkOf
   int range_steps = 0;                   // [1] steps that have ranges
   // [s] per step: of runs of elementwise kernels on one stream all but each run's longest kernel

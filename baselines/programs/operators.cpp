@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -228,38 +228,22 @@ class TimeDivider {
   DividedTime divided_;
 };
 
-// Returns the steps after the warm-up.
-std::span<const StepRange> AfterWarmUp(const Steps& steps, const ProgramSteps& summary) {
-  const auto slow = static_cast<std::size_t>(summary.warm_up_steps);
-  return std::span(steps.ranges).subspan(std::min(steps.ranges.size(), slow));
-}
-
-// The log's steps in a trace, in ascending order.
-struct StepsInTrace {
-  std::vector<TimeRange> whole;    // without outliers if others are left
-  std::vector<TimeRange> clipped;  // the parts of all that are in the trace
-};
-
-StepsInTrace StepsIn(const imports::Trace& trace, const Steps& all, const ProgramSteps& steps) {
-  StepsInTrace found;
-  std::vector<TimeRange> regular;
-  for (const auto& step : AfterWarmUp(all, steps)) {
-    if (!step.begin_seconds || !step.end_seconds) continue;
-    const TimeRange range{*step.begin_seconds, *step.end_seconds};
-    const TimeRange clipped{std::max(range.first, trace.begin), std::min(range.second, trace.end)};
-    if (clipped.second <= clipped.first) continue;
-    found.clipped.push_back(clipped);
-    if (clipped != range) continue;
-    found.whole.push_back(range);
-    const double wall = range.second - range.first;
-    if (steps.least_wall_seconds && steps.most_wall_seconds && wall >= *steps.least_wall_seconds &&
-        wall <= *steps.most_wall_seconds)
-      regular.push_back(range);
+// Returns the log's steps after the warm-up that the trace has completely, in ascending order:
+// without outliers if others are left.
+std::vector<TimeRange> StepsIn(const imports::Trace& trace, const Steps& all,
+                               const ProgramSteps& steps) {
+  std::vector<TimeRange> whole, regular;
+  for (std::size_t i = static_cast<std::size_t>(steps.warm_up_steps); i < all.ranges.size(); ++i) {
+    const auto &begin = all.ranges[i].begin_seconds, &end = all.ranges[i].end_seconds;
+    if (!begin || !end || *begin < trace.begin || *end > trace.end || *end <= *begin) continue;
+    whole.emplace_back(*begin, *end);
+    if (*end - *begin >= steps.least_wall_seconds.value_or(0) &&
+        *end - *begin <= steps.most_wall_seconds.value_or(HUGE_VAL))
+      regular.emplace_back(*begin, *end);
   }
-  if (!regular.empty()) found.whole = std::move(regular);
-  std::ranges::sort(found.whole);
-  std::ranges::sort(found.clipped);
-  return found;
+  if (!regular.empty()) whole = std::move(regular);
+  std::ranges::sort(whole);
+  return whole;
 }
 
 // Removes the first of several steps of the model, and others after it that are slow (they compile
@@ -308,7 +292,6 @@ ProgramPrimitive EntryOf(const imports::TraceOp& op, const OperatorTime& time) {
           fmt::format("{}{}", entry.text.problem.empty() ? "" : ":", fmt::join(sizes, "x"));
   for (const auto& type : op.types)
     if (entry.text.auxiliary.empty()) entry.text.auxiliary = imports::TypeName(type);
-  if (!time.each.empty()) entry.times = TimesOf(time.each);
   if (time.by_onednn) {
     entry.work_unknown = Reason{"its FLOPs are those of oneDNN's primitives in it"};
     return entry;
@@ -397,18 +380,6 @@ std::vector<TimeRange> PrimitiveRanges(const logs::VerboseLog& log) {
   return ranges;
 }
 
-double SecondsWithin(std::vector<TimeRange> ranges, const TimeRange& range) {
-  std::ranges::sort(ranges);
-  double seconds = 0, covered = range.first;
-  for (const auto& [begin, end] : ranges) {
-    const double from = std::max(begin, covered), to = std::min(end, range.second);
-    if (to <= from) continue;
-    seconds += to - from;
-    covered = to;
-  }
-  return seconds;
-}
-
 std::vector<TimeRange> ModelSteps(const imports::Trace& trace) {
   std::map<std::string, std::vector<double>> begins;  // of outermost modules, by name
   double end = 0;
@@ -429,29 +400,9 @@ std::vector<TimeRange> ModelSteps(const imports::Trace& trace) {
   return steps;
 }
 
-void JoinByModel(const imports::Trace& trace, Steps& steps) {
-  const auto model = ModelSteps(trace);
-  if (steps.from != StepsFrom::kFound || model.empty()) return;
-  const auto& parts = steps.ranges;
-  const auto at = [&](double seconds) {
-    const auto found = std::ranges::find_if(
-        parts, [&](const StepRange& part) { return part.begin_seconds.value_or(0) >= seconds; });
-    return static_cast<std::size_t>(found - parts.begin());
-  };
-  const auto first = at(model.front().first), inside = at(model.back().second) - first;
-  const auto times = (inside + model.size() / 2) / model.size();
-  if (times < 2) return;
-  std::vector<StepRange> joined;
-  for (auto i = first % times; i + times <= parts.size(); i += times) {
-    const auto& last = parts[i + times - 1];
-    joined.push_back({parts[i].begin, last.end, parts[i].begin_seconds, last.end_seconds});
-  }
-  steps = {.from = StepsFrom::kModel, .ranges = std::move(joined)};
-}
-
 std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::VerboseLog& log,
                                        const Steps& steps_of_log, ProgramSummary& summary) {
-  auto [ranges, clipped] = StepsIn(trace, steps_of_log, summary.steps);
+  auto ranges = StepsIn(trace, steps_of_log, summary.steps);
   if (ranges.empty() && summary.steps.count == 0) {
     ranges = ModelSteps(trace);
     LeaveOutWarmUp(ranges);
@@ -461,24 +412,16 @@ std::vector<OperatorTime> AddOperators(const imports::Trace& trace, const logs::
       ranges.clear();
   }
   const bool steps = !ranges.empty();
-  const auto step_seconds = summary.steps.wall_seconds;
-  if (!steps && summary.steps.count > 0 && step_seconds) {
-    // The parts of steps in the trace stand for a step if they are as long together.
-    double seconds = 0;
-    for (const auto& [begin, end] : clipped) seconds += end - begin;
-    if (clipped.empty() || seconds < *step_seconds) {
-      summary.traced = TracedProgram{.of_no_step = true,
-                                     .window_seconds = std::max(trace.end - trace.begin, 0.0)};
-      return {};
-    }
-    ranges = std::move(clipped);
+  if (!steps && summary.steps.count > 0 && summary.steps.wall_seconds) {
+    summary.traced =
+        TracedProgram{.of_no_step = true, .window_seconds = std::max(trace.end - trace.begin, 0.0)};
+    return {};
   }
   if (ranges.empty()) ranges = {{trace.begin, trace.end}};
   const auto divided = DivideTime(trace, PrimitiveRanges(log), ranges);
   if (!(divided.seconds > 0)) return {};
-  double number = steps ? static_cast<double>(ranges.size()) : 1;
-  if (!steps && summary.steps.count > 0 && step_seconds) number = divided.seconds / *step_seconds;
-  const double scale = steps || summary.steps.count > 0 ? ScaleOf(divided, number, summary) : 1;
+  const double number = steps ? static_cast<double>(ranges.size()) : 1;
+  const double scale = ScaleOf(divided, number, summary);
   auto taken = AddEntries(trace, divided, summary);
   if (summary.steps.count > 0)
     for (auto& primitive : summary.primitives)

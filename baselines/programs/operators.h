@@ -44,9 +44,6 @@ DividedTime DivideTime(const imports::Trace& trace, const std::vector<TimeRange>
 // stamps.
 std::vector<TimeRange> PrimitiveRanges(const logs::VerboseLog& log);
 
-// Returns the time in `range` that at least one of `ranges` covers [s].
-double SecondsWithin(std::vector<TimeRange> ranges, const TimeRange& range);
-
 // Returns the steps of the outermost module that is called most often: from the begin of each call
 // to the begin of the next one.
 std::vector<TimeRange> ModelSteps(const imports::Trace& trace);
@@ -57,10 +54,6 @@ inline constexpr const char* kModuleSpan = "dlroof: ";
 std::string ModulePath(std::string_view span);
 // The name of a span in which the hook of a module runs, which is not the program's time.
 inline constexpr const char* kHookSpan = "dlroof hook";
-
-// Joins the steps that repeat k times from call to call of the model, such as k equal layers, to
-// one (StepsFrom::kModel). Other steps than repetitions (kFound) stay.
-void JoinByModel(const imports::Trace& trace, Steps& steps);
 
 // Adds PyTorch's operators to the time breakdown of a step: one entry of summary.primitives each
 // (operators below 0.1 % share the last entry), and sets summary.traced. The steps are

@@ -160,9 +160,6 @@ class Reader {
     if constexpr (std::is_same_v<T, StepsFrom>) {
       if (from.is_string()) value = StepsFromKey(from.get<std::string>()).value_or(value);
       return from.is_string();
-    } else if constexpr (std::is_same_v<T, KernelKind>) {
-      if (from.is_string()) value = KernelKindFromKey(from.get<std::string>()).value_or(value);
-      return from.is_string();
     } else if constexpr (std::is_arithmetic_v<T>) {
       if (!from.is_number()) return false;
       const auto number = from.get<double>();
@@ -181,17 +178,6 @@ class Reader {
   const json& from_;
 };
 
-void Members(auto& all, StandaloneCheck& check) {
-  all(Field{"condition", check.condition}, Field{"seconds", check.seconds});
-}
-void Members(auto& all, StandaloneTime& standalone) {
-  all(Field{"seconds", standalone.seconds}, Field{"disturbed", standalone.noisy},
-      Field{"cold_seconds", standalone.cold_seconds},
-      Field{"program_seconds", standalone.program_seconds}, Field{"ratio", standalone.ratio},
-      Field{"implementation", standalone.implementation}, Field{"ci95", standalone.ci95},
-      Field{"program_ci95", standalone.program_ci95}, Field{"ratio_ci95", standalone.ratio_ci95},
-      Field{"checks", standalone.checks});
-}
 void Members(auto& all, ProgramPrimitive& primitive) {
   all(Field{"record", primitive.record}, Field{"operator", primitive.is_operator},
       Field{"engine", primitive.text.engine}, Field{"kind", primitive.text.kind},
@@ -200,19 +186,9 @@ void Members(auto& all, ProgramPrimitive& primitive) {
       Field{"attributes", primitive.text.attributes}, Field{"auxiliary", primitive.text.auxiliary},
       Field{"problem", primitive.text.problem}, Field{"others", primitive.text.others},
       Field{"calls", primitive.calls}, Field{"seconds", primitive.seconds},
-      Field{"least_seconds", primitive.times.least},
-      Field{"lower_quarter_seconds", primitive.times.lower_quarter},
-      Field{"median_seconds", primitive.times.median},
-      Field{"upper_quarter_seconds", primitive.times.upper_quarter},
-      Field{"most_seconds", primitive.times.most}, Field{"moves", primitive.moves_data},
-      Field{"no_work", primitive.work_unknown}, Field{"step_calls", primitive.step_calls},
-      Field{"step_seconds", primitive.step_seconds}, Field{"benchmark", primitive.benchmark},
-      Field{"benchdnn", primitive.repro}, Field{"not_alone", primitive.not_replayed},
-      Field{"alone", primitive.standalone});
-}
-void Members(auto& all, ProgramPhase& phase) {
-  all(Field{"name", phase.name}, Field{"calls", phase.calls}, Field{"seconds", phase.seconds},
-      Field{"wall_seconds", phase.wall_seconds});
+      Field{"moves", primitive.moves_data}, Field{"no_work", primitive.work_unknown},
+      Field{"step_calls", primitive.step_calls}, Field{"step_seconds", primitive.step_seconds},
+      Field{"benchmark", primitive.benchmark}, Field{"benchdnn", primitive.repro});
 }
 void Members(auto& all, ProgramSteps& steps) {
   all(Required{"from", steps.from}, Field{"reason", steps.reason}, Field{"count", steps.count},
@@ -226,12 +202,11 @@ void Members(auto& all, ProgramSteps& steps) {
       Field{"median_wall_seconds", steps.median_wall_seconds},
       Field{"most_wall_seconds", steps.most_wall_seconds},
       Field{"creation_seconds", steps.creation_seconds},
-      Field{"creation_hits", steps.creation_hits}, Field{"creation_misses", steps.creation_misses},
-      Field{"phases", steps.phases});
+      Field{"creation_hits", steps.creation_hits}, Field{"creation_misses", steps.creation_misses});
 }
 void Members(auto& all, ProgramProcess& process) {
   all(Field{"id", process.id}, Field{"main", process.main}, Field{"calls", process.calls},
-      Field{"seconds", process.seconds}, Field{"threads", process.threads});
+      Field{"seconds", process.seconds});
 }
 void Members(auto& all, logs::RefusedLines& refused) {
   all(Field{"reason", refused.reason}, Field{"count", refused.count},
@@ -252,33 +227,25 @@ void Members(auto& all, TracedProgram& traced) {
       Required{"onednn_share", traced.onednn_share},
       Required{"onednn_matched", traced.onednn_matched},
       Required{"operator_share", traced.operator_share}, Required{"rest_share", traced.rest_share},
-      Required{"steps_in_windows", traced.cost.inside},
-      Required{"steps_outside_windows", traced.cost.outside},
-      Required{"window_slowdown", traced.cost.ratio}, Required{"modules", traced.modules});
-}
-void Members(auto& all, OutsideTimes& times) {
-  all(Required{"computing", times.computing}, Required{"waiting", times.waiting},
-      Required{"sleeping", times.sleeping}, Required{"other_cpus", times.other_cpus});
+      Required{"modules", traced.modules});
 }
 void Members(auto& all, ProgramSummary& summary) {
   all(Field{"log", summary.log}, Field{"command", summary.command},
       Field{"wall_seconds", summary.wall_seconds}, Field{"version", summary.version},
       Field{"runtime", summary.runtime}, Field{"isa", summary.isa_words},
-      Field{"threads", summary.threads}, Field{"alone_version", summary.standalone_version},
-      Field{"seconds", summary.seconds}, Field{"covered_seconds", summary.covered_seconds},
+      Field{"threads", summary.threads}, Field{"seconds", summary.seconds},
+      Field{"covered_seconds", summary.covered_seconds},
       Field{"creation_hits", summary.creation_hits},
       Field{"creation_misses", summary.creation_misses},
       Field{"creation_seconds", summary.creation_seconds},
       Field{"line_seconds", summary.line_seconds}, Field{"lines", summary.lines},
       Field{"processes", summary.processes}, Required{"primitives", summary.primitives},
-      Field{"steps", summary.steps}, Field{"traced", summary.traced},
-      Field{"outside_times", summary.outside_times});
+      Field{"steps", summary.steps}, Field{"traced", summary.traced});
 }
 void Members(auto& all, GpuKernelUse& use) {
   all(Field{"name", use.name}, Field{"mangled", use.mangled}, Field{"grid", use.grid},
       Field{"block", use.block}, Field{"registers", use.registers},
-      Field{"shared_bytes", use.shared_bytes}, Field{"variant", use.variant},
-      Field{"variants", use.variants}, Required{"kind", use.kind}, Field{"launches", use.launches},
+      Field{"shared_bytes", use.shared_bytes}, Field{"launches", use.launches},
       Field{"seconds", use.seconds}, Field{"graph_launches", use.graph_launches},
       Field{"step_launches", use.step_launches}, Field{"step_seconds", use.step_seconds},
       Field{"step_wall_seconds", use.step_wall_seconds}, Field{"record", use.record});
@@ -302,9 +269,6 @@ void Members(auto& all, GpuLane& lane) {
   all(Field{"context", lane.context}, Field{"stream", lane.stream}, Field{"kernels", lane.kernels},
       Field{"copies", lane.copies});
 }
-void Members(auto& all, GpuRangeUse& range) {
-  all(Field{"name", range.name}, Field{"count", range.count}, Field{"seconds", range.seconds});
-}
 void Members(auto& all, GpuRangeWork& range) {
   all(Field{"name", range.name}, Field{"depth", range.depth}, Field{"ranges", range.ranges},
       Field{"launches", range.launches}, Field{"seconds", range.seconds},
@@ -327,8 +291,8 @@ void Members(auto& all, GpuTimeline& timeline) {
       Field{"steps", timeline.steps}, Field{"times", timeline.times},
       Field{"kernels", timeline.kernels}, Field{"copy_kinds", timeline.copy_kinds},
       Field{"gaps", timeline.gaps}, Field{"lanes", timeline.lanes},
-      Field{"lane_seconds", timeline.lane_seconds}, Field{"ranges", timeline.ranges},
-      Field{"range_work", timeline.range_work}, Field{"range_steps", timeline.range_steps},
+      Field{"lane_seconds", timeline.lane_seconds}, Field{"range_work", timeline.range_work},
+      Field{"range_steps", timeline.range_steps},
       Field{"fusible_seconds", timeline.fusible_seconds},
       Field{"fusible_launches", timeline.fusible_launches});
 }
@@ -344,7 +308,7 @@ void Members(auto& all, GpuProcess& process) {
 void Members(auto& all, GpuCounting& counting) {
   all(Field{"requested", counting.requested}, Field{"reason", counting.reason},
       Field{"kernels", counting.kernels}, Field{"share", counting.share},
-      Field{"unassigned", counting.unassigned}, Field{"seconds", counting.seconds});
+      Field{"seconds", counting.seconds});
 }
 void Members(auto& all, GpuProgram& program) {
   all(Field{"command", program.command}, Field{"wall_seconds", program.wall_seconds},
@@ -372,18 +336,7 @@ std::optional<T> Find(const json& context, const char* key) {
 
 // Removes times that a file states without sense.
 void RemoveImpossible(ProgramSummary& summary) {
-  for (auto& primitive : summary.primitives) {
-    auto& standalone = primitive.standalone;
-    if (standalone && (!(standalone->seconds > 0) || !(standalone->program_seconds > 0) ||
-                       !(standalone->ratio > 0)))
-      standalone.reset();
-    if (standalone)
-      std::erase_if(standalone->checks, [](const auto& check) { return !(check.seconds > 0); });
-  }
   if (summary.traced && !(summary.traced->window_seconds > 0)) summary.traced.reset();
-  const auto& times = summary.outside_times;
-  if (times && !(times->computing + times->waiting + times->sleeping > 0))
-    summary.outside_times.reset();
 }
 
 }  // namespace

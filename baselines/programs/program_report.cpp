@@ -56,15 +56,6 @@ std::string BoundOf(const PrimitiveUse& use) {
   return roofline::BoundText(*use.placed->placement.time);
 }
 
-// Returns a remark if the median time of all calls, which the advice is about, differs beyond noise
-// from the mean in the steps, which the table shows.
-std::string MedianCall(const PrimitiveUse& use) {
-  const auto& timing = use.placed->timing;
-  if (!timing || std::abs(std::log(timing->median * use.calls / use.seconds)) < std::log(kAbove))
-    return "";
-  return fmt::format(", by its median call of {}", Time(timing->median));
-}
-
 // Returns whether the primitive's calls scatter so much that its row is an estimate.
 bool IsNoisy(const PrimitiveUse& use) {
   const auto* timing = use.placed != nullptr && use.placed->timing ? &*use.placed->timing : nullptr;
@@ -78,8 +69,8 @@ bool IsNoisy(const PrimitiveUse& use) {
 void AddPrimitiveAdvice(const std::vector<PrimitiveUse>& uses, Document& document) {
   for (const auto& use : uses)
     if (use.placed != nullptr && !IsNoisy(use) && !use.placed->placement.advice.empty())
-      return document.Advise(fmt::format("{}{}: {}", use.primitive->record, MedianCall(use),
-                                         use.placed->placement.advice));
+      return document.Advise(
+          fmt::format("{}: {}", use.primitive->record, use.placed->placement.advice));
 }
 
 // Returns the share of the calls' time that their roofs allow, "37.6 %", "<= 37.6 %" of a roof that
@@ -182,63 +173,30 @@ void AddAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown&
       longest->primitive->record, text::ThreeDigits(longest->seconds / *longest->roof_seconds));
 }
 
-// Says how to avoid reorders (neighbours with different layouts cause them) if they take > kMuch.
-void AddReorderAdvice(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown,
-                      const ProgramSummary& summary, Document& document) {
-  double seconds = 0;
-  for (const auto& kind : kinds)
-    if (kind.moves_data && kind.kind == "reorder") seconds += kind.seconds;
-  if (seconds < kMuch * breakdown.seconds) return;
-  document.Advise(fmt::format("reorders take {} of the time: {}",
-                              Percent(seconds, breakdown.seconds), ReorderAdvice(summary)));
-}
+// The calls of a step, or of the log, that only move data.
+struct ZeroFlopCalls {
+  double calls = 0, seconds = 0;          // [1], [s]
+  double all_calls = 0, all_seconds = 0;  // [1], [s] with all others
+  double reorder_seconds = 0;             // [s]
+};
 
-void AddKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown,
-              const ProgramSummary& summary, Document& document) {
-  Table table{
-      .columns = {"kinds", "direction", "distinct", "calls", "time", "share", "FLOP", "FLOP/s"}};
-  double calls = 0, seconds = 0, moving_calls = 0, moving_seconds = 0;
-  for (const auto& kind : kinds) {
-    calls += kind.calls;
-    seconds += kind.seconds;
-    if (kind.moves_data) {
-      moving_calls += kind.calls;
-      moving_seconds += kind.seconds;
-    }
-    const bool flops = kind.flops && kind.seconds > 0;
-    table.rows.push_back(
-        {{kind.kind},
-         {kind.prop},
-         {std::to_string(kind.distinct)},
-         {Times(kind.calls)},
-         {Time(kind.seconds)},
-         {Percent(kind.seconds, breakdown.seconds)},
-         {kind.moves_data ? "none"
-          : flops         ? text::WithPrefix(*kind.flops, "FLOP")
-                          : ""},
-         {flops && !kind.moves_data ? text::WithPrefix(*kind.flops / kind.seconds, "FLOP/s")
-                                    : ""}});
+ZeroFlopCalls ZeroFlopCallsOf(const std::vector<PrimitiveUse>& uses) {
+  ZeroFlopCalls found;
+  for (const auto& use : uses) {
+    found.all_calls += use.calls;
+    found.all_seconds += use.seconds;
+    if (!use.primitive->moves_data) continue;
+    found.calls += use.calls;
+    found.seconds += use.seconds;
+    if (use.primitive->text.kind == "reorder") found.reorder_seconds += use.seconds;
   }
-  table.notes.push_back(
-      fmt::format("zero-FLOP: {} of {} calls ({}), {} of {} of {} time ({})", Times(moving_calls),
-                  Times(calls), Percent(moving_calls, calls), Time(moving_seconds), Time(seconds),
-                  HasOperators(summary.traced) ? "oneDNN's and operators'" : "oneDNN's",
-                  Percent(moving_seconds, seconds)));
-  document.Add(std::move(table));
+  return found;
 }
 
-void AddProfilerCost(const TracedProgram& traced, document::Document& document) {
-  if (traced.hook_seconds > 0)
-    Say(document, "  beside that dlroof's hooks of modules took {}{}, left out here",
-        Time(traced.hook_seconds), traced.steps > 0 ? " a step" : "");
-  if (traced.cost.ratio > 0)
-    Say(document,
-        "  torch.profiler's own cost: {} steps with it take {:.2f} times the {} without (medians)",
-        traced.cost.inside, traced.cost.ratio, traced.cost.outside);
-  else
-    document.Say(
-        "  torch.profiler's own cost is not known: too few steps with or without it "
-        "(--verify-overhead measures it)");
+void AddZeroFlopCalls(const ZeroFlopCalls& moving, Document& document) {
+  Say(document, "zero-FLOP: {} of {} calls ({}), {} of {} ({})", Times(moving.calls),
+      Times(moving.all_calls), Percent(moving.calls, moving.all_calls), Time(moving.seconds),
+      Time(moving.all_seconds), Percent(moving.seconds, moving.all_seconds));
 }
 
 void AddModules(const TracedProgram& traced, document::Document& document) {
@@ -285,16 +243,6 @@ std::string WallText(const ProgramSteps& steps) {
   return text;
 }
 
-std::vector<std::string> PhaseTexts(const ProgramSteps& steps) {
-  std::vector<std::string> texts;
-  for (const auto& phase : steps.phases)
-    if (phase.calls > 0)
-      texts.push_back(fmt::format("{}: {}{}, {} in oneDNN", phase.name,
-                                  phase.wall_seconds ? Time(*phase.wall_seconds) + ", " : "",
-                                  Counted(phase.calls, "call"), Time(phase.seconds)));
-  return texts;
-}
-
 std::string BarTitle(const ProgramSummary& summary, const ProgramBreakdown& breakdown) {
   const auto seconds = Time(breakdown.seconds);
   if (!breakdown.of_step)
@@ -319,7 +267,6 @@ void AddBreakdown(const ProgramSummary& summary, const ProgramBreakdown& breakdo
   for (const auto& component : breakdown.components)
     bar.parts.push_back(
         {kPartKinds[static_cast<std::size_t>(component.kind)], component.label, component.seconds});
-  bar.notes = PhaseTexts(summary.steps);
   document.Add(std::move(bar));
 }
 
@@ -336,22 +283,14 @@ void AddProgramTime(const ProgramSummary& summary, Document& document) {
       Time(std::max(*summary.wall_seconds - inside, 0.0)));
 }
 
-// Says which processes called oneDNN if there are several, and how many calls run side by side.
+// Says which processes called oneDNN if there are several.
 void AddProcesses(const ProgramSummary& summary, Document& document) {
-  const auto threads = [](const ProgramProcess& process) {
-    return process.threads > 1
-               ? fmt::format(", from up to {} threads at the same time", process.threads)
-               : "";
-  };
-  if (summary.processes.size() == 1 && summary.processes[0].threads > 1)
-    Say(document, "oneDNN is called from up to {} threads at the same time",
-        summary.processes[0].threads);
   if (summary.processes.size() < 2) return;
   Say(document, "{} called oneDNN; steps and tables are the main one's:",
       Counted(static_cast<double>(summary.processes.size()), "process"));
   for (const auto& process : summary.processes)
-    Say(document, "  {}{}: {}, {}{}", process.id, process.main ? " (main)" : "",
-        Counted(process.calls, "call"), Time(process.seconds), threads(process));
+    Say(document, "  {}{}: {}, {}", process.id, process.main ? " (main)" : "",
+        Counted(process.calls, "call"), Time(process.seconds));
 }
 
 constexpr double kMuchForLines = 0.03;  // [1] of the time, above which lines get a remark
@@ -368,10 +307,8 @@ void AddLineCost(const ProgramSummary& summary, const ProgramBreakdown& breakdow
   Say(document, "oneDNN's lines take about {} of {}: {:.2g} % ({}, {} each){}", Time(seconds),
       breakdown.of_step ? "a step" : "the time", 100 * seconds / breakdown.seconds,
       Counted(lines, "line"), Time(*summary.line_seconds),
-      seconds > kMuchForLines * breakdown.seconds
-          ? ": without profile it is that much shorter (--verify-overhead "
-            "measures it)"
-          : "");
+      seconds > kMuchForLines * breakdown.seconds ? ": without profile it is that much shorter"
+                                                  : "");
 }
 
 void AddUnknownWork(const ProgramSummary& summary, Document& document) {
@@ -432,7 +369,9 @@ void AddTraced(const TracedProgram& traced, document::Document& document) {
                                      Time(traced.window_seconds))
                        : Time(traced.window_seconds),
       100 * traced.onednn_share, 100 * traced.operator_share, 100 * traced.rest_share);
-  AddProfilerCost(traced, document);
+  if (traced.hook_seconds > 0)
+    Say(document, "  beside that dlroof's hooks of modules took {}{}, left out here",
+        Time(traced.hook_seconds), traced.steps > 0 ? " a step" : "");
   if (traced.onednn_matched < kMatched)
     Say(document,
         "  {:.0f} % of oneDNN's time lies outside of operators: another thread runs it, or the "
@@ -449,21 +388,23 @@ Document ProgramDocument(const roofline::PlacedRun& run) {
   if (!summary) return document;
   const auto uses = UsesOf(run, *summary);
   const auto breakdown = BreakdownOf(uses, *summary);
-  const auto kinds = KindsOf(uses);
+  const auto moving = ZeroFlopCallsOf(uses);
   AddHead(*summary, document);
   AddPrimitiveAdvice(uses, document);
-  AddReorderAdvice(kinds, breakdown, *summary, document);
+  if (moving.reorder_seconds >= kMuch * breakdown.seconds && moving.reorder_seconds > 0)
+    document.Advise(fmt::format("reorders take {} of the time: {}",
+                                Percent(moving.reorder_seconds, breakdown.seconds),
+                                kReorderAdvice));
   if (const auto advice = LargestAdvice(breakdown, *summary); !advice.empty())
     document.Advise(advice);
   AddBreakdown(*summary, breakdown, document);
   AddPrimitives(uses, !run.file.machines.empty(), breakdown, document);
   AddAboveRoof(uses, breakdown, document);
-  AddKinds(kinds, breakdown, *summary, document);
+  AddZeroFlopCalls(moving, document);
   AddProgramTime(*summary, document);
   if (summary->traced) AddTraced(*summary->traced, document);
   AddProcesses(*summary, document);
   AddLineCost(*summary, breakdown, document);
-  AddStandalone(*summary, document);
   AddLines(*summary, document);
   return document;
 }

@@ -1,5 +1,5 @@
 // How a program spends the time of a step (or of its whole log, if it has no steps), primitive by
-// primitive; and its calls compared with standalone calls: the report of a terminal and of a page.
+// primitive: the report of a terminal and of a page.
 #pragma once
 
 #include <fmt/format.h>
@@ -60,25 +60,15 @@ struct ProgramBreakdown {
 
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary);
 
-// All calls of one primitive kind and direction.
-struct KindUse {
-  std::string kind, prop;
-  int distinct = 0;               // [1]
-  double calls = 0, seconds = 0;  // [1], [s]
-  std::optional<double> flops;    // [flop]; set if those of all calls are known
-  bool moves_data = true;         // every call has zero FLOPs
-};
-
-// Returns the kinds, the one with the most time first.
-std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses);
-
 // Returns a sentence: what may reduce the largest component of the breakdown, whatever it is. The
 // time that the roofs need is chosen only if it is at least half of all.
 // Returns "" for an empty breakdown.
 std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummary& summary);
 
-// Returns what avoids reorders between the program's kinds of primitives.
-std::string ReorderAdvice(const ProgramSummary& summary);
+// What avoids calls that only move data.
+inline constexpr std::string_view kReorderAdvice =
+    "keep one layout and one type between primitives (PyTorch: channels_last), and pack weights "
+    "once (a frozen model or graph)";
 
 // Words of the reports: "12.3 ms"; "1 launch", "3 launches"; "12.3 %", or "" without a whole.
 std::string Time(double seconds);
@@ -96,29 +86,12 @@ void AddTraced(const TracedProgram& traced, document::Document& document);
 bool IsProgram(const record::RunFile& file);
 
 // Returns the report of a program: what to try first, the time breakdown of a step, the primitives
-// with their share of its time, the kinds with the zero-FLOP kernels, the replay, and the number of
-// log lines by type. Empty for a file that is not of a program.
+// with their share of its time, and the number of log lines by type. Empty for a file that is not
+// of a program.
 document::Document ProgramDocument(const roofline::PlacedRun& run);
 
 // Writes ProgramDocument() as text, and why numbers are limits. `width` [columns] of the terminal;
 // 0 means no limit.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
-
-// Returns the implementation's name as oneDNN before 3.5 spelled it: "brgconv:avx2" for
-// "brg_conv_fwd:avx2". Other names are returned unchanged. Two names with the same family are the
-// same code path, as far as names tell.
-std::string ImplementationFamily(std::string_view implementation);
-
-// Returns whether the program's calls take longer than the standalone call, and neither another
-// implementation nor the time with cold caches tells why: StandaloneTime::checks may tell.
-bool NeedsChecks(const ProgramPrimitive& primitive);
-
-// Returns a sentence that tells why the program's calls take longer than the standalone call, as
-// far as the times under other conditions show. The primitive must have been replayed.
-std::string StandaloneDiagnosis(const ProgramPrimitive& primitive);
-
-// Adds a row per replayed primitive, the longest first, and why others were not replayed. Adds
-// nothing if there was no replay.
-void AddStandalone(const ProgramSummary& summary, document::Document& document);
 
 }  // namespace dlroof::programs

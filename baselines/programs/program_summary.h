@@ -20,55 +20,18 @@
 
 namespace dlroof::programs {
 
-// [s] Quantiles of the time of one call, over all calls of a primitive.
-struct CallTimes {
-  double least = 0, lower_quarter = 0, median = 0, upper_quarter = 0, most = 0;
-};
-
-// The time of a primitive's call standalone under a condition that might explain why its calls in
-// the program take longer.
-struct StandaloneCheck {
-  std::string condition;  // as it stands in a sentence: "beside a busy CPU"
-  double seconds = 0;     // [s] median
-};
-
-// The times of a primitive's call standalone (replayed by dlroof_bench) and in the program.
-struct StandaloneTime {
-  double seconds = 0;                             // [s] median, standalone, with warm caches
-  std::optional<std::pair<double, double>> ci95;  // [s]
-  bool noisy = false;                             // `seconds` is an estimate
-  std::optional<double> cold_seconds;             // [s] median, standalone, with cold caches
-  std::vector<StandaloneCheck> checks;            // only if cold caches do not explain the ratio
-  double program_seconds = 0;                     // [s] median of the program's calls
-  std::optional<std::pair<double, double>> program_ci95;  // [s]
-  double ratio = 0;                                       // [1] program_seconds / seconds
-  std::optional<std::pair<double, double>> ratio_ci95;    // [1]
-  std::string implementation;                             // chosen by the library standalone
-};
-
 struct ProgramPrimitive {
   std::string record;        // name of its record
   bool is_operator = false;  // not oneDNN's: an operator of PyTorch, with its time outside oneDNN
   logs::PrimitiveText text;
-  double calls = 0;    // [1] in the log
-  double seconds = 0;  // [s] of all its calls
-  CallTimes times;
+  double calls = 0;                    // [1] in the log
+  double seconds = 0;                  // [s] of all its calls
   bool moves_data = false;             // zero FLOPs
   std::optional<Reason> work_unknown;  // set if its FLOPs or bytes are not known
   double step_calls = 0;               // [1] in a steady step, on average
   double step_seconds = 0;             // [s] of wall time in a steady step (steps.h), on average
   std::string benchmark;               // name of dlroof's benchmark with the same call, or ""
   std::string repro;                   // arguments of benchdnn for the same call, or ""
-  std::optional<StandaloneTime> standalone;  // set if it was replayed
-  std::optional<Reason> not_replayed;        // reason, if a replay was requested but has no time
-};
-
-// A phase of a step: "forward", "backward", "update".
-struct ProgramPhase {
-  std::string name;
-  double calls = 0;                    // [1] on average
-  double seconds = 0;                  // [s] of its primitives, on average
-  std::optional<double> wall_seconds;  // [s] on average; needs time stamps
 };
 
 struct ProgramSteps {
@@ -88,7 +51,6 @@ struct ProgramSteps {
   std::optional<double> least_wall_seconds, median_wall_seconds, most_wall_seconds;  // [s]
   double creation_seconds = 0;                    // [s] of wall time per step, on average
   double creation_hits = 0, creation_misses = 0;  // [1] per step, on average
-  std::vector<ProgramPhase> phases;               // empty if no call is backward
 };
 
 // A process that executed primitives.
@@ -97,23 +59,15 @@ struct ProgramProcess {
   bool main = false;    // its calls are the steps
   double calls = 0;     // [1]
   double seconds = 0;   // [s] of all its calls
-  int threads = 0;      // [1] largest number of calls at the same time; 0 without time stamps
 };
 
-// The time of a program outside of oneDNN's primitives: what PyTorch's profiler saw of it, or how
-// its main thread spent it.
+// The time of a program outside of oneDNN's primitives: what PyTorch's profiler saw of it.
 
 using TimeRange = std::pair<double, double>;  // [s] begin, end
 
 struct ModuleTime {
   std::string path;    // "Bert.layers.*.f1": numbers are replaced by stars
   double seconds = 0;  // [s] in it, but not in a module within it; with oneDNN's primitives
-};
-
-// The program's steps in windows in which torch.profiler ran, and outside of them.
-struct WindowCost {
-  int inside = 0, outside = 0;  // [1] steps with times
-  double ratio = 0;             // [1] median time inside over that outside; 0: unknown, too few
 };
 
 // What a trace of torch.profiler adds to a program's summary. Shares are of `window_seconds`.
@@ -126,25 +80,7 @@ struct TracedProgram {
   double onednn_matched = 1;        // [1] of oneDNN's time in it: within an operator
   double operator_share = 0;        // [1] in operators, without oneDNN
   double rest_share = 0;            // [1] in neither: Python, the program itself
-  WindowCost cost;                  // what torch.profiler costs a step
   std::vector<ModuleTime> modules;  // of a step, or of the trace; the longest first
-};
-
-// The CPU times of a process at one time, since its start [s].
-struct CpuSample {
-  double at = 0;            // [s] since 1970
-  double main_cpu = 0;      // main thread on a CPU
-  double main_waiting = 0;  // main thread ready to run, but on no CPU
-  double others_cpu = 0;    // other threads, and processes that it started
-};
-
-// How the main thread spent the time outside of oneDNN [s], in a step or in the program.
-struct OutsideTimes {
-  double computing = 0;   // on a CPU
-  double waiting = 0;     // ready to run, while others had the CPUs
-  double sleeping = 0;    // not ready: waiting for data, for other threads, asleep
-  double other_cpus = 0;  // [1] CPUs that other threads and processes of the program used
-                          // meanwhile, on average
 };
 
 struct ProgramSummary {
@@ -160,19 +96,14 @@ struct ProgramSummary {
   std::optional<double> line_seconds;
   std::vector<ProgramProcess> processes;     // in order of appearance
   std::vector<ProgramPrimitive> primitives;  // in order of appearance
-  std::string standalone_version;            // of the replay's oneDNN; "" without a replay
   ProgramSteps steps;
-  std::optional<TracedProgram> traced;        // set if torch.profiler saw some of it
-  std::optional<OutsideTimes> outside_times;  // of a step, or of the program without steps
+  std::optional<TracedProgram> traced;  // set if torch.profiler saw some of it
 
   // [s] in a step, or in the log without steps.
   double SecondsOf(const ProgramPrimitive& primitive) const {
     return steps.count > 0 ? primitive.step_seconds : primitive.seconds;
   }
 };
-
-// Returns the quantiles of at least one call [s].
-CallTimes TimesOf(std::vector<double> seconds);
 
 // Returns a log's summary with its steps. The caller sets `log`, `command`, `wall_seconds`, and the
 // primitives' `record`, `benchmark` and `repro`.
@@ -205,24 +136,6 @@ bool IsCompiled(const TracedProgram& traced);
 inline bool HasOperators(const std::optional<TracedProgram>& traced) {
   return traced && !traced->of_no_step;
 }
-
-// Compares the times of steps that lie completely inside a window of the profiler with those of
-// steps completely outside of all windows. The program's first three steps are left out.
-WindowCost CostOfWindows(const std::vector<StepRange>& steps,
-                         const std::vector<TimeRange>& windows);
-
-// Splits the time of `range` in which none of oneDNN's primitives ran. `onednn_seconds` [s]: the
-// time in which one ran, on `threads` threads; the main thread was ready to run then. The main
-// thread waits for a CPU as often within primitives as outside. Divides the result by `steps` [1].
-// Returns nothing if the samples do not enclose the range, or it has no time outside.
-std::optional<OutsideTimes> SplitOutside(const std::vector<CpuSample>& samples,
-                                         const TimeRange& range, double onednn_seconds, int threads,
-                                         int steps);
-
-// Labels of the three times in a breakdown.
-inline constexpr const char* kOutsideComputing = "outside oneDNN: the main thread computes";
-inline constexpr const char* kOutsideWaiting = "outside oneDNN: the main thread waits for a CPU";
-inline constexpr const char* kOutsideSleeping = "outside oneDNN: the main thread sleeps";
 
 nlohmann::json ToJson(const ProgramSummary& summary);
 // Reads context.dlroof.program, if it exists. Ignores JSON members with an unexpected type.

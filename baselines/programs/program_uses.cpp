@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -55,28 +54,12 @@ void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& break
   AddComponent(ProgramComponentKind::kOperator, "other operators", little, breakdown);
 }
 
-// Adds the time outside of oneDNN (and of operators, if they were traced): split by what the main
-// thread did, if that is known and nothing else is.
-void AddOutside(const ProgramSummary& summary, double seconds, ProgramBreakdown& breakdown) {
-  constexpr auto kKind = ProgramComponentKind::kOutside;
-  const auto& times = summary.outside_times;
-  if (HasOperators(summary.traced)) {
-    AddComponent(kKind,
-                 !breakdown.of_step ? "not traced, or outside of oneDNN and operators"
-                 : IsCompiled(*summary.traced)
-                     ? "outside oneDNN and operators (compiled loops, Python)"
-                     : "outside oneDNN and operators (Python)",
-                 seconds, breakdown);
-    return;
-  }
-  const double known = times ? times->computing + times->waiting + times->sleeping : 0;
-  if (!(known > 0)) {
-    AddComponent(kKind, "outside oneDNN", seconds, breakdown);
-    return;
-  }
-  AddComponent(kKind, kOutsideComputing, seconds * times->computing / known, breakdown);
-  AddComponent(kKind, kOutsideWaiting, seconds * times->waiting / known, breakdown);
-  AddComponent(kKind, kOutsideSleeping, seconds * times->sleeping / known, breakdown);
+// Returns what the time outside of oneDNN is, and outside of operators if they were traced.
+std::string OutsideLabel(const ProgramSummary& summary, bool of_step) {
+  if (!HasOperators(summary.traced)) return "outside oneDNN";
+  if (!of_step) return "not traced, or outside of oneDNN and operators";
+  return IsCompiled(*summary.traced) ? "outside oneDNN and operators (compiled loops, Python)"
+                                     : "outside oneDNN and operators (Python)";
 }
 
 bool IsOfOther(const ProgramPrimitive& primitive) {
@@ -84,109 +67,20 @@ bool IsOfOther(const ProgramPrimitive& primitive) {
                             &std::pair<std::string, std::string>::first) > 0;
 }
 
-// What may reduce the largest component of a program's time.
-
-bool HasKind(const ProgramSummary& summary, std::initializer_list<std::string_view> kinds) {
-  return std::ranges::any_of(summary.primitives, [&](const ProgramPrimitive& primitive) {
-    return !primitive.is_operator && std::ranges::find(kinds, primitive.text.kind) != kinds.end();
-  });
-}
-
-// Advice for operators of PyTorch, by a part of their names; the first that fits.
-struct OperatorAdvice {
-  std::vector<std::string_view> parts;
-  std::string_view advice;
-};
-
-const std::vector<OperatorAdvice>& OperatorAdvices() {
-  static const std::vector<OperatorAdvice> advices = {
-      {{"scaled_dot_product", "attention"},
-       "its FLOPs grow with the square of the sequence's length: shorter or packed sequences, a "
-       "causal mask instead of a tensor"},
-      {{"mkldnn", "onednn"},
-       "memory for results, and what is around a primitive of oneDNN: let malloc keep its memory "
-       "(MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_), and larger batches"},
-      {{"conv"},
-       "PyTorch convolves these itself (1x1 filters on one thread, a batch of one): channels_last "
-       "may give them to oneDNN"},
-      {{"mm", "linear", "matmul"},
-       "these products are not oneDNN's, but MKL's or PyTorch's own loops: compare f32 with bf16 "
-       "(a CPU without bf16 instructions converts each element), larger batches, and a frozen "
-       "model by torch.compile, which packs weights for oneDNN"},
-      {{"batch_norm"},
-       "in inference it can be folded into the convolution before it (torch.compile, "
-       "fuse_conv_bn_eval); in training channels_last lets it read whole lines"},
-      {{"pool"}, "channels_last lets it read whole lines"},
-      {{"copy_", "cat", "contiguous", "clone", "index", "gather", "pad"},
-       "it only moves data: avoid changes of type and layout between operators"},
-      {{"addc", "lerp", "_foreach", "sqrt", "adam", "sgd"},
-       "the optimizer reads and writes all weights: a fused optimizer (fused=True) reads them "
-       "once"},
-      {{"add", "mul", "div", "sub", "relu", "gelu", "tanh", "sigmoid", "norm", "softmax",
-        "dropout"},
-       "it is bound by memory: torch.compile fuses such operators with their neighbours"},
-      {{"other operators"},
-       "many small calls: torch.compile joins them, and larger batches give each more work"},
-      {{""}, "--machine FILE shows its roof if its FLOPs are known"}};
-  return advices;
-}
-
-std::string AdviceOnOperator(std::string_view label) {
-  for (const auto& [parts, advice] : OperatorAdvices())
-    for (const auto part : parts)
-      if (label.find(part) != std::string_view::npos) return std::string(advice);
-  return "";
-}
-
-std::string AdviceOnOutside(const ProgramComponent& component, const ProgramSummary& summary) {
-  const bool operators = HasOperators(summary.traced);
-  if (operators && summary.steps.count == 0)
-    return "imports and set-up are in it; more steps of a module let the profiler find a step";
-  if (operators && IsCompiled(*summary.traced))
-    return "loops that torch.compile made, and Python: TORCH_LOGS=output_code names their files";
-  if (operators)
-    return "between operators Python runs: larger batches, fewer and larger operators, or "
-           "torch.compile";
-  if (component.label == kOutsideWaiting)
-    return "others have the CPUs: fewer threads (OMP_NUM_THREADS), threads that sleep instead of "
-           "spinning (OMP_WAIT_POLICY=passive), or fewer programs beside it";
-  if (component.label == kOutsideSleeping)
-    return fmt::format(
-        "it waits for data, other threads or processes, which use {:.1f} CPUs meanwhile: load and "
-        "prepare data in parallel to the steps",
-        summary.outside_times ? summary.outside_times->other_cpus : 0);
-  const auto& command = summary.command;
-  const bool python =
-      command.find("python") != std::string::npos || command.find(".py") != std::string::npos;
-  return python ? "the framework's own loops, other libraries (MKL) or Python: for PyTorch "
-                  "profile --torch names its operators"
-                : "the program's own code, or another library: perf record names its functions";
-}
-
-std::string AdviceOn(const ProgramComponent& component, const ProgramSummary& summary) {
-  const std::string_view label = component.label;
-  switch (component.kind) {
-    case ProgramComponentKind::kRoof:
-      return "only less work makes it faster: narrower types, a smaller model, another algorithm";
-    case ProgramComponentKind::kAboveRoof:
-      if (label.find("::") != std::string_view::npos) return AdviceOnOperator(label);
-      return "`dlroof explain` breaks down the benchmark of the longest one, and --replay compares "
-             "it with standalone calls";
-    case ProgramComponentKind::kMoves:
-      return label.find("::") != std::string_view::npos ? AdviceOnOperator(label)
-                                                        : ReorderAdvice(summary);
-    case ProgramComponentKind::kNoRoof:
-      return "--machine FILE shows how far they are from the roofs";
-    case ProgramComponentKind::kOperator:
-      return AdviceOnOperator(label);
-    case ProgramComponentKind::kCreation:
-      return "sizes that change make primitives anew: pad to few sizes, or enlarge "
-             "ONEDNN_PRIMITIVE_CACHE_CAPACITY";
-    case ProgramComponentKind::kOutside:
-      return AdviceOnOutside(component, summary);
-  }
-  return "";
-}
+// What may reduce a component, by ProgramComponentKind.
+constexpr std::string_view kAdvice[] = {
+    "only less work makes it faster: narrower types, a smaller model, another algorithm",
+    "`dlroof explain` breaks down the benchmark of the longest one",
+    kReorderAdvice,
+    "--machine FILE shows how far they are from the roofs",
+    "not oneDNN's: torch.compile fuses operators by element with their neighbours and packs "
+    "weights for oneDNN, channels_last gives convolutions to it, larger batches help small calls",
+    "sizes that change make primitives anew: pad to few sizes, or enlarge "
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
+    "the framework's own loops, other libraries or Python: profile --torch names PyTorch's "
+    "operators, perf record the functions of any program"};
+constexpr std::string_view kPythonAdvice =
+    "Python runs between operators: larger batches, fewer and larger operators, or torch.compile";
 
 // Returns the largest component; of the others if most of the time is not what the roofs need:
 // that part cannot be saved.
@@ -271,50 +165,10 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
                breakdown.of_step ? summary.steps.creation_seconds : summary.creation_seconds,
                breakdown);
   const auto& wall = breakdown.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
-  if (wall) AddOutside(summary, *wall - breakdown.seconds, breakdown);
+  if (wall)
+    AddComponent(ProgramComponentKind::kOutside, OutsideLabel(summary, breakdown.of_step),
+                 *wall - breakdown.seconds, breakdown);
   return breakdown;
-}
-
-std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses) {
-  std::vector<KindUse> kinds;
-  for (const auto& use : uses) {
-    const auto& text = use.primitive->text;
-    auto kind = std::ranges::find_if(kinds, [&](const KindUse& known) {
-      return known.kind == text.kind && known.prop == text.prop;
-    });
-    if (kind == kinds.end()) {
-      kinds.push_back({.kind = text.kind, .prop = text.prop, .flops = 0});
-      kind = kinds.end() - 1;
-    }
-    ++kind->distinct;
-    kind->calls += use.calls;
-    kind->seconds += use.seconds;
-    kind->moves_data = kind->moves_data && use.primitive->moves_data;
-    if (use.flops && kind->flops)
-      *kind->flops += use.calls * *use.flops;
-    else
-      kind->flops.reset();
-  }
-  std::ranges::stable_sort(kinds, std::ranges::greater{}, &KindUse::seconds);
-  return kinds;
-}
-
-std::string ReorderAdvice(const ProgramSummary& summary) {
-  std::vector<std::string> all;
-  if (HasKind(summary, {"convolution", "deconvolution"}))
-    all.emplace_back(
-        "keep one layout between convolutions (PyTorch: channels_last), and pack their weights "
-        "once (a frozen model or graph)");
-  if (HasKind(summary, {"rnn"}))
-    all.emplace_back(
-        "the weights of recurrent layers are packed again in each call: call a layer once for the "
-        "whole sequence and a larger batch");
-  if (HasKind(summary, {"matmul", "inner_product"}))
-    all.emplace_back(
-        "pack the weights of products once (PyTorch: torch.compile with freezing; TensorFlow: a "
-        "frozen graph)");
-  if (all.empty()) return "keep one layout and one type between primitives";
-  return fmt::format("{}", fmt::join(all, "; "));
 }
 
 std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummary& summary) {
@@ -323,9 +177,11 @@ std::string LargestAdvice(const ProgramBreakdown& breakdown, const ProgramSummar
   const bool of_all = std::ranges::none_of(breakdown.components, [&](const auto& component) {
     return component.seconds > largest->seconds;
   });
+  const bool python =
+      largest->kind == ProgramComponentKind::kOutside && HasOperators(summary.traced);
   return fmt::format("the largest part{}, {:.0f} %: {}: {}", of_all ? "" : " above the roofs",
                      100 * largest->seconds / breakdown.seconds, largest->label,
-                     AdviceOn(*largest, summary));
+                     python ? kPythonAdvice : kAdvice[static_cast<std::size_t>(largest->kind)]);
 }
 
 }  // namespace dlroof::programs

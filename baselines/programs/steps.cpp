@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
-#include <tuple>
 
 #include "counters/base/keys.h"
-#include "reporters/logs/primitive.h"
 
 namespace dlroof::programs {
 namespace {
@@ -58,58 +55,31 @@ std::vector<std::size_t> MatchesFromTheEnd(std::span<const std::uint32_t> stream
   return matches;
 }
 
-// Returns a number that looks random for each symbol (splitmix64). Sums of such numbers are equal
-// for the same symbols in any order, and for others hardly ever.
-std::uint64_t Scrambled(std::uint64_t symbol) {
-  symbol += 0x9e3779b97f4a7c15;
-  symbol = (symbol ^ (symbol >> 30)) * 0xbf58476d1ce4e5b9;
-  symbol = (symbol ^ (symbol >> 27)) * 0x94d049bb133111eb;
-  return symbol ^ (symbol >> 31);
-}
-
 // Cuts of a stream at the begins of steps.
 struct Cuts {
   std::vector<std::size_t> begins;
-  std::size_t equal = 0;   // [1] steps but the last one that have the same symbols
+  std::size_t equal = 0;   // [1] steps but the last one that have the same length
   std::size_t length = 0;  // [1] of these
 };
 
-// Returns every `apart`-th place. `sums` has the sum of scrambled symbols before each place.
-Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart,
-            const std::vector<std::uint64_t>& sums) {
+// Returns every `apart`-th place.
+Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart) {
   Cuts cuts;
-  std::map<std::uint64_t, std::size_t> times;
+  std::map<std::size_t, std::size_t> times;  // of each length
   for (std::size_t i = 0; i < places.size(); i += apart) {
     cuts.begins.push_back(places[i]);
     if (i == 0) continue;
-    const auto before = places[i - apart];
-    const auto same = ++times[sums[places[i]] - sums[before]];
-    if (same <= cuts.equal) continue;
-    cuts.equal = same;
-    cuts.length = places[i] - before;
+    const auto length = places[i] - places[i - apart];
+    if (++times[length] <= cuts.equal) continue;
+    cuts.equal = times[length];
+    cuts.length = length;
   }
   return cuts;
-}
-
-// Replaces each primitive of the stream by a number for its kind, direction and algorithm: those of
-// batches of different sizes, such as the last one of an epoch, are the same then.
-std::vector<std::uint32_t> KindsOf(const std::vector<logs::PrimitiveText>& primitives,
-                                   std::vector<std::uint32_t> stream) {
-  std::map<std::tuple<std::string, std::string, std::string>, std::uint32_t> kinds;
-  for (auto& symbol : stream) {
-    const auto& text = primitives[symbol];
-    const auto next = static_cast<std::uint32_t>(kinds.size());
-    symbol = kinds.try_emplace({text.kind, text.prop, text.auxiliary}, next).first->second;
-  }
-  return stream;
 }
 
 constexpr KeyRow<StepsFrom> kFromKeys[] = {
     {StepsFrom::kNone, "none"},   {StepsFrom::kFound, "found"}, {StepsFrom::kSpecified, "given"},
     {StepsFrom::kMarks, "marks"}, {StepsFrom::kModel, "model"}, {StepsFrom::kGraphs, "graphs"}};
-
-// [s] Rounding of a time stamp: 13 digits before the point, in milliseconds, of a double.
-constexpr double kStampSeconds = 1e-6;
 
 struct Edge {
   double at = 0;  // [s]
@@ -178,15 +148,11 @@ Steps RepeatedSteps(std::span<const std::uint32_t> stream) {
 Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count) {
   Steps steps;
   std::map<std::uint32_t, std::vector<std::size_t>> places;  // of each symbol
-  std::vector<std::uint64_t> sums = {0};
-  for (std::size_t i = 0; i < stream.size(); ++i) {
-    places[stream[i]].push_back(i);
-    sums.push_back(sums.back() + Scrambled(stream[i]));
-  }
+  for (std::size_t i = 0; i < stream.size(); ++i) places[stream[i]].push_back(i);
   Cuts best;
   for (const auto& [symbol, own] : places) {
     if (count == 0 || own.size() % count != 0) continue;
-    auto cuts = CutsAt(own, own.size() / count, sums);
+    auto cuts = CutsAt(own, own.size() / count);
     if (best.begins.empty() || cuts.equal > best.equal ||
         (cuts.equal == best.equal && cuts.begins.front() < best.begins.front()))
       best = std::move(cuts);
@@ -213,8 +179,6 @@ Steps StepsOf(const logs::VerboseLog& log, std::optional<int> count) {
   for (const auto execution : main) stream.push_back(log.executions[execution].primitive);
   const auto number = static_cast<std::size_t>(std::max(count.value_or(0), 0));
   auto steps = count ? SpecifiedSteps(stream, number) : RepeatedSteps(stream);
-  if (count && steps.from == StepsFrom::kNone)
-    steps = SpecifiedSteps(KindsOf(log.primitives, stream), number);
   if (!count && steps.reason)
     steps.reason->text +=
         ": --steps N, DLROOF_MARK lines around each step, or profile --torch tell the steps";
@@ -273,29 +237,6 @@ std::vector<double> CallSeconds(const logs::VerboseLog& log, const Timeline& tim
     seconds.push_back(shared ? timeline.executions[i] : execution.seconds);
   }
   return seconds;
-}
-
-std::vector<std::uint32_t> ThreadsOf(const logs::VerboseLog& log) {
-  std::vector<std::uint32_t> threads(log.executions.size());
-  std::vector<std::size_t> order(threads.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto start = [&](std::size_t i) { return log.executions[i].start_seconds.value_or(0); };
-  std::ranges::stable_sort(order, {}, start);
-  std::vector<std::vector<double>> ends(log.processes.size());  // [s] by process and thread
-  for (const auto i : order) {
-    const auto& execution = log.executions[i];
-    if (!execution.start_seconds) continue;
-    auto& of_process = ends[execution.process];
-    const auto free = std::ranges::find_if(
-        of_process, [&](double end) { return end <= *execution.start_seconds + kStampSeconds; });
-    threads[i] = static_cast<std::uint32_t>(free - of_process.begin());
-    const double end = *execution.start_seconds + execution.seconds;
-    if (free == of_process.end())
-      of_process.push_back(end);
-    else
-      *free = end;
-  }
-  return threads;
 }
 
 }  // namespace dlroof::programs

@@ -49,8 +49,8 @@ Steps RepeatedSteps(std::span<const std::uint32_t> stream);
 
 // Returns `count` steps (kSpecified): each begins with a call of a symbol that the stream has
 // `count` times, or with every second, third, ... call of one that it has a multiple as often. Of
-// several such symbols the one that makes most steps equal (whatever their order) is taken, and of
-// those the first in the stream. Returns no steps if it makes less than half of them equal.
+// several such symbols the one that makes most steps equally long is taken, and of those the first
+// in the stream. Returns no steps if less than half of them are equally long.
 Steps SpecifiedSteps(std::span<const std::uint32_t> stream, std::size_t count);
 
 // Returns the steps between a log's marks, or `count` steps, or without both the repetitions of the
@@ -71,9 +71,5 @@ Timeline TimelineOf(const logs::VerboseLog& log);
 // Returns the time of each execution [s]: its own, but for a ukernel its share of the wall time,
 // since a program calls ukernels from all of its threads at the same time.
 std::vector<double> CallSeconds(const logs::VerboseLog& log, const Timeline& timeline);
-
-// Returns the thread of each execution, from 0 in each process: the first one that was free when
-// the call began. Calls of one thread do not overlap.
-std::vector<std::uint32_t> ThreadsOf(const logs::VerboseLog& log);
 
 }  // namespace dlroof::programs

@@ -77,11 +77,4 @@ Option QuantitiesOption(std::vector<std::string>& on, const std::string& help) {
                &on, help);
 }
 
-Option ReplayOption(std::optional<int>& count) {
-  return Ruled(
-      "--replay", {.limits = AboveZero{}}, &count,
-      "for a program: also measure this many of its primitives standalone, the longest ones that "
-      "dlroof has a benchmark of, and show how much slower each is in the program");
-}
-
 }  // namespace dlroof::commands

@@ -42,7 +42,5 @@ Option BenchOption(std::optional<std::string>& bench);
 Option MeasuredMachineOption(std::optional<std::string>& machine);
 // --on of commands that judge changes of quantities (compare::Quantity).
 Option QuantitiesOption(std::vector<std::string>& on, const std::string& help);
-// --replay of commands that read a program's log.
-Option ReplayOption(std::optional<int>& count);
 
 }  // namespace dlroof::commands

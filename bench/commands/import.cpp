@@ -27,7 +27,6 @@ struct ImportFlags {
   std::string file;
   std::optional<std::string> machine, output, format, set, provenance;
   std::optional<int> steps;
-  std::optional<int> replay;  // [1] number of primitives
   std::optional<std::string> pipe;
   std::optional<double> flops_per_item;
 };
@@ -72,7 +71,6 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   if (flags.set) command += " --set " + *flags.set;
   if (flags.provenance) command += " --provenance " + *flags.provenance;
   if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
-  if (flags.replay) command += fmt::format(" --replay {}", *flags.replay);
   if (flags.pipe) command += " --pipe " + *flags.pipe;
   if (flags.flops_per_item) command += fmt::format(" --flops-per-item {}", *flags.flops_per_item);
   return {{"schema", record::kSchema},
@@ -94,7 +92,6 @@ void ImportProgram(const ImportFlags& flags) {
   const auto machine = MachineOf(flags);
   record::RunFile run = profile::ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
-  if (flags.replay) profile::Replay({*flags.replay, "import"}, run, std::cerr);
   const auto placed = roofline::PlaceRun(std::move(run));
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
@@ -126,7 +123,6 @@ void Import(const ImportFlags& flags) {
     return ImportProgram(flags);
   if (!flags.output) throw BadInput("import: expected -o FILE");
   if (flags.steps) throw BadInput("import: --steps applies only to a program's log");
-  if (flags.replay) throw BadInput("import: --replay applies only to a program's log");
   const auto format = FormatOf(flags, text);
   const auto machine = MachineOf(flags);
   imports::Imported imported = format.read(text, flags.file);
@@ -160,7 +156,6 @@ Command MakeImport() {
                         "run file to write (optional for a program's log)"),
                   Ruled("--steps", {.limits = AboveZero{}}, &flags->steps,
                         "for a program's log: number of equal steps (default: detected or marked)"),
-                  ReplayOption(flags->replay),
                   Ruled("--format", {.choices = FormatNames()}, &flags->format,
                         fmt::format("{} (default: detected)", fmt::join(FormatNames(), ", "))),
                   {"--set", &flags->set,

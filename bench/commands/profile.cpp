@@ -36,9 +36,8 @@ constexpr double kBudgetSeconds = 60;  // [s]
 struct ProfileFlags {
   bool gpu = false;
   std::optional<std::string> chip;
-  std::optional<int> replay;  // [1] number of primitives
   gpu::NcuChoice choice;
-  profile::ProfileRequest program;  // with --gpu: command, machine, output, steps, overhead
+  profile::ProfileRequest program;  // with --gpu: command, machine, output, steps
   std::optional<std::string> trace_folder, stored_trace;
   std::optional<double> budget;  // [s]
 };
@@ -67,29 +66,20 @@ const gpu::CuptiChip& ChipOf(const std::optional<std::string>& name) {
 
 // Runs the program under ncu and returns ncu's table. The program's output appears after its end.
 std::string NcuTable(const ProfileFlags& flags) {
-  const TemporaryFolder folder;
-  gpu::NcuChoice choice = flags.choice;
-  try {
-    choice.program = profile::FindNcu();
-  } catch (const BadInput& missing) {
-    throw BadInput("profile: {}", missing.text);
-  }
-  choice.table = folder / "table";
   const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(flags.chip));
-  auto ran = RunChild(gpu::NcuCommand(choice, metrics, flags.program.command));
-  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
-    choice.whole_names = false;
-    ran = RunChild(gpu::NcuCommand(choice, metrics, flags.program.command));
+  try {
+    gpu::NcuChoice choice = flags.choice;
+    choice.program = profile::FindNcu();
+    auto [ran, table] = profile::RunNcu(choice, metrics, flags.program.command);
+    std::cout << ran.out << std::flush;
+    std::cerr << ran.err;
+    if (ran.exit_code != 0)
+      std::cerr << fmt::format("dlroof: ncu, or the program that it ran, ended with exit code {}\n",
+                               ran.exit_code);
+    return table;
+  } catch (const BadInput& refused) {
+    throw BadInput("profile: {}", refused.text);
   }
-  std::cout << ran.out << std::flush;
-  std::cerr << ran.err;
-  auto table = ReadFileIfAny(choice.table);
-  if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput("profile: " + gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
-  if (ran.exit_code != 0)
-    std::cerr << fmt::format("dlroof: ncu, or the program that it ran, ended with exit code {}\n",
-                             ran.exit_code);
-  return table;
 }
 
 // Whether the launches to count are chosen by the user, and no trace is needed to choose them.
@@ -101,14 +91,12 @@ bool ChoosesLaunches(const ProfileFlags& flags) {
 
 // Counts the launches that the user chose, without a trace.
 void CountLaunches(const ProfileFlags& flags) {
-  const auto& [command, output, log, machine_name, threads, steps, pipe, most_seconds, turns, read,
-               torch, complete] = flags.program;
-  if (steps || turns || read || flags.trace_folder || flags.stored_trace || most_seconds ||
-      flags.budget)
+  const auto& [command, output, log, machine_name, threads, steps, pipe, most_seconds, torch] =
+      flags.program;
+  if (steps || flags.trace_folder || flags.stored_trace || most_seconds || flags.budget)
     throw BadInput(
         "profile: --kernel, --skip and --launches count launches without a trace, and "
-        "do not go with --steps, --verify-overhead, --read, --trace, --from-trace, "
-        "--duration and --budget");
+        "do not go with --steps, --trace, --from-trace, --duration and --budget");
   std::optional<machine::Machine> machine;
   if (machine_name && machine_name != "none")
     machine = machine_file::ReadMachineFile(*machine_name);
@@ -130,8 +118,8 @@ void CountLaunches(const ProfileFlags& flags) {
 
 int ProfileGpu(const ProfileFlags& flags) {
   const auto& program = flags.program;
-  if (program.log || program.threads || program.pipe || program.complete)
-    throw BadInput("profile: --log, --threads, --pipe and --replay do not apply to --gpu");
+  if (program.log || program.threads || program.pipe)
+    throw BadInput("profile: --log, --threads and --pipe do not apply to --gpu");
   if (program.torch && (flags.stored_trace || ChoosesLaunches(flags)))
     throw BadInput(
         "profile: --torch marks the modules of a program that is traced, and does not go with "
@@ -156,12 +144,7 @@ int ProfileGpu(const ProfileFlags& flags) {
                                     std::cerr);
 }
 
-int Profile(ProfileFlags flags) {
-  if (flags.replay)
-    flags.program.complete = [request = profile::ReplayRequest{*flags.replay, "profile"}](
-                                 record::RunFile& run, std::ostream& messages) {
-      profile::Replay(request, run, messages);
-    };
+int Profile(const ProfileFlags& flags) {
   if (flags.program.command.empty() && !(flags.gpu && flags.stored_trace))
     throw BadInput("profile: expected a program: dlroof profile [OPTIONS] -- COMMAND...");
   if (flags.stored_trace && !flags.program.command.empty())
@@ -194,12 +177,6 @@ std::vector<Option> ProgramOptions(ProfileFlags& flags) {
             "number of threads of the program's library (default: from its log)"),
       Ruled("--steps", {.limits = AboveZero{}}, &program.steps,
             "number of equal steps of the program (default: detected)"),
-      Ruled("--verify-overhead", {.limits = AboveZero{}}, &program.overhead_turns,
-            "run the program this many times more without oneDNN's verbose log, interleaved with "
-            "runs with it, and compare the times"),
-      {"--read", &program.read,
-       "with --verify-overhead: compare the number in the program's output that the group of this "
-       "regular expression matches, instead of wall time: 'step: ([0-9.]+) ms'"},
       Ruled("--duration", {.limits = AboveZero{}}, &program.most_seconds,
             "end the program after this many seconds and report what was seen until then"),
       {"--pipe", &program.pipe,
@@ -209,7 +186,6 @@ std::vector<Option> ProgramOptions(ProfileFlags& flags) {
        "also run PyTorch's profiler in the unchanged program: its operators join the breakdown, "
        "with modules; with --gpu: mark its modules and operators as ranges, by which kernels are "
        "told"},
-      ReplayOption(flags.replay),
       Ruled("COMMAND", {.type = runner::kProgram}, &program.command,
             "the program and its arguments, after --")};
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,11 +17,9 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
-#include "bench/profile/cpu_sampler.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::profile {
@@ -163,44 +160,13 @@ Streams OpenStreams(bool pipe) {
   return pipe ? OpenPipe() : OpenSocket();
 }
 
-double ThreadSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double SecondsOf(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-// Counts the processes of a program in /proc.
-class Descendants {
- public:
-  // Adds the living descendants of the process.
-  void Look(pid_t pid) {
-    const auto family = Family(pid);
-    std::set<pid_t> now(family.begin() + 1, family.end());
-    for (const auto child : now)
-      if (before_.count(child) > 0) lasting_.insert(child);
-    before_ = std::move(now);
-  }
-  // Returns 1 (the program) plus the number of descendants that two consecutive looks saw. Shells
-  // and launchers that only start other programs end too early to be counted.
-  int lasting() const { return 1 + static_cast<int>(lasting_.size()); }
-
- private:
-  std::set<pid_t> before_, lasting_;
-};
-
 class ForegroundLoop {
  public:
   explicit ForegroundLoop(const ForegroundRequest& request)
       : request_(request), streams_(OpenStreams(request.pipe)) {
     result_.names_processes = streams_.socket;
-    const Descriptor nothing(request.no_input ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1);
     begin_ = cpu::WallSeconds();
-    pid_ = StartInForeground(request.command, request.variables,
-                             request.no_input ? nothing.get() : STDIN_FILENO, streams_.its.get());
+    pid_ = StartInForeground(request.command, request.variables, STDIN_FILENO, streams_.its.get());
     streams_.its = Descriptor();
     if (request.started) request.started(pid_);
     watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
@@ -212,7 +178,6 @@ class ForegroundLoop {
   }
 
   ForegroundEnd Run() {
-    const double cpu = ThreadSeconds();
     int wait = kMomentMs;
     bool gathering = false;
     for (bool ended = false; !ended;) {
@@ -227,13 +192,10 @@ class ForegroundLoop {
       if (asked[1].revents != 0) PassSignals();
       ended = asked[0].revents != 0;
       if (!ended) EndInTime();
-      Look();
     }
     result_.wall_seconds = cpu::WallSeconds() - begin_;
     Reap();
     ReadRest();
-    result_.reader_seconds = ThreadSeconds() - cpu;
-    result_.processes = descendants_.lasting();
     return result_;
   }
 
@@ -319,20 +281,11 @@ class ForegroundLoop {
     }
   }
 
-  void Look() {
-    const double now = cpu::WallSeconds();
-    if (now < next_look_) return;
-    descendants_.Look(pid_);
-    next_look_ = now + 1e-3 * kTickMs;
-  }
-
   void Reap() {
     int status = 0;
-    rusage used{};
-    while (wait4(pid_, &status, 0, &used) < 0 && errno == EINTR) continue;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
     result_.end =
         WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
-    result_.cpu_seconds = SecondsOf(used.ru_utime) + SecondsOf(used.ru_stime);
   }
 
   void ReadRest() {
@@ -353,10 +306,9 @@ class ForegroundLoop {
   std::unique_ptr<std::array<char, kPiece>> buffer_ = std::make_unique<std::array<char, kPiece>>();
   pid_t pid_ = -1;
   Descriptor watch_;
-  double begin_ = 0, next_look_ = 0;
+  double begin_ = 0;
   int gather_ms_ = kGatherMs;
   pid_t writer_ = 0;  // of the last bytes
-  Descendants descendants_;
   ForegroundEnd result_;
 };
 

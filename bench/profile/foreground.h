@@ -22,7 +22,6 @@ namespace dlroof::profile {
 struct ForegroundRequest {
   std::vector<std::string> command;
   Variables variables = {};  // in addition to this process's environment
-  bool no_input = false;     // /dev/null as standard input
   // [s] after which the program gets SIGTERM, and SIGKILL if it does not end. Unset: never.
   std::optional<double> most_seconds = {};
   bool pipe = false;  // a pipe instead of a socket, for programs that open /dev/stdout
@@ -42,9 +41,6 @@ struct ForegroundRequest {
 struct ForegroundEnd {
   ProcessEnd end;
   double wall_seconds = 0;           // [s] from the start to the program's end
-  double cpu_seconds = 0;            // [s] of the program and of the children that it waited for
-  double reader_seconds = 0;         // [s] CPU time of this thread, the reader
-  int processes = 1;                 // [1] the program and its descendants that lived 0.5 s
   bool names_processes = false;      // its output was a socket
   bool left_open = false;            // another process kept the output open after the program's end
   std::optional<int> passed_signal;  // the last signal passed on to it

@@ -10,7 +10,6 @@
 #include "bench/gpu_loader/cuda_folders.h"
 #include "bench/gpu_loader/loader.h"
 #include "bench/profile/foreground.h"
-#include "bench/profile/overhead.h"
 #include "bench/profile/profile.h"
 #include "bench/profile/torch_trace.h"
 #include "ceilings/machine_file/specified_machine.h"
@@ -71,28 +70,6 @@ const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
                  gpu::ChipNames(table));
 }
 
-// Runs the program under ncu. Returns ncu's table.
-std::string NcuTable(const GpuProfileRequest& request, gpu::NcuChoice choice,
-                     const std::vector<std::string>& metrics,
-                     const std::vector<std::string>& arguments) {
-  const TemporaryFolder folder;
-  choice.table = folder / "table";
-  const auto command = [&] {
-    auto words = gpu::NcuCommand(choice, metrics, arguments);
-    words.insert(words.end(), request.program.command.begin(), request.program.command.end());
-    return words;
-  };
-  auto ran = RunChild(command());
-  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
-    choice.whole_names = false;
-    ran = RunChild(command());
-  }
-  auto table = ReadFileIfAny(choice.table);
-  if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput(gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
-  return table;
-}
-
 // Runs the program again under ncu. Returns the counts. Throws BadInput with the reason if there
 // are none.
 std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request, int pid,
@@ -107,21 +84,21 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
   const auto selection = programs::SelectLaunches(timeline, static_cast<std::size_t>(most));
   if (selection.launches == 0)
-    throw BadInput("the budget of {:.3g} s is too small for a launch", request.budget_seconds);
+    throw BadInput("the budget of {:.3g} s is too small for a kernel", request.budget_seconds);
   Say(out,
       "runs the program again under Nsight Compute, which counts {} launches of {} kernels: "
       "{} of the kernels' time, about {:.0f} s beside the program's own until then",
       selection.launches, selection.kernels, text::PercentText(selection.share),
       static_cast<double>(selection.launches) * programs::kCountSeconds);
   const double begin = cpu::WallSeconds();
-  const auto table = NcuTable(request, choice, metrics, selection.arguments);
+  auto arguments = selection.arguments;
+  arguments.insert(arguments.end(), request.program.command.begin(), request.program.command.end());
+  const auto table = RunNcu(choice, metrics, arguments).table;
   program.counting.seconds = cpu::WallSeconds() - begin;
-  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"),
-                                      selection.order);
-  program.counting.unassigned = counted.unassigned;
-  if (counted.kernels.empty())
+  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"));
+  if (counted.empty())
     throw BadInput("ncu counted no kernel of the trace: does each run launch the same kernels?");
-  return std::move(counted.kernels);
+  return counted;
 }
 
 record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram& program,
@@ -178,38 +155,17 @@ void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgra
 struct TracedRun {
   int pid = 0;
   ForegroundEnd end;
-  std::string own;  // the program's output, if requested
 };
 
-TracedRun RunProgram(const ProfileRequest& program, const Variables& variables, bool shown,
-                     bool keep) {
+TracedRun RunProgram(const ProfileRequest& program, const Variables& variables) {
   TracedRun run;
-  const auto take = [&](std::string_view bytes) {
-    if (keep) run.own += bytes;
-    return !shown || WriteToStdout(bytes);
-  };
   run.end = RunInForeground({.command = program.command,
                              .variables = variables,
-                             .no_input = !shown,
                              .most_seconds = program.most_seconds,
                              .pipe = true,
-                             .take = take,
+                             .take = WriteToStdout,
                              .started = [&](int pid) { run.pid = pid; }});
   return run;
-}
-
-// Compares runs with and without the trace, interleaved.
-void VerifyOverhead(const ProfileRequest& program, const Variables& hook, std::ostream& out) {
-  const auto once = [&](bool traced) -> OverheadRequest::Run {
-    const TemporaryFolder folder;
-    auto variables = traced ? TraceVariables(folder / "") : Variables{};
-    if (traced) variables.insert(hook.begin(), hook.end());
-    const auto run = RunProgram(program, variables, false, program.read.has_value());
-    return {run.end, run.own};
-  };
-  ReportOverhead(
-      {.turns = *program.overhead_turns, .read = program.read, .what = "the trace", .run = once},
-      out);
 }
 
 // Returns whether the hook marked a call of a module.
@@ -288,6 +244,21 @@ std::string FindNcu() {
       "Compute (package nsight-compute, or the CUDA toolkit), or add its folder to PATH");
 }
 
+NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
+              const std::vector<std::string>& arguments) {
+  const TemporaryFolder folder;
+  choice.table = folder / "table";
+  auto ran = RunChild(gpu::NcuCommand(choice, metrics, arguments));
+  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
+    choice.whole_names = false;
+    ran = RunChild(gpu::NcuCommand(choice, metrics, arguments));
+  }
+  auto table = ReadFileIfAny(choice.table);
+  if (!imports::LooksLikeNsightCompute(table))
+    throw BadInput(gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
+  return {std::move(ran), std::move(table)};
+}
+
 bool CanTraceGpuPrograms() {
   std::error_code none;
   return fs::exists(TraceLibrary(), none);
@@ -305,13 +276,11 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const TemporaryFolder temporary;
   const auto folder = TraceFolder(request, temporary);
   const auto notes = temporary / "torch";
-  const auto hook =
-      request.program.torch ? PrepareTorchHook(HookTask::kRanges, notes) : Variables{};
   auto variables = TraceVariables(folder);
-  variables.insert(hook.begin(), hook.end());
+  if (request.program.torch) variables.merge(PrepareTorchHook(HookTask::kRanges, notes));
   TracedRun run;
   try {
-    run = RunProgram(request.program, variables, true, false);
+    run = RunProgram(request.program, variables);
   } catch (const CannotStart& cannot) {
     Say(out, "profile: {}", cannot.what());
     return ExitCodeOf(cannot);
@@ -320,8 +289,6 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", sentence);
   try {
     ReportRun(request, run, folder, machine, out);
-    if (request.program.overhead_turns && !run.end.passed_signal)
-      VerifyOverhead(request.program, hook, out);
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }

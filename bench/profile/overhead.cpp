@@ -1,7 +1,6 @@
 #include "bench/profile/overhead.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,18 +11,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <string>
+#include <vector>
 
-#include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
-#include "reporters/text/numbers.h"
 
 namespace dlroof::profile {
 namespace {
-
-// [byte] Longer lines are cut: std::regex recurses as deeply as a match is long.
-constexpr std::size_t kLongestLine = 4096;
 
 constexpr int kLines = 400;
 constexpr std::size_t kOtherBytes = 1 << 20;
@@ -89,77 +85,6 @@ std::optional<Ends> Open(bool pipe) {
 }
 
 }  // namespace
-
-std::regex NumberPattern(const std::string& flag, const std::string& text) {
-  std::optional<std::regex> pattern;
-  try {
-    pattern.emplace(text, std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
-    throw BadInput("{} '{}': not a regular expression: {}", flag, text, error.what());
-  }
-  if (pattern->mark_count() != 1)
-    throw BadInput("{} '{}': expected one group in round brackets, the number; got {}", flag, text,
-                   pattern->mark_count());
-  return *pattern;
-}
-
-std::vector<double> NumbersIn(std::string_view text, const std::regex& pattern) {
-  std::vector<double> numbers;
-  while (!text.empty()) {
-    const auto end = text.find_first_of("\n\r");
-    const auto line = text.substr(0, std::min(end, kLongestLine));
-    for (std::cregex_iterator match(line.data(), line.data() + line.size(), pattern), none;
-         match != none; ++match) {
-      const auto group = (*match)[1].str();
-      if (const auto number = text::PlainNumber(group.substr(group.starts_with('+') ? 1 : 0)))
-        numbers.push_back(*number);
-    }
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return numbers;
-}
-
-bool ReportOverhead(const OverheadRequest& request, std::ostream& messages) {
-  std::optional<std::regex> pattern;
-  if (request.read) pattern = NumberPattern("--read", *request.read);
-  const auto value_of = [&](const OverheadRequest::Run& run) -> std::optional<double> {
-    if (!pattern) return run.end.wall_seconds;
-    const auto numbers = NumbersIn(run.output, *pattern);
-    if (numbers.empty() || Median(numbers) <= 0) return std::nullopt;
-    return Median(numbers);
-  };
-  std::vector<double> ratios, cpu_ratios;
-  for (int turn = 0; turn < request.turns; ++turn) {
-    std::array<OverheadRequest::Run, 2> runs;  // without, with
-    for (const bool with : {turn % 2 == 1, turn % 2 == 0}) {
-      runs[with ? 1 : 0] = request.run(with);
-      if (!runs[with ? 1 : 0].end.passed_signal) continue;
-      Say(messages, "interrupted: the overhead is not known");
-      return false;
-    }
-    const auto without = value_of(runs[0]), with = value_of(runs[1]);
-    if (!without || !with) {
-      Say(messages,
-          "the overhead is not known: --read '{}' matches no number above 0 in the output",
-          *request.read);
-      return false;
-    }
-    ratios.push_back(*with / *without);
-    if (runs[0].end.cpu_seconds > 0 && runs[1].end.cpu_seconds > 0)
-      cpu_ratios.push_back(runs[1].end.cpu_seconds / runs[0].end.cpu_seconds);
-  }
-  const auto report = [&](std::string_view of, const std::vector<double>& all) {
-    if (all.empty()) return;
-    const auto [least, most] = std::ranges::minmax(all);
-    Say(messages, "{} with {} over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})", of, request.what,
-        all.size(), all.size() == 1 ? "" : "s", Median(all), least, most);
-  };
-  report(pattern ? "number read" : "wall time", ratios);
-  // System load changes the wall time, but hardly the CPU time.
-  if (request.cpu_time) report("CPU time", cpu_ratios);
-  return true;
-}
 
 std::optional<double> MeasureLineSeconds(std::size_t bytes, bool pipe) {
   auto lines = Open(pipe), result = Open(true);

@@ -1,9 +1,8 @@
-// dlroof profile and import LOG. A program that uses oneDNN: its log becomes a run file, with its
-// longest primitives replayed standalone on request. With --gpu: a program's work on GPUs is
-// traced, and its kernels are counted by Nsight Compute in a second run.
+// dlroof profile and import LOG. A program that uses oneDNN: its log becomes a run file. With
+// --gpu: a program's work on GPUs is traced, and its kernels are counted by Nsight Compute in a
+// second run.
 #pragma once
 
-#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -12,6 +11,8 @@
 
 #include "baselines/programs/program_summary.h"
 #include "ceilings/machine/machine.h"
+#include "counters/base/process.h"
+#include "counters/gpu/table.h"
 #include "reporters/imports/trace.h"
 #include "reporters/record/run_file.h"
 
@@ -26,19 +27,15 @@ struct ProfileRequest {
   std::optional<int> threads, steps;   // see ProgramFacts
   bool pipe = false;                   // see ForegroundRequest
   std::optional<double> most_seconds;  // [s] then the program is ended
-  std::optional<int> overhead_turns;   // [1] further runs without verbose mode, to compare
-  std::optional<std::string> read;     // pattern of the number to compare; absent: wall time
   // Run torch.profiler in it (torch_trace.h); of a GPU's program modules and operators become NVTX
   // ranges.
   bool torch = false;
-  // Called to add to the run file before it is written. May be empty.
-  std::function<void(record::RunFile& run, std::ostream& messages)> complete = {};
 };
 
 // Runs the program, passes its output on unchanged, writes the run file and the log, and reports to
 // `messages`. Returns the program's exit code, 128 plus the signal that ended the program, 127 if
 // there is no such program, or 126 if it cannot be executed. Throws BadInput before the program
-// starts if the machine or the pattern is invalid. Reports later failures to `messages`.
+// starts if the machine is invalid. Reports later failures to `messages`.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 
 struct GpuProfileRequest {
@@ -59,16 +56,23 @@ bool CanTraceGpuPrograms();
 // Throws BadInput if there is none.
 std::string FindNcu();
 
+struct NcuRun {
+  ChildResult ran;
+  std::string table;
+};
+// Runs ncu with the program behind `arguments`; once more without whole names if it is too old for
+// them. Throws BadInput with ncu's reason if it writes no table.
+NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
+              const std::vector<std::string>& arguments);
+
 // Facts about the program that its log does not contain. Unknown facts are absent.
 struct ProgramFacts {
   std::optional<std::string> command;
-  std::optional<double> wall_seconds;             // [s] from the program's start to its end
-  std::optional<int> threads;                     // of its library; replaces the log's number
-  std::optional<int> steps;                       // [1] equal steps; replaces the detected number
-  std::optional<double> line_seconds;             // [s] see ProgramSummary
-  std::vector<programs::CpuSample> cpu_samples;   // while it ran; may be empty
-  const imports::Trace* trace = nullptr;          // of torch.profiler, with calls; null: none
-  std::vector<programs::TimeRange> windows = {};  // [s] in which torch.profiler ran
+  std::optional<double> wall_seconds;     // [s] from the program's start to its end
+  std::optional<int> threads;             // of its library; replaces the log's number
+  std::optional<int> steps;               // [1] equal steps; replaces the detected number
+  std::optional<double> line_seconds;     // [s] see ProgramSummary
+  const imports::Trace* trace = nullptr;  // of torch.profiler, with calls; null: none
 };
 
 // Returns whether the text has a line of oneDNN's verbose mode near its beginning.
@@ -80,27 +84,5 @@ bool LooksLikeOneDnnLog(std::string_view text);
 // primitive, unless there is a trace.
 record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
                            const std::optional<machine::Machine>& machine, std::ostream& warnings);
-
-struct ReplayRequest {
-  int count = 0;        // [1] number of primitives
-  std::string command;  // the dlroof command, for messages: "profile"
-};
-
-// Returns the indices in summary.primitives of the `count` longest primitives that have a
-// benchmark, the longest first. Stores in longer primitives the reason why they have no benchmark.
-std::vector<std::size_t> ChooseReplayed(int count, programs::ProgramSummary& summary);
-
-// Adds the standalone times in `records` to the chosen primitives. `records` has two records for
-// each primitive: one with its benchmark's name and one with "/cold" appended.
-void AddStandaloneTimes(const record::RunFile& program, const std::vector<std::size_t>& chosen,
-                        const std::vector<record::Record>& records,
-                        programs::ProgramSummary& summary);
-
-// Measures the primitives in one process, warm and cold, with the number of threads of the
-// program's library. Those that are faster with cold caches are measured once more. Those that are
-// slower in the program, which cold caches do not explain, are also measured beside a busy CPU and
-// on half of the threads. Replaces context.dlroof.program of `run`, unless an interrupt ends the
-// measurement. Throws BadInput if dlroof_bench fails.
-void Replay(const ReplayRequest& request, record::RunFile& run, std::ostream& log);
 
 }  // namespace dlroof::profile

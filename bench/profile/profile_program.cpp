@@ -52,13 +52,12 @@ void ReportEnd(const VerboseRun& run, const std::string& program, std::ostream& 
     Say(messages,
         "another process that {} started keeps its output open; its later output is not passed on",
         program);
-  if (!end.names_processes && (end.processes > 1 || run.versions > 1))
+  if (!end.names_processes && run.versions > 1)
     Say(messages,
-        "{} ran as {} processes, of which {} began to write lines of oneDNN: all lines are counted "
-        "together, because a line does not name its process (it does in a socket: redirect "
-        "standard output to a file or pipe, without --pipe)",
-        program, std::max<std::size_t>(static_cast<std::size_t>(end.processes), run.versions),
-        run.versions);
+        "{} processes of {} wrote lines of oneDNN: all are counted together, because a line does "
+        "not name its process (it does in a socket: redirect standard output to a file or pipe, "
+        "without --pipe)",
+        run.versions, program);
 }
 
 // Reports why there are no results.
@@ -81,59 +80,6 @@ void ReportMissingLines(const VerboseRun& run, const std::string& program, std::
         program, run.own_bytes);
 }
 
-void ReportLineCost(const VerboseRun& run, std::optional<double> line_seconds,
-                    std::ostream& messages) {
-  const double wall = std::max(run.end.wall_seconds, 1e-9);
-  const auto share = [&](double seconds) {
-    return fmt::format("{}, {:.2g} % of {:.3g} s", text::WithPrefix(seconds, "s"),
-                       100 * seconds / wall, run.end.wall_seconds);
-  };
-  std::string cost = "what writing them cost the program is not known";
-  if (line_seconds)
-    cost = fmt::format("writing them took the program about {} ({} a line, as measured here)",
-                       share(static_cast<double>(run.lines) * *line_seconds),
-                       text::WithPrefix(*line_seconds, "s"));
-  Say(messages, "{} ({}); {}; reading them took dlroof {} of CPU time", LinesText(run.lines),
-      text::WithPrefix(static_cast<double>(run.log_bytes), "B"), cost,
-      text::WithPrefix(run.end.reader_seconds, "s"));
-}
-
-// Measures the overhead of verbose mode by interleaved runs of the program with and without it. The
-// profiled run is the first one with it.
-void CompareRuns(const ProfileRequest& request, const VerboseRun& first, const Variables& variables,
-                 std::ostream& messages) {
-  // Variables that the user has set stay in effect.
-  const auto plain = variables.contains("ONEDNN_VERBOSE")
-                         ? Variables{}
-                         : Variables{{"ONEDNN_VERBOSE", "0"}, {"DNNL_VERBOSE", "0"}};
-  VerboseRun last;  // without verbose mode
-  bool ran = false;
-  const auto run = [&](bool with) -> OverheadRequest::Run {
-    if (with && !std::exchange(ran, true)) return {first.end, first.own};
-    auto once = RunVerbose({.command = request.command,
-                            .variables = with ? variables : plain,
-                            .shown = false,
-                            .keep_own = request.read.has_value(),
-                            .pipe = request.pipe,
-                            .most_seconds = request.most_seconds});
-    OverheadRequest::Run result{once.end, once.own};
-    if (!with) last = std::move(once);
-    return result;
-  };
-  const bool known = ReportOverhead(
-      {.turns = *request.overhead_turns,
-       .read = request.read,
-       .what = request.torch ? "oneDNN's lines and torch.profiler" : "oneDNN's lines",
-       .cpu_time = true,
-       .run = run},
-      messages);
-  if (!known) return;
-  const bool same = first.own_bytes == last.own_bytes && first.own_hash == last.own_hash;
-  Say(messages, "its own output is {} as without profile ({} and {} bytes)",
-      same ? "the same, byte for byte," : "not the same (times? random numbers?)", first.own_bytes,
-      last.own_bytes);
-}
-
 void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
                  const TorchTrace& torch, const std::optional<machine::Machine>& machine,
                  std::ostream& messages) {
@@ -145,15 +91,13 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
                            .threads = request.threads,
                            .steps = request.steps,
                            .line_seconds = line_seconds,
-                           .cpu_samples = run.samples,
-                           .trace = torch.trace ? &*torch.trace : nullptr,
-                           .windows = torch.windows};
+                           .trace = torch.trace ? &*torch.trace : nullptr};
   auto file = ProgramRun(log, facts, machine, messages);
-  if (request.complete && !run.end.passed_signal) request.complete(file, messages);
   WriteFile(request.output, JsonText(roofline::ToJson(file)) + '\n');
   programs::WriteProgram(roofline::PlaceRun(file), MessageColumns(), messages);
   Say(messages, "wrote {}", request.output);
-  ReportLineCost(run, line_seconds, messages);
+  Say(messages, "{} ({})", LinesText(run.lines),
+      text::WithPrefix(static_cast<double>(run.log_bytes), "B"));
 }
 
 void ReportRun(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
@@ -171,7 +115,6 @@ void ReportRun(const ProfileRequest& request, const VerboseRun& run, const std::
 }  // namespace
 
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
-  if (request.read) NumberPattern("--read", *request.read);
   const auto machine = MachineOf(request, messages);
   const TemporaryFolder folder;
   const auto log = request.log.value_or(folder / "onednn.log");
@@ -183,12 +126,10 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
   try {
     run = RunVerbose({.command = request.command,
                       .variables = variables,
-                      .keep_own = request.read.has_value(),
                       .log = log,
                       .progress = machine::StderrIsTerminal() ? &messages : nullptr,
                       .pipe = request.pipe,
-                      .most_seconds = request.most_seconds,
-                      .sampled = true});
+                      .most_seconds = request.most_seconds});
   } catch (const CannotStart& error) {
     Say(messages, "profile: {}", error.what());
     return ExitCodeOf(error);
@@ -200,8 +141,6 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
   } catch (const BadInput& error) {
     Say(messages, "profile: {}", error.what());
   }
-  if (request.overhead_turns && !run.end.passed_signal)
-    CompareRuns(request, run, variables, messages);
   return run.end.out_of_time ? 0 : ExitCodeOf(run.end.end);
 }
 

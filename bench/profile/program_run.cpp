@@ -100,7 +100,7 @@ void NameRecords(programs::ProgramSummary& summary) {
 // Returns the data type in which the library multiplies. With an fpmath attribute, the library may
 // multiply f32 as bf16 if the CPU has the instructions.
 std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
-  auto type = logs::ComputeTypeOf(primitive);
+  const auto type = logs::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
   const auto has = [&](std::string_view word) {
     return text.attributes.find(word) != std::string::npos;
@@ -108,17 +108,7 @@ std::optional<std::string> MultipliedType(const logs::Primitive& primitive) {
   const bool narrowed = type == "f32" && (has("fpmath:bf16") || has("fpmath:any")) &&
                         (text.implementation.find("amx") != std::string::npos ||
                          text.implementation.find("bf16") != std::string::npos);
-  if (narrowed) return "bf16";
-  if (type || !text.engine.empty()) return type;
-  // MKL-DNN 0.x prints no types, but its implementations of narrower types are named after them.
-  const bool named = std::ranges::any_of(
-      std::initializer_list<std::string_view>{"int8", "s8", "u8", "bf16"},
-      [&](std::string_view word) { return text.implementation.find(word) != std::string::npos; });
-  const bool typed = std::ranges::any_of(primitive.tensors, [](const logs::Tensor& tensor) {
-    return !tensor.type.empty() && tensor.type != "undef";
-  });
-  if (!named && !typed) return "f32";
-  return type;
+  return narrowed ? "bf16" : type;
 }
 
 // On a GPU, 16-bit floats and integers count as work of its matrix units, whose roof is the
@@ -180,27 +170,6 @@ void AddOperatorRecords(const imports::Trace& trace,
   }
 }
 
-// Returns how the main thread spent the time outside oneDNN, in the mean step or in the program.
-std::optional<programs::OutsideTimes> OutsideOf(const logs::VerboseLog& log,
-                                                const ProgramFacts& facts,
-                                                const std::vector<programs::StepRange>& found,
-                                                const programs::ProgramSummary& summary) {
-  if (facts.cpu_samples.size() < 2 || log.executions.empty()) return std::nullopt;
-  programs::TimeRange range{facts.cpu_samples.front().at, facts.cpu_samples.back().at};
-  int steps = 1;
-  if (summary.steps.count > 0) {
-    const auto timed = [](const auto& step) { return step.begin_seconds && step.end_seconds; };
-    const auto first = std::ranges::find_if(found, timed);
-    if (first == found.end()) return std::nullopt;
-    const auto last = std::ranges::find_if(found.rbegin(), found.rend(), timed);
-    range = {*first->begin_seconds, *last->end_seconds};
-    steps = static_cast<int>(std::ranges::count_if(found, timed));
-  }
-  return programs::SplitOutside(facts.cpu_samples, range,
-                                programs::SecondsWithin(programs::PrimitiveRanges(log), range),
-                                summary.threads.value_or(1), steps);
-}
-
 }  // namespace
 
 bool LooksLikeOneDnnLog(std::string_view text) { return logs::HasVerboseLine(text); }
@@ -221,8 +190,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   if (log.lines.used > 0 && text.back() != '\n')
     warnings << fmt::format(
         "dlroof: {}: the last line has no line end: the log may be cut off there\n", log_path);
-  auto steps = programs::StepsOf(log, facts.steps);
-  if (facts.trace != nullptr) programs::JoinByModel(*facts.trace, steps);
+  const auto steps = programs::StepsOf(log, facts.steps);
   auto summary = programs::SummarizeProgram(log, steps);
   summary.log = log_path;
   summary.command = facts.command.value_or("");
@@ -237,8 +205,6 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   const auto operators = facts.trace == nullptr
                              ? std::vector<programs::OperatorTime>()
                              : programs::AddOperators(*facts.trace, log, steps, summary);
-  if (summary.traced) summary.traced->cost = programs::CostOfWindows(steps.ranges, facts.windows);
-  summary.outside_times = OutsideOf(log, facts, steps.ranges, summary);
   NameRecords(summary);
   auto records = RecordsOf(log, summary);
   if (facts.trace != nullptr) AddOperatorRecords(*facts.trace, operators, log, summary, records);

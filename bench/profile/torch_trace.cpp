@@ -100,17 +100,6 @@ void EndWithWindow(imports::Trace& trace) {
   if (!near(trace.end)) trace.end = last;
 }
 
-// Reads the begins and ends [ns] of a process's windows.
-std::vector<programs::TimeRange> ReadWindows(const std::string& folder,
-                                             const std::string& process) {
-  std::vector<programs::TimeRange> windows;
-  std::istringstream text(
-      ReadFileIfAny((std::filesystem::path(folder) / process).string() + ".windows"));
-  for (double begin = 0, end = 0; text >> begin >> end;)
-    windows.emplace_back(1e-9 * begin, 1e-9 * end);
-  return windows;
-}
-
 }  // namespace
 
 Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
@@ -180,8 +169,6 @@ TorchTrace ReadTorchTrace(const std::string& folder) {
     result.remarks.push_back(
         fmt::format("--torch: {} processes have traces; the one with most operators is used",
                     processes.size()));
-  const auto first = std::filesystem::path(windows->front().path).stem().string();
-  result.windows = ReadWindows(folder, first.substr(0, first.find('-')));
   const auto weights = WeightsOf(*windows);
   const auto enough = kShort * static_cast<double>(std::ranges::max(weights));
   for (std::size_t i = windows->size(); i-- > 0 && !result.trace;) {

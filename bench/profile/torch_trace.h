@@ -36,9 +36,7 @@ std::vector<std::string> TorchNotes(const std::string& folder);
 
 struct TorchTrace {
   std::optional<imports::Trace> trace;  // read with keep_calls; absent if `remarks` say why
-  // [s] since 1970, all windows of its process in which the profiler ran
-  std::vector<programs::TimeRange> windows;
-  std::vector<std::string> remarks;  // sentences: what the hook noted, why there is no trace
+  std::vector<std::string> remarks;     // sentences: what the hook noted, why there is no trace
 };
 
 // Reads the traces that the hook wrote into the folder: those of the process with most operators,

@@ -15,7 +15,6 @@
 #include <set>
 #include <sstream>
 
-#include "bench/profile/cpu_sampler.h"
 #include "counters/base/error.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/text/text.h"
@@ -24,13 +23,11 @@ namespace dlroof::profile {
 namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
-constexpr std::array<std::string_view, 3> kMarkers = {"onednn", "mkldnn", "dnnl"};
-// Words after a marker and a comma in oneDNN 0.18 to 3.13. A time stamp may precede them (2.x).
+constexpr std::array<std::string_view, 2> kMarkers = {"onednn", "dnnl"};
+// Words after a marker and a comma in oneDNN 1.0 to 3.13. A time stamp may precede them (2.x).
 constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "create",  "primitive,",
                                                      "graph,",  "common,", "ukernel", "error,",
                                                      "profile", "warn",    "stack,"};
-// [byte] Limit of an interrupted line's second half, for which the program's output waits.
-constexpr std::size_t kLongestTail = 4096;
 constexpr std::string_view kMark = "DLROOF_MARK,";
 constexpr std::size_t kLongestMark = 256;
 
@@ -79,22 +76,12 @@ std::size_t PartialBeginning(std::string_view text) {
   static const auto longest = std::ranges::max(Beginnings(), {}, &std::string::size).size();
   for (auto length = std::min(longest - 1, text.size()); length > 0; --length) {
     const auto end = text.substr(text.size() - length);
-    if (end[0] != 'o' && end[0] != 'm' && end[0] != 'd') continue;
+    if (end[0] != 'o' && end[0] != 'd') continue;
     if (std::ranges::any_of(Beginnings(),
                             [&](const auto& begin) { return begin.starts_with(end); }))
       return length;
   }
   return 0;
-}
-
-// Returns whether the text (no newline) ends like a line of oneDNN: with a comma and a time.
-bool EndsAsLine(std::string_view text) {
-  const auto comma = text.rfind(',');
-  if (comma == std::string_view::npos || comma + 1 == text.size()) return false;
-  const auto time = text.substr(comma + 1);
-  return IsDigit(time[0]) && std::ranges::all_of(time, [](char c) {
-           return IsDigit(c) || c == '.' || c == 'e' || c == '-' || c == '+';
-         });
 }
 
 // [s] Time of the first progress line, doubled for each further one up to a longest interval.
@@ -128,9 +115,6 @@ class VerboseProgram {
 
   VerboseRun Run() {
     ForegroundRequest foreground{.command = request_.command, .variables = request_.variables};
-    foreground.no_input = !request_.shown;
-    std::optional<CpuSampler> sampler;
-    if (request_.sampled) foreground.started = [&](int pid) { sampler.emplace(pid); };
     foreground.pipe = request_.pipe;
     foreground.most_seconds = request_.most_seconds;
     foreground.from = [this](std::int64_t process) { process_ = process; };
@@ -142,7 +126,6 @@ class VerboseProgram {
       return PassAll(&LogSeparator::Release);
     };
     run_.end = RunInForeground(foreground);
-    if (sampler) run_.samples = sampler->Stop();
     PassAll(&LogSeparator::End);
     log_.flush();
     if (request_.log && !log_)
@@ -185,9 +168,7 @@ class VerboseProgram {
     log_ << output.log;
     run_.log_bytes += output.log.size();
     run_.own_bytes += output.own.size();
-    run_.own_hash = HashOf(output.own, run_.own_hash);
-    if (request_.keep_own) run_.own += output.own;
-    return !request_.shown || WriteToStdout(output.own);
+    return WriteToStdout(output.own);
   }
 
   void ShowProgress(double seconds) {
@@ -222,8 +203,7 @@ LogSeparator::Output LogSeparator::Add(std::string_view bytes) {
 
 LogSeparator::Output LogSeparator::Release() {
   Output output;
-  if (state_ == State::kLine) return output;
-  GiveUpTails(output);
+  if (in_line_) return output;
   TakeOwn(Rest(), output);
   held_.clear();
   at_ = 0;
@@ -232,33 +212,21 @@ LogSeparator::Output LogSeparator::Release() {
 
 LogSeparator::Output LogSeparator::End() {
   Output output;
-  if (state_ == State::kLine) {
+  if (in_line_) {
     line_ += Rest();
     held_.clear();
     at_ = 0;
     ++cut_lines_;
     output.log += line_ + '\n';
     line_.clear();
-    state_ = State::kOwn;
+    in_line_ = false;
   }
-  const auto rest = Release();
-  output.own += rest.own;
-  output.log += rest.log;
+  output.own += Release().own;
   return output;
 }
 
 void LogSeparator::Drain(Output& output) {
-  for (bool more = true; more;) switch (state_) {
-      case State::kOwn:
-        more = DrainOwn(output);
-        break;
-      case State::kLine:
-        more = DrainLine(output);
-        break;
-      case State::kTail:
-        more = DrainTail(output);
-        break;
-    }
+  while (in_line_ ? DrainLine(output) : DrainOwn(output)) continue;
   held_.erase(0, at_);
   at_ = 0;
 }
@@ -294,7 +262,7 @@ bool LogSeparator::DrainOwn(Output& output) {
 void LogSeparator::BeginLine(std::size_t marker) {
   line_ = Rest().substr(0, marker);
   at_ += marker;
-  state_ = State::kLine;
+  in_line_ = true;
 }
 
 bool LogSeparator::DrainLine(Output& output) {
@@ -304,7 +272,8 @@ bool LogSeparator::DrainLine(Output& output) {
   if (found.length > 0) {
     line_ += rest.substr(0, found.begin);
     at_ += found.begin;
-    cut_.push_back(line_);
+    ++cut_lines_;
+    output.log += line_ + '\n';
     BeginLine(found.length);
     return true;
   }
@@ -316,47 +285,17 @@ bool LogSeparator::DrainLine(Output& output) {
   }
   line_ += rest.substr(0, newline);
   at_ += newline + 1;
-  EndLine(line_, output);
+  EndLine(output);
   return true;
 }
 
-void LogSeparator::EndLine(const std::string& line, Output& output) {
+void LogSeparator::EndLine(Output& output) {
   ++lines_;
-  if (line.find(",exec,") != std::string::npos) ++executed_;
-  const auto info = line.find(",info,");
-  if (info != std::string::npos && line.find("NN v", info) != std::string::npos) ++versions_;
-  output.log += line;
-  output.log += '\n';
-  state_ = cut_.empty() ? State::kOwn : State::kTail;
-}
-
-bool LogSeparator::DrainTail(Output& output) {
-  const auto rest = Rest();
-  const auto newline = rest.find('\n');
-  const auto found = FindBeginning(rest.substr(0, newline));
-  if (found.length > 0 && found.begin == 0) {
-    BeginLine(found.length);
-    return true;
-  }
-  const bool whole = newline != std::string_view::npos && found.length == 0;
-  if (whole && EndsAsLine(rest.substr(0, newline))) {
-    const auto line = cut_.back() + std::string(rest.substr(0, newline));
-    cut_.pop_back();
-    at_ += newline + 1;
-    EndLine(line, output);
-    return true;
-  }
-  if (newline == std::string_view::npos && found.length == 0 && rest.size() < kLongestTail)
-    return false;
-  GiveUpTails(output);
-  return true;
-}
-
-void LogSeparator::GiveUpTails(Output& output) {
-  cut_lines_ += cut_.size();
-  for (const auto& line : cut_) output.log += line + '\n';
-  cut_.clear();
-  state_ = State::kOwn;
+  if (line_.find(",exec,") != std::string::npos) ++executed_;
+  const auto info = line_.find(",info,");
+  if (info != std::string::npos && line_.find("NN v", info) != std::string::npos) ++versions_;
+  output.log += line_ + '\n';
+  in_line_ = false;
 }
 
 VerboseMode VerboseModeOn() {

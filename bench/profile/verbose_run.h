@@ -9,22 +9,20 @@
 #include <string_view>
 #include <vector>
 
-#include "baselines/programs/program_summary.h"
 #include "bench/profile/foreground.h"
-#include "counters/base/keys.h"
 
 namespace dlroof::profile {
 
 // oneDNN and the program both write to standard output, so a line of oneDNN may begin in the middle
 // of a line of the program, which continues after it. A line of oneDNN begins with a marker
-// (onednn_verbose, dnnl_verbose or mkldnn_verbose), a comma and one of the words that oneDNN writes
+// (onednn_verbose or dnnl_verbose), a comma and one of the words that oneDNN writes
 // there, and ends with a newline. All other bytes belong to the program.
 //
 // A line of the program that begins with DLROOF_MARK (verbose_log.h) stays in the program's output
 // and is copied to the log, where its position shows between which calls it was written.
 //
-// Processes may interrupt each other's lines. If a marker occurs inside a line, the line's first
-// half is stored until a text follows that ends like a line of oneDNN: with a comma and a time.
+// A line in which another marker occurs was interrupted by another process's: it is cut, and what
+// follows the other line is the program's.
 class LogSeparator {
  public:
   struct Output {
@@ -48,24 +46,19 @@ class LogSeparator {
   std::size_t versions() const { return versions_; }
 
  private:
-  enum class State { kOwn, kLine, kTail };
-
   void Drain(Output& output);
   void TakeOwn(std::string_view bytes, Output& output);
   bool DrainOwn(Output& output);
   bool DrainLine(Output& output);
-  bool DrainTail(Output& output);
   void BeginLine(std::size_t marker);
-  void EndLine(const std::string& line, Output& output);
-  void GiveUpTails(Output& output);
+  void EndLine(Output& output);
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
-  State state_ = State::kOwn;
-  std::string held_;              // received bytes; those from at_ on are not yet assigned
-  std::size_t at_ = 0;            // position in held_
-  std::string line_;              // the current line of oneDNN so far
-  std::string own_line_;          // the beginning of the program's current line
-  std::vector<std::string> cut_;  // first halves of interrupted lines, the newest last
+  bool in_line_ = false;  // of oneDNN
+  std::string held_;      // received bytes; those from at_ on are not yet assigned
+  std::size_t at_ = 0;    // position in held_
+  std::string line_;      // the current line of oneDNN so far
+  std::string own_line_;  // the beginning of the program's current line
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 
@@ -82,23 +75,17 @@ VerboseMode VerboseModeOn();
 struct VerboseRequest {
   std::vector<std::string> command;
   Variables variables;
-  bool shown = true;                 // connect the program to this process's input and output
-  bool keep_own = false;             // store the program's output in VerboseRun::own
   std::optional<std::string> log;    // file for oneDNN's lines, written while the program runs
   std::ostream* progress = nullptr;  // receives progress lines; may be null
   bool pipe = false;                 // see ForegroundRequest
   std::optional<double> most_seconds = {};
-  bool sampled = false;  // sample the program's use of the CPUs
 };
 
 // The result of running a program in oneDNN's verbose mode.
 struct VerboseRun {
   ForegroundEnd end;
-  std::uint64_t own_bytes = 0;               // [byte] of the program's own output
-  std::uint64_t own_hash = kHashOfNothing;   // of the program's own output
-  std::string own;                           // the program's own output, if requested
-  std::uint64_t log_bytes = 0;               // [byte] of oneDNN's lines
-  std::vector<programs::CpuSample> samples;  // if requested
+  std::uint64_t own_bytes = 0;  // [byte] of the program's own output
+  std::uint64_t log_bytes = 0;  // [byte] of oneDNN's lines
   std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // see LogSeparator
 };
 

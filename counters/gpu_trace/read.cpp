@@ -16,9 +16,6 @@ namespace {
 constexpr std::uint64_t kLatestNs = std::uint64_t{1} << 62;    // later times are damage
 constexpr std::uint64_t kMaxWorkNs = 3'600'000'000'000 * 24;   // [ns] so are longer kernels
 constexpr std::size_t kMaxBlockBytes = std::size_t{64} << 20;  // [byte] so are larger blocks
-// If blocks with wrong checksums are together so many times larger than the file, they overlap,
-// which no accident does: the search for the next block, whose time would be quadratic, ends.
-constexpr std::size_t kMaxWrong = 8;
 
 // Values of CUPTI's CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind.
 constexpr std::uint8_t kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4,
@@ -71,45 +68,27 @@ class TraceReader {
     return std::max<std::size_t>(header.bytes, sizeof header);
   }
 
-  // Returns the position behind the block.
+  // Returns the position behind the block. Nothing is read behind a damaged one.
   std::size_t ReadBlock(std::string_view bytes, std::size_t at) {
     BlockHeader header;
-    const std::size_t left = bytes.size() - at;
-    if (left < sizeof header) {
+    if (bytes.size() - at < sizeof header) {
       cut_ = true;
       return bytes.size();
     }
     std::memcpy(&header, bytes.data() + at, sizeof header);
     const std::string_view records = bytes.substr(at + sizeof header);
     if (header.mark != kBlockMark || header.bytes > kMaxBlockBytes || header.bytes % 8 != 0) {
-      ++damaged_;
-      return NextBlock(bytes, at + 1);
-    }
-    if (header.bytes > records.size()) {
-      // The last block, or one with a damaged size. Of a cut one the whole records are right.
-      const auto next = NextBlock(bytes, at + sizeof header);
-      if (next < bytes.size()) {
-        ++damaged_;
-        return next;
-      }
-      cut_ = true;
+      damaged_block_ = true;
+    } else if (header.bytes > records.size()) {
+      cut_ = true;  // the whole records of the last block are right
       ReadRecords(records, true);
-      return bytes.size();
+    } else if (Checksum(records.data(), header.bytes) != header.checksum) {
+      damaged_block_ = true;
+    } else {
+      ReadRecords(records.substr(0, header.bytes), false);
+      return at + sizeof header + header.bytes;
     }
-    if (Checksum(records.data(), header.bytes) != header.checksum) {
-      ++damaged_;
-      wrong_bytes_ += header.bytes;
-      if (wrong_bytes_ > kMaxWrong * bytes.size()) return bytes.size();
-      return NextBlock(bytes, at + sizeof header);
-    }
-    ReadRecords(records.substr(0, header.bytes), false);
-    return at + sizeof header + header.bytes;
-  }
-
-  static std::size_t NextBlock(std::string_view bytes, std::size_t from) {
-    char mark[sizeof kBlockMark];
-    std::memcpy(mark, &kBlockMark, sizeof mark);
-    return std::min(bytes.find(std::string_view(mark, sizeof mark), from), bytes.size());
+    return bytes.size();
   }
 
   void ReadRecords(std::string_view records, bool cut) {
@@ -184,22 +163,19 @@ class TraceReader {
 
   void Store(const ProcessRecord& record) {
     trace_.pid = record.pid;
-    trace_.parent = record.parent;
     if (texts_.contains(record.command)) trace_.command = TextOf(record.command);
-    trace_.cupti_version = record.cupti;
     if (record.begin_ns < kLatestNs) trace_.begin_ns = static_cast<std::int64_t>(record.begin_ns);
   }
 
   void Store(const DeviceRecord& record) {
-    trace_.devices.push_back({record.number, TextOf(record.name), record.compute_capability,
-                              record.multiprocessors, static_cast<double>(record.memory_bytes)});
+    trace_.devices.push_back({record.number, TextOf(record.name), record.compute_capability});
   }
 
   void Store(const KernelRecord& record) {
     const auto name = IndexOf(record.name, texts_);
     kernels_[record.number] = static_cast<std::uint32_t>(trace_.kernels.size());
     trace_.kernels.push_back(
-        {name, SizeOf(record.grid), SizeOf(record.block), SizeOf(record.cluster), record.registers,
+        {name, SizeOf(record.grid), SizeOf(record.block), record.registers,
          static_cast<double>(record.static_shared_bytes) + record.dynamic_shared_bytes});
   }
 
@@ -225,22 +201,21 @@ class TraceReader {
   }
 
   void Store(const LaunchRecord& record) {
-    AddTimed(Launch{TimeOf(record), IndexOf(record.kernel, kernels_), record.graph,
-                    record.graph_node, PlaceOf(record), record.correlation},
+    AddTimed(Launch{TimeOf(record), IndexOf(record.kernel, kernels_), record.graph, PlaceOf(record),
+                    record.correlation},
              trace_.launches);
   }
 
   void Store(const CopyRecord& record) {
     const bool pageable = record.source == kPageable || record.destination == kPageable;
     AddTimed(Copy{TimeOf(record), KindOf(record), pageable, static_cast<double>(record.bytes),
-                  record.graph_node, PlaceOf(record)},
+                  PlaceOf(record)},
              trace_.copies);
   }
 
   void Store(const FillRecord& record) {
-    AddTimed(
-        Fill{TimeOf(record), static_cast<double>(record.bytes), record.graph_node, PlaceOf(record)},
-        trace_.fills);
+    AddTimed(Fill{TimeOf(record), static_cast<double>(record.bytes), PlaceOf(record)},
+             trace_.fills);
   }
 
   void Store(const RangeRecord& record) {
@@ -275,17 +250,19 @@ class TraceReader {
       return std::tie(call.correlation, call.begin_ns, call.thread);
     });
     if (cut_) trace_.remarks.push_back(where_ + ": the file ends within a record");
+    if (damaged_block_)
+      trace_.remarks.push_back(where_ + ": a block is damaged: nothing is read from there on");
     if (damaged_ > 0)
       trace_.remarks.push_back(
-          fmt::format("{}: {} damaged records or blocks were skipped", where_, damaged_));
+          fmt::format("{}: {} damaged records were skipped", where_, damaged_));
   }
 
   const std::string& where_;
   Trace trace_;
   Indexes texts_, kernels_;  // by the numbers in the file
   bool cut_ = false;
-  std::size_t damaged_ = 0;      // [1] records and blocks
-  std::size_t wrong_bytes_ = 0;  // [byte] of blocks with a wrong checksum, which may overlap
+  bool damaged_block_ = false;
+  std::size_t damaged_ = 0;  // [1] records
 };
 
 }  // namespace

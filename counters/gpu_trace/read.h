@@ -19,7 +19,7 @@ using Size3 = std::array<std::uint32_t, 3>;
 // A kernel as it is launched: all launches with these properties do the same work.
 struct Kernel {
   std::uint32_t name = 0;  // index of Trace::texts; mangled
-  Size3 grid = {}, block = {}, cluster = {};
+  Size3 grid = {}, block = {};
   std::uint32_t registers = 0;  // [1] per thread
   double shared_bytes = 0;      // [byte] per block, static and dynamic
 
@@ -42,7 +42,6 @@ struct Launch {
   Interval time;
   std::uint32_t kernel = 0;  // index of Trace::kernels
   std::uint32_t graph = 0;   // CUDA graph, 0 if launched alone
-  std::uint64_t graph_node = 0;
   Place place;
   std::uint32_t correlation = 0;
 };
@@ -53,14 +52,12 @@ struct Copy {
   CopyKind kind = CopyKind::kOther;
   bool pageable = false;  // from or to memory of the host that is not pinned
   double bytes = 0;       // [byte]
-  std::uint64_t graph_node = 0;
   Place place;
 };
 
 struct Fill {
   Interval time;
   double bytes = 0;  // [byte]
-  std::uint64_t graph_node = 0;
   Place place;
 };
 
@@ -83,8 +80,6 @@ struct Device {
   std::uint32_t number = 0;
   std::string name;
   std::uint32_t compute_capability = 0;  // [1] major * 10 + minor
-  std::uint32_t multiprocessors = 0;     // [1]
-  double memory_bytes = 0;               // [byte]
 };
 
 struct TraceCost {
@@ -96,9 +91,8 @@ struct TraceCost {
 // The trace of one process. Launches, copies and fills are in the order of their begin.
 struct Trace {
   std::string file;  // its name without folder
-  std::optional<std::uint32_t> pid, parent;
+  std::optional<std::uint32_t> pid;
   std::string command;
-  std::uint32_t cupti_version = 0;  // CUPTI_API_VERSION; 0 if unknown
   std::optional<std::int64_t> begin_ns;
   std::vector<std::string> texts;
   std::vector<Kernel> kernels;

@@ -135,7 +135,6 @@ class NvbenchReader {
   explicit NvbenchReader(const std::string& where) : where_(where) {}
 
   Imported Read(const JsonReader& file) {
-    CheckVersion(file);
     ReadDevices(file);
     for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
       const JsonReader benchmark = file.Item("benchmarks", i);
@@ -152,19 +151,6 @@ class NvbenchReader {
   }
 
  private:
-  // Adds a remark for a format that is newer than the known one, 1.x.
-  void CheckVersion(const JsonReader& file) {
-    json version;
-    for (const char* pointer : {"/meta/version/json/string", "/meta/version/json/major"})
-      if (const json::json_pointer at(pointer); version.is_null() && file.json().contains(at))
-        version = file.json().at(at);
-    const auto text = version.is_string() ? version.get<std::string>() : version.dump();
-    if (!version.is_null() && !(text + ".").starts_with("1.") && !(text + ".").starts_with("0."))
-      imported_.remarks.push_back(
-          fmt::format("{}: version {} of nvbench's JSON is not known; it is read as 1.0", where_,
-                      text::Printable(text.substr(0, 40))));
-  }
-
   void ReadDevices(const JsonReader& file) {
     if (file.Has("devices"))
       for (std::size_t i = 0; i < file.Array("devices").size(); ++i) {

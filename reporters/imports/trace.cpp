@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
@@ -140,31 +141,22 @@ using ThreadId = std::pair<std::string, std::string>;  // process, thread
 enum class ThreadKind {
   kOperators,  // calls on the host, which may contain each other
   kKernels,    // kernels, copies and fills of a GPU
-  kSpans,      // TensorFlow's summaries of other threads: steps, modules, scopes
-  kRepeated    // a stream of TensorFlow 1, whose kernels are also in the process of all streams
+  kSpans       // TensorFlow's summaries of other threads: steps, modules, scopes
 };
 
 // TensorFlow names a GPU's process after the device, and its threads after streams ("Stream #13")
-// or summaries ("XLA Modules"). TensorFlow 1 has a process per stream, one of all streams
-// ("/gpu:0/stream:all Compute") and one of the host's calls for the device.
+// or summaries ("XLA Modules").
 class ThreadNames {
  public:
   void NameProcess(const std::string& process, const std::string& name) {
-    if (!Has(name, "/device:GPU:") && !Has(name, "/gpu:")) return;
-    processes_[process] = name;
-    streams_ = streams_ || Has(name, "/stream:");
-    all_streams_ = all_streams_ || Has(name, "/stream:all");
+    if (Has(name, "/device:GPU:")) processes_.insert(process);
   }
   void NameThread(const ThreadId& thread, const std::string& name) { threads_[thread] = name; }
 
   // Returns what the calls of a thread are. All names must be known: they may follow the calls.
   ThreadKind KindOf(const ThreadId& thread) const {
     if (thread.first == kAutogradGpu) return ThreadKind::kKernels;
-    const auto process = processes_.find(thread.first);
-    if (process == processes_.end()) return ThreadKind::kOperators;
-    if (Has(process->second, "/memcpy")) return ThreadKind::kKernels;
-    if (streams_ && !Has(process->second, "/stream:")) return ThreadKind::kOperators;
-    if (all_streams_ && !Has(process->second, "/stream:all")) return ThreadKind::kRepeated;
+    if (!processes_.contains(thread.first)) return ThreadKind::kOperators;
     const auto name = threads_.find(thread);
     if (name == threads_.end()) return ThreadKind::kKernels;
     const bool streams = std::ranges::any_of(threads_, [&](const auto& other) {
@@ -184,9 +176,8 @@ class ThreadNames {
   }
 
  private:
-  std::map<std::string, std::string> processes_;  // names of all processes for GPUs
+  std::set<std::string> processes_;  // of GPUs
   std::map<ThreadId, std::string> threads_;
-  bool streams_ = false, all_streams_ = false;  // processes of TensorFlow 1
 };
 
 class TraceReader {
@@ -359,8 +350,6 @@ class TraceReader {
     const auto count = static_cast<double>(calls.size());
     if (kind == ThreadKind::kSpans) {
       trace_.left_out["of steps, modules and scopes, which repeat those of streams,"] += count;
-    } else if (kind == ThreadKind::kRepeated) {
-      trace_.left_out["of single streams, which those of all streams repeat,"] += count;
     } else {
       ++trace_.threads;
       if (names_.LacksName(thread))
@@ -439,11 +428,23 @@ void Multiply(Work& work, double calls) {
   work.launches = calls;
 }
 
+// Returns the work of one call of a product, a convolution or attention in f32 or f64: the trace
+// does not name the unit that multiplies narrower types.
+std::optional<Work> WorkOf(const TraceOp& op) {
+  const auto count = CountOfOp(op);
+  if (!count || !(count->matrix > 0) || (count->type != "f32" && count->type != "f64"))
+    return std::nullopt;
+  Work work;
+  work.flops[count->type == "f64" ? "fp64.vector" : "fp32.vector"] = *count->matrix;
+  work.bytes[Level::kDram] = count->bytes;
+  return work;
+}
+
 record::Record RecordOf(const TraceOp& op) {
   record::Record record{.name = NameOf(op)};
   if (op.on_gpu) record.timed = record::timed::kKernels;
   record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
-  Work work = WorkOfOp(op).value_or(Work{});
+  Work work = WorkOf(op).value_or(Work{});
   Multiply(work, op.calls);
   record.work[Provenance::kModelled] = std::move(work);
   return record;
@@ -468,7 +469,7 @@ void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
                 std::vector<std::string>& remarks) {
   double unknown = 0;
   for (const auto* op : taken)
-    if (!WorkOfOp(*op)) unknown += op->seconds;
+    if (!WorkOf(*op)) unknown += op->seconds;
   const double all = SecondsOfAll(taken);
   const bool kernels = !taken.empty() && taken.front()->on_gpu;
   remarks.push_back(

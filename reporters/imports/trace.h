@@ -50,13 +50,6 @@ struct Trace {
 // no event. With `keep_calls` the times are shifted by the trace's base ("baseTimeNanoseconds").
 Trace ReadTrace(const std::string& text, const std::string& where, bool keep_calls = false);
 
-// Returns the work of one call: [flop] 2 per multiply-add, of a convolution those of filter taps
-// inside the image (counters/filter_axis.h); [byte] each input and the output once, between DRAM
-// and the caches. Returns nothing for types other than f32 and f64 (the trace does not name the
-// unit that multiplies narrower types), for other operators, for inconsistent sizes, and for an
-// operator that only calls another one.
-std::optional<Work> WorkOfOp(const TraceOp& op);
-
 // What is known about one call of an operator of PyTorch.
 struct OpCount {
   std::string type;                   // of the first input: "f32", "bf16"
@@ -65,8 +58,9 @@ struct OpCount {
   double bytes = 0;                   // [byte] each input and the output once; 0: unknown
   bool moves_data = false;            // it has no FLOPs: a copy, a fill, a choice of rows
 };
-// Returns the counts of one call in any type: products, convolutions, attention, and operators that
-// work element by element. Returns nothing for other operators and for inconsistent sizes.
+// Returns the counts of one call in any type: products, convolutions (of filter taps inside the
+// image: counters/filter_axis.h), attention, and operators that work element by element. Returns
+// nothing for other operators, for inconsistent sizes, and for one that only calls another.
 // Attention counts only the pairs of positions that a causal mask leaves.
 std::optional<OpCount> CountOfOp(const TraceOp& op);
 // Returns oneDNN's name of PyTorch's type: "bf16" for "c10::BFloat16"; "" for an unknown one.

@@ -174,21 +174,6 @@ std::optional<Counted> CountedOf(const TraceOp& op) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Work> WorkOfOp(const TraceOp& op) {
-  const bool wide = !op.types.empty() && op.types[0] == "double";
-  if (op.on_gpu || op.types.empty() || (!wide && op.types[0] != "float")) return std::nullopt;
-  const auto counted = CountedOf(op);
-  if (!counted) return std::nullopt;
-  Work work;
-  work.flops[wide ? "fp64.vector" : "fp32.vector"] = counted->flops;
-  work.bytes[Level::kDram] = counted->elements * (wide ? 8 : 4);
-  return work;
-}
-
-namespace {
-
 constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
     {"float", "f32"},      {"double", "f64"},     {"c10::BFloat16", "bf16"},
     {"c10::Half", "f16"},  {"long", "s64"},       {"long int", "s64"},

@@ -1,4 +1,4 @@
-// Closed forms of batch, layer and group normalization, local response normalization and softmax.
+// Closed forms of batch, layer and group normalization, and softmax.
 #include <algorithm>
 
 #include "reporters/logs/primitive_work.h"
@@ -8,8 +8,7 @@ namespace {
 
 constexpr double kStatisticBytes = 4;  // statistics, scale and shift are f32
 
-// The flags of oneDNN's "flags:CHR", or of MKL-DNN's "flags:3": 1 global, 2 scale and shift, 4
-// relu.
+// The flags of "flags:CHR".
 struct Flags {
   bool global, scale, shift, relu, add;
 };
@@ -17,10 +16,6 @@ struct Flags {
 Flags FlagsOf(const Primitive& primitive) {
   const auto text = WordOf(primitive.text.auxiliary, "flags");
   const auto has = [&](char letter) { return text.find(letter) != std::string_view::npos; };
-  if (const auto bits = NumberFromZero(text)) {
-    const auto on = [&](int bit) { return (static_cast<std::int64_t>(*bits) & bit) != 0; };
-    return {on(1), on(2), on(2), on(4), false};
-  }
   return {has('G'), has('C') || has('S'), has('H') || has('S'), has('R') || has('A'), has('A')};
 }
 
@@ -103,27 +98,6 @@ double GroupPassBytes(const Primitive& primitive) {
   return bytes;
 }
 
-// Reads "mb2ic16ih4iw4ls5beta0.75" without beta, which is not a size.
-LetterSizes LocalSizes(const Primitive& primitive) {
-  const std::string_view problem = primitive.text.problem;
-  auto sizes = LetterSizes::Read(problem.substr(0, problem.find("beta")));
-  if (!sizes || !sizes->Has("ls")) throw NoClosedForm{"the problem has no local size"};
-  return *std::move(sizes);
-}
-
-// Returns the number of elements in the window of a local response normalization, including
-// padding.
-double WindowOf(const Primitive& primitive, const LetterSizes& sizes) {
-  const double length = sizes.Or("ls", 1);
-  const auto algorithm = WordOf(primitive.text.auxiliary, "alg");
-  if (algorithm == "lrn_across_channels") return length;
-  if (algorithm != "lrn_within_channel") throw NoClosedForm{"no algorithm is printed"};
-  double window = 1;
-  for (const char* image : {"id", "ih", "iw"})
-    if (sizes.Has(image)) window *= length;
-  return window;
-}
-
 // Adds the bytes of the data (`pass_bytes` [byte] per element), the statistics, scale and shift.
 void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& shape,
               FormWork& work, double pass_bytes) {
@@ -195,19 +169,6 @@ FormWork GroupNormalizationWork(const Primitive& primitive) {
   if (!(groups > 0)) throw NoClosedForm{"the problem has no groups"};
   const Normalized shape{samples * groups, channels / groups * image, channels};
   return GroupsWork(primitive, shape, samples * image, GroupPassBytes(primitive));
-}
-
-// Forward: squares of the window, their sum, times alpha over the window's size, plus k, power,
-// product. Backward: the same sum n again; A = gradient * n^-beta; A * x / n; its sum over the
-// window; times a constant and x; the difference.
-FormWork LocalNormalizationWork(const Primitive& primitive) {
-  const auto sizes = LocalSizes(primitive);
-  const double window = WindowOf(primitive, sizes);
-  FormWork work;
-  work.destination = sizes.Or("mb", 1) * sizes.Or("ic", 1) * sizes.Image('i');
-  work.elementwise = work.destination * (primitive.IsBackward() ? 3 * window + 7 : 2 * window + 3);
-  work.bytes = work.destination * PassBytes(primitive);
-  return work;
 }
 
 FormWork SoftmaxWork(const Primitive& primitive) {

@@ -138,9 +138,6 @@ void AddPostOp(std::string_view text, FormWork& work) {
     CheckBinary(name);
     work.elementwise += work.destination;
     AddOperand(word(1), word(2), work);
-  } else if (name == "prelu") {
-    work.elementwise += 2 * work.destination;
-    AddOperand("f32", word(1), work);
   } else {
     throw NoClosedForm{"no closed form of a post-op"};
   }
@@ -191,18 +188,6 @@ FormWork EltwiseWork(const Primitive& primitive) {
                                                      primitive.IsBackward());
   // Backward reads the data and the destination's gradient, and writes the source's gradient.
   work.bytes = work.destination * (primitive.IsBackward() ? both * 1.5 : both);
-  return work;
-}
-
-// s > 0 ? s : w * s
-FormWork PreluWork(const Primitive& primitive) {
-  const auto dims = DimsOf(primitive);
-  if (dims.size() < 2) throw NoClosedForm{"the problem lacks the weights' sizes"};
-  if (primitive.IsBackward()) throw NoClosedForm{"no formula of its backward call"};
-  auto work = WorkOn(dims[0]);
-  work.elementwise = 2 * work.destination;
-  work.bytes =
-      work.destination * InAndOut(primitive) + ProductOf(dims[1]) * ElementBytes(primitive, "wei");
   return work;
 }
 
@@ -269,19 +254,6 @@ FormWork PoolingWork(const Primitive& primitive) {
   return work;
 }
 
-// "nearest" moves data; "linear" along n axes mixes 2^n neighbours in pairs: 2^n - 1 times a*v +
-// b*w.
-FormWork ResamplingWork(const Primitive& primitive) {
-  if (primitive.IsBackward()) throw NoClosedForm{"no formula of its backward call"};
-  const auto sizes = SizesOf(primitive);
-  auto work = ImageWork(primitive, sizes);
-  double neighbours = 1;
-  for (const char* key : {"od", "oh", "ow"}) neighbours *= sizes.Has(key) ? 2 : 1;
-  const bool linear = WordOf(primitive.text.auxiliary, "alg") == "resampling_linear";
-  work.elementwise = linear ? work.destination * 3 * (neighbours - 1) : 0;
-  return work;
-}
-
 CallWork WorkOfPostOps(const std::vector<std::string>& post_ops, double elements,
                        double element_bytes) {
   FormWork work{.destination = elements, .destination_bytes = element_bytes};
@@ -322,17 +294,6 @@ FormWork ConcatWork(const Primitive& primitive) {
   }
   work.destination_bytes = ElementBytes(primitive, "dst");
   work.bytes += work.destination * work.destination_bytes;
-  return work;
-}
-
-FormWork ShuffleWork(const Primitive& primitive) {
-  const auto dims = DimsOf(primitive).front();
-  const auto* data = primitive.Find("data");
-  if (data == nullptr) data = primitive.Find("src");
-  if (data == nullptr) throw NoClosedForm{"no type of the data is printed"};
-  auto work = WorkOn(dims);
-  work.destination_bytes = TypeBytes(*data);
-  work.bytes = 2 * work.destination * work.destination_bytes;
   return work;
 }
 

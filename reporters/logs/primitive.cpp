@@ -165,12 +165,8 @@ std::optional<std::string> UnknownWord(const Primitive& primitive) {
   };
   if (!IsOneOf(primitive.text.prop, kDirections))
     return named("the direction", primitive.text.prop);
-  // MKL-DNN prints no types.
-  const bool typed = std::ranges::any_of(primitive.tensors, [](const Tensor& tensor) {
-    return !tensor.type.empty() && tensor.type != "undef";
-  });
   for (const auto& tensor : primitive.tensors)
-    if (const auto word = typed ? UnknownWord(tensor) : std::nullopt) return word;
+    if (const auto word = UnknownWord(tensor)) return word;
   for (const auto word : SplitText(primitive.text.attributes, ' '))
     if (const auto key = word.substr(0, word.find(':')); !IsOneOf(key, kAttributes))
       return named("the attribute", key);
@@ -181,8 +177,7 @@ std::optional<std::string> UnknownWord(const Primitive& primitive) {
     const bool text = key == "alg" || key == "flags" || key == "direction" || key == "activation";
     if (!text && value.find_first_not_of("0123456789.:,x+-einfa") != value.npos)
       return named("the value", word);
-    if (key == "flags" && word.find_first_not_of("GCHSRAO", key.size() + 1) != word.npos &&
-        word.find_first_not_of("01234567", key.size() + 1) != word.npos)
+    if (key == "flags" && word.find_first_not_of("GCHSRAO", key.size() + 1) != word.npos)
       return named("the flags", word.substr(key.size() + 1));
   }
   return std::nullopt;

@@ -28,21 +28,17 @@ constexpr Form kForms[] = {{"convolution", ConvolutionWork},
                            {"batch_normalization", BatchNormalizationWork},
                            {"layer_normalization", LayerNormalizationWork},
                            {"group_normalization", GroupNormalizationWork},
-                           {"lrn", LocalNormalizationWork},
                            {"softmax", SoftmaxWork},
                            {"softmax_v2", SoftmaxWork},
                            {"logsoftmax", LogsoftmaxWork},
                            {"eltwise", EltwiseWork},
-                           {"prelu", PreluWork},
                            {"binary", BinaryWork},
                            {"sum", SumWork},
                            {"reduction", ReductionWork},
                            {"pooling", PoolingWork},
                            {"pooling_v2", PoolingWork},
-                           {"resampling", ResamplingWork},
                            {"reorder", ReorderWork},
-                           {"concat", ConcatWork},
-                           {"shuffle", ShuffleWork}};
+                           {"concat", ConcatWork}};
 
 constexpr const char* kOfBlock =
     "a block of a larger operation, whose data other blocks share in the caches";
@@ -145,7 +141,7 @@ double Batches(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 // A kind of recurrent cell: vanilla RNN, LSTM, GRU, GRU with a linear transformation before its
-// reset, and the last two with attention.
+// reset.
 //
 // Elementwise operations per hidden unit, sample, step, layer and direction. h' is the previous
 // state; x and s are the products of the weights with the input and with h'.
@@ -158,22 +154,17 @@ double Batches(const std::vector<double>& a, const std::vector<double>& b) {
 //     gradient of r*h': dr = g*h'*r*(1 - r) 4, dh' += g*r 2; r*h' again 1; biases 3.
 //   lbr_gru  o = tanh(x + r*(s + b') + b): biases 2, functions 2, o 5, the new state 4.
 //     backward: do 5, du 5, dh' = dh*u 1, dr = do*(s + b')*r*(1 - r) 4, gradient of s 1, biases 4.
-//   vanilla_augru, lbr_augru  the same with u' = (1 - a)*u for u in the new state: 1, and once per
-//     sample 1 - a.
-//     backward: u' again 1; du = dh*(h' - o)*u'*(1 - u), as many as without attention; da = the sum
-//     of -dh*(h' - o)*u over the units: product 1, additions and the sign 1; once per sample 1 - a.
 // Each backward call adds the gradient of the layer above to that of the next step: 1 per channel
 // of the state.
 struct CellKind {
   std::string_view name;
   double gates, biases;
   CellFlops flops;
-  double attention = 0;  // [flop] per sample, step, layer and direction
 };
-constexpr CellKind kCells[] = {
-    {"vanilla_rnn", 1, 1, {2, 4}},        {"vanilla_lstm", 4, 4, kLstmCell},
-    {"vanilla_gru", 3, 3, {11, 21}},      {"lbr_gru", 3, 4, {13, 20}},
-    {"vanilla_augru", 3, 3, {12, 24}, 1}, {"lbr_augru", 3, 4, {14, 23}, 1}};
+constexpr CellKind kCells[] = {{"vanilla_rnn", 1, 1, {2, 4}},
+                               {"vanilla_lstm", 4, 4, kLstmCell},
+                               {"vanilla_gru", 3, 3, {11, 21}},
+                               {"lbr_gru", 3, 4, {13, 20}}};
 
 struct RnnSizes {
   double layers, steps, samples, input, state, hidden, output;
@@ -237,8 +228,6 @@ double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const Cell
       of("bias", places * cell.biases * sizes.hidden) +
       of("dst_layer", sizes.steps * sizes.samples * sizes.output * (sizes.concatenated ? 2 : 1)) +
       of("dst_iter", places * sizes.samples * sizes.output);
-  // The log does not print the attention: one number of the source's type per sample and step.
-  if (cell.attention > 0) bytes += of("src_layer", sizes.steps * sizes.samples);
   if (cell.name != "vanilla_lstm") return bytes;
   constexpr double kCellBytes = 4;
   for (const char* state : {"src_iter", "dst_iter"})
@@ -313,10 +302,6 @@ PrimitiveWork WorkOf(const Primitive& primitive) {
     found.matrix = work.matrix;
     found.elementwise = work.elementwise;
     found.reason = work.missing_bytes;
-    const bool typed = std::ranges::any_of(primitive.tensors, [](const Tensor& tensor) {
-      return !tensor.type.empty() && tensor.type != "undef";
-    });
-    if (!typed && !found.reason) found.reason = Reason{"the log has no types of tensors"};
     if (!found.reason) found.bytes = work.bytes;
   } catch (const NoClosedForm& error) {
     found.reason = Reason{error.reason};
@@ -443,7 +428,7 @@ FormWork RnnWork(const Primitive& primitive) {
       flops, backward);
   FormWork work;
   work.matrix = call.matrix;
-  work.elementwise = call.elementwise + cells * cell.attention;
+  work.elementwise = call.elementwise;
   work.bytes = TensorBytes(primitive, sizes, cell, "");
   if (backward) work.bytes += TensorBytes(primitive, sizes, cell, "diff_");
   return work;

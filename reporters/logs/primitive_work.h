@@ -93,7 +93,7 @@ std::optional<std::string> ComputeTypeOf(const Primitive& primitive);
 
 // Returns the work that post-ops of a log ("sum", "eltwise_gelu_erf") add to a call with a
 // destination of `elements` elements, of `element_bytes` [byte] each. Post-ops with an operand of
-// their own (binary, prelu) need its sizes: throws NoClosedForm for them and for unknown ones.
+// their own (binary) need its sizes: throws NoClosedForm for them and for unknown ones.
 CallWork WorkOfPostOps(const std::vector<std::string>& post_ops, double elements,
                        double element_bytes);
 
@@ -140,20 +140,16 @@ FormWork RnnWork(const Primitive& primitive);
 FormWork BatchNormalizationWork(const Primitive& primitive);
 FormWork LayerNormalizationWork(const Primitive& primitive);
 FormWork GroupNormalizationWork(const Primitive& primitive);
-FormWork LocalNormalizationWork(const Primitive& primitive);
 FormWork SoftmaxWork(const Primitive& primitive);
 FormWork LogsoftmaxWork(const Primitive& primitive);
 // pointwise_work.cpp
 FormWork EltwiseWork(const Primitive& primitive);
-FormWork PreluWork(const Primitive& primitive);
 FormWork BinaryWork(const Primitive& primitive);
 FormWork SumWork(const Primitive& primitive);
 FormWork ReductionWork(const Primitive& primitive);
 FormWork PoolingWork(const Primitive& primitive);
-FormWork ResamplingWork(const Primitive& primitive);
 FormWork ReorderWork(const Primitive& primitive);
 FormWork ConcatWork(const Primitive& primitive);
-FormWork ShuffleWork(const Primitive& primitive);
 
 // Returns the FLOPs of one element of an eltwise; `algorithm` is "eltwise_relu" or "relu". Throws
 // NoClosedForm for an algorithm that is not in the table.

@@ -13,7 +13,7 @@ namespace dlroof::logs {
 namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
-constexpr std::array<std::string_view, 3> kMarkers = {"onednn", "mkldnn", "dnnl"};
+constexpr std::array<std::string_view, 2> kMarkers = {"onednn", "dnnl"};
 constexpr double kMaxNumber = 1e15;
 
 // Removes the text up to the next comma, and the comma. Returns the text.
@@ -63,10 +63,7 @@ std::optional<EndTime> TakeEndTime(std::string_view fields, std::size_t expected
 }
 
 // Returns the template for logs that do not print one.
-VerboseTemplate DefaultTemplate(bool first_generation) {
-  if (first_generation)
-    return {"primitive", "implementation", "prop_kind", "memory_descriptors",
-            "auxiliary", "problem_desc",   "exec_time"};
+VerboseTemplate DefaultTemplate() {
   return {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
           "attributes", "auxiliary", "problem_desc",   "exec_time"};
 }
@@ -296,7 +293,7 @@ class Reader {
     ++log_.lines.executed;
     const auto comma = line.fields.rfind(',');
     if (comma == std::string_view::npos) return Refuse("fewer fields than the template has");
-    if (template_.empty()) template_ = DefaultTemplate(line.first_generation);
+    if (template_.empty()) template_ = DefaultTemplate();
     const auto end = TakeEndTime(line.fields, FieldsOf(line.fields));
     const auto text = end ? end->before : line.fields.substr(0, comma);
     auto known = known_.find(text);
@@ -474,7 +471,7 @@ class Reader {
 
   void ReadCreation(const VerboseLine& line) {
     ++log_.lines.created;
-    if (template_.empty()) template_ = DefaultTemplate(line.first_generation);
+    if (template_.empty()) template_ = DefaultTemplate();
     const auto expected = FieldsOf(line.fields);
     const auto end = TakeEndTime(line.fields, expected);
     if (!end || SplitText(end->before, ',').size() + 1 != expected)
@@ -530,7 +527,6 @@ std::size_t FindMarker(std::string_view line, std::size_t from) {
 
 VerboseLine ParseLine(std::string_view text) {
   VerboseLine line;
-  line.first_generation = text.starts_with("mkldnn");
   TakeField(text);
   if (IsVersion(PeekField(text))) TakeField(text);
   TakeStamp(text, line);

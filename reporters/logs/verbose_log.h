@@ -26,14 +26,13 @@ enum class VerboseKind {
 // One line. Its views point into the text of the line.
 struct VerboseLine {
   VerboseKind kind = VerboseKind::kOther;
-  bool first_generation = false;             // of MKL-DNN ("mkldnn_verbose")
   std::string_view operation;                // "exec", "create:cache_miss"
   std::string_view fields;                   // after the operation and its comma
   std::optional<double> stamp_milliseconds;  // [ms] start time; set if the log prints it
 };
 
-// Returns the position of the first marker ("onednn_verbose,", "dnnl_verbose,", "mkldnn_verbose,")
-// from `from` on, or npos.
+// Returns the position of the first marker ("onednn_verbose,", "dnnl_verbose,") from `from` on,
+// or npos.
 std::size_t FindMarker(std::string_view line, std::size_t from = 0);
 
 // Splits a line that begins with a marker, without its line end.

@@ -84,7 +84,7 @@ def test_a_traced_and_counted_program_stands_under_its_roofs():
             says(r"^19 steps of 5 launches, found as the period of the kernels .*; before them a warm-up of 6 launches"),
             says(r"^a step: 1\.00 ms \(median"),
             says(r"\d+\.\d %  idle$"),
-            says("counted by Nsight Compute, once each: 5 kernels, 100 % of the kernels' time"),
+            says("counted by Nsight Compute in one step: 5 kernels, 100 % of the kernels' time"),
             says("zero-FLOP kernels: 1 of 5 counted, 20.0 % of their launches, 12.0 % of their time"),
             says("^gemm<float, 2> +128 +128 +250 µs +50.0 % +1.00 +250 µs +4.10 TFLOP/s"),
             says("^  stream 7 .*#"),
@@ -125,12 +125,12 @@ def test_ncu_looks_at_all_processes_if_the_program_starts_the_one_that_uses_the_
 
 
 def test_a_small_budget_counts_the_kernels_with_most_time():
-    verify(profile("--budget 0.2 -o small.json", "cupti cuda steps 20"), [exits(0), says("counts 1 launches of 1 kernels: 50.0 % of the kernels' time")])
+    verify(profile("--budget 0.4 -o small.json", "cupti cuda steps 20"), [exits(0), says("counts 2 launches of 2 kernels: 80.0 % of the kernels' time")])
 
 
 def test_launches_of_a_graph_are_steps(ncu):
     ran = profile("--budget 0 -o graphs.json", "cupti cuda push step pop graphs 20")
-    verify(ran, [exits(0), says("^19 steps of 5 launches, which are launches of a CUDA graph, or begin with them; before them")])
+    verify(ran, [exits(0), says("^19 steps of 5 launches, which begin with launches of a CUDA graph; before them")])
 
 
 def test_no_budget_is_the_trace_alone():
@@ -197,7 +197,7 @@ def test_forked_processes_have_timelines_of_their_own():
 
 def test_a_kept_trace_is_reported_again():
     first = profile("--budget 0 --trace kept -o first.json", "cupti cuda push load pop steps 20")
-    verify(first, [exits(0), says("^load +1 ")])
+    verify(first, [exits(0)])
     verify(run("dlroof profile --gpu --from-trace kept -o again.json"), [exits(0), says("19 steps of 5 launches"), says("wrote again.json")])
     verify(profile("--trace kept -o x.json", "print x"), [bad_input, says("new or empty")])
     verify(run("dlroof profile --gpu --from-trace bin"), [bad_input, says("no trace")])
@@ -233,7 +233,7 @@ def test_steps_of_a_made_trace_and_its_ranges():
     writer.save("made/1.gputrace", ended=False)
     verify(
         run("dlroof profile --gpu --from-trace made -o made.json"),
-        [exits(0), says("^29 steps of 7 launches"), says("a step: 1.00 ms"), says("^train_step +30 "), says("may be missing")],
+        [exits(0), says("^29 steps of 7 launches"), says("a step: 1.00 ms"), says("may be missing")],
     )
 
 
@@ -248,7 +248,6 @@ def test_kernels_are_told_by_the_range_that_launched_them():
             says("^  features +1.00 +3.00 +290 µs +58.0 %"),
             says("^    conv1 +1.00 +1.00 +250 µs +50.0 %"),
             says("^  head +1.00 +1.00 +150 µs +30.0 %"),
-            says(r"^step \* +20 +"),
         ],
     )
     assert "in no range" not in ran.err

@@ -106,7 +106,7 @@ def test_the_run_file_the_log_and_the_report():
     ("not executable", "dlroof profile --machine none -- ./program.py", exits(126), says("^dlroof: .*Permission denied$")),
     ("dies", PROFILE + "die", exits(137), says(r"was ended by signal 9 \(Killed\)"), says("1 of oneDNN's lines were cut"), says("wrote run.json")),
     ("forks", PROFILE + "fork", exits(0), says("2 processes called oneDNN"), says(r"\(main\): 6 calls"), says("11 lines of oneDNN")),
-    ("in a pipe", PROFILE.replace("-o", "--pipe -o") + "fork", exits(0), says("ran as 2 processes, of which 2 began")),
+    ("in a pipe", PROFILE.replace("-o", "--pipe -o") + "fork", exits(0), says("2 processes of .* wrote lines of oneDNN")),
     ("too long", PROFILE.replace("-o", "--duration 1 -o") + "wait", exits(0), says("ended after 1.* as --duration says"), says("wrote run.json")),
     (
         "no primitive",
@@ -114,7 +114,6 @@ def test_the_run_file_the_log_and_the_report():
         exits(0),
         says("executed none of its primitives"),
     ),
-    ("no pattern", "dlroof profile --machine none --verify-overhead 1 --read x -- true", bad_input),
     ("no command", "dlroof profile --machine none", one_sentence),
     ("no GPU's flags", "dlroof profile --machine none --chip GH100 -- true", bad_input, says("--gpu")),
     ("no CPU's flags", "dlroof profile --gpu --log x -- true", bad_input, says("--log")),
@@ -142,45 +141,7 @@ def test_a_signal_reaches_the_program_and_what_was_read_stays(how, code):
     verify(ran, [exits(code), says("was ended by signal"), says("wrote run.json")])
 
 
-def test_the_overhead_is_measured_by_turns():
-    ran = run(f"{PROFILE.replace('-- ', '--verify-overhead 2 -- ')}")
-    verify(ran, [exits(0), says(r"wall time with oneDNN's lines over without, 2 turns: \d"), says("own output is the same, byte for byte")])
-    assert ran.out.count("last") == 1, "the turns' output is not shown"
-    script = "import os; print('t: 3' if 'ONEDNN_VERBOSE' in os.environ else 't: 2')"
-    ran = run(["dlroof", "profile", "--machine", "none", "--verify-overhead", "1", "--read", "t: ([0-9])", "--", PYTHON, "-c", script])
-    verify(ran, [says(r"number read with oneDNN's lines over without, 1 turn: 1\.500"), says("not the same")])
-
-
 def test_a_program_whose_reader_ends_ends_too():
     command = " ".join(words("dlroof profile --machine none -- yes"))
     ran = subprocess.run(["bash", "-c", f"{command} | head -1; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=60)
     assert ran.stdout == "y\n141\n", ran
-
-
-def test_a_replay_puts_the_primitive_alone_beside_it():
-    """Measures one convolution; its times are only held against each other."""
-    ran = run(f"dlroof profile --machine none -o replay.json --replay 2 -- {PYTHON} program.py", timeout=300)
-    verify(
-        ran,
-        [
-            exits(0),
-            says("^dlroof: replaying 1 primitive standalone$"),
-            says("^one call, standalone by oneDNN [0-9.]+ +in the program +standalone +ratio +standalone, cold +why$"),
-            says("^Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k64r3s3_p1 .*x "),
-            says("^  1: "),
-        ],
-    )
-    primitive = json.loads(Path("replay.json").read_text())["context"]["dlroof"]["program"]["primitives"][0]
-    alone = primitive["alone"]
-    assert abs(alone["ratio"] - alone["program_seconds"] / alone["seconds"]) < 1e-6 * alone["ratio"]
-    assert alone["cold_seconds"] > 0 and abs(alone["program_seconds"] - 1.5e-3) < 1e-9 and alone["implementation"]
-    verify(run("dlroof report replay.json --show=table"), [exits(0), prints("^one call, standalone by oneDNN ")])
-
-
-@checks(
-    ("--replay wants a number", "dlroof profile --replay 0 -- true", bad_input),
-    ("--replay is of a program's primitives", "dlroof profile --gpu --replay 1 -- true", bad_input),
-    ("--replay is not for other imports", f"dlroof import {DATA}/import_small.csv --replay 1 -o x.json", bad_input),
-)
-def test_replay_of_what_is_none(command, expected):
-    verify(run(command), expected)

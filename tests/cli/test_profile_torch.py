@@ -133,7 +133,6 @@ def test_operators_join_the_breakdown_and_the_program_stays_as_it_is():
     assert 0.5 < traced["operator_share"] < 0.95, traced
     assert [module["path"] for module in traced["modules"]] == ["Net"], traced
     assert 0 < traced["hook_seconds"] < 0.002, traced
-    assert "torch.profiler's own cost is not known" in report, report
     assert "beside that dlroof's hooks of modules took " in report, report
     operators = [one for one in program["primitives"] if one.get("operator")]
     assert [one["kind"] for one in operators] == ["aten::addmm"], operators

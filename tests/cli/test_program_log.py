@@ -28,7 +28,6 @@ def test_the_program_is_shown(imported):
             prints("^primitives of a step +calls +time +share +FLOP/s +% roof +bound +potential +implementation$"),
             prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* GFLOP/s +61.8 % +compute .specified. .* jit:avx2$"),
             prints("^Conv2D/.*: .*specified arithmetic roof"),
-            prints("^reorder +undef +43 +158 .* none$"),
             prints("zero-FLOP: 158 of 211 calls"),
             prints("2 steps, marked by the program; 211 calls each"),
             prints("above the roof: convolution$"),
@@ -72,7 +71,7 @@ def test_the_page_has_the_texts_of_the_terminal(imported):
             lines += table.get("notes", [])
         for part in block.get("bar", {}).get("parts", []):
             assert any(line.endswith(f"{part['time']} {part['share']} {part['label']}") for line in terminal), part
-    assert tables == 2 and len(lines) > 20
+    assert tables == 1 and len(lines) > 20
     for line in lines:
         assert " ".join(line.split()) in terminal, line
 
@@ -113,7 +112,6 @@ def test_without_roofs_the_longest_come_first():
     [
         ("pt_bert_inf.onednn.log", "2 steps, marked by the program; 12 calls each"),
         ("tf212_conv_opts0.log", "no sequence of calls repeats to the end without a difference: --steps N, DLROOF_MARK lines"),
-        ("pt_lstm_trn.onednn.log", "  backward: 46.3 ms, 1 call, 46.2 ms in oneDNN"),
         ("pt_lstm_trn.onednn.log --steps 4", "4 steps, as many as specified; 9 calls each"),
         ("pt_lstm_trn.onednn.log --steps 7", "no 7 equal steps found"),
         ("debian_torch113_conv_v2.6.3.log", "creation of primitives: 4 made, 0 found in the cache"),

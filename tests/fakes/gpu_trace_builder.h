@@ -20,7 +20,7 @@ struct GpuTraceBuilder {
   }
   void Launch(std::uint32_t kernel, std::int64_t begin, std::int64_t length,
               std::uint32_t stream = 7, std::uint32_t correlation = 0) {
-    trace.launches.push_back({Us(begin, length), kernel, 0, 0, {0, 1, stream}, correlation});
+    trace.launches.push_back({Us(begin, length), kernel, 0, {0, 1, stream}, correlation});
   }
   // A launch that the thread calls for at `called`.
   void Call(std::uint32_t kernel, std::int64_t called, std::int64_t begin, std::int64_t length,
@@ -38,7 +38,7 @@ struct GpuTraceBuilder {
   // Copies 1 MB to the device.
   void Copy(std::int64_t begin, std::int64_t length) {
     trace.copies.push_back(
-        {Us(begin, length), gpu_trace::CopyKind::kToDevice, true, 1e6, 0, {0, 1, 8}});
+        {Us(begin, length), gpu_trace::CopyKind::kToDevice, true, 1e6, {0, 1, 8}});
   }
   static gpu_trace::Interval Us(std::int64_t begin, std::int64_t length) {
     return {1000 * begin + 1'000'000, 1000 * (begin + length) + 1'000'000};

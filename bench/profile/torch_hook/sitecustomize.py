@@ -11,7 +11,7 @@ model's next call: a program may import, compile and load data for long before i
 Where modules are called, windows begin before such a call and end after one: no operator runs then.
 One that began in a window and ends in the next would write to memory that PyTorch has freed (torch
 2.15: the program crashes). Each window is a file
-DLROOF_TORCH_TRACES/<process>-<number>.json; <process>.windows has their begins and ends. Calls of modules are spans named "dlroof: <path>". The time
+DLROOF_TORCH_TRACES/<process>-<number>.json. Calls of modules are spans named "dlroof: <path>". The time
 that these hooks take before and after each call is a span named "dlroof hook": it is not the program's.
 
 Whatever fails here is noted in <process>.txt in that folder, and the program goes on without it.
@@ -244,7 +244,6 @@ class Recorder:
         self.roots = {}
         self.window_begin = self.clock()
         self.window_end = self.window_begin + self.seconds
-        self.window_begin_ns = self.now()
 
     def end(self):
         """Ends the window and writes its file. The next one begins after twice the time, or with the next call of the model."""
@@ -254,8 +253,6 @@ class Recorder:
         if profiler is None:
             return
         seconds = self.clock() - self.window_begin
-        with open(os.path.join(TRACES, f"{self.process}.windows"), "a", encoding="utf-8") as file:
-            file.write(f"{self.window_begin_ns} {self.now()}\n")
         profiler.stop()
         at_once = not self.steady() and self.without < MOST_WITHOUT
         self.without += 1 if at_once else 0

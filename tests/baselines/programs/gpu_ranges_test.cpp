@@ -51,22 +51,6 @@ TEST(RangeWorkOf, EachKernelIsInTheRangesAroundItsCall) {
   EXPECT_EQ(rows[3].launches, 1);
 }
 
-TEST(RangeWorkOf, ThreadsHaveRangesOfTheirOwn) {
-  Builder made;
-  const auto a = made.Kernel("gemm", 1);
-  made.Range("forward", 0, 100, 1);
-  made.Range("backward", 0, 100, 2);
-  made.Call(a, 20, 1000, 1, 1);
-  made.Call(a, 30, 1010, 2, 2);
-  made.Call(a, 40, 1020, 4, 3);
-  const auto rows = WorkOf(made);
-  ASSERT_EQ(rows.size(), 3U);
-  EXPECT_EQ(rows[0].name, "backward");
-  EXPECT_DOUBLE_EQ(rows[0].seconds, 2e-6);
-  EXPECT_DOUBLE_EQ(rows[1].seconds, 1e-6);
-  EXPECT_DOUBLE_EQ(rows[2].seconds, 4e-6);
-}
-
 TEST(RangeWorkOf, ARangeThatEndsBeforeAnInnerOneLeavesIt) {
   // Ranges that are started and ended need not be nested.
   Builder made;
@@ -80,16 +64,6 @@ TEST(RangeWorkOf, ARangeThatEndsBeforeAnInnerOneLeavesIt) {
   EXPECT_EQ(rows[1].name, "second");
   EXPECT_EQ(rows[1].depth, 1);
   EXPECT_DOUBLE_EQ(rows[1].seconds, 3e-6);
-}
-
-TEST(RangeWorkOf, WithoutCallsOrRangesThereIsNothing) {
-  Builder made;
-  const auto a = made.Kernel("gemm", 1);
-  made.Launch(a, 0, 1);
-  made.Range("all", 0, 100);
-  EXPECT_TRUE(WorkOf(made).empty());
-  made.Call(a, 500, 1000, 1);
-  EXPECT_TRUE(WorkOf(made).empty());
 }
 
 // Steps of five kernels of 50 us, which the host calls for 100 us apart; `mark` adds ranges to

@@ -89,13 +89,6 @@ TEST(DivideTime, TheTimeOfHooksIsNotTheProgramsTime) {
   EXPECT_DOUBLE_EQ(divided.modules[0].seconds, 6);
 }
 
-TEST(DivideTime, AHookBesideAnotherThreadsCallIsTheProgramsTime) {
-  const auto trace = TraceOf({Module("Net", 0, 10), Hook(4, 8, 1)});
-  const auto divided = DivideTime(trace, {}, {{0, 12}});
-  EXPECT_DOUBLE_EQ(divided.hook_seconds, 0);
-  EXPECT_DOUBLE_EQ(divided.seconds, 12);
-}
-
 TEST(DivideTime, AModuleHasItsPythonAndItsPrimitivesButNotOtherModules) {
   const auto trace = TraceOf({Module("Net", 0, 10), Module("Net.layers.12.q", 2, 6), Op(1, 3, 5),
                               Module("Net.layers.7.q", 6, 8)});
@@ -134,18 +127,6 @@ TEST(DivideTime, TheSumIsTheTimeOfTheRangesForAnyCalls) {
     EXPECT_NEAR(operators, divided.operator_seconds, 1e-9);
     EXPECT_LE(divided.operator_seconds + divided.onednn_seconds, 52 + 1e-9);
   }
-}
-
-TEST(SecondsWithin, CountsOverlapsOnce) {
-  EXPECT_DOUBLE_EQ(SecondsWithin({{5, 7}, {0, 3}, {2, 4}, {9, 20}}, {1, 10}), 3 + 2 + 1);
-  EXPECT_DOUBLE_EQ(SecondsWithin({}, {1, 10}), 0);
-}
-
-TEST(ModelSteps, AreFromCallToCallOfTheOutermostModule) {
-  const auto trace = TraceOf({Module("Net.b", 0, 1), Module("Net", 2, 5), Module("Net.a", 3, 4),
-                              Module("Net", 7, 9), Module("Net", 12, 13)});
-  EXPECT_EQ(ModelSteps(trace), (std::vector<TimeRange>{{2, 7}, {7, 12}}));
-  EXPECT_TRUE(ModelSteps(TraceOf({Op(0, 0, 1)})).empty());
 }
 
 // Ten steps of 10 s: a primitive of 2 s, addmm of 4 s, linear of 1 s, 3 s of Python.
@@ -266,16 +247,6 @@ TEST(AddOperators, TheFirstStepThatCompilesIsNoSteadyOne) {
   EXPECT_EQ(traced.summary.primitives[1].text.kind, "aten::addmm");
 }
 
-// The last 6 s of the second step, without its operators, and 8 s of the third: 5 s of operators.
-TEST(AddOperators, PartsOfLongStepsStandForOne) {
-  const Traced traced(TraceOfLog(14, 28));
-  EXPECT_EQ(traced.trace().steps, 0);
-  EXPECT_FALSE(traced.trace().of_no_step);
-  EXPECT_DOUBLE_EQ(traced.trace().window_seconds, 14);
-  EXPECT_NEAR(traced.Breakdown().seconds, 10, 1e-9);
-  EXPECT_GT(traced.Share("operator: aten::addmm"), 0.3);
-}
-
 TEST(AddOperators, AnOperatorThatCallsOneDnnHasNoFlopsOfItsOwn) {
   std::vector<imports::TraceCall> calls;
   for (int i = 0; i < 10; ++i) {
@@ -308,21 +279,11 @@ TEST(AddOperators, WithoutPrimitivesTheStepsAreTheModelsWithoutTheHooks) {
   EXPECT_DOUBLE_EQ(Again(traced.summary).traced.value().hook_seconds, 2);
 }
 
-TEST(AddOperators, TheModelsFirstCallThatCompilesItIsNoStep) {
-  const Traced traced({Module("Net", 0, 48), Op(2, 1, 44), Module("Net", 50, 58), Op(1, 51, 54),
-                       Module("Net", 60, 68), Op(1, 61, 64), Module("Net", 70, 78)});
-  EXPECT_EQ(traced.summary.steps.count, 2);
-  EXPECT_DOUBLE_EQ(*traced.summary.steps.wall_seconds, 10);
-  EXPECT_EQ(traced.summary.primitives.size(), 1U);
-}
-
 TEST(AddOperators, LoopsOfACompiledModelAreNoOperators) {
   const Traced traced({Module("OptimizedModule", 0, 8), Op(1, 1, 4),
                        Module("OptimizedModule", 10, 18), Op(1, 11, 14),
                        Module("OptimizedModule", 20, 28)});
   EXPECT_NEAR(traced.Share("outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
-  EXPECT_THAT(LargestAdvice(traced.Breakdown(), traced.summary),
-              HasSubstr("loops that torch.compile made"));
 }
 
 TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
@@ -344,46 +305,9 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsSteps) {
   EXPECT_NEAR(traced.trace().rest_share, 0.6, 1e-9);
 }
 
-// Two equal layers are executed from call to call of the model, which the window sees in part.
-TEST(JoinByModel, LayersOfOneCallAreOneStep) {
-  logs::VerboseLog log;
-  log.processes = {{}};
-  log.primitives = {{.engine = "cpu", .kind = "a"}, {.engine = "cpu", .kind = "b"}};
-  for (int i = 0; i < 7; ++i)
-    for (int call = 0; call < 4; ++call)
-      log.executions.push_back({call % 2 == 0 ? 0U : 1U, 1, 10.0 * i + 2 * call + 1});
-  auto steps = StepsOf(log);
-  ASSERT_EQ(steps.ranges.size(), 14);
-  JoinByModel(TraceOf({Module("Net", 20, 29), Module("Net", 30, 39), Module("Net", 40, 49)}),
-              steps);
-  EXPECT_EQ(steps.from, StepsFrom::kModel);
-  ASSERT_EQ(steps.ranges.size(), 7);
-  EXPECT_EQ(steps.ranges[1].begin, 4);
-  EXPECT_EQ(steps.ranges[1].end, 8);
-  EXPECT_DOUBLE_EQ(*steps.ranges[1].begin_seconds, 11);
-  EXPECT_DOUBLE_EQ(*steps.ranges[1].end_seconds, 21);
-  EXPECT_FALSE(steps.ranges[6].end_seconds);
-}
-
-TEST(JoinByModel, StepsThatTheModelHasOnceStay) {
-  auto steps = StepsOf(Log());
-  JoinByModel(TraceOfLog(), steps);
-  EXPECT_EQ(steps.from, StepsFrom::kMarks);
-  logs::VerboseLog repeated;
-  repeated.primitives.resize(2);
-  for (int i = 0; i < 12; ++i)
-    repeated.executions.push_back({static_cast<std::uint32_t>(i % 2), 1, 5.0 * i + 1});
-  steps = StepsOf(repeated);
-  JoinByModel(TraceOf({Module("Net", 10, 19), Module("Net", 20, 29), Module("Net", 30, 39)}),
-              steps);
-  EXPECT_EQ(steps.from, StepsFrom::kFound);
-  EXPECT_EQ(steps.ranges.size(), 6);
-}
-
 TEST(AddOperators, ASummaryWithATraceReadsAgain) {
   auto summary = Traced(TraceOfLog()).summary;
   summary.traced->modules = {{"Net.*", 0.25}};
-  summary.outside_times = OutsideTimes{1, 2, 3, 0.5};
   const auto again = Again(summary);
   EXPECT_EQ(ToJson(again), ToJson(summary));
   EXPECT_TRUE(again.primitives[1].is_operator);
@@ -393,54 +317,6 @@ TEST(AddOperators, ASummaryWithATraceReadsAgain) {
                              HasSubstr("Net.*")));
 }
 
-// The main thread: 60 s on a CPU, 20 s waiting for one, 20 s asleep of 100 s; others 90 s.
-std::vector<CpuSample> Samples() {
-  return {{.at = 0},
-          {.at = 50, .main_cpu = 30, .main_waiting = 10, .others_cpu = 45},
-          {.at = 100, .main_cpu = 60, .main_waiting = 20, .others_cpu = 90}};
-}
-
-TEST(SplitOutside, IsComputingWaitingAndSleeping) {
-  // oneDNN 40 s of 100: of 80 s ready, 40 outside, of which a quarter waits, as everywhere.
-  const auto times = SplitOutside(Samples(), {0, 100}, 40, 2, 1).value();
-  EXPECT_DOUBLE_EQ(times.computing, 30);
-  EXPECT_DOUBLE_EQ(times.waiting, 10);
-  EXPECT_DOUBLE_EQ(times.sleeping, 20);
-  // Others: 90 s less 40 s of oneDNN's second thread, in 60 s.
-  EXPECT_NEAR(times.other_cpus, 50. / 60, 1e-12);
-  EXPECT_DOUBLE_EQ(SplitOutside(Samples(), {25, 75}, 20, 2, 10).value().computing, 1.5);
-}
-
-TEST(SplitOutside, IsAbsentWhereTheSamplesDoNotReach) {
-  EXPECT_FALSE(SplitOutside(Samples(), {-1, 50}, 10, 1, 1));
-  EXPECT_FALSE(SplitOutside(Samples(), {50, 101}, 10, 1, 1));
-  EXPECT_FALSE(SplitOutside(Samples(), {0, 100}, 100, 1, 1));
-  EXPECT_FALSE(SplitOutside({}, {0, 100}, 10, 1, 1));
-}
-
-TEST(BreakdownOf, TheOutsideIsSplitByTheMainThread) {
-  Traced traced(std::vector<imports::TraceCall>{});
-  traced.summary = SummarizeProgram(Log(), StepsOf(Log()));
-  traced.summary.outside_times = OutsideTimes{6, 2, 0, 0};
-  EXPECT_NEAR(traced.Share(kOutsideComputing), 0.6, 1e-9);
-  EXPECT_NEAR(traced.Share(kOutsideWaiting), 0.2, 1e-9);
-  EXPECT_THAT(LargestAdvice(traced.Breakdown(), traced.summary),
-              HasSubstr("the largest part, 60 %: outside oneDNN: the main thread computes: "));
-}
-
-TEST(ReorderAdvice, FitsTheKindsOfThePrograms) {
-  ProgramSummary summary;
-  summary.primitives.resize(1);
-  const auto advice = [&](const char* kind) {
-    summary.primitives[0].text.kind = kind;
-    return ReorderAdvice(summary);
-  };
-  EXPECT_THAT(advice("rnn"),
-              testing::AllOf(testing::Not(HasSubstr("channels_last")), HasSubstr("recurrent")));
-  EXPECT_THAT(advice("convolution"), HasSubstr("channels_last"));
-  EXPECT_THAT(advice("matmul"), testing::Not(HasSubstr("channels_last")));
-}
-
 TEST(LargestAdvice, WhatTheRoofsNeedIsChosenOnlyIfItIsMostOfAll) {
   using Kind = ProgramComponentKind;
   ProgramBreakdown breakdown{.seconds = 10,
@@ -448,47 +324,11 @@ TEST(LargestAdvice, WhatTheRoofsNeedIsChosenOnlyIfItIsMostOfAll) {
                                             {Kind::kAboveRoof, "above the roof: aten::_conv", 3},
                                             {Kind::kOperator, "operator: aten::add", 3}}};
   EXPECT_THAT(LargestAdvice(breakdown, {}),
-              testing::AllOf(HasSubstr("the largest part above the roofs, 30 %: above the roof: "),
-                             HasSubstr("channels_last")));
+              HasSubstr("the largest part above the roofs, 30 %: above the roof: "));
   breakdown.components[0].seconds = 7;
   breakdown.seconds = 13;
   EXPECT_THAT(LargestAdvice(breakdown, {}),
               HasSubstr("the largest part, 54 %: needed by the roofs: "));
-}
-
-TEST(LargestAdvice, EveryComponentHasOne) {
-  using Kind = ProgramComponentKind;
-  for (const auto kind : {Kind::kRoof, Kind::kAboveRoof, Kind::kMoves, Kind::kNoRoof,
-                          Kind::kOperator, Kind::kCreation, Kind::kOutside}) {
-    const ProgramBreakdown breakdown{.seconds = 2, .components = {{kind, "label", 2}}};
-    const auto advice = LargestAdvice(breakdown, {});
-    EXPECT_TRUE(advice.starts_with("the largest part, 100 %: label: ")) << advice;
-    EXPECT_GT(advice.size(), 50U) << advice;
-  }
-  EXPECT_EQ(LargestAdvice({}, {}), "");
-}
-
-TEST(CostOfWindows, ComparesStepsInWindowsWithThoseOutside) {
-  // Steps of 2 s in two windows, of 1 s outside, and one of 9 s at a window's begin. Three first
-  // ones.
-  std::vector<StepRange> steps;
-  const auto add = [&](double begin, double end) { steps.push_back({0, 0, begin, end}); };
-  for (const double at : {31., 32., 33.}) add(at, at + 0.1);
-  for (const double at : {10., 12., 14., 32., 34.}) add(at, at + 2);
-  for (const double at : {1., 2., 3., 20., 21., 22.}) add(at, at + 1);
-  add(25, 34);
-  steps.push_back({});  // without times
-  const std::vector<TimeRange> windows = {{9, 17}, {30, 40}};
-  const auto cost = CostOfWindows(steps, windows);
-  EXPECT_EQ(cost.inside, 5);
-  EXPECT_EQ(cost.outside, 6);
-  EXPECT_DOUBLE_EQ(cost.ratio, 2);
-  EXPECT_EQ(CostOfWindows(steps, {}).ratio, 0);
-  EXPECT_EQ(CostOfWindows(steps, {{0, 100}}).outside, 0);
-
-  ProgramSummary summary;
-  summary.traced = TracedProgram{.steps = 5, .window_seconds = 10, .cost = cost};
-  EXPECT_THAT(TextOf(summary), HasSubstr("5 steps with it take 2.00 times the 6 without"));
 }
 
 }  // namespace

@@ -53,20 +53,14 @@ TEST(FindRepetition, IsTheShortestSequenceThatReachesFurthest) {
   const std::pair<Stream, Place> rows[] = {
       {Of("abc abc abc"), {0, 3}},
       {Of("xy abc abc abc"), {2, 3}},
-      {Of("ab ab ab ab ab ab"), {0, 2}},
       // The calls that the step ends with are no steps.
       {Of("abbb abbb abbb"), {0, 4}},
       // The first step has calls of its own, and then the same as the others.
       {Of("axbc abc abc abc"), {2, 3}},
       // The stream may end within it.
       {Of("x abc abc abc ab"), {1, 3}},
-      // It needs three times and two thirds of the stream.
-      {Of("abcd abcd"), kNothing},
-      {Of("uvw ab ab ab"), {3, 2}},
-      {Of("uvwx ab ab ab"), kNothing},
       // Any difference ends it.
       {Of("abc abc abc abc x"), kNothing},
-      {Of("abc abc acb abc abc"), kNothing},
       // Layers with a head are one step.
       {Repeated("aback aback aback aback aback aback", 5), {0, 5}},
       {Repeated("aback aback aback aback aback aback xy", 5), {0, 32}}};
@@ -145,18 +139,6 @@ TEST(StepsOf, TheLstmProgramsBeginWithTheirSteps) {
   }
 }
 
-TEST(StepsOf, WithoutARepetitionThereAreNone) {
-  for (const char* name : {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts0.log",
-                           "tf212_conv_opts1.log", "pt_bert_inf.onednn.log"}) {
-    auto log = fakes::FromLog(name);
-    log.marks.clear();
-    const auto found = StepsOf(log);
-    EXPECT_EQ(found.from, StepsFrom::kNone) << name;
-    ASSERT_TRUE(found.reason) << name;
-    EXPECT_THAT(found.reason->text, HasSubstr("--steps N, DLROOF_MARK lines")) << name;
-  }
-}
-
 TEST(StepsOf, ASpecifiedNumberDividesWhatHasNoPeriodOfItsOwn) {
   auto log = fakes::FromLog("pt_bert_inf.onednn.log");
   log.marks.clear();
@@ -165,26 +147,6 @@ TEST(StepsOf, ASpecifiedNumberDividesWhatHasNoPeriodOfItsOwn) {
   ASSERT_EQ(found.ranges.size(), 4);
   for (const auto& range : found.ranges) EXPECT_EQ(range.end - range.begin, 12);
   EXPECT_EQ(StepsOf(log, 1000).reason, Reason{"no 1000 equal steps found"});
-}
-
-// Two epochs of three steps, whose last batch is smaller.
-TEST(StepsOf, ASmallerLastBatchIsASpecifiedStepToo) {
-  logs::VerboseLog log;
-  log.processes = {{}};
-  for (const char* problem : {"8x32:32x64", "8x64:64x10", "5x32:32x64", "5x64:64x10"})
-    log.primitives.push_back({.kind = "matmul", .problem = problem});
-  for (const auto* kind : {"a", "b"}) log.primitives.push_back({.kind = kind});
-  for (const std::uint32_t primitive : {0, 4, 1, 0, 4, 1, 2, 4, 3, 0, 4, 1, 0, 4, 1, 2, 4, 3})
-    log.executions.push_back({primitive, 1});
-  EXPECT_EQ(StepsOf(log).from, StepsFrom::kNone);
-  EXPECT_EQ(RangesOf(StepsOf(log, 6)),
-            (Ranges{{0, 3}, {3, 6}, {6, 9}, {9, 12}, {12, 15}, {15, 18}}));
-}
-
-TEST(StepsOf, MarksDecide) {
-  const auto marked = StepsOf(fakes::FromLog("pt_r50_inf.onednn.log"));
-  EXPECT_EQ(marked.from, StepsFrom::kMarks);
-  EXPECT_EQ(marked.ranges.size(), 2);
 }
 
 // Two concatenated logs: the step at the boundary has no wall time.
@@ -198,14 +160,6 @@ TEST(StepsOf, AClockThatGoesBackGivesNoWallTime) {
   ASSERT_EQ(steps.ranges.size(), 20);
   EXPECT_FALSE(steps.ranges[9].end_seconds);
   EXPECT_DOUBLE_EQ(*steps.ranges[8].end_seconds - *steps.ranges[8].begin_seconds, 3);
-}
-
-TEST(ThreadsOf, CallsThatOverlapAreOfDifferentThreads) {
-  logs::VerboseLog log;
-  log.primitives.resize(1);
-  log.processes.resize(2);
-  log.executions = {{0, 1, 10.0, 0}, {0, 1, 10.5, 0}, {0, 1, 10.5, 1}, {0, 1, 11.25, 0}};
-  EXPECT_EQ(ThreadsOf(log), (std::vector<std::uint32_t>{0, 1, 0, 0}));
 }
 
 }  // namespace

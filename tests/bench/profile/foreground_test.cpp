@@ -11,8 +11,6 @@
 
 #include "bench/profile/overhead.h"
 #include "bench/profile/verbose_run.h"
-#include "counters/base/files.h"
-#include "tests/fakes/refusal.h"
 
 namespace dlroof::profile {
 namespace {
@@ -25,7 +23,6 @@ struct Heard {
 Heard Listen(const std::string& script, ForegroundRequest request = {}) {
   Heard heard;
   request.command = {"sh", "-c", script};
-  request.no_input = true;
   request.take = [&](std::string_view bytes) { return heard.bytes += bytes, true; };
   heard.end = RunInForeground(request);
   return heard;
@@ -48,12 +45,6 @@ TEST(RunInForeground, DoesNotWaitForWhatTheProgramLeavesBehind) {
   kill(std::stoi(heard.bytes), SIGKILL);
 }
 
-TEST(RunInForeground, AProgramThatNobodyReadsEndsAsBehindAPipe) {
-  ForegroundRequest request{.command = {"yes"}, .no_input = true};
-  request.take = [](std::string_view) { return false; };
-  EXPECT_EQ(RunInForeground(request).end.signal, SIGPIPE);
-}
-
 TEST(RunInForeground, TheSocketTellsWhichProcessWrites) {
   std::vector<std::int64_t> writers, said;
   const auto heard = Listen("echo $$; sh -c 'echo $$; :'; echo $$",
@@ -63,76 +54,6 @@ TEST(RunInForeground, TheSocketTellsWhichProcessWrites) {
   for (std::int64_t number = 0; numbers >> number;) said.push_back(number);
   ASSERT_EQ(said.size(), 3);
   EXPECT_EQ(writers, said);
-}
-
-TEST(RunInForeground, APipeCanBeOpenedAgain) {
-  const auto heard = Listen("echo hi > /dev/stdout", {.pipe = true});
-  EXPECT_EQ(heard.bytes, "hi\n");
-  EXPECT_FALSE(heard.end.names_processes);
-}
-
-TEST(RunInForeground, AProgramIsEndedAfterItsTime) {
-  const auto heard = Listen("echo hi; exec sleep 100", {.most_seconds = 0.2});
-  EXPECT_TRUE(heard.end.out_of_time);
-  EXPECT_EQ(heard.end.end.signal, SIGTERM);
-  EXPECT_EQ(heard.bytes, "hi\n");
-}
-
-TEST(RunInForeground, WithoutAProgramThereIsAReason) {
-  ForegroundRequest request{.command = {"dlroof-there-is-no-such-program"}};
-  try {
-    RunInForeground(request);
-    FAIL();
-  } catch (const CannotStart& error) {
-    EXPECT_EQ(error.error, ENOENT);
-  }
-}
-
-TEST(RunInForeground, PassesASignalOn) {
-  int signals = 0;
-  ForegroundRequest request{
-      .command = {"sh", "-c",
-                  "trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep 0.01; done"},
-      .no_input = true};
-  std::string bytes;
-  request.take = [&](std::string_view some) {
-    bytes += some;
-    if (bytes == "ready\n" && signals++ == 0) raise(SIGTERM);
-    return true;
-  };
-  const auto end = RunInForeground(request);
-  EXPECT_EQ(end.end.exit_code, 7);
-  // raise is of this process, not of a terminal.
-  EXPECT_EQ(end.passed_signal, SIGTERM);
-  EXPECT_EQ(bytes, "ready\ncaught\n");
-}
-
-TEST(RunVerbose, KeepsWhatWasReadBeforeAKill) {
-  const TemporaryFolder folder;
-  const auto log = folder / "log";
-  const auto run =
-      RunVerbose({.command = {"sh", "-c",
-                              "echo own; echo onednn_verbose,v1,primitive,exec,cpu,a,1; "
-                              "printf dnnl_verbose,exec,cpu; kill -9 $$"},
-                  .shown = false,
-                  .keep_own = true,
-                  .log = log});
-  EXPECT_EQ(run.end.end.signal, SIGKILL);
-  EXPECT_EQ(run.own, "own\n");
-  EXPECT_EQ(run.lines, 1U);
-  EXPECT_EQ(run.executed, 1U);
-  EXPECT_EQ(run.cut_lines, 1U);
-  const auto text = ReadFileIfAny(log);
-  EXPECT_TRUE(text.starts_with("DLROOF_PROCESS,"));
-  EXPECT_EQ(text.substr(text.find('\n') + 1),
-            "onednn_verbose,v1,primitive,exec,cpu,a,1\ndnnl_verbose,exec,cpu\n");
-}
-
-TEST(RunVerbose, ALogThatCannotBeWrittenIsRefusedBeforeTheStart) {
-  EXPECT_EQ(fakes::RefusalOf([] {
-              RunVerbose({.command = {"false"}, .shown = false, .log = "/dlroof-none/log"});
-            }),
-            "/dlroof-none/log: No such file or directory");
 }
 
 TEST(VerboseModeOn, DoesNotOverrideTheUsersVariables) {
@@ -148,25 +69,6 @@ TEST(VerboseModeOn, DoesNotOverrideTheUsersVariables) {
   EXPECT_EQ(VerboseModeOn().remark,
             "DNNL_VERBOSE=1 is set already and stays; unset it and profile sets its own");
   unsetenv("DNNL_VERBOSE");
-}
-
-TEST(OutputNumbers, AllMatchesOfAllLinesInTheirOrder) {
-  const auto pattern = NumberPattern("--read", "images/s: ([-+0-9.e]+)");
-  EXPECT_EQ(NumbersIn("images/s: 12.5\r\nnone\nimages/s: 1e3 images/s: +7\n", pattern),
-            (std::vector<double>{12.5, 1000, 7}));
-  EXPECT_EQ(NumbersIn("images/s: 1e999\nimages/s: .\n", pattern), std::vector<double>());
-  EXPECT_EQ(NumbersIn("", pattern), std::vector<double>());
-  // A line of any length is no danger.
-  EXPECT_EQ(NumbersIn(std::string(1 << 20, 'x') + "t=5\nt=6\n", NumberPattern("", ".*t=([0-9]+)")),
-            std::vector<double>{6});
-}
-
-TEST(OutputNumbers, ARefusedPatternSaysWhatIsExpected) {
-  EXPECT_EQ(fakes::RefusalOf([] { NumberPattern("--read", "images"); }),
-            "--read 'images': expected one group in round brackets, the number; got 0");
-  EXPECT_TRUE(fakes::RefusalOf([] {
-                NumberPattern("--read", "(images");
-              }).starts_with("--read '(images': not a regular expression: "));
 }
 
 TEST(MeasureLineSeconds, EveryLineTakesTime) {

@@ -9,15 +9,11 @@
 #include "baselines/programs/program_report.h"
 #include "bench/conv2d/case.h"
 #include "bench/lstm/case.h"
-#include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/primitives/logs.h"
-#include "tests/fakes/refusal.h"
 
 namespace dlroof::profile {
 namespace {
-
-using testing::HasSubstr;
 
 // 2 threads: 200 GFLOP/s and 20 GB/s, as given.
 machine::Machine Roofs() {
@@ -118,21 +114,6 @@ TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofs) {
   }
 }
 
-TEST(ProgramRun, TheFileTellsTheSameWhenItIsReadAgain) {
-  const auto placed = roofline::PlaceRun(
-      Imported("pt_lstm_trn.onednn.log", {.command = "python train.py", .wall_seconds = 2}));
-  std::ostringstream first, second, warnings;
-  programs::WriteProgram(placed, 0, first);
-  const auto again = roofline::PlaceRun(
-      record::ParseRunFile(roofline::ToJson(placed).dump(), "again.json", warnings));
-  programs::WriteProgram(again, 0, second);
-  EXPECT_EQ(first.str(), second.str());
-  EXPECT_THAT(first.str(), HasSubstr("python train.py\n"));
-  EXPECT_THAT(first.str(), HasSubstr("above the roof: rnn"));
-  EXPECT_THAT(first.str(), HasSubstr("outside oneDNN"));
-  EXPECT_THAT(first.str(), HasSubstr("36 of 36 lines of executed primitives were read"));
-}
-
 // 1358 ms in all, of which 279 ms in reorders, by the log.
 TEST(ProgramRun, TheCensusTellsReordersApart) {
   const auto summary = programs::ProgramOf(Imported("pt_r50_inf.onednn.log").context).value();
@@ -143,105 +124,19 @@ TEST(ProgramRun, TheCensusTellsReordersApart) {
   EXPECT_NEAR(summary.seconds, 1.358, 0.001);
 }
 
-TEST(ProgramRun, RefusesALogWithoutAnExecution) {
-  const TemporaryFolder folder;
-  const auto path = folder / "empty.log";
-  WriteFile(path, "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\nepoch 1\n");
-  std::ostringstream warnings;
-  EXPECT_THAT(fakes::RefusalOf([&] { ProgramRun(path, {}, std::nullopt, warnings); }),
-              HasSubstr("empty.log:1: no executed primitive in 2 lines, expected lines like"));
-}
-
-TEST(LooksLikeOneDnnLog, ALineOfItIsEnough) {
-  EXPECT_TRUE(LooksLikeOneDnnLog("epoch 1\nonednn_verbose,info,oneDNN v2.6.3\n"));
-  EXPECT_FALSE(LooksLikeOneDnnLog("ONEDNN_VERBOSE=1\nperf,cpu,jit\n"));
-}
-
-constexpr const char* kConvolution = "Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r1s1";
-
-programs::ProgramSummary Program() {
-  programs::ProgramSummary summary;
-  summary.primitives.resize(4);
-  for (std::size_t i = 0; i < 4; ++i) {
-    summary.primitives[i].record = "record" + std::to_string(i);
-    summary.primitives[i].seconds = static_cast<double>(10 - i);
-  }
-  summary.primitives[1].benchmark = kConvolution;
-  summary.primitives[2].benchmark = "Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r1s1/bias";
-  summary.primitives[3].benchmark = "Conv2D/cpu/onednn/fwd/f32/nonsense";
-  return summary;
-}
-
-TEST(ChooseReplayed, TheLongestThatHaveABenchmark) {
-  auto summary = Program();
-  EXPECT_EQ(ChooseReplayed(1, summary), std::vector<std::size_t>{1});
-  EXPECT_EQ(summary.primitives[0].not_replayed, Reason{"dlroof has no benchmark of this call"});
-  EXPECT_FALSE(summary.primitives[2].not_replayed) << "it takes less time than the chosen one";
-  EXPECT_EQ(ChooseReplayed(9, summary), (std::vector<std::size_t>{1, 2}));
-  EXPECT_TRUE(summary.primitives[3].not_replayed) << "a name that cannot be run";
-}
-
-TEST(ChooseReplayed, TheTimeOfAStepDecides) {
-  auto summary = Program();
-  summary.steps.count = 3;
-  summary.primitives[2].step_seconds = 1;
-  EXPECT_EQ(ChooseReplayed(2, summary), std::vector<std::size_t>{2});
-}
-
-// PyTorch's BERT: with oneDNN's fusion, and with products by another library (one kind of call).
-TEST(ChooseReplayed, BertsLongestPrimitivesAreBenchmarks) {
-  const auto replayed = [](const std::string& log) {
-    std::ostringstream warnings;
-    auto summary =
-        programs::ProgramOf(ProgramRun(fakes::LogPath(log), {}, std::nullopt, warnings).context);
-    std::vector<std::string> names;
-    for (const auto i : ChooseReplayed(5, summary.value()))
-      names.push_back(summary->primitives[i].benchmark);
-    for (const auto& one : summary->primitives) EXPECT_FALSE(one.not_replayed) << one.record;
-    return names;
-  };
-  EXPECT_THAT(replayed("pt_bert_graph_inf.onednn.log"),
+// PyTorch's BERT with oneDNN's fusion.
+TEST(ProgramRun, BertsLongestPrimitivesHaveBenchmarks) {
+  auto summary = programs::ProgramOf(Imported("pt_bert_graph_inf.onednn.log").context).value();
+  std::ranges::sort(summary.primitives, std::ranges::greater{},
+                    [&](const auto& primitive) { return summary.SecondsOf(primitive); });
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < 5; ++i) names.push_back(summary.primitives.at(i).benchmark);
+  EXPECT_THAT(names,
               testing::ElementsAre("Matmul/cpu/onednn/fwd/f32/m512n3072k768/bias/gelu_erf/any",
                                    "Matmul/cpu/onednn/fwd/f32/m512n768k3072/bias/sum/any",
                                    "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/sum/any",
                                    "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
                                    "LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift"));
-  EXPECT_THAT(replayed("pt_bert_inf.onednn.log"),
-              testing::ElementsAre("Eltwise/cpu/onednn/fwd/f32/m512n3072/training/gelu_erf"));
-}
-
-record::Record Timed(const std::string& name, double seconds) {
-  record::Record record{.name = name, .algorithm = "jit"};
-  for (int i = 0; i < 9; ++i) record.repetitions.push_back({.seconds = seconds, .iterations = 1});
-  return record;
-}
-
-TEST(AddStandaloneTimes, PutsBothTimesBesideTheProgram) {
-  auto summary = Program();
-  record::RunFile program;
-  program.records = {Timed("record1", 3e-3), Timed("record2", 3e-3)};
-  AddStandaloneTimes(
-      program, {1, 2},
-      {Timed(kConvolution, 2e-3), Timed(std::string(kConvolution) + "/cold", 2.5e-3)}, summary);
-  const auto& alone = summary.primitives[1].standalone;
-  ASSERT_TRUE(alone);
-  EXPECT_DOUBLE_EQ(alone->ratio, 1.5);
-  EXPECT_DOUBLE_EQ(*alone->cold_seconds, 2.5e-3);
-  EXPECT_DOUBLE_EQ(alone->program_seconds, 3e-3);
-  EXPECT_TRUE(alone->ratio_ci95);
-  EXPECT_FALSE(summary.primitives[2].standalone);
-  EXPECT_EQ(summary.primitives[2].not_replayed, Reason{"dlroof_bench did not measure it"});
-}
-
-TEST(AddStandaloneTimes, AFailureIsAReason) {
-  auto summary = Program();
-  record::Record failed{
-      .name = kConvolution, .status = record::Status::kUnsupported, .reason = "no such type"};
-  record::RunFile program;
-  program.records = {Timed("record1", 3e-3)};
-  AddStandaloneTimes(program, {1}, {failed}, summary);
-  EXPECT_FALSE(summary.primitives[1].standalone);
-  EXPECT_EQ(summary.primitives[1].not_replayed, Reason{"unsupported: no such type"});
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "bench/profile/cpu_sampler.h"
 #include "counters/base/files.h"
 
 namespace dlroof::profile {
@@ -31,14 +30,11 @@ TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
   WriteFile(folder / "7-2.json", TraceText(8));
   WriteFile(folder / "7-10.json", TraceText(2));
   WriteFile(folder / "8-1.json", TraceText(3));
-  WriteFile(folder / "7.windows", "2000000000 3500000000\n7000000000 8000000000\n");
-  WriteFile(folder / "8.windows", "1 2\n");
   const auto read = ReadTorchTrace(folder / "");
   ASSERT_TRUE(read.trace);
   EXPECT_EQ(read.trace->calls.size(), 8U);
   EXPECT_DOUBLE_EQ(read.trace->calls[1].begin, 2 + 10e-6);
   EXPECT_DOUBLE_EQ(read.trace->begin, 2);
-  EXPECT_THAT(read.windows, testing::ElementsAre(testing::Pair(2, 3.5), testing::Pair(7, 8)));
   EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("2 processes have traces")));
 }
 
@@ -84,19 +80,6 @@ TEST(ReadTorchTrace, ABrokenWindowIsARemark) {
   EXPECT_EQ(read.remarks.size(), 2U);
 }
 
-TEST(ReadTorchTrace, WithoutATraceThereIsASentence) {
-  const TemporaryFolder folder;
-  const auto read = ReadTorchTrace(folder / "");
-  EXPECT_FALSE(read.trace);
-  EXPECT_THAT(read.remarks, testing::ElementsAre(HasSubstr("did not import torch")));
-}
-
-TEST(TorchVariables, TheHookComesBeforeTheUsersFolders) {
-  const auto variables = TorchVariables(HookTask::kProfile, "/hook", "/traces", "/mine:/yours");
-  EXPECT_EQ(variables.at("PYTHONPATH"), "/hook:/mine:/yours");
-  EXPECT_EQ(TorchVariables(HookTask::kProfile, "/hook", "/traces", "").at("PYTHONPATH"), "/hook");
-}
-
 TEST(OperatorRecords, HaveTheWorkOfTheirType) {
   imports::Trace trace;
   trace.ops = {
@@ -118,31 +101,6 @@ TEST(OperatorRecords, HaveTheWorkOfTheirType) {
   EXPECT_EQ(records[0].work.at(Provenance::kModelled).bytes.at(Level::kDram), 52);
   EXPECT_TRUE(records[1].work.at(Provenance::kModelled).flops.empty());
   EXPECT_FALSE(records[1].counting.empty());
-}
-
-TEST(ParseSchedstat, HasNanoseconds) {
-  const auto times = ParseSchedstat("1500000000 250000000 77\n");
-  ASSERT_TRUE(times);
-  EXPECT_DOUBLE_EQ(times->cpu, 1.5);
-  EXPECT_DOUBLE_EQ(times->waiting, 0.25);
-  EXPECT_FALSE(ParseSchedstat(""));
-  EXPECT_FALSE(ParseSchedstat("x 1"));
-}
-
-TEST(SamplesOfBusiest, TheShellThatStartedItIsAnother) {
-  std::vector<ProgramTimes> samples(3);
-  for (int i = 0; i < 3; ++i) {
-    samples[i].at = 10 + i;
-    samples[i].processes[1] = {.main = {0.1, 0}};  // a shell
-    samples[i].processes[2] = {.main = {1.0 * i, 0.5 * i}, .others = {2.0 * i, 0}};
-  }
-  samples[1].processes[3] = {.main = {0.3, 0}};  // a worker that has ended in the third
-  const auto of_busiest = SamplesOfBusiest(samples);
-  ASSERT_EQ(of_busiest.size(), 3U);
-  EXPECT_DOUBLE_EQ(of_busiest[2].main_cpu, 2);
-  EXPECT_DOUBLE_EQ(of_busiest[2].main_waiting, 1);
-  EXPECT_DOUBLE_EQ(of_busiest[2].others_cpu, 4 + 0.1 + 0.3);
-  EXPECT_TRUE(SamplesOfBusiest({}).empty());
 }
 
 }  // namespace

@@ -196,17 +196,5 @@ TEST(HostileFiles, BenchdnnProblems) {
       300);
 }
 
-TEST(HostileFiles, RecognisersAcceptAnyText) {
-  for (const char* sample : {"import_small.csv", "import_ncu_raw.csv", "import_likwid.csv",
-                             "import_nvbench.json", "import_benchdnn.txt", "import_ert.json"})
-    Try(
-        sample,
-        [](const std::string& text) {
-          for (const auto& format : ImportFormats()) format.recognise(text);
-          suites::LooksLikeBenchdnnOutput(text);
-        },
-        50);
-}
-
 }  // namespace
 }  // namespace dlroof::imports

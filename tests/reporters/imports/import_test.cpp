@@ -259,26 +259,6 @@ TEST(ImportErt, MakesCeilings) {
             "x.csv: empirical: gflops: data[0]: expected a rate above 0");
 }
 
-// Percentages on imported roofs are the purpose of the import; they are marked as specified.
-TEST(ImportErt, CeilingsAreSpecifiedAndPlacedOn) {
-  const auto imported = FromFile("import_ert.json");
-  const machine::CeilingSet& set = imported.machine->by_threads.at(1);
-  for (const machine::Ceiling* ceiling :
-       {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
-    EXPECT_TRUE(ceiling->IsSpecified());
-    EXPECT_THAT(ceiling->how, testing::StartsWith("the Empirical Roofline Toolkit's best"));
-    EXPECT_EQ(ceiling->validation, machine::Validation()) << "nothing was validated";
-  }
-  record::Record record{.threads = 1, .repetitions = {{.seconds = 1}}};
-  // Half of 15158.2 GFLOP/s; few bytes.
-  record.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 7579.1e9}},
-                                        .bytes = {{Level::kDram, 1e9}}};
-  const auto placed = roofline::Place(record, &*imported.machine);
-  ASSERT_EQ(placed.classic.size(), 1U);
-  EXPECT_DOUBLE_EQ(placed.classic[0].fraction.value(), 0.5);
-  EXPECT_TRUE(placed.time->specified);
-}
-
 TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
   const auto imported = FromFile("import_likwid.csv");
   ASSERT_EQ(imported.records.size(), 1U);
@@ -405,16 +385,6 @@ TEST(ImportNvbench, SamplesBesideTheFileAreRepetitions) {
   }
 }
 
-TEST(ImportErt, ThreadsAreThoseOfAllProcesses) {
-  const auto imported = ImportErt(
-      R"({"empirical": {"gbytes": {"data": [["L1", 9], ["DRAM", 1]],
-                                    "metadata": {"OPENMP_THREADS": 6, "MPI_PROCS": 4}},
-          "gflops": {"data": [["GFLOPs", 3]],
-                     "metadata": {"OPENMP_THREADS": "12", "MPI_PROCS": 2}}}})",
-      "x.json");
-  EXPECT_THAT(imported.machine->by_threads, ElementsAre(Pair(24, testing::_)));
-}
-
 // A file of the toolkit on Edison, whose nodes have 24 cores.
 TEST(ImportErt, ReadsAFileOfTheToolkit) {
   const auto imported = FromFile("import_ert_edison.json");
@@ -452,11 +422,6 @@ TEST(ImportNvbench, WhatIsThereTwiceIsNamedOrRefused) {
                     {{"nv/cold/time/gpu/mean", "1e-3"}, {"nv/cold/time/gpu/mean", "2e-3"}}));
               }),
               HasSubstr("'nv/cold/time/gpu/mean' is also there with other content"));
-  EXPECT_THAT(ImportNvbench(R"({"meta": {"version": {"json": {"string": "2.0.0"}}}, "benchmarks": [
-                {"name": "b", "states": [{}]}]})",
-                            "x")
-                  .remarks,
-              testing::Contains(HasSubstr("version 2.0.0 of nvbench's JSON is not known")));
 }
 
 TEST(ImportGoogleBenchmark, RatesAndCountersPlaceAFileOnRoofs) {
@@ -575,19 +540,6 @@ TEST(ImportBenchdnn, FlopsAreOnThePipeOfTheNamedInstructionSet) {
   EXPECT_THAT(flops(OnePerfLine("brgconv:avx512_core_bf16",
                                 "--conv --dir=FWD_I --cfg=bf16bf16f32 mb1ic4ih8oc6kh1")),
               ElementsAre(Pair("bf16.vector", 2e9)));
-}
-
-TEST(ImportBenchdnn, UnusedFieldsOfATemplateAreNamed) {
-  const auto imported = suites::ImportBenchdnn(
-      "Output template: perf,text,%engine%,%impl%,%prb%,%Gops%,%-Gbw%,%cfg%,%0time%,%cfg%\n"
-      "perf,text,cpu,jit:avx2,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,7,f32,1,f32\n",
-      "b.txt");
-  EXPECT_EQ(imported.records.at(0).repetitions.at(0).seconds, 1e-3);
-  EXPECT_THAT(imported.remarks,
-              ElementsAre("b.txt: columns '%-Gbw%', '%cfg%' are not known and left out"));
-  // Columns that every output has are known, used or not.
-  const std::string output = "perf,cpu,jit:avx2,,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,3,4,5,1,6\n";
-  EXPECT_THAT(suites::ImportBenchdnn(output, "b.txt").remarks, IsEmpty());
 }
 
 TEST(ImportedRun, ForeignNamesAreOnTheMachinesDevice) {

@@ -47,23 +47,6 @@ std::string Refusal(const std::string& text) {
   return fakes::RefusalOf([&] { Read(text); });
 }
 
-// 10.20 us, 56.64 MB and 53312 multiply-adds: "10,20" has no group of three digits.
-TEST(NsightLocales, DecimalCommaIsKnownByTheWholeFile) {
-  const auto imported = Read(ReadFile(fakes::TestData("import_ncu_comma.csv"), "a table"));
-  EXPECT_DOUBLE_EQ(Seconds(imported), 10.20e-6);
-  EXPECT_THAT(Measured(imported).bytes, ElementsAre(Pair(Level::kDram, 56.64e6)));
-  EXPECT_THAT(Measured(imported).flops, ElementsAre(Pair("fp32.vector", 106624)));
-}
-
-TEST(NsightLocales, ApostrophesAndSpacesAreGroups) {
-  EXPECT_DOUBLE_EQ(Seconds(Read(Details({{"gpu__time_duration.sum", "nsecond", "1'234'567.5"}}))),
-                   1234567.5e-9);
-  EXPECT_DOUBLE_EQ(Seconds(Read(Details({{"gpu__time_duration.sum", "nsecond",
-                                          "1\xE2\x80\xAF"
-                                          "234,5"}}))),
-                   1234.5e-9);
-}
-
 TEST(NsightLocales, TwoReadingsAreRefusedWithBoth) {
   EXPECT_EQ(
       Refusal(Details({{"gpu__time_duration.sum", "usecond", "1.234"}})),
@@ -156,12 +139,6 @@ TEST(NsightTables, DoubledLaunchesAndOtherValuesAreRefused) {
               HasSubstr("is there with another value for this launch"));
 }
 
-TEST(NsightTables, SpreadsheetsWriteOtherSeparators) {
-  const auto text = std::string("ID;Kernel Name;gpu__time_duration.sum\n;;usecond\n0;k;1,5\n");
-  EXPECT_TRUE(LooksLikeNsightCompute(text));
-  EXPECT_DOUBLE_EQ(Seconds(Read(text)), 1.5e-6);
-}
-
 TEST(NsightTables, QuantitiesThatALaunchLacksAreRemarked) {
   const auto imported = Read(
       "\"ID\",\"Kernel "
@@ -190,7 +167,7 @@ TEST(OtherTools, AreAnsweredWithTheirExport) {
   EXPECT_THAT(answer("x.csv", "name,iterations,real_time,cpu_time,time_unit,label\n"),
               HasSubstr("--benchmark_out=x.json"));
   EXPECT_THAT(answer("x.csv", "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"),
-              HasSubstr("write Name, Avg (ns) and Instances (launches) as name and seconds"));
+              HasSubstr("dlroof profile --gpu"));
   EXPECT_THAT(answer("gb.json.xz", "?"), HasSubstr("unpack it by 'xz -dk gb.json.xz'"));
   EXPECT_THAT(answer("m.log", "MKL_VERBOSE SGEMM(N,N,8,8,8) 2.50ms\n"), HasSubstr("oneMKL"));
   EXPECT_EQ(answer("r.csv", "name,seconds\n"), "");
@@ -226,16 +203,6 @@ TEST(LikwidThreads, ThreadThatRanWithoutAValueMakesTheSumUnknown) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("x.csv:1: FLOPs or bytes are left out")));
 }
 
-TEST(LikwidThreads, InfinityInARowThatIsNotUsedIsNoError) {
-  const auto imported =
-      ReadLikwid(Table("", "MEM_DP",
-                       {"Runtime (RDTSC) [s],2.0,2.0,2.0,2.0", "DP [MFLOP/s],100,200,100,100",
-                        "Memory data volume [GBytes],3.5,0,4.5,0",
-                        "Operational intensity [FLOP/Byte],0.0571,inf,0.0444,inf"}));
-  EXPECT_THAT(Measured(imported).flops, ElementsAre(Pair("fp64.vector", 1e9)));
-  EXPECT_THAT(Measured(imported).bytes, ElementsAre(Pair(Level::kDram, 8e9)));
-}
-
 const char* const kRan = "Runtime (RDTSC) [s],1,1,1,1";
 
 TEST(LikwidRegions, RegionsOfOneNameStayApart) {
@@ -249,15 +216,6 @@ TEST(LikwidRegions, RegionsOfOneNameStayApart) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("several regions 'nil' of the group 'MEM'")));
 }
 
-TEST(LikwidRegions, GroupsOfAWholeProgramAreOneRecord) {
-  const auto imported =
-      ReadLikwid(Table("", "FLOPS_DP", {kRan, "DP [MFLOP/s],100,200,300,0"}) +
-                 Table("", "MEM", {kRan, "Memory data volume [GBytes],3.5,0,0,0"}));
-  ASSERT_EQ(imported.records.size(), 1U);
-  EXPECT_THAT(MeasuredOf(imported.records[0]).flops, ElementsAre(Pair("fp64.vector", 6e8)));
-  EXPECT_THAT(MeasuredOf(imported.records[0]).bytes, ElementsAre(Pair(Level::kDram, 3.5e9)));
-}
-
 TEST(LikwidRegions, ZenCountsHalfOfTheChannelsInEachGroup) {
   const auto first =
       Table("", "MEM1", {kRan, "Memory data volume (channels 0-3) [GBytes],1.5,0,0,0"});
@@ -267,14 +225,6 @@ TEST(LikwidRegions, ZenCountsHalfOfTheChannelsInEachGroup) {
   const auto one = ReadLikwid(first);
   EXPECT_THAT(Measured(one).bytes, IsEmpty());
   EXPECT_THAT(one.remarks, Contains(HasSubstr("only half of its channels")));
-}
-
-TEST(LikwidTables, UnitsAndSeparatorsMayDiffer) {
-  const auto imported = ReadLikwid(
-      "TABLE;Group 1 Metric;MEM_DP;3\nMetric;HWThread 0\nRuntime (RDTSC) [s];0,5\n"
-      "DP [GFLOP/s];1,5\nMemory data volume [MBytes];1.250,5\n");
-  EXPECT_DOUBLE_EQ(Measured(imported).flops.at("fp64.vector"), 0.75e9);
-  EXPECT_DOUBLE_EQ(Measured(imported).bytes.at(Level::kDram), 1250.5e6);
 }
 
 TEST(LikwidTables, FieldsAndRowsAreCounted) {

@@ -119,33 +119,6 @@ TEST(ImportTrace, OfAGpuHasItsKernels) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 operators of the host, 1e-05 s")));
 }
 
-TEST(ImportTrace, KernelsThatOverlapOnAStreamKeepTheirTimes) {
-  const auto imported =
-      ImportTrace(TraceOf({Event(R"("name": "A", "cat": "kernel", "ts": 3, "dur": 3.776)"),
-                           Event(R"("name": "B", "cat": "kernel", "ts": 5, "dur": 2)"),
-                           Event(R"("name": "C", "cat": "kernel", "ts": 3.5, "dur": 1)")}),
-                  "t.json");
-  ASSERT_EQ(imported.records.size(), 3U);
-  EXPECT_NEAR(imported.records[0].repetitions.at(0).seconds, 3.776e-6, 1e-12);
-  EXPECT_NEAR(imported.records[1].repetitions.at(0).seconds, 2e-6, 1e-12);
-  EXPECT_NEAR(imported.records[2].repetitions.at(0).seconds, 1e-6, 1e-12);
-}
-
-TEST(ImportTrace, ReadsTheCategoriesUpToPyTorch111) {
-  const auto operators =
-      ImportTrace(TraceOf({Event(R"("name": "aten::mm", "cat": "Operator", "ts": 0, "dur": 200,
-                        "args": {"Input dims": [[256, 512], [512, 128]], "Input type": ["float", "float"]})")}),
-                  "t.json");
-  EXPECT_EQ(operators.records.at(0).name, "aten::mm 256x512 512x128");
-  const auto kernels =
-      ImportTrace(TraceOf({Event(R"("name": "aten::mm", "cat": "Operator", "ts": 0, "dur": 200)"),
-                           Event(R"("name": "sgemm", "cat": "Kernel", "ts": 100, "dur": 20)"),
-                           Event(R"("name": "Memcpy HtoD", "cat": "Memcpy", "ts": 10, "dur": 5)")}),
-                  "t.json");
-  ASSERT_EQ(kernels.records.size(), 2U);
-  EXPECT_EQ(kernels.records[0].name, "sgemm");
-}
-
 TEST(ImportTrace, ReadsBareArraysAlsoIfTheyAreCutOff) {
   const std::string array =
       R"([{"name": "add", "ph": "X", "ts": "1.5", "dur": 4, "tid": 1, "pid": "CPU functions", "args": {}},
@@ -177,27 +150,6 @@ TEST(ImportTrace, OfTensorFlowHasStreamsWithoutTheirSummaries) {
                           Pair("MemcpyH2D", 60.5)));
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("4 events of steps, modules and scopes")));
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 operators of the host")));
-}
-
-TEST(ImportTrace, OfTensorFlow1HasTheProcessOfAllStreams) {
-  const auto imported = FromFile("import_tensorflow_1.json");
-  // They overlap on their stream.
-  EXPECT_THAT(Times(imported), ElementsAre(Pair("MatMul", 500), Pair("Relu", 100)));
-  EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 events of single streams")));
-}
-
-TEST(ImportTrace, OfXlaWithoutStreamsHasItsOps) {
-  const auto imported = ImportTrace(
-      TraceOf(
-          {R"({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/device:GPU:0"}})",
-           R"({"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "XLA Modules"}})",
-           R"({"ph": "M", "name": "thread_name", "pid": 1, "tid": 3, "args": {"name": "XLA Ops"}})",
-           Event(R"("name": "module", "pid": 1, "tid": 2, "ts": 0, "dur": 9)"),
-           Event(R"("name": "dot", "pid": 1, "tid": 3, "ts": 1, "dur": 7)"),
-           Event(R"("name": "other", "pid": 1, "tid": 4, "ts": 1, "dur": 2)")}),
-      "t.json");
-  EXPECT_THAT(Times(imported), ElementsAre(Pair("dot", 7), Pair("other", 2)));
-  EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events on threads of a GPU without a name")));
 }
 
 // PyTorch up to 1.11 writes callees before callers, with times in whole microseconds.
@@ -239,18 +191,6 @@ TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemark) {
   EXPECT_THAT(Times(ImportTrace(rows[2].first, "t.json")), ElementsAre(Pair("a", 16)));
 }
 
-TEST(ImportTrace, OpsThatDifferInTypesAreSeparateRecords) {
-  const auto mm = [](int begin, const std::string& type) {
-    return Event(fmt::format(R"("name": "aten::mm", "ts": {}, "dur": 1,
-                             "args": {{"Input Dims": [[2, 3], [3, 4]], "Input type": ["{}"]}})",
-                             begin, type));
-  };
-  const auto imported = ImportTrace(TraceOf({mm(0, "float"), mm(1, "c10::BFloat16")}), "t.json");
-  ASSERT_EQ(imported.records.size(), 2U);
-  EXPECT_FALSE(Named(imported, "aten::mm 2x3 3x4").work.at(Provenance::kModelled).flops.empty());
-  EXPECT_TRUE(Named(imported, "aten::mm 2x3 3x4 (2)").work.at(Provenance::kModelled).flops.empty());
-}
-
 TEST(ImportTrace, RefusesWithThePlace) {
   const auto refusal = [](const std::string& text) {
     return fakes::RefusalOf([&] { ImportTrace(text, "t.json"); });
@@ -279,7 +219,7 @@ double CountedFlops(const TraceOp& op, std::int64_t padding, std::int64_t stride
   return flops * static_cast<double>(in[0] * w[0] * w[1]);
 }
 
-TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
+TEST(CountOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
   std::mt19937 random(5);
   const auto pick = [&](int most) { return 1 + static_cast<std::int64_t>(random() % most); };
   int counted = 0;
@@ -293,61 +233,46 @@ TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
     const auto pair = [](std::int64_t value) { return fmt::format("[{0}, {0}]", value); };
     op.values = {"", "", "", pair(padding), pair(stride), pair(dilation), fmt::to_string(groups)};
     const double expected = CountedFlops(op, padding, stride, dilation);
-    const auto work = WorkOfOp(op);
+    const auto work = CountOfOp(op);
     const auto fits = [&](int side) {
       return dilation * (op.sizes[1][side] - 1) < op.sizes[0][side] + 2 * padding;
     };
     ASSERT_EQ(work.has_value(), fits(2) && fits(3)) << i;
     if (!work) continue;
     ++counted;
-    EXPECT_EQ(work->flops.at("fp32.vector"), expected) << i;
+    EXPECT_EQ(work->matrix, expected) << i;
   }
   EXPECT_GT(counted, 600);
 }
 
-TEST(WorkOfOp, RefusesAConvolutionOfImpossibleSizes) {
-  const auto with = [](const std::string& padding, const std::string& dilation) {
-    TraceOp op{.name = "aten::mkldnn_convolution"};
-    op.sizes = {{1, 4, 9, 9}, {4, 4, 3, 3}};
-    op.types = {"float", "float"};
-    op.values = {"", "", "", padding, "[1, 1]", dilation, "1"};
-    return WorkOfOp(op).has_value();
-  };
-  EXPECT_TRUE(with("[9, 9]", "[9, 9]"));
-  EXPECT_FALSE(with("[9, 9]", "[0, 9]"));
-  EXPECT_FALSE(with("[9, 9]", "[9, 20]"));
-  EXPECT_FALSE(with("[9, 9]", "[9, 9223372036854775807]"));
-  EXPECT_FALSE(with("[9, 9223372036854775807]", "[9, 9]"));
-}
-
-TEST(WorkOfOp, OfGradientsOfAConvolutionIsOneForEachThatIsWanted) {
+TEST(CountOfOp, OfGradientsOfAConvolutionIsOneForEachThatIsWanted) {
   TraceOp op{.name = "aten::_slow_conv2d_backward",
              .sizes = {{2, 8, 5, 5}, {2, 3, 7, 7}, {8, 3, 3, 3}, {}, {}, {}, {}},
              .types = {"float", "float", "float"},
              .values = {"", "", "", "[3, 3]", "[1, 1]", "[0, 0]", "[True, True, False]"}};
   const double forward = 2. * (2 * 8 * 5 * 5) * (3 * 3 * 3);
   const double gradient = 2 * 8 * 25, source = 2 * 3 * 49, weights = 8 * 27;
-  auto work = WorkOfOp(op).value();
-  EXPECT_EQ(work.flops.at("fp32.vector"), 2 * forward);
-  EXPECT_EQ(work.bytes.at(Level::kDram), 4 * (gradient + 2 * source + 2 * weights));
+  auto work = CountOfOp(op).value();
+  EXPECT_EQ(work.matrix, 2 * forward);
+  EXPECT_EQ(work.bytes, 4 * (gradient + 2 * source + 2 * weights));
   op.values[6] = "[False, True, True]";  // of the image none is wanted
-  work = WorkOfOp(op).value();
-  EXPECT_EQ(work.flops.at("fp32.vector"), forward);
-  EXPECT_EQ(work.bytes.at(Level::kDram), 4 * (gradient + source + weights));
+  work = CountOfOp(op).value();
+  EXPECT_EQ(work.matrix, forward);
+  EXPECT_EQ(work.bytes, 4 * (gradient + source + weights));
   // The padding is not useful: of 7 x 3 pairs of a row and a tap 19 are inside.
   auto padded = op;
   padded.sizes[0] = {2, 8, 7, 7};
   padded.values[5] = "[1, 1]";
-  EXPECT_EQ(WorkOfOp(padded)->flops.at("fp32.vector"), 2. * (2 * 8) * 3 * 19 * 19);
+  EXPECT_EQ(CountOfOp(padded)->matrix, 2. * (2 * 8) * 3 * 19 * 19);
   padded.values[5] = "[2, 2]";
-  EXPECT_FALSE(WorkOfOp(padded)) << "9 x 9 results, not 7 x 7";
+  EXPECT_FALSE(CountOfOp(padded)) << "9 x 9 results, not 7 x 7";
   op.values[6] = "";
-  EXPECT_FALSE(WorkOfOp(op));
+  EXPECT_FALSE(CountOfOp(op));
   op.values.pop_back();
-  EXPECT_FALSE(WorkOfOp(op));
+  EXPECT_FALSE(CountOfOp(op));
   op.values.push_back("[True, True, False]");
   op.sizes[1] = {2, 4, 7, 7};
-  EXPECT_FALSE(WorkOfOp(op));
+  EXPECT_FALSE(CountOfOp(op));
 }
 
 TEST(CountOfOp, AWrapperHasNoneOfItsOwn) {
@@ -387,7 +312,6 @@ TEST(CountOfOp, KnowsProductsOfNarrowTypesAndOperatorsByElement) {
                         .sizes = {{4}, {2, 3}, {3, 4}},
                         .types = {"c10::Half", "c10::Half", "c10::Half"}};
   EXPECT_DOUBLE_EQ(*CountOfOp(product)->matrix, 48);
-  EXPECT_FALSE(WorkOfOp(product));
   const TraceOp sum{.name = "aten::add", .sizes = {{8, 4}, {4}}, .types = {"float", "float"}};
   EXPECT_DOUBLE_EQ(*CountOfOp(sum)->elementwise, 32);
   EXPECT_DOUBLE_EQ(CountOfOp(sum)->bytes, 4 * (32 + 4 + 32));
@@ -417,24 +341,16 @@ TEST(ReadTrace, KeepsCallsAndSpansOnRequest) {
   EXPECT_DOUBLE_EQ(trace.end, 1 + 25e-6);
 }
 
-TEST(ReadTrace, ASpanOfAGpusThreadIsNoCall) {
-  const std::string text = R"({"traceEvents":[
-    {"ph":"M","name":"process_name","pid":7,"args":{"name":"/device:GPU:0"}},
-    {"ph":"X","cat":"user_annotation","name":"span","pid":7,"tid":1,"ts":10,"dur":30},
-    {"ph":"X","cat":"Op","name":"kernel","pid":7,"tid":1,"ts":11,"dur":3}]})";
-  EXPECT_TRUE(ReadTrace(text, "t.json", true).calls.empty());
-}
-
-TEST(WorkOfOp, IsUnknownIfSizesDoNotFit) {
+TEST(CountOfOp, IsUnknownIfSizesDoNotFit) {
   TraceOp op{.name = "aten::bmm", .sizes = {{2, 3, 4}, {2, 4, 5}}, .types = {"double", "double"}};
-  EXPECT_EQ(WorkOfOp(op).value().flops.at("fp64.vector"), 2.0 * 2 * 3 * 4 * 5);
-  EXPECT_EQ(WorkOfOp(op).value().bytes.at(Level::kDram), 8.0 * (24 + 40 + 30));
+  EXPECT_EQ(CountOfOp(op)->matrix, 2.0 * 2 * 3 * 4 * 5);
+  EXPECT_EQ(CountOfOp(op)->bytes, 8.0 * (24 + 40 + 30));
   op.sizes[1] = {2, 5, 5};
-  EXPECT_FALSE(WorkOfOp(op));
+  EXPECT_FALSE(CountOfOp(op));
   op.sizes[1] = {2, 4, 0};
-  EXPECT_FALSE(WorkOfOp(op));
+  EXPECT_FALSE(CountOfOp(op));
   op.sizes.clear();
-  EXPECT_FALSE(WorkOfOp(op));
+  EXPECT_FALSE(CountOfOp(op));
 }
 
 }  // namespace

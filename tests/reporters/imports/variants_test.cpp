@@ -198,8 +198,7 @@ TEST(Variants, Benchdnn) {
 TEST(Variants, LogsOfOneDnn) {
   for (const char* file :
        {"onednn_verbose/pt_lstm_inf.onednn.log", "onednn_verbose/debian_torch113_conv_v2.6.3.log",
-        "onednn_verbose/mkldnn_0.18.log", "onednn_verbose/xpu_graph.log",
-        "onednn_verbose/pt_bert_graph_inf.onednn.log"})
+        "onednn_verbose/xpu_graph.log", "onednn_verbose/pt_bert_graph_inf.onednn.log"})
     TryLog(file, ReadLog);
 }
 

@@ -162,38 +162,6 @@ TEST(PrimitiveWork, GroupNormalization) {
   }
 }
 
-// The window's squares and their mean, plus k.
-Tally LocalNorm(std::size_t window) {
-  const Values x(window);
-  return Tally() + Tally() * SumOf(ProductsOf(x, x));
-}
-
-TEST(PrimitiveWork, LocalResponseNormalization) {
-  Draw draw;
-  for (int i = 0; i < kProblems; ++i) {
-    const auto mb = draw.UpTo(3), ic = draw.UpTo(4), ih = draw.UpTo(3), ls = draw.UpTo(5);
-    const bool across = draw.Coin(), backward = draw.Coin();
-    const auto window = static_cast<std::size_t>(across ? ls : ls * ls);
-    const auto operations = Operations([&] {
-      Times(mb * ic * ih * 2, [&] {
-        const Tally x, gradient, constant, norm = LocalNorm(window), power = Function(norm);
-        if (!backward) return (void)(x * power);
-        const Tally direct = gradient * power;
-        const Tally part = direct * x / norm;
-        (void)part;
-        (void)(direct - constant * x * SumOf(Values(window)));
-      });
-    });
-    const auto made = Made("lrn", backward ? "backward_data" : "forward_training",
-                           backward ? "data:f32::blocked:abcd::f0 diff:f32::blocked:abcd::f0"
-                                    : "data:f32::blocked:abcd::f0",
-                           fmt::format("alg:lrn_{}", across ? "across_channels" : "within_channel"),
-                           fmt::format("mb{}ic{}ih{}iw2ls{}beta0.75", mb, ic, ih, ls));
-    ExpectWork(made, 0, operations);
-    EXPECT_EQ(*WorkOf(made).bytes, static_cast<double>(4 * mb * ic * ih * 2 * (backward ? 3 : 2)));
-  }
-}
-
 TEST(PrimitiveWork, Softmax) {
   Draw draw;
   for (int i = 0; i < kProblems; ++i) {

@@ -98,13 +98,7 @@ TEST(PrimitiveWork, EveryEltwiseIsItsFormula) {
   expect("backward_data", BackwardFormulas());
 }
 
-TEST(PrimitiveWork, ALeakyReluMultipliesToo) {
-  const auto work = WorkOf(Made("eltwise", "forward_training", "data:f32::blocked:ab::f0",
-                                "alg:eltwise_relu alpha:0.1 beta:0", "4x5"));
-  EXPECT_EQ(*work.elementwise, 40);
-}
-
-TEST(PrimitiveWork, BinarySumAndPrelu) {
+TEST(PrimitiveWork, BinaryAndSum) {
   Draw draw;
   for (int i = 0; i < kProblems; ++i) {
     const auto n = draw.UpTo(5), c = draw.UpTo(5), h = draw.UpTo(5);
@@ -120,12 +114,6 @@ TEST(PrimitiveWork, BinarySumAndPrelu) {
     ExpectWork(Made("sum", "undef", sources + "dst:f32::blocked:abc::f0", "",
                     fmt::format("{}x{}x{}", n, c, h)),
                0, Operations([&] { Times(n * c * h, [&] { (void)SumOf(values); }); }));
-    ExpectWork(
-        Made("prelu", "forward_training", "data:f32::blocked:abc::f0 wei:f32::blocked:abc::f0", "",
-             fmt::format("{}x{}x{}:1x{}x1", n, c, h, c)),
-        0, Operations([&] {
-          Times(n * c * h, [] { (void)IsAbove(Tally(), Tally()), (void)(Tally() * Tally()); });
-        }));
   }
 }
 
@@ -176,19 +164,6 @@ TEST(PrimitiveWork, Pooling) {
                     fmt::format("mb{}ic{}_ih{}oh{}kh{}sh2dh0ph0_iw{}ow{}kw{}sw2dw0pw0", f.mb, f.ic,
                                 f.ih, f.oh, f.kh, f.iw, f.ow, f.kw)),
                0, operations);
-  }
-}
-
-TEST(PrimitiveWork, LinearResamplingMixesNeighboursPairwise) {
-  Draw draw;
-  for (int i = 0; i < kProblems; ++i) {
-    const auto mb = draw.UpTo(4), ic = draw.UpTo(4), ih = draw.UpTo(4), oh = draw.UpTo(6);
-    const auto mix = [](Tally v, Tally w) { return Tally() * v + Tally() * w; };
-    const Tally x;
-    ExpectWork(
-        Made("resampling", "forward_inference", kInOut, "alg:resampling_linear",
-             fmt::format("mb{}ic{}_ih{}oh{}_iw3ow5", mb, ic, ih, oh)),
-        0, Operations([&] { Times(mb * ic * oh * 5, [&] { (void)mix(mix(x, x), mix(x, x)); }); }));
   }
 }
 

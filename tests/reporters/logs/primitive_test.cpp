@@ -31,45 +31,11 @@ TEST(ReadPrimitive, BothFormsOfADescriptorSayTheSame) {
   }
 }
 
-TEST(ReadPrimitive, RolesMayHaveUnderscores) {
-  const auto tensors = ReadPrimitive({.tensors = "wei_layer_bf16::blocked:abcde:f0 "
-                                                 "diff_src_layer:f8_e5m2::blocked:abc::f0 "
-                                                 "bia:undef::undef:::"})
-                           .tensors;
-  ASSERT_EQ(tensors.size(), 3);
-  EXPECT_EQ(tensors[0].role, "wei_layer");
-  EXPECT_EQ(tensors[0].type, "bf16");
-  EXPECT_EQ(tensors[1].role, "diff_src_layer");
-  EXPECT_EQ(tensors[1].type, "f8_e5m2");
-  EXPECT_EQ(tensors[2].type, "undef");
-}
-
-TEST(ReadPrimitive, FindsGradientsAndSkipsUndef) {
-  const auto primitive =
-      ReadPrimitive({.tensors = "diff_src:f32::blocked:ab::f0 bia:undef::undef:::"});
-  EXPECT_NE(primitive.Find("src"), nullptr);
-  EXPECT_EQ(primitive.Find("bia"), nullptr);
-}
-
 TEST(PostOpsOf, BothSeparatorsAndExponents) {
   EXPECT_THAT(PostOpsOf("attr-scratchpad:user attr-post-ops:sum+eltwise_relu:1e+02:0+sum"),
               ElementsAre("sum", "eltwise_relu:1e+02:0", "sum"));
   EXPECT_THAT(PostOpsOf("attr-post-ops:'sum;eltwise_tanh;'"), ElementsAre("sum", "eltwise_tanh"));
   EXPECT_THAT(PostOpsOf("attr-scratchpad:user"), IsEmpty());
-}
-
-TEST(PrimitiveWork, MovesHaveNoFlops) {
-  EXPECT_TRUE(HasNoFlops(WorkOf(Made("reorder", "undef", kInOut, "", "8x64x56x56"))));
-  EXPECT_TRUE(HasNoFlops(WorkOf(
-      Made("shuffle", "forward_training", "data:f32::blocked:ab::f0", "axis:1 group:4", "8x64"))));
-  EXPECT_TRUE(HasNoFlops(WorkOf(Made("concat", "undef",
-                                     "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 "
-                                     "dst:f32::blocked:ab::f0",
-                                     "axis:1", "8x32:8x16 8x48"))));
-  // A quantizing reorder multiplies.
-  const auto quantizing =
-      WorkOf(Made("reorder", "undef", kInOut, "", "8x64", "attr-scales:src0:0:f32+dst:0:f32"));
-  EXPECT_EQ(*quantizing.elementwise, 2 * 8 * 64);
 }
 
 // Worked by hand: 4 byte an element.
@@ -173,8 +139,6 @@ TEST(PrimitiveWork, UnknownWorkHasAReason) {
     return work.reason.value().text;
   };
   EXPECT_EQ(reason(Made("zero_pad", "undef", kInOut, "", "2x3")), "no closed form of this kind");
-  EXPECT_EQ(reason(Made("lrn", "forward_training", kInOut, "", "mb2ic3")),
-            "the problem has no local size");
   EXPECT_EQ(reason(Made("group_normalization", "forward_training", kInOut, "", "mb2ic3")),
             "the problem lacks g or ic");
   EXPECT_EQ(reason(Made("matmul", "undef", kInOut, "", "*x16:16x8")),

@@ -12,8 +12,8 @@ namespace dlroof::logs {
 namespace {
 
 using fakes::Draw, fakes::ExpectWork, fakes::Filter, fakes::Function, fakes::Made, fakes::Max,
-    fakes::MultiplyAdd, fakes::Operations, fakes::RandomFilter, fakes::SumOf, fakes::Tally,
-    fakes::Times, fakes::Values, fakes::kFiltered, fakes::kProblems;
+    fakes::MultiplyAdd, fakes::Operations, fakes::RandomFilter, fakes::Tally, fakes::Times,
+    fakes::kFiltered, fakes::kProblems;
 
 // The tensors of a product.
 std::string Filtered(bool bias) {
@@ -144,24 +144,16 @@ void ForwardUnit(const std::string& cell) {
     const Tally c = f * state + i * g;
     (void)(o * Function(c));
   } else {
-    Tally u = gate(), r = gate(), o;
+    const Tally u = gate(), r = gate();
+    Tally o;
     if (cell.starts_with("vanilla")) {
       (void)(r * state);
       o = gate();
     } else {
       o = Function(x + r * (s + b) + b);
     }
-    if (cell.ends_with("augru")) u = Tally() * u;  // times 1 - a
     (void)(u * state + (Tally() - u) * o);
   }
-}
-
-// Operations of one sample of all units, beside theirs.
-void AttentionOf(const std::string& cell, bool backward, int64_t units) {
-  if (!cell.ends_with("augru")) return;
-  const Tally a;
-  (void)(Tally() - a);
-  if (backward) (void)(Tally() - SumOf(Values(static_cast<std::size_t>(units))));
 }
 
 void BackwardUnit(const std::string& cell) {
@@ -182,13 +174,9 @@ void BackwardUnit(const std::string& cell) {
     (void)(dc * f);
     bias(4);
   } else {
-    Tally weight = u;
-    if (cell.ends_with("augru")) weight = Tally() * u;
-    const Tally d_o = tanh(above * (one - weight), o);
-    const Tally d_weight = above * (h - o);
-    if (cell.ends_with("augru")) (void)(d_weight * u);  // of the attention's gradient
-    (void)(d_weight * weight * (one - u));
-    Tally dh = above * weight;
+    const Tally d_o = tanh(above * (one - u), o);
+    (void)(above * (h - o) * u * (one - u));
+    Tally dh = above * u;
     if (cell.starts_with("vanilla")) {
       (void)sigmoid(g * h, r);
       dh = dh + g * r;
@@ -204,9 +192,8 @@ void BackwardUnit(const std::string& cell) {
 
 TEST(PrimitiveWork, RecurrentCells) {
   Draw draw;
-  const std::map<std::string, int64_t> gates = {{"vanilla_rnn", 1},   {"vanilla_lstm", 4},
-                                                {"vanilla_gru", 3},   {"lbr_gru", 3},
-                                                {"vanilla_augru", 3}, {"lbr_augru", 3}};
+  const std::map<std::string, int64_t> gates = {
+      {"vanilla_rnn", 1}, {"vanilla_lstm", 4}, {"vanilla_gru", 3}, {"lbr_gru", 3}};
   constexpr const char* kTensors =
       "src_layer:f32::blocked:abc::f0 src_iter:f32::blocked:abcd::f0 "
       "wei_layer:f32:a:blocked:abcde::f0 wei_iter:f32:a:blocked:abcde::f0 "
@@ -227,7 +214,6 @@ TEST(PrimitiveWork, RecurrentCells) {
           backward ? BackwardUnit(cell_name) : ForwardUnit(cell_name);
           if (backward) (void)(Tally() + Tally());  // the gradient from above
         });
-        Times(passes * l * t * mb, [&] { AttentionOf(cell_name, backward, h); });
         if (both && !backward) Times(t * mb * h, [] { (void)(Tally() + Tally()); });
       });
       ExpectWork(Made("rnn", backward ? "backward" : "forward_training", kTensors,
