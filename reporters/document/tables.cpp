@@ -48,9 +48,9 @@ std::optional<Level> IntensityLevel(const roofline::PlacedRun& run) {
   return level;
 }
 
-// Returns "FLOP/byte DRAM".
+// Returns "FLOP/B DRAM".
 std::string IntensityHeading(const std::optional<Level>& level) {
-  return level ? "FLOP/byte " + roofline::LevelName(Key(*level)) : "FLOP/byte";
+  return level ? "FLOP/B " + roofline::LevelName(Key(*level)) : "FLOP/B";
 }
 
 // Appends the columns that all tables of times have: % roof, bound, x roof, FLOP/s (B/s without

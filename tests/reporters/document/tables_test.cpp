@@ -69,7 +69,7 @@ TEST(RunDocument, WithoutCeilingsRatesComeFromWorkAndTime) {
   auto file = fakes::SmallRun().file;
   file.machines.clear();
   const auto tables = Tables(roofline::PlaceRun(file), 0);
-  EXPECT_THAT(tables, HasSubstr("23.1 ms  0.175 %   160 GFLOP/s            57.5\n"));
+  EXPECT_THAT(tables, HasSubstr("23.1 ms  0.175 %   160 GFLOP/s         57.5\n"));
   EXPECT_THAT(tables, HasSubstr("1.23 TFLOP/s"));
   EXPECT_THAT(tables, Not(HasSubstr("compute")));
 }
@@ -84,11 +84,11 @@ TEST(RunDocument, AColumnHasTheIntensityOfOneLevel) {
   file.records[1].work = file.records[0].work;
   file.records[1].work[Provenance::kModelled].bytes.erase(Level::kDram);
   const auto text = Tables(roofline::PlaceRun(file), 0);
-  EXPECT_THAT(text, HasSubstr("  FLOP/byte DRAM\n"));
-  EXPECT_THAT(text, HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s            20.0\n"));
+  EXPECT_THAT(text, HasSubstr("  FLOP/B DRAM\n"));
+  EXPECT_THAT(text, HasSubstr("\nx          500 ms  n=1  2.00 GFLOP/s         20.0\n"));
   EXPECT_THAT(text, HasSubstr("\ny          500 ms  n=1  2.00 GFLOP/s\n"));
   EXPECT_THAT(Tables(roofline::PlaceRun(file, {.levels = {Level::kL2}}), 0),
-              HasSubstr("FLOP/byte L2\n"));
+              HasSubstr("FLOP/B L2\n"));
 }
 
 // 1e9 flop in 0.5 s without any bytes.
@@ -253,7 +253,7 @@ TEST(KernelTables, AreSortedByTimeWithTheirSharesAndRates) {
   EXPECT_THAT(
       tables,
       HasSubstr("\na       3.00 ms    75.0 %        10      300 µs                         2.00 "
-                "TFLOP/s            6000\n"
+                "TFLOP/s         6000\n"
                 "b       1.00 ms    25.0 %         2      500 µs\n"));
 }
 
