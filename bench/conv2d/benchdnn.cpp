@@ -20,23 +20,20 @@ constexpr std::string_view kConfigurations =
     "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
     "f32bf16bf16 bf16f32bf16 f32f32s8 f32f32u8 f16f16f32 f16f16s8 f16f16u8 f32f16f16 f16f32f16";
 
-constexpr std::array<suites::BenchdnnOption, 15> kOptions = {{
-    {"dir", "FWD_B", "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB BWD_DW"},
-    {"dt", "f32:f32:f32", "", suites::ReadDataTypes},
-    {"cfg", "", kConfigurations},
-    {"stag", "any", "", suites::ReadLayout},
-    {"wtag", "any", "", suites::ReadLayout},
-    {"dtag", "any", "", suites::ReadLayout},
-    {"alg", "direct", "direct wino auto convolution_direct convolution_wino convolution_auto"},
-    {"attr-scales", "", "", suites::ReadScales},
-    {"attr-zero-points", "", "", suites::ReadZeroPoints},
-    {"attr-post-ops", "", "", suites::ReadPostOps},
-    {"attr-scratchpad", "library", "library user"},
+constexpr suites::BenchdnnOption kOptions[] = {
+    {"dir", "FWD_B", suites::kBenchdnnDirections},
+    {"dt", "f32:f32:f32", suites::kBenchdnnAny, suites::ReadThree},
+    {"cfg", "", suites::kBenchdnnAny, suites::ReadTypes},
+    {"stag", "any", "nchw nhwc", suites::ReadLayout},
+    {"wtag", "any", ""},
+    {"dtag", "any", "nchw nhwc", suites::ReadLayout},
+    {"alg", "direct", "wino auto convolution_direct convolution_wino convolution_auto"},
+    {"attr-scales", "", suites::kBenchdnnAny, suites::ReadScales},
+    {"attr-zero-points", "", ""},
+    {"attr-post-ops", "", suites::kBenchdnnAny, suites::ReadPostOps},
     {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
-    {"ctx-init", "auto", "", suites::ReadThreads},
-    {"ctx-exe", "auto", "", suites::ReadThreads},
-    {"mb", "0", "", suites::ReadCount},
-}};
+    {"mb", "0", suites::kBenchdnnAny, suites::ReadCount},
+};
 
 // Sizes of one dimension of the image. A dimension that the descriptor does not mention has the
 // default values.
@@ -84,9 +81,8 @@ void Deduce(BenchdnnAxis& axis, char letter) {
   if (axis.padding < 0) axis.padding = 0;
   axis.output = (axis.input - FilterExtent(axis) + 2 * axis.padding) / axis.stride + 1;
   if (axis.output <= 0)
-    throw suites::BenchdnnRefusal(
-        0, fmt::format("the filter of this problem does not fit into i{0}: o{0} would be {1}",
-                       letter, axis.output));
+    throw BadInput("the filter of this problem does not fit into i{0}: o{0} would be {1}", letter,
+                   axis.output);
 }
 
 // Copies the dimensions that the descriptor leaves out from those that it contains.
@@ -95,9 +91,9 @@ void Complete(BenchdnnConv& problem) {
   const bool has_h = problem.h.output != 0;
   const bool has_w = problem.w.output != 0;
   if (!has_d && !has_h && !has_w)
-    throw suites::BenchdnnRefusal(0, "this problem has no image: expected ih and kh, or id or iw");
+    throw BadInput("this problem has no image: expected ih and kh, or id or iw");
   if (has_d && has_h != has_w)
-    throw suites::BenchdnnRefusal(0, "a problem with id has both ih and iw, or none of them");
+    throw BadInput("a problem with id has both ih and iw, or none of them");
   problem.dimensions = has_d ? 3 : has_h ? 2 : 1;
   if (has_d && !has_h) problem.h = problem.w = problem.d;
   if (!has_d && has_h && !has_w) problem.w = problem.h;
@@ -141,20 +137,11 @@ std::optional<Reason> ShapeReason(const BenchdnnConv& problem,
 std::optional<Reason> CallReason(const BenchdnnConv& /*problem*/,
                                  const suites::BenchdnnChoice& choice) {
   const auto types = suites::TypesOf(choice);
-  if (!ConvType(types))
-    return Reason{types == workload::ProductTypes{"f64", "f64", "f64"}
-                      ? "type f64"
-                      : "types " + suites::DataTypesOf(types)};
-  const auto* const direction = suites::FindDirection(choice);
-  if (direction == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
-  if (choice["wtag"] != "any") return Reason{fmt::format("weights layout {}", choice["wtag"])};
-  for (const auto tag : {choice["stag"], choice["dtag"]})
-    if (tag != "any" && tag != "nhwc" && tag != "nchw")
-      return Reason{fmt::format("layout {}", tag)};
+  if (!ConvType(types)) return Reason{"types " + suites::DataTypesOf(types)};
   if (choice["stag"] != choice["dtag"]) return Reason{"layouts of source and destination differ"};
   constexpr std::string_view kPostOps[] = {"relu"};
-  return suites::AttributeReason(choice, types, direction->direction == ProductDirection::kForward,
-                                 kPostOps);
+  const auto direction = suites::DirectionOf(choice).direction;
+  return suites::AttributeReason(choice, types, direction == ProductDirection::kForward, kPostOps);
 }
 
 Conv2dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoice& choice) {
@@ -193,36 +180,9 @@ std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
   return options;
 }
 
-// Returns dlroof's name: FWD_I is fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D
-// bwd_data, BWD_W bwd_weights, BWD_WB bwd_weights/.../bias. The option `scales` means scales other
-// than 1 of source (common), weights (per_oc) and an 8-bit destination (common). The name has
-// symmetric padding if that leads to the same output size.
-suites::BenchdnnName ConvName(const BenchdnnConv& problem, const suites::BenchdnnChoice& choice) {
-  for (const auto reason_of : {ShapeReason, CallReason})
-    if (auto reason = reason_of(problem, choice)) return *reason;
-  const suites::BenchdnnDirection& direction = *suites::FindDirection(choice);
-  auto text = ToText(OurProblem(problem, choice));
-  try {
-    ParseConv2d(text);
-  } catch (const BadInput&) {  // indivisible channels or more than 64 bits
-    return Reason{"impossible shape"};
-  }
-  return workload::ToText(workload::BenchmarkName{
-      "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
-      ConvType(suites::TypesOf(choice)).value(), std::move(text), OurOptions(choice, direction)});
-}
-
-// The keys lack "mb", because the descriptors of other drivers also begin with it.
-bool BeginsProblem(std::string_view text) {
-  static constexpr std::array<std::string_view, 21> kKeys = {
-      "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
-      "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"};
-  return suites::BeginsWithLetter(text, kKeys);
-}
-
 // Parses a problem. The defaults are 2 images, 1 group, stride 1 and no dilation. The output size
 // follows from the padding (default 0), or the padding from the output size. w defaults to h, and
-// both to d. Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, a missing size, or
+// both to d. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or
 // sizes that lead to no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
@@ -247,9 +207,32 @@ BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   return p;
 }
 
-suites::BenchdnnProblem ReadConv(const std::string& text) {
+// Returns dlroof's name: FWD_I is fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D
+// bwd_data, BWD_W bwd_weights, BWD_WB bwd_weights/.../bias. The option `scales` means scales other
+// than 1 of source (common), weights (per_oc) and an 8-bit destination (common). The name has
+// symmetric padding if that leads to the same output size.
+suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnConv(text);
-  return [problem](const auto& choice) { return ConvName(problem, choice); };
+  for (const auto reason_of : {ShapeReason, CallReason})
+    if (auto reason = reason_of(problem, choice)) return *reason;
+  const suites::BenchdnnDirection& direction = suites::DirectionOf(choice);
+  auto ours = ToText(OurProblem(problem, choice));
+  try {
+    ParseConv2d(ours);
+  } catch (const BadInput&) {  // indivisible channels or more than 64 bits
+    return Reason{"impossible shape"};
+  }
+  return workload::ToText(workload::BenchmarkName{
+      "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
+      ConvType(suites::TypesOf(choice)).value(), std::move(ours), OurOptions(choice, direction)});
+}
+
+// The keys lack "mb", because the descriptors of other drivers also begin with it.
+bool BeginsProblem(std::string_view text) {
+  static constexpr std::array<std::string_view, 21> kKeys = {
+      "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
+      "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"};
+  return suites::BeginsWithLetter(text, kKeys);
 }
 
 std::string ProblemText(const Conv2dProblem& p) {
@@ -295,7 +278,7 @@ std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
   return line + ProblemText(conv.problem);
 }
 
-const suites::BenchdnnDriver kConvDriver = {"conv", kOptions, BeginsProblem, ReadConv,
+const suites::BenchdnnDriver kConvDriver = {"conv", kOptions, BeginsProblem, ConvName,
                                             WorkOf, kKinds,   LineOf};
 
 }  // namespace dlroof::conv2d

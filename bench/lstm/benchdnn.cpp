@@ -14,40 +14,28 @@
 namespace dlroof::lstm {
 namespace {
 
-constexpr std::string_view kPolicies = "common per_oc";
-
-// Reads a value of --flags that dlroof accepts: "" or "O".
-std::string ReadFlags(std::string_view value) {
-  if (value.find_first_not_of('O') != std::string_view::npos)
-    throw suites::BenchdnnRefusal(
-        0, fmt::format("expected O or nothing, got '{}'", suites::ShownText(value)));
-  return value.empty() ? "" : "O";
-}
-
-constexpr std::array<suites::BenchdnnOption, 20> kOptions = {{
-    {"prop", "FWD_I", "FWD_I FWD_D BWD_DW"},
+constexpr suites::BenchdnnOption kOptions[] = {
+    {"prop", "FWD_I", "FWD_D BWD_DW"},
     {"cfg", "f32",
-     "f32 bf16f32 bf16 f16 u8u8u8u8 u8u8u8f32 f32u8f32u8 f32u8f32f32 s8s8s8s8 s8s8s8f32 "
-     "f32s8f32s8 f32s8f32f32"},
-    {"tag", "any:any:any", "", suites::ReadLayouts},
-    {"alg", "VANILLA_RNN", "VANILLA_RNN VANILLA_LSTM VANILLA_GRU LBR_GRU VANILLA_AUGRU LBR_AUGRU"},
-    {"with-peephole", "false", "", suites::ReadBool},
-    {"with-projection", "false", "", suites::ReadBool},
-    {"scaling", "common", kPolicies},
-    {"scaling-proj", "common", kPolicies},
-    {"direction", "left2right", "left2right right2left concat sum"},
-    {"activation", "RELU", "RELU LOGISTIC TANH UNDEF"},
-    {"skip-nonlinear", "false", "", suites::ReadBool},
-    {"trivial-strides", "false", "", suites::ReadBool},
-    {"flags", "", "", ReadFlags},
-    {"l", "0", "", suites::ReadCount},
-    {"t", "0", "", suites::ReadCount},
-    {"mb", "0", "", suites::ReadCount},
-    {"attr-scratchpad", "library", "library user"},
-    {"ctx-init", "auto", "", suites::ReadThreads},
-    {"ctx-exe", "auto", "", suites::ReadThreads},
+     "bf16f32 bf16 f16 u8u8u8u8 u8u8u8f32 f32u8f32u8 f32u8f32f32 s8s8s8s8 s8s8s8f32 f32s8f32s8 "
+     "f32s8f32f32"},
+    // "any" of source and destination is tnc for benchdnn; the library chooses the weights' layout.
+    {"tag", "any:any:any", "abx:any:abx tnc:any:tnc", suites::ReadThree},
+    {"alg", "VANILLA_RNN", "VANILLA_LSTM"},
+    {"with-peephole", "false", "true 0 1"},
+    {"with-projection", "false", "true 0 1"},
+    {"scaling", "common", ""},
+    {"scaling-proj", "common", ""},
+    {"direction", "left2right", "concat sum"},
+    {"activation", "RELU", suites::kBenchdnnAny},
+    {"skip-nonlinear", "false", "0"},
+    {"trivial-strides", "false", "true 0 1"},
+    {"flags", "", ""},
+    {"l", "0", suites::kBenchdnnAny, suites::ReadCount},
+    {"t", "0", suites::kBenchdnnAny, suites::ReadCount},
+    {"mb", "0", suites::kBenchdnnAny, suites::ReadCount},
     {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
-}};
+};
 
 struct BenchdnnRnn {
   int64_t layers = 1, steps = 1, samples = 2;
@@ -59,28 +47,15 @@ struct BenchdnnRnn {
 
 int64_t Overridden(int64_t written, int64_t option) { return option != 0 ? option : written; }
 
+bool IsTrue(std::string_view value) { return value == "true" || value == "1"; }
+
 bool HasProjection(const suites::BenchdnnChoice& choice) {
-  return choice["with-projection"] == "true";
+  return IsTrue(choice["with-projection"]);
 }
 
 LstmDirection OurDirection(std::string_view prop) {
   if (prop == "FWD_I") return LstmDirection::kForwardInference;
   return prop == "FWD_D" ? LstmDirection::kForwardTraining : LstmDirection::kBackward;
-}
-
-std::optional<Reason> KindReason(const BenchdnnRnn& /*problem*/,
-                                 const suites::BenchdnnChoice& choice) {
-  if (choice["alg"] != "VANILLA_LSTM") return Reason{std::string(choice["alg"])};
-  // "any" of source and destination is tnc for benchdnn; the library chooses the weights' layout.
-  constexpr std::string_view kOurTags[] = {"any:any:any", "abx:any:abx", "tnc:any:tnc"};
-  if (std::ranges::count(kOurTags, choice["tag"]) == 0)
-    return Reason{fmt::format("layouts {}", choice["tag"])};
-  if (choice["direction"] == "right2left") return Reason{"direction right2left"};
-  if (choice["skip-nonlinear"] == "true") return Reason{"skip-nonlinear"};
-  if (!choice.IsDefault("flags")) return Reason{fmt::format("flags {}", choice["flags"])};
-  for (const auto option : {"scaling", "scaling-proj"})
-    if (!choice.IsDefault(option)) return Reason{fmt::format("{} {}", option, choice[option])};
-  return suites::CommonReason(choice);
 }
 
 // Returns a reason for widths that dlroof lacks: in dlroof a layer reads the previous layer's
@@ -112,35 +87,8 @@ LstmProblem OurProblem(const BenchdnnRnn& p, const suites::BenchdnnChoice& choic
   return problem;
 }
 
-// With --trivial-strides=false benchdnn pads rows of data by one element. dlroof ignores this
-// option, so the name is the same.
-suites::BenchdnnName LstmName(const BenchdnnRnn& problem, const suites::BenchdnnChoice& choice) {
-  for (const auto reason_of : {KindReason, WidthReason})
-    if (auto reason = reason_of(problem, choice)) return *reason;
-  auto text = ToText(OurProblem(problem, choice));
-  try {
-    ParseLstmProblem(text);
-  } catch (const BadInput&) {  // sizes beyond 64 bits
-    return Reason{"impossible shape"};
-  }
-  std::vector<std::string> options;
-  if (choice["with-peephole"] == "true") options.emplace_back("peephole");
-  if (choice["attr-fpmath"] != "strict")
-    options.push_back(fmt::format("fpmath-{}", choice["attr-fpmath"]));
-  const auto type = choice["cfg"] == "u8u8u8u8" ? std::string_view("int8") : choice["cfg"];
-  return workload::ToText(workload::BenchmarkName{
-      "LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))), std::string(type),
-      std::move(text), std::move(options)});
-}
-
-// The keys lack "mb", because the descriptors of other drivers also begin with it.
-bool BeginsProblem(std::string_view text) {
-  static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
-  return suites::BeginsWithLetter(text, kKeys);
-}
-
 // Parses a problem. The defaults are 1 layer, 1 step and 2 samples; input and hidden default to
-// state, and output to hidden. Throws BenchdnnRefusal for an unknown key, a number above 2^31-1, or
+// state, and output to hidden. Throws BadInput for an unknown key, a number above 2^31-1, or
 // a missing size.
 BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
   BenchdnnRnn p;
@@ -159,9 +107,32 @@ BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
   return p;
 }
 
-suites::BenchdnnProblem ReadRnn(const std::string& text) {
+// With --trivial-strides=false benchdnn pads rows of data by one element. dlroof ignores this
+// option, so the name is the same.
+suites::BenchdnnName LstmName(std::string_view text, const suites::BenchdnnChoice& choice) {
   const auto problem = ReadBenchdnnRnn(text);
-  return [problem](const auto& choice) { return LstmName(problem, choice); };
+  if (choice["alg"] != "VANILLA_LSTM") return Reason{std::string(choice["alg"])};
+  if (auto reason = WidthReason(problem, choice)) return *reason;
+  auto ours = ToText(OurProblem(problem, choice));
+  try {
+    ParseLstmProblem(ours);
+  } catch (const BadInput&) {  // sizes beyond 64 bits
+    return Reason{"impossible shape"};
+  }
+  std::vector<std::string> options;
+  if (IsTrue(choice["with-peephole"])) options.emplace_back("peephole");
+  if (choice["attr-fpmath"] != "strict")
+    options.push_back(fmt::format("fpmath-{}", choice["attr-fpmath"]));
+  const auto type = choice["cfg"] == "u8u8u8u8" ? std::string_view("int8") : choice["cfg"];
+  return workload::ToText(workload::BenchmarkName{
+      "LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))), std::string(type),
+      std::move(ours), std::move(options)});
+}
+
+// The keys lack "mb", because the descriptors of other drivers also begin with it.
+bool BeginsProblem(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
+  return suites::BeginsWithLetter(text, kKeys);
 }
 
 // Returns the element type for the pipe: "int8" for every mix of integers.
@@ -236,7 +207,7 @@ std::optional<std::string> LstmBenchdnn(const LstmCase& lstm) {
   return line;
 }
 
-const suites::BenchdnnDriver kRnnDriver = {"rnn",  kOptions, BeginsProblem, ReadRnn,
+const suites::BenchdnnDriver kRnnDriver = {"rnn",  kOptions, BeginsProblem, LstmName,
                                            WorkOf, kKinds,   LineOf};
 
 }  // namespace dlroof::lstm

@@ -14,46 +14,35 @@
 namespace dlroof::matmul {
 namespace {
 
-constexpr std::string_view kTypeWords = "undef f32 bf16 f16 s32 s8 u8";
-
-constexpr std::array<suites::BenchdnnOption, 17> kMatmulOptions = {{
-    {"dt", "f32:f32:f32", "", suites::ReadDataTypes},
-    {"stag", "any", "", suites::ReadLayout},
-    {"wtag", "any", "", suites::ReadLayout},
-    {"dtag", "any", "", suites::ReadLayout},
-    {"encoding", "", "", nullptr},
-    {"strides", "", "", nullptr},
-    {"grouped", "", "", nullptr},
-    {"runtime-dims-masks", "", "", nullptr},
-    {"attr-scales", "", "", suites::ReadScales},
-    {"attr-zero-points", "", "", suites::ReadZeroPoints},
-    {"attr-post-ops", "", "", suites::ReadPostOps},
-    {"attr-scratchpad", "library", "library user"},
-    {"ctx-init", "auto", "", suites::ReadThreads},
-    {"ctx-exe", "auto", "", suites::ReadThreads},
+constexpr suites::BenchdnnOption kMatmulOptions[] = {
+    {"dt", "f32:f32:f32", suites::kBenchdnnAny, suites::ReadThree},
+    {"stag", "any", suites::kBenchdnnAny, suites::ReadLayout},
+    {"wtag", "any", suites::kBenchdnnAny, suites::ReadLayout},
+    {"dtag", "any", suites::kBenchdnnAny, suites::ReadLayout},
+    {"encoding", "", ""},
+    {"strides", "", ""},
+    {"grouped", "", ""},
+    {"runtime-dims-masks", "", "0 0:0"},
+    {"attr-scales", "", suites::kBenchdnnAny, suites::ReadScales},
+    {"attr-zero-points", "", ""},
+    {"attr-post-ops", "", suites::kBenchdnnAny, suites::ReadPostOps},
     {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
-    {"bia-dt", "undef", kTypeWords},
-    {"bia-mask", "2", "", suites::ReadCount},
-}};
+    {"bia-dt", "undef", suites::kBenchdnnAny},
+    {"bia-mask", "2", suites::kBenchdnnAny, suites::ReadCount},
+};
 
-constexpr std::array<suites::BenchdnnOption, 13> kIpOptions = {{
-    {"dir", "FWD_B", "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB BWD_DW"},
-    {"dt", "f32:f32:f32", "", suites::ReadDataTypes},
-    {"cfg", "",
-     "f32 f16 f16f16f32 f32f16f16 f16f32f16 f16f16s8 f16f16u8 u8s8f32 u8s8s32 u8s8s8 u8s8u8 "
-     "s8s8f32 s8s8s32 s8s8s8 s8s8u8 s8s8bf16 u8s8bf16 s8s8f16 u8s8f16 bf16bf16f32 bf16bf16bf16 "
-     "f32bf16bf16 bf16f32bf16"},
-    {"stag", "any", "", suites::ReadLayout},
-    {"wtag", "any", "", suites::ReadLayout},
-    {"dtag", "any", "", suites::ReadLayout},
-    {"attr-scales", "", "", suites::ReadScales},
-    {"attr-post-ops", "", "", suites::ReadPostOps},
-    {"attr-scratchpad", "library", "library user"},
+constexpr suites::BenchdnnOption kIpOptions[] = {
+    {"dir", "FWD_B", suites::kBenchdnnDirections},
+    {"dt", "f32:f32:f32", suites::kBenchdnnAny, suites::ReadThree},
+    {"cfg", "", suites::kBenchdnnAny, suites::ReadTypes},
+    {"stag", "any", ""},
+    {"wtag", "any", ""},
+    {"dtag", "any", ""},
+    {"attr-scales", "", suites::kBenchdnnAny, suites::ReadScales},
+    {"attr-post-ops", "", suites::kBenchdnnAny, suites::ReadPostOps},
     {"attr-fpmath", "strict", suites::kBenchdnnFpmath},
-    {"ctx-init", "auto", "", suites::ReadThreads},
-    {"ctx-exe", "auto", "", suites::ReadThreads},
-    {"mb", "0", "", suites::ReadCount},
-}};
+    {"mb", "0", suites::kBenchdnnAny, suites::ReadCount},
+};
 
 // Parses the sizes of A, B and, if present, C.
 std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at) {
@@ -64,11 +53,11 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
     ++at;
   }
   if (matrices.size() < 2)
-    throw suites::BenchdnnRefusal(0, "expected MxK:KxN or MxK:KxN:MxN, with batches before each");
+    throw BadInput("expected MxK:KxN or MxK:KxN:MxN, with batches before each");
   if (matrices[0].size() < 2 || matrices[1].size() != matrices[0].size())
-    throw suites::BenchdnnRefusal(0,
-                                  "expected two factors with the same number of dimensions, "
-                                  "at least 2");
+    throw BadInput(
+        "expected two factors with the same number of dimensions, "
+        "at least 2");
   return matrices;
 }
 
@@ -86,8 +75,7 @@ BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   const size_t last = a.size() - 1;
   read.problem = {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
   if (b[last - 1] != a[last])
-    throw suites::BenchdnnRefusal(
-        0, fmt::format("the factors do not match: {} columns, {} rows", a[last], b[last - 1]));
+    throw BadInput("the factors do not match: {} columns, {} rows", a[last], b[last - 1]);
   if (last > 2) read.unsupported = Reason{fmt::format("{}-D matmul", last + 1)};
   if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = Reason{"broadcast batch"};
   auto result = a;
@@ -165,11 +153,6 @@ std::optional<Order> OrderOf(std::string_view tag, bool batched) {
 std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
                                    const suites::BenchdnnChoice& choice) {
   if (problem.unsupported) return problem.unsupported;
-  if (!choice["encoding"].empty()) return Reason{"sparse matrices"};
-  if (!choice["grouped"].empty()) return Reason{"grouped matrices"};
-  if (!choice["strides"].empty()) return Reason{"strides"};
-  const auto masks = choice["runtime-dims-masks"];
-  if (masks.find_first_not_of("0:") != std::string_view::npos) return Reason{"sizes at run time"};
   for (const auto* tag : {"stag", "wtag", "dtag"})
     if (!OrderOf(choice[tag], problem.problem.b > 1))
       return Reason{fmt::format("layout {}", choice[tag])};
@@ -184,8 +167,8 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
 
 // --stag and --wtag (ab or ba) determine whether A and B are transposed. If all three tags are any,
 // the name has the option `any`.
-suites::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
-                                const suites::BenchdnnChoice& choice) {
+suites::BenchdnnName MatmulName(std::string_view text, const suites::BenchdnnChoice& choice) {
+  const auto problem = ReadBenchdnnMatmul(text);
   if (auto reason = MatmulReason(problem, choice)) return *reason;
   const auto order = [&](std::string_view tag) {
     return *OrderOf(choice[tag], problem.problem.b > 1);
@@ -204,21 +187,19 @@ suites::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
   return NameOf(found, choice);
 }
 
-suites::BenchdnnName IpName(const BenchdnnIp& problem, const suites::BenchdnnChoice& choice) {
-  const auto* const row = suites::FindDirection(choice);
-  if (row == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
+suites::BenchdnnName IpName(std::string_view text, const suites::BenchdnnChoice& choice) {
+  const auto problem = ReadBenchdnnIp(text);
   if (problem.depth != 0 || problem.height != 0 || problem.width != 0)
     return Reason{"inner product of images"};
-  for (const auto* tag : {"stag", "wtag", "dtag"})
-    if (!choice.IsDefault(tag)) return Reason{fmt::format("layout {}", choice[tag])};
   const int64_t samples = choice.Count("mb") != 0 ? choice.Count("mb") : problem.samples;
   if (samples == 0) return Reason{"no samples"};
+  const auto& [dir, direction, training, bias] = suites::DirectionOf(choice);
   return NameOf({{1, samples, problem.out_channels, problem.in_channels},
-                 row->direction,
+                 direction,
                  suites::TypesOf(choice),
                  true,
-                 row->training,
-                 row->bias},
+                 training,
+                 bias},
                 choice);
 }
 
@@ -226,16 +207,6 @@ suites::BenchdnnName IpName(const BenchdnnIp& problem, const suites::BenchdnnCho
 bool BeginsMatmul(std::string_view text) {
   const auto end = text.find_first_not_of("0123456789");
   return end != 0 && end != std::string_view::npos && text[end] == 'x';
-}
-
-suites::BenchdnnProblem ReadMatmulProblem(const std::string& text) {
-  const auto problem = ReadBenchdnnMatmul(text);
-  return [problem](const auto& choice) { return MatmulName(problem, choice); };
-}
-
-suites::BenchdnnProblem ReadIpProblem(const std::string& text) {
-  const auto problem = ReadBenchdnnIp(text);
-  return [problem](const auto& choice) { return IpName(problem, choice); };
 }
 
 std::string Attributes(const MatmulCase& matmul) {
@@ -323,10 +294,10 @@ std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul) {
   return matmul.ip ? InnerProductLine(matmul) : MatmulLine(matmul);
 }
 
-const suites::BenchdnnDriver kMatmulDriver = {
-    "matmul", kMatmulOptions, BeginsMatmul, ReadMatmulProblem, WorkOf, kMatmulKinds, LoggedMatmul};
+const suites::BenchdnnDriver kMatmulDriver = {"matmul", kMatmulOptions, BeginsMatmul, MatmulName,
+                                              WorkOf,   kMatmulKinds,   LoggedMatmul};
 // All keys of ip are keys of conv, so a text without --ip is a problem of conv.
-const suites::BenchdnnDriver kIpDriver = {"ip",   kIpOptions, nullptr, ReadIpProblem,
+const suites::BenchdnnDriver kIpDriver = {"ip",   kIpOptions, nullptr, IpName,
                                           WorkOf, kIpKinds,   LoggedIp};
 
 }  // namespace dlroof::matmul

@@ -70,37 +70,21 @@ std::string Auxiliary(const RowsCase& norm) {
   return fmt::format("flags:{}{}", norm.scale ? "C" : "", norm.shift ? "H" : "");
 }
 
-// Reads the types of source and destination, "bf16:bf16" or "bf16" for both.
-std::string ReadTypePair(std::string_view value) {
-  constexpr std::string_view kTypes = "f32 bf16 f16 s8 u8";
-  const auto colon = value.find(':');
-  const auto source = suites::OneOf(kTypes, value.substr(0, colon));
-  if (colon == std::string_view::npos) return fmt::format("{0}:{0}", source);
-  return fmt::format("{}:{}", source, suites::OneOf(kTypes, value.substr(colon + 1)));
-}
-
 constexpr suites::BenchdnnOption kOptions[] = {
-    {"dir", "FWD_D", "FWD_D FWD_I BWD_D BWD_DW"},
-    {"dt", "f32:f32", "", ReadTypePair},
-    {"tag", "tnc", "", nullptr},  // one layout, or those of source and destination: "abx:any"
-    {"stat_tag", "tn", "", nullptr},
-    {"flags", "", "G C H GC CG GH HG CH HC GCH CGH"},  // statistics, scale, shift
-    {"attr-scales", "", "", suites::ReadScales},
-    {"attr-scratchpad", "library", "library user"},
-    {"ctx-init", "auto", "", suites::ReadThreads},
-    {"ctx-exe", "auto", "", suites::ReadThreads},
-    {"inplace", "false", "", suites::ReadBool},
+    {"dir", "FWD_D", "FWD_I"},
+    {"dt", "f32", "f32:f32 bf16 bf16:bf16"},  // of both tensors, or of source and destination
+    {"tag", "tnc", suites::kBenchdnnAny},     // likewise: "abx:any"
+    {"stat-tag", "tn", suites::kBenchdnnAny},
+    {"flags", "", "C H CH HC"},  // scale, shift; G, given statistics, has no benchmark
+    {"attr-scales", "", ""},
+    {"inplace", "false", "0"},
 };
 
 std::optional<Reason> UnsupportedReason(size_t dimensions, const suites::BenchdnnChoice& choice) {
-  if (choice["dir"].starts_with("BWD")) return Reason{fmt::format("direction {}", choice["dir"])};
-  if (choice["dt"] != "f32:f32" && choice["dt"] != "bf16:bf16")
-    return Reason{fmt::format("types {}", choice["dt"])};
   for (const auto tag : logs::SplitText(choice["tag"], ':'))
     if (tag != "tnc")
       if (auto reason = LayoutReason(suites::ReadLayout(tag), dimensions)) return reason;
-  if (choice["flags"].find('G') != std::string_view::npos) return Reason{"global statistics"};
-  return VariantReason(choice);
+  return std::nullopt;
 }
 
 std::vector<std::string> NameOptions(const suites::BenchdnnChoice& choice) {

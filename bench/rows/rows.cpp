@@ -68,27 +68,24 @@ int64_t RowCount(const std::vector<int64_t>& sizes, int64_t batch) {
   return rows;
 }
 
-suites::BenchdnnProblem ReadProblem(const RowsOperator& op, const RowsBenchdnn& benchdnn,
-                                    const std::string& text) {
+suites::BenchdnnName NameOf(const RowsOperator& op, const RowsBenchdnn& benchdnn,
+                            std::string_view text, const suites::BenchdnnChoice& choice) {
   size_t at = 0;
   const auto sizes = suites::ReadSizes(text, at);
   suites::ExpectName(text, at);
-  if (sizes.size() < 2 || sizes.size() > 5)
-    throw suites::BenchdnnRefusal(0, "expected 2 to 5 dimensions");
-  return [=, &op](const suites::BenchdnnChoice& choice) -> suites::BenchdnnName {
-    if (auto reason = benchdnn.reason(sizes.size(), choice)) return *std::move(reason);
-    const auto problem = ToText(Rows{RowCount(sizes, choice.Count("mb")), sizes.back()});
-    try {
-      ParseRows(problem);
-    } catch (const BadInput&) {
-      return Reason{"impossible shape"};
-    }
-    auto options = benchdnn.name_options(choice);
-    if (choice["dir"] == "FWD_D") options.insert(options.begin(), "training");
-    const auto type = choice[benchdnn.type_option];
-    return workload::ToText({std::string(op.name), "cpu", "onednn", "fwd",
-                             std::string(type.substr(0, type.find(':'))), problem, options});
-  };
+  if (sizes.size() < 2 || sizes.size() > 5) throw BadInput("expected 2 to 5 dimensions");
+  if (auto reason = benchdnn.reason(sizes.size(), choice)) return *std::move(reason);
+  const auto problem = ToText(Rows{RowCount(sizes, choice.Count("mb")), sizes.back()});
+  try {
+    ParseRows(problem);
+  } catch (const BadInput&) {
+    return Reason{"impossible shape"};
+  }
+  auto options = benchdnn.name_options(choice);
+  if (choice["dir"] == "FWD_D") options.insert(options.begin(), "training");
+  const auto type = choice[benchdnn.type_option];
+  return workload::ToText({std::string(op.name), "cpu", "onednn", "fwd",
+                           std::string(type.substr(0, type.find(':'))), problem, options});
 }
 
 }  // namespace
@@ -156,18 +153,20 @@ template workload::Verification Check(const RowsCase&, const Tensors<float>&,
                                       const std::vector<double>&, uint64_t);
 
 suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn) {
-  return {
-      .name = benchdnn.driver,
-      .options = benchdnn.options,
-      // A text that begins with sizes and x, without a driver's name, is a problem of matmul.
-      .begins_problem = nullptr,
-      .read = [&op, benchdnn](const std::string& text) { return ReadProblem(op, benchdnn, text); },
-      .work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
-        // The library widens every type to f32.
-        return {workload::WorkOfLogged(Logged(ReadOnednnCase(op, name))).bytes, "f32"};
-      },
-      .kinds = benchdnn.kinds,
-      .line = benchdnn.line};
+  return {.name = benchdnn.driver,
+          .options = benchdnn.options,
+          // A text that begins with sizes and x, without a driver's name, is a problem of matmul.
+          .begins_problem = nullptr,
+          .name_of =
+              [&op, benchdnn](std::string_view text, const suites::BenchdnnChoice& choice) {
+                return NameOf(op, benchdnn, text, choice);
+              },
+          .work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
+            // The library widens every type to f32.
+            return {workload::WorkOfLogged(Logged(ReadOnednnCase(op, name))).bytes, "f32"};
+          },
+          .kinds = benchdnn.kinds,
+          .line = benchdnn.line};
 }
 
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
@@ -175,12 +174,6 @@ std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
   if (tag == "any" || tag == "nchw" || tag == std::string_view("abcde").substr(0, dimensions))
     return std::nullopt;
   return Reason{fmt::format("layout {}", tag)};
-}
-
-std::optional<Reason> VariantReason(const suites::BenchdnnChoice& choice) {
-  for (const auto* option : {"attr-post-ops", "attr-scales", "inplace"})
-    if (!choice.IsDefault(option)) return Reason{fmt::format("{} {}", option, choice[option])};
-  return suites::CommonReason(choice);
 }
 
 bool Register(const RowsOperator& op, workload::Op row) {

@@ -109,8 +109,6 @@ struct RowsBenchdnn {
 suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn);
 // Returns why a layout of benchdnn ("abx", "any", "ba") is not row by row, or nothing if it is.
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions);
-// Returns why dlroof has no benchmark with the choice's post-ops, scales, context, or in place.
-std::optional<Reason> VariantReason(const suites::BenchdnnChoice& choice);
 
 // Registers the operator, its plain loops, and the names of the backend onednn. `row` lacks what
 // all operators on rows have: name, sweep parameters and directions. Returns true.

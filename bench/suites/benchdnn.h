@@ -29,75 +29,50 @@ struct BenchdnnDriver;
 struct BenchdnnOption {
   std::string_view name;
   std::string_view default_value;
-  std::string_view words;  // if `read` is null: allowed values in any case, separated by blanks
+  // The values with which dlroof has benchmarks, in any case and separated by blanks, beside the
+  // default; "*" for any value.
+  std::string_view values;
   std::string (*read)(std::string_view value) = nullptr;  // returns the canonical spelling
 };
 
+inline constexpr std::string_view kBenchdnnAny = "*";
 inline constexpr std::string_view kBenchdnnFpmath = "strict bf16 f16 tf32 any";
-
-// A value of each option of a driver.
-class BenchdnnChoice {
- public:
-  BenchdnnChoice(std::span<const BenchdnnOption> options, std::vector<std::string> values)
-      : options_(options), values_(std::move(values)) {}
-
-  // Returns an option's value in its canonical spelling: "FWD_B", "u8:s8:u8", "relu".
-  std::string_view operator[](std::string_view option) const;
-  // Returns the value of an integer option.
-  int64_t Count(std::string_view option) const;
-  bool IsDefault(std::string_view option) const;
-
- private:
-  std::span<const BenchdnnOption> options_;
-  std::vector<std::string> values_;
-};
+inline constexpr std::string_view kBenchdnnDirections = "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB";
 
 // The values of one driver's options, as a command sets them one by one.
-class BenchdnnSettings {
+class BenchdnnChoice {
  public:
-  explicit BenchdnnSettings(const BenchdnnDriver& driver);
+  explicit BenchdnnChoice(const BenchdnnDriver& driver);
 
   // Sets an option to `value`, or to its default if `value` is empty. Returns false if the driver
-  // has no such option. benchdnn writes names with "-" or, in older versions, "_". Stores the
-  // reason (Unknown) for a value that is not known and for a list of values, with each of which
-  // benchdnn would run.
+  // has no such option. Throws BadInput, and sets the default, for a value without benchmarks.
   bool Set(std::string_view option, std::string_view value);
   const BenchdnnDriver& Driver() const { return *driver_; }
-  BenchdnnChoice Choice() const;
-  // Returns why there is no benchmark if an option has a value that is not known.
-  std::optional<Reason> Unknown() const;
+  // Returns an option's value in its canonical spelling: "FWD_B", "u8:s8:u8", "relu"; "" for an
+  // option that the driver lacks.
+  std::string_view operator[](std::string_view option) const;
+  // Returns the value of an option that ReadCount has read.
+  int64_t Count(std::string_view option) const;
 
  private:
   const BenchdnnDriver* driver_;
-  std::vector<std::string> values_;                  // of each option
-  std::map<std::string_view, std::string> unknown_;  // reason by option
+  std::map<std::string_view, std::string> values_;  // of each option
 };
 
 // Returns whether an option of benchdnn does not change what a call computes: the option sets the
-// measuring time, the output, or the implementations to skip. Throws BenchdnnRefusal (offset within
-// `value`) for an invalid value.
-bool IsIgnoredOption(std::string_view option, std::string_view value);
-
-// Returns the word of `words` that equals `value` in any case, or throws BenchdnnRefusal.
-std::string_view OneOf(std::string_view words, std::string_view value);
-
-// Returns why dlroof has no benchmark for these values of the options that all drivers share.
-std::optional<Reason> CommonReason(const BenchdnnChoice& choice);
+// measuring time, the output, or the implementations to skip.
+bool IsIgnoredOption(std::string_view option);
 
 // Readers of option values. Each returns the canonical spelling, from which names are made, and
-// throws BenchdnnRefusal (offset within the value) for a value that benchdnn would reject.
-std::string ReadDataTypes(std::string_view value);  // "u8:s8:u8"; one type is repeated for all
-std::string ReadLayouts(std::string_view value);    // "any:any:any"; one layout is repeated for all
-std::string ReadLayout(std::string_view value);   // "any", "nchw", "nhwc" (axb, acdb), or unchanged
-std::string ReadCount(std::string_view value);    // an integer of at least 0
-std::string ReadBool(std::string_view value);     // "true", "false"
-std::string ReadThreads(std::string_view value);  // "auto", or unchanged
+// throws BadInput for a value of another form.
+std::string ReadThree(std::string_view value);   // "u8:s8:u8"; one word is repeated for all
+std::string ReadTypes(std::string_view value);   // as ReadThree, of an older spelling, "u8s8f32"
+std::string ReadLayout(std::string_view value);  // "any", "nchw", "nhwc" (axb, acdb), or unchanged
+std::string ReadCount(std::string_view value);   // an integer of at least 0
 // Returns "src:common+wei:per_oc+dst:common", in this order, without scales of 1 for the whole
 // tensor, which benchdnn does not set, and without the values, which are data of a call.
 std::string ReadScales(std::string_view value);
-std::string ReadZeroPoints(std::string_view value);  // as ReadScales
-// Returns short names, "sum+relu". A ReLU with a slope is "relu:slope", a sum with a scale, a zero
-// point or a type is "sum:scaled".
+// Returns short names in lower case, "sum+relu", without arguments that are the default.
 std::string ReadPostOps(std::string_view value);
 
 // One value of --dir and its meaning.
@@ -106,8 +81,8 @@ struct BenchdnnDirection {
   ProductDirection direction;
   bool training, bias;
 };
-// Returns the meaning of --dir, or null if dlroof does not have that direction.
-const BenchdnnDirection* FindDirection(const BenchdnnChoice& choice);
+// Returns the meaning of --dir, which is one of kBenchdnnDirections.
+const BenchdnnDirection& DirectionOf(const BenchdnnChoice& choice);
 // Returns the value of --dir for a case ("FWD_I"), or nothing if benchdnn has none.
 std::optional<std::string_view> DirOf(const workload::ProductCase& product);
 
@@ -126,8 +101,8 @@ std::string ScalesArgument(const workload::ProductTypes& types);
 // Returns --attr-post-ops for a case, followed by a blank, or nothing if it has none.
 std::string PostOpsArgument(const workload::ProductCase& product);
 
-// Returns why dlroof has no benchmark for these scales, zero points, post-ops or context.
-// `post_ops` are those that the operator's benchmarks can have, as ReadPostOps writes them.
+// Returns why dlroof has no benchmark for these scales or post-ops. `post_ops` are those that the
+// operator's benchmarks can have, as ReadPostOps writes them.
 std::optional<Reason> AttributeReason(const BenchdnnChoice& choice,
                                       const workload::ProductTypes& types, bool forward,
                                       std::span<const std::string_view> post_ops);
@@ -139,9 +114,6 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 
 // The name of dlroof's benchmark, or the reason why it has none ("3-D convolution").
 using BenchdnnName = std::variant<std::string, Reason>;
-
-// Returns the benchmark that times a problem with the options.
-using BenchdnnProblem = std::function<BenchdnnName(const BenchdnnChoice&)>;
 
 // The part of a call's work that benchdnn does not report (it reports FLOPs).
 struct BenchdnnWork {
@@ -155,9 +127,10 @@ struct BenchdnnDriver {
   // Returns whether the beginning of a text shows that it is a problem of this driver. Null: none
   // does, and the command needs the option --DRIVER.
   bool (*begins_problem)(std::string_view text);
-  // Parses a problem. Throws BenchdnnRefusal for an invalid one.
-  std::function<BenchdnnProblem(const std::string& text)> read;
-  // Returns the work of a benchmark of this op that a BenchdnnProblem has returned.
+  // Returns the benchmark that times a problem with the options. Throws BadInput for a text that is
+  // no problem.
+  std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of;
+  // Returns the work of a benchmark that `name_of` has returned.
   std::function<BenchdnnWork(const workload::BenchmarkName& name)> work;
   // The kinds of primitives in oneDNN's logs that this driver times: "convolution".
   std::span<const std::string_view> kinds;
@@ -172,31 +145,14 @@ const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
 // Returns the driver whose begins_problem returns true, or null.
 const BenchdnnDriver* DriverOfProblem(std::string_view text);
 
-struct TextPlace {
-  int line = 0, column = 0;  // from 1
-};
-
 struct BenchdnnToken {
-  struct Piece {
-    size_t begin = 0;  // offset in `text`
-    TextPlace place;   // line and column of that character in the file
-  };
-
   std::string text;
-  std::vector<Piece> pieces;  // one, or several if "\" joined words
-
-  TextPlace At(size_t offset) const;
+  int line;  // from 1
 };
 
 // Splits a text into words at blanks and line ends. A word that begins with "#" begins a comment up
 // to the line's end. A "\" alone or at the end of a word joins the words around it.
 std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text);
-
-// Thrown for an invalid text. `offset` is the index of the first invalid character.
-struct BenchdnnRefusal : BadInput {
-  BenchdnnRefusal(size_t at, const std::string& reason) : BadInput(reason), offset(at) {}
-  size_t offset;
-};
 
 // Returns text for a message: shortened and without control characters, because a malicious file
 // may contain long or unprintable text.
@@ -210,19 +166,19 @@ struct BenchdnnLetter {
 };
 
 // Parses a descriptor up to its end, or up to the "n" that begins the problem's name. If a key is
-// repeated, its last number counts. Throws BenchdnnRefusal for an unknown key and for a number
+// repeated, its last number counts. Throws BadInput for an unknown key and for a number
 // above 2^31-1.
 void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters);
 
-// Throws BenchdnnRefusal with the field's key unless its number is above 0.
+// Throws BadInput with the field's key unless its number is above 0.
 void RequireLetter(int64_t value, std::string_view key);
 
 // Parses sizes with x between them, "12x128x64", from index `at` to the first character that is
-// neither a digit nor x, and moves `at` there. Throws BenchdnnRefusal unless each is from 1 to
+// neither a digit nor x, and moves `at` there. Throws BadInput unless each is from 1 to
 // 2^31-1.
 std::vector<int64_t> ReadSizes(std::string_view text, size_t& at);
 
-// Throws BenchdnnRefusal unless the problem's name or the text's end follows its sizes. benchdnn
+// Throws BadInput unless the problem's name or the text's end follows its sizes. benchdnn
 // ignores what follows a size up to the name, and its batch files have names without n.
 void ExpectName(std::string_view text, size_t at);
 

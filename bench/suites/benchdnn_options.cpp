@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <limits>
 
 #include "bench/suites/benchdnn.h"
 #include "bench/workload/workload.h"
@@ -26,6 +28,8 @@ workload::ProductTypes SplitTypes(std::string_view data_types) {
   return {std::string(types.at(0)), std::string(types.at(1)), std::string(types.at(2))};
 }
 
+char LowerCase(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
 // Returns the canonical benchdnn scales of dlroof's option `scales`.
 std::string_view OurScales(const workload::ProductTypes& types) {
   if (!workload::IsInt8(types)) return "";
@@ -35,9 +39,8 @@ std::string_view OurScales(const workload::ProductTypes& types) {
 
 }  // namespace
 
-const BenchdnnDirection* FindDirection(const BenchdnnChoice& choice) {
-  const auto* const row = std::ranges::find(kDirections, choice["dir"], &BenchdnnDirection::dir);
-  return row == kDirections.end() ? nullptr : row;
+const BenchdnnDirection& DirectionOf(const BenchdnnChoice& choice) {
+  return *std::ranges::find(kDirections, choice["dir"], &BenchdnnDirection::dir);
 }
 
 std::optional<std::string_view> DirOf(const workload::ProductCase& product) {
@@ -49,18 +52,8 @@ std::optional<std::string_view> DirOf(const workload::ProductCase& product) {
 }
 
 workload::ProductTypes TypesOf(const BenchdnnChoice& choice) {
-  std::string_view rest = choice["cfg"];
-  if (rest.empty()) return SplitTypes(choice["dt"]);
-  rest = rest.substr(0, rest.find('_'));  // removes "_wino" of f32_wino
-  std::vector<std::string> types;
-  while (!rest.empty()) {
-    const size_t letters = rest.starts_with("bf") ? 2 : 1;
-    const size_t end = std::min(rest.find_first_not_of("0123456789", letters), rest.size());
-    types.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(end);
-  }
-  types.resize(3, types[0]);
-  return {types[0], types[1], types[2]};
+  const auto cfg = choice["cfg"];
+  return SplitTypes(cfg.empty() ? choice["dt"] : cfg);
 }
 
 std::string DataTypesOf(const workload::ProductTypes& types) {
@@ -83,7 +76,6 @@ namespace {
 std::optional<Reason> PostOpsReason(std::string_view chosen, const workload::ProductTypes& types,
                                     bool forward, std::span<const std::string_view> known) {
   if (chosen.empty()) return std::nullopt;
-  if (chosen == "relu:slope") return Reason{"post-op relu with a slope"};
   if (std::ranges::find(known, chosen) == known.end())
     return Reason{fmt::format("post-ops {}", chosen)};
   if (!forward) return Reason{"post-op backward"};
@@ -104,12 +96,11 @@ std::optional<Reason> AttributeReason(const BenchdnnChoice& choice,
                                       const workload::ProductTypes& types, bool forward,
                                       std::span<const std::string_view> post_ops) {
   if (auto reason = PostOpsReason(choice["attr-post-ops"], types, forward, post_ops)) return reason;
-  if (!choice["attr-zero-points"].empty()) return Reason{"zero points"};
   const auto scales = choice["attr-scales"];
   if (!scales.empty() && !forward) return Reason{"scales backward"};
   if (!scales.empty() && scales != OurScales(types))
     return Reason{fmt::format("scales {}", scales)};
-  return CommonReason(choice);
+  return std::nullopt;
 }
 
 std::vector<std::string> ProductOptionsOf(const BenchdnnChoice& choice, bool training, bool bias) {
@@ -129,132 +120,71 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 
 namespace {
 
-// Options that do not change what a call computes (IsIgnoredOption).
-constexpr std::array<BenchdnnOption, 20> kIgnoredOptions = {{
-    {"allow-enum-tags-only", "", "", ReadBool},
-    {"attr-same-pd-check", "", "", ReadBool},
-    {"canonical", "", "", ReadBool},
-    {"check-ref-impl", "", "", ReadBool},
-    {"fast-ref", "", "", ReadBool},
-    {"fast-ref-gpu", "", "", ReadBool},
-    {"global-skip-impl", "", "", nullptr},
-    {"num-streams", "", "", ReadCount},
-    {"stream-kind", "", "", nullptr},
-    {"summary", "", "", nullptr},
-    {"fix-times-per-prb", "", "", ReadCount},
-    {"max-ms-per-prb", "", "", nullptr},
-    {"mem-check", "", "", ReadBool},
-    {"memory-kind", "", "usm buffer usm_device usm_shared"},
-    {"mode", "", "C P CP PC F R I L"},
-    {"mode-modifier", "", "", nullptr},
-    {"perf-template", "", "", nullptr},
-    {"repeats-per-prb", "", "", ReadCount},
-    {"skip-impl", "", "", nullptr},
-    {"verbose", "", "", ReadCount},
-}};
+// Of every driver.
+constexpr BenchdnnOption kCommonOptions[] = {
+    {"attr-scratchpad", "library", ""},
+    {"ctx-init", "auto", "auto:auto auto:auto:auto"},
+    {"ctx-exe", "auto", "auto:auto auto:auto:auto"},
+    {"engine", "cpu", "cpu:0"},
+    {"cpu-isa-hints", "none", "no_hints"},
+};
 
-std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
-  if (value.empty()) {
-    // benchdnn accepts empty values only for attributes.
-    if (option.default_value.empty() || option.name == "attr-fpmath")
-      return std::string(option.default_value);
-    throw BenchdnnRefusal(0, fmt::format("expected a value of --{}", option.name));
-  }
-  if (option.read != nullptr) return option.read(value);
-  if (option.words.empty()) return std::string(value);
-  return std::string(OneOf(option.words, value));
-}
-
-// Returns whether two names of options are the same but for "-" and "_".
-bool IsSameOption(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, {}, [](char c) { return c == '_' ? '-' : c; },
-      [](char c) { return c == '_' ? '-' : c; });
-}
+// See IsIgnoredOption.
+constexpr std::string_view kIgnoredOptions[] = {
+    "allow-enum-tags-only", "attr-same-pd-check", "canonical",       "check-ref-impl", "fast-ref",
+    "fast-ref-gpu",         "global-skip-impl",   "num-streams",     "stream-kind",    "summary",
+    "fix-times-per-prb",    "max-ms-per-prb",     "mem-check",       "memory-kind",    "mode",
+    "mode-modifier",        "perf-template",      "repeats-per-prb", "skip-impl",      "verbose"};
 
 bool SameInAnyCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
+  return std::ranges::equal(a, b, {}, LowerCase, LowerCase);
+}
+
+// Returns the canonical spelling of a value with which dlroof has benchmarks.
+std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
+  const auto read = option.read != nullptr ? option.read(value) : std::string(value);
+  if (option.values == kBenchdnnAny) return read;
+  if (SameInAnyCase(option.default_value, read)) return std::string(option.default_value);
+  for (const auto word : logs::SplitText(option.values, ' '))
+    if (SameInAnyCase(word, read)) return std::string(word);
+  throw BadInput("not supported");
 }
 
 }  // namespace
 
-std::string_view OneOf(std::string_view words, std::string_view value) {
-  for (const auto word : logs::SplitText(words, ' '))
-    if (SameInAnyCase(word, value)) return word;
-  throw BenchdnnRefusal(0, fmt::format("expected one of {}, got '{}'", words, ShownText(value)));
+BenchdnnChoice::BenchdnnChoice(const BenchdnnDriver& driver) : driver_(&driver) {
+  for (const auto& option : driver.options) values_.emplace(option.name, option.default_value);
+}
+
+bool BenchdnnChoice::Set(std::string_view option, std::string_view value) {
+  const auto set = [&](const BenchdnnOption& known) {
+    if (known.name != option) return false;
+    auto& kept = values_[known.name];
+    kept = known.default_value;
+    if (value.find(',') != value.npos)
+      throw BadInput("--{}={}: expected one value; a list is several problems", option,
+                     ShownText(value));
+    try {
+      if (!value.empty()) kept = ReadValue(known, value);
+    } catch (const BadInput& error) {
+      throw BadInput("--{}={}: {}", option, ShownText(value), error.text);
+    }
+    return true;
+  };
+  return std::ranges::any_of(driver_->options, set) || std::ranges::any_of(kCommonOptions, set);
 }
 
 std::string_view BenchdnnChoice::operator[](std::string_view option) const {
-  for (size_t i = 0; i < options_.size(); ++i)
-    if (options_[i].name == option) return values_[i];
-  return {};
+  const auto found = values_.find(option);
+  return found == values_.end() ? std::string_view() : found->second;
 }
 
 int64_t BenchdnnChoice::Count(std::string_view option) const {
-  const std::string_view text = (*this)[option];
-  int64_t count = 0;
-  std::from_chars(text.data(), text.data() + text.size(), count);
-  return count;
+  return std::stoll(std::string((*this)[option]));
 }
 
-bool BenchdnnChoice::IsDefault(std::string_view option) const {
-  for (size_t i = 0; i < options_.size(); ++i)
-    if (options_[i].name == option) return values_[i] == options_[i].default_value;
-  return true;
-}
-
-BenchdnnSettings::BenchdnnSettings(const BenchdnnDriver& driver) : driver_(&driver) {
-  for (const auto& option : driver.options) values_.emplace_back(option.default_value);
-}
-
-bool BenchdnnSettings::Set(std::string_view option, std::string_view value) {
-  const auto options = driver_->options;
-  const auto row = std::ranges::find_if(
-      options, [&](const BenchdnnOption& known) { return IsSameOption(known.name, option); });
-  if (row == options.end()) return false;
-  auto& set = values_[static_cast<size_t>(row - options.begin())];
-  set = row->default_value;
-  unknown_.erase(row->name);
-  if (value.empty()) return true;
-  const auto refuse = [&](const std::string& reason) {
-    unknown_[row->name] = fmt::format("--{}={}: {}", row->name, ShownText(value), reason);
-  };
-  if (value.find(',') != value.npos) {
-    refuse("expected one value; a list is several problems");
-    return true;
-  }
-  try {
-    set = ReadValue(*row, value);
-  } catch (const BenchdnnRefusal& refusal) {
-    refuse(refusal.what());
-  }
-  return true;
-}
-
-BenchdnnChoice BenchdnnSettings::Choice() const { return {driver_->options, values_}; }
-
-std::optional<Reason> BenchdnnSettings::Unknown() const {
-  if (unknown_.empty()) return std::nullopt;
-  return Reason{unknown_.begin()->second};
-}
-
-bool IsIgnoredOption(std::string_view option, std::string_view value) {
-  for (const auto& row : kIgnoredOptions) {
-    if (!IsSameOption(row.name, option)) continue;
-    ReadValue(row, value);
-    return true;
-  }
-  return false;
-}
-
-std::optional<Reason> CommonReason(const BenchdnnChoice& choice) {
-  if (choice["attr-scratchpad"] == "user") return Reason{"scratchpad user"};
-  for (const auto* option : {"ctx-init", "ctx-exe"})
-    if (!choice.IsDefault(option)) return Reason{option};
-  return std::nullopt;
+bool IsIgnoredOption(std::string_view option) {
+  return std::ranges::count(kIgnoredOptions, option) > 0;
 }
 
 std::vector<const BenchdnnDriver*> BenchdnnDrivers() {
@@ -274,6 +204,66 @@ const BenchdnnDriver* DriverOfProblem(std::string_view text) {
   for (const auto* driver : BenchdnnDrivers())
     if (driver->begins_problem != nullptr && driver->begins_problem(text)) return driver;
   return nullptr;
+}
+
+std::string ReadThree(std::string_view value) {
+  const auto words = logs::SplitText(value, ':');
+  if (words.size() == 1) return fmt::format("{0}:{0}:{0}", value);
+  if (words.size() != 3)
+    throw BadInput("expected one word, or those of source, weights and destination");
+  return std::string(value);
+}
+
+std::string ReadTypes(std::string_view value) {
+  std::vector<std::string_view> types;
+  value = value.substr(0, value.find('_'));  // removes "_wino" of f32_wino
+  while (!value.empty()) {
+    const size_t letters = value.starts_with("bf") ? 2 : 1;
+    const size_t end = std::min(value.find_first_not_of("0123456789", letters), value.size());
+    types.push_back(value.substr(0, end));
+    value.remove_prefix(end);
+  }
+  return ReadThree(fmt::format("{}", fmt::join(types, ":")));
+}
+
+std::string ReadLayout(std::string_view value) {
+  if (value == "axb" || value == "acdb") return "nhwc";
+  return value == "abx" || value == "abcd" ? "nchw" : std::string(value);
+}
+
+std::string ReadCount(std::string_view value) {
+  int32_t count = 0;
+  const char* end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, count);
+  if (error != std::errc() || rest != end || count < 0)
+    throw BadInput("expected an integer from 0 to {}", std::numeric_limits<int32_t>::max());
+  return std::to_string(count);
+}
+
+std::string ReadScales(std::string_view value) {
+  std::map<std::string_view, std::string> found = {{"src", ""}, {"wei", ""}, {"dst", ""}};
+  for (const auto part : logs::SplitText(value, '+')) {
+    const auto fields = logs::SplitText(part, ':');
+    const auto tensor = found.find(fields[0] == "src0" ? "src" : fields[0]);
+    if (tensor == found.end() || fields.size() < 2)
+      throw BadInput("expected TENSOR:POLICY or TENSOR:POLICY:VALUE of src, wei or dst");
+    const bool none = fields[1] == "common" && (fields.size() == 2 || fields[2] == "1");
+    tensor->second = none ? "" : fmt::format("+{}:{}", tensor->first, fields[1]);
+  }
+  const auto text = found["src"] + found["wei"] + found["dst"];
+  return text.empty() ? text : text.substr(1);
+}
+
+std::string ReadPostOps(std::string_view value) {
+  std::vector<std::string> names;
+  for (const auto word : logs::SplitText(value, '+')) {
+    auto& name = names.emplace_back(word);
+    std::ranges::transform(name, name.begin(), LowerCase);
+    if (name.starts_with("eltwise_")) name.erase(0, 8);
+    while (name.ends_with(":0")) name.resize(name.size() - 2);
+    if (name == "sum:1") name = "sum";
+  }
+  return fmt::format("{}", fmt::join(names, "+"));
 }
 
 }  // namespace dlroof::suites

@@ -2,13 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <variant>
 
@@ -24,258 +19,116 @@
 namespace dlroof::suites {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::streamsize kMaxFileBytes = 16 << 20;
-constexpr std::string_view kBatch = "--batch=";
+constexpr const char* kDriver = "driver";  // key of the reason of an unknown one
 constexpr size_t kMaxBenchmarks = 500'000;
-constexpr size_t kMaxTokens = 10'000'000;  // in a file and all files that it includes
 
 // Returns whether a word is the path of benchdnn ("./benchdnn"), with which a command begins.
 bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
 
-std::string WholeFile(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string text(static_cast<size_t>(kMaxFileBytes) + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad() || !stream.eof())
-    throw BadInput("{} cannot be read, or is longer than 16 MiB", ShownText(path));
-  text.resize(static_cast<size_t>(stream.gcount()));
-  return text;
+// Returns the driver that an option --DRIVER names, or null.
+const BenchdnnDriver* NamedDriver(std::string_view text) {
+  return text.starts_with("--") ? FindBenchdnnDriver(text.substr(2)) : nullptr;
 }
 
-// A file of benchdnn. It is read once even if it is included several times.
-struct BenchdnnFile {
-  std::string path;  // path as in messages
-  std::vector<BenchdnnToken> tokens;
-};
-
-class BenchdnnFiles {
- public:
-  // `path` and `text` are those of the file that the user gave.
-  BenchdnnFiles(const std::string& path, std::string_view text)
-      : first_{path, BenchdnnTokens(text)} {}
-
-  const BenchdnnFile& First() const { return first_; }
-  // Returns the file for an option --batch=`name` in the file `from`. Throws BadInput without a
-  // line if there is no such regular file, or if it is longer than 16 MiB.
-  const BenchdnnFile& Batch(const BenchdnnFile& from, std::string_view name) {
-    if (name.empty() || name.find('\0') != std::string_view::npos)
-      throw BadInput("expected a file after --batch=");
-    const auto path = Locate(from, name);
-    if (path == fs::path(first_.path).lexically_normal()) return first_;
-    auto& file = read_[path];
-    if (file == nullptr)
-      file = std::make_unique<BenchdnnFile>(BenchdnnFile{path, BenchdnnTokens(WholeFile(path))});
-    return *file;
+// Returns the driver of the first option --DRIVER or problem. Without them returns conv, which is
+// benchdnn's default.
+const BenchdnnDriver& FirstDriver(const std::vector<BenchdnnToken>& tokens) {
+  for (const auto& token : tokens) {
+    if (const auto* named = NamedDriver(token.text)) return *named;
+    if (const auto* found = DriverOfProblem(token.text)) return *found;
   }
-  // Returns the driver of the first option --DRIVER or problem. Without them returns conv, which is
-  // benchdnn's default.
-  const BenchdnnDriver& FirstDriver() {
-    std::set<std::string> seen;
-    const auto* const found = DriverIn(first_, seen);
-    return found != nullptr ? *found : *FindBenchdnnDriver("conv");
-  }
-
- private:
-  // Searches each file once. Returns null if no file contains a problem or an option --DRIVER.
-  const BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
-    constexpr size_t kMaxFiles = 1000;
-    if (seen.size() == kMaxFiles || !seen.insert(file.path).second) return nullptr;
-    for (const auto& token : file.tokens)
-      if (const auto* driver = DriverOf(token.text, file, seen)) return driver;
-    return nullptr;
-  }
-
-  const BenchdnnDriver* DriverOf(std::string_view text, const BenchdnnFile& file,
-                                 std::set<std::string>& seen) {
-    if (text.starts_with("--"))
-      if (const auto* driver = FindBenchdnnDriver(text.substr(2))) return driver;
-    if (!text.starts_with(kBatch)) return DriverOfProblem(text);
-    try {
-      return DriverIn(Batch(file, text.substr(kBatch.size())), seen);
-    } catch (const BadInput&) {
-      return nullptr;  // Reader reports the error and its line
-    }
-  }
-
-  std::string Locate(const BenchdnnFile& from, std::string_view name) const {
-    std::vector<std::string_view> folders;
-    for (const auto* driver : BenchdnnDrivers()) folders.push_back(driver->name);
-    for (const auto* including : {&from, &first_})
-      for (size_t i = 0; i <= folders.size(); ++i) {
-        const auto folder = i == 0 ? std::string_view() : folders[i - 1];
-        const auto path =
-            (fs::path(including->path).parent_path() / folder / name).lexically_normal();
-        std::error_code error;
-        if (fs::is_regular_file(path, error)) return path.string();
-      }
-    throw BadInput("no file {} beside {} or in its folders {}", ShownText(name),
-                   ShownText(from.path), fmt::join(folders, " and "));
-  }
-
-  BenchdnnFile first_;
-  std::map<std::string, std::unique_ptr<BenchdnnFile>> read_;  // by path
-};
+  return *FindBenchdnnDriver("conv");
+}
 
 class Reader {
  public:
-  Reader(const std::string& file, std::string_view text)
-      : files_(file, text), settings_(files_.FirstDriver()) {}
-
-  std::vector<ForeignProblem> Read() {
-    ReadFile(files_.First());
-    return std::move(benchmarks_);
+  Reader(const std::string& file, const std::vector<BenchdnnToken>& tokens)
+      : file_(file), choice_(FirstDriver(tokens)) {
+    for (const auto& token : tokens) ReadToken(token);
   }
 
- private:
-  void ReadFile(const BenchdnnFile& file);
-  // Returns the batch file that the token includes, or null.
-  const BenchdnnFile* ReadToken(const BenchdnnToken& token, const BenchdnnFile& file);
-  const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
-  void BeginCommand(const BenchdnnDriver& driver, int line);
-  void ReadOption(std::string_view option, std::string_view value, int line);
-  // Parses an option of no driver that changes what runs or where. Returns false for any other
-  // option.
-  bool ReadGlobal(std::string_view option, std::string_view value, int line);
-  void ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file);
-  // Returns why an option of the command prevents a benchmark.
-  std::optional<Reason> CommandReason() const;
+  std::vector<ForeignProblem> Take() { return std::move(benchmarks_); }
 
-  BenchdnnFiles files_;
-  BenchdnnSettings settings_;
-  std::string engine_ = "cpu", isa_hints_ = "none";
-  int global_line_ = 0;                         // line of the last such option
-  std::string unknown_driver_;                  // reason; lasts until the next known driver
-  std::map<std::string, std::string> unknown_;  // reasons by option; last until --reset
-  std::vector<const BenchdnnFile*> including_;
-  size_t tokens_ = 0;
+ private:
+  // Why an option of the command prevents a benchmark, and the option's line.
+  struct OptionReason {
+    std::string text;
+    int line = 0;
+  };
+
+  void ReadToken(const BenchdnnToken& token);
+  void ReadOption(std::string_view option, std::string_view value, int line);
+  void ReadProblem(const BenchdnnToken& token);
+  ForeignProblem& Add(const BenchdnnToken& token);
+
+  const std::string& file_;
+  BenchdnnChoice choice_;
+  std::map<std::string, OptionReason> reasons_;  // by option
   std::vector<ForeignProblem> benchmarks_;
 };
 
-void Reader::ReadFile(const BenchdnnFile& file) {
-  including_.push_back(&file);
-  for (const auto& token : file.tokens) {
-    const auto refuse = [&](size_t offset, const std::string& reason) {
-      const TextPlace place = token.At(offset);
-      throw BadInput({file.path, place.line, place.column}, reason);
-    };
-    const BenchdnnFile* batch = nullptr;
-    try {
-      batch = ReadToken(token, file);
-    } catch (const BenchdnnRefusal& refusal) {
-      refuse(refusal.offset, refusal.what());
-    } catch (const BadInput& error) {
-      refuse(0, error.what());
-    }
-    if (batch != nullptr) ReadFile(*batch);  // errors in this file have its own lines
-  }
-  including_.pop_back();
-}
-
-const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const BenchdnnFile& file) {
-  if (++tokens_ > kMaxTokens)
-    throw BadInput("the file and its batch files have more than {} words", kMaxTokens);
+void Reader::ReadToken(const BenchdnnToken& token) {
   const std::string_view text = token.text;
-  const int line = token.At(0).line;
   const auto equals = text.find('=');
-  const auto* driver = text.starts_with("--") ? FindBenchdnnDriver(text.substr(2)) : nullptr;
-  if (IsProgram(text) || driver != nullptr) {
-    if (driver != nullptr) BeginCommand(*driver, line);
+  if (const auto* driver = NamedDriver(text)) {
+    choice_ = BenchdnnChoice(*driver);
+    // Options before the driver on the same line belong to the driver's command.
+    std::erase_if(reasons_, [&](const auto& reason) {
+      return reason.first == kDriver || reason.second.line != token.line;
+    });
   } else if (text == "--reset") {
-    settings_ = BenchdnnSettings(settings_.Driver());
-    unknown_.clear();
-  } else if (text.starts_with(kBatch)) {
-    return Batch(file, text.substr(kBatch.size()));
-  } else if (text.substr(0, 2) == "-v") {
-    ReadOption("verbose", text.substr(2), line);
-  } else if (text.substr(0, 2) == "--" && equals != std::string_view::npos) {
-    ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), line);
-  } else if (text.front() == '-') {
+    choice_ = BenchdnnChoice(choice_.Driver());
+    reasons_.clear();
+  } else if (text.starts_with("--batch=")) {
+    Add(token).reason = "--batch: name that file itself instead of this option";
+  } else if (text.starts_with("--") && equals != std::string_view::npos) {
+    ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), token.line);
+  } else if (text.starts_with('-') && !text.starts_with("-v")) {
     // Another driver, for example.
-    unknown_driver_ = fmt::format("unknown option '{}'", ShownText(text));
-  } else {
-    ReadProblem(token, file);
+    reasons_[kDriver] = {fmt::format("unknown option '{}'", ShownText(text)), token.line};
+  } else if (!text.starts_with('-') && !IsProgram(text)) {
+    ReadProblem(token);
   }
-  return nullptr;
-}
-
-const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view name) {
-  constexpr size_t kMaxDepth = 64;
-  const BenchdnnFile& batch = files_.Batch(from, name);
-  if (std::ranges::find(including_, &batch) != including_.end())
-    throw BadInput("{} includes itself", ShownText(batch.path));
-  if (including_.size() == kMaxDepth)
-    throw BadInput("batch files include each other more than {} deep", kMaxDepth);
-  return &batch;
-}
-
-// Options before the driver on the same line belong to the driver's command.
-void Reader::BeginCommand(const BenchdnnDriver& driver, int line) {
-  settings_ = BenchdnnSettings(driver);
-  unknown_driver_.clear();
-  unknown_.clear();
-  if (global_line_ == line) return;
-  engine_ = "cpu";
-  isa_hints_ = "none";
 }
 
 void Reader::ReadOption(std::string_view option, std::string_view value, int line) {
-  const std::string name(option);
-  unknown_.erase(name);
+  std::string name(option);
+  std::ranges::replace(name, '_', '-');  // older versions of benchdnn
+  reasons_.erase(name);
   try {
-    if (settings_.Set(option, value) || IsIgnoredOption(option, value) ||
-        ReadGlobal(option, value, line))
-      return;
-    if (!value.empty())
-      unknown_[name] = fmt::format("unknown option --{} of benchdnn's driver {}", ShownText(option),
-                                   settings_.Driver().name);
-  } catch (const BenchdnnRefusal& refusal) {
-    unknown_[name] = fmt::format("--{}={}: {}", name, ShownText(value), refusal.what());
+    if (!choice_.Set(name, value) && !IsIgnoredOption(name) && !value.empty())
+      throw BadInput("unknown option --{} of benchdnn's driver {}", ShownText(name),
+                     choice_.Driver().name);
+  } catch (const BadInput& error) {
+    reasons_[name] = {error.text, line};
   }
 }
 
-bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
-  if (option == "engine") {
-    engine_ = OneOf("cpu gpu", value.substr(0, value.find(':')));
-    global_line_ = line;
-  } else if (option == "cpu-isa-hints") {
-    isa_hints_ = value.empty() ? "none" : OneOf("none no_hints prefer_ymm", value);
-    global_line_ = line;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
-  constexpr size_t kMaxCharacters = 1000;  // limited because each benchmark has a copy
-  if (token.text.size() > kMaxCharacters)
-    throw BadInput("the problem is longer than {} characters", kMaxCharacters);
+ForeignProblem& Reader::Add(const BenchdnnToken& token) {
   if (benchmarks_.size() == kMaxBenchmarks)
-    throw BadInput("the file has more than {} benchmarks", kMaxBenchmarks);
-  auto& made = benchmarks_.emplace_back(
-      ForeignProblem{{file.path, token.At(0).line, token.text, ""}, std::nullopt});
-  const auto of_command = CommandReason();
+    throw BadInput({file_, token.line}, "the file has more than {} benchmarks", kMaxBenchmarks);
+  return benchmarks_.emplace_back(
+      ForeignProblem{{file_, token.line, token.text, ""}, std::nullopt});
+}
+
+void Reader::ReadProblem(const BenchdnnToken& token) {
+  if (benchmarks_.size() == kMaxBenchmarks)
+    throw BadInput({file_, token.line}, "the file has more than {} benchmarks", kMaxBenchmarks);
+  auto& made =
+      benchmarks_.emplace_back(ForeignProblem{{file_, token.line, token.text, ""}, std::nullopt});
+  if (!reasons_.empty()) {
+    made.reason = reasons_.begin()->second.text;
+    return;
+  }
   try {
-    const auto problem = settings_.Driver().read(token.text);
-    const auto name = of_command ? BenchdnnName(*of_command) : problem(settings_.Choice());
+    const auto name = choice_.Driver().name_of(token.text, choice_);
     if (const auto* reason = std::get_if<Reason>(&name))
       made.reason = reason->text;
     else
       made.name = std::get<std::string>(name);
-  } catch (const BenchdnnRefusal& refusal) {
-    made.reason = of_command ? of_command->text
-                             : fmt::format("'{}': {}", ShownText(token.text), refusal.what());
+  } catch (const BadInput& error) {
+    made.reason = fmt::format("'{}': {}", ShownText(token.text), error.text);
   }
-}
-
-std::optional<Reason> Reader::CommandReason() const {
-  if (!unknown_driver_.empty()) return Reason{unknown_driver_};
-  if (!unknown_.empty()) return Reason{unknown_.begin()->second};
-  if (engine_ != "cpu") return Reason{"engine " + engine_};
-  if (isa_hints_ == "prefer_ymm") return Reason{"cpu-isa-hints prefer_ymm"};
-  return settings_.Unknown();
 }
 
 // The second since oneDNN 3.13, which prints the fields' names as a line "perf,..." below it.
@@ -358,8 +211,6 @@ void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unkno
 
 // Returns the name of dlroof's benchmark for benchdnn's problem, or sets `reason`.
 std::optional<std::string> NameOf(const std::string& problem, std::optional<Reason>& reason) {
-  // A performance line describes one problem, so an option --batch is an error.
-  if (problem.find("--batch") != std::string::npos) return std::nullopt;
   try {
     const auto found = ReadBenchdnn(problem, "line");
     if (found.size() != 1) return std::nullopt;
@@ -455,7 +306,7 @@ bool LooksLikeBenchdnn(std::string_view text) {
 }
 
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file) {
-  return Reader(file, text).Read();
+  return Reader(file, BenchdnnTokens(text)).Take();
 }
 
 bool LooksLikeBenchdnnOutput(std::string_view text) {

@@ -83,21 +83,16 @@ std::string_view Summary(const EmbeddedFile& suite);
 bool LooksLikeBenchdnn(std::string_view text);
 
 // Returns the problems in `text`, the content of `file`, in their order, for all drivers that
-// dlroof has. A problem has the values of the preceding options. --batch=FILE is searched in the
-// folder of the file that contains the option, in that folder's conv, rnn, ..., and then likewise
-// from `file`.
+// dlroof has. A problem has the values of the preceding options.
 //
 // The first problem determines the driver, until an option --DRIVER changes it. --DRIVER also
 // begins a new command, as in the lines that benchdnn prints, and resets all options to their
-// defaults. Options that do not change a call (duration, output, --skip-impl) are checked and
-// ignored. The default --dir=FWD_B is a training call with bias.
+// defaults. Options that do not change a call (duration, output, --skip-impl) are ignored. The
+// default --dir=FWD_B is a training call with bias.
 //
-// An option that the driver lacks (--match and --start, which choose problems, are such), a value
-// that is not known, a list of values, and a problem of another form are the reason why their
-// problems have no benchmark.
-//
-// Throws BadInput, "FILE:LINE: column N: ...", for a batch file that cannot be read or includes
-// itself, and for more than 500,000 benchmarks.
+// An option that the driver lacks, a value without benchmarks, a list of values, and a problem of
+// another form are the reason why their problems have no benchmark. --batch=FILE counts as a problem
+// without one. Throws BadInput, "FILE:LINE: ...", for more than 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
 
 // Imports the output of benchdnn --mode=P: lines "perf,..." with the fields of the preceding line
