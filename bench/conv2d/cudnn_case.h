@@ -24,8 +24,7 @@ namespace dlroof::conv2d {
 enum class EngineChoice {
   kHeuristic,  // the first allowed engine in cuDNN's order (heuristic mode A) that finalizes
   kBest,       // the fastest engine of all proposals, by timing each one
-  kNumbered,   // the first proposal with the engine number of the name
-  kEach        // each proposal by itself; no name chooses this
+  kNumbered    // the first proposal with the engine number of the name
 };
 
 struct CudnnConv2dCase {

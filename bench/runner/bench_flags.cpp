@@ -184,9 +184,7 @@ std::vector<Option> SuiteOptions(BenchFlags& flags) {
           {"--dlroof_algorithm",
            &flags.algorithm,
            "the algorithm of all benchmarks whose names may have this option: best (cuDNN: time "
-           "all engines, use the fastest), winograd, persist-static, ...; all: run no benchmark, "
-           "verify and time each algorithm of the library by itself, and print a table of them "
-           "(cuDNN's convolutions)",
+           "all engines, use the fastest), winograd, persist-static, ...",
            {.type = "OPTION"}}};
 }
 

@@ -26,9 +26,6 @@ struct TurnPipes {
   int from_supervisor, to_supervisor;
 };
 
-// Value of --dlroof_algorithm: try every algorithm by itself instead of running benchmarks.
-inline constexpr std::string_view kEveryAlgorithm = "all";
-
 struct BenchFlags {
   // Machine files or known GPUs. Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
@@ -41,7 +38,7 @@ struct BenchFlags {
   unsigned seed = 1;
   workload::CacheState cache =
       workload::CacheState::kWarm;  // of benchmarks whose name has no cache state
-  // Algorithm of the benchmarks whose names may have one ("best"), or kEveryAlgorithm.
+  // Algorithm of the benchmarks whose names may have one ("best").
   std::optional<std::string> algorithm;
   std::string counters{kAutoCounters};
   bool live_check = true;     // check the stored ceilings before they are used

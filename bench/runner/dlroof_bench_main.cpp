@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "bench/gpu_loader/loader.h"
-#include "bench/runner/algorithm_trials.h"
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/explain_pass.h"
 #include "bench/runner/parts_of_run.h"
@@ -54,8 +53,7 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
   suites =
       suites::Chosen(suites::OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
   suites = suites::InCacheState(std::move(suites), flags.cache);
-  if (flags.algorithm && *flags.algorithm != kEveryAlgorithm)
-    suites = suites::WithAlgorithm(std::move(suites), *flags.algorithm);
+  if (flags.algorithm) suites = suites::WithAlgorithm(std::move(suites), *flags.algorithm);
   std::cerr << suites::SkippedSentences(suites);
   return suites;
 }
@@ -117,24 +115,6 @@ MachineNeeds NeedsOf(const std::vector<workload::Workload>& workloads,
           ThreadCounts(workloads, settings, flags), PipesOf(workloads, flags.filter)};
 }
 
-// Tries the algorithms of the selected benchmarks. Returns the exit code: 1 if a benchmark has no
-// algorithm with a right result.
-int TryEveryAlgorithm(std::vector<workload::Workload> workloads,
-                      const workload::RunSettings& settings, const BenchFlags& flags,
-                      const Devices& devices) {
-  std::erase_if(workloads, [&](const auto& workload) { return !Runs(workload, flags.filter); });
-  std::shared_ptr<gpu::GpuClock> open;
-  if (devices.HasGpu() && Runs(workloads, "gpu", ""))
-    open = devices.gpu.module->clock(devices.gpu.device.number);
-  const auto tried = TryAlgorithms(workloads, settings);
-  if (flags.display == OutputFormat::kJson)
-    std::cout << JsonText(ToJson(tried), 1) << '\n';
-  else
-    WriteTrials(tried, std::cout);
-  if (flags.out_file) WriteFile(*flags.out_file, JsonText(ToJson(tried), 1) + "\n");
-  return EachHasARightAlgorithm(tried) ? 0 : 1;
-}
-
 // Returns the filter for Google Benchmark. For ".", which stands for none, it enlarges its list of
 // benchmarks one by one, which takes more than a minute for 50,000.
 std::string FilterFor(const std::string& filter) {
@@ -181,8 +161,6 @@ int Run(std::vector<std::string> args) {
     return 0;
   }
   CheckWritable(flags.html_file);
-  if (flags.algorithm == kEveryAlgorithm)
-    return TryEveryAlgorithm(workloads, settings, flags, devices);
   RefuseThreadLimit(MostThreads(workloads, settings, flags.filter));
   const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
   std::optional<QuotaWatch> quota;

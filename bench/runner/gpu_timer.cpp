@@ -63,10 +63,6 @@ int CallsToFill(double seconds, double target_seconds, int most) {
 GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache) {
   GpuCacheState state{.l2 = {.flush = cache != workload::CacheState::kWarm},
                       .renew = call.gpu ? call.gpu->renew : std::function<void()>()};
-  if (cache == workload::CacheState::kCold && call.gpu) {
-    state.rotated = call.gpu->rotated;
-    for (const auto& region : call.memory) state.bytes += static_cast<double>(region.bytes);
-  }
   if (cache != workload::CacheState::kColdWeights) return state;
   bool weights = false;
   for (const auto& region : call.memory) {
@@ -86,12 +82,6 @@ void MakeReady(gpu::GpuClock& clock, const GpuCacheState& cache) {
 double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache) {
   MakeReady(clock, cache);
   return clock.Once(call);
-}
-
-std::optional<int> CopiesToRotate(double bytes, double l2_bytes) {
-  if (!(bytes > 0) || !(l2_bytes > 0)) return std::nullopt;
-  const double copies = std::ceil(2 * l2_bytes / bytes) + 1;
-  return copies <= kMaxCopies ? std::optional(static_cast<int>(copies)) : std::nullopt;
 }
 
 int CallsToQueue(double seconds, std::optional<double> launches) {
@@ -178,34 +168,21 @@ struct Sampler {
           calls));
   }
 
-  // Cold calls of a graph take turns on so many buffers that none finds its own data in L2.
   void Graph() {
-    const bool cold = cache.l2.flush;
-    if (cold && !cache.rotated) return;
-    const auto copies = cold ? CopiesToRotate(cache.bytes, clock.L2Bytes())
-                             : CallsToFill(seconds, kGraphSeconds, kMaxNodes);
-    if (!copies) {
-      reasons.emplace_back(
-          "gpu.graph_seconds is not known: the tensors are too small to rotate over buffers of "
-          "twice the size of L2");
-      return;
-    }
+    if (cache.l2.flush) return;  // back-to-back calls are warm
+    const int calls = CallsToFill(seconds, kGraphSeconds, kMaxNodes);
     std::function<double()> replay;
     try {
-      gpu::Enqueue turn = call;
-      if (cold)
-        turn = [calls = cache.rotated(*copies), next = std::make_shared<std::size_t>(0)](
-                   void* stream) { calls[(*next)++ % calls.size()](stream); };
-      replay = clock.Graph(turn, *copies);
+      replay = clock.Graph(call, calls);
     } catch (const std::exception& error) {
       reasons.push_back(fmt::format("gpu.graph_seconds is not known: {}", error.what()));
       return;
     }
     replay();  // uploads the graph
     std::vector<double> times;
-    for (int i = SamplesOf(seconds * *copies); i > 0; --i) {
-      if (!cold) Renew(cache);
-      times.push_back(replay() / *copies);
+    for (int i = SamplesOf(seconds * calls); i > 0; --i) {
+      Renew(cache);
+      times.push_back(replay() / calls);
     }
     sample.graph_seconds = Median(times);
   }

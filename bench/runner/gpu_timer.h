@@ -32,9 +32,6 @@ int CallsToFill(double seconds, double target_seconds, int most);
 struct GpuCacheState {
   gpu::L2State l2;
   std::function<void()> renew;  // restores consumed inputs; runs before the flush; may be empty
-  // The call on other buffers (GpuCapabilities::rotated), for cold calls in a graph; may be empty.
-  std::function<std::vector<gpu::Enqueue>(int copies)> rotated;
-  double bytes = 0;  // [byte] of the call's tensors; 0 if not known
 };
 
 // Returns how to prepare the GPU for a call in the cache state `cache`. Throws Unsupported for cold
@@ -80,17 +77,11 @@ struct SampledGpu {
   std::optional<Reason> reason;
 };
 
-// Returns on how many sets of buffers calls of `bytes` each must rotate so that twice the size of
-// L2 lies between two calls on the same set, or nullopt if that would take more than kMaxCopies.
-std::optional<int> CopiesToRotate(double bytes, double l2_bytes);
-constexpr int kMaxCopies = 128;
-
 // Measures call_seconds, throughput_seconds and graph_seconds, each a median, of a call that takes
 // `seconds`, and the GPU's health under load. `order` chooses in which order, so that none of them
-// always follows the same other one. A cold call has no throughput_seconds, because back-to-back
-// calls are warm, and its graph rotates over buffers of twice the size of L2. `renew` runs before
-// each batch and each replay of the graph; later calls of a batch do the same work on data that the
-// first call has consumed. Throws if the GPU fails.
+// always follows the same other one. A cold call has only call_seconds, because back-to-back calls
+// are warm. `renew` runs before each batch and each replay of the graph; later calls of a batch do
+// the same work on data that the first call has consumed. Throws if the GPU fails.
 SampledGpu SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                      const GpuCacheState& cache, unsigned order = 0);
 

@@ -419,7 +419,7 @@ std::set<std::string> AlgorithmOptions() {
 std::vector<Suite> WithAlgorithm(std::vector<Suite> suites, const std::string& algorithm) {
   const auto known = AlgorithmOptions();
   if (known.count(algorithm) == 0)
-    throw BadInput("--dlroof_algorithm={}: expected all, {}", algorithm, fmt::join(known, ", "));
+    throw BadInput("--dlroof_algorithm={}: expected {}", algorithm, fmt::join(known, ", "));
   bool any = false;
   for (auto& suite : suites) {
     const auto layers = std::exchange(suite.layers, {});

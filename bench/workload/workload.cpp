@@ -115,7 +115,6 @@ bool RegisterBackend(Backend backend) {
   if (!known->read) known->read = std::move(backend.read);
   if (!known->needs) known->needs = std::move(backend.needs);
   if (!known->prepare) known->prepare = std::move(backend.prepare);
-  if (!known->try_algorithms) known->try_algorithms = std::move(backend.try_algorithms);
   return true;
 }
 
@@ -199,10 +198,6 @@ Workload MakeWorkload(const std::string& text) {
   else
     workload.prepare = [reason = MissingReason(*backend)](const RunSettings&) -> PreparedCall {
       throw Unsupported(reason);
-    };
-  if (backend->try_algorithms)
-    workload.try_algorithms = [trials = backend->try_algorithms, own](const RunSettings& settings) {
-      return trials(own, settings);
     };
   workload.name = name;
   workload.threads = common.threads;

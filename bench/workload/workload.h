@@ -67,10 +67,6 @@ struct GpuCapabilities {
   // Restores the inputs that a call overwrites, and returns when that has finished. Called before
   // calls that are timed or counted, outside of the measurement. Absent if calls overwrite nothing.
   std::function<void()> renew;
-  // Returns the same call on `copies` sets of buffers, the first of which are those of `enqueue`,
-  // so that calls in turn find no data of their own in L2. The copies live as long as the result.
-  // Absent if the backend cannot copy them.
-  std::function<std::vector<gpu::Enqueue>(int copies)> rotated;
   // The thread blocks wait for each other, so all must be resident on the GPU at once.
   bool blocks_wait = false;
   // Names of the kernels that a call launches, if they are known (Timer::Kernels).
@@ -121,14 +117,6 @@ enum class CacheState {
 };
 std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
 
-// One of the algorithms that a library offers for a call, tried by itself.
-struct AlgorithmTrial {
-  std::string algorithm;                 // as in PreparedCall::algorithm
-  std::optional<Reason> unused;          // why it was not tried, or why it did not run
-  std::optional<Verification> verified;  // absent if it did not run
-  std::optional<double> seconds;         // [s] of one call on the device, without its launch
-};
-
 struct Workload {
   BenchmarkName name;
   // The benchmark's name if it has not the form of a BenchmarkName, as those of other programs
@@ -137,8 +125,6 @@ struct Workload {
   // Throws Unsupported with the library's message if the library does not support the call, and
   // another std::exception if the preparation fails.
   std::function<PreparedCall(const RunSettings&)> prepare;
-  // See Backend::try_algorithms. Empty if the backend does not offer it.
-  std::function<std::vector<AlgorithmTrial>(const RunSettings&)> try_algorithms = {};
   std::optional<std::string> repro;  // arguments with which benchdnn times the same call, if any
   std::optional<int> threads;        // N of the name's option threadsN; absent: the run's number
   CacheState cache = CacheState::kWarm;
@@ -161,10 +147,6 @@ struct Backend {
   std::optional<std::string> needs = {};
   // Becomes Workload::prepare. Empty if this build or this machine lacks the library.
   std::function<PreparedCall(const BenchmarkName&, const RunSettings&)> prepare = {};
-  // Verifies and times every algorithm that the library offers for the call, in the library's
-  // order. The device must be open. Throws as `prepare`. Empty if the backend does not offer it.
-  std::function<std::vector<AlgorithmTrial>(const BenchmarkName&, const RunSettings&)>
-      try_algorithms = {};
 };
 
 // Registers a backend. Call it at namespace scope: [[maybe_unused]] const bool registered =

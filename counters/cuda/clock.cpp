@@ -267,7 +267,6 @@ class CudaClock final : public gpu::GpuClock {
   gpu::GpuHealth Health() override { return nvml_.Health(); }
   std::optional<double> EnergyJoules() override { return nvml_.EnergyJoules(); }
   std::optional<double> DefaultClockHz() override { return default_clock_hz_; }
-  double L2Bytes() override { return identity_.l2_bytes; }
 
  private:
   // Returns a CUDA graph of `calls` calls.

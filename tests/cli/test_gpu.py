@@ -279,12 +279,6 @@ class TestEngines:
 
         verify(ran, [exits(0), holds("run.json", next_was_timed)])
 
-    def test_every_algorithm_is_tried_by_itself(self):
-        ran = gpu("dlroof_bench --dlroof_device=gpu --dlroof_suite=weights.txt --dlroof_algorithm=all --benchmark_out=tried.json")
-        trials = json.loads(Path("tried.json").read_text())["algorithms"][0]["trials"]
-        verify(ran, [exits(0), prints(r"12\.0 µs +0\.50x +6\.78e\+03 +WRONG +engine 20"), prints("24.0 µs +1.00x +0.5 +right +engine 1")])
-        assert [one["status"] for one in trials] == ["wrong", "ok"], trials
-
     def test_explain_tries_the_other_options_of_the_name(self):
         ran = gpu(f"dlroof explain {CONVOLUTION} --machine=none --try")
         verify(ran, [exits(0), prints(r"tried padded: 4\.00 µs on the device instead of 12\.0 µs, 3\.00x as fast"), prints(r"tried best: 6\.00 µs .*2\.00x")])

@@ -51,7 +51,6 @@ struct FakeClock final : gpu::GpuClock {
   std::function<void(const gpu::L2State&)> prepare = [](const gpu::L2State&) {};
   std::function<void()> recover = [] {};
   std::function<std::optional<double>()> energy_joules = [] { return std::optional<double>(); };
-  double l2_bytes = 0;
   static inline int empties = 0;  // empty kernels in a queue, whose stream points here
 
   double Once(const gpu::Enqueue& call) override { return once(call); }
@@ -77,7 +76,6 @@ struct FakeClock final : gpu::GpuClock {
   gpu::GpuHealth Health() override { return health(); }
   std::optional<double> EnergyJoules() override { return energy_joules(); }
   std::optional<double> DefaultClockHz() override { return 2e9; }
-  double L2Bytes() override { return l2_bytes; }
   std::optional<Reason> LockClock(double) override { return Reason{"the fake has no lock"}; }
 };
 

@@ -76,15 +76,11 @@ class Call {
   // Chooses the next proposal of the heuristic that runs, after Verify has found a wrong result.
   // Returns false if there is none.
   bool TakeNext();
-  // Verifies and times every proposal. The call is then used up.
-  std::vector<workload::AlgorithmTrial> TryAll();
   const std::vector<record::WrongEngine>& wrong_engines() const { return wrong_engines_; }
   const PlanChoice& choice() const { return choice_; }
   // [1] See FastestPlan. Set only for EngineChoice::kBest, if the first plan could be timed.
   std::optional<double> heuristic_over_best() const { return heuristic_over_best_; }
   std::vector<workload::MemoryRegion> Memory() const;
-  // See GpuCapabilities::rotated. The calls must not outlive this object.
-  std::vector<gpu::Enqueue> Rotated(int copies) const;
 
  private:
   const Candidate& Chosen() const { return candidates_.front(); }
@@ -109,8 +105,7 @@ class Call {
   std::optional<Candidate> Try(Proposal& proposal, workload::Failure& failure) const;
   bool NextCandidate();
   void Pack();
-  struct Copy;
-  void Point(const std::map<int64_t, cuda::DeviceBuffer>& tensors, cudnn::Descriptor& pack) const;
+  void Point(cudnn::Descriptor& pack) const;
   void KeepOnly(size_t candidate);
   void TakeFirstThatRuns();
   void TakeFastest();
@@ -193,7 +188,7 @@ void Call::Ask() {
   described_.emplace(graph_, *target_);
   workspace_limit_ =
       WorkspaceLimit(cudnn::FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph_)));
-  const bool all = request_.choice == EngineChoice::kBest || request_.choice == EngineChoice::kEach;
+  const bool all = request_.choice == EngineChoice::kBest;
   proposals_ = Propose(*described_, *target_, all, &modes_);
   choice_.proposed = proposals_.size();
   for (const auto& proposal : proposals_)
@@ -237,16 +232,15 @@ void Call::Pack() {
   int64_t most = 0;
   for (const auto& candidate : candidates_) most = std::max(most, candidate.plan.workspace_bytes);
   if (most > 0) workspace_.emplace(static_cast<size_t>(most));
-  for (auto& candidate : candidates_) Point(tensors_, candidate.pack);
+  for (auto& candidate : candidates_) Point(candidate.pack);
 }
 
-// Sets the pointers of a pack: these tensors, and the workspace.
-void Call::Point(const std::map<int64_t, cuda::DeviceBuffer>& tensors,
-                 cudnn::Descriptor& pack) const {
+// Sets the pointers of a pack: the tensors, and the workspace.
+void Call::Point(cudnn::Descriptor& pack) const {
   const void* const space = workspace_ ? workspace_->get() : nullptr;
   std::vector<int64_t> ids;
   std::vector<const void*> pointers;
-  for (const auto& [id, buffer] : tensors) {
+  for (const auto& [id, buffer] : tensors_) {
     ids.push_back(id);
     pointers.push_back(buffer.get());
   }
@@ -255,30 +249,6 @@ void Call::Point(const std::map<int64_t, cuda::DeviceBuffer>& tensors,
            static_cast<int64_t>(pointers.size()), pointers.data());
   pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &space);
   pack.Finalize("the pointers of a convolution");
-}
-
-// A set of copies of the tensors, and the pointers to them.
-struct Call::Copy {
-  std::map<int64_t, cuda::DeviceBuffer> tensors;
-  cudnn::Descriptor pack{CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR};
-};
-
-std::vector<gpu::Enqueue> Call::Rotated(int copies) const {
-  cudnn::RequireDeviceMemory(TensorBytes(graph_) * (copies - 1), "copies of a convolution");
-  std::vector<gpu::Enqueue> calls = {[this](void* on) { Enqueue(on); }};
-  while (calls.size() < static_cast<size_t>(copies)) {
-    const auto copy = std::make_shared<Copy>();
-    for (const auto& [id, buffer] : tensors_)
-      copy->tensors.emplace(id, cuda::DeviceBuffer(buffer.bytes())).first->second.CopyFrom(buffer);
-    Point(copy->tensors, copy->pack);
-    calls.emplace_back([this, copy](void* on) {
-      cudnn::UseStream(on);
-      cudnn::CheckExecuted(
-          cudnnBackendExecute(cudnn::Handle(), Chosen().plan.descriptor.get(), copy->pack.get()),
-          "a convolution");
-    });
-  }
-  return calls;
 }
 
 // Drops all other candidates and frees their workspace, which may have gigabytes.
@@ -337,46 +307,6 @@ bool Call::TakeNext() {
   return true;
 }
 
-std::vector<workload::AlgorithmTrial> Call::TryAll() {
-  std::vector<workload::AlgorithmTrial> trials;
-  std::vector<size_t> tried;  // index of each candidate's trial
-  for (auto& proposal : proposals_) {
-    const auto config = proposal.config;
-    workload::Failure failure;
-    auto candidate = Try(proposal, failure);
-    auto& trial = trials.emplace_back(workload::AlgorithmTrial{
-        .algorithm = fmt::format(
-            "{}, heuristic {}",
-            DescribeEngine(ChoiceOf(config, candidate ? candidate->plan.workspace_bytes : 0)),
-            config.heuristic)});
-    if (candidate) {
-      candidates_.push_back(std::move(*candidate));
-      tried.push_back(trials.size() - 1);
-    } else {
-      trial.unused = Reason{failure.text};
-    }
-  }
-  Pack();
-  // Verifies each candidate, and moves those that run to the front, to be timed.
-  size_t runs = 0;
-  for (size_t i = 0; i < candidates_.size(); ++i) {
-    try {
-      trials[tried[i]].verified = Compared(candidates_[i]);
-    } catch (const std::exception& error) {
-      cuda::RequireWorkingGpu();
-      trials[tried[i]].unused = Reason{error.what()};
-      continue;
-    }
-    std::swap(candidates_[i], candidates_[runs]);
-    std::swap(tried[i], tried[runs]);
-    ++runs;
-  }
-  if (runs == 0) return trials;
-  for (const auto& timed : TimePlans(runs, DeviceSeconds(), cuda::RequireWorkingGpu))
-    trials[tried[timed.config]].seconds = Median(timed.seconds);
-  return trials;
-}
-
 // Records which engine the first candidate is.
 void Call::Chose() {
   choice_.config = Chosen().proposal.config;
@@ -433,10 +363,8 @@ Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), s
   if (request.padded) stored.tensors.push_back(PlainSource(request));
   RequireMemory(stored, ToText(request.conv.problem));
   Ask();
-  const bool each = request.choice == EngineChoice::kEach;
-  if (!each && !NextCandidate()) ThrowNoPlan(request.conv, failures_, modes_);
+  if (!NextCandidate()) ThrowNoPlan(request.conv, failures_, modes_);
   FillTensors();
-  if (each) return;
   if (request.choice == EngineChoice::kBest)
     TakeFastest();
   else
@@ -465,12 +393,6 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
-  if (!request.padded)
-    prepared.gpu->rotated = [call](int copies) {
-      auto calls = call->Rotated(copies);
-      for (auto& enqueue : calls) enqueue = [call, enqueue](void* stream) { enqueue(stream); };
-      return calls;
-    };
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = DescribeCall(request, call->choice());
   prepared.modelled = CallWork(request, call->choice());
@@ -488,19 +410,8 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   return prepared;
 }
 
-std::vector<workload::AlgorithmTrial> TryEngines(const workload::BenchmarkName& name,
-                                                 const workload::RunSettings& settings) {
-  auto request = ReadCudnnConv2dCase(name);
-  request.choice = EngineChoice::kEach;
-  return Call(request, settings.seed).TryAll();
-}
-
-[[maybe_unused]] const bool backend_registered =
-    workload::RegisterBackend({.op = "Conv2D",
-                               .device = "gpu",
-                               .library = "cudnn",
-                               .prepare = Prepare,
-                               .try_algorithms = TryEngines});
+[[maybe_unused]] const bool backend_registered = workload::RegisterBackend(
+    {.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = Prepare});
 
 }  // namespace
 }  // namespace dlroof::conv2d

@@ -251,38 +251,6 @@ TEST(QueuedTimer, TimesAQueueThatBeganTooEarlyAgain) {
   EXPECT_THROW(timer.Time(25), std::runtime_error);
 }
 
-TEST(CopiesToRotate, LeaveTwiceTheSizeOfL2BetweenTwoCallsOnTheSameData) {
-  EXPECT_EQ(CopiesToRotate(30e6, 60e6), 5);  // four other calls have 120 MB
-  EXPECT_EQ(CopiesToRotate(1e9, 60e6), 2);
-  EXPECT_FALSE(CopiesToRotate(1e5, 60e6));
-  EXPECT_FALSE(CopiesToRotate(0, 60e6));
-  EXPECT_FALSE(CopiesToRotate(30e6, 0));
-}
-
-TEST(SampleGpu, AColdGraphRotatesOverCopiesOfTheCall) {
-  fakes::FakeClock clock;
-  clock.l2_bytes = 60e6;
-  int nodes = 0;
-  clock.graph = [&](const gpu::Enqueue& call, int calls) -> std::function<double()> {
-    nodes = calls;
-    for (int i = 0; i < calls; ++i) call(nullptr);
-    return [calls] { return calls * 2e-5; };
-  };
-  std::vector<int> ran;
-  const GpuCacheState cache{.l2 = {.flush = true},
-                            .rotated =
-                                [&](int copies) {
-                                  std::vector<gpu::Enqueue> calls;
-                                  for (int i = 0; i < copies; ++i)
-                                    calls.emplace_back([&ran, i](void*) { ran.push_back(i); });
-                                  return calls;
-                                },
-                            .bytes = 30e6};
-  EXPECT_DOUBLE_EQ(Sampled(clock, 1e-5, cache).graph_seconds.value(), 2e-5);
-  EXPECT_EQ(nodes, 5);
-  EXPECT_THAT(ran, testing::ElementsAre(0, 1, 2, 3, 4));
-}
-
 TEST(LockedClockText, SaysWhetherTheClockHeld) {
   EXPECT_EQ(LockedClockText(1.5e9, 1.49e9, {}),
             "--dlroof_gpu_clock=1500: held: the SMs ran at 1490 MHz");

@@ -42,16 +42,6 @@ PreparedCall EnginePrepare(const BenchmarkName& name, const RunSettings&) {
   return call;
 }
 
-std::vector<dlroof::workload::AlgorithmTrial> EngineTrials(const BenchmarkName&,
-                                                           const RunSettings&) {
-  return {{.algorithm = "engine 20",
-           .verified = dlroof::workload::Verification{false, 6780, 1, "by decree"},
-           .seconds = 12e-6},
-          {.algorithm = "engine 1",
-           .verified = dlroof::workload::Verification{true, 0.5, 1, "by decree"},
-           .seconds = 24e-6}};
-}
-
 std::shared_ptr<dlroof::gpu::GpuClock> EngineClock(int) {
   auto clock = dlroof::fakes::OpenFake();
   clock->once = [](const dlroof::gpu::Enqueue& call) {
@@ -83,7 +73,6 @@ extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
   static const dlroof::gpu_loader::GpuModule module = [] {
     auto made = dlroof::fakes::FakeModule();
     made.backends.at(0).prepare = EnginePrepare;
-    made.backends.at(0).try_algorithms = EngineTrials;
     made.clock = EngineClock;
     return made;
   }();
