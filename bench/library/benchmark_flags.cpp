@@ -1,9 +1,7 @@
 #include "bench/library/benchmark_flags.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <string_view>
 #include <utility>
 
 #include "bench/runner/bench_flags.h"
@@ -35,11 +33,8 @@ void SetFlags(std::vector<std::string> flags) {
 void RememberBenchmarkFlags(const std::string& program, const std::vector<std::string>& args) {
   // As they are without a flag and a variable of the environment.
   Memory() = {program, {}};
-  const std::pair<const char*, const char*> kChanged[] = {{"out", ""},
-                                                          {"repetitions", "1"},
-                                                          {"enable_random_interleaving", "false"},
-                                                          {"list_tests", "false"},
-                                                          {"min_time", "0.5s"}};
+  const std::pair<const char*, const char*> kChanged[] = {
+      {"out", ""}, {"repetitions", "1"}, {"list_tests", "false"}, {"min_time", "0.5s"}};
   for (const auto& [name, otherwise] : kChanged) {
     std::string variable = std::string("BENCHMARK_") + name;
     for (auto& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -51,16 +46,6 @@ void RememberBenchmarkFlags(const std::string& program, const std::vector<std::s
     Memory().flags.push_back(std::move(whole));
   }
   runner::AdaptMinTime(Memory().flags);
-}
-
-bool InterleavesRepetitions() {
-  constexpr std::string_view kFlag = "--benchmark_enable_random_interleaving";
-  for (const std::string_view flag : Memory().flags)
-    if (flag.starts_with(kFlag)) {
-      const auto value = flag.substr(std::min(flag.size(), kFlag.size() + 1));
-      return value != "false" && value != "no" && value != "off" && value != "0";
-    }
-  return false;
 }
 
 OtherBenchmarkFlags::OtherBenchmarkFlags(std::vector<std::string> flags) {

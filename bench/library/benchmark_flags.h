@@ -12,9 +12,6 @@ namespace dlroof::library {
 // Stores what the flags are outside of an OtherBenchmarkFlags. `program` is the program's path.
 void RememberBenchmarkFlags(const std::string& program, const std::vector<std::string>& args);
 
-// Returns whether the remembered flags ask for --benchmark_enable_random_interleaving.
-bool InterleavesRepetitions();
-
 // Sets flags of Google Benchmark during its lifetime, beside which nothing is written to the file
 // of --benchmark_out.
 class OtherBenchmarkFlags {

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <iostream>
 
-#include "bench/library/identity.h"
 #include "bench/library/program.h"
 #include "bench/runner/run_context.h"
 #include "counters/base/error.h"
@@ -83,8 +82,9 @@ Work WorkOf(const Call& call) {
   return work;
 }
 
-std::optional<std::string> Program::ListedNameOf(const std::string& place) const {
-  return interleaves_ && mode_ == Mode::kTime ? listed_.At(place) : listed_.Running();
+std::optional<std::string> Program::Running() const {
+  if (ended_.size() >= names_.size()) return std::nullopt;
+  return names_[ended_.size()];
 }
 
 std::function<workload::PreparedCall(const workload::RunSettings&)> Program::PreparationOf(
@@ -108,15 +108,13 @@ std::function<workload::PreparedCall(const workload::RunSettings&)> Program::Pre
   };
 }
 
-workload::Workload Program::WorkloadOf(const benchmark::State& state,
-                                       const std::optional<std::string>& listed, const Call& call,
-                                       const detail::Callable& callable) {
-  workload::Workload workload{
-      .name = {.device = callable.start ? "gpu" : "cpu"},
-      .other_name = listed ? live::RecordName(*listed) : PlaceOf(state, callable.site)};
+workload::Workload Program::WorkloadOf(const benchmark::State& state, const std::string& listed,
+                                       const Call& call, const detail::Callable& callable) {
+  workload::Workload workload{.name = {.device = callable.start ? "gpu" : "cpu"},
+                              .other_name = live::RecordName(listed)};
   workload.cache = flags_.cache;
   workload.threads = state.threads() > 1 ? state.threads() : call.threads;
-  workload.exact_calls = listed && listed->find("/iterations:") != std::string::npos;
+  workload.exact_calls = listed.find("/iterations:") != std::string::npos;
   workload.prepare = PreparationOf(call, callable);
   return workload;
 }
@@ -144,9 +142,9 @@ void Program::RunPass(benchmark::State& state, const workload::Workload& workloa
 }
 
 void Program::Time(benchmark::State& state, const workload::Workload& workload,
-                   const std::optional<std::string>& listed, const detail::Callable& callable) {
+                   const std::string& listed, const detail::Callable& callable) {
   const auto name = workload::NameOf(workload);
-  if (listed && record::ReadBenchmarkName(*listed).repeats && state.thread_index() == 0)
+  if (record::ReadBenchmarkName(listed).repeats && state.thread_index() == 0)
     runner_->UseAllRepetitions(workload);
   if (state.threads() == 1) {
     const AbortSentence sentence(name);
@@ -171,24 +169,21 @@ void Program::Measure(benchmark::State& state, const Call& call, const detail::C
   std::optional<std::string> listed;
   {
     const std::lock_guard lock(mutex_);
-    const auto place = PlaceOf(state, callable.site);
-    if (mode_ == Mode::kLearn) {
-      listed_.Learn(place);
-      return state.SkipWithError(record::kNotRun);
-    }
-    if (IsSimulation() && listed_.names().empty()) List();
+    if (IsSimulation() && names_.empty()) List();
     if (!IsSimulation()) Begin();
-    if (const auto reason = listed_.Ambiguous(place); reason && mode_ == Mode::kTime)
-      return state.SkipWithError(reason->text.c_str());
-    listed = ListedNameOf(place);
+    listed = Running();
   }
-  const auto workload = WorkloadOf(state, listed, call, callable);
+  if (!listed)
+    return state.SkipWithError(
+        "dlroof does not know which benchmark this is: run the benchmarks with a dlroof::Reporter, "
+        "and choose them by --benchmark_filter");
+  const auto workload = WorkloadOf(state, *listed, call, callable);
   if (IsSimulation())
     SimulateCall(state, workload);
   else if (mode_ != Mode::kTime)
     RunPass(state, workload);
   else
-    Time(state, workload, listed, callable);
+    Time(state, workload, *listed, callable);
 }
 
 std::vector<benchmark::BenchmarkReporter::Run> Program::Checked(

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "bench/library/benchmark_flags.h"
-#include "bench/library/identity.h"
 #include "bench/runner/prepared_calls.h"
 #include "bench/runner/run_context.h"
 #include "ceilings/cpu_ceilings/measure.h"
@@ -35,6 +34,17 @@ void RefuseOperatorFlags(const std::vector<std::string>& args) {
             "{}: this program has benchmarks of its own: choose them by "
             "--benchmark_filter",
             flag);
+}
+
+// Throws BadInput for --benchmark_enable_random_interleaving, which the environment may set too.
+void RefuseRandomOrder(const std::vector<std::string>& args) {
+  constexpr std::string_view kFlag = "--benchmark_enable_random_interleaving";
+  const char* const set = std::getenv("BENCHMARK_ENABLE_RANDOM_INTERLEAVING");
+  std::string value = set == nullptr ? "false" : set;
+  for (const auto& arg : args)
+    if (arg.starts_with(kFlag)) value = arg.substr(std::min(arg.size(), kFlag.size() + 1));
+  if (value != "false" && value != "0")
+    throw BadInput("{}: the benchmarks of this program run in their order: leave it out", kFlag);
 }
 
 std::string PathOfProgram() {
@@ -95,6 +105,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   std::vector<std::string> rest = args;
   if (own_main) std::erase_if(own, [](const auto& arg) { return !arg.starts_with("--dlroof_"); });
   RefuseOperatorFlags(own);
+  RefuseRandomOrder(args);
   runner::ReadOwnFlags(own, flags_);
   if (flags_.counters == "simulate" && flags_.cache != workload::CacheState::kWarm)
     throw BadInput(
@@ -110,7 +121,6 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   if (!flags_.filter.empty())
     rest.push_back("--benchmark_filter=" + runner::FilterOfShownNames(flags_.filter));
   RememberBenchmarkFlags(program_, rest);
-  interleaves_ = InterleavesRepetitions();
   settings_ = runner::Settings(flags_);
   settings_.threads = flags_.threads.value_or(1);
   devices_ = runner::FindDevices(flags_);
@@ -130,15 +140,14 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
     context["limits"] = std::move(found);
   session_ = std::make_unique<live::Session>(std::move(context), [this] {
     Begin();
-    if (interleaves_) LearnPlaces();
-    auto threads = ThreadsOf(listed_.names());
+    auto threads = ThreadsOf(names_);
     threads.insert({1, settings_.threads});
     std::erase_if(threads, [allowed = cpu::ThisCpu().allowed.size()](int count) {
       return static_cast<std::size_t>(count) > allowed;
     });
     return runner::Machines(flags_,
                             {true,
-                             AnyTimesItself(listed_.names()),
+                             AnyTimesItself(names_),
                              {threads.begin(), threads.end()},
                              cpu_ceilings::PipesOf(cpu::ThisCpu())},
                             devices_);
@@ -154,9 +163,8 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
 void Program::Begin() {
   if (runner_) return;
   List();
-  const auto& names = listed_.names();
-  auto options = runner::Options(flags_, static_cast<int>(names.size()), true,
-                                 AnyTimesItself(names), devices_, *session_, turns_);
+  auto options = runner::Options(flags_, static_cast<int>(names_.size()), true,
+                                 AnyTimesItself(names_), devices_, *session_, turns_);
   if (quota_) options.quota = &*quota_;
   options.own_seconds = true;
   // A program's own main function runs as many repetitions as it says.
@@ -167,9 +175,9 @@ void Program::Begin() {
 void Program::RefuseEmptySelection() {
   List();
   // Google Benchmark names no benchmark that the filter leaves out.
-  if (listed_.names().empty() && !flags_.filter.empty() && !flags_.lists_only)
+  if (names_.empty() && !flags_.filter.empty() && !flags_.lists_only)
     throw BadInput("--benchmark_filter={}: selects no benchmark of this program", flags_.filter);
-  runner::RefuseEmptySelection(flags_, listed_.names().size(), 0);
+  runner::RefuseEmptySelection(flags_, names_.size(), 0);
   runner::CheckWritable(flags_.html_file);
 }
 
@@ -181,20 +189,15 @@ void Program::List() {
     const OtherBenchmarkFlags listing({"--benchmark_list_tests=true"});
     benchmark::RunSpecifiedBenchmarks(&lister);
   }
-  std::vector<std::string> names;
+  names_.clear();
   std::istringstream lines(out.str());
-  for (std::string line; std::getline(lines, line);) names.push_back(line);
-  live::SetListedNames(names);
-  listed_.List(std::move(names));
-}
-
-void Program::LearnPlaces() {
-  // A loop without Measure makes as few calls as possible.
-  RunOnce(Mode::kLearn, {"--benchmark_min_time=1e-9s"});
+  for (std::string line; std::getline(lines, line);) names_.push_back(line);
+  live::SetListedNames(names_);
 }
 
 void Program::MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
-  if (!runs.empty()) listed_.MarkEnded(runs.front());
+  if (!runs.empty())
+    ended_.emplace(runs.front().family_index, runs.front().per_family_instance_index);
 }
 
 live::Passes Program::Passes() {
@@ -206,7 +209,7 @@ live::Passes Program::Passes() {
   };
   live::Passes passes;
   passes.count = [this] {
-    if (runner_ && AnyTimesItself(listed_.names()) && runner::MeansGpuCounters(flags_.counters))
+    if (runner_ && AnyTimesItself(names_) && runner::MeansGpuCounters(flags_.counters))
       RunAgain(Mode::kCount);
     return std::move(passes_.counts);
   };
@@ -226,20 +229,14 @@ void Program::RunSimulated() {
 }
 
 void Program::RunAgain(Mode mode) {
-  if (runner_ && !StoppedByInterrupt()) RunOnce(mode);
-}
-
-void Program::RunOnce(Mode mode, const std::vector<std::string>& flags) {
+  if (!runner_ || StoppedByInterrupt()) return;
   Follower follower(*this);
-  std::vector<std::string> all = {"--benchmark_repetitions=1",
-                                  "--benchmark_enable_random_interleaving=false"};
-  all.insert(all.end(), flags.begin(), flags.end());
-  const OtherBenchmarkFlags once(all);
+  const OtherBenchmarkFlags once({"--benchmark_repetitions=1"});
   mode_ = mode;
   passes_done_.clear();
-  listed_.BeginAgain();
+  ended_.clear();
   benchmark::RunSpecifiedBenchmarks(&follower);
-  listed_.BeginAgain();
+  ended_.clear();
   mode_ = Mode::kTime;
 }
 

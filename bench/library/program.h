@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/library/identity.h"
 #include "bench/library/include/dlroof/benchmark.h"
 #include "bench/runner/parts_of_run.h"
 #include "bench/runner/process_limits.h"
@@ -24,7 +23,6 @@ namespace dlroof::library {
 // What Measure does with a call.
 enum class Mode {
   kTime,
-  kLearn,     // learns which benchmark has which PlaceOf, before the timing
   kSimulate,  // this process counts one call under valgrind
   kExplain,
   kEnergy,
@@ -63,7 +61,7 @@ class Program {
 
   // Called by the reporters: Google Benchmark begins with the first benchmark; a benchmark has
   // ended.
-  void HasBegun() { listed_.BeginAgain(); }
+  void HasBegun() { ended_.clear(); }
   void MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
   // Counts the call that this process was started for, and exits. Returns if there is no such
   // benchmark.
@@ -79,42 +77,38 @@ class Program {
  private:
   std::optional<Reason> ReasonAgainst(const benchmark::BenchmarkReporter::Run& run,
                                       const record::Repetition& repetition) const;
-  // Returns the benchmark's name as it is listed, or nullopt if it is not known.
-  std::optional<std::string> ListedNameOf(const std::string& place) const;
-  workload::Workload WorkloadOf(const benchmark::State& state,
-                                const std::optional<std::string>& listed, const Call& call,
-                                const detail::Callable& callable);
+  // Returns the listed name of the benchmark that runs, since a State does not tell it: they run in
+  // the order of the list. Returns nullopt after the last.
+  std::optional<std::string> Running() const;
+  workload::Workload WorkloadOf(const benchmark::State& state, const std::string& listed,
+                                const Call& call, const detail::Callable& callable);
   std::function<workload::PreparedCall(const workload::RunSettings&)> PreparationOf(
       const Call& call, const detail::Callable& callable);
   void RunPass(benchmark::State& state, const workload::Workload& workload);
-  void Time(benchmark::State& state, const workload::Workload& workload,
-            const std::optional<std::string>& listed, const detail::Callable& callable);
+  void Time(benchmark::State& state, const workload::Workload& workload, const std::string& listed,
+            const detail::Callable& callable);
   void SimulateCall(benchmark::State& state, const workload::Workload& workload);
   live::Passes Passes();
   // Runs all benchmarks once more, for a pass.
   void RunAgain(Mode mode);
-  // Runs all benchmarks in the order of the list, with one repetition and these flags.
-  void RunOnce(Mode mode, const std::vector<std::string>& flags = {});
-  void List();  // sets listed_
-  // Calls each benchmark without timing it, so that repetitions in random order are recognized.
-  void LearnPlaces();
+  void List();  // sets names_
 
-  bool initialized_ = false, own_main_ = false, interleaves_ = false;
+  bool initialized_ = false, own_main_ = false;
   std::string command_, program_;
   runner::BenchFlags flags_;
   workload::RunSettings settings_;
   runner::Devices devices_;
   std::shared_ptr<gpu::GpuClock> gpu_;
   std::optional<runner::QuotaWatch> quota_;
-  nlohmann::json limits_;
   std::optional<runner::TurnClient> turns_;
   std::unique_ptr<live::Session> session_;
   std::unique_ptr<runner::Runner> runner_;
   std::unique_ptr<runner::RunReporters> reporters_;
 
   Mode mode_ = Mode::kTime;
-  std::string simulated_;  // the benchmark of Mode::kSimulate
-  ListedBenchmarks listed_;
+  std::string simulated_;                                  // the benchmark of Mode::kSimulate
+  std::vector<std::string> names_;                         // as Google Benchmark lists them
+  std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // families and their instances
   PassResults passes_;
   std::set<std::string> passes_done_;  // names, in this pass
   std::mutex mutex_;

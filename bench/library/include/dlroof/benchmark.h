@@ -66,7 +66,6 @@ struct Callable {
   std::function<void()> once;               // a call on the CPU
   std::function<void(std::int64_t)> times;  // so many calls
   std::function<void(CUstream_st*)> start;  // starts a call on a stream of the GPU
-  const void* site = nullptr;               // differs between types of callables
 };
 
 void Measure(benchmark::State& state, const Call& call, const Callable& callable);
@@ -78,9 +77,6 @@ void KeepResult(F& function, Arguments... arguments) {
   else
     benchmark::DoNotOptimize(function(arguments...));
 }
-
-template <class F>
-inline constexpr char kSite = 0;
 
 }  // namespace detail
 
@@ -100,7 +96,6 @@ void Measure(benchmark::State& state, const Call& call, F&& function) {
   static_assert(on_gpu || std::is_invocable_v<F&>,
                 "expected a function without arguments, or with a cudaStream_t");
   detail::Callable callable;
-  callable.site = &detail::kSite<std::remove_cvref_t<F>>;
   if constexpr (on_gpu) {
     callable.start = [&function](CUstream_st* stream) { detail::KeepResult(function, stream); };
   } else {
