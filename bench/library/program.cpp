@@ -24,9 +24,9 @@ namespace {
 
 // Throws BadInput for flags such as --dlroof_suite that choose dlroof's own operators.
 void RefuseOperatorFlags(const std::vector<std::string>& args) {
-  constexpr std::string_view kFlags[] = {
-      "--dlroof_suite", "--dlroof_library",   "--dlroof_directions", "--dlroof_types",
-      "--dlroof_batch", "--dlroof_algorithm", "--dlroof_onednn"};
+  constexpr std::string_view kFlags[] = {"--dlroof_suite",     "--dlroof_directions",
+                                         "--dlroof_types",     "--dlroof_batch",
+                                         "--dlroof_algorithm", "--dlroof_onednn"};
   for (const auto& arg : args)
     for (const auto flag : kFlags)
       if (arg.starts_with(flag))

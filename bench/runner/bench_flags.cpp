@@ -108,11 +108,6 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
   return otherwise;
 }
 
-using runner::AboveZero;
-using runner::AtLeastZero;
-using runner::Option;
-using runner::Range;
-
 // Values as the command line spells them, which ReadOwnFlags converts.
 struct SpelledFlags {
   std::optional<bool> live_check;
@@ -131,11 +126,10 @@ std::vector<Option> PassOptions(BenchFlags& flags) {
   return {{"--dlroof_explain", &flags.explain,
            "profile the parallel regions of each CPU call in separate passes; the run file stores "
            "where the time goes, and dlroof explain FILE shows it"},
-          {"--dlroof_explain_seconds",
-           &flags.explain_seconds,
-           "[s] with --dlroof_explain: limit for each benchmark; the times of near and far tensors "
-           "are measured only if they can change the advice",
-           {.type = "SECONDS", .limits = AboveZero{}}},
+          Ruled("--dlroof_explain_seconds", {.type = "SECONDS", .limits = AboveZero{}},
+                &flags.explain_seconds,
+                "[s] with --dlroof_explain: limit for each benchmark; the times of near and far "
+                "tensors are measured only if they can change the advice"),
           {"--dlroof_energy", &flags.energy,
            "after all benchmarks, measure the energy of each call if the machine has energy "
            "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU"}};
@@ -143,120 +137,93 @@ std::vector<Option> PassOptions(BenchFlags& flags) {
 
 // Returns the flags that choose the device and its roofs.
 std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
-  return {{"--dlroof_device",
-           &flags.device,
-           "devices to measure: auto (default: the CPU, and the first GPU if it can be used), cpu, "
-           "gpu, gpu1 (the second GPU); with gpu, the problems of CPU suites run on the GPU",
-           {.type = "DEVICE"}},
-          {"--dlroof_machine",
-           &flags.machine_files,
-           "machine file with the roofs of a device, one per device, or the name of a GPU that "
-           "dlroof machine knows (default: cached ceilings, or measured now); none: results "
-           "without roofs",
-           {.type = runner::kMachine}},
-          {"--dlroof_live_check", &spelled.live_check,
-           "measure two of the stored ceilings again first (about 1 s); if they changed, measure "
-           "all ceilings again (default true)"}};
+  return {
+      Ruled("--dlroof_device", {.type = "DEVICE"}, &flags.device,
+            "devices to measure: auto (default: the CPU, and the first GPU if it can be used), "
+            "cpu, gpu, gpu1 (the second GPU); with gpu, the problems of CPU suites run on the GPU"),
+      Ruled("--dlroof_machine", {.type = runner::kMachine}, &flags.machine_files,
+            "machine file with the roofs of a device, one per device, or the name of a GPU that "
+            "dlroof machine knows (default: cached ceilings, or measured now); none: results "
+            "without roofs"),
+      {"--dlroof_live_check", &spelled.live_check,
+       "measure two of the stored ceilings again first (about 1 s); if they changed, measure "
+       "all ceilings again (default true)"}};
 }
 
 // Returns the flags that choose benchmarks.
 std::vector<Option> SuiteOptions(BenchFlags& flags) {
   auto& choices = flags.choices;
-  return {{"--dlroof_suite",
-           &flags.suites,
-           "what to run instead of the default suites: built-in suites (--dlroof_suite=help lists "
-           "them), or files with one problem or benchmark name per line, or files of benchdnn; "
-           "separated by commas",
-           {.type = runner::kSuite}},
-          {"--dlroof_library",
-           &choices.library,
-           "run the suites' problems with these libraries: onednn",
-           {.type = "LIST"}},
-          {"--dlroof_directions",
-           &choices.directions,
-           "... in these directions (or with these prefixes of directions): fwd,bwd or bwd_data",
-           {.type = "LIST"}},
-          {"--dlroof_types", &choices.types, "... in these data types: f32,int8", {.type = "LIST"}},
-          {"--dlroof_batch",
-           &choices.batch,
-           "... with these batch sizes, one suite for each: 1,64",
-           {.type = "LIST"}},
-          {"--dlroof_algorithm",
-           &flags.algorithm,
-           "the algorithm of all benchmarks whose names may have this option: best (cuDNN: time "
-           "all engines, use the fastest), winograd, persist-static, ...",
-           {.type = "OPTION"}}};
+  return {Ruled("--dlroof_suite", {.type = runner::kSuite}, &flags.suites,
+                "what to run instead of the default suites: built-in suites (--dlroof_suite=help "
+                "lists them), or files with one problem or benchmark name per line, or files of "
+                "benchdnn; separated by commas"),
+          Ruled("--dlroof_directions", {.type = "LIST"}, &choices.directions,
+                "run the suites' problems in these directions (or with these prefixes of "
+                "directions): fwd,bwd or bwd_data"),
+          Ruled("--dlroof_types", {.type = "LIST"}, &choices.types,
+                "... in these data types: f32,int8"),
+          Ruled("--dlroof_batch", {.type = "LIST"}, &choices.batch,
+                "... with these batch sizes, one suite for each: 1,64"),
+          Ruled("--dlroof_algorithm", {.type = "OPTION"}, &flags.algorithm,
+                "the algorithm of all benchmarks whose names may have this option: best (cuDNN: "
+                "time all engines, use the fastest), winograd, persist-static, ...")};
 }
 
 std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
-  return {
-      {"--dlroof_onednn",
-       &flags.onednn,
-       "file of the oneDNN to measure, any libdnnl.so.3 from 3.2 on (default: the one that "
-       "this program was built with)",
-       {.type = runner::kFile}},
-      {"--dlroof_threads",
-       &flags.threads,
-       "threads per benchmark (default: all CPUs that the process may use)",
-       {.limits = Range{1, 4096}}},
-      {"--dlroof_seed", &flags.seed, "seed of all input data (default 1)"},
-      {"--dlroof_html",
-       &flags.html_file,
-       "also write the interactive page",
-       {.type = runner::kFile}},
-      {"--dlroof_verbose,--verbose", &flags.verbose,
-       "name each unsupported benchmark instead of one line per reason"},
-      // The other programs of dlroof set these two.
-      {"--dlroof_progress", &flags.progress_pipe, "", {.hidden = true}},
-      {"--dlroof_turns", &spelled.turns, "", {.one_each = true, .comma = true, .hidden = true}}};
+  return {Ruled("--dlroof_onednn", {.type = runner::kFile}, &flags.onednn,
+                "file of the oneDNN to measure, any libdnnl.so.3 from 3.2 on (default: the one "
+                "that this program was built with)"),
+          Ruled("--dlroof_threads", {.limits = Range{1, 4096}}, &flags.threads,
+                "threads per benchmark (default: all CPUs that the process may use)"),
+          {"--dlroof_seed", &flags.seed, "seed of all input data (default 1)"},
+          Ruled("--dlroof_html", {.type = runner::kFile}, &flags.html_file,
+                "also write the interactive page"),
+          {"--dlroof_verbose,--verbose", &flags.verbose,
+           "name each unsupported benchmark instead of one line per reason"},
+          // The other programs of dlroof set these two.
+          Ruled("--dlroof_progress", {.hidden = true}, &flags.progress_pipe, ""),
+          Ruled("--dlroof_turns", {.one_each = true, .comma = true, .hidden = true}, &spelled.turns,
+                "")};
 }
 
 // Returns the flags that decide how often a benchmark is repeated.
 std::vector<Option> RepetitionOptions(BenchFlags& flags, SpelledFlags& spelled) {
-  return {{"--dlroof_max_noise",
-           &spelled.max_noise,
-           "[%] replace noisy repetitions and add more until half the width of the median's 95 % "
-           "confidence interval is at most this share of the median (default 5)",
-           {.type = "PERCENT", .limits = AboveZero{}}},
-          {"--dlroof_max_seconds",
-           &flags.stop.max_seconds,
-           "[s] stop adding repetitions to a benchmark after this time (default 2); with 0 run "
-           "exactly the number of --benchmark_repetitions, noisy or not",
-           {.type = "SECONDS", .limits = AtLeastZero{}}},
-          {"--dlroof_disturbed",
-           &spelled.disturbed,
-           "repetitions with interference from other processes: replace them (default), or keep "
-           "them and use all repetitions",
-           {.type = "CHOICE", .choices = {"replace", "keep"}}}};
+  return {
+      Ruled("--dlroof_max_noise", {.type = "PERCENT", .limits = AboveZero{}}, &spelled.max_noise,
+            "[%] replace noisy repetitions and add more until half the width of the median's 95 % "
+            "confidence interval is at most this share of the median (default 5)"),
+      Ruled("--dlroof_max_seconds", {.type = "SECONDS", .limits = AtLeastZero{}},
+            &flags.stop.max_seconds,
+            "[s] stop adding repetitions to a benchmark after this time (default 2); with 0 run "
+            "exactly the number of --benchmark_repetitions, noisy or not"),
+      Ruled("--dlroof_disturbed", {.type = "CHOICE", .choices = {"replace", "keep"}},
+            &spelled.disturbed,
+            "repetitions with interference from other processes: replace them (default), or keep "
+            "them and use all repetitions")};
 }
 
 // Returns the flags that choose the counters and the state before a call.
 std::vector<Option> CountingOptions(BenchFlags& flags, SpelledFlags& spelled) {
   return {
-      {"--dlroof_counters",
-       &flags.counters,
-       "source of FLOPs and bytes: auto (default: hardware counters if available, else models), "
-       "model (closed forms; on a GPU also a model of its traffic), perf, simulate (one call "
-       "under valgrind's cache simulator; seconds to minutes per benchmark), cupti (on a GPU, in "
-       "at most 3 passes), cupti:all (every pipe and PCIe, in more passes), off (closed forms "
-       "only)",
-       {.type = "SOURCE", .choices = CounterChoices(AllCounterSources())}},
-      {"--dlroof_cache",
-       &spelled.cache,
-       "cache state at the start of a call, for benchmarks whose name does not specify one: "
-       "warm (default), cold, cold-weights",
-       {.type = "STATE", .choices = {"warm", "cold", "cold-weights"}}},
-      {"--dlroof_gpu_state",
-       &spelled.gpu_state,
-       "burst (default): the GPU's clock as it is after a pause; steady: each GPU benchmark "
-       "first loads the GPU for 3 s or more, until the clock settles, and is judged by "
-       "sustained roofs",
-       {.type = "STATE", .choices = {"burst", "steady"}}},
-      {"--dlroof_gpu_clock",
-       &flags.gpu_clock_mhz,
-       "[MHz] ask the driver to keep the GPU's SMs at this clock during the run (needs the "
-       "right to; default: the clock is left alone); each record says whether it held",
-       {.type = "MHZ", .limits = Range{100, 5000}}}};
+      Ruled("--dlroof_counters", {.type = "SOURCE", .choices = CounterChoices(AllCounterSources())},
+            &flags.counters,
+            "source of FLOPs and bytes: auto (default: hardware counters if available, else "
+            "models), model (closed forms; on a GPU also a model of its traffic), perf, simulate "
+            "(one call under valgrind's cache simulator; seconds to minutes per benchmark), cupti "
+            "(on a GPU, in at most 3 passes), cupti:all (every pipe and PCIe, in more passes), off "
+            "(closed forms only)"),
+      Ruled("--dlroof_cache", {.type = "STATE", .choices = {"warm", "cold", "cold-weights"}},
+            &spelled.cache,
+            "cache state at the start of a call, for benchmarks whose name does not specify one: "
+            "warm (default), cold, cold-weights"),
+      Ruled("--dlroof_gpu_state", {.type = "STATE", .choices = {"burst", "steady"}},
+            &spelled.gpu_state,
+            "burst (default): the GPU's clock as it is after a pause; steady: each GPU benchmark "
+            "first loads the GPU for 3 s or more, until the clock settles, and is judged by "
+            "sustained roofs"),
+      Ruled("--dlroof_gpu_clock", {.type = "MHZ", .limits = Range{100, 5000}}, &flags.gpu_clock_mhz,
+            "[MHz] ask the driver to keep the GPU's SMs at this clock during the run (needs the "
+            "right to; default: the clock is left alone); each record says whether it held")};
 }
 
 // Returns dlroof_bench with its own flags.

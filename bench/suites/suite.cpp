@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -33,27 +32,13 @@ std::string_view Trimmed(std::string_view line) {
 
 constexpr size_t kMaxShownName = 160;
 
-// The text of a suite. Messages compute line and column from a pointer into the text.
+// A line of a suite or, without a number, of an operator's own templates.
 struct Source {
-  std::string_view text;
   const std::string& file;
+  int line = 0;  // from 1
 
-  bool Holds(const char* at) const {
-    constexpr std::less_equal<const char*> kNotBehind;
-    return kNotBehind(text.data(), at) && kNotBehind(at, text.data() + text.size());
-  }
-  std::string_view Before(const char* at) const {
-    return text.substr(0, static_cast<size_t>(at - text.data()));
-  }
-  int LineOf(const char* at) const {
-    const auto before = Before(at);
-    return 1 + static_cast<int>(std::ranges::count(before, '\n'));
-  }
-  // Throws BadInput with the line and column of `at`.
-  [[noreturn]] void Refuse(const char* at, const std::string& reason) const {
-    const auto before = Before(at);
-    const auto column = before.size() - (before.rfind('\n') + 1) + 1;
-    throw BadInput({file, LineOf(at), static_cast<int>(column)}, ShownText(reason, reason.size()));
+  [[noreturn]] void Refuse(const std::string& reason) const {
+    throw BadInput({file, line, 0}, ShownText(reason, reason.size()));
   }
 };
 
@@ -68,13 +53,12 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
     const auto open = std::min(text.find_first_of("{}", at), text.size());
     if (open > at) parts.push_back({text.substr(at, open - at)});
     if (open == text.size()) break;
-    if (text[open] == '}') source.Refuse(&text[open], "'}' without its '{'");
+    if (text[open] == '}') source.Refuse("'}' without its '{'");
     const auto close = text.find_first_of("{}", open + 1);
-    if (close == std::string_view::npos) source.Refuse(&text[open], "'{' without its '}'");
-    if (text[close] == '{') source.Refuse(&text[close], "brace lists do not nest");
+    if (close == std::string_view::npos) source.Refuse("'{' without its '}'");
+    if (text[close] == '{') source.Refuse("brace lists do not nest");
     parts.push_back(logs::SplitText(text.substr(open + 1, close - open - 1), ','));
-    if (parts.back().size() < 2)
-      source.Refuse(&text[open], "a brace list needs at least two choices: {a,b}");
+    if (parts.back().size() < 2) source.Refuse("a brace list needs at least two choices: {a,b}");
     at = close + 1;
   }
   return parts;
@@ -86,23 +70,21 @@ std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
   for (const auto part : logs::SplitText(text, '/')) {
     auto braces = ReadBraces(source, part);
-    if (braces.size() != 1)
-      source.Refuse(part.data(), "expected a word or one brace list between two slashes");
+    if (braces.size() != 1) source.Refuse("expected a word or one brace list between two slashes");
     parts.push_back(std::move(braces.front()));
   }
   return parts;
 }
 
-// One choice of each part. Joined, they are a name.
+// One choice of each part.
 using Pieces = std::vector<std::string_view>;
 
 // Returns every combination of choices. Throws BadInput if there are more than `most`.
-std::vector<Pieces> Expanded(const Source& source, const char* at,
-                             const std::vector<Choices>& parts, size_t most) {
+std::vector<Pieces> Expanded(const Source& source, const std::vector<Choices>& parts, size_t most) {
   size_t count = 1;
   for (const auto& choices : parts)
     if ((count *= choices.size()) > most)
-      source.Refuse(at, fmt::format("the suite has more than {} names", kMaxNames));
+      source.Refuse(fmt::format("the suite has more than {} names", kMaxNames));
   std::vector<Pieces> names(1);
   for (const auto& choices : parts) {
     std::vector<Pieces> longer;
@@ -117,46 +99,6 @@ std::vector<Pieces> Expanded(const Source& source, const char* at,
   return names;
 }
 
-// Returns the template's name with its "*" replaced by the problem.
-Pieces Filled(const NameRow& row, const Pieces& problem) {
-  Pieces pieces;
-  for (size_t i = 0; i < row.parts.size(); ++i) {
-    if (i > 0) pieces.emplace_back("/");
-    if (i == kProblem)
-      pieces.insert(pieces.end(), problem.begin(), problem.end());
-    else
-      pieces.push_back(row.parts[i]);
-  }
-  return pieces;
-}
-
-std::string Joined(const Pieces& pieces) {
-  std::string name;
-  for (const auto piece : pieces) name += piece;
-  return name;
-}
-
-// Returns where in the suite's text the character at index `characters` of the joined name is.
-const char* PlaceIn(const Pieces& pieces, size_t characters) {
-  for (const auto piece : pieces) {
-    if (characters < piece.size()) return piece.data() + characters;
-    characters -= piece.size();
-  }
-  return pieces.back().data() + pieces.back().size();
-}
-
-// Returns the number of characters before the problem of a benchmark's name, or 0 if the name has
-// no problem.
-size_t BeforeProblem(std::string_view name) {
-  constexpr int kPartsBefore = 5;
-  size_t begin = 0;
-  for (int i = 0; i < kPartsBefore; ++i) {
-    begin = name.find('/', begin) + 1;
-    if (begin == 0) break;
-  }
-  return begin;
-}
-
 int64_t ReadCount(const Source& source, std::string_view text) {
   workload::TextCursor cursor(text);
   try {
@@ -166,15 +108,15 @@ int64_t ReadCount(const Source& source, std::string_view text) {
     if (!cursor.AtEnd()) cursor.Refuse("the end of the line");
     return count;
   } catch (const BadInput& error) {
-    source.Refuse(text.data() + error.place.column - 1, error.text);
+    source.Refuse(error.text);
   }
 }
 
 [[noreturn]] void RefuseOp(const Source& source, std::string_view line) {
   std::vector<std::string_view> known;
   for (const workload::Op* op : workload::AllOps()) known.emplace_back(op->name);
-  source.Refuse(line.data(), fmt::format("no operator '{}'; there are {}",
-                                         line.substr(0, line.find('/')), fmt::join(known, ", ")));
+  source.Refuse(fmt::format("no operator '{}'; there are {}", line.substr(0, line.find('/')),
+                            fmt::join(known, ", ")));
 }
 
 std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
@@ -182,36 +124,38 @@ std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
   if (parts.size() <= kProblem || parts[kProblem] != Choices{"*"} ||
       std::ranges::count(line, '*') > 1)
     source.Refuse(
-        line.data() + line.find('*'),
         "expected a template op/device/library/direction/type/*, a name with * for its problem");
   if (parts[kOp].size() > 1 || workload::FindOp(parts[kOp].front()) == nullptr)
     RefuseOp(source, line);
   std::vector<NameRow> rows;
-  for (auto& pieces : Expanded(source, line.data(), parts, kMaxNames))
-    rows.push_back({std::move(pieces)});
+  for (auto& pieces : Expanded(source, parts, kMaxNames)) rows.push_back({std::move(pieces)});
   return rows;
 }
 
 // The templates of one op for the problems that follow them.
 struct Templates {
   std::vector<NameRow> rows;
+  int line = 0;  // of the first
   bool used = false;
 };
 
 class SuiteReader {
  public:
-  SuiteReader(std::string_view text, const std::string& file, const SuiteDevices& devices)
-      : source_{text, file}, devices_(devices) {
+  SuiteReader(const std::string& file, const SuiteDevices& devices)
+      : source_{file}, devices_(devices) {
     suite_.name = file;
   }
 
-  // Returns the suite. Throws BadInput with line and column of the first error.
-  Suite Read() {
-    for (const auto line : logs::SplitText(source_.text, '\n')) ReadLine(Trimmed(line));
+  // Returns the suite. Throws BadInput with the line of the first error.
+  Suite Read(std::string_view text) {
+    for (const auto line : logs::SplitText(text, '\n')) {
+      ++source_.line;
+      ReadLine(Trimmed(line));
+    }
     for (const auto& [op, templates] : templates_)
       if (!templates.used)
-        source_.Refuse(templates.rows.front().parts.front().data(),
-                       fmt::format("no problem of {} follows this template", op));
+        Source{source_.file, templates.line}.Refuse(
+            fmt::format("no problem of {} follows this template", op));
     return std::move(suite_);
   }
 
@@ -219,19 +163,17 @@ class SuiteReader {
   void ReadLine(std::string_view line) {
     constexpr auto kMaxHead = 2;  // most slashes in op/direction/type
     if (line.empty()) return;
-    const char* const begin = line.data();
-    auto word = TakeWord(line);
+    const auto word = TakeWord(line);
     if (word.find('*') != std::string_view::npos) {
-      if (!line.empty())
-        source_.Refuse(line.data(), "expected the end of the line after a template");
+      if (!line.empty()) source_.Refuse("expected the end of the line after a template");
       AddTemplate(word);
     } else if (!line.empty() && std::ranges::count(word, '/') <= kMaxHead) {
       const auto problem = TakeWord(line);
       AddProblem(word, problem, CountIn(line));
     } else {
       const auto count = CountIn(line);
-      for (const auto& pieces : Expanded(source_, begin, ReadBraces(source_, word), MostMore()))
-        Add(pieces, begin, count);
+      for (const auto& pieces : Expanded(source_, ReadBraces(source_, word), MostMore()))
+        Add(fmt::format("{}", fmt::join(pieces, "")), count);
     }
   }
 
@@ -253,7 +195,7 @@ class SuiteReader {
   void AddTemplate(std::string_view line) {
     auto rows = ReadTemplate(source_, line);
     auto& templates = templates_[rows.front().parts.at(kOp)];
-    if (templates.used) templates = {};
+    if (templates.used || templates.rows.empty()) templates = {.line = source_.line};
     templates.rows.insert(templates.rows.end(), rows.begin(), rows.end());
   }
 
@@ -266,7 +208,7 @@ class SuiteReader {
     std::vector<NameRow> rows;
     for (const auto line : logs::SplitText(op.templates, '\n')) {
       if (line.empty()) continue;
-      const auto more = ReadTemplate({op.templates, op.name}, line);
+      const auto more = ReadTemplate({op.name}, line);
       rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;
@@ -280,45 +222,38 @@ class SuiteReader {
     auto rows = RowsOf(*op);
     for (size_t i = 1; i < parts.size(); ++i)
       rows = Choose(rows, i == 1 ? kDirection : kType, parts[i]);
-    const auto problems = Expanded(source_, head.data(), ReadBraces(source_, problem), MostMore());
+    const auto problems = Expanded(source_, ReadBraces(source_, problem), MostMore());
     if (rows.size() * problems.size() > MostMore())
-      source_.Refuse(head.data(), fmt::format("the suite has more than {} names", kMaxNames));
+      source_.Refuse(fmt::format("the suite has more than {} names", kMaxNames));
     const auto runs = [&](const NameRow& row) {
       return row.parts.at(kDevice) == "gpu" ? devices_.gpu : devices_.cpu;
     };
     const bool any = std::ranges::any_of(rows, runs);
-    for (const auto& row : rows)
-      for (const auto& pieces : problems)
-        Add(Filled(row, pieces), head.data(), count, !any || runs(row));
+    for (auto& row : rows)
+      for (const auto& pieces : problems) {
+        const auto of_row = fmt::format("{}", fmt::join(pieces, ""));
+        row.parts.at(kProblem) = of_row;
+        Add(fmt::format("{}", fmt::join(row.parts, "/")), count, !any || runs(row));
+      }
   }
 
-  // Throws BadInput for an invalid name, with line and column of the bad part, or of `begin` if the
-  // bad part comes from the op's own templates.
-  void Check(const std::string& name, const Pieces& pieces, const char* begin) const {
+  // Throws BadInput for an invalid name, with the column in it.
+  void Check(const std::string& name) const {
     try {
       workload::MakeWorkload(name);
-    } catch (const Unsupported&) {
-      // Accepted, because the run records the benchmark with this reason.
     } catch (const BadInput& error) {
-      // An error without a column refers to the whole problem.
-      const auto column = static_cast<size_t>(error.place.column);
-      const char* const at = PlaceIn(pieces, column > 0 ? column - 1 : BeforeProblem(name));
-      source_.Refuse(source_.Holds(at) ? at : begin,
-                     pieces.size() == 1
-                         ? error.text
-                         : fmt::format("{} (in {})", error.text, ShownText(name, kMaxShownName)));
+      source_.Refuse(fmt::format("{}: {}", ShownText(name, kMaxShownName), error.what()));
     }
   }
 
   // Checks a name. Adds it to the suite if `runs`, that is, if it is for a device of the run.
-  void Add(const Pieces& pieces, const char* begin, int64_t count, bool runs = true) {
-    auto name = Joined(pieces);
-    Check(name, pieces, begin);
+  void Add(std::string name, int64_t count, bool runs = true) {
+    Check(name);
     if (!runs) return;
-    const auto [first, is_new] = place_of_.emplace(name, begin);
+    const auto [first, is_new] = line_of_.emplace(name, source_.line);
     if (!is_new)
-      source_.Refuse(begin, fmt::format("{} is already in line {}", ShownText(name, kMaxShownName),
-                                        source_.LineOf(first->second)));
+      source_.Refuse(
+          fmt::format("{} is already in line {}", ShownText(name, kMaxShownName), first->second));
     suite_.layers.push_back({std::move(name), count});
   }
 
@@ -326,14 +261,14 @@ class SuiteReader {
   SuiteDevices devices_;
   Suite suite_;
   std::map<std::string_view, Templates> templates_;  // by op
-  std::unordered_map<std::string, const char*> place_of_;
+  std::unordered_map<std::string, int> line_of_;
 };
 
 }  // namespace
 
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices) {
   if (text.size() > kMaxBytes) throw BadInput(file + ": the suite is longer than 1 MiB");
-  Suite suite = SuiteReader(text, file, devices).Read();
+  Suite suite = SuiteReader(file, devices).Read(text);
   if (suite.layers.empty() && suite.skipped.empty())
     throw BadInput(file + ": the file contains no benchmark name");
   return suite;

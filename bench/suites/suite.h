@@ -56,10 +56,10 @@ struct SuiteDevices {
 // list varies fastest), each with the line's count. A choice may be empty, and lists do not nest.
 // Before the problem, a list must be a whole part of the name.
 //
-// Throws BadInput "FILE: ..." for a text without names or longer than 1 MiB, and "FILE:LINE: column
-// N: ..." for more than 10,000 names, an open brace, an invalid count, a template without problems,
-// a repeated name, and a name that MakeWorkload rejects (with the line and column of the bad part).
-// Accepts names whose library this build lacks.
+// Throws BadInput "FILE: ..." for a text without names or longer than 1 MiB, and "FILE:LINE: ..."
+// for more than 10,000 names, an open brace, an invalid count, a template without problems, a
+// repeated name, and a name that MakeWorkload rejects (with the name, and the column in it). Accepts
+// names whose library this build lacks.
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices = {});
 
 // A problem in a file of another program, with the name of its benchmark in `name`, or with the

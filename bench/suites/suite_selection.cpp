@@ -48,37 +48,28 @@ std::string Without(const NameRow& row, NamePart part) {
   return key;
 }
 
-// A flag and its value as the user wrote them. Messages contain the column within the value.
+// A flag and its value as the user wrote them.
 struct Flag {
   std::string_view name;
   const std::string& value;
 
-  [[noreturn]] void Refuse(int column, const std::string& reason) const {
-    throw BadInput({.where = fmt::format("{}={}", name, value), .column = column}, reason);
-  }
-  int ColumnOf(std::string_view item) const {
-    return static_cast<int>(item.data() - value.data()) + 1;
+  [[noreturn]] void Refuse(const std::string& reason) const {
+    throw BadInput("{}={}: {}", name, value, reason);
   }
   std::vector<std::string_view> Items() const {
     if (value.empty()) return {};
-    auto items = logs::SplitText(value, ',');
-    for (const auto item : items)
-      if (item.empty()) Refuse(ColumnOf(item), "an empty choice");
-    return items;
+    return logs::SplitText(value, ',');
   }
   std::vector<int64_t> Sizes() const {
     std::vector<int64_t> sizes;
-    workload::TextCursor cursor(value);
-    try {
-      while (!value.empty()) {
+    for (const auto item : Items()) try {
+        workload::TextCursor cursor(item);
         const auto size = cursor.Integer(1, "a batch size");
+        if (!cursor.AtEnd()) cursor.Refuse("',' or the end");
         if (std::ranges::find(sizes, size) == sizes.end()) sizes.push_back(size);
-        if (cursor.AtEnd()) break;
-        cursor.Expect(",");
+      } catch (const BadInput& error) {
+        Refuse(error.text);
       }
-    } catch (const BadInput& error) {
-      Refuse(error.place.column, error.text);
-    }
     return sizes;
   }
 };
@@ -101,15 +92,6 @@ std::vector<NameRow> RowsOf(const Suite& suite) {
   return rows;
 }
 
-void CheckLibraries(const Flag& flag) {
-  std::set<std::string_view> known;
-  for (const auto& backend : workload::AllBackends()) known.insert(backend.library);
-  for (const auto item : flag.Items())
-    if (known.count(item) == 0)
-      flag.Refuse(flag.ColumnOf(item),
-                  fmt::format("unknown library '{}'; expected {}", item, fmt::join(known, ", ")));
-}
-
 void CheckDirections(const Flag& flag) {
   std::vector<std::string_view> known;
   for (const workload::Op* op : workload::AllOps())
@@ -118,8 +100,7 @@ void CheckDirections(const Flag& flag) {
   for (const auto item : flag.Items())
     if (std::ranges::none_of(known,
                              [&](std::string_view direction) { return IsChosen(direction, item); }))
-      flag.Refuse(flag.ColumnOf(item),
-                  fmt::format("unknown direction '{}'; expected {}", item, fmt::join(known, ", ")));
+      flag.Refuse(fmt::format("unknown direction '{}'; expected {}", item, fmt::join(known, ", ")));
 }
 
 // Returns whether any library of the row's op has the type, on any device, in any direction.
@@ -148,7 +129,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
       continue;
     auto row = first.begin()->second;
     row.parts.at(kType) = item;
-    flag.Refuse(flag.ColumnOf(item), InvalidReason(NameOf(row)).value().text);
+    flag.Refuse(InvalidReason(NameOf(row)).value().text);
   }
 }
 
@@ -165,10 +146,7 @@ std::optional<std::string> WithBatch(const NameRow& row, int64_t batch, const Fl
     suite.skipped.push_back({suite.name, std::nullopt, workload::ToText(name), error.what()});
     return std::nullopt;
   } catch (const BadInput& error) {
-    flag.Refuse(
-        flag.ColumnOf(std::string_view(flag.value)
-                          .substr(("," + flag.value + ",").find(fmt::format(",{},", batch)))),
-        fmt::format("{} (in {} of {})", error.text, workload::ToText(name), suite.name));
+    flag.Refuse(fmt::format("{} (in {} of {})", error.text, workload::ToText(name), suite.name));
   }
 }
 
@@ -191,7 +169,7 @@ void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
       std::ranges::find_if(suites, [](const Suite& suite) { return !suite.skipped.empty(); });
   if (refused == suites.end()) return;
   const auto& [file, line, text, reason] = refused->skipped.back();
-  batch.Refuse(1, fmt::format("no chosen problem has a batch size: {} (such as {})", reason, text));
+  batch.Refuse(fmt::format("no chosen problem has a batch size: {} (such as {})", reason, text));
 }
 
 const EmbeddedFile* FindBuiltIn(std::string_view name) {
@@ -327,16 +305,14 @@ std::vector<NameRow> Choose(const std::vector<NameRow>& rows, NamePart part,
 }
 
 std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices) {
-  const Flag library{"--dlroof_library", choices.library};
   const Flag directions{"--dlroof_directions", choices.directions};
   const Flag types{"--dlroof_types", choices.types};
   const Flag batch{"--dlroof_batch", choices.batch};
-  CheckLibraries(library);
   CheckDirections(directions);
   CheckTypes(types, suites);
   const auto sizes = batch.Sizes();
   const std::pair<NamePart, std::vector<std::string_view>> parts[] = {
-      {kLibrary, library.Items()}, {kDirection, directions.Items()}, {kType, types.Items()}};
+      {kDirection, directions.Items()}, {kType, types.Items()}};
   if (sizes.empty() &&
       std::ranges::all_of(parts, [](const auto& made) { return made.second.empty(); }))
     return suites;

@@ -31,13 +31,13 @@ std::vector<NameRow> Choose(const std::vector<NameRow>& rows, NamePart part,
 
 // Values of the flags: lists separated by commas. An empty list does not change the suites.
 struct SuiteChoices {
-  std::string library, directions, types, batch;
+  std::string directions, types, batch;
 };
 
 // Returns the suites with these choices. Each batch size creates its own suite, "NAME batch N".
 // Names that are invalid, such as int8 for a gradient, are skipped with the reason.
 //
-// Throws BadInput, "FLAG=VALUE: column N: ...", for a library, direction or type that no benchmark
+// Throws BadInput, "FLAG=VALUE: ...", for a direction or type that no benchmark
 // has, for an invalid batch size, and for a batch size if no problem has one.
 std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices);
 

@@ -84,7 +84,7 @@ def test_names_stay_and_settings_keep_benchmarks_apart():
 
 
 def test_a_random_order_is_refused():
-    verify(own("--benchmark_enable_random_interleaving=true"), [bad_input("run in their order")])
+    verify(own("--benchmark_enable_random_interleaving=true"), [bad_input, says("run in their order")])
 
 
 def test_threads_share_the_work():

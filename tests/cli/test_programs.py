@@ -36,7 +36,7 @@ ON_MACHINE = "--dlroof_machine=machine.json "
 FAST = f"{ON_MACHINE}{NAMES}{QUICK} "
 RUN = FAST + "--benchmark_out=run.json --benchmark_context=note=hello --dlroof_html=run.html"
 COLD = "Conv2D/cpu/onednn/fwd/f32/n1c16h28w28k16r3s3_p1/cold"
-BAD_CHOICES = {"batch=0": 1, "batch=-1": 1, "batch=1,1e9x": 4, "batch=abc": 1, "types=f32,f99": 5, "directions=fwd,up": 5, "library=mkl": 1}
+BAD_CHOICES = ("batch=0", "batch=-1", "batch=1,1e9x", "batch=abc", "types=f32,f99", "directions=fwd,up")
 CHOSEN = "--dlroof_suite=resnet50 --dlroof_directions=fwd --dlroof_types=f16 --dlroof_batch=2,4 " "--benchmark_list_tests"
 NET = "LSTM/cpu/reference/fwd_inference/f64/t2n2i"
 DELTA = ROOT / "baselines/studies/delta_scaling"
@@ -143,9 +143,9 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
         ("an absent counter source is named", CUPTI, says("dlroof_counters=cupti: ")),
         ("a call that cannot be simulated is refused", "--dlroof_simulated_call=LSTM/cpu/reference/nonsense", one_sentence),
         ("a bad name in a suite is refused", "--dlroof_suite=bad_name.txt", one_sentence),
-        ("a bad name's line and column are named", "--dlroof_suite=bad_name.txt", says("bad_name.txt:3: column 3[0-9]:")),
+        ("a bad name's line is named", "--dlroof_suite=bad_name.txt", says("bad_name.txt:3: .*: column [0-9]+:")),
         ("a bad count in a suite is refused", "--dlroof_suite=bad_count.txt", one_sentence),
-        ("a bad count's line and column are named", "--dlroof_suite=bad_count.txt", says("bad_count.txt:2: column 40: expected the number of occurrences")),
+        ("a bad count's line is named", "--dlroof_suite=bad_count.txt", says("bad_count.txt:2: expected the number of occurrences")),
         ("an unknown suite is refused", "--dlroof_suite=resnet5", one_sentence),
         ("an unknown suite lists the suites", "--dlroof_suite=resnet5", says("unknown suite 'resnet5'; expected .* one of alexnet, .*resnet50, ")),
         ("--dlroof_suite=help lists the suites", "--dlroof_suite=help", prints("^resnet50 +ResNet-50.s 53 convolutions")),
@@ -162,12 +162,8 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
         ),
         ("a run without a suite has the default ones", RUN, says("^suites paper, reference: [0-9]+ benchmarks$")),
         ("a bad template is refused", "--dlroof_suite=bad_template.txt", one_sentence),
-        ("a bad template's line and column are named", "--dlroof_suite=bad_template.txt", says("bad_template.txt:2: column 23: expected a type")),
+        ("a bad template's line is named", "--dlroof_suite=bad_template.txt", says("bad_template.txt:2: .*: expected a type")),
         *((f"the choice {choice} is refused", f"--dlroof_suite=gnmt --dlroof_{choice}", one_sentence) for choice in BAD_CHOICES),
-        *(
-            (f"the column in {choice} is named", f"--dlroof_suite=gnmt --dlroof_{choice}", says(re.escape(f"--dlroof_{choice}: column {column}: ")))
-            for choice, column in BAD_CHOICES.items()
-        ),
         ("choices make a suite anew", CHOSEN, prints("^Conv2D/cpu/onednn/fwd/f16/n2c3h224w224k64r7s7_s2p3")),
         ("a choice leaves the others out", CHOSEN, never_prints("bwd|f32|n16c")),
         ("a type that the library has not is no error", "--dlroof_suite=gnmt --dlroof_types=tf32 --benchmark_list_tests", exits(0)),

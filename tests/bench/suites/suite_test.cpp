@@ -57,66 +57,20 @@ TEST(ReadSuite, BracesStandForEachChoiceTheLastVaryingFastest) {
               ElementsAre(Plain("n1c1h3w3k1r1s1"), Plain("n1c1h3w3k1r1s1_p1")));
 }
 
-TEST(ReadSuite, RefusalsNameFileLineAndColumn) {
-  Refuses("# first\n" + Plain("n1c1h1w1k1r1s1_s1\n"), "2: column 44: write this problem as");
-  Refuses("LSTMM/cpu/x/fwd/f32/t1\n", "1: column 1: no ");
-  Refuses("\n\nConv2D/cpu\n", "3: column 11: expected op/");
+TEST(ReadSuite, RefusalsNameFileLineAndTheColumnInTheName) {
+  const auto problem = Plain("n1c1h1w1k1r1s1_s1");
+  Refuses("# first\n" + problem, "2: " + problem + ": column 44: write this problem as");
+  Refuses("LSTMM/cpu/x/fwd/f32/t1\n", "1: LSTMM/cpu/x/fwd/f32/t1: column 1: no ");
+  Refuses("\n\nConv2D/cpu\n", "3: Conv2D/cpu: column 11: expected op/");
+  Refuses(Plain("n{1,0}c1h1w1k1r1s1"),
+          "1: " + Plain("n0c1h1w1k1r1s1") + ": column 31: expected the size n");
 }
 
-TEST(ReadSuite, ColumnsAreThoseOfTheLineNotOfTheExpandedName) {
-  // Conv2D/cpu/reference/fwd/f64/n{1,0}c1: 29 characters, then n { 1 , and the 0 is column 34.
-  EXPECT_THAT(Refusal(Plain("n{1,0}c1h1w1k1r1s1")),
-              testing::AllOf(testing::StartsWith("my.txt:1: column 34: expected the size n"),
-                             HasSubstr("(in " + Plain("n0c1h1w1k1r1s1)"))));
-  Refuses("  " + Plain("n0c1h1w1k1r1s1"), "1: column 33:");
-  // The error is behind the list: name 1 ends early at column 30 + 6 = 36 of the line.
-  Refuses(Plain("n{1,22}h1w1k1r1s1"), "1: column 37: ");
-  // A problem that is wrong as a whole: the column where it begins.
-  constexpr std::string_view kHuge = "2147483647";
-  Refuses(fmt::format("LSTM/cpu/reference/bwd/f64/t{0}n{0}i{0}h{0}", kHuge),
-          "1: column 28: the work of this LSTM overflows");
-  // At the end of the name.
-  Refuses("{Conv2D,LSTM}/cpu", "1: column 18: ");
-}
-
-// As the second line of a file.
-std::string Second(const std::string& line) {
-  std::string text(1, '\n');
-  return text.append(line);
-}
-
-// The column that a refusal names; 0 for another line or none.
-int ColumnIn(const std::string& refusal) {
-  constexpr std::string_view kStart = "my.txt:2: column ";
-  return refusal.starts_with(kStart) ? std::stoi(refusal.substr(kStart.size())) : 0;
-}
-
-TEST(ReadSuite, APlantedErrorIsFoundWhereItStands) {
-  const std::string line = "\t " + Plain("n{1,22}c1h{3,4}w3k1r1s1{,_p1}") + "  x12 # twelve";
-  ASSERT_EQ(Read(Second(line)).size(), 8U);
-  const auto comment = line.find('#');
-  for (size_t at = 0; at < comment; ++at) {
-    std::string planted = line;
-    planted[at] = '!';  // nowhere allowed outside a comment
-    const auto refusal = Refusal(Second(planted));
-    // A brace that is gone shows where the other one stands, or what it leaves behind.
-    const bool brace = line[at] == '{' || line[at] == '}' || line[at] == ',';
-    // Spaces around the count are no error's place, but what is put there is.
-    if (brace) {
-      EXPECT_GT(ColumnIn(refusal), 0) << refusal;
-    } else {
-      EXPECT_EQ(ColumnIn(refusal), at + 1) << planted << "\n" << refusal;
-    }
-  }
-}
-
-TEST(ReadSuite, EveryCutOfALineIsReadOrNamesAColumn) {
-  const std::string line = Plain("n{1,22}c1h{3,4}w3k1r1s1{,_p1}") + " x12";
-  for (size_t length = 1; length < line.size(); ++length) {
-    const auto refusal = Refusal(Second(line.substr(0, length)));
-    if (refusal == "accepted") continue;
-    EXPECT_GT(ColumnIn(refusal), 0) << refusal;
-    EXPECT_LE(ColumnIn(refusal), length + 1) << refusal;
+TEST(ReadSuite, EveryCutOfALineIsReadOrRefused) {
+  const std::string line = "\n" + Plain("n{1,22}c1h{3,4}w3k1r1s1{,_p1}") + " x12";
+  for (size_t length = 2; length < line.size(); ++length) {
+    const auto refusal = Refusal(line.substr(0, length));
+    EXPECT_TRUE(refusal == "accepted" || refusal.starts_with("my.txt:2: ")) << refusal;
   }
 }
 
@@ -174,41 +128,39 @@ TEST(ReadSuite, AProblemFollowsTheTemplatesOfItsDevices) {
   EXPECT_EQ(names({.cpu = true, .gpu = true}), cpu + gpu + lstm);
 }
 
-TEST(ReadSuite, ABadTemplateIsRefusedWhereItStands) {
-  const std::string problem = "\n Conv2D n1c1h1w1k1r1s1";
-  // Conv2D/cpu/onednn/ are 18 characters, fwd/ 22, and {f32, 27.
-  Refuses("# f99\nConv2D/cpu/onednn/fwd/{f32,f99}/*" + problem, "2: column 28: expected a type");
-  Refuses("Conv2D/cpu/onednn/up/f32/*" + problem, "1: column 19: expected a direction");
-  Refuses("Conv2D/cpu/mkl/fwd/f32/*" + problem, "1: column 1: no benchmark Conv2D/cpu/mkl");
-  Refuses("Conv2D/cpu/onednn/fwd/f32/*/blue" + problem,
-          "1: column 29: Conv2D/cpu/onednn has no op");
-  Refuses("Conv2D/gpu/cudnn/fwd/f99/*" + problem, "1: column 22: expected a type");
-  Refuses("Conv3D/cpu/onednn/fwd/f32/*" + problem, "1: column 1: no operator 'Conv3D'");
-  Refuses("Conv2D/cpu/*" + problem, "1: column 12: expected a template op/device/");
-  Refuses("Conv2D/cpu/onednn/fwd/f32/*_s2" + problem,
-          "1: column 27: expected a template op/device/");
-  Refuses("Conv2D/cpu/onednn/fwd/f32/* x3" + problem,
-          "1: column 29: expected the end of the line after a template");
-  Refuses("Conv2D/cpu/onednn//f32/*" + problem, "1: column 19: expected a word or one brace list");
-  Refuses("\nConv2D/cpu/onednn/fwd/f32/*\nLSTM t1n1i1h1", "2: column 1: no problem of Conv2D foll");
+TEST(ReadSuite, ABadTemplateIsRefused) {
+  const auto refused = [](const std::string& line, const std::string& reason) {
+    EXPECT_THAT(Refusal("# f99\n" + line + "\n Conv2D n1c1h1w1k1r1s1"),
+                testing::AllOf(testing::StartsWith("my.txt:"), HasSubstr(reason)));
+  };
+  refused("Conv2D/cpu/onednn/fwd/{f32,f99}/*", "expected a type");
+  refused("Conv2D/cpu/onednn/up/f32/*", "expected a direction");
+  refused("Conv2D/cpu/mkl/fwd/f32/*", "no benchmark Conv2D/cpu/mkl");
+  refused("Conv2D/cpu/onednn/fwd/f32/*/blue", "Conv2D/cpu/onednn has no op");
+  refused("Conv2D/gpu/cudnn/fwd/f99/*", "expected a type");
+  refused("Conv3D/cpu/onednn/fwd/f32/*", "2: no operator 'Conv3D'");
+  refused("Conv2D/cpu/*", "2: expected a template op/device/");
+  refused("Conv2D/cpu/onednn/fwd/f32/*_s2", "2: expected a template op/device/");
+  refused("Conv2D/cpu/onednn/fwd/f32/* x3", "2: expected the end of the line after a template");
+  refused("Conv2D/cpu/onednn//f32/*", "2: expected a word or one brace list");
+  Refuses("\nConv2D/cpu/onednn/fwd/f32/*\nLSTM t1n1i1h1", "2: no problem of Conv2D foll");
 }
 
-TEST(ReadSuite, ABadProblemIsRefusedWhereItStands) {
-  const auto refused = [&](const std::string& line, const std::string& start) {
-    Refuses("Conv2D/cpu/onednn/{fwd,bwd_data}/f32/*\n" + line, "2: column " + start);
+TEST(ReadSuite, ABadProblemIsRefused) {
+  const auto refused = [&](const std::string& line, const std::string& reason) {
+    EXPECT_THAT(Refusal("Conv2D/cpu/onednn/{fwd,bwd_data}/f32/*\n" + line),
+                testing::AllOf(testing::StartsWith("my.txt:2: "), HasSubstr(reason)));
   };
-  refused("Conv2D n0c1h1w1k1r1s1", "9: expected the size n");
-  refused("  Conv2D  n{1,0}c1h1w1k1r1s1", "15: expected the size n");
-  refused("Conv2D/fwd/f99 n1c1h1w1k1r1s1", "12: expected a type");
-  refused("Conv2D/{fwd,up} n1c1h1w1k1r1s1", "13: expected a direction");
-  refused("Conv3D n1c1h1w1k1r1s1", "1: no operator 'Conv3D'; there are Conv2D, Eltwise, LSTM");
-  refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "12: expected a word or one brace list");
-  refused("Conv2D n1c1h1w1k1r1s1 3", "23: expected xN, the number of occurrences of the layer");
-  refused("Conv2D n1c1h1w1k1r1s1 x0", "24: expected the number of occurrences of the layer");
-  refused("Conv2D n1c1h1w1k1r1s1/relu", "23: 'relu' can only be fused into fwd");
-  EXPECT_THAT(Refusal("LSTM t1n1i1h1\nLSTM/bwd t1n1i1h1"),
-              testing::StartsWith("my.txt:2: column 1: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is "
-                                  "already in line 1"));
+  refused("Conv2D n0c1h1w1k1r1s1", "expected the size n");
+  refused("Conv2D/fwd/f99 n1c1h1w1k1r1s1", "expected a type");
+  refused("Conv2D/{fwd,up} n1c1h1w1k1r1s1", "expected a direction");
+  refused("Conv3D n1c1h1w1k1r1s1", "no operator 'Conv3D'; there are Conv2D, Eltwise, LSTM");
+  refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "expected a word or one brace list");
+  refused("Conv2D n1c1h1w1k1r1s1 3", "expected xN, the number of occurrences of the layer");
+  refused("Conv2D n1c1h1w1k1r1s1 x0", "expected the number of occurrences of the layer");
+  refused("Conv2D n1c1h1w1k1r1s1/relu", "'relu' can only be fused into fwd");
+  Refuses("LSTM t1n1i1h1\nLSTM/bwd t1n1i1h1",
+          "2: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is already in line 1");
 }
 
 TEST(ReadSuite, ACountStandsBehindTheName) {
@@ -219,32 +171,25 @@ TEST(ReadSuite, ACountStandsBehindTheName) {
   EXPECT_FALSE(ReadText(Plain("n1c1h1w1k1r1s1 # x3")).counted);
 }
 
-TEST(ReadSuite, ABadCountIsRefusedWithItsColumn) {
+TEST(ReadSuite, ABadCountIsRefused) {
   const auto of = [](const std::string& rest) { return Refusal(Plain("n1c1h1w1k1r1s1") + rest); };
-  // The name has 29 + 14 = 43 characters.
-  EXPECT_THAT(of(" 3"), testing::StartsWith("my.txt:1: column 45: expected xN, the number"));
-  EXPECT_THAT(of(" x0"), testing::StartsWith("my.txt:1: column 46: expected the number"));
-  EXPECT_THAT(of(" x"),
-              HasSubstr("column 46: expected the number of occurrences of the layer, an integer"));
-  EXPECT_THAT(of(" x3x"), HasSubstr("column 47: expected the end of the line, got 'x'"));
-  EXPECT_THAT(of(" x3 x3"), HasSubstr("column 47: expected the end of the line"));
-  EXPECT_THAT(of(" x03"), HasSubstr("column 46: "));
-  EXPECT_THAT(of(" x99999999999999999999"), HasSubstr("column 46: "));
-  EXPECT_THAT(of(" -3"), HasSubstr("column 45: "));
+  EXPECT_THAT(of(" 3"), testing::StartsWith("my.txt:1: expected xN, the number"));
+  for (const auto* rest : {" x0", " x", " x03", " x99999999999999999999"})
+    EXPECT_THAT(of(rest), HasSubstr("expected the number of occurrences of the layer, an integer"));
+  EXPECT_THAT(of(" x3x"), HasSubstr("expected the end of the line, got 'x'"));
 }
 
 TEST(ReadSuite, BracesMustMatchAndHoldAChoice) {
-  EXPECT_THAT(Refusal(Plain("n{1,2")), HasSubstr("my.txt:1: column 31: '{' without its '}'"));
-  EXPECT_THAT(Refusal("  a}"), HasSubstr("column 4: '}' without its '{'"));
-  EXPECT_THAT(Refusal("a{b,{c,d}}"), HasSubstr("column 5: brace lists do not nest"));
-  EXPECT_THAT(Refusal("a{}"), HasSubstr("column 2: a brace list needs at least two choices"));
-  EXPECT_THAT(Refusal("a{b}"), HasSubstr("column 2: a brace list needs at least two choices"));
+  EXPECT_THAT(Refusal(Plain("n{1,2")), HasSubstr("my.txt:1: '{' without its '}'"));
+  EXPECT_THAT(Refusal("  a}"), HasSubstr("'}' without its '{'"));
+  EXPECT_THAT(Refusal("a{b,{c,d}}"), HasSubstr("brace lists do not nest"));
+  EXPECT_THAT(Refusal("a{}"), HasSubstr("a brace list needs at least two choices"));
+  EXPECT_THAT(Refusal("a{b}"), HasSubstr("a brace list needs at least two choices"));
 }
 
 TEST(ReadSuite, ANameIsThereOnce) {
   EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1\n#\n") + Plain("n{2,1}c1h1w1k1r1s1\n")),
-              testing::AllOf(testing::StartsWith("my.txt:3: column 1: "),
-                             HasSubstr("is already in line 1")));
+              testing::AllOf(testing::StartsWith("my.txt:3: "), HasSubstr("is already in line 1")));
 }
 
 TEST(ReadSuite, HostileFilesAreOneSentence) {
@@ -253,11 +198,10 @@ TEST(ReadSuite, HostileFilesAreOneSentence) {
   EXPECT_THAT(Refusal(std::string(3 << 20, 'a')), HasSubstr("1 MiB"));
   std::string braces = "a";
   for (int i = 0; i < 200; ++i) braces += "{a,b,c,d,e,f,g,h}";  // 8^200
-  EXPECT_THAT(Refusal(braces),
-              HasSubstr("my.txt:1: column 1: the suite has more than 10000 names"));
+  EXPECT_THAT(Refusal(braces), HasSubstr("my.txt:1: the suite has more than 10000 names"));
   EXPECT_THAT(Refusal(std::string("\0\x1b[31m/b/c/d/e/f{1,2}", 21)),
               testing::Not(HasSubstr("\x1b")));
-  EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1 \x1b[31m")), HasSubstr("column 45: expected xN"));
+  EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1 \x1b[31m")), HasSubstr("expected xN"));
   EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1 \x1b[31m")), testing::Not(HasSubstr("\x1b")));
 }
 
