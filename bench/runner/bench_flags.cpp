@@ -220,10 +220,7 @@ std::vector<Option> CountingOptions(BenchFlags& flags, SpelledFlags& spelled) {
             &spelled.gpu_state,
             "burst (default): the GPU's clock as it is after a pause; steady: each GPU benchmark "
             "first loads the GPU for 3 s or more, until the clock settles, and is judged by "
-            "sustained roofs"),
-      Ruled("--dlroof_gpu_clock", {.type = "MHZ", .limits = Range{100, 5000}}, &flags.gpu_clock_mhz,
-            "[MHz] ask the driver to keep the GPU's SMs at this clock during the run (needs the "
-            "right to; default: the clock is left alone); each record says whether it held")};
+            "sustained roofs")};
 }
 
 // Returns dlroof_bench with its own flags.

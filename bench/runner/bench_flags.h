@@ -56,7 +56,6 @@ struct BenchFlags {
   bool lists_only = false;            // --benchmark_list_tests
   std::optional<double> min_seconds;  // [s] per repetition; absent if given as iterations
   bool gpu_steady = false;            // load the GPU until its clock settles
-  std::optional<double> gpu_clock_mhz;
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;
   std::optional<std::string> out_file;

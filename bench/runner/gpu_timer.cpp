@@ -211,17 +211,6 @@ SampledGpu SampleGpu(gpu::GpuClock& clock, const gpu::Enqueue& call, double seco
   return sampled;
 }
 
-std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
-                            const std::optional<Reason>& reason) {
-  constexpr double kHeld = 0.01;
-  auto text = fmt::format("--dlroof_gpu_clock={:.0f}: ", asked_hz / 1e6);
-  if (reason) return text + "not locked: " + reason->text;
-  if (!clock_hz) return text + "locked, but the SMs' clock is not known";
-  const bool held = std::abs(*clock_hz / asked_hz - 1) <= kHeld;
-  return text +
-         fmt::format("{}: the SMs ran at {:.0f} MHz", held ? "held" : "not held", *clock_hz / 1e6);
-}
-
 double LoadUntilSteady(gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                        const GpuCacheState& cache, const std::function<double()>& now) {
   constexpr double kSlice = 0.25, kSettled = 0.01;  // [s], [1]
@@ -256,7 +245,6 @@ void GpuTimer::Open() {
   if (lost_) throw std::runtime_error(lost_->text);
   if (clock_ || !open_) return;
   clock_ = open_();
-  if (options_.clock_hz) unlocked_ = clock_->LockClock(*options_.clock_hz);
 }
 
 void GpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int) {
@@ -329,8 +317,6 @@ SampledGpu GpuTimer::Sample(const gpu::Enqueue& enqueue, double seconds,
   }
   if (reason) notes.push_back(reason->text);
   if (clock_hz) sample.clock_hz = clock_hz;
-  if (options_.clock_hz)
-    notes.push_back(LockedClockText(*options_.clock_hz, sample.clock_hz, unlocked_));
   if (!notes.empty()) reason = Reason{fmt::format("{}", fmt::join(notes, "; "))};
   sample.empty_seconds = empty_seconds_;
   sample.steady_seconds = steady_seconds_;

@@ -90,12 +90,8 @@ struct GpuTiming {
   std::optional<double> min_seconds;  // [s] Google Benchmark's minimum time of a repetition
   // Load the GPU before the first repetition until its clock has settled, at least for 3 s.
   bool steady = false;
-  std::optional<double> clock_hz;  // [1/s] to ask the driver for; never locked by default
   std::function<double()> now = cpu::WallSeconds;  // [s] of that load
 };
-// Returns a sentence on whether the SMs ran at the clock that was asked for, within 1 %.
-std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
-                            const std::optional<Reason>& reason);
 
 // Runs batches of the call until the SMs' clock settles: the clocks of the last second differ by at
 // most 1 %. Returns how long that took [s], between kMinLoadSeconds and kMaxLoadSeconds.
@@ -133,7 +129,6 @@ class GpuTimer : public Timer {
   GpuOpener open_;
   GpuTiming options_;
   std::shared_ptr<gpu::GpuClock> clock_;  // set by Open
-  std::optional<Reason> unlocked_;        // why the clock was not locked
   std::optional<double> empty_seconds_;   // [s] of an empty kernel, queued
   GpuCacheState cache_;                   // how to prepare each call
   std::optional<double> launches_;        // of the call, if Kernels found them

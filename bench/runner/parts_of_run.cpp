@@ -116,9 +116,7 @@ std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags,
 }
 
 runner::GpuTiming GpuTimingOf(const BenchFlags& flags) {
-  runner::GpuTiming timing{.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
-  if (flags.gpu_clock_mhz) timing.clock_hz = 1e6 * *flags.gpu_clock_mhz;
-  return timing;
+  return {.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
 }
 
 }  // namespace

@@ -195,17 +195,8 @@ class CudaClock final : public gpu::GpuClock {
     return queued;
   }
 
-  ~CudaClock() override {
-    if (locked_) nvml_.UnlockClock();
-  }
   CudaClock(const CudaClock&) = delete;
   CudaClock& operator=(const CudaClock&) = delete;
-
-  std::optional<Reason> LockClock(double hz) override {
-    auto reason = nvml_.LockClock(hz);
-    locked_ = locked_ || !reason;
-    return reason;
-  }
 
   double Once(const gpu::Enqueue& call) override {
     stream_.Wait();
@@ -337,7 +328,6 @@ class CudaClock final : public gpu::GpuClock {
   int flushes_ = 0;
   std::deque<CudaEvent> events_;  // of Queued, reused
   gpu::Nvml nvml_;
-  bool locked_ = false;  // the clock, by this object
 };
 
 }  // namespace

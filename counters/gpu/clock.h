@@ -106,9 +106,6 @@ class GpuClock {
   virtual std::optional<double> EnergyJoules() = 0;
   // [1/s] Returns the default clock of the SMs as the driver reports it.
   virtual std::optional<double> DefaultClockHz() = 0;
-  // Asks the driver to keep the SMs at this clock [1/s] until this object is destroyed. Returns why
-  // it did not. The only function that changes a setting of the GPU.
-  virtual std::optional<Reason> LockClock(double hz) = 0;
 };
 
 }  // namespace dlroof::gpu

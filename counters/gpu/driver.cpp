@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string_view>
 
 namespace dlroof::gpu {
@@ -142,9 +141,6 @@ struct Nvml::Session {
   int (*reasons)(Device, unsigned long long*) = Find("nvmlDeviceGetCurrentClocksEventReasons",
                                                      "nvmlDeviceGetCurrentClocksThrottleReasons");
   int (*energy)(Device, unsigned long long*) = Find("nvmlDeviceGetTotalEnergyConsumption");
-  int (*lock)(Device, unsigned, unsigned) = Find("nvmlDeviceSetGpuLockedClocks");
-  int (*unlock)(Device) = Find("nvmlDeviceResetGpuLockedClocks");
-  const char* (*error)(int) = Find("nvmlErrorString");
   Device device = nullptr;
   bool begun = init != nullptr && by_pci != nullptr && init() == 0;
 
@@ -214,21 +210,6 @@ std::optional<std::string> Nvml::DriverVersion() const {
       session_->driver_version(text.data(), static_cast<unsigned>(text.size()) - 1) != 0)
     return std::nullopt;
   return text.data();
-}
-
-std::optional<Reason> Nvml::LockClock(double hz) const {
-  if (!session_ || session_->lock == nullptr || session_->unlock == nullptr)
-    return Reason{"NVML cannot lock clocks here"};
-  const auto megahertz = static_cast<unsigned>(std::lround(hz / 1e6));
-  const int status = session_->lock(session_->device, megahertz, megahertz);
-  if (status == 0) return std::nullopt;
-  return Reason{fmt::format("NVML: {}", session_->error != nullptr
-                                            ? session_->error(status)
-                                            : fmt::format("error {}", status))};
-}
-
-void Nvml::UnlockClock() const {
-  if (session_ && session_->unlock != nullptr) session_->unlock(session_->device);
 }
 
 std::vector<std::string> ThrottleReasons(std::uint64_t bits) {

@@ -65,10 +65,6 @@ class Nvml {
   GpuHealth Health() const;
   std::optional<double> EnergyJoules() const;        // [J] of the board since the driver was loaded
   std::optional<std::string> DriverVersion() const;  // "580.65.06"
-  // Asks the driver to keep the SMs at this clock [1/s] until UnlockClock or the process ends.
-  // Returns why it did not: the caller lacks the right, or the driver the function.
-  std::optional<Reason> LockClock(double hz) const;
-  void UnlockClock() const;
 
  private:
   struct Session;

@@ -76,7 +76,6 @@ struct FakeClock final : gpu::GpuClock {
   gpu::GpuHealth Health() override { return health(); }
   std::optional<double> EnergyJoules() override { return energy_joules(); }
   std::optional<double> DefaultClockHz() override { return 2e9; }
-  std::optional<Reason> LockClock(double) override { return Reason{"the fake has no lock"}; }
 };
 
 inline std::shared_ptr<FakeClock> OpenFake() { return std::make_shared<FakeClock>(); }

@@ -251,15 +251,6 @@ TEST(QueuedTimer, TimesAQueueThatBeganTooEarlyAgain) {
   EXPECT_THROW(timer.Time(25), std::runtime_error);
 }
 
-TEST(LockedClockText, SaysWhetherTheClockHeld) {
-  EXPECT_EQ(LockedClockText(1.5e9, 1.49e9, {}),
-            "--dlroof_gpu_clock=1500: held: the SMs ran at 1490 MHz");
-  EXPECT_EQ(LockedClockText(1.5e9, 1.3e9, {}),
-            "--dlroof_gpu_clock=1500: not held: the SMs ran at 1300 MHz");
-  EXPECT_EQ(LockedClockText(1.5e9, 1.5e9, Reason{"NVML: Insufficient Permissions"}),
-            "--dlroof_gpu_clock=1500: not locked: NVML: Insufficient Permissions");
-}
-
 // The clock falls from 1.9 to 1.5 GHz in two seconds and stays there.
 TEST(LoadUntilSteady, LastsUntilTheClockHasSettledAndAtLeastThreeSeconds) {
   double now = 0;

@@ -94,16 +94,6 @@ TEST(Nvml, ReadsWhatTheDriverTellsAndLeavesOutWhatItDoesNot) {
   EXPECT_FALSE(without_power.EnergyJoules());
 }
 
-TEST(Nvml, LocksAClockOrSaysWhyNot) {
-  const auto nvml = FakeNvml("0000:01:00.0");
-  EXPECT_FALSE(nvml.LockClock(1.5e9));
-  nvml.UnlockClock();
-  EXPECT_EQ(nvml.LockClock(1.6e9), Reason{"NVML: Insufficient Permissions"});
-  EXPECT_EQ(FakeNvml("0000:03:00.0").LockClock(1.5e9), Reason{"NVML: Not Supported"});
-  EXPECT_EQ(Nvml::Open("libdlroof_no_such_library.so", "").LockClock(1.5e9),
-            Reason{"NVML cannot lock clocks here"});
-}
-
 TEST(Nvml, WithoutALibraryOrADeviceEveryAnswerIsAbsent) {
   const auto none = Nvml::Open("libdlroof_no_such_library.so", "0000:01:00.0");
   EXPECT_EQ(none.Health(), GpuHealth{});

@@ -4,7 +4,7 @@
 
 namespace {
 int device, old_device;
-constexpr int kNotSupported = 3, kNoPermission = 4, kNotFound = 6;
+constexpr int kNotSupported = 3, kNotFound = 6;
 
 // nvmlFieldValue_t
 struct Field {
@@ -53,16 +53,6 @@ int nvmlDeviceGetFieldValues(void* handle, int count, Field* fields) {
     fields[i].value.whole = 651234;
   }
   return 0;
-}
-
-// The clock of "0000:01:00.0" can be locked at 1500 MHz only.
-int nvmlDeviceSetGpuLockedClocks(void* handle, unsigned least, unsigned most) {
-  if (handle == &old_device) return kNotSupported;
-  return least == 1500 && most == 1500 ? 0 : kNoPermission;
-}
-int nvmlDeviceResetGpuLockedClocks(void*) { return 0; }
-const char* nvmlErrorString(int status) {
-  return status == kNoPermission ? "Insufficient Permissions" : "Not Supported";
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(void* handle, unsigned long long* millijoules) {
