@@ -134,8 +134,7 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
 }
 
 constexpr std::string_view kLeftOut =
-    "Near and far tensors were measured only where they can change the advice within the limit; "
-    "--thorough measures them for every benchmark.\n";
+    "Near and far tensors were not measured for every benchmark; --thorough has no limit.\n";
 
 // Returns whether a profiled call has no times with near and far tensors.
 bool LacksParts(const record::RunFile& file) {
@@ -186,11 +185,9 @@ Command MakeExplain() {
                  ".png)"),
            MeasuredMachineOption(flags->machine),
            {"--thorough", &flags->thorough,
-            "measure also what cannot change the advice, without a limit: times with near and far "
-            "tensors of every benchmark"},
+            "measure without a limit for each benchmark"},
            Ruled("--seconds", {.limits = AboveZero{}, .excludes = {"--thorough"}}, &flags->seconds,
-                 "[s] limit for each benchmark (default 25), and for its --try (default 30); what "
-                 "can change the advice is measured first"),
+                 "[s] limit for each benchmark (default 25), and for its --try (default 30)"),
            {"--try", &flags->try_proposal,
             "measure the setting that the largest component suggests, interleaved with the "
             "default; on a GPU the other options of the name: best, padded, another layout, "

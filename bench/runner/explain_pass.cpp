@@ -10,27 +10,11 @@
 namespace dlroof::runner {
 namespace {
 
-using roofline::ComponentKind;
-
 // [1] CPU time that the pass may use, as a share of the limit: a benchmark ends in half its limit
 // on a quiet machine, and within it if other programs take half of the CPUs' time.
 constexpr double kCpuShare = 0.4;
 
-std::optional<ComponentKind> Largest(const workload::Workload& workload,
-                                     const ExplainOptions& options,
-                                     const runner::WatchedCalls& watched) {
-  const auto profile = watched.Mean();
-  if (!profile || !options.largest) return std::nullopt;
-  return options.largest(workload::NameOf(workload), *profile);
-}
-
 }  // namespace
-
-// The times divide the time of the kernel that no measured component explains.
-bool NearAndFarDecide(ComponentKind largest) {
-  return largest == ComponentKind::kLanes || largest == ComponentKind::kLevels ||
-         largest == ComponentKind::kUnexplained;
-}
 
 bool IsTimedLongEnough(const ExplainOptions& options, double spent_seconds) {
   constexpr double kMaxShare = 0.6;
@@ -64,11 +48,7 @@ void ExplainCall(const workload::Workload& workload, workload::RunSettings setti
   if (!watched.IsComparable())
     return watched.SetInstructionsReason(Reason{
         fmt::format("on one thread the library uses another algorithm ({})", call.algorithm)});
-  if (options.limit_seconds) {
-    if (budget.IsSpent() || !call.explain.folded) return;
-    const auto largest = Largest(workload, options, watched);
-    if (!largest || !NearAndFarDecide(*largest)) return;
-  }
+  if (budget.IsSpent() || !call.explain.folded) return;
   begin(ExplainPart::kNearAndFar);
   watched.AddNearAndFar(call, budget);
 }

@@ -1,6 +1,5 @@
 // Measures what the time breakdown of a CPU call needs beyond the profile of its parallel regions,
 // after all benchmarks were timed: calls on one thread, tensors in near caches.
-// Within a limit, what can decide the breakdown's advice comes first, and what cannot is left out.
 #pragma once
 
 #include <functional>
@@ -12,7 +11,6 @@
 #include "ceilings/machine/rate.h"
 #include "counters/base/parallel_time.h"
 #include "counters/cpu/clocks.h"
-#include "reporters/roofline/breakdown.h"
 
 namespace dlroof::runner {
 
@@ -22,18 +20,9 @@ using ProgressFunction = std::function<void(const machine::MeasureProgress&)>;
 struct ExplainOptions {
   // [s] Wall time for each benchmark, with its timed repetitions. Absent: no limit.
   std::optional<double> limit_seconds;
-  // Returns the largest component of the breakdown of the benchmark `name` with this profile,
-  // except the roof's time; nothing without a breakdown. Needed only with a limit.
-  std::function<std::optional<roofline::ComponentKind>(const std::string& name,
-                                                       const ParallelTime& profile)>
-      largest;
   ProgressFunction progress;    // may be empty
   bool reports_timing = false;  // report also which benchmark is timed: no table shows it
 };
-
-// Returns whether the times of the call with near and with far tensors can change the advice, if
-// `largest` is the largest component without them.
-bool NearAndFarDecide(roofline::ComponentKind largest);
 
 // Returns whether the timed repetitions have to end, after `spent_seconds` of wall time, to leave
 // time for the pass. On a very busy machine a single call can take a second.

@@ -15,7 +15,6 @@
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
-#include "counters/base/parallel_time.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/figure/page.h"
@@ -87,30 +86,9 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, bool cpu_runs, bool gpu_runs) {
   return pass;
 }
 
-// Returns the largest component of the breakdown of a record of the session with this profile.
-std::optional<roofline::ComponentKind> LargestComponent(const live::Session& session,
-                                                        const std::string& name,
-                                                        const ParallelTime& profile) {
-  const auto& file = session.file();
-  const auto found = std::ranges::find(file.records, name, &record::Record::name);
-  if (found == file.records.end()) return std::nullopt;
-  auto record = roofline::Written(*found);
-  record.parallel = profile;
-  const auto placed = roofline::PlaceWritten(record, record::MachineFor(file, record));
-  const auto* largest = placed.breakdown ? placed.breakdown->Largest() : nullptr;
-  if (largest == nullptr) return std::nullopt;
-  return largest->kind;
-}
-
-// The returned options refer to `session`.
-std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags,
-                                               const live::Session& session) {
+std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags) {
   if (!flags.explain) return std::nullopt;
   return ExplainOptions{.limit_seconds = flags.explain_seconds,
-                        .largest =
-                            [&session](const std::string& name, const ParallelTime& profile) {
-                              return LargestComponent(session, name, profile);
-                            },
                         .progress = ProgressOf(flags),
                         .reports_timing = flags.progress_pipe.has_value()};
 }
@@ -225,7 +203,7 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
           .gpu = GpuTimingOf(flags),
           .stop = RuleFrom(flags),
           .keep_noisy = flags.keep_noisy,
-          .explain = ExplainOptionsOf(flags, session),
+          .explain = ExplainOptionsOf(flags),
           .benchmarks = benchmarks,
           .energy = EnergyPassOf(flags, cpu_runs, gpu_runs)};
 }

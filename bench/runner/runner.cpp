@@ -345,8 +345,7 @@ class Runner::Impl {
       return {};
     if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
       return {false, 0};
-    return runner::NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop,
-                             replacements_);
+    return runner::NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop);
   }
 
   void Remember(const record::Repetition& repetition, double seconds, BenchmarkState& benchmark) {
@@ -359,9 +358,6 @@ class Runner::Impl {
     benchmark.spent_seconds += seconds;
     if (options_.keep_noisy) return;
     record::MarkNoisy(all);
-    if (options_.stop && !benchmark.all_repetitions &&
-        all.size() > static_cast<std::size_t>(options_.stop->repetitions))
-      replacements_.Add(!all.back().noisy);
   }
 
   bool IsWatched(const workload::Workload& workload) const {
@@ -497,7 +493,6 @@ class Runner::Impl {
 
   workload::RunSettings settings_;
   RunnerOptions options_;
-  runner::Replacements replacements_;
   ExplainProgress progress_;
   PreparedCalls calls_;
   std::map<std::string, BenchmarkState> benchmarks_;  // by name

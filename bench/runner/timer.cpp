@@ -18,18 +18,10 @@ bool IsKnownWell(const std::vector<record::Repetition>& done, const StoppingRule
 
 }  // namespace
 
-void Replacements::Add(bool clean) {
-  constexpr double kWeight = 0.1;  // of the latest; 22 noisy ones reduce 1 to 0.1
-  clean_share_ += kWeight * ((clean ? 1.0 : 0.0) - clean_share_);
-}
-
-double Replacements::BudgetShare() const { return clean_share_ < 0.1 ? 0.25 : 1; }
-
 NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spent_seconds,
-                         const StoppingRule& rule, const Replacements& replacements) {
+                         const StoppingRule& rule) {
   const bool enough = done.size() >= static_cast<std::size_t>(rule.repetitions);
-  const double budget = replacements.BudgetShare() * rule.max_seconds;
-  if (enough && (spent_seconds >= budget || IsKnownWell(done, rule))) return {false, 0};
+  if (enough && (spent_seconds >= rule.max_seconds || IsKnownWell(done, rule))) return {false, 0};
   const auto last_clean = std::find_if(done.rbegin(), done.rend(),
                                        [](const auto& repetition) { return !repetition.noisy; });
   const auto in_a_row = std::distance(done.rbegin(), last_clean);

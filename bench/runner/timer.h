@@ -82,22 +82,9 @@ struct NextRepetition {
   double pause_seconds = 0;  // [s] before the repetition, to let interference pass
 };
 
-// Measures whether it helps on this machine to replace noisy repetitions: the share of clean ones
-// among the replacements (an exponential average over about the latest 20, all benchmarks).
-class Replacements {
- public:
-  void Add(bool clean);
-  // Returns which share of StoppingRule::max_seconds a benchmark may use: 1, or 0.25 if fewer than
-  // one replacement in ten is clean. [1]
-  double BudgetShare() const;
-
- private:
-  double clean_share_ = 1;
-};
-
 // Decides whether another repetition follows those in `done`, whose noisy ones are marked. The
 // repetitions and their pauses took `spent_seconds`. [s]
 NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spent_seconds,
-                         const StoppingRule& rule, const Replacements& replacements = {});
+                         const StoppingRule& rule);
 
 }  // namespace dlroof::runner

@@ -12,7 +12,6 @@
 namespace dlroof::runner {
 namespace {
 
-using roofline::ComponentKind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -56,15 +55,9 @@ class ExplainCallTest : public testing::Test {
   void SetUp() override { the_source_is_on = source_registered; }
   void TearDown() override { the_source_is_on = false; }
 
-  // Explains a call whose largest component is `largest`.
-  Seen Explained(ExplainOptions options, ComponentKind largest,
-                 const cpu::Budget& budget = cpu::Budget(1e6),
+  Seen Explained(const ExplainOptions& options, const cpu::Budget& budget = cpu::Budget(1e6),
                  const std::string& single_thread_algorithm = "fake") {
     Seen seen;
-    options.largest = [&](const std::string& name, const ParallelTime&) {
-      EXPECT_EQ(name, "Fake/cpu/none/fwd/f32/n1");
-      return std::optional(largest);
-    };
     const workload::Workload workload{
         .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
         .prepare = [&](const workload::RunSettings& settings) {
@@ -84,28 +77,21 @@ class ExplainCallTest : public testing::Test {
 
 const ExplainOptions kLimited{.limit_seconds = 1000};
 
-TEST_F(ExplainCallTest, LeavesOutWhatCannotChangeTheAdvice) {
-  const auto seen = Explained(kLimited, ComponentKind::kForkJoin);
-  EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
-  EXPECT_THAT(seen.folded, IsEmpty());
-  ASSERT_TRUE(seen.profile);
-  EXPECT_GT(seen.profile->single_thread_seconds.value(), 0);
-  EXPECT_NE(seen.profile->instructions.has_value(), seen.profile->instructions_reason.has_value());
-}
-
-TEST_F(ExplainCallTest, MeasuresNearAndFarTensorsWhereTheyDecide) {
+TEST_F(ExplainCallTest, MeasuresOneThreadThenNearAndFarTensors) {
   if (!cpu::CoreCaches().contains(Level::kL2)) GTEST_SKIP() << "the size of L2 is unknown";
-  const auto seen = Explained(kLimited, ComponentKind::kLevels);
+  const auto seen = Explained(kLimited);
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
   ASSERT_EQ(seen.folded.size(), 2);
   EXPECT_EQ(std::ranges::max(seen.folded), std::numeric_limits<double>::infinity());
   ASSERT_TRUE(seen.profile);
+  EXPECT_GT(seen.profile->single_thread_seconds.value(), 0);
+  EXPECT_NE(seen.profile->instructions.has_value(), seen.profile->instructions_reason.has_value());
   EXPECT_GT(seen.profile->near_seconds.value(), 0);
   EXPECT_GT(seen.profile->far_seconds.value(), 0);
 }
 
 TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
-  const auto seen = Explained({.limit_seconds = 25}, ComponentKind::kUnexplained, cpu::Budget(0));
+  const auto seen = Explained({.limit_seconds = 25}, cpu::Budget(0));
   EXPECT_EQ(seen.prepared, 0);
   EXPECT_THAT(seen.parts, IsEmpty());
   ASSERT_TRUE(seen.profile) << "the profile of the regions stays";
@@ -118,7 +104,6 @@ TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
 TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
   double now = 0;
   const cpu::Budget budget(10, 20, {[&] { return now; }, [] { return 0.0; }});
-  ExplainOptions options = kLimited;
   Seen seen;
   runner::WatchedCalls watched;
   watched.Add(CallOf("fake", seen), 2, 3);
@@ -129,7 +114,7 @@ TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
         return CallOf("fake", seen);
       }};
   ExplainCall(
-      workload, {}, options, budget, [&](ExplainPart part) { seen.parts.push_back(part); },
+      workload, {}, kLimited, budget, [&](ExplainPart part) { seen.parts.push_back(part); },
       watched);
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
   const auto profile = watched.Mean();
@@ -138,13 +123,8 @@ TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
   EXPECT_FALSE(profile->near_seconds);
 }
 
-TEST_F(ExplainCallTest, WithoutALimitAsksNothing) {
-  const auto seen = Explained({}, ComponentKind::kForkJoin);
-  EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
-}
-
 TEST_F(ExplainCallTest, AnotherAlgorithmOnOneThreadIsNotCompared) {
-  const auto seen = Explained(kLimited, ComponentKind::kUnexplained, cpu::Budget(1e6), "other");
+  const auto seen = Explained(kLimited, cpu::Budget(1e6), "other");
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
   ASSERT_TRUE(seen.profile);
   EXPECT_FALSE(seen.profile->single_thread_seconds);
@@ -166,14 +146,6 @@ TEST(IsTimedLongEnough, LeavesTimeForThePass) {
   EXPECT_FALSE(IsTimedLongEnough({.limit_seconds = 25}, 14));
   EXPECT_TRUE(IsTimedLongEnough({.limit_seconds = 25}, 16));
   EXPECT_FALSE(IsTimedLongEnough({}, 1e6));
-}
-
-TEST(Decide, OnlyTheKernelsOwnTimeIsDividedFurther) {
-  for (const auto kind : {ComponentKind::kForkJoin, ComponentKind::kSharing, ComponentKind::kFixed,
-                          ComponentKind::kFunctions, ComponentKind::kSerial})
-    EXPECT_FALSE(NearAndFarDecide(kind)) << roofline::Key(kind);
-  EXPECT_TRUE(NearAndFarDecide(ComponentKind::kUnexplained));
-  EXPECT_FALSE(NearAndFarDecide(ComponentKind::kKernel)) << "it is known already";
 }
 
 // Two benchmarks have 6 steps: each is timed, then each has two parts.

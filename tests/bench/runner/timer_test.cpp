@@ -88,21 +88,6 @@ TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOut) {
   EXPECT_LT(Follow({}, some(10)).repetitions.size(), 20);
 }
 
-TEST(StoppingRule, SpendsAQuarterWhereReplacingHasNotHelped) {
-  Replacements replacements;
-  const auto stops_after = [&](double seconds) {
-    const std::vector<record::Repetition> done(9, Busy(0));
-    return !NextAfter(done, seconds, {.max_seconds = 2}, replacements).wanted;
-  };
-  for (int i = 0; i < 21; ++i) replacements.Add(false);
-  EXPECT_FALSE(stops_after(1.9));
-  for (int i = 0; i < 3; ++i) replacements.Add(false);
-  EXPECT_TRUE(stops_after(0.5));
-  EXPECT_FALSE(stops_after(0.4));
-  replacements.Add(true);  // it helps again
-  EXPECT_FALSE(stops_after(1.9));
-}
-
 TEST(StoppingRule, FewerThanSixNeedNoInterval) {
   const auto course = Follow({.repetitions = 3}, [](double time) {
     return record::Repetition{.seconds = 1 + time, .iterations = 1};
