@@ -221,13 +221,6 @@ void ThrowNoPlan(const Conv2dCase& conv, const std::vector<workload::Failure>& p
   workload::Throw({text, !modes.empty() || std::ranges::any_of(proposals, workload::IsBroken)});
 }
 
-bool ConvertsLayouts(const PlanChoice& choice) {
-  constexpr double kSlack = 4096;  // [byte] for the alignment of three tensors
-  const auto beside = static_cast<double>(choice.workspace_bytes) - choice.tensor_bytes;
-  return beside >= 0 && beside <= kSlack && !IsWinograd(choice.config) &&
-         !HasNote(choice.config, Note::kFft);
-}
-
 std::string DescribeEngine(const PlanChoice& choice) {
   std::string text = fmt::format("engine {}", choice.config.engine);
   std::vector<std::string> parts;
@@ -235,27 +228,19 @@ std::string DescribeEngine(const PlanChoice& choice) {
     parts.push_back(fmt::format("{} {}", KnobName(knob), value));
   if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
   for (const int note : choice.config.notes) text += fmt::format(", {}", NoteName(note));
-  return text + fmt::format(", workspace {} B{}", choice.workspace_bytes,
-                            ConvertsLayouts(choice) ? " (converts layouts)" : "");
+  return text + fmt::format(", workspace {} B", choice.workspace_bytes);
 }
 
 std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice) {
-  auto text = DescribeEngine(choice) + ": ";
-  if (choice.timed > 0)
-    text += fmt::format("fastest of {} timed", choice.timed);
-  else
-    text += fmt::format("first of heuristic {}{}", choice.config.heuristic,
-                        choice.broke > 0 ? " that runs" : "");
-  if (choice.wrong > 0)
-    text +=
-        fmt::format(", {} {} wrong", choice.wrong, choice.timed > 0 ? "faster is" : "before it is");
+  auto text = fmt::format("{}: {}", DescribeEngine(choice),
+                          choice.timed > 0
+                              ? fmt::format("fastest of {} timed", choice.timed)
+                              : fmt::format("first of heuristic {}", choice.config.heuristic));
+  if (choice.wrong > 0) text += fmt::format(", {} wrong", choice.wrong);
   if (choice.broke > 0) text += fmt::format(", {} broke", choice.broke);
   text += fmt::format(", {} proposed", choice.proposed);
   if (choice.refused > 0) text += fmt::format(", {} not {}", choice.refused, request.conv.type);
-  if (request.padded)
-    text += request.conv.direction == ProductDirection::kBackwardData
-                ? "; a copy removes the padding"
-                : "; a copy adds the padding";
+  if (request.padded) text += "; padding by a copy";
   return text;
 }
 

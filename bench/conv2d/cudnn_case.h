@@ -249,21 +249,14 @@ struct PlanChoice {
   size_t wrong = 0;
 };
 
-// Returns whether the engine copies its tensors into another layout and back, which means several
-// launches and three times the traffic. cuDNN does not report this, but the size of the workspace
-// shows it: all tensors and a few bytes (for f32 forward with cuDNN 9.19, 16 byte more in NHWC; in
-// NCHW there is no workspace).
-bool ConvertsLayouts(const PlanChoice& choice);
-
 // Returns ProductWork on the engine's pipe. It has one launch, or an unknown number if the
 // workspace is as large as the tensors, because it then contains data between kernels. The copies
 // of a `padded` call (which also fills the padding with zeros, except in bwd_data) are launches
 // too. The compulsory bytes are those of the plain tensors.
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 
-// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", which is how
-// DescribeCall begins, with "workspace 131 B (converts layouts)" for an engine that copies its
-// tensors.
+// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", with which DescribeCall
+// begins. A workspace as large as all tensors is a copy of them in another layout.
 std::string DescribeEngine(const PlanChoice& choice);
 
 // Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A,

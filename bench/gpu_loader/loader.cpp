@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <stdexcept>
 #include <system_error>
@@ -29,28 +28,6 @@ constexpr const char* kEntry = "dlroof_cuda_module";
 std::function<void(const std::string&)> RowPrinter(std::ostream& log) {
   if (!machine::StderrIsTerminal()) return {};
   return [&log](const std::string& row) { log << "\r\033[K" << row << std::flush; };
-}
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-// Returns the library's name from a message of dlopen, "libcudnn.so.9: cannot open ...".
-std::string LibraryIn(const std::string& error) { return error.substr(0, error.find(':')); }
-
-std::string MissingLibrary(const std::string& library) {
-  const std::array<std::pair<std::string_view, std::string_view>, 4> owners = {
-      {{"libcudnn", "cuDNN 9"},
-       {"libcublas", "the CUDA toolkit"},
-       {"libcupti", "the CUDA toolkit"},
-       {"libnvperf", "the CUDA toolkit (CUPTI)"}}};
-  std::string_view owner = "this system";
-  for (const auto& [prefix, name] : owners)
-    if (library.starts_with(prefix)) owner = name;
-  return fmt::format(
-      "the CUDA module needs {} of {}, which was not found: install it, or add its folder to "
-      "LD_LIBRARY_PATH (bench/install.md says how; ci/run.sh --gpu does it in a source folder)",
-      library, owner);
 }
 
 // Does not close the library, because CUDA would open it again.
@@ -120,22 +97,6 @@ DeviceChoice ParseDevice(const std::string& text, const std::string& flag) {
   return choice;
 }
 
-std::string DlopenSentence(const std::string& error, const fs::path& file) {
-  if (Contains(error, "cannot open shared object file")) return MissingLibrary(LibraryIn(error));
-  if (Contains(error, "version `GLIBC"))
-    return fmt::format("{} was built on a newer system than this one: build it here ({})",
-                       file.string(), error);
-  if (Contains(error, "undefined symbol"))
-    return fmt::format(
-        "the CUDA module does not match the libraries that were found: build it again, or put the "
-        "libraries that it was built with first in LD_LIBRARY_PATH ({})",
-        error);
-  if (Contains(error, "file too short") || Contains(error, "invalid ELF header") ||
-      Contains(error, "wrong ELF class"))
-    return fmt::format("{} is damaged: build it again ({})", file.string(), error);
-  return fmt::format("the CUDA module cannot be opened: {}", error);
-}
-
 OpenedModule OpenGpuModule(const fs::path& file) {
   std::error_code none;
   if (!fs::exists(file, none))
@@ -143,7 +104,11 @@ OpenedModule OpenGpuModule(const fs::path& file) {
                                         "toolkit is installed (ci/run.sh --gpu installs one)",
                                         file.filename().string())}};
   const auto [library, error] = OpenWithLibrariesOf(file, CudaFolders(file.parent_path()));
-  if (library == nullptr) return {nullptr, Reason{DlopenSentence(error, file)}};
+  if (library == nullptr)
+    return {nullptr,
+            Reason{fmt::format("the CUDA module cannot be opened ({}): build it here, or install "
+                               "the libraries that it needs (bench/install.md says how)",
+                               error)}};
   return CallEntry(library, file);
 }
 

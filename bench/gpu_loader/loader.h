@@ -31,9 +31,6 @@ struct OpenedModule {
 // throws.
 OpenedModule OpenGpuModule(const std::filesystem::path& file);
 
-// Returns dlopen's error message rewritten as a sentence with a remedy.
-std::string DlopenSentence(const std::string& error, const std::filesystem::path& file);
-
 struct GpuAccess {
   const GpuModule* module = nullptr;  // null if no module was opened
   GpuDevice device;                   // the chosen GPU

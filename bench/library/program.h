@@ -47,7 +47,6 @@ class Program {
   // Reads flags and opens devices. `own_main`: the program calls benchmark::Initialize itself.
   // Returns the arguments without dlroof's flags. Throws BadInput.
   std::vector<std::string> Initialize(const std::vector<std::string>& args, bool own_main);
-  bool IsInitialized() const { return initialized_; }
   const runner::BenchFlags& flags() const { return flags_; }
 
   // Lists the selected benchmarks. Throws BadInput if there are none to measure, or if a file of

@@ -158,12 +158,6 @@ std::string_view Key(Eltwise function) {
   return kKeys[static_cast<size_t>(function)];
 }
 
-std::optional<Eltwise> EltwiseFromKey(std::string_view key) {
-  for (const auto function : kEltwises)
-    if (Key(function) == key) return function;
-  return std::nullopt;
-}
-
 double Apply(Eltwise function, double x) {
   switch (function) {
     case Eltwise::kRelu:

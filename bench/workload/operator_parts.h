@@ -78,7 +78,6 @@ inline constexpr std::array kEltwises = {Eltwise::kRelu, Eltwise::kGeluErf, Eltw
 
 // Returns oneDNN's and benchdnn's name of the algorithm, without "eltwise_": "gelu_erf".
 std::string_view Key(Eltwise function);
-std::optional<Eltwise> EltwiseFromKey(std::string_view key);
 
 // Returns the function's value at x.
 double Apply(Eltwise function, double x);

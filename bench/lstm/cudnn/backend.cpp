@@ -404,21 +404,6 @@ workload::Verification Compared(const LstmGpuCall& call, unsigned seed) {
                           SeededGradient(lstm, seed), GpuLstmTolerance(lstm));
 }
 
-// Returns whether a backward call leaves its reserve space unchanged, as a note for the record.
-// cuDNN does not promise it. If the space changes, consecutive calls without a Restore read what
-// the call before wrote there.
-std::string ReserveNote(const LstmGpuCall& call) {
-  call.Renew();
-  call.Run();
-  const auto first = call.Gradients();
-  call.Run();
-  const auto second = call.Gradients();
-  return first.source == second.source && first.initial_hidden == second.initial_hidden
-             ? "; a call leaves its reserve space unchanged"
-             : "; a call changes its reserve space: it is restored before each timed call, but for "
-               "back-to-back calls and graphs only before the first";
-}
-
 workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   CudnnLstmCase small = lstm;
@@ -434,7 +419,6 @@ workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
     found.how +=
         fmt::format(" of the twin {} ({} too)", ToText(small.problem), Key(lstm.algorithm));
   }
-  if (lstm.direction == LstmDirection::kBackward) found.how += ReserveNote(call);
   return found;
 }
 

@@ -245,7 +245,7 @@ TEST(Padded, ItsCopiesAreLaunchesAndNoCompulsoryTraffic) {
     EXPECT_EQ(padded.flops, plain.flops);
   }
   EXPECT_THAT(DescribeCall(Read(fmt::format("bwd_data/f32/{}/padded", kUnequal)), choice),
-              testing::EndsWith("; a copy removes the padding"));
+              testing::EndsWith("; padding by a copy"));
 }
 
 }  // namespace
