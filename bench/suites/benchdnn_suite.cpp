@@ -112,10 +112,7 @@ ForeignProblem& Reader::Add(const BenchdnnToken& token) {
 }
 
 void Reader::ReadProblem(const BenchdnnToken& token) {
-  if (benchmarks_.size() == kMaxBenchmarks)
-    throw BadInput({file_, token.line}, "the file has more than {} benchmarks", kMaxBenchmarks);
-  auto& made =
-      benchmarks_.emplace_back(ForeignProblem{{file_, token.line, token.text, ""}, std::nullopt});
+  auto& made = Add(token);
   if (!reasons_.empty()) {
     made.reason = reasons_.begin()->second.text;
     return;

@@ -13,32 +13,9 @@
 #include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "tests/bench/random_problems.h"
-#include "tests/fakes/foreign_lines.h"
 
 namespace dlroof::conv2d {
 namespace {
-
-// benchdnn's defaults are 2 images, 1 group, stride 1, no dilation, and no padding unless the
-// output says otherwise. What follows n is the problem's name.
-constexpr fakes::ForeignLine kProblems[] = {
-    // (224 + 2*3 - 7) / 2 + 1 = 112 rows; the last row of padding is not read
-    {"--conv --dir=FWD_I mb16ic3ih224oc64kh7sh2ph3", "fwd/f32/n16c3h224w224k64r7s7_s2p3"},
-    {"--conv --dir=FWD_I ic3ih224oc64kh3", "fwd/f32/n2c3h224w224k64r3s3"},
-    {"--conv --dir=FWD_I ic1ih56oc1oh56kh3", "fwd/f32/n2c1h56w56k1r3s3_p1"},  // (55 - 56 + 3) / 2
-    {"--conv --dir=FWD_I ic1ih56oc1oh56kh3dh1", "fwd/f32/n2c1h56w56k1r3s3_p2d2"},  // spans 5
-    {"--conv --dir=FWD_I ic1ih8oc1oh4kh3sh2", "fwd/f32/n2c1h8w8k1r3s3_s2p0:1x0:1"},
-    {"--conv --dir=FWD_I ic1ih10oc1oh4kh1sh2", "!negative padding"},  // (6 - 10 + 1) / 2
-    {"--conv --dir=FWD_I ic4_ih5_oc6_kh1", "fwd/f32/n2c4h5w5k6r1s1"},
-    {"--conv --dir=FWD_I ic4ih5iw7oc6kh1kw3", "fwd/f32/n2c4h5w7k6r1s3"},
-    {"--conv --dir=FWD_I ic4iw5oc6kw1", "!1-D convolution"},
-    {"--conv --dir=FWD_I ic4id5oc6kd2sd2", "!3-D convolution"},
-    {"--conv --dir=FWD_I ic4ih5oc6kh1n\"x:y/z*2\"", "fwd/f32/n2c4h5w5k6r1s1"},
-    {"--conv --dir=FWD_I ic4ih5oc6kh1_nih9", "fwd/f32/n2c4h5w5k6r1s1"},
-};
-
-TEST(ConvBenchdnn, ReadsProblemsWithBenchdnnsDefaults) {
-  fakes::ExpectBenchmarks(kProblems, "Conv2D/cpu/onednn/");
-}
 
 TEST(ConvBenchdnn, WhatIsNoProblemHasAReason) {
   for (const auto& [text, reason] : {std::pair("mb1ic4ih8oc4kh3xy1", "got 'xy1'"),

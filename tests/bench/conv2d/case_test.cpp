@@ -1,9 +1,11 @@
 #include "bench/conv2d/case.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+#include <tuple>
 
 #include "counters/base/error.h"
 #include "reporters/roofline/roofline.h"
@@ -96,15 +98,7 @@ TEST(Conv2dText, RefusalsNameTheColumnOfTheFirstBadCharacter) {
   Refuses("n1c1h8w8k1r3s3_s-1", "column 17: expected a stride");
   Refuses("n1c1h8w8k1r3s3_s99999999999", "column 17");
   Refuses("n1c1h8w8k1r3s3_p0:1", "column 20: expected 'x'");
-}
-
-TEST(Conv2dText, OneProblemHasOneText) {
   Refuses("n1c1h8w8k1r3s3_s1", "column 15: write this problem as n1c1h8");
-  Refuses("n1c1h8w8k1r3s3_p0", "column 15");
-  Refuses("n1c1h8w8k1r3s3_s2p0", "column 18");
-  Refuses("n1c1h8w8k1r3s3_p1x1", "column 18");
-  Refuses("n1c1h8w8k1r3s3_p1:1x1:1", "column 18");
-  Refuses("n1c1h8w8k1r3s3_p2g1", "column 18");
 }
 
 TEST(Conv2dShape, ImpossibleOnesAreRefusedWithTheReason) {
@@ -123,10 +117,6 @@ TEST(Conv2dShape, NothingLeaves64Bits) {
   // Tensors fit (c = k = 2^29: 8 x 2^58 byte of weights), the FLOPs of 16 images do not.
   EXPECT_EQ(ProblemRefusal("n1c536870912h1w1k536870912r1s1"), "accepted");
   Refuses("n16c536870912h1w1k536870912r1s1", "number of FLOPs overflows");
-}
-
-TEST(Conv2dShape, ColumnsCountFromTheLongerLine) {
-  EXPECT_THAT(ProblemRefusal("n1c1h3w3k1r5s3", 10), HasSubstr("column 11: the filter"));
 }
 
 TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
@@ -196,20 +186,9 @@ TEST(Conv2dFlops, AreThoseOfTapsInsideTheImage) {
   EXPECT_GT(depthwise, 10);
 }
 
-TEST(Conv2dFlops, AreTheSameInEveryDirection) {
-  for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
-    const auto flops_of = [&](const std::string& problem) {
-      return workload::ProductWork(Case(direction + "/f32/" + problem), "fp32.vector")
-          .flops.at("fp32.vector");
-    };
-    // Of 7 x 3 pairs of a row and a tap, the first and the last are outside: 19, also in w.
-    EXPECT_EQ(flops_of("n16c512h7w7k512r3s3_p1"), 2. * 16 * 512 * 512 * 19 * 19) << direction;
-    // The second of DeepLabv3's rates: of 24 x 3 pairs of a row and a tap 24 are inside.
-    EXPECT_EQ(flops_of("n1c2048h24w24k256r3s3_p24d24"), 2. * 256 * 2048 * 24 * 24) << direction;
-  }
+TEST(Conv2dFlops, ArePerProductOfTwoElements) {
   // A row of two taps beside the only row: no product at all, so 0 FLOPs and not unknown ones.
   EXPECT_EQ(Flops(ParseConv2d("n1c1h1w1k1r2s1_p1x0d2x1")), 0);
-  EXPECT_EQ(Flops(ParseConv2d("n1c4h7w7k8r1s1_p1")), 2 * 4 * 8 * 49);
   EXPECT_EQ(Flops(ParseConv2d("n1c3h24w24k8r1s1_s2")), 2 * 3 * 8 * 144) << "skipped, not padded";
 }
 
@@ -299,36 +278,23 @@ std::optional<double> Executed(const std::string& problem, ProductDirection dire
   return ExecutedOverUseful(conv, implementation, "avx512_core");
 }
 
-TEST(ExecutedOverUseful, IsOneWhereTheChannelsFillTheVectorsOrAreFewToRead) {
-  EXPECT_EQ(Executed("n1c3h112w112k64r7s7_s2p3", ProductDirection::kForward, "jit:avx512_core"), 1);
+TEST(ExecutedOverUseful, CountsTheLastVectorOfChannelsWhole) {
+  constexpr auto kForward = ProductDirection::kForward;
+  const std::string full = "n1c64h28w28k32r3s3_p1", image = "n1c3h112w112k64r7s7_s2p3";
   for (const auto* implementation : {"jit:avx512_core", "brgconv:avx2", "jit_1x1:avx512_core"})
-    EXPECT_EQ(Executed("n1c64h28w28k32r3s3_p1", ProductDirection::kForward, implementation), 1);
-}
-
-TEST(ExecutedOverUseful, CountsTheLastVectorWhole) {
+    EXPECT_EQ(Executed(full, kForward, implementation), 1);
+  EXPECT_EQ(Executed(image, kForward, "jit:avx512_core"), 1) << "three channels are read alone";
   // 20 filters: two vectors of 16 lanes, three of 8. 24 channels: two, three.
-  const std::string problem = "n1c24h28w28k20r3s3_p1";
-  EXPECT_EQ(Executed(problem, ProductDirection::kForward, "brgconv:avx512_core"), 32 / 20.0);
-  EXPECT_EQ(Executed(problem, ProductDirection::kForward, "brgconv:avx2"), 24 / 20.0);
-  EXPECT_EQ(Executed(problem, ProductDirection::kForward, "jit:avx512_core"),
-            32 / 20.0 * (32 / 24.0));
-  EXPECT_EQ(Executed(problem, ProductDirection::kBackwardData, "brgconv:avx512_core"), 32 / 24.0);
-}
-
-TEST(ExecutedOverUseful, VectorsOfDepthwiseKernelsHoldGroups) {
-  EXPECT_EQ(Executed("n1c72h28w28k72r3s3_p1g72", ProductDirection::kForward, "jit_dw:avx512_core"),
-            80 / 72.0);
-}
-
-TEST(ExecutedOverUseful, IsNotKnownOfTiles) {
-  for (const auto* implementation :
-       {"brgconv:avx512_core_amx", "brgconv:avx10_1_512_amx", "jit_1x1:avx512_core_amx_bf16"})
-    EXPECT_FALSE(Executed("n1c24h28w28k20r3s3_p1", ProductDirection::kForward, implementation));
-}
-
-TEST(ExecutedOverUseful, IsNotKnownOfReferenceLoops) {
-  EXPECT_FALSE(Executed("n1c3h8w8k4r3s3_p1", ProductDirection::kForward, "ref:any"));
-  EXPECT_FALSE(Executed("n1c3h8w8k4r3s3_p1", ProductDirection::kForward, "gemm:jit"));
+  const std::string part = "n1c24h28w28k20r3s3_p1";
+  EXPECT_EQ(Executed(part, kForward, "brgconv:avx512_core"), 32 / 20.0);
+  EXPECT_EQ(Executed(part, kForward, "brgconv:avx2"), 24 / 20.0);
+  EXPECT_EQ(Executed(part, kForward, "jit:avx512_core"), 32 / 20.0 * (32 / 24.0));
+  EXPECT_EQ(Executed(part, ProductDirection::kBackwardData, "brgconv:avx512_core"), 32 / 24.0);
+  // Vectors of depthwise kernels hold groups.
+  EXPECT_EQ(Executed("n1c72h28w28k72r3s3_p1g72", kForward, "jit_dw:avx512_core"), 80 / 72.0);
+  for (const auto* unknown : {"brgconv:avx512_core_amx", "brgconv:avx10_1_512_amx",
+                              "jit_1x1:avx512_core_amx_bf16", "ref:any", "gemm:jit"})
+    EXPECT_FALSE(Executed(part, kForward, unknown)) << unknown;
 }
 
 struct Modelled {
@@ -393,21 +359,17 @@ TEST(DeltaModel, HasNoL2BytesWhereThePathOfTheLoadsIsNotKnown) {
   EXPECT_TRUE(half.bytes.contains(Level::kDram)) << half.how;
 }
 
-TEST(DeltaModel, ATypeThatItLacksHasAReasonAndNoBytes) {
-  for (const char* type : {"f64", "s8s8f64", "s8s8"}) {
-    const auto none = OnH200(type, "engine 1");
+TEST(DeltaModel, WhatItDoesNotCoverHasAReasonAndNoBytes) {
+  for (const auto& [type, algorithm, reason] :
+       {std::tuple("f64", "engine 1", "the model has no type '"),
+        {"s8s8", "engine 1", "the model has no type '"},
+        {"f32", "engine 6, winograd, workspace 0 B: first of heuristic A",
+         "its kernel uses Winograd"}}) {
+    const auto none = OnH200(type, algorithm);
     EXPECT_TRUE(none.bytes.empty()) << type;
-    EXPECT_THAT(none.how,
-                HasSubstr("the DeLTA-style model does not cover it: the model has no type '"))
-        << type;
+    EXPECT_THAT(none.how, HasSubstr(fmt::format("the DeLTA-style model does not cover it: {}",
+                                                reason)));
   }
-}
-
-TEST(DeltaModel, AWinogradKernelHasAReasonAndNoBytes) {
-  const auto none = OnH200("f32", "engine 6, winograd, workspace 0 B: first of heuristic A");
-  EXPECT_TRUE(none.bytes.empty());
-  EXPECT_THAT(none.how,
-              HasSubstr("the DeLTA-style model does not cover it: its kernel uses Winograd"));
 }
 
 }  // namespace

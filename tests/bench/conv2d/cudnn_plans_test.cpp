@@ -204,23 +204,15 @@ FastestPlan ConfirmedWith(double heuristic, double plan, bool heuristic_is_right
       [] {}, [&] { return heuristic_is_right; });
 }
 
-TEST(Confirmed, TheRatioIsThatOfTheNewTimes) {
+TEST(Confirmed, TakesTheRatioOfTheNewTimesOrTheHeuristicsChoiceIfThatIsRight) {
   EXPECT_EQ(ConfirmedWith(3, 2).config, 3U);
   EXPECT_DOUBLE_EQ(ConfirmedWith(3, 2).heuristic_over_best.value(), 1.5);
-}
-
-TEST(Confirmed, ALuckyPlanGivesWayToTheHeuristicsChoice) {
   EXPECT_EQ(ConfirmedWith(1, 1).config, 0U);
   EXPECT_EQ(ConfirmedWith(1, 1).heuristic_over_best, 1);
-  EXPECT_EQ(ConfirmedWith(1, 1.5).config, 0U);
-  // But not to a wrong one.
   EXPECT_EQ(ConfirmedWith(1, 1.5, false).config, 3U);
-}
-
-TEST(Confirmed, TimesNothingWithoutTwoPlansToCompare) {
   const auto never = [](size_t, int) -> double { throw std::logic_error("timed"); };
   EXPECT_EQ(Confirmed({0, 1}, never, [] {}, {}).config, 0U);
-  EXPECT_EQ(Confirmed({4, std::nullopt}, never, [] {}, {}).config, 4U);
+  EXPECT_EQ(Confirmed({4, std::nullopt}, never, [] {}, {}).config, 4U) << "no two plans to compare";
 }
 
 TEST(RunFirstThatWorks, GoesOnAfterAFailureThatPasses) {
@@ -321,13 +313,6 @@ TEST(ThrowNoPlan, ABrokenProposalMakesItAFailure) {
   EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused}, {broke}); }));
   EXPECT_EQ(NoPlan<std::runtime_error>("f32", {refused}, {broke}),
             "none of 1 proposals of cuDNN can be used: 1 refused; NVRTC is missing");
-}
-
-TEST(ThrowFirst, IsWhatBrokeBeforeWhatWasRefused) {
-  const workload::Failure refused{"refused", false}, broke{"broke", true};
-  EXPECT_TRUE(IsUnsupported([&] { workload::ThrowFirst({refused}); }));
-  EXPECT_FALSE(IsUnsupported([&] { workload::ThrowFirst({refused, broke}); }));
-  EXPECT_THROW(workload::ThrowFirst({}), std::logic_error);
 }
 
 TEST(RequireConvSupport, IntegersHaveNoBackwardPassAndFp8IsAForwardPassAlone) {

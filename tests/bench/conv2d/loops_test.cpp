@@ -338,20 +338,6 @@ TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
     }
 }
 
-TEST(SeededConv2dInputs, AreThoseThatTheDirectionReads) {
-  auto conv = MadeCase(kSmall, "f32");
-  const auto inputs = workload::SeededInputs(conv, 1);
-  EXPECT_TRUE(inputs.destination.empty());
-  EXPECT_TRUE(inputs.bias.empty());
-  EXPECT_NE(inputs.source.front(), inputs.weights.front()) << "tensors share their values";
-  conv.bias = true;
-  EXPECT_EQ(workload::SeededInputs(conv, 1).bias.size(), 16);
-  conv.direction = ProductDirection::kBackwardData;
-  EXPECT_TRUE(workload::SeededInputs(conv, 1).source.empty());
-  conv.direction = ProductDirection::kBackwardWeights;
-  EXPECT_TRUE(workload::SeededInputs(conv, 1).weights.empty());
-}
-
 // Tensor cores ignore the low 13 bits of an f32 factor.
 float CutToTf32(float value) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xffffe000U);

@@ -11,7 +11,6 @@
 #include "bench/lstm/case.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/benchmark_name.h"
-#include "tests/fakes/foreign_lines.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -97,20 +96,6 @@ TEST(LstmStages, OnePrimitiveWhereTheLibrarysStackIsTheSame) {
   EXPECT_THAT(stages("t1n1i5h7l4"), ElementsAre(LstmStage{0, 1}, LstmStage{1, 3}));
   EXPECT_THAT(stages("t1n1i14h7l2bi"), ElementsAre(LstmStage{0, 1}, LstmStage{1, 1}));
   EXPECT_THAT(stages("t1n1i7h7l2bisum"), ElementsAre(LstmStage{0, 1}, LstmStage{1, 1}));
-}
-
-constexpr fakes::ForeignLine kProblems[] = {
-    {"--rnn --alg=VANILLA_LSTM sic16", "fwd_inference/f32/t1n2i16h16"},
-    {"--rnn --alg=VANILLA_LSTM l1t3_mb4_sic7slc5dhc7n\"x\"", "fwd_inference/f32/t3n4i5h7"},
-    {"--rnn --alg=VANILLA_LSTM --with-projection=true t2mb3sic4slc5dhc8dic4",
-     "fwd_inference/f32/t2n3i5h8p4"},
-    {"--rnn --alg=VANILLA_LSTM sic8dhc7dic6", "!dic is not dhc without projection"},
-    {"--rnn --alg=VANILLA_LSTM t3sic8dhc7", "!sic is not dic"},
-    {"--rnn t3mb4", "!'t3mb4': this problem lacks sic, or its value is 0"},
-};
-
-TEST(LstmBenchdnn, ReadsProblemsWithBenchdnnsDefaults) {
-  fakes::ExpectBenchmarks(kProblems, "LSTM/cpu/onednn/");
 }
 
 }  // namespace

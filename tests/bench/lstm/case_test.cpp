@@ -6,10 +6,8 @@
 
 #include <array>
 #include <random>
-#include <set>
 #include <stdexcept>
 
-#include "bench/suites/suite_selection.h"
 #include "counters/base/error.h"
 #include "tests/bench/random_problems.h"
 #include "tests/fakes/refusal.h"
@@ -49,17 +47,6 @@ TEST(LstmProducts, AreOneOfAllStepsWhereMerged) {
             (Products{{8, 256, 32, 16}, {8, 256, 64, 16}}));
   EXPECT_EQ(dlroof::lstm::Products(problem, kInference, true),
             (Products{{128, 256, 32, 1}, {8, 256, 64, 16}}));
-}
-
-TEST(LstmText, SpellsOnlyWhatIsNotTheDefault) {
-  LstmProblem problem{.t = 16, .n = 8, .i = 32, .h = 64};
-  EXPECT_EQ(ToText(problem), "t16n8i32h64");
-  problem.l = 2;
-  problem.p = 48;
-  problem.passes = LstmPasses::kConcatenated;
-  EXPECT_EQ(ToText(problem), "t16n8i32h64l2p48bi");
-  problem.passes = LstmPasses::kSummed;
-  EXPECT_EQ(ToText(problem), "t16n8i32h64l2p48bisum");
 }
 
 TEST(LstmText, IsInverseOfParsingForRandomProblems) {
@@ -198,25 +185,6 @@ TEST(LstmTwin, HalvesStepsThenSamplesThenChannels) {
   auto peephole = problem;
   peephole.peephole = true;
   EXPECT_TRUE(Twin(peephole, 1).peephole);
-}
-
-TEST(LstmSuite, OfThePaperHasTwelveConfigurationsInEveryDirectionAndType) {
-  int names = 0;
-  std::set<std::string> problems;
-  const auto suites = suites::SelectSuites({"paper"});
-  for (const auto& layer : suites.at(0).layers) {
-    const auto parts = workload::ParseBenchmarkName(layer.name);
-    if (parts.op != "LSTM") continue;
-    ++names;
-    problems.insert(parts.problem);
-    EXPECT_EQ(ToText(ReadLstmCase(parts, {"f32", "bf16"}, {}).problem), parts.problem);
-  }
-  EXPECT_EQ(names, 12 * 3 * 2);
-  // the paper's (batch, time steps, features, hidden) as t n i h
-  EXPECT_EQ(problems, (std::set<std::string>{"t16n16i32h16", "t16n32i32h16", "t16n64i32h16",
-                                             "t16n128i32h16", "t32n16i32h16", "t64n16i32h16",
-                                             "t128n16i32h16", "t16n16i64h16", "t16n16i128h16",
-                                             "t16n16i32h32", "t16n16i32h64", "t16n16i32h128"}));
 }
 
 TEST(LstmTypes, StoreWhatTheirNameSays) {

@@ -303,12 +303,6 @@ TEST(LstmReferenceBackend, WorksOnTheListedMemoryInEveryCall) {
   for (size_t k = 0; k < before.size(); ++k) EXPECT_EQ(bytes(call.memory[k]), before[k]) << k;
 }
 
-TEST(LstmReferenceBackend, HasOnlyDoublesAndNoLayouts) {
-  EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f32/t1n1i1h1"), BadInput);
-  EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/ldigo"), BadInput);
-  EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/fpmath-bf16"), BadInput);
-}
-
 // Denormal numbers are slow, and saturated gates would hide errors.
 TEST(LstmTensors, SeededDataNeitherSaturateGatesNorUnderflow) {
   for (const auto* text : {"t200n2i16h16", "t8n4i64h64l3bi", "t8n4i64h64p16/peephole"}) {

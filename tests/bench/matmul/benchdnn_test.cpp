@@ -168,16 +168,5 @@ TEST(MatmulBenchdnn, WhatIsNoProblemHasAReason) {
   EXPECT_THAT(BenchdnnReason("--ip ic3"), HasSubstr("this problem lacks oc"));
 }
 
-TEST(MatmulBenchdnn, BeginsWithASizeAndX) {
-  const auto driver = [](std::string_view text) {
-    const auto* const found = suites::DriverOfProblem(text);
-    return found == nullptr ? "none" : found->name;
-  };
-  EXPECT_EQ(driver("12x64:64x8"), "matmul");
-  EXPECT_EQ(driver("x64"), "none");
-  EXPECT_EQ(driver("12"), "none");
-  EXPECT_EQ(driver("ic2048oc1000"), "conv") << "ip's letters are conv's: --ip says otherwise";
-}
-
 }  // namespace
 }  // namespace dlroof::matmul

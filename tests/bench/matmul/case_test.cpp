@@ -54,14 +54,6 @@ TEST(MatmulProblem, RefusesWhatLeaves64Bits) {
   EXPECT_THAT(ProblemRefusal("m500000000n500000000k500000000"), HasSubstr("column 11: "));
 }
 
-TEST(MatmulProblem, CountsByClosedForm) {
-  const auto problem = ParseMatmul("b5m2n3k4");
-  EXPECT_EQ(CountA(problem), 5 * 2 * 4);
-  EXPECT_EQ(CountB(problem), 5 * 4 * 3);
-  EXPECT_EQ(CountC(problem), 5 * 2 * 3);
-  EXPECT_EQ(Flops(problem), 2 * 5 * 2 * 3 * 4);
-}
-
 MatmulCase Case(const std::string& name) {
   return ReadOnednnMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name));
 }
@@ -111,27 +103,11 @@ TEST(MatmulCase, RefusesWhatAVariantCannotHave) {
   EXPECT_THAT(Refusal("bwd_data/f32/m1n2k3/any"), HasSubstr("'any'"));
 }
 
-TEST(MatmulTypes, SayWhatEachMatrixStores) {
-  const workload::ProductTypes mix{"f32", "bf16", "f16"};
-  EXPECT_EQ(TypeOf(mix, Matrix::kA), "f32");
-  EXPECT_EQ(TypeOf(mix, Matrix::kB), "bf16");
-  EXPECT_EQ(TypeOf(mix, Matrix::kC), "f16");
-}
-
 TEST(MatmulWork, CountsFlopsAndEachMatrixOnce) {
   const auto work = workload::ProductWork(Case("fwd/bf16/b2m3n4k5"), "bf16.matrix");
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 2 * 2 * 3 * 4 * 5}}));
   EXPECT_EQ(work.bytes.at(Level::kDram), 2 * 2 * (3 * 5 + 5 * 4 + 3 * 4));
   EXPECT_EQ(work.launches, 1);
-}
-
-TEST(MatmulWork, AddsWhatBiasAndReluDo) {
-  const auto work = workload::ProductWork(Case("fwd/u8s8f32/m3n4k5/bias/relu"), "int8.vector");
-  EXPECT_EQ(work.flops, (std::map<std::string, double>{{"int8.vector", 2 * 3 * 4 * 5},
-                                                       {"fp32.vector", 2 * 3 * 4}}));
-  EXPECT_EQ(work.parts.at("elementwise"), 2 * 3 * 4);
-  // A byte each of A and B, four of C and of four bias values.
-  EXPECT_EQ(work.bytes.at(Level::kDram), 15 + 20 + 4 * 12 + 4 * 4);
 }
 
 MatmulCase CublasltCase(const std::string& name) {
@@ -233,34 +209,6 @@ TEST(BertSuites, HaveThePublishedFlopsAndParameters) {
   }
 }
 
-// Products with weights grow with the tokens, those of the attention with their square.
-TEST(BertSuites, DifferInTheirLengthAlone) {
-  const double tokens = 384.0 / 128;
-  double expected = 0;
-  for (const auto& layer : Layers("bert_base", "fwd", "f32")) {
-    const auto flops = static_cast<double>(layer.count * Flops(layer.problem));
-    expected += flops * (layer.problem.b > 1 ? tokens * tokens : layer.problem.m == 8 ? 1 : tokens);
-  }
-  EXPECT_EQ(Flops("bert_base_384"), expected);
-}
-
-TEST(BertSuites, EveryTypeAndDirectionHasTheSameLayers) {
-  for (const char* suite : {"bert_base", "bert_base_384"}) {
-    const auto texts = [&](const std::string& direction, const std::string& type) {
-      std::multiset<std::string> found;
-      for (const auto& layer : Layers(suite, direction, type))
-        found.insert(layer.name.problem + " x" + std::to_string(layer.count));
-      return found;
-    };
-    const auto forward = texts("fwd", "f32");
-    EXPECT_EQ(forward.size(), 6U);
-    for (const char* type : {"bf16", "int8"}) EXPECT_EQ(texts("fwd", type), forward);
-    for (const char* type : {"f32", "bf16"})
-      for (const char* direction : {"bwd_data", "bwd_weights"})
-        EXPECT_EQ(texts(direction, type), forward);
-  }
-}
-
 // gemm_problems.h has 160, 75 and 13 rows, all different within a list. One row is in both of
 // the first two lists, and three of the last are in the second.
 TEST(DeepBenchGemm, HasEveryRowOnce) {
@@ -271,16 +219,6 @@ TEST(DeepBenchGemm, HasEveryRowOnce) {
   }
   EXPECT_EQ(rows.size(), 160U + 75 - 1 + 13 - 4);
   EXPECT_EQ(inference.size(), 75U + 13 - 4);
-}
-
-// The first row of DeepBench's list is (m, n, k) = (1760, 16, 1760) of column-major matrices, the
-// 21st has the first factor transposed, the 41st the second.
-TEST(DeepBenchGemm, TurnsColumnMajorRowsAround) {
-  std::set<std::string> rows;
-  for (const auto& layer : Layers("deepbench_gemm", "fwd", "f32")) rows.insert(layer.name.problem);
-  EXPECT_TRUE(rows.contains("m16n1760k1760"));
-  EXPECT_TRUE(rows.contains("m16n1760k1760_tB"));
-  EXPECT_TRUE(rows.contains("m7133n1760k1760_tA"));
 }
 
 TEST(Classifiers, HoldResNet50sLastLayer) {

@@ -6,9 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
-#include <set>
 
-#include "bench/suites/suite_selection.h"
 #include "bench/workload/memory.h"
 #include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
@@ -255,13 +253,6 @@ TEST(RowsBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
   fakes::ExpectBenchmarks(kEltwiseLines, "Eltwise/cpu/onednn/");
 }
 
-// Words that are no problem are counted with their reason, and never refuse the file.
-TEST(RowsBenchdnn, CountsWhatIsNoProblem) {
-  for (const auto* unknown : {"--softmax 10", "--softmax 10x0", "--softmax 10x3q"})
-    EXPECT_EQ(fakes::RefusalOf([&] { suites::ReadBenchdnn(unknown, "line"); }), "accepted")
-        << unknown;
-}
-
 TEST(RowsBenchdnn, WritesTheLineOfABenchmark) {
   const auto repro = [](const std::string& name) { return workload::MakeWorkload(name).repro; };
   EXPECT_EQ(
@@ -300,27 +291,6 @@ TEST(RowsBenchdnn, WritesTheLineOfALoggedCall) {
                   .auxiliary = "alg:eltwise_relu alpha:0.25 beta:0",
                   .problem = "4x8x5x5"}),
             "--eltwise --mode=P --dir=FWD_D --tag=acdb --alg=relu --alpha=0.25 4x8x5x5");
-}
-
-std::set<std::string> ProblemsOf(const std::string& suite) {
-  std::set<std::string> problems;
-  const auto suites = suites::SelectSuites({suite});
-  for (const auto& layer : suites.at(0).layers)
-    problems.insert(workload::ParseBenchmarkName(layer.name).problem);
-  return problems;
-}
-
-TEST(RowsSuites, HaveTheRowsOfTheirModels) {
-  std::set<std::string> softmax = {"m12288n1024", "m12n1024", "m1n50257"};
-  std::set<std::string> layernorm = {"m1024n1600", "m1n768", "m3072n1024"};
-  for (const int64_t tokens : {128, 384}) {
-    softmax.insert(ToText(Rows{96 * tokens, tokens}));
-    layernorm.insert(ToText(Rows{8 * tokens, 768}));
-  }
-  EXPECT_EQ(ProblemsOf("softmax"), softmax);
-  EXPECT_EQ(ProblemsOf("layernorm"), layernorm);
-  EXPECT_EQ(ProblemsOf("eltwise"),
-            (std::set<std::string>{"m1024n3072", "m3072n3072", "m3072n4096", "m1n3072"}));
 }
 
 }  // namespace

@@ -200,22 +200,6 @@ TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachQueueAndEachCall) {
   EXPECT_THAT(calls, testing::Not(HasSubstr("cc")));
 }
 
-TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
-  fakes::RunLog log;
-  std::vector<workload::Workload> workloads;
-  for (const std::string problem : {"n1", "n4"}) {
-    workloads.push_back(OnGpu("Fake/gpu/none/bwd/f32/" + problem));
-    workloads.back().prepare = [&](const workload::RunSettings&) {
-      auto call = fakes::FakeCall();
-      call.gpu->renew = [alive = std::make_shared<fakes::Alive>(log)] {};
-      return call;
-    };
-  }
-  fakes::Records(workloads, {.counters = "off"}, {fakes::OpenFake});
-  EXPECT_EQ(log.most_alive, 1);
-  EXPECT_EQ(log.alive, 0);
-}
-
 // n4 needs the module that n1 keeps until it is counted: n1 is given back and prepared again.
 TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
   for (const bool available : {true, false}) {

@@ -196,7 +196,7 @@ TEST(ReadBenchdnn, LstmIsOurs) {
               ElementsAre("LSTM/fwd_inference/f32/t2n2i8h8", "LSTM/fwd_inference/f32/t2n2i8h8bi",
                           "LSTM/fwd_inference/f32/t2n2i8h8bisum",
                           "[--direction=right2left: not supported]"));
-  EXPECT_THAT(Lstm("--with-peephole=true --attr-fpmath=bf16 l3t2sic8"),
+  EXPECT_THAT(Lstm("--trivial-strides=true --with-peephole=true --attr-fpmath=bf16 l3t2sic8"),
               ElementsAre("LSTM/fwd_inference/f32/t2n2i8h8l3/peephole/fpmath-bf16"));
   EXPECT_THAT(
       Lstm("--with-projection=true t2sic4slc8dhc8dic4 t2sic8"),
@@ -225,11 +225,6 @@ TEST(ReadBenchdnn, OtherRecurrentCallsHaveNoBenchmark) {
   EXPECT_THAT(Lstm("--scaling-proj=per_oc sic8"),
               ElementsAre("[--scaling-proj=per_oc: not supported]"));
   EXPECT_THAT(Lstm("mb2000000000t2000000000sic2000000000"), ElementsAre("[impossible shape]"));
-}
-
-TEST(ReadBenchdnn, TrivialStridesAreTheSameProblem) {
-  EXPECT_THAT(Lstm("--trivial-strides=true,false sic8"),
-              ElementsAre("LSTM/fwd_inference/f32/t1n2i8h8", "LSTM/fwd_inference/f32/t1n2i8h8"));
 }
 
 TEST(ReadBenchdnn, ResetAndANewCommandBringTheDefaultsBack) {

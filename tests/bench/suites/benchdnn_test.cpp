@@ -41,6 +41,8 @@ TEST(DriverOfProblem, IsTheOneWhoseLettersTheTextHas) {
   EXPECT_EQ(NameOfDriver("g1mb3ic3"), "conv");
   EXPECT_EQ(NameOfDriver("mb3l2sic4"), "rnn");
   EXPECT_EQ(NameOfDriver("t50mb3"), "rnn");
+  EXPECT_EQ(NameOfDriver("12x64:64x8"), "matmul");
+  EXPECT_EQ(NameOfDriver("x64"), "none");
   EXPECT_EQ(NameOfDriver("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), "none");
   EXPECT_EQ(NameOfDriver("googlenet"), "none");
   EXPECT_EQ(NameOfDriver("mb"), "none");
@@ -117,11 +119,6 @@ TEST(BenchdnnWords, AKnownValueOfTheSameOptionRuns) {
       ElementsAre("[unknown option --new of benchdnn's driver conv]", ConvName("fwd", "f32")));
   EXPECT_THAT(Read("--conv --pool 16x1000 --conv --dir=FWD_I mb1ic4ih8oc6kh1"),
               ElementsAre("[unknown option '--pool']", ConvName("fwd", "f32")));
-}
-
-TEST(BenchdnnWords, NamesOfTodayAreKnown) {
-  EXPECT_THAT(Read("--matmul --bia-dt=f32 --bia-mask=2 64x256:256x128 --bia_dt=f32 64x256:256x128"),
-              ElementsAre(HasSubstr("/bias/any"), HasSubstr("/bias/any")));
 }
 
 TEST(LooksLikeBenchdnn, TellsBenchdnnsFilesFromListsOfNames) {

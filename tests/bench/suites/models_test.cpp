@@ -7,7 +7,6 @@
 #include <set>
 
 #include "bench/conv2d/case.h"
-#include "bench/lstm/case.h"
 #include "bench/suites/suite_selection.h"
 #include "tests/test_data.h"
 
@@ -67,15 +66,6 @@ TEST(BuiltInSuites, AreReadableAndTheDefaultSetSharesNoName) {
       EXPECT_TRUE(names.insert(layer.name).second) << layer.name << " is in two suites";
 }
 
-// A list of shapes has no counts, because the numbers of occurrences are not known.
-TEST(BuiltInSuites, OnlyModelsAreCounted) {
-  for (const char* list : {"cold", "deepbench", "gpu_more", "paper", "reference"})
-    EXPECT_FALSE(SelectSuites({list}).at(0).counted) << list;
-  for (const char* model : {"alexnet", "deepcam", "deepspeech2", "gnmt", "googlenet",
-                            "mobilenet_v2", "resnet152", "resnet50", "vgg16"})
-    EXPECT_TRUE(SelectSuites({model}).at(0).counted) << model;
-}
-
 // Returns "cpu 33 33 0x09eb5e8365d19ae8" for a suite on one device: its number of benchmarks, the
 // sum of their counts, and the FNV-1a sum of the sorted lines "NAME COUNT\n".
 std::string Content(const std::string& suite, const std::string& device) {
@@ -120,20 +110,6 @@ TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
   for (const auto& [problem, count] : outputs) EXPECT_EQ(count, 7) << problem;  // 3 x 2 + int8
 }
 
-TEST(PaperSuite, HasTheSameProblemsOnAGpu) {
-  const auto problems = [](const SuiteDevices& devices) {
-    std::set<std::string> found;
-    const auto suites = SelectSuites({"paper"}, devices);
-    for (const auto& layer : suites.at(0).layers) {
-      const auto name = workload::ParseBenchmarkName(layer.name);
-      EXPECT_EQ(name.device, devices.gpu ? "gpu" : "cpu");
-      found.insert(name.op + "/" + name.direction + "/" + name.problem);
-    }
-    return found;
-  };
-  EXPECT_EQ(problems({.cpu = false, .gpu = true}), problems({}));
-}
-
 // Published sizes. Convolutions: counted in each paper's table. GMAC: torchvision's table of
 // pre-trained weights (its "GFLOPS" are multiply-adds: ResNet50 4.09, ResNet152 11.51, VGG16 15.47,
 // MobileNet_V2 0.30), less the classifier's matrix products, worked by hand from its shapes;
@@ -159,46 +135,6 @@ TEST(ModelSuites, HaveThePublishedNumberOfConvolutionsAndMultiplyAdds) {
     EXPECT_EQ(Calls(model.suite), model.convolutions) << model.suite;
     EXPECT_NEAR(MultiplyAdds(model.suite), model.multiply_adds, model.tolerance) << model.suite;
   }
-}
-
-TEST(ModelSuites, EveryTypeAndDirectionHasTheSameLayersButForTheFirst) {
-  for (const auto& model : kPublished) {
-    const auto forward = Problems(model.suite, "fwd", "f32");
-    for (const char* type : {"bf16", "int8"})
-      EXPECT_EQ(Problems(model.suite, "fwd", type), forward) << model.suite;
-    for (const char* type : {"f32", "bf16"}) {
-      EXPECT_EQ(Problems(model.suite, "bwd_weights", type), forward) << model.suite;
-      auto data = Problems(model.suite, "bwd_data", type);
-      EXPECT_EQ(data.size() + 1, forward.size()) << model.suite;
-      for (const auto& [problem, count] : forward)
-        if (conv2d::ParseConv2d(problem).c == 3)
-          data[problem] = count;  // images have three channels
-      EXPECT_EQ(data, forward) << model.suite;
-    }
-  }
-}
-
-TEST(ModelSuites, ResNetsHaveTheirStrideOnThe3x3) {
-  for (const char* suite : {"resnet50", "resnet152"}) {
-    int strided = 0;
-    for (const auto& [text, count] : Layers(suite, "fwd", "f32")) {
-      const auto problem = conv2d::ParseConv2d(text);
-      if (problem.stride_h == 1) continue;
-      ++strided;
-      // The stem, a 3x3 per stage, and the projections, which quadruple the block's width.
-      EXPECT_TRUE(problem.r > 1 || problem.k == 2 * problem.c) << text;
-    }
-    EXPECT_EQ(strided, 1 + 3 + 3) << suite;
-  }
-}
-
-TEST(ModelSuites, MobileNetHasSeventeenDepthwiseLayers) {
-  int64_t depthwise = 0;
-  for (const auto& [text, count] : Layers("mobilenet_v2", "fwd", "f32")) {
-    const auto problem = conv2d::ParseConv2d(text);
-    if (problem.groups == problem.c) depthwise += count;
-  }
-  EXPECT_EQ(depthwise, 17);
 }
 
 TEST(DeepCam, IsTheNetworkThatWasProfiled) {
@@ -233,36 +169,6 @@ TEST(DeepBench, HasItsDistinctShapesAndRows) {
   // training_set has 94 rows and inference_server_set 107. Four of each are there twice.
   EXPECT_EQ(training.size(), 90U);
   EXPECT_EQ(server.size(), 103U);
-}
-
-TEST(DeepBench, HasItsLstmRows) {
-  std::map<std::string, std::set<std::string>> problems;  // by direction
-  for (const auto& layer : AllLayers("deepbench")) {
-    const auto name = workload::ParseBenchmarkName(layer.name);
-    if (name.op == "LSTM") problems[name.direction].insert(name.problem);
-  }
-  EXPECT_EQ(problems["fwd_training"].size(), 22U);  // 4*4 of 25 steps, 3 of 50, 3 of 150
-  EXPECT_EQ(problems["bwd"], problems["fwd_training"]);
-  EXPECT_EQ(problems["fwd_inference"].size(), 15U);
-}
-
-TEST(LstmSuites, FitTogetherLayerByLayer) {
-  const auto widths = [](const std::string& suite) {
-    std::vector<std::pair<int64_t, int64_t>> layers;  // input, output
-    for (const auto& [text, count] : Layers(suite, "fwd_training", "f32"))
-      for (int64_t i = 0; i < count; ++i) {
-        const auto problem = lstm::ParseLstmProblem(text);
-        layers.emplace_back(problem.i, lstm::OutputWidth(problem));
-      }
-    return layers;
-  };
-  EXPECT_EQ(widths("gnmt").size(), 8U);
-  EXPECT_EQ(widths("deepspeech2").size(), 5U);
-  for (const char* suite : {"gnmt", "deepspeech2"}) {
-    const auto layers = widths(suite);
-    for (size_t i = 1; i < layers.size(); ++i)
-      EXPECT_EQ(layers[i].first, layers[i - 1].second) << suite << " layer " << i + 1;
-  }
 }
 
 }  // namespace

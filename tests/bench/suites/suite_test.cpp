@@ -91,16 +91,6 @@ TEST(ReadSuite, AProblemFollowsTheTemplatesOfItsOpAboveIt) {
                           "LSTM/cpu/reference/bwd/f64/t2n1i1h1"));
 }
 
-TEST(ReadSuite, WithoutATemplateAProblemFollowsItsOps) {
-  EXPECT_THAT(Read("LSTM t1n1i1h1\n"),
-              ElementsAre("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1",
-                          "LSTM/cpu/onednn/fwd_inference/bf16/t1n1i1h1",
-                          "LSTM/cpu/onednn/fwd_training/f32/t1n1i1h1",
-                          "LSTM/cpu/onednn/fwd_training/bf16/t1n1i1h1",
-                          "LSTM/cpu/onednn/bwd/f32/t1n1i1h1", "LSTM/cpu/onednn/bwd/bf16/t1n1i1h1"));
-  EXPECT_EQ(Read("Conv2D n1c1h1w1k1r1s1\n").size(), 7U) << "int8 forward alone";
-}
-
 TEST(ReadSuite, AProblemsDirectionAndTypeChooseAmongItsTemplatesOrReplaceTheirs) {
   EXPECT_THAT(Read("Conv2D/bwd/bf16 n1c1h1w1k1r1s1/cold\n"),
               ElementsAre("Conv2D/cpu/onednn/bwd_data/bf16/n1c1h1w1k1r1s1/cold",
@@ -157,7 +147,9 @@ TEST(ReadSuite, ABadProblemIsRefused) {
   refused("Conv3D n1c1h1w1k1r1s1", "no operator 'Conv3D'; there are Conv2D, Eltwise, LSTM");
   refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "expected a word or one brace list");
   refused("Conv2D n1c1h1w1k1r1s1 3", "expected xN, the number of occurrences of the layer");
-  refused("Conv2D n1c1h1w1k1r1s1 x0", "expected the number of occurrences of the layer");
+  for (const std::string count : {"x0", "x", "x03", "x99999999999999999999"})
+    refused("Conv2D n1c1h1w1k1r1s1 " + count, "expected the number of occurrences of the layer");
+  refused("Conv2D n1c1h1w1k1r1s1 x3x", "expected the end of the line, got 'x'");
   refused("Conv2D n1c1h1w1k1r1s1/relu", "'relu' can only be fused into fwd");
   Refuses("LSTM t1n1i1h1\nLSTM/bwd t1n1i1h1",
           "2: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is already in line 1");
@@ -171,25 +163,12 @@ TEST(ReadSuite, ACountStandsBehindTheName) {
   EXPECT_FALSE(ReadText(Plain("n1c1h1w1k1r1s1 # x3")).counted);
 }
 
-TEST(ReadSuite, ABadCountIsRefused) {
-  const auto of = [](const std::string& rest) { return Refusal(Plain("n1c1h1w1k1r1s1") + rest); };
-  EXPECT_THAT(of(" 3"), testing::StartsWith("my.txt:1: expected xN, the number"));
-  for (const auto* rest : {" x0", " x", " x03", " x99999999999999999999"})
-    EXPECT_THAT(of(rest), HasSubstr("expected the number of occurrences of the layer, an integer"));
-  EXPECT_THAT(of(" x3x"), HasSubstr("expected the end of the line, got 'x'"));
-}
-
 TEST(ReadSuite, BracesMustMatchAndHoldAChoice) {
   EXPECT_THAT(Refusal(Plain("n{1,2")), HasSubstr("my.txt:1: '{' without its '}'"));
   EXPECT_THAT(Refusal("  a}"), HasSubstr("'}' without its '{'"));
   EXPECT_THAT(Refusal("a{b,{c,d}}"), HasSubstr("brace lists do not nest"));
   EXPECT_THAT(Refusal("a{}"), HasSubstr("a brace list needs at least two choices"));
   EXPECT_THAT(Refusal("a{b}"), HasSubstr("a brace list needs at least two choices"));
-}
-
-TEST(ReadSuite, ANameIsThereOnce) {
-  EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1\n#\n") + Plain("n{2,1}c1h1w1k1r1s1\n")),
-              testing::AllOf(testing::StartsWith("my.txt:3: "), HasSubstr("is already in line 1")));
 }
 
 TEST(ReadSuite, HostileFilesAreOneSentence) {
