@@ -11,7 +11,6 @@
 #include "reporters/document/tables.h"
 #include "reporters/record/estimate.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/roofline/diagnosis.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::document {
@@ -220,7 +219,7 @@ document::Document TrajectoriesDocument(const std::vector<roofline::Trajectory>&
   for (const auto& trajectory : trajectories) {
     Table table{.title = trajectory.name,
                 .columns = Head(trajectory),
-                .notes = {roofline::Diagnose(trajectory).sentence}};
+                .notes = {roofline::DiagnosisText(trajectory)}};
     for (std::size_t i = 0; i < trajectory.points.size(); ++i) {
       table.rows.push_back(PointRow(trajectory, i));
       noisy = noisy || trajectory.points[i].noisy;

@@ -9,7 +9,6 @@
 #include "counters/base/error.h"
 #include "reporters/record/kernels.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/roofline/diagnosis.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
@@ -162,7 +161,7 @@ json TrajectoriesJson(const std::vector<roofline::Trajectory>& trajectories) {
   for (const auto& trajectory : trajectories) {
     json line = {{"along", trajectory.along},
                  {"label", trajectory.label},
-                 {"sentence", roofline::Diagnose(trajectory).sentence},
+                 {"sentence", roofline::DiagnosisText(trajectory)},
                  {"points", json::array()}};
     if (trajectory.level) line["level"] = Key(*trajectory.level);
     for (const auto& point : trajectory.points) {

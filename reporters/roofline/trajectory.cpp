@@ -70,17 +70,6 @@ double RoofCost(const Factors& arithmetic, const Factors& bytes, const Factors& 
   return cost;
 }
 
-std::optional<Level> BindingLevel(const Factors& factors) {
-  std::optional<Level> binding;
-  double cost = factors.arithmetic;
-  for (const auto& [level, count] : factors.bytes) {
-    if (count * factors.rate.at(level) <= cost) continue;
-    cost = count * factors.rate.at(level);
-    binding = level;
-  }
-  return binding;
-}
-
 void AddRoofCauses(const Factors& before, const Factors& after, Loss& loss) {
   constexpr Cause kFactors[] = {Cause::kArithmetic, Cause::kIntensity, Cause::kBandwidth};
   std::array<int, 3> order = {0, 1, 2};
@@ -95,7 +84,6 @@ void AddRoofCauses(const Factors& before, const Factors& after, Loss& loss) {
       cost = next;
     }
   } while (std::ranges::next_permutation(order).found);
-  loss.level = BindingLevel(loss.Total() > 0 ? after : before);
 }
 
 double CostOf(roofline::ComponentKind kind, const CostFacts& facts) {
@@ -104,14 +92,8 @@ double CostOf(roofline::ComponentKind kind, const CostFacts& facts) {
 }
 
 void AddBreakdownCauses(const CostFacts& before, const CostFacts& after, Loss& loss) {
-  const auto change = [&](roofline::ComponentKind kind) {
-    return CostOf(kind, after) - CostOf(kind, before);
-  };
-  for (const auto& [kind, cause] : kCauses) {
-    if (before.breakdown->Find(kind) == nullptr && after.breakdown->Find(kind) == nullptr) continue;
-    loss.components[cause][kind] = change(kind);
-    loss.by[cause] += change(kind);
-  }
+  for (const auto& [kind, cause] : kCauses)
+    loss.by[cause] += CostOf(kind, after) - CostOf(kind, before);
   const auto idle = [](const CostFacts& facts) {
     return facts.seconds * std::max(0, facts.threads - facts.team) / facts.work;
   };
@@ -176,7 +158,6 @@ std::optional<RoofTime> RoofTimeOf(const roofline::Placement& placement) {
     const auto seconds = placement.time->memory_seconds.find(point.level);
     if (seconds == placement.time->memory_seconds.end() || !(seconds->second > 0)) continue;
     roof.memory_seconds[point.level] = seconds->second;
-    roof.bytes_from[point.level] = point.bytes_from;
     roof.bytes[point.level] = point.flops_per_second * placement.time->seconds / point.intensity;
   }
   return roof;
@@ -287,22 +268,17 @@ std::string_view Key(Cause cause) { return KeyIn(kKeys, cause); }
 
 double Loss::Share(double change) const { return change / std::max(before, after); }
 
-std::optional<Cause> Loss::Largest() const {
+Cause Loss::Largest() const {
   const double sign = Total() < 0 ? -1 : 1;
-  std::optional<Cause> largest;
-  for (const auto& [cause, change] : by)
-    if (cause != Cause::kUnexplained && sign * change > (largest ? sign * by.at(*largest) : 0))
-      largest = cause;
-  return largest;
+  return std::ranges::max_element(by, {}, [&](const auto& each) { return sign * each.second; })
+      ->first;
 }
 
 Loss LossOf(const CostFacts& before, const CostFacts& after) {
   Loss loss{.before = before.Cost(), .after = after.Cost()};
-  loss.placed = before.roof && after.roof;
-  loss.watched = before.breakdown && after.breakdown;
-  if (loss.placed)
+  if (before.roof && after.roof)
     AddRoofCauses(FactorsOf(before, *after.roof), FactorsOf(after, *before.roof), loss);
-  if (loss.watched) AddBreakdownCauses(before, after, loss);
+  if (before.breakdown && after.breakdown) AddBreakdownCauses(before, after, loss);
   double rest = loss.Total();
   for (const auto& [cause, change] : loss.by) rest -= change;
   loss.by[Cause::kUnexplained] = rest;

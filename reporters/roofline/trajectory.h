@@ -47,7 +47,6 @@ struct RoofTime {
   double arithmetic_seconds = 0;           // [s]
   std::map<Level, double> memory_seconds;  // [s] > 0
   std::map<Level, double> bytes;           // [byte] of one call, > 0
-  std::map<Level, Provenance> bytes_from;
 };
 
 struct CostFacts {
@@ -66,16 +65,12 @@ struct Loss {
   // Change of the cost by cause [same unit]; the sum is after - before. Contains kUnexplained, and
   // causes that are known at both points.
   std::map<Cause, double> by;
-  // Change of the cost by component [same unit], for causes from the breakdown.
-  std::map<Cause, std::map<roofline::ComponentKind, double>> components;
-  std::optional<Level> level;            // set if a level's bandwidth binds at the worse point
-  bool placed = false, watched = false;  // whether both points have roofs, breakdowns
 
   double Total() const { return after - before; }
   // [1] Returns change / larger cost: 0.2 means that a fifth of the threads' time is lost.
   double Share(double change) const;
-  // Returns the largest cause with the sign of Total(), except kUnexplained.
-  std::optional<Cause> Largest() const;
+  // Returns the largest cause with the sign of Total().
+  Cause Largest() const;
 };
 
 Loss LossOf(const CostFacts& before, const CostFacts& after);
@@ -126,6 +121,15 @@ std::vector<Trajectory> Trajectories(const roofline::PlacedRun& run, std::string
 // Returns the step between any two points of the trajectory.
 TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& before,
                       const TrajectoryPoint& after);
+
+// Returns a sentence that compares the last point with the first one, and names the largest cause of
+// a loss or gain: "8 threads are 4.10x as fast as 1 thread, 51 % of ideal: 49 points are lost, 30 by
+// bandwidth.". Costs that differ by at most 5 % are the same.
+std::string DiagnosisText(const Trajectory& trajectory);
+
+// Returns the largest cause of a step with its percentage points, "overhead +12", or an empty text
+// for a cost that stays the same.
+std::string StepText(const TrajectoryStep& step);
 
 // Returns "8 threads" or "batch 64".
 std::string ValueText(const Trajectory& trajectory, double value);

@@ -43,7 +43,7 @@ def test_each_batch_has_a_table_and_one_sentence(measured):
 def test_without_roofs_of_one_thread_nothing_is_drawn(measured):
     sentences = [line for line in measured.out.splitlines() if " as fast as 1 thread, " in line]
     # Where it scales ideally there is no cause to look for.
-    assert len(sentences) == 2 and all(re.search("one of the points has no roofs|: scaling is ideal within 5 %", one) for one in sentences), measured
+    assert len(sentences) == 2 and all(re.search("no measurement explains|: the cost is the same within 5 %|by [a-z]+", one) for one in sentences), measured
     verify(run("dlroof trajectory run.json -o x.svg"), [exits(2), says("no trajectory has two points with FLOPs, bytes and ceilings")])
 
 

@@ -196,7 +196,7 @@ TEST(TrajectoriesDocument, ARowPerPointThenTheSentence) {
   EXPECT_THAT(text, HasSubstr("FLOP/byte DRAM"));
   EXPECT_THAT(text, HasSubstr("\n1         12.0 s  8.33 FLOP/s"));
   EXPECT_THAT(text, HasSubstr("\n2        ~9.00 s"));
-  EXPECT_THAT(text, HasSubstr("  ~1.33x          ~41.5 %      overhead grown +33\n"));
+  EXPECT_THAT(text, HasSubstr("  ~1.33x          ~41.5 %            overhead +33\n"));
   EXPECT_THAT(text, HasSubstr("\n  ~2 threads are 1.33x as fast as 1 thread, 67 % of ideal: 33 "
                               "points are lost, 33 by "));
   EXPECT_THAT(text, HasSubstr(record::kEstimateMeaning));

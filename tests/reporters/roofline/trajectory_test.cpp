@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "reporters/roofline/diagnosis.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/trajectory_points.h"
 
@@ -127,7 +126,6 @@ CostFacts RandomFacts(std::mt19937& random) {
   for (const auto level : {Level::kL2, Level::kDram}) {
     facts.roof->memory_seconds[level] = some(random);
     facts.roof->bytes[level] = some(random);
-    facts.roof->bytes_from[level] = Provenance::kModelled;
   }
   facts.breakdown = roofline::Breakdown{.seconds = facts.seconds};
   for (const auto kind : {roofline::ComponentKind::kForkJoin, roofline::ComponentKind::kSerial,
@@ -182,8 +180,6 @@ TEST(LossOf, DividesTheRoofByShapleyValues) {
   EXPECT_DOUBLE_EQ(loss.by.at(Cause::kArithmetic), (2 + 2 + 2 + 0 + 0 + 0) / 6.0);
   EXPECT_DOUBLE_EQ(loss.by.at(Cause::kIntensity), (0 + 6 + 0 + 0 + 6 + 6) / 6.0);
   EXPECT_DOUBLE_EQ(loss.by.at(Cause::kBandwidth), (6 + 0 + 6 + 8 + 2 + 2) / 6.0);
-  EXPECT_EQ(loss.level, Level::kDram);
-  EXPECT_FALSE(loss.watched);
   EXPECT_NEAR(loss.by.at(Cause::kUnexplained), 0, 1e-12);
 }
 
