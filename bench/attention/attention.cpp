@@ -114,11 +114,11 @@ Work WorkOf(const AttentionProblem& p, std::string_view type, const std::string&
 }
 
 void RequireMemory(const AttentionProblem& p, std::string_view type) {
-  const double rows = static_cast<double>(p.b * p.h * p.q);
-  const double keys = static_cast<double>(p.b * p.kv * p.k), d = static_cast<double>(p.d);
-  workload::RequireHostMemory(static_cast<double>(4 + workload::ElementBytes(type)) *
-                                  (2 * rows * d + 2 * keys * d + rows * static_cast<double>(p.k)),
-                              ToText(p));
+  const auto element = static_cast<double>(workload::ElementBytes(type));
+  const double pairs = static_cast<double>(p.b * p.h * p.q) * static_cast<double>(p.k);
+  const auto tensors = static_cast<double>(2 * p.d * (p.b * p.h * p.q + p.b * p.kv * p.k));
+  // Tensors are also held in double, and in f32 to fill or read them.
+  workload::RequireHostMemory((12 + element) * tensors + (4 + element) * pairs, ToText(p));
 }
 
 AttentionProblem Read(const workload::BenchmarkName& name) {

@@ -56,24 +56,21 @@ int64_t Pairs(const AttentionProblem& problem);
 Work WorkOf(const AttentionProblem& problem, std::string_view type, const std::string& pipe,
             size_t launches);
 
-// Throws Unsupported if the machine lacks the memory for the tensors, each in its type and as f32,
-// and for one value per pair of a query and a key in both.
+// Throws Unsupported if the machine lacks the memory for inputs, result, scores and weights.
 void RequireMemory(const AttentionProblem& problem, std::string_view type);
 
-template <class Number>
 struct Tensors {
-  std::vector<Number> q, k, v;
+  std::vector<double> q, k, v;
 };
 // Returns seeded inputs, exact in the type (f32 for f64): q between -4 and 4, so that weights of
 // keys differ by a factor of some 100, k and v between -1 and 1.
-Tensors<float> SeededInputs(const AttentionProblem& problem, std::string_view type, uint64_t seed);
+Tensors SeededInputs(const AttentionProblem& problem, std::string_view type, uint64_t seed);
 
 // The plain loops. `o` has as many elements as q.
-void RunLoops(const AttentionProblem& problem, const Tensors<double>& in, std::vector<double>& o);
+void RunLoops(const AttentionProblem& problem, const Tensors& in, std::vector<double>& o);
 
-// Compares an output with the definition in double, row by row.
+// Compares an output with the plain loops in double, row by row.
 workload::Verification Check(const AttentionProblem& problem, std::string_view type,
-                             const Tensors<float>& in, const std::vector<double>& output,
-                             uint64_t seed);
+                             const Tensors& in, const std::vector<double>& output, uint64_t seed);
 
 }  // namespace dlroof::attention

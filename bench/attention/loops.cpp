@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "bench/attention/attention.h"
 #include "bench/workload/memory.h"
@@ -10,24 +11,21 @@
 namespace dlroof::attention {
 namespace {
 
-// A row of q, what it sees, and the weight of each key and value that it sees.
-template <class Number>
+// What a row of q sees.
 struct Row {
-  const Number* query;
-  int64_t first;  // index in k and v of the first element that it sees
-  std::vector<double> weights;
+  int64_t first = 0;            // index in k and v of its first element
+  std::vector<double> weights;  // of its keys and values
 };
-template <class Number>
-Row<Number> RowOf(const AttentionProblem& p, const Tensors<Number>& in, int64_t index) {
+Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
   const int64_t head = index / p.q % p.h, sequence = index / (p.q * p.h);
   const auto keys = KeysOf(p, sequence, index % p.q);
   const int64_t of_head = (sequence * p.kv + head / (p.h / p.kv)) * p.k;
-  Row<Number> row{in.q.data() + index * p.d, (of_head + keys.begin) * p.d, {}};
-  for (int64_t j = 0; j < keys.size(); ++j) {
-    double score = 0;
-    for (int64_t i = 0; i < p.d; ++i)
-      score += double{row.query[i]} * double{in.k[static_cast<size_t>(row.first + j * p.d + i)]};
-    row.weights.push_back(score / std::sqrt(static_cast<double>(p.d)));
+  Row row{(of_head + keys.begin) * p.d, std::vector<double>(static_cast<size_t>(keys.size()))};
+  const double* const query = in.q.data() + index * p.d;
+  const double* key = in.k.data() + row.first;
+  for (double& weight : row.weights) {
+    weight = std::inner_product(query, query + p.d, key, 0.0) / std::sqrt(static_cast<double>(p.d));
+    key += p.d;
   }
   const double greatest = std::ranges::max(row.weights);
   double sum = 0;
@@ -46,7 +44,7 @@ Row<Number> RowOf(const AttentionProblem& p, const Tensors<Number>& in, int64_t 
 //       the sum of w |v|. These roundings are independent, so 4 x the root of the sum of (w v)^2,
 //       some eight standard deviations, is allowed if that is less: a wrong key among thousands is
 //       found. Then the rounding of o, and of weights below the least of f16
-double RowError(const AttentionProblem& p, const Tensors<float>& in, int64_t index,
+double RowError(const AttentionProblem& p, const Tensors& in, int64_t index,
                 std::span<const double> output, const workload::TypeRounding& rounding) {
   const auto row = RowOf(p, in, index);
   const double units =
@@ -54,13 +52,13 @@ double RowError(const AttentionProblem& p, const Tensors<float>& in, int64_t ind
   double error = 0;
   for (int64_t i = 0; i < p.d; ++i) {
     double right = 0, magnitude = 0, squares = 0, values = 0;
-    for (size_t j = 0; j < row.weights.size(); ++j) {
-      const double value = in.v[static_cast<size_t>(row.first + i) + j * static_cast<size_t>(p.d)];
-      const double term = row.weights[j] * value;
-      right += term;
-      magnitude += std::fabs(term);
-      squares += term * term;
-      values += std::fabs(value);
+    const double* value = in.v.data() + row.first + i;
+    for (const double weight : row.weights) {
+      right += weight * *value;
+      magnitude += std::fabs(weight * *value);
+      squares += weight * *value * weight * *value;
+      values += std::fabs(*value);
+      value += p.d;
     }
     const double rounded = std::min(2 * magnitude, 4 * std::sqrt(squares)) + std::fabs(right);
     const double allowed = rounding.sum * units * magnitude + rounding.result * rounded +
@@ -72,24 +70,16 @@ double RowError(const AttentionProblem& p, const Tensors<float>& in, int64_t ind
 
 workload::PreparedCall PrepareLoops(const workload::BenchmarkName& name,
                                     const workload::RunSettings& settings) {
-  struct Call {
-    Tensors<float> seeded;
-    Tensors<double> in;
-    std::vector<double> o;
-  };
   const auto p = Read(name);
   RequireMemory(p, name.type);
-  const auto made = std::make_shared<Call>();
-  made->seeded = SeededInputs(p, name.type, settings.seed);
-  const auto& [q, k, v] = made->seeded;
-  made->in = {{q.begin(), q.end()}, {k.begin(), k.end()}, {v.begin(), v.end()}};
-  made->o.resize(q.size());
-  auto call = workload::PreparedLoops([made, p] { RunLoops(p, made->in, made->o); },
-                                      WorkOf(p, name.type, "fp64.vector", 1),
-                                      {&made->in.q, &made->in.k, &made->in.v, &made->o});
-  call.verify = [made, p, seed = settings.seed, run = call.run] {
-    run();
-    return Check(p, "f64", made->seeded, made->o, seed);
+  const auto in = std::make_shared<const Tensors>(SeededInputs(p, name.type, settings.seed));
+  const auto o = std::make_shared<std::vector<double>>(in->q.size());
+  auto call =
+      workload::PreparedLoops([=] { RunLoops(p, *in, *o); }, WorkOf(p, name.type, "fp64.vector", 1),
+                              {&in->q, &in->k, &in->v, o.get()});
+  call.verify = [=, type = name.type, seed = settings.seed] {
+    RunLoops(p, *in, *o);
+    return Check(p, type, *in, *o, seed);
   };
   return call;
 }
@@ -99,15 +89,17 @@ workload::PreparedCall PrepareLoops(const workload::BenchmarkName& name,
 
 }  // namespace
 
-Tensors<float> SeededInputs(const AttentionProblem& p, std::string_view type, uint64_t seed) {
-  if (type == "f64") type = "f32";
-  const int64_t keys = p.b * p.kv * p.k * p.d;
-  return {workload::SeededValues(p.b * p.h * p.q * p.d, seed, type, -4, 4),
-          workload::SeededValues(keys, seed + 1, type, -1, 1),
-          workload::SeededValues(keys, seed + 2, type, -1, 1)};
+Tensors SeededInputs(const AttentionProblem& p, std::string_view type, uint64_t seed) {
+  const auto seeded = [&](int64_t rows, uint64_t offset, float most) {
+    const auto values = workload::SeededValues(rows * p.d, seed + offset,
+                                               type == "f64" ? "f32" : type, -most, most);
+    return std::vector<double>(values.begin(), values.end());
+  };
+  return {seeded(p.b * p.h * p.q, 0, 4), seeded(p.b * p.kv * p.k, 1, 1),
+          seeded(p.b * p.kv * p.k, 2, 1)};
 }
 
-void RunLoops(const AttentionProblem& p, const Tensors<double>& in, std::vector<double>& o) {
+void RunLoops(const AttentionProblem& p, const Tensors& in, std::vector<double>& o) {
   std::ranges::fill(o, 0.0);
   for (int64_t index = 0; index < p.b * p.h * p.q; ++index) {
     const auto row = RowOf(p, in, index);
@@ -118,17 +110,17 @@ void RunLoops(const AttentionProblem& p, const Tensors<double>& in, std::vector<
   }
 }
 
-workload::Verification Check(const AttentionProblem& p, std::string_view type,
-                             const Tensors<float>& in, const std::vector<double>& output,
-                             uint64_t seed) {
-  return workload::CheckOutput<double>(
-      {.units = p.b * p.h * p.q,
-       .size = p.d,
-       .flops = 4 * static_cast<double>(p.d) * static_cast<double>(Pairs(p)),
-       .error = [&, rounding = workload::RoundingOf(type).value()](
-                    int64_t row,
-                    std::span<const double> o) { return RowError(p, in, row, o, rounding); }},
-      output, seed);
+workload::Verification Check(const AttentionProblem& p, std::string_view type, const Tensors& in,
+                             const std::vector<double>& output, uint64_t seed) {
+  const auto error = [&, rounding = workload::RoundingOf(type).value()](int64_t row,
+                                                                        std::span<const double> o) {
+    return RowError(p, in, row, o, rounding);
+  };
+  return workload::CheckOutput({.units = p.b * p.h * p.q,
+                                .size = p.d,
+                                .flops = 4 * static_cast<double>(p.d * Pairs(p)),
+                                .error = error},
+                               output, seed);
 }
 
 }  // namespace dlroof::attention

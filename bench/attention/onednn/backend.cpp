@@ -19,14 +19,16 @@ using onednn::PlainDesc;
 
 constexpr auto kF32 = memory::data_type::f32;
 
-// Primitives that run one after another. Memory is owned by the first that uses it.
-struct Steps {
-  std::vector<onednn::Call> calls;
+// Primitives that run one after another. The first that uses a tensor owns its memory.
+using Steps = std::vector<onednn::Call>;
 
-  void Run() const {
-    for (const auto& call : calls) call.Run();
-  }
-};
+void Run(const Steps& steps) {
+  for (const auto& step : steps) step.Run();
+}
+
+std::vector<float> Floats(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
 
 bool HasMask(const AttentionProblem& p) { return p.causal != Causal::kNone || !p.lengths.empty(); }
 
@@ -44,7 +46,7 @@ std::vector<float> MaskOf(const AttentionProblem& p) {
 }
 
 // Query heads that share keys are the rows of one product, so that keys are read once for them.
-Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors<float>& in) {
+Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
   const int64_t products = p.b * p.kv, rows = p.h / p.kv * p.q;
   const auto queries = PlainDesc({products, rows, p.d}, type);
   const auto keys = PlainDesc({products, p.k, p.d}, type);
@@ -57,36 +59,36 @@ Steps MakeSteps(const AttentionProblem& p, memory::data_type type, const Tensors
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(scaled);
   const memory::desc transposed({products, p.d, p.k}, type, memory::dims{p.k * p.d, 1, p.d});
-  auto& score = steps.calls.emplace_back(
+  auto& score = steps.emplace_back(
       onednn::CallOf<dnnl::matmul>({CpuEngine(), queries, transposed, scores, attributes}));
-  score.AddInput(DNNL_ARG_SRC, queries, in.q);
-  const auto key_memory = score.tensors.Filled(keys, in.k);
+  score.AddInput(DNNL_ARG_SRC, queries, Floats(in.q));
+  const auto key_memory = score.tensors.Filled(keys, Floats(in.k));
   score.arguments[DNNL_ARG_WEIGHTS] = {transposed, CpuEngine(), key_memory.get_data_handle()};
   const auto scores_memory = score.AddOutput(DNNL_ARG_DST, scores);
 
   if (HasMask(p)) {
     const auto by_head = PlainDesc({p.b, p.h, p.q, p.k}, kF32);
     const auto mask = PlainDesc({p.lengths.empty() ? 1 : p.b, 1, p.q, p.k}, kF32);
-    auto& add = steps.calls.emplace_back(onednn::CallOf<dnnl::binary>(
+    auto& add = steps.emplace_back(onednn::CallOf<dnnl::binary>(
         {CpuEngine(), dnnl::algorithm::binary_add, by_head, mask, by_head}));
     const memory in_place(by_head, CpuEngine(), scores_memory.get_data_handle());
     add.arguments = {{DNNL_ARG_SRC_0, in_place}, {DNNL_ARG_DST, in_place}};
     add.AddInput(DNNL_ARG_SRC_1, mask, MaskOf(p));
   }
 
-  auto& softmax = steps.calls.emplace_back(onednn::CallOf<dnnl::softmax_forward>(
+  auto& softmax = steps.emplace_back(onednn::CallOf<dnnl::softmax_forward>(
       {CpuEngine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, scores,
        weights, 2}));
   softmax.arguments[DNNL_ARG_SRC] = scores_memory;
   const auto weights_memory = softmax.AddOutput(DNNL_ARG_DST, weights);
 
   auto& sum =
-      steps.calls.emplace_back(onednn::CallOf<dnnl::matmul>({CpuEngine(), weights, keys, queries}));
+      steps.emplace_back(onednn::CallOf<dnnl::matmul>({CpuEngine(), weights, keys, queries}));
   sum.arguments[DNNL_ARG_SRC] = weights_memory;
-  sum.AddInput(DNNL_ARG_WEIGHTS, keys, in.v);
+  sum.AddInput(DNNL_ARG_WEIGHTS, keys, Floats(in.v));
   sum.AddOutput(DNNL_ARG_DST, queries);
 
-  for (auto& call : steps.calls) call.listed = onednn::ListedArguments(call.arguments);
+  for (auto& call : steps) call.listed = onednn::ListedArguments(call.arguments);
   return steps;
 }
 
@@ -95,7 +97,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   const auto p = Read(name);
   RequireMemory(p, name.type);
   onednn::SetThreads(settings.threads);
-  const auto inputs = std::make_shared<Tensors<float>>(SeededInputs(p, name.type, settings.seed));
+  const auto inputs = std::make_shared<Tensors>(SeededInputs(p, name.type, settings.seed));
   const auto steps =
       std::make_shared<const Steps>(onednn::Translated(fmt::format("attention {}", name.type), [&] {
         return MakeSteps(p, onednn::DataType(name.type), *inputs);
@@ -103,21 +105,20 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   workload::PreparedCall prepared;
   prepared.isa = onednn::EffectiveIsa();
   std::unordered_map<int, memory> tensors;
-  for (const auto& call : steps->calls) {
+  for (const auto& call : *steps) {
     prepared.algorithm += (prepared.algorithm.empty() ? "unfused " : " + ") + call.implementation;
     for (const auto& [argument, tensor] : call.arguments)
       tensors.emplace(static_cast<int>(tensors.size()), tensor);
   }
-  prepared.modelled =
-      WorkOf(p, name.type, onednn::MatrixPipe(name.type, steps->calls[0].implementation),
-             steps->calls.size());
+  prepared.modelled = WorkOf(
+      p, name.type, onednn::MatrixPipe(name.type, steps->front().implementation), steps->size());
   prepared.memory = onednn::Regions(tensors, {});
   prepared.explain.executed_over_useful =
       static_cast<double>(p.b * p.h * p.q * p.k) / static_cast<double>(Pairs(p));
-  prepared.run = [steps] { steps->Run(); };
+  prepared.run = [steps] { Run(*steps); };
   prepared.verify = [steps, inputs, p, type = name.type, seed = settings.seed] {
-    steps->Run();
-    const auto result = onednn::Plain(steps->calls.back().arguments.at(DNNL_ARG_DST));
+    Run(*steps);
+    const auto result = onednn::Plain(steps->back().arguments.at(DNNL_ARG_DST));
     auto found = Check(p, type, *inputs, {result.begin(), result.end()}, seed);
     *inputs = {};
     return found;

@@ -150,7 +150,7 @@ TEST(AttentionBatch, IsTheNumberOfSequences) {
 // One head of size 1, so that a score is q k: weights of keys log 1, log 2, log 5 for q = 1 are
 // 1/8, 2/8, 5/8. Query 1 is 0, whose weights are equal.
 TEST(AttentionLoops, AreTheDefinition) {
-  const Tensors<double> in{{1, 0}, {0, std::log(2), std::log(5)}, {8, 16, 24}};
+  const Tensors in{{1, 0}, {0, std::log(2), std::log(5)}, {8, 16, 24}};
   const auto loops = [&](const std::string& problem) {
     std::vector<double> o(2);
     RunLoops(ParseAttention(problem), in, o);
@@ -172,7 +172,7 @@ TEST(AttentionLoops, AreTheDefinition) {
 
 // Heads 0 and 1 read key-value head 0, heads 2 and 3 read head 1; sequences have their own.
 TEST(AttentionLoops, FindTheKeysOfEachHeadAndSequence) {
-  const Tensors<double> in{std::vector<double>(8, 0), std::vector<double>(4, 0), {1, 2, 3, 4}};
+  const Tensors in{std::vector<double>(8, 0), std::vector<double>(4, 0), {1, 2, 3, 4}};
   std::vector<double> o(8);
   RunLoops(ParseAttention("b2h4q1k1d1_kv2"), in, o);
   EXPECT_EQ(o, (std::vector<double>{1, 1, 2, 2, 3, 3, 4, 4}));
@@ -186,10 +186,9 @@ TEST(AttentionLoops, AreABenchmark) {
 
 // Returns what a library may leave: the loops' result of a problem, rounded to the type.
 std::vector<double> RightResult(const AttentionProblem& p, std::string_view type,
-                                const Tensors<float>& in) {
+                                const Tensors& in) {
   std::vector<double> o(in.q.size());
-  RunLoops(p, {{in.q.begin(), in.q.end()}, {in.k.begin(), in.k.end()}, {in.v.begin(), in.v.end()}},
-           o);
+  RunLoops(p, in, o);
   for (double& value : o)
     value = type == "bf16"  ? workload::RoundToBf16(static_cast<float>(value))
             : type == "f16" ? workload::RoundToF16(static_cast<float>(value))
@@ -236,7 +235,7 @@ TEST(AttentionCheck, FindsAWrongScaleAndASharedHeadTooFar) {
   for (const std::string type : {"f32", "bf16", "f16"}) {
     const auto in = SeededInputs(p, type, 5);
     auto scaled = in;
-    for (float& value : scaled.q) value *= 1.05F;
+    for (double& value : scaled.q) value *= 1.05;
     EXPECT_FALSE(Check(p, type, in, RightResult(p, type, scaled), 5).ok) << type;
     auto shared = in;  // head 1 reads the keys of head 2
     std::copy(in.k.begin() + 64 * 64, in.k.end(), shared.k.begin());
