@@ -97,16 +97,17 @@ int64_t Pairs(const AttentionProblem& p) {
   return p.h * pairs;
 }
 
-Work WorkOf(const AttentionProblem& p, std::string_view type, const std::string& pipe,
-            size_t launches) {
+Work WorkOf(const AttentionProblem& p, std::string_view type, const Pipes& pipes, size_t launches) {
   const auto pairs = static_cast<double>(Pairs(p));
   const auto queries = static_cast<double>(p.b * p.h * p.q);
   int64_t seen = 0;  // keys of all sequences
   for (int64_t b = 0; b < p.b; ++b) seen += KeysOf(p, b, p.q - 1).end - KeysOf(p, b, 0).begin;
   Work work;
-  work.parts["matrix"] = work.flops[pipe] = 4 * static_cast<double>(p.d) * pairs;
+  work.parts["matrix"] = 4 * static_cast<double>(p.d) * pairs;
   work.parts["elementwise"] = 6 * pairs - 2 * queries;
-  work.flops[type == "f64" ? pipe : "fp32.vector"] += work.parts["elementwise"];
+  for (const auto& pipe : {pipes.scores, pipes.values})
+    work.flops[pipe] += work.parts["matrix"] / 2;
+  work.flops[pipes.elementwise] += work.parts["elementwise"];
   work.bytes[Level::kDram] = 2 * static_cast<double>(workload::ElementBytes(type) * p.d) *
                              (queries + static_cast<double>(p.kv * seen));
   work.launches = static_cast<double>(launches);

@@ -50,10 +50,14 @@ KeyRange KeysOf(const AttentionProblem& problem, int64_t sequence, int64_t query
 // Returns the number of pairs of a query and a key that it sees, in all heads.
 int64_t Pairs(const AttentionProblem& problem);
 
-// Returns the work of one call: 4 d FLOPs per pair on `pipe`; apart from these 6 per pair less 2
-// per query for scale and softmax, on fp32.vector (f64: `pipe`); and the compulsory DRAM bytes: q
-// and o, and the keys and values that a query sees, each once.
-Work WorkOf(const AttentionProblem& problem, std::string_view type, const std::string& pipe,
+// The pipes of a call: of each product, and of scale and softmax.
+struct Pipes {
+  std::string scores, values, elementwise;
+};
+// Returns the work of one call: 2 d FLOPs per pair for each product; apart from these 6 per pair
+// less 2 per query for scale and softmax; and the compulsory DRAM bytes: q and o, and the keys and
+// values that a query sees, each once.
+Work WorkOf(const AttentionProblem& problem, std::string_view type, const Pipes& pipes,
             size_t launches);
 
 // Throws Unsupported if the machine lacks the memory for inputs, result, scores and weights.

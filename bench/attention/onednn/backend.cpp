@@ -110,8 +110,12 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
     for (const auto& [argument, tensor] : call.arguments)
       tensors.emplace(static_cast<int>(tensors.size()), tensor);
   }
+  // Of one query the library may run one product on tiles and the other on vectors.
+  const auto pipe = [&](const onednn::Call& product) {
+    return onednn::MatrixPipe(name.type, product.implementation);
+  };
   prepared.modelled = WorkOf(
-      p, name.type, onednn::MatrixPipe(name.type, steps->front().implementation), steps->size());
+      p, name.type, {pipe(steps->front()), pipe(steps->back()), "fp32.vector"}, steps->size());
   prepared.memory = onednn::Regions(tensors, {});
   prepared.explain.executed_over_useful =
       static_cast<double>(p.b * p.h * p.q * p.k) / static_cast<double>(Pairs(p));

@@ -2,8 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <dnnl.hpp>
 
 #include "bench/workload/workload.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/verbose_log.h"
 #include "tests/fakes/outcome.h"
 
 namespace dlroof::attention {
@@ -33,6 +38,37 @@ TEST(AttentionOnednn, SaysWhatTheLibraryChoseAndWhereItsTensorsAre) {
                 0, 4 * (2 * 2 * 4 * 8 * 32 + 2 * 2 * 2 * 16 * 32 + 2 * 2 * 4 * 8 * 16 + 8 * 16)}));
   // All 16 keys are computed for queries that see 9 to 16 of them.
   EXPECT_DOUBLE_EQ(call.explain.executed_over_useful.value(), 16 / 12.5);
+}
+
+// Returns the FLOPs of one call by the library's own log of its primitives.
+double LoggedFlops(const workload::PreparedCall& call) {
+  testing::internal::CaptureStdout();
+  dnnl::set_verbose(1);
+  call.run();
+  dnnl::set_verbose(0);
+  std::fflush(stdout);
+  const auto log = logs::ReadVerboseLog(testing::internal::GetCapturedStdout());
+  double flops = 0;
+  for (const auto& execution : log.executions) {
+    const auto work = logs::WorkOf(logs::ReadPrimitive(log.primitives[execution.primitive]));
+    EXPECT_FALSE(work.reason) << work.reason->text;
+    flops += work.matrix.value_or(0) + work.elementwise.value_or(0);
+  }
+  return flops;
+}
+
+// The library computes every pair. Its scale, a x + b, counts two per pair where ours counts one;
+// the mask is one addition per pair.
+TEST(AttentionOnednn, HasTheFlopsOfTheLibrarysLogWithoutAMask) {
+  constexpr double kPairs = 2 * 4 * 8 * 16;
+  const auto prepared = [](const std::string& problem) {
+    return workload::MakeWorkload("Attention/cpu/onednn/fwd/f32/" + problem)
+        .prepare({.threads = 1});
+  };
+  const auto all = prepared("b2h4q8k16d32_kv2");
+  const double dense = all.modelled.parts.at("matrix") + all.modelled.parts.at("elementwise");
+  EXPECT_EQ(LoggedFlops(all), dense + kPairs);
+  EXPECT_EQ(LoggedFlops(prepared("b2h4q8k16d32_kv2br")), dense + 2 * kPairs);
 }
 
 TEST(AttentionOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
