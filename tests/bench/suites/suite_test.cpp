@@ -201,7 +201,7 @@ TEST(ReadSuite, ABadProblemIsRefusedWhereItStands) {
   refused("  Conv2D  n{1,0}c1h1w1k1r1s1", "15: expected the size n");
   refused("Conv2D/fwd/f99 n1c1h1w1k1r1s1", "12: expected a type");
   refused("Conv2D/{fwd,up} n1c1h1w1k1r1s1", "13: expected a direction");
-  refused("Conv3D n1c1h1w1k1r1s1", "1: no operator 'Conv3D'; there are Conv2D, Eltwise, LSTM");
+  refused("Conv3D n1c1h1w1k1r1s1", "1: no operator 'Conv3D'; there are Attention, Conv2D, Eltwise");
   refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "12: expected a word or one brace list");
   refused("Conv2D n1c1h1w1k1r1s1 3", "23: expected xN, the number of occurrences of the layer");
   refused("Conv2D n1c1h1w1k1r1s1 x0", "24: expected the number of occurrences of the layer");
