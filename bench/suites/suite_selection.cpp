@@ -419,7 +419,7 @@ bool AsksForSuiteList(const std::vector<std::string>& values) {
 std::string SuiteList() {
   std::string list;
   for (const auto& suite : BuiltInSuites())
-    list += fmt::format("{:<14} {}\n", suite.name, Summary(suite));
+    list += fmt::format("{:<18} {}\n", suite.name, Summary(suite));
   return list +
          fmt::format("Without --dlroof_suite these run: {}.\n", fmt::join(DefaultSuites(), ", "));
 }

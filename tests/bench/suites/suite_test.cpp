@@ -144,7 +144,7 @@ TEST(ReadSuite, ABadProblemIsRefused) {
   refused("Conv2D n0c1h1w1k1r1s1", "expected the size n");
   refused("Conv2D/fwd/f99 n1c1h1w1k1r1s1", "expected a type");
   refused("Conv2D/{fwd,up} n1c1h1w1k1r1s1", "expected a direction");
-  refused("Conv3D n1c1h1w1k1r1s1", "no operator 'Conv3D'; there are Conv2D, Eltwise, LSTM");
+  refused("Conv3D n1c1h1w1k1r1s1", "no operator 'Conv3D'; there are Attention, Conv2D, Eltwise");
   refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "expected a word or one brace list");
   refused("Conv2D n1c1h1w1k1r1s1 3", "expected xN, the number of occurrences of the layer");
   for (const std::string count : {"x0", "x", "x03", "x99999999999999999999"})

@@ -1,0 +1,160 @@
+#include "bench/attention/attention.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "bench/workload/memory.h"
+#include "bench/workload/operator_parts.h"
+#include "counters/base/error.h"
+
+namespace dlroof::attention {
+namespace {
+
+int64_t LengthOf(const AttentionProblem& p, int64_t sequence) {
+  return p.lengths.empty() ? p.k : p.lengths[static_cast<size_t>(sequence)];
+}
+
+AttentionProblem ReadParts(workload::TextCursor& cursor) {
+  AttentionProblem p;
+  cursor.Sizes({{"b", p.b}, {"h", p.h}, {"q", p.q}, {"k", p.k}, {"d", p.d}});
+  p.kv = p.h;
+  if (cursor.AtEnd()) return p;
+  cursor.Expect("_");
+  if (cursor.AtEnd()) cursor.Refuse("kv, w, l, tl or br");
+  if (cursor.Accept("kv")) p.kv = cursor.Integer(1, "key-value heads");
+  if (cursor.Accept("w")) p.window = cursor.Integer(1, "a window");
+  if (cursor.Accept("l"))
+    for (int64_t i = 0; i < p.b; ++i) {
+      if (i > 0) cursor.Expect(":");
+      p.lengths.push_back(cursor.Integer(1, "the length of each sequence"));
+    }
+  if (cursor.Accept("tl"))
+    p.causal = Causal::kTopLeft;
+  else if (cursor.Accept("br"))
+    p.causal = Causal::kBottomRight;
+  if (!cursor.AtEnd()) cursor.Refuse("the end (order: kv, w, l, tl or br)");
+  return p;
+}
+
+// Throws BadInput without a column.
+void CheckProblem(const AttentionProblem& p) {
+  constexpr int64_t kBytes = 8;  // of the widest type
+  workload::CheckedCount({kBytes, p.b, p.h, p.q, p.d}, "the size of q in byte");
+  workload::CheckedCount({kBytes, p.b, p.kv, p.k, p.d}, "the size of k in byte");
+  workload::CheckedCount({4, p.b, p.h, p.q, p.k, std::max(p.d, kBytes)}, "the number of FLOPs");
+  const auto refuse_if = [](bool wrong, std::string_view reason) {
+    if (wrong) throw BadInput("{}", reason);
+  };
+  refuse_if(p.h % p.kv != 0, "the key-value heads (kv) do not divide the heads (h)");
+  const bool padded = !p.lengths.empty(), bottom = p.causal == Causal::kBottomRight;
+  const int64_t longest = padded ? std::ranges::max(p.lengths) : p.k;
+  refuse_if(longest > p.k, "a sequence is longer than the keys (k)");
+  refuse_if(padded && std::ranges::min(p.lengths) == p.k, "l pads no sequence: leave it out");
+  refuse_if(bottom && p.q == p.k && !padded, "with as many queries as keys br is tl");
+  refuse_if(bottom && p.q == 1 && !p.window, "br hides no key from one query: leave it out");
+  refuse_if(p.window && p.causal == Causal::kNone, "a window (w) needs a diagonal (tl or br)");
+  refuse_if(p.window && *p.window >= (bottom ? longest : p.q), "w hides no key: leave it out");
+  for (int64_t b = 0; b < (padded ? p.b : 1); ++b)
+    for (const int64_t query : {int64_t{0}, p.q - 1})
+      refuse_if(KeysOf(p, b, query).size() < 1, "a query sees no key");
+}
+
+}  // namespace
+
+std::string ToText(const AttentionProblem& p) {
+  std::string rest;
+  if (p.kv != p.h) rest += fmt::format("kv{}", p.kv);
+  if (p.window) rest += fmt::format("w{}", *p.window);
+  if (!p.lengths.empty()) rest += fmt::format("l{}", fmt::join(p.lengths, ":"));
+  if (p.causal != Causal::kNone) rest += p.causal == Causal::kTopLeft ? "tl" : "br";
+  return fmt::format("b{}h{}q{}k{}d{}{}{}", p.b, p.h, p.q, p.k, p.d, rest.empty() ? "" : "_", rest);
+}
+
+AttentionProblem ParseAttention(std::string_view text, int column_offset) {
+  workload::TextCursor cursor(text, column_offset);
+  const auto problem = ReadParts(cursor);
+  try {
+    CheckProblem(problem);
+    if (ToText(problem) != text) throw BadInput("its text is {}", ToText(problem));
+  } catch (const BadInput& error) {
+    throw BadInput({.column = column_offset + 1}, error.what());
+  }
+  return problem;
+}
+
+KeyRange KeysOf(const AttentionProblem& p, int64_t sequence, int64_t query) {
+  const int64_t length = LengthOf(p, sequence);
+  if (p.causal == Causal::kNone) return {0, length};
+  const int64_t diagonal = query + (p.causal == Causal::kTopLeft ? 1 : length - p.q + 1);
+  return {p.window ? std::max(int64_t{0}, diagonal - *p.window) : 0, std::min(length, diagonal)};
+}
+
+int64_t Pairs(const AttentionProblem& p) {
+  int64_t pairs = 0;
+  for (int64_t row = 0; row < p.b * p.q; ++row) pairs += KeysOf(p, row / p.q, row % p.q).size();
+  return p.h * pairs;
+}
+
+Work WorkOf(const AttentionProblem& p, std::string_view type, const Pipes& pipes, size_t launches) {
+  const auto pairs = static_cast<double>(Pairs(p));
+  const auto queries = static_cast<double>(p.b * p.h * p.q);
+  int64_t seen = 0;  // keys of all sequences
+  for (int64_t b = 0; b < p.b; ++b) seen += KeysOf(p, b, p.q - 1).end - KeysOf(p, b, 0).begin;
+  Work work;
+  work.parts["matrix"] = 4 * static_cast<double>(p.d) * pairs;
+  work.parts["elementwise"] = 6 * pairs - 2 * queries;
+  for (const auto& pipe : {pipes.scores, pipes.values})
+    work.flops[pipe] += work.parts["matrix"] / 2;
+  work.flops[pipes.elementwise] += work.parts["elementwise"];
+  work.bytes[Level::kDram] = 2 * static_cast<double>(workload::ElementBytes(type) * p.d) *
+                             (queries + static_cast<double>(p.kv * seen));
+  work.launches = static_cast<double>(launches);
+  return work;
+}
+
+void RequireMemory(const AttentionProblem& p, std::string_view type) {
+  const auto element = static_cast<double>(workload::ElementBytes(type));
+  const double pairs = static_cast<double>(p.b * p.h * p.q) * static_cast<double>(p.k);
+  const auto tensors = static_cast<double>(2 * p.d * (p.b * p.h * p.q + p.b * p.kv * p.k));
+  // Tensors are also held in double, and in f32 to fill or read them.
+  workload::RequireHostMemory((12 + element) * tensors + (4 + element) * pairs, ToText(p));
+}
+
+AttentionProblem Read(const workload::BenchmarkName& name) {
+  workload::RequireDirection(name, {"fwd"});
+  if (name.library == "reference")
+    workload::RequireType(name, {"f64"});
+  else
+    workload::RequireType(name, {"f32", "bf16", "f16"});
+  auto problem = ParseAttention(name.problem, workload::ColumnOfPart(name, 5) - 1);
+  workload::CheckOptions(name, {});
+  return problem;
+}
+
+namespace {
+
+std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
+  auto problem = ParseAttention(name.problem);
+  if (!problem.lengths.empty()) throw Unsupported("the problem has a length for each sequence");
+  problem.b = batch;
+  return ToText(ParseAttention(ToText(problem)));
+}
+
+[[maybe_unused]] const bool op_registered = workload::RegisterOp(
+    {.name = "Attention",
+     .words =
+         {"attention",
+          {{"batch", "b"}, {"heads", "h"}, {"queries", "q"}, {"keys", "k"}, {"head size", "d"}}},
+     .flop_convention = "4*D per pair of a query and a key that it sees; scale and "
+                        "softmax, 6 per pair less 2 per query, apart",
+     .directions = {"fwd"},
+     .templates = "Attention/cpu/onednn/fwd/{f32,bf16}/*\n",
+     .with_batch = WithBatch});
+
+[[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
+    {"Attention", "cpu", "onednn", workload::CheckedWorkload<Read>, "oneDNN 3.2 or newer"});
+
+}  // namespace
+}  // namespace dlroof::attention

@@ -1,0 +1,80 @@
+// Scaled dot-product attention, forward: o = softmax(q k^T / sqrt(d) under a mask) v for each
+// sequence and head. The problem, its text and its work; the seeded inputs, the plain loops and the
+// check of a result, which all libraries share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
+#include "counters/base/work.h"
+
+namespace dlroof::attention {
+
+// A query sees the keys up to a diagonal. Top left: query i sees keys 0 to i. Bottom right: the
+// last query sees all keys of its sequence, each query before it one less.
+enum class Causal { kNone, kTopLeft, kBottomRight };
+
+// q and o are b x h x q x d, k and v are b x kv x k x d, in row-major order. Each key-value head
+// serves h / kv consecutive query heads.
+struct AttentionProblem {
+  int64_t b = 1, h = 1, q = 1, k = 1, d = 1;  // sequences, heads, queries, keys, head size
+  int64_t kv = 1;                             // key-value heads
+  std::optional<int64_t> window = {};         // keys that a query sees, the last is the diagonal's
+  std::vector<int64_t> lengths = {};  // keys of each sequence, the rest is padding; empty: all k
+  Causal causal = Causal::kNone;
+
+  bool operator==(const AttentionProblem&) const = default;
+};
+
+// Returns "b2h32q2048k2048d128_kv8w1024l900:2048br": after the underscore what is not the default.
+std::string ToText(const AttentionProblem& problem);
+// The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
+// `column_offset`) of the first bad character, or with the problem's first column if a query sees
+// no key, if a part of the mask hides nothing, or if bytes or FLOPs overflow 64 bits.
+AttentionProblem ParseAttention(std::string_view text, int column_offset = 0);
+// Parses a name of the backends onednn (f32, bf16, f16) and reference (f64). Throws BadInput.
+AttentionProblem Read(const workload::BenchmarkName& name);
+
+// The keys that a query sees: begin to end - 1.
+struct KeyRange {
+  int64_t begin = 0, end = 0;
+
+  int64_t size() const { return end - begin; }
+};
+KeyRange KeysOf(const AttentionProblem& problem, int64_t sequence, int64_t query);
+// Returns the number of pairs of a query and a key that it sees, in all heads.
+int64_t Pairs(const AttentionProblem& problem);
+
+// The pipes of a call: of each product, and of scale and softmax.
+struct Pipes {
+  std::string scores, values, elementwise;
+};
+// Returns the work of one call: 2 d FLOPs per pair for each product; apart from these 6 per pair
+// less 2 per query for scale and softmax; and the compulsory DRAM bytes: q and o, and the keys and
+// values that a query sees, each once.
+Work WorkOf(const AttentionProblem& problem, std::string_view type, const Pipes& pipes,
+            size_t launches);
+
+// Throws Unsupported if the machine lacks the memory for inputs, result, scores and weights.
+void RequireMemory(const AttentionProblem& problem, std::string_view type);
+
+struct Tensors {
+  std::vector<double> q, k, v;
+};
+// Returns seeded inputs, exact in the type (f32 for f64): q between -4 and 4, so that weights of
+// keys differ by a factor of some 100, k and v between -1 and 1.
+Tensors SeededInputs(const AttentionProblem& problem, std::string_view type, uint64_t seed);
+
+// The plain loops. `o` has as many elements as q.
+void RunLoops(const AttentionProblem& problem, const Tensors& in, std::vector<double>& o);
+
+// Compares an output with the plain loops in double, row by row.
+workload::Verification Check(const AttentionProblem& problem, std::string_view type,
+                             const Tensors& in, const std::vector<double>& output, uint64_t seed);
+
+}  // namespace dlroof::attention

@@ -1,0 +1,127 @@
+// The plain loops of attention, as a benchmark too, and the check of a result.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "bench/attention/attention.h"
+#include "bench/workload/memory.h"
+#include "bench/workload/operator_parts.h"
+
+namespace dlroof::attention {
+namespace {
+
+// What a row of q sees.
+struct Row {
+  int64_t first = 0;            // index in k and v of its first element
+  std::vector<double> weights;  // of its keys and values
+};
+Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
+  const int64_t head = index / p.q % p.h, sequence = index / (p.q * p.h);
+  const auto keys = KeysOf(p, sequence, index % p.q);
+  const int64_t of_head = (sequence * p.kv + head / (p.h / p.kv)) * p.k;
+  Row row{(of_head + keys.begin) * p.d, std::vector<double>(static_cast<size_t>(keys.size()))};
+  const double* const query = in.q.data() + index * p.d;
+  const double* key = in.k.data() + row.first;
+  for (double& weight : row.weights) {
+    weight = std::inner_product(query, query + p.d, key, 0.0) / std::sqrt(static_cast<double>(p.d));
+    key += p.d;
+  }
+  const double greatest = std::ranges::max(row.weights);
+  double sum = 0;
+  for (double& weight : row.weights) sum += weight = std::exp(weight - greatest);
+  for (double& weight : row.weights) weight /= sum;
+  return row;
+}
+
+// Returns the largest error of a row of o, in units of the allowed error of each element, which is,
+// with the weights w of the n values v that the row sees, the sum of
+//   2^-53 or 2^-24 x (64 + sqrt(n) + 128 S) x sum of w |v|: as a softmax's (rows/softmax.cpp) and a
+//       sum's error; a score is off by 64 units of S, the largest |q| |k| d / sqrt(d), and so are
+//       the exponents of a weight and of the sum
+//   bf16, f16   what rounding each weight twice makes, as in a softmax: at most 2 x 2^-8 or 2^-11
+//   of
+//       the sum of w |v|. These roundings are independent, so 4 x the root of the sum of (w v)^2,
+//       some eight standard deviations, is allowed if that is less: a wrong key among thousands is
+//       found. Then the rounding of o, and of weights below the least of f16
+double RowError(const AttentionProblem& p, const Tensors& in, int64_t index,
+                std::span<const double> output, const workload::TypeRounding& rounding) {
+  const auto row = RowOf(p, in, index);
+  const double units =
+      64 + std::sqrt(static_cast<double>(row.weights.size())) + 8 * static_cast<double>(p.d);
+  double error = 0;
+  for (int64_t i = 0; i < p.d; ++i) {
+    double right = 0, magnitude = 0, squares = 0, values = 0;
+    const double* value = in.v.data() + row.first + i;
+    for (const double weight : row.weights) {
+      right += weight * *value;
+      magnitude += std::fabs(weight * *value);
+      squares += weight * *value * weight * *value;
+      values += std::fabs(*value);
+      value += p.d;
+    }
+    const double rounded = std::min(2 * magnitude, 4 * std::sqrt(squares)) + std::fabs(right);
+    const double allowed = rounding.sum * units * magnitude + rounding.result * rounded +
+                           rounding.least * (1 + values);
+    error = std::max(error, workload::ErrorInUnits(output[static_cast<size_t>(i)], right, allowed));
+  }
+  return error;
+}
+
+workload::PreparedCall PrepareLoops(const workload::BenchmarkName& name,
+                                    const workload::RunSettings& settings) {
+  const auto p = Read(name);
+  RequireMemory(p, name.type);
+  const auto in = std::make_shared<const Tensors>(SeededInputs(p, name.type, settings.seed));
+  const auto o = std::make_shared<std::vector<double>>(in->q.size());
+  auto call = workload::PreparedLoops(
+      [=] { RunLoops(p, *in, *o); },
+      WorkOf(p, name.type, {"fp64.vector", "fp64.vector", "fp64.vector"}, 1),
+      {&in->q, &in->k, &in->v, o.get()});
+  call.verify = [=, type = name.type, seed = settings.seed] {
+    RunLoops(p, *in, *o);
+    return Check(p, type, *in, *o, seed);
+  };
+  return call;
+}
+
+[[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
+    {"Attention", "cpu", "reference", workload::CheckedWorkload<Read>, std::nullopt, PrepareLoops});
+
+}  // namespace
+
+Tensors SeededInputs(const AttentionProblem& p, std::string_view type, uint64_t seed) {
+  const auto seeded = [&](int64_t rows, uint64_t offset, float most) {
+    const auto values = workload::SeededValues(rows * p.d, seed + offset,
+                                               type == "f64" ? "f32" : type, -most, most);
+    return std::vector<double>(values.begin(), values.end());
+  };
+  return {seeded(p.b * p.h * p.q, 0, 4), seeded(p.b * p.kv * p.k, 1, 1),
+          seeded(p.b * p.kv * p.k, 2, 1)};
+}
+
+void RunLoops(const AttentionProblem& p, const Tensors& in, std::vector<double>& o) {
+  std::ranges::fill(o, 0.0);
+  for (int64_t index = 0; index < p.b * p.h * p.q; ++index) {
+    const auto row = RowOf(p, in, index);
+    const double* value = in.v.data() + row.first;
+    for (const double weight : row.weights)
+      for (int64_t i = 0; i < p.d; ++i)
+        o[static_cast<size_t>(index * p.d + i)] += weight * *value++;
+  }
+}
+
+workload::Verification Check(const AttentionProblem& p, std::string_view type, const Tensors& in,
+                             const std::vector<double>& output, uint64_t seed) {
+  const auto error = [&, rounding = workload::RoundingOf(type).value()](int64_t row,
+                                                                        std::span<const double> o) {
+    return RowError(p, in, row, o, rounding);
+  };
+  return workload::CheckOutput({.units = p.b * p.h * p.q,
+                                .size = p.d,
+                                .flops = 4 * static_cast<double>(p.d * Pairs(p)),
+                                .error = error},
+                               output, seed);
+}
+
+}  // namespace dlroof::attention

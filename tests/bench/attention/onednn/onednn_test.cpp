@@ -1,0 +1,80 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <dnnl.hpp>
+
+#include "bench/workload/workload.h"
+#include "reporters/logs/primitive.h"
+#include "reporters/logs/primitive_work.h"
+#include "reporters/logs/verbose_log.h"
+#include "tests/fakes/outcome.h"
+
+namespace dlroof::attention {
+namespace {
+
+// Odd sizes, each mask, shared heads, one query, and queries of which some see few keys.
+TEST(AttentionOnednn, AgreesWithTheReference) {
+  for (const std::string type : {"f32", "bf16", "f16"})
+    for (const std::string problem :
+         {"b1h1q1k1d1", "b2h3q17k33d5", "b2h4q33k33d17_kv2tl", "b1h3q31k65d64_br",
+          "b1h2q65k31d16_tl", "b2h6q1k129d64_kv2", "b1h8q1k100d33_kv1", "b1h2q64k64d32_w7tl",
+          "b1h2q16k100d32_w33br", "b3h2q5k40d16_l1:40:7", "b2h4q8k64d64_kv2l9:64br",
+          "b2h2q20k20d8_w5l17:20tl", "b1h2q1k300d128_w128br", "b1h4q128k128d128_tl"})
+      fakes::ExpectAgrees("Attention/cpu/onednn/fwd/" + type + "/" + problem, type);
+}
+
+// Four tensors, the scores in f32, the weights, and the mask.
+TEST(AttentionOnednn, SaysWhatTheLibraryChoseAndWhereItsTensorsAre) {
+  const auto call = workload::MakeWorkload("Attention/cpu/onednn/fwd/f32/b2h4q8k16d32_kv2br")
+                        .prepare({.threads = 1});
+  EXPECT_TRUE(call.algorithm.starts_with("unfused ")) << call.algorithm;
+  EXPECT_EQ(std::ranges::count(call.algorithm, '+'), 3) << call.algorithm;
+  EXPECT_FALSE(call.isa.empty());
+  EXPECT_EQ(call.modelled.launches, 4);
+  EXPECT_EQ(fakes::BytesOf(call),
+            (fakes::ListedBytes{
+                0, 4 * (2 * 2 * 4 * 8 * 32 + 2 * 2 * 2 * 16 * 32 + 2 * 2 * 4 * 8 * 16 + 8 * 16)}));
+  // All 16 keys are computed for queries that see 9 to 16 of them.
+  EXPECT_DOUBLE_EQ(call.explain.executed_over_useful.value(), 16 / 12.5);
+}
+
+// Returns the FLOPs of one call by the library's own log of its primitives.
+double LoggedFlops(const workload::PreparedCall& call) {
+  testing::internal::CaptureStdout();
+  dnnl::set_verbose(1);
+  call.run();
+  dnnl::set_verbose(0);
+  std::fflush(stdout);
+  const auto log = logs::ReadVerboseLog(testing::internal::GetCapturedStdout());
+  double flops = 0;
+  for (const auto& execution : log.executions) {
+    const auto work = logs::WorkOf(logs::ReadPrimitive(log.primitives[execution.primitive]));
+    EXPECT_FALSE(work.reason) << work.reason->text;
+    flops += work.matrix.value_or(0) + work.elementwise.value_or(0);
+  }
+  return flops;
+}
+
+// The library computes every pair. Its scale, a x + b, counts two per pair where ours counts one;
+// the mask is one addition per pair.
+TEST(AttentionOnednn, HasTheFlopsOfTheLibrarysLogWithoutAMask) {
+  constexpr double kPairs = 2 * 4 * 8 * 16;
+  const auto prepared = [](const std::string& problem) {
+    return workload::MakeWorkload("Attention/cpu/onednn/fwd/f32/" + problem)
+        .prepare({.threads = 1});
+  };
+  const auto all = prepared("b2h4q8k16d32_kv2");
+  const double dense = all.modelled.parts.at("matrix") + all.modelled.parts.at("elementwise");
+  EXPECT_EQ(LoggedFlops(all), dense + kPairs);
+  EXPECT_EQ(LoggedFlops(prepared("b2h4q8k16d32_kv2br")), dense + 2 * kPairs);
+}
+
+TEST(AttentionOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
+  EXPECT_THAT(fakes::Outcome("Attention/cpu/onednn/fwd/f32/b1h32q1048576k1048576d128_tl"),
+              testing::HasSubstr("GB of memory"));
+}
+
+}  // namespace
+}  // namespace dlroof::attention
