@@ -40,8 +40,6 @@ std::optional<double> ParseShare(const std::string& flag, const std::optional<st
 Option BenchOption(std::optional<std::string>& bench);
 // --machine of commands that measure benchmarks.
 Option MeasuredMachineOption(std::optional<std::string>& machine);
-// --on of commands that judge changes of quantities (compare::Quantity).
-Option QuantitiesOption(std::vector<std::string>& on, const std::string& help);
 // --replay of commands that read a program's log.
 Option ReplayOption(std::optional<int>& count);
 
