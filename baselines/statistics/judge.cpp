@@ -35,7 +35,6 @@ constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors: same in 90 
 constexpr double kMaxDrift = 0.095;
 // [1] A verdict must hold by this much in the other views of the times, too.
 constexpr double kInOtherViews = 0.01;
-constexpr double kMinScatter = 0.005;       // [1] least standard error of a ratio between runs
 constexpr double kMinRunNoise = 0.001;      // [1] deviation: runs of quiet machines agree to it
 constexpr double kMinMachineError = 0.004;  // [1]
 constexpr double kFar = 3.5;                // [standard errors] a run of another level
@@ -46,21 +45,22 @@ constexpr double kWindow = 2.5;             // [deviations] of central values
 // [1] of their ratio counts where too few benchmarks show it: runs of one process drift by up to
 // 5 %, of several by half of that (baselines/studies/stored), which must not be *slower* more often
 // than once in a hundred pairs; those of a GPU's own times differ by 0.3 %
-// (baselines/studies/gpu-a-a). The degrees of freedom [1] are those of Student's t whose tails fit:
-// of one process, whole benchmarks may be slow because of neighbours or of the memory that it got.
+// (baselines/studies/gpu-a-a). `least` is the least one where benchmarks show it. The degrees of
+// freedom [1] are those of Student's t whose tails fit: of one process, whole benchmarks may be
+// slow because of neighbours or of the memory that it got.
 struct Assumed {
-  double error, degrees;
+  double error, least, degrees;
 };
 constexpr Assumed AssumedOf(Measured measured) {
   switch (measured) {
     case Measured::kOneProcess:
-      return {0.03, 3};
+      return {0.03, 0.003, 3};
     case Measured::kProcesses:
-      return {0.015, kManyDegrees};
+      return {0.015, 0.005, kManyDegrees};
     case Measured::kDevice:
       break;
   }
-  return {kMinScatter, kManyDegrees};
+  return {0.005, 0.005, kManyDegrees};
 }
 
 double Square(double value) { return value * value; }
@@ -136,18 +136,17 @@ struct Row {
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio from run to run
   double between_degrees = kManyDegrees;
-  double most_degrees = kManyDegrees;
-  double log_ratio = 0;  // [1] without the common shift
-  double removed = 0;    // [1] that shift
+  double tail_degrees = kManyDegrees;  // of the noise between runs (Assumed)
+  double log_ratio = 0;                // [1] without the common shift
+  double removed = 0;                  // [1] that shift
   double removed_variance = 0;
   bool machine_known = false;  // ceilings or controls tell what of it is the machine's
 
   double deviation() const { return std::sqrt(within + between + removed_variance); }
-  // Returns Welch and Satterthwaite's degrees of freedom, or fewer where tails are heavier.
+  // Returns Welch and Satterthwaite's degrees of freedom.
   double degrees() const {
     const double spread = Square(within) / within_degrees + Square(between) / between_degrees;
-    const double welch = spread > 0 ? Square(within + between + removed_variance) / spread : 1e6;
-    return std::min(welch, most_degrees);
+    return spread > 0 ? Square(within + between + removed_variance) / spread : kManyDegrees;
   }
 };
 
@@ -285,10 +284,10 @@ class JudgeOfRuns {
         row.between = 2 * Square(*settings_.run_noise);
         continue;
       }
-      if (learnt || common.is_known()) row.most_degrees = assumed.degrees;
+      if (learnt || common.is_known()) row.tail_degrees = assumed.degrees;
       if (learnt) continue;
-      row.between =
-          common.is_known() ? std::max(centre.between, Square(kMinScatter)) : Square(assumed.error);
+      row.between = common.is_known() ? std::max(centre.between, Square(assumed.least))
+                                      : Square(assumed.error);
     }
     common.machine = ControlsOf(members);
     if (const auto found = settings_.machines.find(group);
@@ -383,9 +382,13 @@ class JudgeOfRuns {
       const Row& row = rows_[i];
       Judgement& judgement = judged_.each[i];
       const double deviation = std::max(row.deviation(), 1e-9), degrees = row.degrees();
-      const double reach = StudentQuantile(degrees) * deviation;
+      // The noise between runs alone, with its tails, must not explain the shift either.
+      const double jump = std::max(std::sqrt(row.between), 1e-9);
+      const double reach =
+          std::max(StudentQuantile(degrees) * deviation, StudentQuantile(row.tail_degrees) * jump);
       std::pair<double, double> ci95 = {row.log_ratio - reach, row.log_ratio + reach};
-      judgement.p_value = StudentTwoSided(row.log_ratio / deviation, degrees);
+      judgement.p_value = std::max(StudentTwoSided(row.log_ratio / deviation, degrees),
+                                   StudentTwoSided(row.log_ratio / jump, row.tail_degrees));
       double own_way = judgement.p_value / 2;
       if (const auto& exact = candidates_[i].interleaved) {  // two-sided, as its stopping rule
         ci95 = exact->shift.ci95;
