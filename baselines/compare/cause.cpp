@@ -25,8 +25,10 @@ constexpr double kClockChange = 0.02;
 // Returns "grew by 12.0 %, from 1.00 MB to 1.12 MB", or a factor for ratios of at least 2.
 std::string Moved(double from, double to, std::string_view unit) {
   const double ratio = from > 0 ? to / from : 0;
-  const auto ends =
-      fmt::format("from {} to {}", text::WithPrefix(from, unit), text::WithPrefix(to, unit));
+  const auto shown = [&](double count) {
+    return unit.empty() ? fmt::format("{:.6g}", count) : text::WithPrefix(count, unit);
+  };
+  const auto ends = fmt::format("from {} to {}", shown(from), shown(to));
   if (ratio >= 2) return fmt::format("grew {:.2f}-fold, {}", ratio, ends);
   if (from == 0) return "grew " + ends;
   return fmt::format("{} by {:.1f} %, {}", ratio > 1 ? "grew" : "fell", 100 * std::abs(ratio - 1),
