@@ -69,6 +69,4 @@ Option MeasuredMachineOption(std::optional<std::string>& machine) {
                "machine file with the roofs (default: cached ceilings, or measured now)");
 }
 
-}
-
 }  // namespace dlroof::commands

@@ -184,8 +184,7 @@ Command MakeExplain() {
                  "write the run file of the measurement (.json), or waterfall charts (.svg, .pdf, "
                  ".png)"),
            MeasuredMachineOption(flags->machine),
-           {"--thorough", &flags->thorough,
-            "measure without a limit for each benchmark"},
+           {"--thorough", &flags->thorough, "measure without a limit for each benchmark"},
            Ruled("--seconds", {.limits = AboveZero{}, .excludes = {"--thorough"}}, &flags->seconds,
                  "[s] limit for each benchmark (default 25), and for its --try (default 30)"),
            {"--try", &flags->try_proposal,

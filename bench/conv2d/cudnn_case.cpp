@@ -232,10 +232,10 @@ std::string DescribeEngine(const PlanChoice& choice) {
 }
 
 std::string DescribeCall(const CudnnConv2dCase& request, const PlanChoice& choice) {
-  auto text = fmt::format("{}: {}", DescribeEngine(choice),
-                          choice.timed > 0
-                              ? fmt::format("fastest of {} timed", choice.timed)
-                              : fmt::format("first of heuristic {}", choice.config.heuristic));
+  auto text =
+      fmt::format("{}: {}", DescribeEngine(choice),
+                  choice.timed > 0 ? fmt::format("fastest of {} timed", choice.timed)
+                                   : fmt::format("first of heuristic {}", choice.config.heuristic));
   if (choice.wrong > 0) text += fmt::format(", {} wrong", choice.wrong);
   if (choice.broke > 0) text += fmt::format(", {} broke", choice.broke);
   text += fmt::format(", {} proposed", choice.proposed);

@@ -255,8 +255,8 @@ struct PlanChoice {
 // too. The compulsory bytes are those of the plain tensors.
 Work CallWork(const CudnnConv2dCase& request, const PlanChoice& choice);
 
-// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", with which DescribeCall
-// begins. A workspace as large as all tensors is a copy of them in another layout.
+// Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B", with which
+// DescribeCall begins. A workspace as large as all tensors is a copy of them in another layout.
 std::string DescribeEngine(const PlanChoice& choice);
 
 // Returns "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A,

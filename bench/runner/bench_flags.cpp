@@ -127,8 +127,7 @@ std::vector<Option> PassOptions(BenchFlags& flags) {
            "profile the parallel regions of each CPU call in separate passes; the run file stores "
            "where the time goes, and dlroof explain FILE shows it"},
           Ruled("--dlroof_explain_seconds", {.type = "SECONDS", .limits = AboveZero{}},
-                &flags.explain_seconds,
-                "[s] with --dlroof_explain: limit for each benchmark"),
+                &flags.explain_seconds, "[s] with --dlroof_explain: limit for each benchmark"),
           {"--dlroof_energy", &flags.energy,
            "after all benchmarks, measure the energy of each call if the machine has energy "
            "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU"}};

@@ -58,8 +58,8 @@ struct SuiteDevices {
 //
 // Throws BadInput "FILE: ..." for a text without names or longer than 1 MiB, and "FILE:LINE: ..."
 // for more than 10,000 names, an open brace, an invalid count, a template without problems, a
-// repeated name, and a name that MakeWorkload rejects (with the name, and the column in it). Accepts
-// names whose library this build lacks.
+// repeated name, and a name that MakeWorkload rejects (with the name, and the column in it).
+// Accepts names whose library this build lacks.
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices = {});
 
 // A problem in a file of another program, with the name of its benchmark in `name`, or with the
@@ -91,8 +91,8 @@ bool LooksLikeBenchdnn(std::string_view text);
 // default --dir=FWD_B is a training call with bias.
 //
 // An option that the driver lacks, a value without benchmarks, a list of values, and a problem of
-// another form are the reason why their problems have no benchmark. --batch=FILE counts as a problem
-// without one. Throws BadInput, "FILE:LINE: ...", for more than 500,000 benchmarks.
+// another form are the reason why their problems have no benchmark. --batch=FILE counts as a
+// problem without one. Throws BadInput, "FILE:LINE: ...", for more than 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
 
 // Imports the output of benchdnn --mode=P: lines "perf,..." with the fields of the preceding line

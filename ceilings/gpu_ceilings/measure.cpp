@@ -302,8 +302,8 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
   for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
   if (const auto* loads = FindRow(session, kDramLoads)) {
     facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);
-    facts.pins = PinBandwidth(session.gpu.identity.memory_bus_bits,
-                              loads->last.health.memory_clock_hz);
+    facts.pins =
+        PinBandwidth(session.gpu.identity.memory_bus_bits, loads->last.health.memory_clock_hz);
   }
   JudgeGpuLevels(facts, set.bytes);
 }

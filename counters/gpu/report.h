@@ -16,10 +16,10 @@ namespace dlroof::gpu {
 
 // Quantities of one run of a call, computed from counters.
 struct CuptiCounts {
-  Work work;                       // without launches, which no counter counts
-  std::optional<double> seconds;   // [s] from the first kernel's begin to the last one's end
-  std::optional<double> clock_hz;  // [1/s] SM clock while counting
-  std::map<std::string, double> details;       // [byte] "shared", "dram.read", "l2.slices", ...
+  Work work;                              // without launches, which no counter counts
+  std::optional<double> seconds;          // [s] from the first kernel's begin to the last one's end
+  std::optional<double> clock_hz;         // [1/s] SM clock while counting
+  std::map<std::string, double> details;  // [byte] "shared", "dram.read", "l2.slices", ...
   std::map<std::string, double> instructions;  // [1] of warps, "tensor.imma", "tensor.hfma2", ...
   std::vector<std::string> caveats;            // one sentence each
 };
@@ -66,8 +66,8 @@ struct CuptiReading {
   double counted_seconds = 0;              // [s] of the shortest run with counting
 };
 
-// Returns one line for the user: passes, slowdown by counting, shares of bytes, pipes whose FLOPs are
-// unknown, and what was not counted with the reasons.
+// Returns one line for the user: passes, slowdown by counting, shares of bytes, pipes whose FLOPs
+// are unknown, and what was not counted with the reasons.
 std::string HowCounted(const CuptiReading& reading);
 
 // Merges launches with the same name and facts, in the order of their first appearance. Adds up

@@ -58,9 +58,8 @@ std::string DiagnosisText(const Trajectory& trajectory) {
       "{}: {:.0f} points are {}, {}{}.", rate, 100 * std::abs(share), share > 0 ? "lost" : "gained",
       cause == Cause::kUnexplained ? fmt::format("and no measurement explains {:.0f} of them", by)
                                    : fmt::format("{:.0f} by {}", by, Key(cause)),
-      WithinIntervals(points.front(), points.back())
-          ? "; the 95 % intervals of the times overlap"
-          : "");
+      WithinIntervals(points.front(), points.back()) ? "; the 95 % intervals of the times overlap"
+                                                     : "");
 }
 
 std::string StepText(const TrajectoryStep& step) {

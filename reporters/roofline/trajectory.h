@@ -122,9 +122,9 @@ std::vector<Trajectory> Trajectories(const roofline::PlacedRun& run, std::string
 TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& before,
                       const TrajectoryPoint& after);
 
-// Returns a sentence that compares the last point with the first one, and names the largest cause of
-// a loss or gain: "8 threads are 4.10x as fast as 1 thread, 51 % of ideal: 49 points are lost, 30 by
-// bandwidth.". Costs that differ by at most 5 % are the same.
+// Returns a sentence that compares the last point with the first one, and names the largest cause
+// of a loss or gain: "8 threads are 4.10x as fast as 1 thread, 51 % of ideal: 49 points are lost,
+// 30 by bandwidth.". Costs that differ by at most 5 % are the same.
 std::string DiagnosisText(const Trajectory& trajectory);
 
 // Returns the largest cause of a step with its percentage points, "overhead +12", or an empty text

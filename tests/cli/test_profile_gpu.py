@@ -232,8 +232,7 @@ def test_steps_of_a_made_trace_and_its_ranges():
             writer.launch(f"layer_gemm_{i}", 8 << i, 128, 7, at + 100_000 * i, 80_000)
     writer.save("made/1.gputrace", ended=False)
     verify(
-        run("dlroof profile --gpu --from-trace made -o made.json"),
-        [exits(0), says("^29 steps of 7 launches"), says("a step: 1.00 ms"), says("may be missing")],
+        run("dlroof profile --gpu --from-trace made -o made.json"), [exits(0), says("^29 steps of 7 launches"), says("a step: 1.00 ms"), says("may be missing")]
     )
 
 

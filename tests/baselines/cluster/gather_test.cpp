@@ -178,8 +178,9 @@ TEST(Gather, NodesOfAnotherKindAreNotInTheMedians) {
   EXPECT_THAT(cluster.kinds[0].nodes, ElementsAre(0, 2));
   EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
   EXPECT_EQ(cluster.nodes[1].kind, 1);
-  EXPECT_THAT(cluster.remarks,
-              Contains("unlike most nodes, not in the medians: n2 (machine: test, most nodes: test)"));
+  EXPECT_THAT(
+      cluster.remarks,
+      Contains("unlike most nodes, not in the medians: n2 (machine: test, most nodes: test)"));
 }
 
 TEST(Gather, ANodeOfOtherArgumentsFails) {

@@ -367,8 +367,8 @@ TEST(DeltaModel, WhatItDoesNotCoverHasAReasonAndNoBytes) {
          "its kernel uses Winograd"}}) {
     const auto none = OnH200(type, algorithm);
     EXPECT_TRUE(none.bytes.empty()) << type;
-    EXPECT_THAT(none.how, HasSubstr(fmt::format("the DeLTA-style model does not cover it: {}",
-                                                reason)));
+    EXPECT_THAT(none.how,
+                HasSubstr(fmt::format("the DeLTA-style model does not cover it: {}", reason)));
   }
 }
 

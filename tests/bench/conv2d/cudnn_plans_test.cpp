@@ -257,9 +257,10 @@ TEST(DescribeCall, SaysEngineKnobsNotesAndHowItWasChosen) {
             "34 not f32");
   choice.wrong = 1;
   choice.broke = 2;
-  EXPECT_EQ(Described(choice, "f32"),
-            "engine 7, winograd, winograd_4x4, workspace 131 B: fastest of 6 timed, 1 wrong, 2 broke, "
-            "40 proposed, 34 not f32");
+  EXPECT_EQ(
+      Described(choice, "f32"),
+      "engine 7, winograd, winograd_4x4, workspace 131 B: fastest of 6 timed, 1 wrong, 2 broke, "
+      "40 proposed, 34 not f32");
   EXPECT_EQ(DescribeEngine({.config = With({})}), "engine 7, workspace 0 B");
 }
 

@@ -42,8 +42,8 @@ TEST(OpenGpuModule, DescribesEachProblemInOneSentence) {
   EXPECT_THAT(ReasonOf("none"), HasSubstr("this build has no CUDA module"));
   EXPECT_THAT(ReasonOf("other_abi"), HasSubstr("come from different builds"));
   EXPECT_THAT(ReasonOf("throws"), HasSubstr("cannot be initialized: the fake fell over"));
-  EXPECT_THAT(ReasonOf("unresolved"), AllOf(HasSubstr("cannot be opened ("),
-                                            HasSubstr("dlroof_function_of_no_library")));
+  EXPECT_THAT(ReasonOf("unresolved"),
+              AllOf(HasSubstr("cannot be opened ("), HasSubstr("dlroof_function_of_no_library")));
   EXPECT_THAT(ReasonOf("no_entry"), HasSubstr("is not a module of dlroof"));
   for (const char* name : {"none", "other_abi", "throws", "unresolved", "no_entry"})
     EXPECT_EQ(ReasonOf(name).find('\n'), std::string::npos) << name;
@@ -55,8 +55,7 @@ TEST(OpenGpuModule, ReportsADamagedFile) {
   for (const std::string text :
        {"", "not a library, but long enough for the header of one ......"}) {
     std::ofstream(path) << text;
-    EXPECT_THAT(OpenGpuModule(path).reason.value().text, HasSubstr("cannot be opened ("))
-        << text;
+    EXPECT_THAT(OpenGpuModule(path).reason.value().text, HasSubstr("cannot be opened (")) << text;
   }
 }
 

@@ -139,9 +139,9 @@ namespace {
 // IEEE 754 binary16: sign, 5 bits of exponent with bias 15, 10 of fraction.
 TEST(F16Bits, AreThoseOfIeee754) {
   EXPECT_EQ(F16Bits(-2.0F), 0xc000);
-  EXPECT_EQ(F16Bits(65504.0F), 0x7bff);      // the largest
-  EXPECT_EQ(F16Bits(0x1p-24F), 0x0001);      // the smallest
-  EXPECT_EQ(F16Bits(1.0F / 3), 0x3555);      // 0.25 x (1 + 341/1024)
+  EXPECT_EQ(F16Bits(65504.0F), 0x7bff);  // the largest
+  EXPECT_EQ(F16Bits(0x1p-24F), 0x0001);  // the smallest
+  EXPECT_EQ(F16Bits(1.0F / 3), 0x3555);  // 0.25 x (1 + 341/1024)
   EXPECT_EQ(F16Bits(std::numeric_limits<float>::quiet_NaN()) & 0x7e00, 0x7e00);
 }
 

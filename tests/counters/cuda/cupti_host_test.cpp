@@ -92,7 +92,7 @@ double FlopsOfInstruction(const std::string& metric) {
 
 TEST(CuptiTableByHostApi, EveryWeightIsTheSizeOfItsMetricsUnitOnEveryChip) {
   const std::map<std::string, double> sizes = {
-      {"byte", 1},          {"l2_sector", 32}, {"sysl2_sector", 32},    {"l1tex_wavefront", 128},
+      {"byte", 1},          {"l2_sector", 32}, {"sysl2_sector", 32},   {"l1tex_wavefront", 128},
       {"nanosecond", 1e-9}, {"math_op", 1},    {"gpc_cycle/second", 1}};
   int weights = 0;
   for (const auto& chip : gpu::BuiltInCuptiTable().chips) {

@@ -70,8 +70,7 @@ TEST(ShortKernelName, ReadsNamesThatWereCutOff) {
                             "xmma__5x_..."),
             "init_device_workspace_kernel<xmma__5x_...>");
   EXPECT_LE(TextWidth(ShortKernelName(kRandomOfPyTorch)), 60);
-  EXPECT_THAT(ShortKernelName(kRandomOfPyTorch),
-              HasSubstr("distribution_elementwise_grid"));
+  EXPECT_THAT(ShortKernelName(kRandomOfPyTorch), HasSubstr("distribution_elementwise_grid"));
 }
 
 TEST(ShortKernelName, NeverExceedsTheWidthAndNeverCutsUnnamed) {
