@@ -26,6 +26,14 @@ constexpr ImportFormat kFormats[] = {
     {"likwid", "likwid-perfctr -O", LooksLikeLikwid, ImportLikwid},
     {"nvbench", "nvbench --json", LooksLikeNvbench, ImportNvbench},
     {"gbench", "Google Benchmark's JSON", LooksLikeGoogleBenchmark, ImportGoogleBenchmark},
+    {"gbench-table", "Google Benchmark's CSV or console table", LooksLikeBenchmarkTable,
+     ImportBenchmarkTable},
+    {"table",
+     "tables of times: nsys stats, nvbench, rocprof, CUTLASS, Proton, pytest-benchmark, hyperfine, "
+     "llama-bench, BenchmarkDotNet",
+     LooksLikeToolTable, ImportToolTable},
+    {"nsys", "Nsight Systems' SQLite export", LooksLikeNsysDatabase, ImportNsysDatabase},
+    {"perf", "perf stat", LooksLikePerfStat, ImportPerfStat},
     {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
 
 constexpr std::size_t kNamedColumns = 5;

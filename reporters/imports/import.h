@@ -93,6 +93,27 @@ Imported ImportTrace(const std::string& text, const std::string& where);
 // dlroof's counters ("modelled/flops/fp32.vector") or of the usual rates (google_benchmark.h).
 bool LooksLikeGoogleBenchmark(std::string_view text);
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
+// Google Benchmark's CSV and console table, as its JSON. Neither names the library's version, so
+// the work of benchmarks with threads is unknown (record::ThreadRule).
+bool LooksLikeBenchmarkTable(std::string_view text);
+Imported ImportBenchmarkTable(const std::string& text, const std::string& where);
+
+// Tables of kernels (a record per name, with sums over launches: nsys stats' cuda_gpu_kern_sum and
+// cuda_gpu_trace, rocprof, rocprofv3, Proton) and of benchmarks (a repetition per sample: nvbench's
+// and CUTLASS's CSV, pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet). FLOPs and bytes
+// where the author states them.
+bool LooksLikeToolTable(std::string_view text);
+Imported ImportToolTable(const std::string& text, const std::string& where);
+
+// Nsight Systems' SQLite export: a record per kernel, with the sum of its launches.
+bool LooksLikeNsysDatabase(std::string_view text);
+Imported ImportNsysDatabase(const std::string& text, const std::string& where);
+
+// perf stat, with or without -x,: a record of the program, with the FLOPs of Intel's
+// fp_arith_inst_retired events if they were counted.
+bool LooksLikePerfStat(std::string_view text);
+Imported ImportPerfStat(const std::string& text, const std::string& where);
+
 // Moves FLOPs of rates, whose type is not known, to this pipe.
 void SetPipeOfRates(const std::string& pipe, std::vector<record::Record>& records);
 

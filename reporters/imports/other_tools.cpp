@@ -18,9 +18,9 @@ struct OtherTool {
 constexpr std::string_view kNsys =
     "it counts neither FLOPs nor bytes: profile with 'dlroof profile --gpu -- COMMAND', or with "
     "ncu and import its --csv";
-constexpr std::string_view kJson = "run the program with --benchmark_out=x.json and import it";
 constexpr std::string_view kOwnCsv =
-    "write its names, times, FLOPs and bytes as a CSV of dlroof's own (importing.md)";
+    "write its names and times as columns name and seconds, FLOPs and bytes as flops_<pipe> and "
+    "bytes_<level>, and import that CSV";
 
 const std::vector<OtherTool>& OtherTools() {
   static const std::vector<OtherTool> tools = {
@@ -30,21 +30,20 @@ const std::vector<OtherTool>& OtherTools() {
        "later) and import raw.csv",
        ".ncu-rep"},
       {{}, "a report of Nsight Systems", kNsys, ".nsys-rep"},
-      {{"SQLite format 3"}, "a database, as Nsight Systems exports it", kNsys, ".sqlite"},
-      {{"Start (ns)", "Duration (ns)", "CorrId"}, "a trace of Nsight Systems", kNsys},
-      {{"Total Time (ns)", "Instances"}, "a table of Nsight Systems", kNsys},
-      {{"name,iterations,real_time,cpu_time,time_unit"}, "Google Benchmark's CSV", kJson},
-      {{"Time", "CPU", "Iterations", "\n-----"}, "Google Benchmark's console table", kJson},
-      {{"Device Name", "GPU Time (sec)"}, "nvbench's CSV", "run it with --json x.json"},
-      {{"CPU Time (sec)", "Samples"}, "nvbench's CSV", "run it with --json x.json"},
-      {{"OperationKind", "Runtime", "GFLOPs"}, "a table of CUTLASS's profiler", kOwnCsv},
-      {{"KernelName", "DurationNs"}, "a table of rocprof", kOwnCsv},
-      {{"TotalDurationNs", "AverageNs"}, "a table of rocprof", kOwnCsv},
-      {{"Kernel_Name", "Start_Timestamp", "End_Timestamp"}, "a table of rocprofv3", kOwnCsv},
       {{"Intel(R) Advisor"}, "a report of Intel Advisor", kOwnCsv},
-      {{"# started on "}, "a file of perf stat", kOwnCsv},
-      {{"Performance counter stats for"}, "a file of perf stat", kOwnCsv},
-      {{"\"machine_info\"", "\"benchmarks\""}, "pytest-benchmark's JSON", kOwnCsv},
+      {{"Function Call Sites and Loops"}, "a report of Intel Advisor", kOwnCsv},
+      {{"rocprofiler-sdk-tool"},
+       "rocprofv3's JSON",
+       "run rocprofv3 with --output-format csv and import that file"},
+      {{"Region calls,CTR", "Runtime (RDTSC) [s],TSC"},
+       "a table of likwid-mpirun",
+       "import that of 'likwid-perfctr -O' in one process"},
+      {{"\"point_estimate\"", "\"confidence_interval\""}, "Criterion's estimates", kOwnCsv},
+      {{"<Catch2TestRun"}, "Catch2's XML", kOwnCsv},
+      {{"benchmark name", "est run time"}, "Catch2's table", kOwnCsv},
+      {{"\"jmhVersion\""}, "JMH's JSON", kOwnCsv},
+      {{"goos:", "ns/op"}, "Go's benchmarks", kOwnCsv},
+      {{",Triton"}, "a table of Triton's perf_report, which names no unit", kOwnCsv},
       {{"Self CPU %", "# of Calls"},
        "a table of PyTorch's profiler",
        "import its export_chrome_trace('trace.json')"},
