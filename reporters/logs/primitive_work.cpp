@@ -302,6 +302,10 @@ PrimitiveWork WorkOf(const Primitive& primitive) {
     found.matrix = work.matrix;
     found.elementwise = work.elementwise;
     found.reason = work.missing_bytes;
+    const bool typed = std::ranges::any_of(primitive.tensors, [](const Tensor& tensor) {
+      return !tensor.type.empty() && tensor.type != "undef";
+    });
+    if (!typed && !found.reason) found.reason = Reason{"the log has no types of tensors"};
     if (!found.reason) found.bytes = work.bytes;
   } catch (const NoClosedForm& error) {
     found.reason = Reason{error.reason};
