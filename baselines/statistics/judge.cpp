@@ -40,11 +40,13 @@ constexpr double kMaxDrift = 0.095;
 constexpr double kInOtherViews = 0.01;
 constexpr double kMinRunNoise = 0.001;   // [1] deviation: runs of quiet machines agree to it
 constexpr double kMinRoofError = 0.004;  // [1]
-constexpr double kFar = 3.5;             // [standard errors] a run of another level
-constexpr double kManyDegrees = 1e6;     // of freedom of an error that is known
-constexpr double kWindow = 2.5;          // [standard errors] of central values
-constexpr double kMeanSquare = 0.911;    // of a normal value within kWindow
-constexpr int kSteps = 20;               // of a bisection
+constexpr double kMaxRunNoise =
+    0.03;                             // [1] deviation: runs of one process on quiet hosts have 0.02
+constexpr double kFar = 3.5;          // [standard errors] a run of another level
+constexpr double kManyDegrees = 1e6;  // of freedom of an error that is known
+constexpr double kWindow = 2.5;       // [standard errors] of central values
+constexpr double kMeanSquare = 0.911;  // of a normal value within kWindow
+constexpr int kSteps = 20;             // of a bisection
 
 double Square(double value) { return value * value; }
 
@@ -144,8 +146,9 @@ struct Row {
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio from run to run
   double between_degrees = kManyDegrees;
-  double log_ratio = 0;  // [1] without the common shift
-  double removed = 0;    // [1] that shift
+  bool scatters = false;  // all benchmarks scatter between the two runs more than kMaxRunNoise
+  double log_ratio = 0;   // [1] without the common shift
+  double removed = 0;     // [1] that shift
   double removed_variance = 0;
 
   double deviation() const { return std::sqrt(within + between + removed_variance); }
@@ -292,6 +295,7 @@ class JudgeOfRuns {
         const double least = learnt ? 2 * Square(kMinRunNoise) : Square(kFloorOfDevice);
         row.between = std::max(row.between + centre.between, least);
         if (!learnt) row.between_degrees = centre.inside - 1;
+        row.scatters = !learnt && row.between > 2 * Square(kMaxRunNoise);
       } else if (!learnt) {
         row.between = Square(candidates_[i].floor);
       }
@@ -427,7 +431,8 @@ class JudgeOfRuns {
   }
 
   // Returns in which other view of the times a change of this sign does not hold: against each of
-  // two stored runs, of which no majority tells the level; as measured, if nothing but the
+  // two stored runs, of which no majority tells the level; beside what all benchmarks scatter, if
+  // that is far more than quiet runs do; as measured, if nothing but the
   // benchmarks themselves tells what they share; in the fastest repetitions of one process, since
   // neighbours make calls slower and never faster.
   const char* NotIn(std::size_t i, double sign) const {
@@ -439,6 +444,8 @@ class JudgeOfRuns {
           return holds(row.log_ratio + row.base - run);
         }))
       return "than each of the two stored runs";
+    if (row.scatters)
+      return "by more than these two runs scatter: run several processes, or --again";
     if (!settings_.roofs.contains(candidate.device) && !holds(row.log_ratio + row.removed))
       return "as measured: all benchmarks moved";
     const auto &before = candidate.base.fastest, &after = candidate.contender.fastest;

@@ -42,19 +42,21 @@ TEST(ToolTables, KernelsAreSummedOverTheirLaunches) {
       {R"([{"frame":{"name":"ROOT"},"metrics":{"count":0,"time (ns)":0},"children":[{"frame":
            {"name":"void k<f, 1>(int)"},"metrics":{"count":3,"time (ns)":6000,"flops16":1e9,
            "bytes":1e6},"children":[]}]}])",
-       6e-6, 3}};
-  for (const auto& [text, seconds, launches] : cases) {
-    const auto records = Read(text).records;
-    ASSERT_EQ(records.size(), 1U) << text;
-    EXPECT_EQ(records[0].name, "void k<f, 1>(int)") << text;
-    EXPECT_EQ(records[0].device, "gpu") << text;
-    EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(testing::DoubleEq(seconds))) << text;
-    EXPECT_EQ(records[0].work.at(Provenance::kMeasured).launches, launches) << text;
-  }
-  const auto proton = Read(cases[4].text).records;
-  const auto& declared = proton[0].work.at(Provenance::kModelled);
-  EXPECT_EQ(declared.flops.at("fp16.matrix"), 1e9);
-  EXPECT_EQ(declared.bytes.at(Level::kDram), 1e6);
+       6e-6, 3
+}
+};
+for (const auto& [text, seconds, launches] : cases) {
+  const auto records = Read(text).records;
+  ASSERT_EQ(records.size(), 1U) << text;
+  EXPECT_EQ(records[0].name, "void k<f, 1>(int)") << text;
+  EXPECT_EQ(records[0].device, "gpu") << text;
+  EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(testing::DoubleEq(seconds))) << text;
+  EXPECT_EQ(records[0].work.at(Provenance::kMeasured).launches, launches) << text;
+}
+const auto proton = Read(cases[4].text).records;
+const auto& declared = proton[0].work.at(Provenance::kModelled);
+EXPECT_EQ(declared.flops.at("fp16.matrix"), 1e9);
+EXPECT_EQ(declared.bytes.at(Level::kDram), 1e6);
 }
 
 TEST(ToolTables, SamplesOfBenchmarksAreRepetitions) {
@@ -93,13 +95,14 @@ TEST(ToolTables, SamplesOfBenchmarksAreRepetitions) {
 }
 
 TEST(ToolTables, ABadRowIsLeftOutAlone) {
-  const auto imported = Read(
-      "Time (%),Total Time (ns),Instances,Name\n1,x,10,a\n1,0,1,b\n1,1000,1,c\n1,2000,1\n");
+  const auto imported =
+      Read("Time (%),Total Time (ns),Instances,Name\n1,x,10,a\n1,0,1,b\n1,1000,1,c\n1,2000,1\n");
   ASSERT_EQ(imported.records.size(), 1U);
   EXPECT_EQ(imported.records[0].name, "c");
-  EXPECT_THAT(imported.remarks.at(0), HasSubstr("3 rows or benchmarks are left out; the first: file:2"));
-  const auto json = Read(
-      R"({"results":[{"command":"a","mean":"x"},{"mean":1},7,{"command":"b","mean":1}]})");
+  EXPECT_THAT(imported.remarks.at(0),
+              HasSubstr("3 rows or benchmarks are left out; the first: file:2"));
+  const auto json =
+      Read(R"({"results":[{"command":"a","mean":"x"},{"mean":1},7,{"command":"b","mean":1}]})");
   EXPECT_EQ(json.records.size(), 1U);
   EXPECT_THAT(fakes::RefusalOf([] { Read(R"({"results":[{"command":"a","mean":-1}]})"); }),
               HasSubstr("file: /results[0]: expected a time above 0"));
@@ -109,7 +112,8 @@ TEST(BenchmarkTable, CsvAndConsoleHaveTheTimesAndRatesOfTheJson) {
   const char* const texts[] = {
       "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,label,error_occurred,\"FLOPS\""
       "\n\"BM_A/real_time\",50,2,1,ms,1048576000,,,5e9\n\"BM_A/real_time_mean\",1,2,1,ms,,,,\n",
-      "Run on (2 X 2596 MHz CPU s)\n-----\nBenchmark   Time   CPU Iterations UserCounters...\n-----\n"
+      "Run on (2 X 2596 MHz CPU s)\n-----\nBenchmark   Time   CPU Iterations "
+      "UserCounters...\n-----\n"
       "BM_A/real_time    2.00 ms    1.00 ms   50 FLOPS=5G/s bytes_per_second=1000Mi/s\n"
       "the program's own line\nBM_A/real_time_mean    2.00 ms  1.00 ms   1\n"};
   for (const auto* text : texts) {
@@ -128,7 +132,8 @@ TEST(PerfStat, HasTheElapsedTimeAndCountedFlops) {
        {"# started on Mon\n\n1250.12,msec,task-clock,1250120000,100.00,0.998,CPUs\n1000000000,ns,"
         "duration_time,1,100.00,,\n64000000,,fp_arith_inst_retired.256b_packed_single,1,100.00,,\n",
         "\n Performance counter stats for './a':\n\n     64,000,000      "
-        "fp_arith_inst_retired.256b_packed_single:u\n\n       1.000000000 seconds time elapsed\n"}) {
+        "fp_arith_inst_retired.256b_packed_single:u\n\n       1.000000000 seconds time "
+        "elapsed\n"}) {
     const auto records = Read(text).records;
     ASSERT_EQ(records.size(), 1U);
     EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(1.0));
