@@ -39,24 +39,22 @@ TEST(ToolTables, KernelsAreSummedOverTheirLaunches) {
       {"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\"\n\"void k<f, 1>(int)\",4,8000,2000\n",
        8e-6, 4},
       {"Kernel_Name,Start_Timestamp,End_Timestamp\n\"void k<f, 1>(int)\",1000,3500\n", 2.5e-6, 1},
-      {R"([{"frame":{"name":"ROOT"},"metrics":{"count":0,"time (ns)":0},"children":[{"frame":
+      {R"json([{"frame":{"name":"ROOT"},"metrics":{"count":0,"time (ns)":0},"children":[{"frame":
            {"name":"void k<f, 1>(int)"},"metrics":{"count":3,"time (ns)":6000,"flops16":1e9,
-           "bytes":1e6},"children":[]}]}])",
-       6e-6, 3
-}
-};
-for (const auto& [text, seconds, launches] : cases) {
-  const auto records = Read(text).records;
-  ASSERT_EQ(records.size(), 1U) << text;
-  EXPECT_EQ(records[0].name, "void k<f, 1>(int)") << text;
-  EXPECT_EQ(records[0].device, "gpu") << text;
-  EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(testing::DoubleEq(seconds))) << text;
-  EXPECT_EQ(records[0].work.at(Provenance::kMeasured).launches, launches) << text;
-}
-const auto proton = Read(cases[4].text).records;
-const auto& declared = proton[0].work.at(Provenance::kModelled);
-EXPECT_EQ(declared.flops.at("fp16.matrix"), 1e9);
-EXPECT_EQ(declared.bytes.at(Level::kDram), 1e6);
+           "bytes":1e6},"children":[]}]}])json",
+       6e-6, 3}};
+  for (const auto& [text, seconds, launches] : cases) {
+    const auto records = Read(text).records;
+    ASSERT_EQ(records.size(), 1U) << text;
+    EXPECT_EQ(records[0].name, "void k<f, 1>(int)") << text;
+    EXPECT_EQ(records[0].device, "gpu") << text;
+    EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(testing::DoubleEq(seconds))) << text;
+    EXPECT_EQ(records[0].work.at(Provenance::kMeasured).launches, launches) << text;
+  }
+  const auto proton = Read(cases[4].text).records;
+  const auto& declared = proton[0].work.at(Provenance::kModelled);
+  EXPECT_EQ(declared.flops.at("fp16.matrix"), 1e9);
+  EXPECT_EQ(declared.bytes.at(Level::kDram), 1e6);
 }
 
 TEST(ToolTables, SamplesOfBenchmarksAreRepetitions) {
