@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 
+#include "baselines/history/nsys_database.h"
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/profile/profile.h"
@@ -39,6 +40,8 @@ std::vector<imports::ImportFormat> AllFormats() {
                                              imports::ImportFormats().end());
   formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P",
                      suites::LooksLikeBenchdnnOutput, suites::ImportBenchdnn});
+  formats.push_back({"nsys", "Nsight Systems' SQLite export", history::LooksLikeNsysDatabase,
+                     history::ImportNsysDatabase});
   return formats;
 }
 

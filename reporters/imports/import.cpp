@@ -32,7 +32,6 @@ constexpr ImportFormat kFormats[] = {
      "tables of times: nsys stats, nvbench, rocprof, CUTLASS, Proton, pytest-benchmark, hyperfine, "
      "llama-bench, BenchmarkDotNet",
      LooksLikeToolTable, ImportToolTable},
-    {"nsys", "Nsight Systems' SQLite export", LooksLikeNsysDatabase, ImportNsysDatabase},
     {"perf", "perf stat", LooksLikePerfStat, ImportPerfStat},
     {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
 

@@ -105,10 +105,6 @@ Imported ImportBenchmarkTable(const std::string& text, const std::string& where)
 bool LooksLikeToolTable(std::string_view text);
 Imported ImportToolTable(const std::string& text, const std::string& where);
 
-// Nsight Systems' SQLite export: a record per kernel, with the sum of its launches.
-bool LooksLikeNsysDatabase(std::string_view text);
-Imported ImportNsysDatabase(const std::string& text, const std::string& where);
-
 // perf stat, with or without -x,: a record of the program, with the FLOPs of Intel's
 // fp_arith_inst_retired events if they were counted.
 bool LooksLikePerfStat(std::string_view text);

@@ -1,13 +1,13 @@
-// Nsight Systems' SQLite export (import.h), read from memory.
+#include "baselines/history/nsys_database.h"
+
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
 #include "counters/base/error.h"
-#include "reporters/imports/import.h"
 #include "reporters/text/text.h"
 
-namespace dlroof::imports {
+namespace dlroof::history {
 namespace {
 
 // Steps of SQLite's machine for a file of 10^8 launches; a file made to take for ever is refused.
@@ -44,7 +44,7 @@ std::vector<record::Record> KernelsOf(SQLite::Database& database, const std::str
   std::vector<record::Record> records;
   while (query.executeStep()) {
     const double seconds = 1e-9 * query.getColumn(2).getDouble();
-    if (!IsRunTime(seconds)) continue;
+    if (!imports::IsRunTime(seconds)) continue;
     record::Record record{.name = query.getColumn(0).getString(), .device = "gpu"};
     record.repetitions = {{.seconds = seconds, .iterations = 1}};
     record.work[Provenance::kMeasured].launches = query.getColumn(1).getDouble();
@@ -59,7 +59,7 @@ bool LooksLikeNsysDatabase(std::string_view text) {
   return text.starts_with(std::string_view("SQLite format 3\0", 16));
 }
 
-Imported ImportNsysDatabase(const std::string& text, const std::string& where) {
+imports::Imported ImportNsysDatabase(const std::string& text, const std::string& where) {
   std::string bytes = text;  // SQLite's interface wants memory that it could write
   try {
     SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
@@ -70,7 +70,7 @@ Imported ImportNsysDatabase(const std::string& text, const std::string& where) {
       throw BadInput("{}: SQLite cannot read this database", where);
     sqlite3_progress_handler(
         database.getHandle(), kMaxSteps, [](void*) { return 1; }, nullptr);
-    Imported imported{.records = KernelsOf(database, where), .machine = {}, .remarks = {}};
+    imports::Imported imported{.records = KernelsOf(database, where), .machine = {}, .remarks = {}};
     if (imported.records.empty())
       throw BadInput("{}: the database has no kernel with a time", where);
     return imported;
@@ -80,4 +80,4 @@ Imported ImportNsysDatabase(const std::string& text, const std::string& where) {
   }
 }
 
-}  // namespace dlroof::imports
+}  // namespace dlroof::history
