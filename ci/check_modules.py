@@ -26,6 +26,7 @@ VENDORS = {
     "cuda": r"(cuda|cublas|cudnn|cupti|nvperf)",
     "hwloc": r"hwloc",
     "json": r"nlohmann/json\.hpp",
+    "nettle": r"nettle/",
     "onednn": r"(oneapi/)?dnnl",
     "simdjson": r"simdjson",
     "sqlite": r"(sqlite3|SQLiteCpp)",

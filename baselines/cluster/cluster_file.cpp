@@ -66,6 +66,21 @@ class Members {
   const JsonReader* reader_ = nullptr;
 };
 
+void List(Members& members, NodeLoad& load) {
+  members("wall_seconds", load.wall_seconds);
+  members("steal_share", load.steal_share);
+  members("quota_cpus", load.quota_cpus);
+  members("periods", load.periods);
+  members("throttled", load.throttled);
+}
+
+void List(Members& members, Interference& interference) {
+  members("repetitions", interference.repetitions);
+  members("noisy", interference.noisy);
+  members("wall_over_clean", interference.wall_over_clean);
+}
+
+// Without `order` and `load`.
 void List(Members& members, NodeFacts& facts) {
   members("name", facts.name);
   members("known_by", facts.known_by);
@@ -81,11 +96,12 @@ void List(Members& members, NodeFacts& facts) {
   members("system", facts.system);
 }
 
-// Without `facts`.
+// Without `facts` and `interference`.
 void List(Members& members, ClusterNode& node) {
   members("status", node.status, NodeStatusFromKey, "whole, partial, missing or failed");
   members("reason", node.reason);
   members("file", node.file);
+  members("sha256", node.sha256);
   members("started_at", node.started_at);
   members("kind", node.kind);
   members("ceilings", node.roofs);
@@ -97,7 +113,8 @@ void List(Members& members, Finding& finding) {
   members("what", finding.what);
   members("ratio", finding.ratio);
   members("visits", finding.visits);
-  members("verdict", finding.verdict, NodeVerdictFromKey, "suspect, slow or not confirmed");
+  members("verdict", finding.verdict, NodeVerdictFromKey,
+          "suspect, slow, not confirmed, limited or disturbed");
 }
 
 template <class T>
@@ -122,6 +139,7 @@ json NodeJson(const ClusterNode& node) {
     object["facts"] = ToJson(node.facts);
   else if (!node.facts.host.empty())
     object["host"] = node.facts.host;  // without a file `facts` is missing
+  if (node.interference.repetitions > 0) object["interference"] = Written(node.interference);
   return object;
 }
 
@@ -139,6 +157,11 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   node.facts.name = reader.NonEmptyText("name");
   CheckNodeName(node.name(), reader.where());
   if (!node.facts.host.empty()) CheckNodeName(node.facts.host, reader.where());
+  if (!reader.Has("interference")) return node;
+  const auto interference = reader.Object("interference");
+  node.interference = ReadFrom<Interference>(interference);
+  if (node.interference.noisy > node.interference.repetitions)
+    interference.Refuse("noisy", "at most as many as 'repetitions'");
   return node;
 }
 
@@ -219,9 +242,6 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
   cluster.remarks = reader.Texts("remarks");
   for (std::size_t i = 0; i < reader.Array("findings").size(); ++i) {
     const auto finding = reader.Item("findings", i);
-    // Version 1 also told nodes under a quota of CPU time, and disturbed ones.
-    const auto verdict = finding.Text("verdict");
-    if (verdict == "limited" || verdict == "disturbed") continue;
     cluster.findings.push_back(ReadFrom<Finding>(finding));
     if (cluster.findings.back().node >= cluster.nodes.size())
       finding.Refuse("node", "an index into cluster.nodes");
@@ -262,11 +282,20 @@ void MergeCeiling(const Values& values, machine::Ceiling& ceiling) {
   ceiling.how += fmt::format("; median of {} node{}", used.size(), used.size() == 1 ? "" : "s");
 }
 
+bool HaveSameDomains(const energy::Energy& a, const energy::Energy& b) {
+  const auto names_equal = [](const auto& x, const auto& y) { return x.first == y.first; };
+  return a.from == b.from && a.covers == b.covers &&
+         std::ranges::equal(a.domains, b.domains, names_equal) &&
+         std::ranges::equal(a.beside, b.beside, names_equal);
+}
+
 }  // namespace
 
 json ToJson(const NodeFacts& facts) {
   auto object = Written(facts);
   object["arguments"] = facts.arguments;
+  if (facts.order) object["order"] = Key(*facts.order);
+  if (auto load = Written(facts.load); !load.empty()) object["load"] = std::move(load);
   return object;
 }
 
@@ -277,6 +306,9 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
   List(members, facts);
   CheckNodeName(facts.name, where);
   if (!facts.host.empty()) CheckNodeName(facts.host, where);
+  if (reader.Has("order"))
+    members("order", facts.order.emplace(), NodeOrderFromKey, "at-once or one-by-one");
+  if (reader.Has("load")) facts.load = ReadFrom<NodeLoad>(reader.Object("load"));
   return facts;
 }
 
@@ -337,21 +369,30 @@ void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine
 
 std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes) {
   if (nodes.empty()) return std::nullopt;
-  energy::Energy merged = nodes.front();
-  std::vector<double> joules, seconds;
-  for (const auto& node : nodes) {
-    if (node.from != merged.from || node.covers != merged.covers) return std::nullopt;
-    joules.push_back(node.joules);
-    seconds.push_back(node.seconds);
-    merged.window_seconds = std::min(merged.window_seconds, node.window_seconds);
-    if (node.others_cpus)
-      merged.others_cpus = std::max(merged.others_cpus.value_or(0), *node.others_cpus);
-  }
+  const energy::Energy& first = nodes.front();
+  if (!std::ranges::all_of(
+          nodes, [&](const energy::Energy& node) { return HaveSameDomains(first, node); }))
+    return std::nullopt;
+  const auto values = [&](const std::function<double(const energy::Energy&)>& value) {
+    std::vector<double> all;
+    std::ranges::transform(nodes, std::back_inserter(all), value);
+    return all;
+  };
+  energy::Energy merged = first;
+  const auto joules = values(&energy::Energy::joules);
   merged.joules = Median(joules);
   merged.ci95 = MedianInterval95(joules);
-  merged.seconds = Median(std::move(seconds));
-  merged.domains.clear();
-  merged.beside.clear();
+  merged.seconds = Median(values(&energy::Energy::seconds));
+  merged.window_seconds = std::ranges::min(values(&energy::Energy::window_seconds));
+  merged.calls = Median(values(&energy::Energy::calls));
+  for (const auto domains : {&energy::Energy::domains, &energy::Energy::beside})
+    for (auto& domain : merged.*domains)
+      domain.second = Median(
+          values([&](const energy::Energy& node) { return (node.*domains).at(domain.first); }));
+  merged.others_cpus.reset();
+  for (const energy::Energy& node : nodes)
+    if (node.others_cpus)
+      merged.others_cpus = std::max(merged.others_cpus.value_or(0), *node.others_cpus);
   return merged;
 }
 

@@ -38,8 +38,8 @@ Cluster ReadClusterFile(const std::string& path);
 // mixes, sweeps, measured knees, validations.
 void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine& machine);
 
-// Returns the medians over nodes, without domains; from 6 nodes on with the interval of the joules'
-// median. Returns nothing for no nodes, and if nodes measured by different sources.
+// Returns the medians over nodes; from 6 nodes on with the interval of the joules' median. Returns
+// nothing for no nodes, and if nodes measured different energy domains.
 std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes);
 
 // Returns the spread of roofs and benchmarks over nodes, the nodes (the slowest first), and

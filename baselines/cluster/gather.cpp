@@ -43,42 +43,15 @@ void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
   }
 }
 
-// Sets the kinds of nodes with a time, the one with the most nodes first.
-void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
-  for (std::size_t i = 0; i < summaries.size(); ++i) {
-    const auto& summary = summaries[i];
-    if (summary.times.empty() || summary.status == NodeStatus::kFailed) continue;
-    auto found = std::ranges::find_if(cluster.kinds, [&](const ClusterKind& kind) {
-      return kind.fingerprints == summary.machines && kind.traits == summary.traits;
-    });
-    if (found == cluster.kinds.end())
-      found =
-          cluster.kinds.insert(found, {summary.machine_name, summary.machines, summary.traits, {}});
-    found->nodes.push_back(i);
-  }
-  std::ranges::stable_sort(cluster.kinds, std::ranges::greater{},
-                           [](const ClusterKind& kind) { return kind.nodes.size(); });
+// Sets the kinds of nodes, the one with the most nodes first.
+void SetKinds(const std::vector<NodeSummary>& summaries, bool mix_unlike, Cluster& cluster) {
+  std::vector<bool> counts;
+  for (const auto& summary : summaries)
+    counts.push_back(!summary.times.empty() && (summary.status == NodeStatus::kComplete ||
+                                                summary.status == NodeStatus::kPartial));
+  cluster.kinds = KindsOf(summaries, counts, mix_unlike);
   for (std::size_t k = 0; k < cluster.kinds.size(); ++k)
     for (const auto i : cluster.kinds[k].nodes) cluster.nodes[i].kind = k;
-}
-
-// Returns how a kind differs from the most common one: "kernel: 5.10.0, most nodes: 6.1.0".
-std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKind& most_common) {
-  std::set<std::string> keys;
-  for (const auto* of : {&kind, &most_common})
-    for (const auto& [key, value] : of->traits) keys.insert(key);
-  const auto text = [](const ClusterKind& of, const std::string& key) {
-    const auto found = of.traits.find(key);
-    return found == of.traits.end() ? std::string("unknown") : found->second;
-  };
-  std::vector<std::string> differences;
-  if (kind.fingerprints != most_common.fingerprints)
-    differences.push_back(fmt::format("machine: {}, most nodes: {}", kind.name, most_common.name));
-  for (const auto& key : keys)
-    if (text(kind, key) != text(most_common, key))
-      differences.push_back(
-          fmt::format("{}: {}, most nodes: {}", key, text(kind, key), text(most_common, key)));
-  return differences;
 }
 
 // Adds the records of a kind's nodes, in the order of the nodes' files. Facts other than numbers
@@ -133,17 +106,25 @@ std::string NamedNodes(const std::vector<std::string>& names) {
 }
 
 void AddRemarks(Cluster& cluster) {
-  std::vector<std::string> fewer;
-  for (const auto& node : cluster.nodes)
+  std::vector<std::string> fewer, other;
+  for (const auto& node : cluster.nodes) {
     if (node.facts.cpus_specified && node.facts.cpus &&
         *node.facts.cpus_specified < *node.facts.cpus)
       fewer.push_back(
           fmt::format("{} ({} of {})", node.name(), *node.facts.cpus_specified, *node.facts.cpus));
+    if (node.kind && *node.kind > 0 &&
+        cluster.kinds[*node.kind].fingerprints != cluster.kinds.front().fingerprints)
+      other.push_back(node.name());
+  }
   if (!fewer.empty())
     cluster.remarks.push_back(
         fmt::format("the scheduler granted fewer CPUs than a node has: {}", NamedNodes(fewer)));
+  if (!other.empty())
+    cluster.remarks.push_back(
+        fmt::format("other machines than most nodes, not in the medians: {}", NamedNodes(other)));
   for (const auto& kind : cluster.kinds) {
-    if (&kind == &cluster.kinds.front()) continue;
+    if (&kind == &cluster.kinds.front() || kind.fingerprints != cluster.kinds.front().fingerprints)
+      continue;
     std::vector<std::string> names;
     for (const auto node : kind.nodes) names.push_back(cluster.nodes[node].name());
     cluster.remarks.push_back(
@@ -184,6 +165,9 @@ constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
                                             {NodeStatus::kMissing, "missing"},
                                             {NodeStatus::kFailed, "failed"}};
 
+constexpr KeyRow<NodeOrder> kOrders[] = {{NodeOrder::kAtOnce, "at-once"},
+                                         {NodeOrder::kOneByOne, "one-by-one"}};
+
 void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
     for (const auto& [pipe, row] : set.flops)
@@ -211,8 +195,10 @@ std::shared_ptr<const record::GpuSample> SampleOf(const record::Record& record) 
       record::SummarizeSamples(clean.empty() ? all : clean));
 }
 
-// Adds the record's time, or why it has none.
-void AddTime(const record::Record& record, NodeSummary& summary) {
+// Adds the record's time and the counts of its repetitions, and to `wall_over_clean` its mean time
+// over that without interference.
+void AddTime(const record::Record& record, NodeSummary& summary,
+             std::vector<double>& wall_over_clean) {
   const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
                                                            : std::optional<record::Timing>();
   if (!timing) {
@@ -220,14 +206,21 @@ void AddTime(const record::Record& record, NodeSummary& summary) {
     return;
   }
   NodeTime time{.name = record.name, .seconds = timing->median, .estimate = timing->noisy};
-  for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
+  double sum = 0;
+  for (const auto& repetition : record.repetitions) {
+    time.iterations += repetition.iterations;
+    ++summary.interference.repetitions;
+    summary.interference.noisy += repetition.noisy ? 1 : 0;
+    sum += repetition.seconds;
+  }
+  wall_over_clean.push_back(sum / static_cast<double>(record.repetitions.size()) / timing->median);
   time.gpu = SampleOf(record);
   if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
   summary.times.push_back(std::move(time));
 }
 
 // Returns what distinguishes the software and settings of a node: version and commit of dlroof,
-// libraries with the instruction sets that they may use, threads, CPUs, kernel, microcode,
+// libraries with the instruction sets that they may use, threads, CPUs, memory, kernel, microcode,
 // governor, clock limits, drivers, variables of the environment.
 std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const NodeFacts& facts) {
   std::map<std::string, std::string> traits;
@@ -244,7 +237,7 @@ std::map<std::string, std::string> TraitsOf(const record::RunFile& run, const No
       for (const auto& [name, text] : texts.items())
         if (text.is_string()) add(what + name, text.get<std::string>());
   for (const auto& machine : run.machines)
-    for (const char* key : {"kernel", "microcode", "driver", "clock.default"})
+    for (const char* key : {"memory", "kernel", "microcode", "driver", "clock.default"})
       if (const auto found = machine.facts.find(key); found != machine.facts.end())
         add(machine.device == "cpu" ? key : machine.device + " " + key, found->second);
   for (const auto& [key, text] : facts.system) add(key, text);
@@ -296,7 +289,8 @@ bool NodeNameLess(const std::string& a, const std::string& b) {
 
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<record::RunFile(const std::string& file)>& reread) {
+               const std::function<record::RunFile(const std::string& file)>& reread,
+               bool mix_unlike) {
   if (asked) AddMissing(*asked, summaries);
   std::ranges::stable_sort(summaries, [](const NodeSummary& a, const NodeSummary& b) {
     return a.facts.name != b.facts.name ? NodeNameLess(a.facts.name, b.facts.name)
@@ -307,7 +301,7 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   cluster.asked_known = asked.has_value();
   for (const auto& summary : summaries)
     cluster.nodes.emplace_back(summary).roofs = RoofsOf(summary);
-  SetKinds(summaries, cluster);
+  SetKinds(summaries, mix_unlike, cluster);
   if (cluster.kinds.empty())
     throw BadInput(
         "no node has a benchmark with a time{}{}", summaries.empty() ? "" : "; the first one: ",
@@ -330,6 +324,10 @@ void CheckNodeName(const std::string& name, const std::string& where) {
     throw BadInput("{}: '{}': expected a node's name of letters, digits, '-', '_' and '.'", where,
                    name);
 }
+
+std::string_view Key(NodeOrder order) { return KeyIn(kOrders, order); }
+
+std::optional<NodeOrder> NodeOrderFromKey(std::string_view key) { return ValueIn(kOrders, key); }
 
 std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
 
@@ -364,7 +362,13 @@ NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
     AddCeilings(machine, summary.ceilings);
   }
   summary.traits = TraitsOf(run, summary.facts);
-  for (const auto& record : run.records) AddTime(record, summary);
+  std::vector<double> wall_over_clean;
+  for (const auto& record : run.records) {
+    AddTime(record, summary, wall_over_clean);
+    if (!record.algorithm.empty()) summary.algorithms[record.name] = record::AlgorithmText(record);
+  }
+  if (!wall_over_clean.empty())
+    summary.interference.wall_over_clean = Median(std::move(wall_over_clean));
   return summary;
 }
 

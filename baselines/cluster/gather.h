@@ -22,6 +22,34 @@ namespace dlroof::cluster {
 // letters, digits, '.', '_' and '-'. Names are written into job scripts and are names of files.
 void CheckNodeName(const std::string& name, const std::string& where);
 
+// The order in which the nodes of a cluster are measured.
+enum class NodeOrder { kAtOnce, kOneByOne };
+std::string_view Key(NodeOrder order);  // "at-once", "one-by-one"
+std::optional<NodeOrder> NodeOrderFromKey(std::string_view key);
+
+// Counts of a node's system from the start of its measurement to the end; what the system does not
+// count is not set.
+struct NodeLoad {
+  std::optional<double> wall_seconds;  // [s]
+  std::optional<double> steal_share;   // [1] of all CPUs' time, taken by the host of a virtual CPU
+  std::optional<double> quota_cpus;    // [1] CPU time per wall time that the control group may use
+  std::optional<double> periods;       // [1] periods of the quota in which a thread ran
+  std::optional<double> throttled;     // [1] of these, periods in which the quota stopped threads
+
+  bool operator==(const NodeLoad&) const = default;
+};
+
+// What the repetitions of a node's benchmarks tell.
+struct Interference {
+  std::size_t repetitions = 0, noisy = 0;  // [1] of all benchmarks
+  // [1] mean time of all repetitions / the time without interference, the median over benchmarks
+  std::optional<double> wall_over_clean;
+
+  // [1] share of noisy repetitions; 0 without repetitions
+  double NoisyShare() const;
+  bool operator==(const Interference&) const = default;
+};
+
 // A node's description of itself: context.dlroof.node of its run file.
 struct NodeFacts {
   std::string name;      // "n17"; "n17-task0" for one of several tasks on a node; "n17-gpu0" for a
@@ -30,12 +58,14 @@ struct NodeFacts {
   std::string known_by;  // source of `name`: a variable, "SLURMD_NODENAME", or "hostname"
   std::string engine;    // launcher: "slurm", "openmpi", "pmix", "pmi", "flux", or ""
   std::string rank, job, place;        // as reported by the launcher, or ""
+  std::optional<NodeOrder> order;      // not set in older files
   std::string gpu;                     // CUDA_VISIBLE_DEVICES of a process with one GPU, else ""
   std::optional<int> cpus_specified;   // [1] CPUs that the process may use
   std::optional<int> cpus;             // [1] CPUs online on the node
   std::vector<std::string> arguments;  // of dlroof_bench
   // Facts of the system that no run file has: "governor", "clock limits", "kernel", "microcode".
   std::map<std::string, std::string> system = {};
+  NodeLoad load = {};  // set in files of complete nodes
 
   bool operator==(const NodeFacts&) const = default;
 };
@@ -71,8 +101,10 @@ struct ClusterNode {
   NodeStatus status = NodeStatus::kComplete;
   std::string reason;  // reason why `status` is not kComplete
   std::string file;
+  std::string sha256;                          // of the file's bytes; may be empty
   std::string started_at;                      // ISO 8601; may be empty
   std::map<std::string, std::string> untimed;  // benchmark -> reason why it has no time here
+  Interference interference;
   std::optional<std::size_t> kind;      // index into Cluster::kinds; set if its ceilings are known
   std::map<std::string, double> roofs;  // by RoofsOf
 
@@ -87,6 +119,7 @@ struct NodeSummary : ClusterNode {
   std::map<CeilingRow, NodeCeiling> ceilings;
   // What else must be equal on the nodes of one median (TraitsOf), for people: "kernel" -> "6.1.0".
   std::map<std::string, std::string> traits;
+  std::map<std::string, std::string> algorithms;  // benchmark -> the library's algorithm
 };
 
 // Returns the summary of a node's run file. Throws BadInput if `run` is not the run of a node.
@@ -100,9 +133,19 @@ std::map<std::string, double> RoofsOf(const NodeSummary& summary);
 struct ClusterKind {
   std::string name;
   std::map<std::string, std::string> fingerprints;  // by device
-  std::map<std::string, std::string> traits;        // NodeSummary::traits
+  std::map<std::string, std::string> traits;        // NodeSummary::traits; "algorithms" if unusual
   std::vector<std::size_t> nodes;
 };
+
+// Returns the groups of the nodes with a time (`counts`), the largest first; indices are those of
+// `summaries`. With `mix_unlike` only the machines' fingerprints count. Sizes of memory within 3 %
+// of each other are equal. Nodes that used another algorithm for a benchmark than most nodes of
+// their group are groups of their own, with a trait "algorithms".
+std::vector<ClusterKind> KindsOf(const std::vector<NodeSummary>& summaries,
+                                 const std::vector<bool>& counts, bool mix_unlike);
+
+// Returns how a kind differs from the most common one: "kernel: 5.10.0, most nodes: 6.1.0".
+std::vector<std::string> DifferencesOf(const ClusterKind& kind, const ClusterKind& most_common);
 
 struct Cluster {
   // The run of the most common kind of nodes: a ceiling is the median over its nodes, and a record
@@ -148,10 +191,12 @@ bool NodeNameLess(const std::string& a, const std::string& b);
 
 // Joins the nodes. `asked` has the names of the requested nodes, if the list was recorded. A node
 // whose arguments differ from those of most nodes has failed. `reread(file)` reads a node's run
-// file again, for facts other than numbers; it is called for a few nodes. The order of `summaries`
-// does not matter. Throws BadInput if no node has a benchmark with a time.
+// file again, for facts other than numbers; it is called for a few nodes. `mix_unlike` as in
+// KindsOf. The order of `summaries` does not matter. Throws BadInput if no node has a benchmark
+// with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<record::RunFile(const std::string& file)>& reread);
+               const std::function<record::RunFile(const std::string& file)>& reread,
+               bool mix_unlike = false);
 
 }  // namespace dlroof::cluster

@@ -1,13 +1,18 @@
 #include "baselines/cluster/node_effects.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "ceilings/machine_file/specified_machine.h"
+#include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::cluster {
 namespace {
@@ -122,6 +127,7 @@ std::optional<NodeEffect> EffectOf(std::size_t node, const std::vector<Benchmark
   std::vector<double> all;
   for (const auto& [name, ratio] : ratios) all.push_back(ratio);
   NodeEffect effect{.node = node,
+                    .ci95 = MedianInterval95(all),
                     .benchmarks = ratios.size(),
                     .worst = worst->first,
                     .worst_ratio = worst->second};
@@ -136,6 +142,20 @@ std::vector<NodeEffect> EffectsOf(const std::vector<std::vector<BenchmarkRatio>>
     if (auto effect = EffectOf(node, ratios[node])) effects.push_back(std::move(*effect));
   std::ranges::stable_sort(effects, std::ranges::greater{}, &NodeEffect::ratio);
   return effects;
+}
+
+std::map<std::string, double> LimitsIn(const machine_file::LocatedJson& file,
+                                       const machine_file::LocatedObject& whole, const char* key) {
+  std::map<std::string, double> limits;
+  if (!whole.Has(key)) return limits;
+  const auto& object = whole.Needed(key);
+  if (!object.is_object())
+    throw BadInput("{}: '{}': expected an object of names and numbers", whole.Where(key), key);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  const machine_file::LocatedObject named(file, object, whole.PathOf(key), names);
+  for (const auto& name : names) limits[name] = named.Number(name);
+  return limits;
 }
 
 }  // namespace
@@ -187,6 +207,8 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
   further.reserve(visits.size());
   for (const auto& visit : visits) further.push_back(VisitOf(cluster, visit));
   cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
+  for (auto& finding : InterferenceFindings(cluster.nodes, FirstKind(cluster)))
+    cluster.findings.push_back(std::move(finding));
 }
 
 std::string RoofText(const std::string& row) {
@@ -215,6 +237,72 @@ NodeEffects MakeNodeEffects(const Cluster& cluster) {
   effects.roofs = RoofSpreads(cluster);
   effects.nodes = EffectsOf(of_node);
   return effects;
+}
+
+std::vector<NodeEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one) {
+  std::map<std::pair<std::string, std::string>, double> alone;  // node and benchmark -> time [s]
+  EachTime(one_by_one, [&](auto i, auto node, double seconds) {
+    alone[{one_by_one.nodes[node].name(), one_by_one.run.records[i].name}] = seconds;
+  });
+  std::vector<std::vector<BenchmarkRatio>> ratios(at_once.nodes.size());
+  EachTime(at_once, [&](auto i, auto node, double seconds) {
+    const auto& name = at_once.run.records[i].name;
+    if (const auto other = alone.find({at_once.nodes[node].name(), name}); other != alone.end())
+      ratios[node].emplace_back(name, seconds / other->second);
+  });
+  auto effects = EffectsOf(ratios);
+  if (effects.empty()) throw BadInput("no node has a time of the same benchmark in both files");
+  return effects;
+}
+
+Requirements ParseRequirements(const std::string& text, const std::string& where) {
+  const machine_file::LocatedJson file(text, where);
+  if (!file.value().is_object())
+    throw BadInput(BadInput::Place{where, 1}, "expected an object with 'roofs' or 'times'");
+  const machine_file::LocatedObject whole(file, file.value(), {}, {"roofs", "times"});
+  Requirements requirements{LimitsIn(file, whole, "roofs"), LimitsIn(file, whole, "times")};
+  if (requirements.least_roofs.empty() && requirements.most_times.empty())
+    throw BadInput(BadInput::Place{where, 1}, "expected a limit in 'roofs' or 'times'");
+  return requirements;
+}
+
+std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requirements) {
+  std::vector<std::map<std::string, double>> roofs(cluster.nodes.size()),
+      times(cluster.nodes.size());
+  for (std::size_t node = 0; node < cluster.nodes.size(); ++node)
+    for (const auto& [row, value] : cluster.nodes[node].roofs) roofs[node][RoofText(row)] = value;
+  EachTime(cluster, [&](auto i, auto node, double seconds) {
+    times[node][cluster.run.records[i].name] = seconds;
+  });
+  std::vector<Unmet> unmet;
+  const auto check = [&](std::size_t node, const std::map<std::string, double>& values,
+                         const std::map<std::string, double>& limits, bool is_time) {
+    for (const auto& [name, limit] : limits) {
+      const auto found = values.find(name);
+      Unmet miss{.node = node, .what = name, .is_time = is_time, .limit = limit, .value = {}};
+      if (found != values.end()) miss.value = found->second;
+      if (!miss.value || (is_time ? *miss.value > limit : *miss.value < limit))
+        unmet.push_back(std::move(miss));
+    }
+  };
+  for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
+    const auto status = cluster.nodes[node].status;
+    if (status != NodeStatus::kComplete && status != NodeStatus::kPartial) continue;
+    check(node, roofs[node], requirements.least_roofs, false);
+    check(node, times[node], requirements.most_times, true);
+  }
+  return unmet;
+}
+
+std::string TextOf(const Unmet& unmet, const Cluster& cluster) {
+  const auto value = [&](double number) {
+    if (unmet.is_time) return text::WithPrefix(number, "s");
+    const bool flops = unmet.what.ends_with("vector") || unmet.what.ends_with("matrix");
+    return text::WithPrefix(number, flops ? "FLOP/s" : "B/s");
+  };
+  return fmt::format("{}: {} {}, at {} {} required", cluster.nodes[unmet.node].name(), unmet.what,
+                     unmet.value ? "is " + value(*unmet.value) : "was not measured",
+                     unmet.is_time ? "most" : "least", value(unmet.limit));
 }
 
 }  // namespace dlroof::cluster

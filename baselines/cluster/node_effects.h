@@ -1,9 +1,12 @@
-// Differences between the nodes of a cluster: each benchmark and each roof over the nodes, and the
-// search for slow nodes by repeated measurements (outliers.h). Pure.
+// Differences between the nodes of a cluster: each benchmark and each roof over the nodes, the
+// slowdown of nodes that are measured at the same time, and the search for slow nodes by repeated
+// measurements (outliers.h), and limits that nodes must meet. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "baselines/cluster/gather.h"
@@ -22,7 +25,22 @@ struct Revisit {
 };
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 
+// What other programs, a quota of CPU time and the host took from the nodes with these indices. The
+// times leave out what was interfered with, so that a node may look well and still be the one that
+// holds up a job.
+// Returns findings, in the order of the indices:
+// - "quota", limited: the control group allows less CPU time than the node's CPUs have, or stopped
+//   threads in more than 1 % of its periods;
+// - "steal", disturbed: the host took 5 % of the CPUs' time more than on the median node (of three
+//   or more), in a measurement of at least 10 s;
+// - "neighbours", disturbed: at least half of the repetitions were noisy and 40 points more than on
+//   the median node, or repetitions took 1.25 times as long beside clean ones as on the median
+//   node. Needs three nodes.
+std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
+                                          const std::vector<std::size_t>& indices);
+
 // Sets the cluster's findings from `visits`: for each re-measurement the summaries of its nodes.
+// Then come the InterferenceFindings.
 void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
                  Cluster& cluster);
 
@@ -38,11 +56,16 @@ struct Spread {
 // The effect on one node over its benchmarks.
 struct NodeEffect {
   std::size_t node = 0;
-  double ratio = 1;            // [1] its time / that of the median node, the median over benchmarks
-  std::size_t benchmarks = 0;  // [1]
-  std::string worst;           // the benchmark with the largest ratio
-  double worst_ratio = 1;      // [1]
+  double ratio = 1;  // [1] its time / another time, the median over benchmarks
+  std::optional<std::pair<double, double>> ci95;  // [1] of the median; set from six benchmarks on
+  std::size_t benchmarks = 0;                     // [1] benchmarks with both times
+  std::string worst;                              // the benchmark with the largest ratio
+  double worst_ratio = 1;                         // [1]
 };
+
+// Returns the slowdown of nodes that measure at the same time, over their times by themselves; the
+// largest first. Throws BadInput if no node has a benchmark in both.
+std::vector<NodeEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one);
 
 struct NodeEffects {
   // [1] by record and node: the node's time divided by the median over nodes
@@ -50,11 +73,38 @@ struct NodeEffects {
   std::vector<Spread> benchmarks;  // by record
   std::vector<Spread> roofs;       // over the nodes of the most common kind, by row
   std::vector<NodeEffect> nodes;   // nodes with a time over the median node's, the slowest first
+  std::vector<NodeEffect> order;   // by OrderEffects, if the user specifies a second file
 };
 
 // Returns a roof's name without "flops" or "bytes": "cpu.fp32.vector", "cpu.dram".
 std::string RoofText(const std::string& row);
 
 NodeEffects MakeNodeEffects(const Cluster& cluster);
+
+// Absolute limits for acceptance tests: the least roofs and the most times that a node must reach.
+struct Requirements {
+  // [flop/s], [byte/s] by a roof's name as in reports: "cpu.fp32.vector", "cpu.dram"
+  std::map<std::string, double> least_roofs;
+  std::map<std::string, double> most_times;  // [s] by benchmark
+};
+
+// Reads {"roofs": {"cpu.dram": 4e10}, "times": {"LSTM/...": 6e-5}}; at least one limit. Throws
+// BadInput with FILE:LINE:COLUMN for anything else.
+Requirements ParseRequirements(const std::string& text, const std::string& where);
+
+// A requirement that a node does not meet: its value is worse than the limit, or was not measured.
+struct Unmet {
+  std::size_t node = 0;
+  std::string what;  // the roof or the benchmark
+  bool is_time = false;
+  double limit = 0;             // [s], [flop/s] or [byte/s]
+  std::optional<double> value;  // in the same unit; not set: not measured
+};
+
+// Returns the limits that complete and partial nodes miss, by node.
+std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requirements);
+
+// Returns "n3: cpu.dram is 35.1 GB/s, at least 40.0 GB/s are required".
+std::string TextOf(const Unmet& unmet, const Cluster& cluster);
 
 }  // namespace dlroof::cluster

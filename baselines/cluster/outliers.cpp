@@ -14,6 +14,8 @@ namespace {
 constexpr KeyRow<NodeVerdict> kVerdicts[] = {{NodeVerdict::kSuspect, "suspect"},
                                              {NodeVerdict::kSlow, "slow"},
                                              {NodeVerdict::kNotConfirmed, "not confirmed"},
+                                             {NodeVerdict::kLimited, "limited"},
+                                             {NodeVerdict::kDisturbed, "disturbed"},
                                              {NodeVerdict::kNotConfirmed, "not proved"}};  // older
 
 std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,

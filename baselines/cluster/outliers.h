@@ -62,9 +62,11 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
                                      const OutlierRules& rules);
 
 enum class NodeVerdict {
-  kSuspect,      // slow in the first measurement
-  kSlow,         // by re-measurements
-  kNotConfirmed  // re-measured, and not slow
+  kSuspect,       // slow in the first measurement
+  kSlow,          // by re-measurements
+  kNotConfirmed,  // re-measured, and not slow
+  kLimited,       // under a quota of CPU time
+  kDisturbed      // other programs or the host took its CPUs
 };
 std::string_view Key(NodeVerdict verdict);
 std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);

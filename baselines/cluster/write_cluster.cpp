@@ -7,6 +7,7 @@
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/compare/export.h"
+#include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/text/text.h"
 
@@ -16,6 +17,7 @@ namespace {
 using document::Table;
 
 constexpr std::size_t kMaxRows = 20;  // in a terminal without --verbose
+constexpr double kMinSteal = 0.005;   // [1] shown
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -82,6 +84,33 @@ Table NodeTable(const Cluster& cluster, const NodeEffects& effects) {
   return table;
 }
 
+// Returns a table of nodes whose measurement was interfered with, the most noisy first.
+Table InterferenceTable(const Cluster& cluster) {
+  Table table{.title = "Interference on nodes",
+              .columns = {"node", "noisy repetitions", "all over clean time", "steal",
+                          "quota [CPUs]", "throttled"}};
+  std::vector<const ClusterNode*> nodes;
+  for (const auto& node : cluster.nodes)
+    if (node.interference.noisy > 0 || node.facts.load.quota_cpus ||
+        node.facts.load.steal_share.value_or(0) >= kMinSteal)
+      nodes.push_back(&node);
+  std::ranges::stable_sort(nodes, std::ranges::greater{},
+                           [](const ClusterNode* node) { return node->interference.NoisyShare(); });
+  for (const auto* node : nodes) {
+    const auto& load = node->facts.load;
+    const auto& seen = node->interference;
+    table.rows.push_back(
+        {node->name(), seen.repetitions > 0 ? fmt::format("{:.0f} %", 100 * seen.NoisyShare()) : "",
+         seen.wall_over_clean ? fmt::format("{:.2f}", *seen.wall_over_clean) : "",
+         load.steal_share ? fmt::format("{:.1f} %", 100 * *load.steal_share) : "",
+         load.quota_cpus ? fmt::format("{:g}", *load.quota_cpus) : "",
+         load.periods && load.throttled
+             ? fmt::format("{:.0f} of {:.0f}", *load.throttled, *load.periods)
+             : ""});
+  }
+  return table;
+}
+
 Table FindingTable(const Cluster& cluster) {
   Table table{.title = "Suspects and slow nodes",
               .columns = {"node", "slow at", "verdict", "slower by", "visits"}};
@@ -92,12 +121,37 @@ Table FindingTable(const Cluster& cluster) {
   return table;
 }
 
+Table OrderTable(const Cluster& cluster, const NodeEffects& effects) {
+  Table table{.title = "Nodes measured at once, over the times one by one",
+              .columns = {"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
+  for (const auto& effect : effects.order)
+    table.rows.push_back(
+        {cluster.nodes[effect.node].name(), Percent(effect.ratio),
+         effect.ci95 ? Percent(effect.ci95->first) + " to " + Percent(effect.ci95->second) : "",
+         std::to_string(effect.benchmarks), Percent(effect.worst_ratio), effect.worst});
+  return table;
+}
+
+std::string OrderNote(const NodeEffects& effects) {
+  std::vector<double> ratios;
+  for (const auto& effect : effects.order) ratios.push_back(effect.ratio);
+  const auto interval = MedianInterval95(ratios);
+  return fmt::format(
+      "measured at once the nodes' times differ by {} from those measured one by one{}",
+      Percent(Median(ratios)),
+      interval ? fmt::format(" ({} to {})", Percent(interval->first), Percent(interval->second))
+               : "");
+}
+
 // Returns a sentence on what the findings mean, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
+  const auto is_of_times = [](const Finding& finding) {
+    return finding.verdict != NodeVerdict::kLimited && finding.verdict != NodeVerdict::kDisturbed;
+  };
   if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < OutlierRules().least_nodes)
     return fmt::format("fewer than {} nodes of a kind are too few to tell which one is slow",
                        OutlierRules().least_nodes);
-  if (cluster.findings.empty())
+  if (std::ranges::none_of(cluster.findings, is_of_times))
     return fmt::format("no node is more than {:g} % slower than the median node",
                        100 * OutlierRules().effect);
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
@@ -148,6 +202,7 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
         "estimates: {:.0f} % of the nodes' times (too few clean repetitions); the median over "
         "nodes is over all of them",
         100.0 * static_cast<double>(estimates) / static_cast<double>(times)));
+  if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
   return notes;
 }
@@ -162,12 +217,13 @@ std::string ClusterTitle(const Cluster& cluster) {
 document::Document ClusterDocument(const Cluster& cluster, const NodeEffects& effects,
                                    bool verbose) {
   document::Document document;
-  auto benchmarks = BenchmarkTable(cluster, effects), nodes = NodeTable(cluster, effects);
+  auto benchmarks = BenchmarkTable(cluster, effects), nodes = NodeTable(cluster, effects),
+       order = OrderTable(cluster, effects), interference = InterferenceTable(cluster);
   document::Sentences notes{.texts = Notes(cluster, effects)};
-  if (!verbose) benchmarks.first = nodes.first = notes.first = kMaxRows;
+  if (!verbose)
+    benchmarks.first = nodes.first = order.first = interference.first = notes.first = kMaxRows;
   document.Add(RoofTable(cluster, effects));
-  document.Add(std::move(benchmarks));
-  document.Add(std::move(nodes));
+  for (auto* table : {&benchmarks, &nodes, &order, &interference}) document.Add(std::move(*table));
   document.Add(FindingTable(cluster));
   document.Add(std::move(notes));
   return document;

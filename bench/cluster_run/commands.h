@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "baselines/cluster/gather.h"
 #include "bench/runner/command.h"
 
 namespace dlroof::cluster_run {
@@ -23,6 +24,7 @@ struct LaunchRequest {
   std::vector<std::string> options;               // for sbatch
   std::optional<std::vector<std::string>> names;  // nodes to measure; absent: Slurm takes any
   int visits = 0;                                 // [1] further measurements of each of `names`
+  cluster::NodeOrder order = cluster::NodeOrder::kAtOnce;
   std::optional<int> gpus;          // [1] processes per node, with one GPU each; absent: one
                                     // process per node with all its GPUs
   std::optional<std::string> time;  // limit of the job's time as sbatch writes it

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -28,6 +29,7 @@ namespace fs = std::filesystem;
 
 struct NodeFlags {
   std::string out;
+  std::optional<std::string> order;
   std::optional<std::string> bench;
   std::vector<std::string> arguments;
   int visit = 0;
@@ -35,7 +37,11 @@ struct NodeFlags {
   bool per_gpu = false;          // this process has one of the node's GPUs
 };
 
-// Returns whether nodes/NAME.json is complete. Throws BadInput if its arguments differ.
+std::string OrderText(const cluster::NodeFacts& facts) {
+  return std::string(facts.order ? cluster::Key(*facts.order) : "without --order");
+}
+
+// Returns whether nodes/NAME.json is complete. Throws BadInput if its order or arguments differ.
 bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
@@ -44,6 +50,9 @@ bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
     std::cerr << fmt::format("{}; measuring again\n", there.reason);
     return false;
   }
+  if (there.facts.order != facts.order)
+    throw BadInput("{}: was measured {}, now {}; use another --out", path.string(),
+                   OrderText(there.facts), OrderText(facts));
   if (there.facts.arguments == facts.arguments) return true;
   throw BadInput("{}: was measured with other arguments: '{}', now '{}'; use another --out",
                  path.string(), fmt::join(there.facts.arguments, " "),
@@ -61,10 +70,28 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   fs::remove(folder.Facts(facts.name));
 }
 
-// Measures the remaining benchmarks with all messages in the node's log. Returns whether all are
-// finished.
+// Writes each character to both buffers.
+class BothBuffers : public std::streambuf {
+ public:
+  BothBuffers(std::streambuf* first, std::streambuf* second) : first_(first), second_(second) {}
+
+ private:
+  int_type overflow(int_type c) override {
+    second_->sputc(traits_type::to_char_type(c));
+    return first_->sputc(traits_type::to_char_type(c));
+  }
+  int sync() override { return first_->pubsync() | second_->pubsync(); }
+
+  std::streambuf *first_, *second_;
+};
+
+// Measures the remaining benchmarks with all messages in the node's log and on the terminal, if
+// there is one. Returns whether all are finished.
 bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
-  std::ofstream log(folder.Log(name), std::ios::app);
+  std::ofstream file(folder.Log(name), std::ios::app);
+  BothBuffers both(file.rdbuf(), std::cerr.rdbuf());
+  std::ostream log(&both);
+  if (isatty(STDERR_FILENO) == 0) log.rdbuf(file.rdbuf());
   log << std::unitbuf;  // a node that is lost has told what it did last
   supervise::RunRequest request;
   request.programs = {flags.bench ? fs::absolute(*flags.bench).string()
@@ -73,7 +100,7 @@ bool Measure(const NodeFlags& flags, const NodeFolder& folder, const std::string
   request.arguments = flags.arguments;
   request.timeout_seconds = flags.timeout_seconds;
   request.resume = true;
-  request.tables = &log;
+  request.tables = &file;
   try {
     if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
     supervise::Supervise(request, log);
@@ -105,6 +132,7 @@ int RunNode(const NodeFlags& flags) {
   const NodeFolder folder(fs::absolute(flags.out), flags.visit);
   auto facts = ThisNode(flags.per_gpu);
   facts.arguments = flags.arguments;
+  if (flags.order) facts.order = cluster::NodeOrderFromKey(*flags.order);
   facts.system = SystemOf("/sys");
   folder.Make();
   if (IsDone(folder, facts)) {
@@ -120,13 +148,13 @@ int RunNode(const NodeFlags& flags) {
   fs::create_directories(folder.Cache(facts.name));
   WriteFile(folder.Facts(facts.name), JsonText(cluster::ToJson(facts)) + '\n');
   StopOnInterrupt();
-  std::cerr << fmt::format("{}: measuring; messages are in {}\n", facts.name,
-                           folder.Log(facts.name).string());
+  const LoadWatch load(cpu::FactsOfThisProcess("/sys"));
   bool whole = false;
   {
     const SignOfLife lives(folder.Facts(facts.name));
     whole = Measure(flags, folder, facts.name);
   }
+  facts.load = load.Load();
   if (whole) Finish(folder, facts);
   std::cerr << fmt::format("{}: {}\n", facts.name,
                            whole ? "whole" : "not finished; run the same command to continue");
@@ -152,6 +180,10 @@ runner::Command MakeClusterNode() {
                        &flags->visit,
                        "the number of a further visit, from 1",
                        {.limits = runner::Range{1, 10000}}},
+                      {"--order",
+                       &flags->order,
+                       "the order in which the caller starts the nodes, to store it in the file",
+                       {.choices = {"at-once", "one-by-one"}}},
                       {"--per-gpu", &flags->per_gpu,
                        "this process is one of several on a node, each of which sees only one GPU"},
                       {"--timeout",

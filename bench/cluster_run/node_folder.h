@@ -8,9 +8,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/cluster/gather.h"
@@ -67,5 +69,13 @@ cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string&
 
 // Returns the run file of a finished node, or the results in the journal of an unfinished node.
 record::RunFile ReadNodeRun(const std::string& path);
+
+// Returns the SHA-256 (FIPS 180-4) of the bytes as 64 hexadecimal digits.
+std::string Sha256(std::string_view bytes);
+
+// Writes DIR/progress.txt and prints it every `every_seconds` [s] until all nodes are complete or
+// the user interrupts; only once if `every_seconds` is 0. Shows the last re-measurement in
+// DIR/visits, if there is one.
+void FollowProgress(const std::string& folder, double every_seconds);
 
 }  // namespace dlroof::cluster_run

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
@@ -30,15 +32,42 @@ constexpr std::size_t kMaxListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
+  std::vector<std::string> without;  // nodes to leave out
+  bool mix_unlike = false;
+  std::optional<std::string> drain_list;  // file
 };
+
+// Removes the nodes of --without. Throws BadInput for a name that is none of a node.
+void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summaries,
+              std::optional<std::vector<std::string>>& asked) {
+  for (const auto& node : flags.without) {
+    const auto is_meant = [&](const std::string& name, const std::string& host) {
+      return node == name || node == host || name.starts_with(node + "-gpu");
+    };
+    auto removed = std::erase_if(summaries, [&](const cluster::NodeSummary& summary) {
+      return is_meant(summary.facts.name, summary.facts.host);
+    });
+    if (asked)
+      removed += std::erase_if(*asked, [&](const std::string& name) { return is_meant(name, ""); });
+    if (removed == 0)
+      throw BadInput("--without={}: no node of {} has this name", node, flags.folder);
+  }
+}
 
 std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   const auto files = folder.NodeFiles();
   const auto unfinished = folder.Unfinished();
   for (const auto& file : files) cluster::CheckNodeName(file.stem().string(), file.string());
   for (const auto& name : unfinished) cluster::CheckNodeName(name, folder.Facts(name).string());
-  std::vector<cluster::NodeSummary> summaries;
-  for (const auto& file : files) summaries.push_back(ReadNodeFile(file));
+  std::vector<cluster::NodeSummary> summaries(files.size());
+  const std::size_t parts = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::future<void>> readers;
+  for (std::size_t part = 0; part < parts; ++part)
+    readers.push_back(std::async(std::launch::async, [&, part] {
+      for (std::size_t i = part; i < files.size(); i += parts)
+        summaries[i] = ReadNodeFile(files[i]);
+    }));
+  for (auto& reader : readers) reader.get();
   for (const auto& name : unfinished) summaries.push_back(ReadUnfinished(folder, name));
   return summaries;
 }
@@ -82,6 +111,31 @@ NotWhole PrintNotWhole(const cluster::Cluster& cluster) {
   return absent;
 }
 
+std::string SentenceOf(const cluster::Cluster& cluster, const cluster::Finding& finding) {
+  const auto& node = cluster.nodes[finding.node];
+  const auto& name = node.name();
+  if (finding.verdict == cluster::NodeVerdict::kSlow)
+    return fmt::format("{}: slow, by {:.1f} % ({})", name, 100 * (finding.ratio - 1), finding.what);
+  if (finding.verdict == cluster::NodeVerdict::kLimited) {
+    const auto& load = node.facts.load;
+    auto text = fmt::format("{}: limited by a quota", name);
+    if (load.quota_cpus && node.facts.cpus_specified)
+      text += fmt::format(" of {:g} of {} CPUs", *load.quota_cpus, *node.facts.cpus_specified);
+    if (load.throttled && load.periods)
+      text += fmt::format(", stopped in {:.0f} of {:.0f} periods", *load.throttled, *load.periods);
+    return text;
+  }
+  return fmt::format(
+      "{}: disturbed by {}: {:.0f} % of its repetitions are noisy, they took {:.2f} "
+      "times the time of clean ones",
+      name, finding.what, 100 * node.interference.NoisyShare(), finding.ratio);
+}
+
+bool IsTold(const cluster::Finding& finding) {
+  return finding.verdict != cluster::NodeVerdict::kSuspect &&
+         finding.verdict != cluster::NodeVerdict::kNotConfirmed;
+}
+
 // Returns the hosts of the slow nodes, sorted, each once.
 std::vector<std::string> HostsToDrain(const cluster::Cluster& cluster) {
   std::set<std::string> hosts;
@@ -93,16 +147,21 @@ std::vector<std::string> HostsToDrain(const cluster::Cluster& cluster) {
   return sorted;
 }
 
-// Prints the slow nodes, and Slurm's command that drains them.
-void PrintVerdicts(const cluster::Cluster& cluster, std::ostream& out) {
+// Prints a sentence for each finding that is more than a suspicion, and Slurm's command that drains
+// the slow nodes. Writes their hosts to the file `drain_list`, one a line, if it is set.
+void PrintVerdicts(const cluster::Cluster& cluster, const std::optional<std::string>& drain_list,
+                   std::ostream& out) {
   for (const auto& finding : cluster.findings)
-    if (finding.verdict == cluster::NodeVerdict::kSlow)
-      out << fmt::format("{}: slow, by {:.1f} % ({})\n", cluster.nodes[finding.node].name(),
-                         100 * (finding.ratio - 1), text::Printable(finding.what));
-  if (const auto hosts = HostsToDrain(cluster); !hosts.empty())
+    if (IsTold(finding)) out << text::Printable(SentenceOf(cluster, finding)) << '\n';
+  const auto hosts = HostsToDrain(cluster);
+  if (!hosts.empty())
     out << fmt::format(
         "to drain: scontrol update NodeName={} State=DRAIN Reason='slow by dlroof cluster'\n",
         fmt::join(hosts, ","));
+  if (!drain_list) return;
+  std::string lines;
+  for (const auto& host : hosts) lines += host + '\n';
+  WriteFile(*drain_list, lines);
 }
 
 // Returns kSlowNode if a node is slow, else kNotAllWhole if a node is not complete, else 0.
@@ -119,15 +178,26 @@ int RunGather(const GatherFlags& flags) {
   if (!std::filesystem::is_directory(folder.path() / "nodes"))
     throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
                    flags.folder);
-  auto cluster = cluster::Gather(ReadAll(folder), folder.Asked(), ReadNodeRun);
+  auto summaries = ReadAll(folder);
+  auto asked = folder.Asked();
+  LeaveOut(flags, summaries, asked);
+  auto cluster = cluster::Gather(std::move(summaries), asked, ReadNodeRun, flags.mix_unlike);
+  if (!flags.without.empty())
+    cluster.remarks.push_back(
+        fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
+  if (flags.mix_unlike)
+    cluster.remarks.emplace_back(
+        "unlike nodes are in one median (--mix-unlike): software and settings were not compared");
   cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
-  const std::vector<std::string> command = {"dlroof",     "cluster", "gather",
-                                            flags.folder, "-o",      flags.output};
+  std::vector<std::string> command = {"dlroof",     "cluster", "gather",
+                                      flags.folder, "-o",      flags.output};
+  for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
+  if (flags.mix_unlike) command.emplace_back("--mix-unlike");
   WriteFile(flags.output, JsonText(cluster::ToJson(cluster, runner::CommandLine(command))) + '\n',
             OnDisk::kNow);
   const auto absent = PrintNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
-  PrintVerdicts(cluster, std::cerr);
+  PrintVerdicts(cluster, flags.drain_list, std::cerr);
   std::cerr << fmt::format("{} of {} nodes are complete; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),
                            cluster.run.records.size(), flags.output);
@@ -138,8 +208,12 @@ constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", 
 
 struct ClusterReportFlags {
   std::string file;
+  std::optional<std::string> alone;
   std::vector<std::string> outputs;
   bool verbose = false;
+  std::optional<std::string> requirements, drain_list;  // files
+  bool follow = false;                                  // `file` is the nodes' folder
+  double every_seconds = 5;
 };
 
 std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffects& effects) {
@@ -171,19 +245,48 @@ void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffe
   std::cerr << "wrote " << path << '\n';
 }
 
+std::vector<cluster::NodeEffect> EffectsBeside(const ClusterReportFlags& flags,
+                                               const cluster::Cluster& together) {
+  try {
+    return cluster::OrderEffects(together, cluster::ReadClusterFile(flags.alone.value()));
+  } catch (const BadInput& refusal) {
+    throw BadInput("--alone={}: {}", *flags.alone, refusal.what());
+  }
+}
+
+// Prints the limits that nodes miss. Returns whether there are any.
+bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
+  const auto requirements =
+      cluster::ParseRequirements(ReadFile(path, "a file of requirements"), path);
+  const auto unmet = cluster::UnmetOf(cluster, requirements);
+  for (const auto& miss : unmet)
+    std::cout << text::Printable(cluster::TextOf(miss, cluster)) << '\n';
+  if (unmet.empty())
+    std::cout << fmt::format("all nodes meet the {} limits of {}\n",
+                             requirements.least_roofs.size() + requirements.most_times.size(),
+                             text::Printable(path));
+  return !unmet.empty();
+}
+
 int ReportCluster(const ClusterReportFlags& flags) {
+  if (flags.follow) {
+    FollowProgress(flags.file, flags.every_seconds);
+    return 0;
+  }
   for (const auto& path : flags.outputs)
     if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kClusterOutputs, ", "));
-  const auto cluster = cluster::ReadClusterFile(flags.file);
-  const auto effects = cluster::MakeNodeEffects(cluster);
+  auto cluster = cluster::ReadClusterFile(flags.file);
+  auto effects = cluster::MakeNodeEffects(cluster);
+  if (flags.alone) effects.order = EffectsBeside(flags, cluster);
   document::Write(cluster::ClusterDocument(cluster, effects, flags.verbose),
                   text::TerminalColumns(), std::cout);
-  PrintVerdicts(cluster, std::cout);
+  PrintVerdicts(cluster, flags.drain_list, std::cout);
+  const bool unmet = flags.requirements && PrintUnmet(cluster, *flags.requirements);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
-  return ExitCodeOf(cluster);
+  return unmet ? kSlowNode : ExitCodeOf(cluster);
 }
 
 }  // namespace
@@ -195,14 +298,26 @@ runner::Command MakeClusterGather() {
       .about =
           "join the files of all nodes to one cluster file; exit code 1: a node is slow, 3: some "
           "nodes are incomplete, 2: a node's file is invalid",
-      .options = {{"DIR",
-                   &flags->folder,
-                   "the nodes' shared folder",
-                   {.type = runner::kFolder, .required = true}},
-                  {"-o,--output",
-                   &flags->output,
-                   "cluster file to write (default cluster.json)",
-                   {.type = runner::kFile}}},
+      .options =
+          {{"DIR",
+            &flags->folder,
+            "the nodes' shared folder",
+            {.type = runner::kFolder, .required = true}},
+           {"-o,--output",
+            &flags->output,
+            "cluster file to write (default cluster.json)",
+            {.type = runner::kFile}},
+           {"--without",
+            &flags->without,
+            "leave out these nodes, such as n3,n5; may be repeated",
+            {.one_each = true, .comma = true}},
+           {"--mix-unlike", &flags->mix_unlike,
+            "take nodes of equal machines into one median although their software or settings "
+            "differ"},
+           {"--drain-list",
+            &flags->drain_list,
+            "file to write with the names of the slow nodes, one per line",
+            {.type = runner::kFile}}},
       .run = [flags] { return RunGather(*flags); }};
 }
 
@@ -212,18 +327,38 @@ runner::Command MakeClusterReport() {
       .name = "report",
       .about =
           "show a cluster file: nodes, and roofs and benchmarks over nodes; exit code 1: a node is "
-          "slow, 3: some nodes are incomplete",
+          "slow or misses a requirement, 3: some nodes are incomplete",
       .options =
           {{"FILE",
             &flags->file,
-            "file of `dlroof cluster gather`",
+            "file of `dlroof cluster gather`; with --follow the nodes' shared folder",
             {.type = runner::kFile, .required = true}},
            {"-o,--output",
             &flags->outputs,
             "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png (map of "
             "nodes and benchmarks)",
             {.type = runner::kFile, .one_each = true}},
-           {"--verbose", &flags->verbose, "show all rows, not only the first 20"}},
+           {"--alone",
+            &flags->alone,
+            "cluster file of the same nodes measured one by one, to show how much they slow each "
+            "other down",
+            {.type = runner::kFile}},
+           {"--verbose", &flags->verbose, "show all rows, not only the first 20"},
+           {"--require",
+            &flags->requirements,
+            "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
+            "\"times\": {\"BENCHMARK\": 6e-5}}",
+            {.type = runner::kFile}},
+           {"--drain-list",
+            &flags->drain_list,
+            "file to write with the names of the slow nodes, one per line",
+            {.type = runner::kFile}},
+           {"--follow", &flags->follow,
+            "show how far the nodes are until all are complete, and write DIR/progress.txt"},
+           {"--every",
+            &flags->every_seconds,
+            "[s] with --follow: time between two looks; 0: look once",
+            {.limits = runner::AtLeastZero{}, .shows_default = true}}},
       .run = [flags] { return ReportCluster(*flags); }};
 }
 

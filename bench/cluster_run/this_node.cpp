@@ -14,6 +14,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::cluster_run {
@@ -75,6 +76,19 @@ std::string ClockLimits(const fs::path& cpus) {
     text += no_turbo == "0" ? ", turbo on" : ", turbo off";
   return text;
 }
+
+// Returns the numbers of the line "cpu  ..." of /proc/stat: user, nice, system, idle, iowait, irq,
+// softirq, steal, ...
+std::vector<double> CpuTimes(std::string_view stat) {
+  std::istringstream text{std::string(stat)};
+  std::string word;
+  std::vector<double> times;
+  if (!(text >> word) || word != "cpu") return times;
+  for (double time = 0; text >> time;) times.push_back(time);
+  return times;
+}
+
+constexpr std::size_t kSteal = 7;  // position in CpuTimes
 
 }  // namespace
 
@@ -156,6 +170,39 @@ std::map<std::string, std::string> SystemOf(const fs::path& sysfs) {
   add("governor", WordIn(cpus / "cpu0/cpufreq/scaling_governor"));
   add("clock limits", ClockLimits(cpus));
   return system;
+}
+
+LoadWatch::LoadWatch(cpu::LimitFacts facts)
+    : facts_(std::move(facts)),
+      quota_(cpu::QuotaFrom(facts_)),
+      stat_(facts_.read(facts_.proc / "stat")),
+      begin_(cpu::WallSeconds()) {
+  if (quota_) throttling_ = cpu::ParseThrottling(facts_.read(quota_->stat));
+}
+
+cluster::NodeLoad LoadWatch::Load() const {
+  cluster::NodeLoad load;
+  load.wall_seconds = cpu::WallSeconds() - begin_;
+  load.steal_share = StealShare(stat_, facts_.read(facts_.proc / "stat"));
+  if (!quota_) return load;
+  load.quota_cpus = quota_->cpus;
+  const auto now = cpu::ParseThrottling(facts_.read(quota_->stat));
+  if (!now || !throttling_) return load;
+  const auto during = *now - *throttling_;
+  load.periods = during.periods;
+  load.throttled = during.throttled;
+  return load;
+}
+
+std::optional<double> StealShare(std::string_view before, std::string_view after) {
+  const auto first = CpuTimes(before), last = CpuTimes(after);
+  // Later numbers, of guests, are counted in the first ones.
+  if (first.size() <= kSteal || last.size() <= kSteal) return std::nullopt;
+  double all = 0;
+  for (std::size_t i = 0; i <= kSteal; ++i) all += last[i] - first[i];
+  const double steal = last[kSteal] - first[kSteal];
+  if (all <= 0 || steal < 0) return std::nullopt;
+  return steal / all;
 }
 
 }  // namespace dlroof::cluster_run

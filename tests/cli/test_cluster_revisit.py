@@ -45,9 +45,12 @@ class TestRevisit:
             self.write_slow("n6", f"out/visits/{visit}")
             assert len(os.listdir(f"out/visits/{visit}/cache")) == 6  # ceilings are measured again
         verify(
-            run("dlroof cluster gather out -o out/cluster.json"),
+            run("dlroof cluster gather out -o out/cluster.json --drain-list drain.txt"),
             [exits(1), says("^n6: slow, by 20.0 % .all.$"), says("^to drain: scontrol update NodeName=n6 State=DRAIN Reason=")],
         )
+        assert Path("drain.txt").read_text() == "n6\n"
+        verify(run("dlroof cluster gather out -o less.json --without n6"), [exits(0), says("^left out by --without: n6$"), says("^5 of 5 nodes are complete")])
+        verify(run("dlroof cluster gather out -o less.json --without n9"), [bad_input, says("--without=n9: no node of out has this name")])
         verify(
             run("dlroof cluster report out/cluster.json -o c.html"), [exits(1), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 5"), contains("c.html", "slow nodes")]
         )
@@ -94,6 +97,7 @@ class TestRevisit:
 
     def test_no_value_of_a_file_becomes_a_command_an_option_or_a_library_of_the_job(self, own_folder):
         hostile = ROOT / "tests/data/hostile"
+        verify(run(f"dlroof cluster script --revisit {hostile}/cluster_order.json"), [bad_input, says("'order': expected at-once or one-by-one")])
         names = (hostile / "cluster_names.json").read_text()
         Path("names.json").write_text(names)
         verify(run("dlroof cluster script --revisit names.json"), [bad_input, says("'n1 --output=.* expected a node's name of letters, digits")])

@@ -21,6 +21,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 NodeSummary Failed(const std::string& name, const std::string& reason) {
   NodeSummary summary;
@@ -178,9 +179,8 @@ TEST(Gather, NodesOfAnotherKindAreNotInTheMedians) {
   EXPECT_THAT(cluster.kinds[0].nodes, ElementsAre(0, 2));
   EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
   EXPECT_EQ(cluster.nodes[1].kind, 1);
-  EXPECT_THAT(
-      cluster.remarks,
-      Contains("unlike most nodes, not in the medians: n2 (machine: test, most nodes: test)"));
+  EXPECT_THAT(cluster.remarks,
+              Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
 }
 
 TEST(Gather, ANodeOfOtherArgumentsFails) {
@@ -248,16 +248,21 @@ TEST_F(ClusterFile, HasAllThatIsKnownOfANode) {
                 .rank = "1",
                 .job = "2",
                 .place = "s0.n",
+                .order = NodeOrder::kOneByOne,
                 .gpu = "3",
                 .cpus_specified = 4,
                 .cpus = 5,
                 .arguments = {"--x"},
-                .system = {{"kernel", "6.1"}}};
+                .system = {{"kernel", "6.1"}},
+                .load = {.wall_seconds = 9, .steal_share = 0, .quota_cpus = 0.5, .throttled = 3}};
+  node.interference = {.repetitions = 9, .noisy = 4, .wall_over_clean = 1.5};
   node.untimed = {{"gone", "no time"}};
   const auto again = Again(ToJson(cluster, "x")).nodes.at(0);
   EXPECT_EQ(again.facts, node.facts);
+  EXPECT_EQ(again.interference, node.interference);
   EXPECT_EQ(std::tie(again.untimed, again.roofs, again.kind, again.file),
             std::tie(node.untimed, node.roofs, node.kind, node.file));
+  EXPECT_DOUBLE_EQ(again.interference.NoisyShare(), 4.0 / 9);
 }
 
 TEST_F(ClusterFile, IsARunFileWithEntriesOfGoogleBenchmark) {
@@ -279,7 +284,8 @@ TEST_F(ClusterFile, FaultsAreNamed) {
            {"/records/0/repetitions/1/node", 3, "'node': expected an index into cluster.nodes"},
            {"/cluster/nodes/0/status", "well", "expected whole, partial, missing or failed"},
            {"/cluster/nodes/0/name", "n1 --export=ALL", "expected a node's name of letters"},
-           {"/cluster/nodes/2/host", "n$(id)", "expected a node's name of letters"}}) {
+           {"/cluster/nodes/2/host", "n$(id)", "expected a node's name of letters"},
+           {"/cluster/nodes/0/facts/order", "$(id)", "'order': expected at-once or one-by-one"}}) {
     auto broken = file_;
     broken[nlohmann::json::json_pointer(member)] = value;
     EXPECT_THAT(RefusalOfFile(broken), HasSubstr(fault)) << member;
@@ -345,7 +351,54 @@ TEST(WriteCluster, TablesPageAndMapHaveTheNodes) {
 
 // --- Kinds of nodes ---
 
-TEST(Gather, UnlikeNodesAreInNoMedian) {
+NodeSummary Like(const std::string& name, const std::string& key = "",
+                 const std::string& text = "") {
+  NodeSummary summary;
+  summary.facts.name = name;
+  summary.machines = {{"cpu", "00"}};
+  summary.traits = {{"kernel", "6.1"}, {"memory", "23.5 GiB"}};
+  summary.algorithms = {{"x", "jit"}};
+  if (!key.empty()) summary.traits[key] = text;
+  return summary;
+}
+
+std::vector<ClusterKind> Kinds(const std::vector<NodeSummary>& nodes, bool mix = false) {
+  return KindsOf(nodes, std::vector<bool>(nodes.size(), true), mix);
+}
+
+TEST(KindsOf, EachUnlikeSettingIsAGroupOfItsOwn) {
+  for (const char* key :
+       {"library onednn", "version", "commit", "threads", "kernel", "microcode", "governor",
+        "clock limits", "gpu driver", "variable ONEDNN_MAX_CPU_ISA"}) {
+    const auto kinds = Kinds({Like("n1"), Like("n2", key, "other"), Like("n3")});
+    ASSERT_THAT(kinds, SizeIs(2)) << key;
+    EXPECT_THAT(kinds[0].nodes, ElementsAre(0, 2));
+    EXPECT_THAT(kinds[1].nodes, ElementsAre(1));
+    EXPECT_THAT(DifferencesOf(kinds[1], kinds[0]),
+                Contains(HasSubstr(std::string(key) + ": other, most nodes: ")));
+    EXPECT_THAT(Kinds({Like("n1"), Like("n2", key, "other")}, true), SizeIs(1));
+  }
+}
+
+TEST(KindsOf, NearlyEqualMemoryIsEqual) {
+  EXPECT_THAT(Kinds({Like("n1"), Like("n2", "memory", "23.6 GiB")}), SizeIs(1));
+  EXPECT_THAT(Kinds({Like("n1"), Like("n2", "memory", "15.6 GiB")}), SizeIs(2));
+  EXPECT_THAT(Kinds({Like("n1"), Like("n2", "memory", "23.5 TiB")}), SizeIs(2));
+}
+
+TEST(KindsOf, AnotherAlgorithmOfABenchmarkIsUnlike) {
+  auto other = Like("n3");
+  other.algorithms["x"] = "ref";
+  auto partial = Like("n4");
+  partial.algorithms.clear();  // it has not measured x
+  const auto kinds = Kinds({Like("n1"), Like("n2"), other, partial});
+  ASSERT_THAT(kinds, SizeIs(2));
+  EXPECT_THAT(kinds[0].nodes, ElementsAre(0, 1, 3));
+  EXPECT_THAT(DifferencesOf(kinds[1], kinds[0]),
+              ElementsAre("algorithms of 1 benchmark, such as x: ref, most nodes: jit"));
+}
+
+TEST(Gather, UnlikeNodesAreInNoMedianUnlessAsked) {
   std::map<std::string, record::RunFile> files;
   std::vector<NodeSummary> summaries;
   for (int i = 1; i <= 3; ++i) {
@@ -359,12 +412,15 @@ TEST(Gather, UnlikeNodesAreInNoMedian) {
   EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
   EXPECT_THAT(cluster.remarks, Contains(HasSubstr("unlike most nodes, not in the medians: n3 "
                                                   "(kernel: 5.10, most nodes: unknown)")));
+  EXPECT_EQ(Gather(summaries, {}, reread, true).run.records[0].repetitions.size(), 3);
 }
 
 // --- Energy ---
 
 energy::Energy OfNode(double joules) {
   return {.joules = joules,
+          .domains = {{"dram-0", joules / 4}, {"package-0", 3 * joules / 4}},
+          .beside = {{"psys", 2 * joules}},
           .seconds = joules / 100,
           .window_seconds = 0.5,
           .calls = 30,
@@ -378,6 +434,8 @@ TEST(MergedEnergy, IsTheMedianOfNodes) {
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->joules, 6);
   EXPECT_FALSE(merged->ci95);  // three nodes are too few for 95 %
+  EXPECT_EQ(merged->domains.at("dram-0"), 1.5);
+  EXPECT_EQ(merged->beside.at("psys"), 12);
   EXPECT_EQ(merged->others_cpus, 0.008);
   EXPECT_EQ(merged->from, "powercap");
   // 6 values: their least and greatest.
@@ -385,9 +443,9 @@ TEST(MergedEnergy, IsTheMedianOfNodes) {
   EXPECT_EQ(six->ci95, (std::pair(4.0, 9.0)));
 }
 
-TEST(MergedEnergy, NodesOfDifferentSourcesAreNotMerged) {
+TEST(MergedEnergy, NodesWithDifferentDomainsAreNotMerged) {
   auto without_dram = OfNode(4);
-  without_dram.covers = "packages";
+  without_dram.domains.erase("dram-0");
   EXPECT_FALSE(MergedEnergy({OfNode(4), without_dram}));
   auto perf = OfNode(4);
   perf.from = "perf";

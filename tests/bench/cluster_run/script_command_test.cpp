@@ -27,17 +27,20 @@ TEST(LaunchScript, TextBecomesNoCommand) {
 
 TEST(LaunchScript, SaysWhatIsRequested) {
   auto request = Request();
-  EXPECT_THAT(LaunchScript(request),
-              AllOf(HasSubstr("\nvisits=0 "), HasSubstr("\ngpus=0 "),
-                    HasSubstr("#SBATCH --ntasks-per-node=1\n"), Not(HasSubstr("nodelist=")),
-                    Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device"))));
+  EXPECT_THAT(
+      LaunchScript(request),
+      AllOf(HasSubstr("order=\"at-once\"\n"), HasSubstr("\nvisits=0 "), HasSubstr("\ngpus=0 "),
+            HasSubstr("#SBATCH --ntasks-per-node=1\n"), Not(HasSubstr("nodelist=")),
+            Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device"))));
   request.options = {"--partition=gpu", "-t 10"};
+  request.order = cluster::NodeOrder::kOneByOne;
   request.names = std::vector<std::string>{"n1", "n2"};
   request.visits = 5;
   const auto script = LaunchScript(request);
-  for (const char* line : {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
-                           "-c \"$((cpus < count", "--no-kill", "--kill-on-bad-exit=0",
-                           "\nvisits=5 ", "#SBATCH --nodelist=n1,n2\n"})
+  for (const char* line :
+       {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
+        "-c \"$((cpus < count", "--no-kill", "--kill-on-bad-exit=0", "order=\"one-by-one\"\n",
+        "--order \"$order\"", "\nvisits=5 ", "#SBATCH --nodelist=n1,n2\n"})
     EXPECT_THAT(script, HasSubstr(line));
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "bench/cluster_run/node_folder.h"
 #include "counters/base/files.h"
 #include "tests/fakes/refusal.h"
 
@@ -118,6 +119,17 @@ TEST(ThisNode, SaysHowManyCpusItWasSpecified) {
   EXPECT_GE(facts.cpus, facts.cpus_specified);
 }
 
+// Between the two 10 + 0 + 10 + 70 + 0 + 0 + 0 + 10 units passed, 10 of them stolen; guests' times,
+// the last two, are part of user and nice.
+TEST(StealShare, IsOfAllCpusTime) {
+  EXPECT_DOUBLE_EQ(*StealShare("cpu  100 0 50 800 0 0 0 5 0 0\ncpu0 1\n",
+                               "cpu  110 0 60 870 0 0 0 15 9 0\ncpu0 1\n"),
+                   0.1);
+  EXPECT_FALSE(StealShare("cpu  1 2 3 4\n", "cpu  1 2 3 9\n"));  // an old kernel
+  EXPECT_FALSE(StealShare("", ""));
+  EXPECT_FALSE(StealShare("cpu  1 0 0 0 0 0 0 0\n", "cpu  1 0 0 0 0 0 0 0\n"));
+}
+
 TEST(SystemOf, ReadsGovernorAndClockLimits) {
   const TemporaryFolder folder;
   const std::filesystem::path cpus = std::filesystem::path(folder / "devices/system/cpu");
@@ -132,6 +144,31 @@ TEST(SystemOf, ReadsGovernorAndClockLimits) {
   EXPECT_EQ(system.at("governor"), "powersave");
   EXPECT_EQ(system.at("clock limits"), "800 to 3600 MHz, boost off");
   EXPECT_FALSE(system.at("kernel").empty());
+}
+
+// A quota of half a CPU; 3 of 8 periods pass while it is watched.
+TEST(LoadWatch, CountsFromItsBegin) {
+  std::string stat = "nr_periods 100\nnr_throttled 50\nthrottled_time 7\n";
+  cpu::LimitFacts facts;
+  facts.read = [&stat](const std::filesystem::path& path) -> std::string {
+    if (path == "/proc/self/cgroup") return "0::/job\n";
+    if (path == "/sys/fs/cgroup/job/cpu.max") return "50000 100000\n";
+    if (path == "/sys/fs/cgroup/job/cpu.stat") return stat;
+    return "";
+  };
+  const LoadWatch watch(facts);
+  stat = "nr_periods 108\nnr_throttled 53\nthrottled_usec 9\n";
+  const auto load = watch.Load();
+  EXPECT_EQ(load.quota_cpus, 0.5);
+  EXPECT_EQ(load.periods, 8);
+  EXPECT_EQ(load.throttled, 3);
+  EXPECT_FALSE(load.steal_share);
+}
+
+// FIPS 180-2, appendix B.1, and the digest of no bytes.
+TEST(Sha256, OfTheStandardsExamples) {
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 }  // namespace
