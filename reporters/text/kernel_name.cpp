@@ -1,11 +1,14 @@
 #include "reporters/text/kernel_name.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "reporters/text/text.h"
@@ -16,6 +19,8 @@ namespace {
 constexpr std::string_view kUnnamed = "<unnamed>";
 // Stands for <unnamed> while a name is analysed, so that its brackets are not those of a template.
 constexpr std::string_view kUnnamedAtom = "\x01";
+constexpr std::string_view kRest = "…";  // stands for dropped template arguments
+constexpr int kMinArgument = 12;         // [columns] an argument is not shortened further
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -87,6 +92,57 @@ std::string Finished(std::string text) {
   return text;
 }
 
+// Shortens a name that cannot be taken apart. Anonymous namespaces are dropped, so that none is
+// cut.
+std::string Middle(std::string prepared, int width) {
+  if (auto whole = Finished(prepared); TextWidth(whole) <= width) return whole;
+  ReplaceAll(fmt::format("{}::", kUnnamedAtom), "", prepared);
+  ReplaceAll(kUnnamedAtom, "", prepared);
+  return ShortenMiddle(prepared, width);
+}
+
+// A kernel's name in parts: "a::b::" "Name" and, if it is a template, its arguments.
+struct Parts {
+  std::string path, function;
+  bool is_template = false;
+  std::vector<std::string> arguments;
+};
+
+// Splits at the commas outside of brackets.
+std::vector<std::string> SplitArguments(std::string_view text) {
+  std::vector<std::string> arguments;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    if (at < text.size()) depth += DepthStep(text[at]);
+    if (at < text.size() && (text[at] != ',' || depth != 0)) continue;
+    const auto first = text.find_first_not_of(' ', begin);
+    if (first != std::string_view::npos && first < at) {
+      auto argument = text.substr(first, at - first);
+      argument = argument.substr(0, argument.find_last_not_of(' ') + 1);
+      arguments.emplace_back(argument);
+    }
+    begin = at + 1;
+  }
+  return arguments;
+}
+
+// Removes parameters "f(int)" and casts "(Mode)2", and replaces a lambda in a function by that
+// function: "copy(T &)::lambda" -> "copy".
+std::string WithoutParentheses(std::string text) {
+  for (auto at = text.find('('); at != std::string::npos; at = text.find('(', at)) {
+    text.erase(at, EndOfGroup(text, at) - at);
+    if (text.compare(at, 6, " const") == 0) text.erase(at, 6);
+  }
+  for (const std::string_view inner : {"::operator ", "::operator", "::lambda"})
+    for (auto found = text.find(inner); found != std::string::npos; found = text.find(inner, found))
+      if (const auto end = found + inner.size(); end == text.size() || !IsWord(text[end]))
+        text.erase(found, inner.size());
+      else
+        found = end;
+  return text;
+}
+
 // Returns the position of the last `c` outside of brackets, or npos.
 std::size_t LastOutside(std::string_view text, char c) {
   std::size_t found = std::string_view::npos;
@@ -98,8 +154,9 @@ std::size_t LastOutside(std::string_view text, char c) {
   return found;
 }
 
-// Returns a prepared name with balanced brackets without return type and parameters.
-std::string WithoutSignature(std::string text) {
+// Splits a prepared name whose brackets are balanced.
+Parts PartsOf(std::string_view prepared) {
+  std::string text(prepared);
   // The parameters are the first group in parentheses outside of template arguments.
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] == '(') {
@@ -112,18 +169,26 @@ std::string WithoutSignature(std::string text) {
     text.erase(space + 1);
   if (const auto space = LastOutside(text, ' '); space != std::string::npos)
     text.erase(0, space + 1);  // the return type
-  return text;
-}
-
-// Removes casts "(Mode)2" and parameters, and names the function that a lambda is in instead of it:
-// "copy(T &)::lambda" -> "copy".
-std::string WithoutParentheses(std::string text) {
-  for (auto at = text.find('('); at != std::string::npos; at = text.find('(', at)) {
-    text.erase(at, EndOfGroup(text, at) - at);
-    if (text.compare(at, 6, " const") == 0) text.erase(at, 6);
+  Parts parts;
+  if (text.ends_with('>')) {
+    std::size_t begin = 0;
+    for (std::size_t at = 0; at < text.size();)
+      if (text[at] == '<') {
+        begin = at;
+        at = EndOfGroup(text, at);
+      } else {
+        ++at;
+      }
+    parts.is_template = true;
+    parts.arguments =
+        SplitArguments(std::string_view(text).substr(begin + 1, text.size() - begin - 2));
+    text.erase(begin);
   }
-  for (const std::string_view inner : {"::operator ", "::lambda"}) ReplaceAll(inner, "", text);
-  return text;
+  const auto colon = LastOutside(text, ':');
+  const auto own = colon == std::string::npos ? 0 : colon + 1;
+  parts.path = text.substr(0, own);
+  parts.function = text.substr(own);
+  return parts;
 }
 
 // Removes the namespaces before every word: "std::array<a::B *, 2>" -> "array<B *, 2>".
@@ -149,19 +214,53 @@ std::string WithoutNamespaces(std::string_view text) {
   return plain;
 }
 
-// Replaces the template arguments within the kernel's own: "f<B<C, 2>>" -> "f<B<…>>".
+// Replaces the template arguments within an argument: "B<C, 2>" -> "B<…>".
 std::string WithoutNested(std::string_view text) {
   std::string plain;
-  bool own = true;
   for (std::size_t at = 0; at < text.size();) {
-    if (text[at] != '<' || std::exchange(own, false)) {
+    if (text[at] != '<') {
       plain += text[at++];
       continue;
     }
-    plain += "<…>";
+    plain += fmt::format("<{}>", kRest);
     at = EndOfGroup(text, at);
   }
   return plain;
+}
+
+std::string Assembled(const Parts& parts, std::string_view path) {
+  std::string text = fmt::format("{}{}", path, parts.function);
+  if (parts.is_template) text += fmt::format("<{}>", fmt::join(parts.arguments, ", "));
+  return Finished(std::move(text));
+}
+
+// Drops the end of the names of cuDNN's kernels that is the same for most of them:
+// "_execute_segment_k_off_kernel__5x_cudnn".
+std::string WithoutCommonEnd(const std::string& function) {
+  return function.substr(0, function.find("_execute_"));
+}
+
+bool Fits(const std::string& text, int width) { return TextWidth(text) <= width; }
+
+// Drops trailing template arguments until the name fits, if necessary with the last one that is
+// left shortened in its middle, unless too little of it would be left.
+std::optional<std::string> WithFewerArguments(Parts parts, int width) {
+  if (!parts.is_template) return std::nullopt;
+  const auto all = parts.arguments;
+  for (std::size_t left = all.size(); left > 0; --left) {
+    parts.arguments.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(left));
+    if (left < all.size()) parts.arguments.emplace_back(kRest);
+    if (auto text = Assembled(parts, ""); Fits(text, width)) return text;
+    auto& last = parts.arguments[left - 1];
+    last = Finished(last);
+    const int room = width - (TextWidth(Assembled(parts, "")) - TextWidth(last));
+    if (room < kMinArgument) continue;
+    last = ShortenMiddle(last, room);
+    return Assembled(parts, "");
+  }
+  parts.arguments = {std::string(kRest)};
+  auto text = Assembled(parts, "");
+  return Fits(text, width) ? std::optional(std::move(text)) : std::nullopt;
 }
 
 }  // namespace
@@ -182,11 +281,8 @@ std::string RepairedKernelName(std::string_view name) {
 std::string KernelFunction(std::string_view name) {
   const auto prepared = Prepared(name);
   if (!IsBalanced(prepared)) return RepairedKernelName(name);
-  auto text = WithoutSignature(prepared);
-  if (text.ends_with('>'))
-    for (std::size_t at = 0; at < text.size(); ++at)
-      if (text[at] == '<' && EndOfGroup(text, at) == text.size()) text.erase(at);
-  return Finished(std::move(text));
+  const auto parts = PartsOf(prepared);
+  return Finished(parts.path + parts.function);
 }
 
 std::string ShortKernelName(std::string_view name, int width) {
@@ -196,10 +292,22 @@ std::string ShortKernelName(std::string_view name, int width) {
       sizes + 2 < name.size() && std::isdigit(static_cast<unsigned char>(name[sizes + 2])))
     return ShortKernelName(name.substr(0, sizes), width) + std::string(name.substr(sizes));
   const auto prepared = Prepared(Printable(name));
-  const auto text = IsBalanced(prepared) ? WithoutSignature(prepared) : prepared;
-  if (auto whole = Finished(text); TextWidth(whole) <= width) return whole;
-  const auto bare = Finished(WithoutNamespaces(WithoutParentheses(text)));
-  return TextWidth(bare) <= width ? bare : ShortenMiddle(WithoutNested(bare), width);
+  if (!IsBalanced(prepared)) return Middle(prepared, width);
+  auto parts = PartsOf(prepared);
+  if (parts.function.empty()) return Middle(prepared, width);
+  const auto path = parts.path;
+  const auto change_arguments = [&](const std::function<std::string(std::string)>& change) {
+    for (auto& argument : parts.arguments) argument = change(argument);
+  };
+  if (auto text = Assembled(parts, path); Fits(text, width)) return text;
+  change_arguments([](std::string argument) {
+    return WithoutNamespaces(WithoutParentheses(std::move(argument)));
+  });
+  if (auto text = Assembled(parts, path); Fits(text, width)) return text;
+  if (auto text = Assembled(parts, ""); Fits(text, width)) return text;
+  change_arguments([](const std::string& argument) { return WithoutNested(argument); });
+  if (auto text = WithFewerArguments(parts, width)) return *text;
+  return ShortenMiddle(WithoutCommonEnd(Finished(parts.function)), width);
 }
 
 std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names, int width) {

@@ -21,9 +21,10 @@ std::string RepairedKernelName(std::string_view name);
 // spelled "<unnamed>".
 std::string KernelFunction(std::string_view name);
 
-// Returns the name in at most `width` columns (at least 1), without return type and parameters. A
-// longer one loses its namespaces, the arguments of its template arguments, and then its middle
-// ("…"). Sizes behind the name, " [128, 256]", stay and are beyond `width`.
+// Returns the name in at most `width` columns (at least 1), without return type and parameters. As
+// far as necessary, it then drops namespaces of template arguments, the kernel's own namespaces,
+// nested and then trailing template arguments ("…" stands for them), and last shortens the middle.
+// Sizes behind the name, " [128, 256]", stay and are beyond `width`.
 std::string ShortKernelName(std::string_view name, int width = kKernelNameWidth);
 
 // Returns the short names of `names` in the same order. Different names stay different: from the

@@ -51,17 +51,29 @@ TEST(ShortKernelName, HasNeitherReturnTypeNorParameters) {
             "a::f<int> [64x2, 128, 1 of 2]");
 }
 
-TEST(ShortKernelName, LosesNamespacesThenNestedArgumentsThenItsMiddle) {
+TEST(ShortKernelName, ShortensTemplateArgumentsBeforeItsOwnName) {
   EXPECT_EQ(ShortKernelName(kCopyOfPyTorch),
-            "vectorized_elementwise_kernel…16_copy_kernel_cuda, array<…>>");
+            "vectorized_elementwise_kernel<8, float16_cop…kernel_cuda, …>");
   EXPECT_EQ(ShortKernelName("void at::vectorized_elementwise_kernel<4, at::FillFunctor<float>, "
                             "std::array<char *, 1>>(int, T2, T3)"),
             "vectorized_elementwise_kernel<4, FillFunctor<…>, array<…>>");
+  EXPECT_EQ(ShortKernelName("elemWiseRNNcell<__half, __half, float, (cudnnRNNMode_t)2, "
+                            "(cudnnRNNBiasMode_t)2>"),
+            "elemWiseRNNcell<__half, __half, float, 2, 2>");
   EXPECT_EQ(ShortKernelName("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<"
                             "cute::tuple<int, int>, cutlass::gemm::Mma<4> > >(int)"),
             "device_kernel<GemmUniversal<tuple<int, int>, Mma<4>>>");
+  EXPECT_EQ(ShortKernelName("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<"
+                            "cute::tuple<int, int, int, int>, cutlass::gemm::CollectiveMma<4> > "
+                            ">(int)"),
+            "device_kernel<GemmUniversal<…>>");
+}
+
+TEST(ShortKernelName, ShortensLongWordsInTheMiddle) {
   EXPECT_EQ(ShortKernelName(kConvolutionOfCudnn),
-            "sm90_xmma_fprop_implicit_gemm…segment_k_off_kernel__5x_cudnn");
+            "sm90_xmma_fprop_implicit_gemm…28x64x32_warpgroupsize1x1x1_g1");
+  EXPECT_EQ(ShortKernelName("nvjet_sm90_hsh_64x16_64x16_4x2_h_bz_TNT"),
+            "nvjet_sm90_hsh_64x16_64x16_4x2_h_bz_TNT");
 }
 
 // CUPTI's names are cut after 80 characters.
@@ -70,7 +82,8 @@ TEST(ShortKernelName, ReadsNamesThatWereCutOff) {
                             "xmma__5x_..."),
             "init_device_workspace_kernel<xmma__5x_...>");
   EXPECT_LE(TextWidth(ShortKernelName(kRandomOfPyTorch)), 60);
-  EXPECT_THAT(ShortKernelName(kRandomOfPyTorch), HasSubstr("distribution_elementwise_grid"));
+  EXPECT_THAT(ShortKernelName(kRandomOfPyTorch),
+              HasSubstr("distribution_elementwise_grid_stride_kernel<float, 4"));
 }
 
 TEST(ShortKernelName, NeverExceedsTheWidthAndNeverCutsUnnamed) {
