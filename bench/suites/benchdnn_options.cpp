@@ -180,7 +180,8 @@ std::string_view BenchdnnChoice::operator[](std::string_view option) const {
 }
 
 int64_t BenchdnnChoice::Count(std::string_view option) const {
-  return std::stoll(std::string((*this)[option]));
+  const auto value = (*this)[option];
+  return value.empty() ? 0 : std::stoll(std::string(value));
 }
 
 bool IsIgnoredOption(std::string_view option) {

@@ -74,7 +74,8 @@ json ConsoleEntries(const std::string& text) {
     const auto iterations = text::PlainNumber(found.str(6));
     if (!real || !cpu || !iterations) continue;
     auto entry = EntryOf(found[1], *iterations, *real, *cpu, found[3]);
-    for (const auto word : logs::SplitText(found.str(7), ' ')) {
+    const auto counters = found.str(7);
+    for (const auto word : logs::SplitText(counters, ' ')) {
       const auto equal = word.find('=');
       if (equal == word.npos) continue;
       const auto key = word.substr(0, equal);

@@ -86,7 +86,6 @@ def limits_of(path):
 def test_teams_of_any_size_are_no_fault_of_the_library():
     verify(run([*PRODUCT, "--benchmark_out=dynamic.json"], OMP_DYNAMIC="true"), [exits(0)])
     assert [record["status"] for record in json.loads(Path("dynamic.json").read_text())["records"]] == ["ok"]
-    assert limits_of("dynamic.json")["dynamic"] == "OMP_DYNAMIC=true"
     verify(run(PRODUCT, OMP_MAX_ACTIVE_LEVELS="0"), [exits(0)])
 
 

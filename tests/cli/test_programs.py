@@ -162,7 +162,7 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
         ),
         ("a run without a suite has the default ones", RUN, says("^suites paper, reference: [0-9]+ benchmarks$")),
         ("a bad template is refused", "--dlroof_suite=bad_template.txt", one_sentence),
-        ("a bad template's line is named", "--dlroof_suite=bad_template.txt", says("bad_template.txt:2: .*: expected a type")),
+        ("a bad template's line is named", "--dlroof_suite=bad_template.txt", says("bad_template.txt:3: .*: expected a type")),
         *((f"the choice {choice} is refused", f"--dlroof_suite=gnmt --dlroof_{choice}", one_sentence) for choice in BAD_CHOICES),
         ("choices make a suite anew", CHOSEN, prints("^Conv2D/cpu/onednn/fwd/f16/n2c3h224w224k64r7s7_s2p3")),
         ("a choice leaves the others out", CHOSEN, never_prints("bwd|f32|n16c")),

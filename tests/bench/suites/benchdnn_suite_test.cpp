@@ -77,7 +77,7 @@ TEST(ReadBenchdnn, LayoutsAlgorithmsAndMathModesAreOptionsOfOurs) {
                   "[layouts of source and destination differ]",
                   "[layouts of source and destination differ]"));
   EXPECT_THAT(Conv("--stag=aBcd16b --dtag=aBcd16b"),
-              ElementsAre("[--stag=aBcd16b: not supported]"));
+              ElementsAre("[--dtag=aBcd16b: not supported]"));
   EXPECT_THAT(Conv("--wtag=oihw"), ElementsAre("[--wtag=oihw: not supported]"));
   EXPECT_THAT(Conv("--dir=FWD_I --alg=AUTO,wino,convolution_wino,direct"),
               ElementsAre("Conv2D/fwd/f32/@/auto", "Conv2D/fwd/f32/@/winograd",

@@ -115,7 +115,7 @@ TEST(Chosen, AChoiceThatNobodyKnowsIsRefused) {
   };
   refused({.types = "f32,f99"}, "--dlroof_types=f32,f99: expected a type (f32, ");
   refused({.types = "f3"}, "--dlroof_types=f3: expected a type");
-  refused({.types = "f32,"}, "--dlroof_types=f32,: expected a type");
+  refused({.types = "f32,"}, "--dlroof_types=f32,: empty part of a benchmark name");
   refused({.directions = "fwd,up"},
           "--dlroof_directions=fwd,up: unknown direction 'up'; expected fwd, bwd_data, ");
   refused({.directions = "b"}, "--dlroof_directions=b: unknown direction 'b'");
@@ -224,7 +224,7 @@ TEST(SelectSuites, OnlyWhatIsSelectedIsRead) {
   // An unknown name is refused before the bad file is read.
   EXPECT_THAT(SelectionRefusal({Folder::Write("./bad.txt", "nonsense"), "unknown"}),
               HasSubstr("'unknown'"));
-  EXPECT_THAT(SelectionRefusal({"./bad.txt"}), StartsWith("./bad.txt:1: column 9: "));
+  EXPECT_THAT(SelectionRefusal({"./bad.txt"}), StartsWith("./bad.txt:1: nonsense: column 9: "));
 }
 
 std::vector<std::string> LayersOn(bool cpu, bool gpu, const std::vector<std::string>& names,

@@ -134,13 +134,12 @@ struct ArithmeticCode {
 };
 constexpr ArithmeticCode kArithmetic[] = {
     {"/flops_multiply_add", "RunXmm", 14 * 2}, {"/flops_multiply_add", "RunYmm", 14 * 2},
-    {"/flops_multiply_add", "RunZmm", 16 * 2}, {"/flops_single", "ScalarFma", 14},
-    {"/flops_single", "Avx2Fma", 14},          {"/flops_single", "Avx512Fma", 16},
-    {"/flops_single", "Fp16Fma", 16},          {"/flops_single", "Bf16Zmm", 16},
-    {"/flops_single", "Bf16Ymm", 16},          {"/flops_int8", "Ssse3", 40 * 4},
-    {"/flops_int8", "Avx2", 40 * 3},           {"/flops_int8", "Avx512", 8 * 3},
-    {"/flops_single", "AvxVnni", 14},          {"/flops_single", "Avx512VnniYmm", 16},
-    {"/flops_single", "Avx512Vnni", 16},
+    {"/flops_multiply_add", "RunZmm", 16 * 2}, {"/flops_single", "Avx2Fma", 14},
+    {"/flops_single", "Avx512Fma", 16},        {"/flops_single", "Fp16Fma", 16},
+    {"/flops_single", "Bf16Zmm", 16},          {"/flops_single", "Bf16Ymm", 16},
+    {"/flops_int8", "Ssse3", 40 * 4},          {"/flops_int8", "Avx2", 40 * 3},
+    {"/flops_int8", "Avx512", 8 * 3},          {"/flops_single", "AvxVnni", 14},
+    {"/flops_single", "Avx512VnniYmm", 16},    {"/flops_single", "Avx512Vnni", 16},
 };
 
 std::string Disassembled(const std::string& file) {
