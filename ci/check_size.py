@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 97_000,
-    "lines of C++ of tests": 47_700,
-    "lines of scripts": 13_800,
+    "lines of C++ without tests": 92_600,
+    "lines of C++ of tests": 45_400,
+    "lines of scripts": 13_700,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 56,
-    "files": 1_290,
+    "files": 1_300,
     "lines in the table of commands and flags": 230,
 }
 
