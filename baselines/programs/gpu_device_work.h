@@ -24,7 +24,7 @@ struct DeviceTask {
   std::uint32_t index = 0;   // kernel: of GpuTimeline::kernels; copy: of Trace::copies
   std::uint32_t launch = 0;  // kernel: of Trace::launches
   std::uint32_t context = 0, stream = 0;
-  std::uint32_t graph = 0;  // the CUDA graph that launched the kernel; 0: none
+  std::uint32_t graph = 0;  // CUPTI's number of the CUDA graph that launched it; 0: none
   std::uint32_t call = 0;   // number of the call of CUDA that launched it, or its graph
 };
 

@@ -430,11 +430,11 @@ class JudgeOfRuns {
     }
   }
 
-  // Returns in which other view of the times a change of this sign does not hold: against each of
-  // two stored runs, of which no majority tells the level; beside what all benchmarks scatter, if
-  // that is far more than quiet runs do; as measured, if nothing but the
-  // benchmarks themselves tells what they share; in the fastest repetitions of one process, since
-  // neighbours make calls slower and never faster.
+  // Returns in which other view of the times a change of this sign does not hold, or null:
+  // - against each of two stored runs (three or more have a median, which outvotes one);
+  // - at all, if the benchmarks scatter between the two runs by more than kMaxRunNoise;
+  // - as measured, if only the benchmarks themselves tell their common shift;
+  // - in the fastest repetitions of one process: neighbours make calls slower, never faster.
   const char* NotIn(std::size_t i, double sign) const {
     const Row& row = rows_[i];
     const auto& candidate = candidates_[i];

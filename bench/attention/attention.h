@@ -25,7 +25,7 @@ struct AttentionProblem {
   int64_t b = 1, h = 1, q = 1, k = 1, d = 1;  // sequences, heads, queries, keys, head size
   int64_t kv = 1;                             // key-value heads
   std::optional<int64_t> window = {};         // keys that a query sees, the last is the diagonal's
-  std::vector<int64_t> lengths = {};  // keys of each sequence, the rest is padding; empty: all k
+  std::vector<int64_t> lengths = {};          // keys of each sequence; empty: none has padding
   Causal causal = Causal::kNone;
 
   bool operator==(const AttentionProblem&) const = default;
