@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ranges>
 #include <set>
+#include <span>
 
 #include "baselines/cluster/cluster_file.h"
 #include "counters/base/error.h"
@@ -100,7 +100,8 @@ void SetRecords(const std::vector<NodeSummary>& summaries, const ClusterKind& ki
 
 // Returns "n1, n2, n3 and 4 more".
 std::string NamedNodes(const std::vector<std::string>& names) {
-  const auto shown = fmt::format("{}", fmt::join(names | std::views::take(kMaxNamed), ", "));
+  const auto shown =
+      fmt::format("{}", fmt::join(std::span(names).first(std::min(names.size(), kMaxNamed)), ", "));
   return names.size() > kMaxNamed ? fmt::format("{} and {} more", shown, names.size() - kMaxNamed)
                                   : shown;
 }

@@ -174,8 +174,8 @@ std::string NumbersText(const std::vector<std::string>& some,
 
 void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& notes) {
   for (const auto& [name, side] : {std::pair("A", &VersusRow::a), {"B", &VersusRow::b}}) {
-    const auto count = std::ranges::count_if(
-        report.versus.rows, [&](const VersusRow& row) { return (row.*side).bound_by_overhead; });
+    std::size_t count = 0;
+    for (const auto& row : report.versus.rows) count += (row.*side).bound_by_overhead ? 1 : 0;
     if (count > 0)
       notes.push_back(fmt::format(
           "{} rows of {} are bound by overhead: their times are those of launching calls, and say "

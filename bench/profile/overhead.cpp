@@ -24,7 +24,7 @@ namespace {
 constexpr int kLines = 400;
 constexpr std::size_t kOtherBytes = 1 << 20;
 constexpr int kPauseMs = 2, kMaxWaitMs = 5000;
-constexpr std::size_t kPiece = 1 << 16, kMaxBytes = 4096;
+constexpr std::size_t kChunk = 1 << 16, kMaxBytes = 4096;
 
 // Writes a line of the text as oneDNN 3 does: once to find the length, once for the line.
 void WriteLine(const std::string& text, FILE* out) {
@@ -59,7 +59,7 @@ void WriteLine(const std::string& text, FILE* out) {
 
 // Reads until the writer closes its end. Returns false if it takes too long.
 bool Drain(int lines) {
-  std::vector<char> buffer(kPiece);
+  std::vector<char> buffer(kChunk);
   for (;;) {
     pollfd asked{lines, POLLIN, 0};
     if (poll(&asked, 1, kMaxWaitMs) <= 0) return false;

@@ -20,14 +20,14 @@ namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxNames = 10000;
-constexpr std::string_view kSpace = " \t\r";
+constexpr std::string_view kBlanks = " \t\r";
 
 // Returns the line without its comment and without the spaces at both ends.
 std::string_view Trimmed(std::string_view line) {
   line = line.substr(0, line.find('#'));
-  const auto begin = line.find_first_not_of(kSpace);
+  const auto begin = line.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
-  return line.substr(begin, line.find_last_not_of(kSpace) - begin + 1);
+  return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
 }
 
 constexpr size_t kMaxShownName = 160;
@@ -179,8 +179,8 @@ class SuiteReader {
 
   // Removes and returns the line's first word. Also removes the spaces after it.
   static std::string_view TakeWord(std::string_view& line) {
-    const auto word = line.substr(0, line.find_first_of(kSpace));
-    line.remove_prefix(std::min(line.find_first_not_of(kSpace, word.size()), line.size()));
+    const auto word = line.substr(0, line.find_first_of(kBlanks));
+    line.remove_prefix(std::min(line.find_first_not_of(kBlanks, word.size()), line.size()));
     return word;
   }
 

@@ -18,16 +18,16 @@
 namespace dlroof::workload {
 namespace {
 
-struct ElementRow {
+struct TypeRow {
   std::string_view name;
   bool source, weights, destination;  // tensors that may have the type
 };
-constexpr std::array<ElementRow, 6> kElements = {{{"f32", true, true, true},
-                                                  {"bf16", true, true, true},
-                                                  {"f16", true, true, true},
-                                                  {"s32", false, false, true},
-                                                  {"u8", true, false, true},
-                                                  {"s8", true, true, true}}};
+constexpr std::array<TypeRow, 6> kTypes = {{{"f32", true, true, true},
+                                            {"bf16", true, true, true},
+                                            {"f16", true, true, true},
+                                            {"s32", false, false, true},
+                                            {"u8", true, false, true},
+                                            {"s8", true, true, true}}};
 
 // Combinations of element types that have a short name.
 const std::array<std::pair<std::string_view, ProductTypes>, 7>& NamedTypes() {
@@ -43,8 +43,8 @@ const std::array<std::pair<std::string_view, ProductTypes>, 7>& NamedTypes() {
 }
 
 // Removes the element type that `text` begins with, and returns it. Returns "" if there is none.
-std::string TakeElement(std::string_view& text, bool ElementRow::*allowed) {
-  for (const auto& row : kElements)
+std::string TakeElement(std::string_view& text, bool TypeRow::*allowed) {
+  for (const auto& row : kTypes)
     if (row.*allowed && text.starts_with(row.name)) {
       text.remove_prefix(row.name.size());
       return std::string(row.name);
@@ -88,9 +88,8 @@ ProductTypes ProductTypesFromKey(std::string_view type) {
   for (const auto& [key, types] : NamedTypes())
     if (key == type) return types;
   std::string_view rest = type;
-  ProductTypes types{TakeElement(rest, &ElementRow::source),
-                     TakeElement(rest, &ElementRow::weights),
-                     TakeElement(rest, &ElementRow::destination)};
+  ProductTypes types{TakeElement(rest, &TypeRow::source), TakeElement(rest, &TypeRow::weights),
+                     TakeElement(rest, &TypeRow::destination)};
   if (!rest.empty() || types.destination.empty() || types.weights.empty() || types.source.empty())
     throw BadInput("'{}' is not a type", type);
   for (const auto& [key, named] : NamedTypes())

@@ -30,7 +30,7 @@ json RoofJson(const roofline::Roof& roof) {
 
 // Left end of all bandwidth roofs, outside of any chart. The roof is straight on logarithmic axes,
 // so no other points are needed but its ridges.
-constexpr double kFarLeft = 1e-9;  // [flop/byte]
+constexpr double kLeftEnd = 1e-9;  // [flop/byte]
 
 json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs) {
   json result = {{"device", roofs.device},   {"machine", roofs.machine},
@@ -39,9 +39,9 @@ json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs)
   for (const roofline::Roof& flat : roofs.flops) result["flops"].push_back(RoofJson(flat));
   for (const roofline::Roof& slanted : roofs.bytes) {
     json entry = RoofJson(slanted);
-    entry["start"] = {kFarLeft, kFarLeft * slanted.per_second};
+    entry["start"] = {kLeftEnd, kLeftEnd * slanted.per_second};
     const auto less = roofline::SustainedOf(slanted);
-    if (less) entry["sustained_start"] = {kFarLeft, kFarLeft * less->per_second};
+    if (less) entry["sustained_start"] = {kLeftEnd, kLeftEnd * less->per_second};
     for (const roofline::Roof& flat : roofs.flops) {
       entry["ridges"][flat.key] = roofline::RidgeIntensity(flat, slanted);
       if (less) entry["sustained_ends"][flat.key] = roofline::RidgeIntensity(flat, *less);

@@ -24,7 +24,7 @@ constexpr std::pair<std::string_view, std::string_view> kPipes[] = {
 constexpr std::pair<std::string_view, Level> kLevels[] = {
     {"L1", Level::kL1}, {"L2", Level::kL2}, {"L3", Level::kL3}, {"DRAM", Level::kDram}};
 
-constexpr double kMaxThreads = 1000000;
+constexpr double kMaxCount = 1000000;
 
 machine::Ceiling CeilingOf(double per_second, int threads) {
   machine::Ceiling ceiling{.per_second = per_second, .threads = threads};
@@ -40,7 +40,7 @@ int CountOf(const json& metadata, const char* key, const std::string& where) {
   const auto count = value.is_string()   ? text::PlainNumber(value.get<std::string>())
                      : value.is_number() ? std::optional(value.get<double>())
                                          : std::nullopt;
-  if (!count || *count < 1 || *count > kMaxThreads || *count != std::floor(*count))
+  if (!count || *count < 1 || *count > kMaxCount || *count != std::floor(*count))
     throw BadInput("{}: metadata: '{}': expected a count of at least 1, got {}", where, key,
                    text::Printable(value.dump().substr(0, 40)));
   return static_cast<int>(*count);
@@ -56,7 +56,7 @@ int ThreadsOf(const JsonReader& empirical, const char* part) {
     const json& metadata = own.contains("metadata") ? own.at("metadata") : own;
     const auto count = [&](const char* key) { return CountOf(metadata, key, empirical.where()); };
     const double all = 1.0 * count("MPI_PROCS") * count("OPENMP_THREADS");
-    threads = std::max(threads, static_cast<int>(std::min(all, kMaxThreads)));
+    threads = std::max(threads, static_cast<int>(std::min(all, kMaxCount)));
   }
   return threads;
 }

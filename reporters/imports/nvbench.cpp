@@ -23,7 +23,7 @@ constexpr double kMaxBytesPerSecond = 1e18;  // larger rates are invalid
 constexpr double kMaxSamples = 1e8;
 
 // One way in which nvbench measures a benchmark: its tags.
-struct Measurement {
+struct TimeKeys {
   std::string_view time;       // mean [s] of one call; "/median" and "/stdev" are beside it
   std::string_view bandwidth;  // [byte/s]
   std::string_view samples;    // [1] number of calls
@@ -32,7 +32,7 @@ struct Measurement {
 };
 // The first whose time a state has: one call on an idle GPU, calls back to back, a call of a
 // benchmark without a GPU.
-constexpr Measurement kMeasurements[] = {
+constexpr TimeKeys kTimeKeys[] = {
     {"nv/cold/time/gpu/mean", "nv/cold/bw/global/bytes_per_second", "nv/cold/sample_size", true,
      "by the GPU's clock, with cold caches"},
     {"nv/batch/time/gpu/mean", "nv/cold/bw/global/bytes_per_second", "nv/batch/sample_size", true,
@@ -227,7 +227,7 @@ class NvbenchReader {
   }
 
   void ReadTime(const JsonReader& state, record::Record& record) {
-    for (const auto& measurement : kMeasurements) {
+    for (const auto& measurement : kTimeKeys) {
       const auto mean = Summary(state, measurement.time);
       if (!mean) continue;
       if (!mean->number || !IsRunTime(*mean->number)) {
@@ -241,20 +241,20 @@ class NvbenchReader {
       Work& work = record.work[Provenance::kModelled];
       if (measurement.gpu) work.launches = 1;
       // nvbench divides the declared bytes by the mean time of cold calls.
-      const auto seconds = measurement.gpu ? NumberOf(state, kMeasurements[0].time) : *mean->number;
+      const auto seconds = measurement.gpu ? NumberOf(state, kTimeKeys[0].time) : *mean->number;
       if (const auto rate = NumberOf(state, measurement.bandwidth);
           rate && seconds && *rate > 0 && *rate <= kMaxBytesPerSecond)
         work.bytes[Level::kDram] = *rate * *seconds;
       if (work == Work{}) record.work.clear();
       return;
     }
-    record.reason = fmt::format("no time: the summary {} is missing", kMeasurements[0].time);
+    record.reason = fmt::format("no time: the summary {} is missing", kTimeKeys[0].time);
   }
 
   // Adds each sample if there is a file of them, otherwise their mean with its deviation.
-  void AddRepetitions(const JsonReader& state, const Measurement& measurement, double mean,
+  void AddRepetitions(const JsonReader& state, const TimeKeys& measurement, double mean,
                       record::Record& record) {
-    if (&measurement != &kMeasurements[1] && AddSamples(state, mean, record)) return;
+    if (&measurement != &kTimeKeys[1] && AddSamples(state, mean, record)) return;
     record::Repetition repetition{.seconds = mean, .iterations = 1};
     record::AggregateTime aggregate{.statistic = "mean"};
     const auto base = measurement.time.substr(0, measurement.time.rfind('/'));

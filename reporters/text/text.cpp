@@ -100,7 +100,7 @@ std::string Fixed(double value, int exponent) {
 
 // Returns the parts of a name: each ends with a slash or, behind the first slash, before a letter
 // that follows a digit.
-std::vector<std::string_view> PartsOf(std::string_view name) {
+std::vector<std::string_view> NameParts(std::string_view name) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
   for (std::size_t i = 1; i <= name.size(); ++i) {
@@ -121,16 +121,16 @@ std::vector<std::string> WithoutSharedParts(const std::vector<std::string>& long
                                             const std::vector<std::string>& names, int min_run) {
   std::map<std::string_view, std::set<std::string_view>> alike;  // names by their first part
   for (const auto& name : names)
-    if (!name.empty()) alike[PartsOf(name).front()].insert(name);
+    if (!name.empty()) alike[NameParts(name).front()].insert(name);
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> names_with;
   for (const auto& [first, group] : alike)
     for (const auto name : group) {
-      const auto parts = PartsOf(name);
+      const auto parts = NameParts(name);
       for (const auto part : std::set(parts.begin(), parts.end())) ++names_with[{first, part}];
     }
   std::vector<std::string> shorter;
   for (const auto& name : longer) {
-    const auto parts = PartsOf(name);
+    const auto parts = NameParts(name);
     const auto count = alike[parts.front()].size();
     std::string text(parts.front()), run;
     const auto end_run = [&] {
