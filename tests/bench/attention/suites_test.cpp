@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/attention/attention.h"
+#include "bench/conv2d/case.h"
 #include "bench/matmul/case.h"
 #include "bench/suites/suite_selection.h"
 
@@ -51,6 +52,50 @@ TEST(BertLargeSuite, HasItsWeightsAndTheDensePairs) {
             (ModelFlops{2 * (384 * int64_t{24} * (4 + 2 * 4) + 1) * 1024 * 1024,
                         int64_t{24} * 16 * 4 * 64 * 384 * 384}));
 }
+
+struct Parameters {
+  const char* suite;
+  int64_t published, left_out;  // [1]
+};
+// The weights and biases of the calls of one type, each once, are what models publish less what no
+// call multiplies.
+class ModelWeights : public testing::TestWithParam<Parameters> {};
+
+TEST_P(ModelWeights, AreThePublishedParameters) {
+  const auto& [suite, published, left_out] = GetParam();
+  const auto suites = suites::SelectSuites({suite});
+  EXPECT_TRUE(suites.at(0).counted);
+  int64_t weights = 0;
+  for (const auto& layer : suites.at(0).layers) {
+    const auto name = workload::ParseBenchmarkName(layer.name);
+    if (name.type != "bf16" || name.op == "Attention") continue;
+    int64_t inputs = 0, outputs = 0;
+    if (name.op == "Matmul") {
+      const auto product = matmul::ParseMatmul(name.problem);
+      inputs = product.k, outputs = product.n;
+    } else {
+      const auto problem = conv2d::ParseConv2d(name.problem);
+      inputs = problem.c * problem.r * problem.s, outputs = problem.k;
+    }
+    weights += layer.count * outputs * (inputs + (workload::HasOption(name, "bias") ? 1 : 0));
+  }
+  EXPECT_EQ(weights, published - left_out);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, ModelWeights,
+    testing::Values(
+        // Left out: the embedding of 128,256 words, 161 norms.
+        Parameters{"llama3_70b", 70553706496, int64_t{128256} * 8192 + 161 * 8192},
+        Parameters{"llama3_70b_decode16", 70553706496, int64_t{128256} * 8192 + 161 * 8192},
+        // The embedding of 151,936 words; norms of 48 layers: two of 2048, two of 128; the last.
+        Parameters{"qwen3_moe", 30532122624, int64_t{151936} * 2048 + 48 * 4352 + 2048},
+        Parameters{"qwen3_moe_decode16", 30532122624, int64_t{151936} * 2048 + 48 * 4352 + 2048},
+        // torchvision's count: class token, positions, 49 norms, the bias of the patches.
+        Parameters{"vit_l", 304326632, 198 * 1024 + 49 * 2048 + 1024},
+        // Group and layer norms.
+        Parameters{"sdxl_unet", 2567463684, 588160}),
+    [](const auto& made) { return made.param.suite; });
 
 }  // namespace
 }  // namespace dlroof::attention
