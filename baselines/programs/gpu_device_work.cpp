@@ -156,6 +156,7 @@ std::string DemangledKernel(const std::string& mangled) {
 }
 
 std::string SizeText(const gpu_trace::Size3& size) {
+  if (IsWholeGraph(size)) return "";
   if (size[2] > 1) return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
   return size[1] > 1 ? fmt::format("{}x{}", size[0], size[1]) : fmt::format("{}", size[0]);
 }

@@ -141,8 +141,19 @@ std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const KernelPla
       {PartKind::kOther, counted ? "kernels that were not counted" : "kernels",
        kernels.uncounted_seconds},
       {PartKind::kZeroFlop, "copies, no kernel runs", times.copy_seconds},
-      {PartKind::kZeroFlop, "fills of memory, nothing else runs", times.fill_seconds},
-      {PartKind::kIdle, "idle", times.idle_seconds}};
+      {PartKind::kZeroFlop, "fills of memory, nothing else runs", times.fill_seconds}};
+  const double all_idle = times.idle_seconds + times.graph_idle_seconds;
+  if (const auto idle = IdleOf(timeline); idle.seen) {
+    parts.push_back({PartKind::kIdle, "idle", times.idle_seconds});
+    parts.push_back(
+        {PartKind::kIdle, "CUDA graphs, beside their kernels", times.graph_idle_seconds});
+  } else if (idle.most_seconds) {
+    parts.push_back({PartKind::kIdle, "idle, at most", *idle.most_seconds});
+    parts.push_back(
+        {PartKind::kOther, "made by the trace, at least", all_idle - *idle.most_seconds});
+  } else {
+    parts.push_back({PartKind::kOther, "idle, or made by the trace", all_idle});
+  }
   std::erase_if(parts, [](const auto& part) { return part.seconds <= 0; });
   return parts;
 }
@@ -157,6 +168,30 @@ void AddBar(const GpuTimeline& timeline, const KernelPlaces& places, Document& d
     bar.notes.push_back(
         fmt::format("{} of copies run while kernels run", Time(times.hidden_copy_seconds)));
   document.Add(std::move(bar));
+}
+
+// Says what the trace did to the times of a step.
+void AddTraceCost(const GpuTimeline& timeline, Document& document) {
+  const auto& steps = timeline.steps;
+  if (steps.node_seconds)
+    Say(document,
+        "CUDA graphs were timed as a whole; their kernels, copies and fills are those of another "
+        "run, whose steps take {} with each node traced",
+        Time(*steps.node_seconds));
+  const auto idle = IdleOf(timeline);
+  if (!idle.most_seconds) {
+    Say(document, "how much of the idle time the trace made is not known: {}",
+        steps.untraced_call_seconds ? "the host is ahead of the GPU"
+                                    : "there was no run without it, or it had other steps");
+  } else if (steps.call_seconds && steps.untraced_call_seconds) {
+    const double share = *steps.call_seconds / *steps.untraced_call_seconds - 1;
+    Say(document,
+        "a step takes {} longer with the trace: {} between the calls that begin steps, {} in a run "
+        "without it{}",
+        text::PercentText(std::max(share, 0.0)), Time(*steps.call_seconds),
+        Time(*steps.untraced_call_seconds),
+        idle.seen ? "" : fmt::format("; at most {} of it are idle then", Time(*idle.most_seconds)));
+  }
 }
 
 using Names = std::map<std::string, std::string>;
@@ -308,6 +343,7 @@ void AddCopies(const GpuTimeline& timeline, Document& document) {
 }
 
 void AddGaps(const GpuTimeline& timeline, const Names& names, Document& document) {
+  if (!IdleOf(timeline).seen) return;  // the trace may have made them
   Table table{.columns = {"longest times in which nothing runs", "at", "after", "before", "in"}};
   for (std::size_t i = 0; i < std::min(kMaxGaps, timeline.gaps.size()); ++i) {
     const auto& gap = timeline.gaps[i];
@@ -352,7 +388,8 @@ void AddLanes(const GpuTimeline& timeline, Document& document) {
 // most time, which include the ranges around them.
 void AddRangeWork(const GpuTimeline& timeline, const Names& names, bool all, Document& document) {
   const auto& rows = timeline.range_work;
-  if (rows.empty()) return;
+  if (rows.empty() && timeline.range_reason)
+    Say(document, "no kernel is in an NVTX range: {}", timeline.range_reason->text);
   double whole = 0, least = 0;
   std::vector<double> seconds;
   for (const auto& row : rows) {
@@ -439,9 +476,10 @@ void AddTrace(const GpuProgram& program, Document& document) {
     return all;
   };
   const double dropped = sum(&GpuProcess::dropped), untimed = sum(&GpuProcess::untimed);
-  Say(document, "trace: {}, {:.0f} copies and {:.0f} fills of {}",
+  Say(document, "trace: {}, {:.0f} copies, {:.0f} fills, {:.0f} calls and {:.0f} ranges of {}",
       Counted(sum(&GpuProcess::launches), "launch"), sum(&GpuProcess::copies),
-      sum(&GpuProcess::fills), Counted(static_cast<double>(program.processes.size()), "process"));
+      sum(&GpuProcess::fills), sum(&GpuProcess::calls), sum(&GpuProcess::ranges),
+      Counted(static_cast<double>(program.processes.size()), "process"));
   AddCost(program, document);
   if (dropped > 0)
     Say(document, "{:.0f} records were lost: numbers of launches and sums are lower limits",
@@ -467,6 +505,7 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   for (const auto& advice : AdviceOf(timeline)) document.Advise(advice.text);
   AddSteps(timeline.steps, document);
   AddBar(timeline, places, document);
+  AddTraceCost(timeline, document);
   AddKernels(timeline, places, names, full_names, document);
   AddRangeWork(timeline, names, full_names, document);
   AddAboveRoof(timeline, places, names, document);

@@ -290,6 +290,26 @@ void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWo
   auto ranges = RangeWorkOf(trace, around, work, timeline.kernels, steps);
   timeline.range_work = std::move(ranges.rows);
   timeline.range_steps = ranges.steps;
+  if (!trace.ranges.empty() && timeline.range_work.empty() && !work.stream.empty())
+    timeline.range_reason =
+        Reason{trace.calls.empty()        ? "CUPTI recorded no call of CUDA"
+               : !around.KnowsCalls(work) ? "no recorded call of CUDA has the number of a kernel"
+                                          : "none was open on a thread that launched a kernel"};
+}
+
+void AddStepCalls(const DeviceWork& work, const std::vector<Step>& steps, OrderedLaunches& order) {
+  double graphs = 0;
+  for (const auto& step : steps) {
+    order.step_calls.emplace_back(work.Launch(step.begin).call, work.Launch(step.end).call);
+    std::uint32_t last = 0;  // call that launched a graph
+    for (std::size_t i = step.begin; i < step.end; ++i) {
+      const auto& task = work.Launch(i);
+      if (task.graph == 0 || task.call == last) continue;
+      last = task.call;
+      ++graphs;
+    }
+  }
+  order.step_graphs = graphs / static_cast<double>(steps.size());
 }
 
 // Adds a step's runs of elementwise kernels of one stream: the next reads what one writes.
@@ -377,7 +397,10 @@ void SortKernels(const DeviceWork& work, GpuTimeline& timeline) {
     sorted.push_back(std::move(kernels[row]));
   }
   kernels = std::move(sorted);
-  for (const auto row : work.stream) timeline.order.kernels.push_back(places[row]);
+  for (std::size_t i = 0; i < work.stream.size(); ++i) {
+    timeline.order.kernels.push_back(places[work.stream[i]]);
+    timeline.order.seconds.push_back(Seconds(work.Launch(i).time));
+  }
 }
 
 GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<int> count) {
@@ -407,6 +430,7 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
     timeline.kernels[i].step_wall_seconds = weight * sweep.wall()[i];
   AddStepSums(work, steps, timeline);
   AddRangeWork(trace, around, work, found.steps, timeline);
+  if (timeline.steps.count > 0) AddStepCalls(work, steps, timeline.order);
   AddCopies(trace, work, windows, running, timeline);
   AddGaps(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);
   const auto& shown = windows[windows.size() / 2];

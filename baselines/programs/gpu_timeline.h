@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "baselines/programs/steps.h"
+#include "counters/base/error.h"
 #include "counters/gpu_trace/read.h"
 
 namespace dlroof::programs {
@@ -22,6 +24,9 @@ bool IsFp32Product(std::string_view name);
 
 // Returns a kernel's name as the compiler's source has it, or the text itself.
 std::string DemangledKernel(const std::string& mangled);
+
+// Returns whether the grid stands for a CUDA graph that was traced as a whole.
+inline bool IsWholeGraph(const gpu_trace::Size3& grid) { return grid == gpu_trace::Size3(); }
 
 // Returns a grid or a block without trailing ones: "128", "16x8", "16x1x4".
 std::string SizeText(const gpu_trace::Size3& size);
@@ -46,13 +51,15 @@ struct GpuKernelUse {
   std::string record;  // name of its record in the run file
 };
 
-// How the device spends the time of a step, or of the whole trace. The first four add up to
+// How the device spends the time of a step, or of the whole trace. The first five add up to
 // wall_seconds. [s]
 struct GpuTimes {
   double kernel_seconds = 0;  // at least one kernel runs
   double copy_seconds = 0;    // a copy runs, and no kernel
   double fill_seconds = 0;    // a fill runs, and nothing else
   double idle_seconds = 0;    // nothing runs
+  // CUDA graphs, timed as a whole, beyond the kernels, copies and fills of their nodes
+  double graph_idle_seconds = 0;
   double wall_seconds = 0;
   double overlap_seconds = 0;      // durations of kernels beyond kernel_seconds
   double hidden_copy_seconds = 0;  // copies run while a kernel runs
@@ -106,12 +113,21 @@ struct GpuSteps {
   // [s] wall time of the steady steps
   double least_seconds = 0, lower_seconds = 0, median_seconds = 0, upper_seconds = 0,
          most_seconds = 0;
+  // [s] median time between the calls of CUDA with which successive steps begin: in the traced run,
+  // and in a run in which nothing but calls was recorded
+  std::optional<double> call_seconds, untraced_call_seconds;
+  // [s] median of the steps of the run from which the nodes of CUDA graphs are
+  std::optional<double> node_seconds;
 };
 
 // The launches of one GPU in their order. For what needs more than the sums.
 struct OrderedLaunches {
   std::vector<std::uint32_t> kernels;            // by launch: index of GpuTimeline::kernels
+  std::vector<double> seconds;                   // [s] by launch
   std::size_t steady_begin = 0, steady_end = 0;  // launches of one steady step near the middle
+  // Correlation numbers of the calls with which each steady step and the next one begin.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> step_calls;
+  double step_graphs = 0;  // [1] launches of CUDA graphs in a steady step, mean
 };
 
 struct GpuTimeline {
@@ -131,6 +147,8 @@ struct GpuTimeline {
   double lane_seconds = 0;               // [s] that the lanes show
   std::vector<GpuRangeWork> range_work;  // RangeWorkOf
   int range_steps = 0;                   // [1] steps that have ranges
+  // Why there is no range_work, though the program has ranges.
+  std::optional<Reason> range_reason;
   // [s] per step: of runs of elementwise kernels on one stream all but each run's longest kernel
   double fusible_seconds = 0;
   double fusible_launches = 0;  // [1] launches of these runs
@@ -143,5 +161,28 @@ struct GpuTimeline {
 // `steps` is the number of steps of the program, if that is known.
 std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
                                      std::optional<int> steps = std::nullopt);
+
+// Sets call_seconds and untraced_call_seconds of the timeline of `traced`, if the run of the same
+// process of which `untraced` has the calls has as many from the first steady step to its end.
+// Calls are counted from the end: the start of a program (autotuning) differs from run to run.
+void AddPace(const gpu_trace::Trace& traced, const gpu_trace::Trace& untraced,
+             GpuTimeline& timeline);
+
+// Replaces the kernels, copies, fills and ranges of a timeline of CUDA graphs as a whole by those
+// of a run in which their nodes were traced, whose steps have as many launches of graphs. Their
+// times are scaled to the time in which anything ran, if they exceed it; what they leave of it
+// becomes graph_idle_seconds. Returns false, and changes nothing, if the steps differ.
+bool TakeNodes(GpuTimeline nodes, GpuTimeline& timeline);
+
+// What is known of the idle time of a step without the trace, which slows down the host.
+struct GpuIdle {
+  // The traced step is at most kTraceCost longer, or idle for no more of its time.
+  bool seen = false;
+  // [s] of a traced step: idle without the trace too, at most. Absent: not known, because there was
+  // no run without it, or the host is ahead of the device in one of the runs.
+  std::optional<double> most_seconds;
+};
+GpuIdle IdleOf(const GpuTimeline& timeline);
+inline constexpr double kTraceCost = 0.02;  // [1] of a step
 
 }  // namespace dlroof::programs

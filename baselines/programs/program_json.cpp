@@ -253,6 +253,7 @@ void Members(auto& all, GpuKernelUse& use) {
 void Members(auto& all, GpuTimes& times) {
   all(Field{"kernel_seconds", times.kernel_seconds}, Field{"copy_seconds", times.copy_seconds},
       Field{"fill_seconds", times.fill_seconds}, Field{"idle_seconds", times.idle_seconds},
+      Field{"graph_idle_seconds", times.graph_idle_seconds},
       Field{"wall_seconds", times.wall_seconds}, Field{"overlap_seconds", times.overlap_seconds},
       Field{"hidden_copy_seconds", times.hidden_copy_seconds},
       Field{"short_idle_seconds", times.short_idle_seconds}, Field{"short_gaps", times.short_gaps});
@@ -280,7 +281,10 @@ void Members(auto& all, GpuSteps& steps) {
       Field{"launches", steps.launches}, Field{"warm_up_launches", steps.warm_up_launches},
       Field{"warm_up_seconds", steps.warm_up_seconds}, Field{"least_seconds", steps.least_seconds},
       Field{"lower_seconds", steps.lower_seconds}, Field{"median_seconds", steps.median_seconds},
-      Field{"upper_seconds", steps.upper_seconds}, Field{"most_seconds", steps.most_seconds});
+      Field{"upper_seconds", steps.upper_seconds}, Field{"most_seconds", steps.most_seconds},
+      Field{"call_seconds", steps.call_seconds},
+      Field{"untraced_call_seconds", steps.untraced_call_seconds},
+      Field{"node_seconds", steps.node_seconds});
 }
 void Members(auto& all, GpuTimeline& timeline) {
   all(Field{"pid", timeline.pid}, Field{"command", timeline.command},
@@ -292,15 +296,16 @@ void Members(auto& all, GpuTimeline& timeline) {
       Field{"kernels", timeline.kernels}, Field{"copy_kinds", timeline.copy_kinds},
       Field{"gaps", timeline.gaps}, Field{"lanes", timeline.lanes},
       Field{"lane_seconds", timeline.lane_seconds}, Field{"range_work", timeline.range_work},
-      Field{"range_steps", timeline.range_steps},
+      Field{"range_steps", timeline.range_steps}, Field{"range_reason", timeline.range_reason},
       Field{"fusible_seconds", timeline.fusible_seconds},
       Field{"fusible_launches", timeline.fusible_launches});
 }
 void Members(auto& all, GpuProcess& process) {
   all(Field{"pid", process.pid}, Field{"command", process.command},
       Field{"launches", process.launches}, Field{"copies", process.copies},
-      Field{"fills", process.fills}, Field{"dropped", process.dropped},
-      Field{"untimed", process.untimed}, Field{"library_seconds", process.library_seconds},
+      Field{"fills", process.fills}, Field{"calls", process.calls}, Field{"ranges", process.ranges},
+      Field{"dropped", process.dropped}, Field{"untimed", process.untimed},
+      Field{"library_seconds", process.library_seconds},
       Field{"cupti_seconds", process.cupti_seconds}, Field{"records", process.records},
       Field{"ended", process.ended}, Field{"full", process.full}, Field{"failure", process.failure},
       Field{"remarks", process.remarks});

@@ -121,6 +121,7 @@ class TraceReader {
         {Kind::kFill, &TraceReader::Read<FillRecord>},
         {Kind::kRange, &TraceReader::Read<RangeRecord>},
         {Kind::kCall, &TraceReader::Read<CallRecord>},
+        {Kind::kAnswer, &TraceReader::Read<AnswerRecord>},
         {Kind::kDropped, &TraceReader::Read<DroppedRecord>},
         {Kind::kCost, &TraceReader::Read<CostRecord>},
         {Kind::kFailure, &TraceReader::Read<FailureRecord>}};
@@ -229,6 +230,10 @@ class TraceReader {
         {record.correlation, record.thread, static_cast<std::int64_t>(record.begin_ns)});
   }
 
+  void Store(const AnswerRecord& record) {
+    trace_.answers.push_back({TextOf(record.what), TextOf(record.result), record.accepted});
+  }
+
   void Store(const DroppedRecord& record) { trace_.dropped += static_cast<double>(record.records); }
 
   void Store(const CostRecord& record) {
@@ -249,6 +254,10 @@ class TraceReader {
     std::ranges::sort(trace_.calls, {}, [](const Call& call) {
       return std::tie(call.correlation, call.begin_ns, call.thread);
     });
+    for (const auto& answer : trace_.answers)
+      if (answer.result != "CUPTI_SUCCESS")
+        trace_.remarks.push_back(
+            fmt::format("{}: CUPTI does not record {}: {}", where_, answer.what, answer.result));
     if (cut_) trace_.remarks.push_back(where_ + ": the file ends within a record");
     if (damaged_block_)
       trace_.remarks.push_back(where_ + ": a block is damaged: nothing is read from there on");

@@ -18,8 +18,8 @@ using Size3 = std::array<std::uint32_t, 3>;
 
 // A kernel as it is launched: all launches with these properties do the same work.
 struct Kernel {
-  std::uint32_t name = 0;  // index of Trace::texts; mangled
-  Size3 grid = {}, block = {};
+  std::uint32_t name = 0;       // index of Trace::texts; mangled
+  Size3 grid = {}, block = {};  // grid {}: a CUDA graph that was traced as a whole
   std::uint32_t registers = 0;  // [1] per thread
   double shared_bytes = 0;      // [byte] per block, static and dynamic
 
@@ -82,6 +82,13 @@ struct Device {
   std::uint32_t compute_capability = 0;  // [1] major * 10 + minor
 };
 
+// What CUPTI answered when it was asked to record something.
+struct Answer {
+  std::string what;            // "kernels", "calls of the driver"
+  std::string result;          // CUPTI's word: "CUPTI_SUCCESS" if it will
+  std::uint32_t accepted = 0;  // [1] of calls: functions of CUDA that it will record
+};
+
 struct TraceCost {
   double library_seconds = 0;  // [s] in the injected library, all threads
   double cupti_seconds = 0;    // [s] that CUPTI says it cost itself
@@ -100,7 +107,8 @@ struct Trace {
   std::vector<Copy> copies;
   std::vector<Fill> fills;
   std::vector<Range> ranges;  // in the order of their begin
-  std::vector<Call> calls;    // by correlation, then begin; from the first range on
+  std::vector<Call> calls;    // by correlation, then begin
+  std::vector<Answer> answers;
   std::vector<Device> devices;
   double dropped = 0;  // [1] records that CUPTI or the full file lost
   double untimed = 0;  // [1] records of work without a time, left out
