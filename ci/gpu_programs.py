@@ -4,8 +4,7 @@
     gpu_programs.py run MODEL MODE [--profiler]              5 steps of warm-up, then 20; prints ms a step, with --profiler then also the
                                                              device time of a step by torch.profiler or jax.profiler
     gpu_programs.py all DLROOF OUT MACHINE SECONDS [PART]    profiles every model in every mode while time is left, or those with PART in
-                                                             MODEL.MODE; OUT/programs.csv has a row each, rows of earlier runs stay.
-                                                             Fails where a table that must be there is empty.
+                                                             MODEL.MODE; OUT/programs.csv has a row each (lacks: tables that are empty)
 
 MODEL: resnet50, resnet50_train, lstm, bert, deeplabv3 (baselines/studies/programs/models.py, in plain PyTorch). MODE: eager, compiled, graphs,
 modules (eager with --torch and without counts: resnet50_train, bert), or jax (jax_models.py: lstm, bert).
@@ -142,17 +141,15 @@ def command(arguments):
 
 
 def lacking(program, mode):
-    """Returns which tables are empty or have less than they must."""
+    """Returns what is empty or too little and must not be."""
     timeline = program["timelines"][0]
     names = [row.get("name", "") for row in timeline.get("range_work", [])]
-    found = {
-        "kernels": timeline.get("kernels"),
-        "ranges": mode == "jax" or any(name.startswith("step") for name in names),
-        "modules": mode != "modules" or any("." in name for name in names),
-        "nodes of graphs": mode != "graphs" or timeline["steps"].get("node_seconds"),
-        "counts of 95 %": mode == "modules" or program.get("counting", {}).get("share", 0) >= 0.95,
-    }
-    return ", ".join(name for name, there in found.items() if not there)
+    return ", ".join(
+        (["ranges"] if mode != "jax" and not any(name.startswith("step") for name in names) else [])
+        + (["modules"] if mode == "modules" and not any("." in name for name in names) else [])
+        + (["nodes of graphs"] if mode == "graphs" and not timeline["steps"].get("node_seconds") else [])
+        + (["counts of 95 %"] if mode != "modules" and program.get("counting", {}).get("share", 0) < 0.95 else [])
+    )
 
 
 def compare(dlroof, out, machine, model, mode):

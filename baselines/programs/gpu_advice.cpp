@@ -43,8 +43,8 @@ void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
                                   ShareText(times.graph_idle_seconds, timeline))});
   if (long_idle <= 0) return;
   std::string where;
-  if (!timeline.gaps.empty()) {
-    const auto& gap = timeline.gaps.front();
+  if (timeline.gap) {
+    const auto& gap = *timeline.gap;
     where = fmt::format(" The longest, {}, is between {} and {}{}.", Time(gap.seconds),
                         Neighbour(gap.before), Neighbour(gap.after),
                         gap.range.empty() ? "" : fmt::format(" (in '{}')", gap.range));
@@ -96,16 +96,6 @@ void AddLayouts(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
            Time(seconds), ShareText(seconds, timeline), launches)});
 }
 
-void AddFusion(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
-  if (timeline.fusible_seconds <= 0) return;
-  advice.push_back(
-      {timeline.fusible_seconds,
-       fmt::format("{:.0f} elementwise launches follow one another: fused (torch.compile, a "
-                   "library's epilogue) they would take {} ({}) less, at most.",
-                   timeline.fusible_launches, Time(timeline.fusible_seconds),
-                   ShareText(timeline.fusible_seconds, timeline))});
-}
-
 void AddTf32(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   if (timeline.compute_capability != 0 && timeline.compute_capability < kFirstTf32) return;
   const auto [seconds, launches] =
@@ -127,7 +117,6 @@ std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline) {
   AddIdle(timeline, advice);
   AddCopies(timeline, advice);
   AddLayouts(timeline, advice);
-  AddFusion(timeline, advice);
   AddTf32(timeline, advice);
   std::erase_if(advice, [&](const GpuAdvice& item) {
     return item.seconds < kMinShare * timeline.times.wall_seconds;

@@ -29,11 +29,6 @@ GpuProcess ProcessOf(const gpu_trace::Trace& trace) {
   process.ranges = static_cast<double>(trace.ranges.size());
   process.dropped = trace.dropped;
   process.untimed = trace.untimed;
-  if (trace.cost) {
-    process.library_seconds = trace.cost->library_seconds;
-    process.cupti_seconds = trace.cost->cupti_seconds;
-    process.records = trace.cost->records;
-  }
   process.ended = trace.ended;
   process.full = trace.full;
   if (trace.failure) process.failure = trace.failure->text;
@@ -71,53 +66,71 @@ CountedKernel MeanOf(const GpuKernelUse& use,
   return counted;
 }
 
-// Successive ones of some launches, and the kernels that they stand for.
-struct LaunchWindow {
-  std::size_t first = 0, launches = 0;
-  std::set<std::uint32_t> kernels;
-  double seconds = 0;  // [s] of these kernels in a step
-};
-
-// Returns the window of at most `max_launches` of the launches `matching` of a step that stands for
-// most of its time (SelectLaunches). Takes time n log n.
-LaunchWindow BestWindow(const GpuTimeline& timeline, const std::vector<std::size_t>& matching,
-                        std::size_t max_launches) {
+// Returns the selection of at most `max_launches` successive launches of these names that stands
+// for most of the time of a step, which is its share still [s]. Takes time n log n.
+LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::string> names,
+                           std::size_t max_launches) {
   constexpr double kSameTime = 0.1;  // [1] difference of means that is noise
   struct Sums {
     double launches = 0, seconds = 0;
+    void Add(double sign, double time) {
+      launches += sign;
+      seconds += sign * time;
+    }
   };
   const auto& order = timeline.order;
+  const std::set<std::string_view> chosen(names.begin(), names.end());
+  std::vector<std::size_t> matching;  // launches of the step
+  std::size_t before = 0;             // matching ones before it
   std::map<std::uint32_t, Sums> all, inside;
-  for (const auto launch : matching) {
-    auto& sums = all[order.kernels[launch]];
-    sums.launches += 1;
-    sums.seconds += order.seconds[launch];
+  for (std::size_t i = 0; i < order.steady_end; ++i) {
+    const auto kernel = order.kernels[i];
+    if (!chosen.contains(MangledOf(timeline.kernels[kernel]))) continue;
+    if (i < order.steady_begin) {
+      ++before;
+      continue;
+    }
+    all[kernel].Add(1, order.seconds[i]);
+    matching.push_back(i);
   }
   const auto stands_for = [&](std::uint32_t kernel) {
     const auto &of_window = inside[kernel], &of_step = all[kernel];
-    if (of_window.launches == 0) return false;
     const double mean = of_step.seconds / of_step.launches;
-    return std::abs(of_window.seconds / of_window.launches - mean) <= kSameTime * mean;
+    return of_window.launches > 0 &&
+           std::abs(of_window.seconds / of_window.launches - mean) <= kSameTime * mean;
   };
-  LaunchWindow best;
   double seconds = 0;
   const auto change = [&](std::size_t place, double sign) {
     const auto kernel = order.kernels[matching[place]];
     const double of_kernel = timeline.kernels[kernel].step_wall_seconds;
     seconds -= stands_for(kernel) ? of_kernel : 0;
-    inside[kernel].launches += sign;
-    inside[kernel].seconds += sign * order.seconds[matching[place]];
+    inside[kernel].Add(sign, order.seconds[matching[place]]);
     seconds += stands_for(kernel) ? of_kernel : 0;
   };
+  LaunchSelection best;
+  std::size_t skipped = 0;
   const auto length = std::min(max_launches, matching.size());
   for (std::size_t i = 0; i < matching.size(); ++i) {
     if (i >= length) change(i - length, -1);
     change(i, 1);
-    if (i + 1 < length || seconds <= best.seconds * (1 + 1e-9)) continue;
-    best = {i + 1 - length, length, {}, seconds};
+    if (i + 1 < length || seconds <= best.share * (1 + 1e-9)) continue;
+    best = {.launches = length, .share = seconds};
+    skipped = before + i + 1 - length;
     for (const auto& [kernel, sums] : all)
       if (stands_for(kernel)) best.kernels.insert(kernel);
   }
+  best.arguments = {"--kernel-name-base",
+                    "mangled",
+                    "--print-kernel-base",
+                    "mangled",
+                    "--kernel-name",
+                    "regex:" + ExactNames({names.begin(), names.end()}),
+                    "--launch-skip",
+                    fmt::format("{}", skipped),
+                    "--launch-count",
+                    fmt::format("{}", best.launches),
+                    "--kill",
+                    "yes"};
   return best;
 }
 
@@ -215,57 +228,22 @@ std::string ExactNames(const std::vector<std::string>& names) {
 }
 
 LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_launches) {
-  const auto& order = timeline.order;
   std::vector<std::string> names;  // of a step, the most time first
-  std::set<std::string_view> in_step;
   double all = 0;
   for (const auto& use : timeline.kernels) {
     all += use.step_wall_seconds;
-    if (use.step_launches > 0 && !IsWholeGraph(use.grid) && in_step.insert(MangledOf(use)).second)
+    if (use.step_launches > 0 && !IsWholeGraph(use.grid) &&
+        std::ranges::find(names, MangledOf(use)) == names.end())
       names.push_back(MangledOf(use));
   }
   LaunchSelection best;
-  std::size_t best_names = 0, best_first = 0;
   // The fewer names there are, the more of their launches fit.
-  for (std::size_t count = 1; !names.empty() && max_launches > 0; count *= 2) {
-    count = std::min(count, names.size());
-    if (ExactNames({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count)}).size() >
-        kMaxPattern)
-      break;
-    const std::set<std::string_view> chosen(names.begin(),
-                                            names.begin() + static_cast<std::ptrdiff_t>(count));
-    std::vector<std::size_t> matching;  // launches of the step
-    for (auto i = order.steady_begin; i < order.steady_end; ++i)
-      if (chosen.contains(MangledOf(timeline.kernels[order.kernels[i]]))) matching.push_back(i);
-    const auto window = BestWindow(timeline, matching, max_launches);
-    if (window.seconds > best.share) {
-      best.share = window.seconds;
-      best.launches = window.launches;
-      best.kernels = window.kernels;
-      best_names = count;
-      best_first = matching[window.first];
-    }
-    if (count == names.size()) break;
+  for (std::size_t count = names.size(); count > 0 && max_launches > 0; count /= 2) {
+    auto window = BestWindow(timeline, std::span(names).first(count), max_launches);
+    if (window.share > best.share && window.arguments[5].size() <= kMaxPattern)
+      best = std::move(window);
   }
-  if (best.launches == 0) return {};
-  best.share /= all;
-  names.resize(best_names);
-  const std::set<std::string_view> chosen(names.begin(), names.end());
-  const auto skipped = std::count_if(
-      order.kernels.begin(), order.kernels.begin() + static_cast<std::ptrdiff_t>(best_first),
-      [&](auto kernel) { return chosen.contains(MangledOf(timeline.kernels[kernel])); });
-  best.arguments = {"--kernel-name-base",
-                    "mangled",
-                    "--print-kernel-base",
-                    "mangled",
-                    "--kernel-name",
-                    "regex:" + ExactNames(names),
-                    "--launch-skip",
-                    fmt::format("{}", skipped),
-                    "--launch-count",
-                    fmt::format("{}", best.launches),
-                    "--kill",
-                    "yes"};
+  if (all > 0) best.share /= all;
   return best;
 }
 

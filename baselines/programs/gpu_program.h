@@ -24,10 +24,9 @@ namespace dlroof::programs {
 struct GpuProcess {
   std::optional<std::uint32_t> pid;
   std::string command;
-  double launches = 0, copies = 0, fills = 0;                     // [1]
-  double calls = 0, ranges = 0;                                   // [1]
-  double dropped = 0, untimed = 0;                                // [1] records that were lost
-  std::optional<double> library_seconds, cupti_seconds, records;  // see gpu_trace::TraceCost
+  double launches = 0, copies = 0, fills = 0;  // [1]
+  double calls = 0, ranges = 0;                // [1]
+  double dropped = 0, untimed = 0;             // [1] records that were lost
   bool ended = false;   // by exit(); otherwise the last moments may be missing
   bool full = false;    // the trace reached its largest size
   std::string failure;  // why nothing could be traced; "" if it could

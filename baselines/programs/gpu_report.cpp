@@ -15,7 +15,6 @@ namespace dlroof::programs {
 namespace {
 
 constexpr std::size_t kMaxKernels = 20;  // rows of the table
-constexpr std::size_t kMaxGaps = 3;      // listed
 constexpr std::size_t kMaxWork = 20;     // ranges that launched kernels
 
 using document::Cell;
@@ -342,20 +341,6 @@ void AddCopies(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(table));
 }
 
-void AddGaps(const GpuTimeline& timeline, const Names& names, Document& document) {
-  if (!IdleOf(timeline).seen) return;  // the trace may have made them
-  Table table{.columns = {"longest times in which nothing runs", "at", "after", "before", "in"}};
-  for (std::size_t i = 0; i < std::min(kMaxGaps, timeline.gaps.size()); ++i) {
-    const auto& gap = timeline.gaps[i];
-    table.rows.push_back({{Time(gap.seconds)},
-                          {Time(gap.at_seconds)},
-                          NameCell(gap.before, names),
-                          NameCell(gap.after, names),
-                          {gap.range}});
-  }
-  document.Add(std::move(table));
-}
-
 // Adds what was busy in each slice of time of a lane as intervals with this share.
 void AddIntervals(const std::vector<double>& shares, PartKind kind, const char* label,
                   double slice_seconds, document::Strip::Row& row) {
@@ -438,24 +423,6 @@ void AddOthers(const GpuProgram& program, Document& document) {
   }
 }
 
-// Adds what the trace cost; nothing if that is not known.
-void AddCost(const GpuProgram& program, Document& document) {
-  double library = 0, cupti = 0, records = 0;
-  for (const auto& process : program.processes) {
-    library += process.library_seconds.value_or(0);
-    cupti += process.cupti_seconds.value_or(0);
-    records += process.records.value_or(0);
-  }
-  if (records <= 0) return;
-  auto cost = fmt::format("cost of the trace: {} a record in dlroof's library, {} in all",
-                          Time(library / records), Time(library));
-  if (program.wall_seconds && *program.wall_seconds > 0)
-    cost += fmt::format(" ({} of the program's time)",
-                        text::PercentText(library / *program.wall_seconds));
-  if (cupti > 0) cost += fmt::format("; CUPTI says that it took {} itself", Time(cupti));
-  document.Say(std::move(cost));
-}
-
 void AddProcess(const GpuProcess& process, Document& document) {
   const auto pid = process.pid.value_or(0);
   if (process.full) Say(document, "process {}: its trace is full, what followed is lost", pid);
@@ -480,7 +447,6 @@ void AddTrace(const GpuProgram& program, Document& document) {
       Counted(sum(&GpuProcess::launches), "launch"), sum(&GpuProcess::copies),
       sum(&GpuProcess::fills), sum(&GpuProcess::calls), sum(&GpuProcess::ranges),
       Counted(static_cast<double>(program.processes.size()), "process"));
-  AddCost(program, document);
   if (dropped > 0)
     Say(document, "{:.0f} records were lost: numbers of launches and sums are lower limits",
         dropped);
@@ -511,7 +477,6 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   AddAboveRoof(timeline, places, names, document);
   AddCounting(*program, timeline, places, document);
   AddLanes(timeline, document);
-  AddGaps(timeline, names, document);
   AddCopies(timeline, document);
   AddOthers(*program, document);
   AddTrace(*program, document);

@@ -59,7 +59,7 @@ bool TakeNodes(GpuTimeline nodes, GpuTimeline& timeline) {
   const double scale = of_nodes > busy ? busy / of_nodes : 1;
   for (auto* seconds :
        {&nodes.times.kernel_seconds, &nodes.times.copy_seconds, &nodes.times.fill_seconds,
-        &nodes.times.overlap_seconds, &nodes.times.hidden_copy_seconds, &nodes.fusible_seconds})
+        &nodes.times.overlap_seconds, &nodes.times.hidden_copy_seconds})
     *seconds *= scale;
   for (auto& use : nodes.kernels) {
     use.step_seconds *= scale;
@@ -73,7 +73,7 @@ bool TakeNodes(GpuTimeline nodes, GpuTimeline& timeline) {
   timeline.steps.node_seconds = nodes.steps.median_seconds;
   timeline.steps.launches = nodes.steps.launches;
   nodes.steps = timeline.steps;
-  nodes.gaps = std::move(timeline.gaps);
+  nodes.gap = std::move(timeline.gap);
   nodes.lanes = std::move(timeline.lanes);
   nodes.lane_seconds = timeline.lane_seconds;
   nodes.pid = timeline.pid;

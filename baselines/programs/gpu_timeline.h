@@ -17,7 +17,7 @@
 namespace dlroof::programs {
 
 // What a kernel does, by the words of its name.
-enum class KernelKind { kProduct, kElementwise, kLayout, kReduction, kCollective, kOther };
+enum class KernelKind { kProduct, kLayout, kCollective, kOther };
 KernelKind KernelKindOf(std::string_view name);
 // Returns whether the kernel multiplies fp32 matrices without tensor cores ("sgemm", "ffma").
 bool IsFp32Product(std::string_view name);
@@ -37,11 +37,9 @@ struct GpuKernelUse {
   std::string name;     // whole, demangled
   std::string mangled;  // "" if it is the same
   gpu_trace::Size3 grid = {}, block = {};
-  std::uint32_t registers = 0;  // [1] per thread
-  double shared_bytes = 0;      // [byte] per block
-  double launches = 0;          // [1] in the trace
-  double seconds = 0;           // [s] sum of their durations
-  double graph_launches = 0;    // [1] of them as nodes of CUDA graphs
+  double launches = 0;        // [1] in the trace
+  double seconds = 0;         // [s] sum of their durations
+  double graph_launches = 0;  // [1] of them as nodes of CUDA graphs
   // Per steady step, or the sums of the whole trace if there are no steps.
   double step_launches = 0;  // [1]
   double step_seconds = 0;   // [s] sum of durations
@@ -78,7 +76,6 @@ struct GpuCopies {
 // A time in which nothing runs.
 struct GpuGap {
   double seconds = 0;         // [s]
-  double at_seconds = 0;      // [s] its begin, since the timeline's first work
   std::string before, after;  // what ended before and began after: a kernel's whole name, or a copy
   std::string range;          // the innermost NVTX range of the host in which it began; "" if none
 };
@@ -142,17 +139,14 @@ struct GpuTimeline {
   GpuTimes times;                     // of a step, mean over steady steps; or of the whole trace
   std::vector<GpuKernelUse> kernels;  // the most time of a step first
   std::vector<GpuCopies> copy_kinds;
-  std::vector<GpuGap> gaps;  // the longest of the steady steps, or of the trace
+  std::optional<GpuGap> gap;  // the longest of the steady steps, or of the trace
   std::vector<GpuLane> lanes;
   double lane_seconds = 0;               // [s] that the lanes show
   std::vector<GpuRangeWork> range_work;  // RangeWorkOf
   int range_steps = 0;                   // [1] steps that have ranges
   // Why there is no range_work, though the program has ranges.
   std::optional<Reason> range_reason;
-  // [s] per step: of runs of elementwise kernels on one stream all but each run's longest kernel
-  double fusible_seconds = 0;
-  double fusible_launches = 0;  // [1] launches of these runs
-  OrderedLaunches order;        // not in a run file
+  OrderedLaunches order;  // not in a run file
 
   double KernelSeconds() const;  // [s] sum of the durations of all kernels
 };

@@ -45,7 +45,7 @@ enum class Kind : std::uint16_t {
   kFill = 7,
   kRange = 8,
   kDropped = 9,
-  kCost = 10,
+  // 10: what tracing cost itself, of older versions
   kFailure = 11,
   kFull = 12,
   kEnd = 13,
@@ -88,7 +88,7 @@ struct KernelRecord {
   std::uint32_t grid[3], block[3];
   std::uint32_t static_shared_bytes, dynamic_shared_bytes;
   std::uint32_t registers;  // [1] per thread
-  std::uint32_t cluster[3];
+  std::uint32_t reserved_too[3];
 };
 // Graph 0: not of a CUDA graph. Where graphs are traced as a whole, the launch of a graph has a
 // kernel without a grid.
@@ -139,15 +139,6 @@ struct DroppedRecord {
   std::uint32_t reserved;
   std::uint64_t records;  // [1] since the last such record
 };
-// What tracing cost up to now. The last one counts.
-struct CostRecord {
-  RecordHeader header;
-  std::uint32_t reserved;
-  std::uint64_t library_ns;  // in the injected library's functions, all threads
-  std::uint64_t cupti_ns;    // that CUPTI says it cost itself
-  std::uint64_t records;     // [1] records that CUPTI returned
-  std::uint64_t at_ns;
-};
 struct FailureRecord {
   RecordHeader header;
   std::uint32_t text;  // a sentence: why there is no trace
@@ -175,7 +166,7 @@ static_assert(sizeof(FileHeader) == 16 && sizeof(BlockHeader) == 16 && sizeof(Pr
 static_assert(sizeof(DeviceRecord) == 32 && sizeof(KernelRecord) == 64 &&
               sizeof(LaunchRecord) == 56);
 static_assert(sizeof(CopyRecord) == 56 && sizeof(FillRecord) == 56 && sizeof(RangeRecord) == 32);
-static_assert(sizeof(CallRecord) == 24 && sizeof(DroppedRecord) == 16 && sizeof(CostRecord) == 40 &&
+static_assert(sizeof(CallRecord) == 24 && sizeof(DroppedRecord) == 16 &&
               sizeof(FailureRecord) == 8 && sizeof(AnswerRecord) == 16);
 
 // Returns a hash of `bytes` bytes, which must be a multiple of 8.

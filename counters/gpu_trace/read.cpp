@@ -36,8 +36,6 @@ CopyKind KindOf(const CopyRecord& record) {
 
 Size3 SizeOf(const std::uint32_t (&from)[3]) { return {from[0], from[1], from[2]}; }
 
-double Seconds(std::uint64_t ns) { return 1e-9 * static_cast<double>(ns); }
-
 // Thrown by a record that cannot be read or refers to what is not defined.
 struct Damaged {};
 
@@ -123,7 +121,6 @@ class TraceReader {
         {Kind::kCall, &TraceReader::Read<CallRecord>},
         {Kind::kAnswer, &TraceReader::Read<AnswerRecord>},
         {Kind::kDropped, &TraceReader::Read<DroppedRecord>},
-        {Kind::kCost, &TraceReader::Read<CostRecord>},
         {Kind::kFailure, &TraceReader::Read<FailureRecord>}};
     if (kind == Kind::kFull) trace_.full = true;
     if (kind == Kind::kEnd) trace_.ended = true;
@@ -231,15 +228,12 @@ class TraceReader {
   }
 
   void Store(const AnswerRecord& record) {
-    trace_.answers.push_back({TextOf(record.what), TextOf(record.result), record.accepted});
+    if (const auto& result = TextOf(record.result); result != "CUPTI_SUCCESS")
+      trace_.remarks.push_back(
+          fmt::format("{}: CUPTI does not record {}: {}", where_, TextOf(record.what), result));
   }
 
   void Store(const DroppedRecord& record) { trace_.dropped += static_cast<double>(record.records); }
-
-  void Store(const CostRecord& record) {
-    trace_.cost = TraceCost{Seconds(record.library_ns), Seconds(record.cupti_ns),
-                            static_cast<double>(record.records)};
-  }
 
   void Store(const FailureRecord& record) { trace_.failure = Reason{TextOf(record.text)}; }
 
@@ -254,10 +248,6 @@ class TraceReader {
     std::ranges::sort(trace_.calls, {}, [](const Call& call) {
       return std::tie(call.correlation, call.begin_ns, call.thread);
     });
-    for (const auto& answer : trace_.answers)
-      if (answer.result != "CUPTI_SUCCESS")
-        trace_.remarks.push_back(
-            fmt::format("{}: CUPTI does not record {}: {}", where_, answer.what, answer.result));
     if (cut_) trace_.remarks.push_back(where_ + ": the file ends within a record");
     if (damaged_block_)
       trace_.remarks.push_back(where_ + ": a block is damaged: nothing is read from there on");

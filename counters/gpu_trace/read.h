@@ -82,19 +82,6 @@ struct Device {
   std::uint32_t compute_capability = 0;  // [1] major * 10 + minor
 };
 
-// What CUPTI answered when it was asked to record something.
-struct Answer {
-  std::string what;            // "kernels", "calls of the driver"
-  std::string result;          // CUPTI's word: "CUPTI_SUCCESS" if it will
-  std::uint32_t accepted = 0;  // [1] of calls: functions of CUDA that it will record
-};
-
-struct TraceCost {
-  double library_seconds = 0;  // [s] in the injected library, all threads
-  double cupti_seconds = 0;    // [s] that CUPTI says it cost itself
-  double records = 0;          // [1] that CUPTI returned
-};
-
 // The trace of one process. Launches, copies and fills are in the order of their begin.
 struct Trace {
   std::string file;  // its name without folder
@@ -108,15 +95,13 @@ struct Trace {
   std::vector<Fill> fills;
   std::vector<Range> ranges;  // in the order of their begin
   std::vector<Call> calls;    // by correlation, then begin
-  std::vector<Answer> answers;
   std::vector<Device> devices;
-  double dropped = 0;  // [1] records that CUPTI or the full file lost
-  double untimed = 0;  // [1] records of work without a time, left out
-  std::optional<TraceCost> cost;
+  double dropped = 0;             // [1] records that CUPTI or the full file lost
+  double untimed = 0;             // [1] records of work without a time, left out
   std::optional<Reason> failure;  // why nothing could be traced
   bool full = false;              // the file reached its largest size
   bool ended = false;             // the process ended by exit()
-  // What is wrong with the file: a sentence each.
+  // What is wrong with the file, and what CUPTI refused to record: a sentence each.
   std::vector<std::string> remarks;
 };
 

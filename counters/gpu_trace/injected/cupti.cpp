@@ -17,7 +17,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,7 +41,6 @@ namespace {
 constexpr std::size_t kBufferBytes = 1 << 20;  // [byte] of one buffer of CUPTI
 constexpr std::size_t kMaxBuffers = 128;       // that CUPTI holds at the same time
 constexpr std::uint32_t kOldestCupti = 13;     // of CUDA 11.0; older records differ
-constexpr std::uint32_t kClustersSince = 18;   // of CUDA 11.8
 constexpr std::uint64_t kLeaveThreadNs = 2'000'000'000;
 
 // The address of a function, as a pointer of any type.
@@ -96,36 +94,15 @@ struct Activity {
   CuptiCalls calls;
   std::uint32_t version = 0;
   std::atomic<std::size_t> buffers{0};
-  std::atomic<std::uint64_t> library_ns{0};
-  std::uint64_t cupti_ns = 0, records = 0;  // guarded by the tracer's mutex
   std::vector<Answer> answers;
 };
 Activity* activity = nullptr;
-
-std::uint64_t SteadyNs() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::string ResultText(CUptiResult result) {
   const char* text = nullptr;
   activity->calls.result_string(result, &text);
   return text == nullptr ? "unknown error" : text;
 }
-
-// Adds the time of a function to the library's cost.
-class CostOfScope {
- public:
-  CostOfScope() : begin_(SteadyNs()) {}
-  ~CostOfScope() { activity->library_ns += SteadyNs() - begin_; }
-  CostOfScope(const CostOfScope&) = delete;
-  CostOfScope& operator=(const CostOfScope&) = delete;
-
- private:
-  std::uint64_t begin_;
-};
 
 std::uint64_t DurationOf(std::uint64_t begin, std::uint64_t end) {
   return end > begin ? end - begin : 0;
@@ -157,11 +134,6 @@ bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   kernel.static_shared_bytes = static_cast<std::uint32_t>(from.staticSharedMemory);
   kernel.dynamic_shared_bytes = static_cast<std::uint32_t>(from.dynamicSharedMemory);
   kernel.registers = from.registersPerThread;
-  if (activity->version >= kClustersSince) {
-    kernel.cluster[0] = from.clusterX;
-    kernel.cluster[1] = from.clusterY;
-    kernel.cluster[2] = from.clusterZ;
-  }
   LaunchRecord launch{};
   launch.header.kind = Kind::kLaunch;
   launch.kernel = file.KernelNumber(kernel);
@@ -239,12 +211,6 @@ void AddDevice(const CUpti_ActivityDevice5& from, TraceFile& file) {
   file.Add(device);
 }
 
-bool IsCostOfCupti(CUpti_ActivityOverheadKind kind) {
-  return kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH ||
-         kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION ||
-         kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE;
-}
-
 // Returns false if the file has no room for the record.
 bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
   switch (record->kind) {
@@ -266,19 +232,12 @@ bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
     case CUPTI_ACTIVITY_KIND_DEVICE:
       AddDevice(*reinterpret_cast<const CUpti_ActivityDevice5*>(record), file);
       return true;
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: {
-      const auto& overhead = *reinterpret_cast<const CUpti_ActivityOverhead3*>(record);
-      if (IsCostOfCupti(overhead.overheadKind))
-        activity->cupti_ns += DurationOf(overhead.start, overhead.end);
-      return true;
-    }
     default:
       return true;
   }
 }
 
 void CUPTIAPI BufferRequested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
-  const CostOfScope cost;
   *records = 0;
   *bytes = 0;
   *buffer = nullptr;  // CUPTI drops records then, and counts them
@@ -293,35 +252,20 @@ void CUPTIAPI BufferRequested(std::uint8_t** buffer, std::size_t* bytes, std::si
     *bytes = kBufferBytes;
 }
 
-void AddCost(TraceFile& file) {
-  file.Add(CostRecord{{Kind::kCost, 0},
-                      0,
-                      activity->library_ns.load(),
-                      activity->cupti_ns,
-                      activity->records,
-                      Tracer::Get().Now()});
-}
-
 void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
                               std::size_t, std::size_t valid_bytes) {
-  {
-    const CostOfScope cost;
-    Tracer::Get().WithFile([&](TraceFile& file) {
-      std::size_t dropped = 0;
-      CUpti_Activity* record = nullptr;
-      while (valid_bytes > 0 &&
-             activity->calls.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS) {
-        ++activity->records;
-        if (!AddActivity(record, file)) ++dropped;
-      }
-      std::size_t of_cupti = 0;
-      if (activity->calls.dropped_records(context, stream, &of_cupti) == CUPTI_SUCCESS)
-        dropped += of_cupti;
-      if (dropped > 0) file.Add(DroppedRecord{{Kind::kDropped, 0}, 0, dropped});
-      AddCost(file);
-      file.WriteBlock();
-    });
-  }
+  Tracer::Get().WithFile([&](TraceFile& file) {
+    std::size_t dropped = 0;
+    CUpti_Activity* record = nullptr;
+    while (valid_bytes > 0 &&
+           activity->calls.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+      if (!AddActivity(record, file)) ++dropped;
+    std::size_t of_cupti = 0;
+    if (activity->calls.dropped_records(context, stream, &of_cupti) == CUPTI_SUCCESS)
+      dropped += of_cupti;
+    if (dropped > 0) file.Add(DroppedRecord{{Kind::kDropped, 0}, 0, dropped});
+    file.WriteBlock();
+  });
   std::free(buffer);
   --activity->buffers;
 }
@@ -359,21 +303,16 @@ Answer EnableCalls(const CuptiCalls& calls, const char* what, CUpti_CallbackDoma
 // nothing if none was on when the context was made (CUDA 13.0; the call succeeds all the same).
 // External correlation ids would not do instead: their records accompany those of calls.
 void TraceCalls(const CuptiCalls& calls, std::vector<Answer>& answers) {
+  if (calls.callback_name == nullptr || calls.enable_runtime == nullptr ||
+      calls.enable_driver == nullptr || calls.set_thread_id_type == nullptr)  // before CUDA 12.6
+    return answers.push_back({"calls", CUPTI_ERROR_NOT_SUPPORTED});
   // Records of calls have the system's number of their thread. Not to be changed later.
   answers.push_back(
-      {"thread numbers", calls.set_thread_id_type == nullptr
-                             ? CUPTI_ERROR_NOT_SUPPORTED
-                             : calls.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)});
-  constexpr const char *kRuntime = "calls of the runtime", *kDriver = "calls of the driver";
-  if (calls.callback_name != nullptr && calls.enable_runtime != nullptr &&
-      calls.enable_driver != nullptr) {
-    answers.push_back(
-        EnableCalls(calls, kRuntime, CUPTI_CB_DOMAIN_RUNTIME_API, calls.enable_runtime));
-    answers.push_back(EnableCalls(calls, kDriver, CUPTI_CB_DOMAIN_DRIVER_API, calls.enable_driver));
-    return;
-  }
-  answers.push_back({kRuntime, calls.enable(CUPTI_ACTIVITY_KIND_RUNTIME)});
-  answers.push_back({kDriver, calls.enable(CUPTI_ACTIVITY_KIND_DRIVER)});
+      {"thread numbers", calls.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)});
+  answers.push_back(EnableCalls(calls, "calls of the runtime", CUPTI_CB_DOMAIN_RUNTIME_API,
+                                calls.enable_runtime));
+  answers.push_back(
+      EnableCalls(calls, "calls of the driver", CUPTI_CB_DOMAIN_DRIVER_API, calls.enable_driver));
 }
 
 void TraceWork(const CuptiCalls& calls, bool whole_graphs, std::vector<Answer>& answers) {
@@ -383,8 +322,7 @@ void TraceWork(const CuptiCalls& calls, bool whole_graphs, std::vector<Answer>& 
       {"copies", CUPTI_ACTIVITY_KIND_MEMCPY},
       {"copies between GPUs", CUPTI_ACTIVITY_KIND_MEMCPY2},
       {"fills", CUPTI_ACTIVITY_KIND_MEMSET},
-      {"devices", CUPTI_ACTIVITY_KIND_DEVICE},
-      {"its own cost", CUPTI_ACTIVITY_KIND_OVERHEAD}};
+      {"devices", CUPTI_ACTIVITY_KIND_DEVICE}};
   for (const auto& [what, kind] : kKinds)
     if (whole_graphs || kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
       answers.push_back({what, calls.enable(kind)});
@@ -490,7 +428,6 @@ void AtExit() {
   flusher->Stop();
   activity->calls.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   Tracer::Get().WithFile([](TraceFile& file) {
-    AddCost(file);
     file.Add(EndRecord{{Kind::kEnd, 0}, 0, Tracer::Get().Now()});
     file.WriteBlock();
   });

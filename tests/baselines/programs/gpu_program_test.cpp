@@ -62,8 +62,6 @@ TEST(GpuTimeline, StepsHaveTheTimesWorkedByHand) {
   // 50 us before the elementwise kernels, 10 between them, 40 before the conversion; 220 are long.
   EXPECT_NEAR(times.short_idle_seconds, 100e-6, 1e-12);
   EXPECT_NEAR(times.short_gaps, 3, 1e-9);
-  EXPECT_NEAR(timeline.fusible_seconds, 50e-6, 1e-12);
-  EXPECT_NEAR(timeline.fusible_launches, 2, 1e-9);
 }
 
 TEST(GpuTimeline, TheTimeOfKernelsThatRunTogetherIsDivided) {
@@ -100,21 +98,18 @@ TEST(GpuTimeline, ALongStepIsAnOutlier) {
   EXPECT_EQ(timeline.steps.outliers, 1);
   EXPECT_EQ(timeline.steps.count, 10);
   EXPECT_NEAR(timeline.steps.most_seconds, 1e-3, 1e-12);
-  ASSERT_FALSE(timeline.gaps.empty());
+  ASSERT_TRUE(timeline.gap);
   // A copy of the step before ends at 8020 us.
-  EXPECT_NEAR(timeline.gaps[0].seconds, 4.98e-3, 1e-9);
+  EXPECT_NEAR(timeline.gap->seconds, 4.98e-3, 1e-9);
 }
 
-TEST(KernelKindOf, TellsLayoutsProductsAndElementwiseKernels) {
+TEST(KernelKindOf, TellsLayoutsAndProducts) {
   EXPECT_EQ(KernelKindOf("void at::native::vectorized_elementwise_kernel<4, at::native::float16_"
                          "copy_kernel_cuda(at::TensorIteratorBase&)>"),
             KernelKind::kLayout);
   EXPECT_EQ(KernelKindOf("void cudnn::ops::nchwToNhwcKernel<__half, __half, float>"),
             KernelKind::kLayout);
   EXPECT_EQ(KernelKindOf("nvjet_sm90_hsh_64x16_64x16_4x2_h_bz_TNT"), KernelKind::kProduct);
-  EXPECT_EQ(KernelKindOf("void elemWiseRNNcell<__half, __half, float, 2, 2>"),
-            KernelKind::kElementwise);
-  EXPECT_EQ(KernelKindOf("triton_poi_fused_add_relu_0"), KernelKind::kElementwise);
   EXPECT_EQ(KernelKindOf("ncclDevKernel_AllReduce_Sum_f16_RING_LL"), KernelKind::kCollective);
   EXPECT_TRUE(IsFp32Product("ampere_sgemm_128x64_tn"));
   EXPECT_TRUE(IsFp32Product("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8"));
@@ -291,8 +286,8 @@ TEST(SelectLaunches, LaunchesThatTakeLongerThanTheOthersStandForNone) {
   EXPECT_EQ(SelectLaunches(timeline, 9).kernels.size(), 3U);
   // The mean of two gemms is 100 or 60 us, that of all is 80.
   const auto some = SelectLaunches(timeline, 2);
-  EXPECT_EQ(some.kernels.size(), 1U);
-  EXPECT_EQ(timeline.kernels[*some.kernels.begin()].name, "norm");
+  for (const auto kernel : some.kernels) EXPECT_NE(timeline.kernels[kernel].name, "gemm");
+  EXPECT_FALSE(some.kernels.empty());
 }
 
 // 20 steps, each of kernels of 300 us of one graph and a pause.
@@ -377,11 +372,10 @@ TEST(AdviceOf, NamesTheLargestLossFirstAndOnlyWhatIsThere) {
     EXPECT_EQ(item.text.find("gaps"), std::string::npos) << item.text;
   timeline.steps.call_seconds = timeline.steps.untraced_call_seconds = 1e-3;
   const auto advice = AdviceOf(timeline);
-  // 220 us of long gaps; 100 of conversions and of short gaps; 80 of copies; 50 of fusion.
-  ASSERT_EQ(advice.size(), 5U);
+  // 220 us of long gaps; 100 of conversions and of short gaps; 80 of copies.
+  ASSERT_EQ(advice.size(), 4U);
   EXPECT_THAT(advice[0].text, testing::HasSubstr("in gaps longer than"));
   EXPECT_THAT(advice[3].text, testing::StartsWith("Copies take"));
-  EXPECT_THAT(advice[4].text, testing::HasSubstr("elementwise launches follow one another"));
 }
 
 TEST(GpuProgramJson, IsReadAsItWasWritten) {

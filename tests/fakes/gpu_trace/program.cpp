@@ -13,8 +13,8 @@
 //   eager N                    DeepLabv3 there, launch by launch: 5390 us, 8360 where it is traced
 //   many N                     N launches of 1 us, 1 us apart
 //   drop N; push NAME; pop; print TEXT; sleep MS; flushed BYTES (waits until this process's
-//   trace has that many bytes); fork COMMANDS... done; exec PROGRAM ARGUMENTS...
-//   exit CODE; _exit CODE; kill; abort
+//   trace has that many bytes); fork COMMANDS... done
+//   exit CODE; _exit CODE; kill
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -243,21 +243,12 @@ std::size_t Run(const Words& words, std::size_t at) {
       while (end < words.size() && words[end] != "done") ++end;
       waitpid(child, nullptr, 0);
       at = end;
-    } else if (command == "exec") {
-      std::vector<char*> arguments;
-      for (std::size_t i = at + 1; i < words.size(); ++i)
-        arguments.push_back(const_cast<char*>(words[i].c_str()));
-      arguments.push_back(nullptr);
-      execvp(arguments[0], arguments.data());
-      std::exit(97);
     } else if (command == "exit") {
       std::exit(whole(1));
     } else if (command == "_exit") {
       _exit(whole(1));
     } else if (command == "kill") {
       kill(getpid(), SIGKILL);
-    } else if (command == "abort") {
-      std::abort();
     } else {
       std::fprintf(stderr, "unknown command %s\n", command.c_str());
       return words.size();

@@ -75,9 +75,6 @@ TEST_F(InjectedLibrary, WritesEachLaunchWithItsKernelInTheOrderOfTheDevice) {
   EXPECT_TRUE(trace.ended);
   EXPECT_TRUE(trace.command.ends_with("print hello exit 5")) << trace.command;
   EXPECT_EQ(trace.dropped, 0);
-  ASSERT_TRUE(trace.cost);
-  EXPECT_EQ(trace.cost->records, 7);  // and the calls and the device
-  EXPECT_GT(trace.cost->library_seconds, 0);
   EXPECT_TRUE(trace.remarks.empty());
 }
 
@@ -115,16 +112,6 @@ TEST_F(InjectedLibrary, CallsAloneHaveNoWork) {
   const auto trace = OnlyTrace();
   EXPECT_EQ(trace.calls.size(), 6U + 2);
   EXPECT_TRUE(trace.launches.empty() && trace.copies.empty() && trace.fills.empty());
-}
-
-TEST_F(InjectedLibrary, WritesWhatCuptiAnswered) {
-  Run({"cupti", "cuda", "many", "1"});
-  const auto trace = OnlyTrace();
-  ASSERT_GE(trace.answers.size(), 4U);
-  EXPECT_EQ(trace.answers[2].what, "calls of the runtime");
-  EXPECT_EQ(trace.answers[2].result, "CUPTI_SUCCESS");
-  EXPECT_EQ(trace.answers[2].accepted, 2U);  // the fake has two functions that launch
-  EXPECT_TRUE(trace.remarks.empty());
 }
 
 TEST_F(InjectedLibrary, LosesNothingAtTheEndsOfBuffers) {
@@ -213,13 +200,16 @@ TEST_F(InjectedLibrary, RecordsTheCallsThatLaunch) {
   EXPECT_EQ(trace.launches.back().correlation, trace.calls.back().correlation);
 }
 
-TEST_F(InjectedLibrary, AnOldCuptiRecordsAllCalls) {
+TEST_F(InjectedLibrary, SaysWhatAnOldCuptiDoesNotRecord) {
   Run({"cupti", "cuda", "push", "step", "many", "3", "pop"},
       {{"FAKE_CUPTI", DLROOF_TRACED "/libcupti_old.so.13"},
        {"DLROOF_GPU_TRACE_CUPTI", DLROOF_TRACED "/libcupti_old.so.13"}});
   const auto trace = OnlyTrace();
-  EXPECT_EQ(trace.calls.size(), 6U);  // cudaGetDevice too
-  EXPECT_EQ(trace.dropped, 0);
+  EXPECT_TRUE(trace.calls.empty());
+  EXPECT_EQ(trace.launches.size(), 3U);
+  ASSERT_EQ(trace.remarks.size(), 1U);
+  EXPECT_TRUE(trace.remarks[0].ends_with("CUPTI does not record calls: CUPTI_ERROR_UNKNOWN"))
+      << trace.remarks[0];
 }
 
 TEST_F(InjectedLibrary, SaysWhyThereIsNoTrace) {
