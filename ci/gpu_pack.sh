@@ -30,6 +30,9 @@ check_carried() {
   [ -z "$lacking" ] || fail "the packed programs need what is not packed:$lacking"
 }
 
+# carry_data BUILD FOLDER: what the programs find beside them, such as the hook of `dlroof profile --torch`.
+carry_data() { rm -rf "$2/share" && cp -rL "$1/share" "$2/"; }
+
 # pack_into FOLDER ARCHS PROGRAM...: builds them for these GPUs (empty: all), without oneDNN, and packs them with what gpu_check.sh
 # needs.
 pack_into() {
@@ -48,6 +51,7 @@ pack_into() {
   done
   carry_libraries "$folder/build"
   check_carried "$folder/build"
+  carry_data build-carried "$folder/build"
   cp ci/gpu_check.sh ci/gpu_pack.sh ci/gpu_programs.py ci/lib.sh baselines/studies/programs/{models,jax_models,sizes}.py "$folder/ci/"
   rm -rf "$folder/tests/data"
   cp -r tests/data "$folder/tests/"

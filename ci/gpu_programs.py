@@ -4,7 +4,7 @@
     gpu_programs.py run MODEL MODE [--profiler]              5 steps of warm-up, then 20; prints ms a step, with --profiler then also the
                                                              device time of a step by torch.profiler or jax.profiler
     gpu_programs.py all DLROOF OUT MACHINE SECONDS [PART]    profiles every model in every mode while time is left, or those with PART in
-                                                             MODEL.MODE; OUT/programs.csv has a row each, rows of earlier runs stay
+                                                             MODEL.MODE; OUT/programs.csv has a row each (lacks: tables that are empty)
 
 MODEL: resnet50, resnet50_train, lstm, bert, deeplabv3 (baselines/studies/programs/models.py, in plain PyTorch). MODE: eager, compiled, graphs,
 modules (eager with --torch and without counts: resnet50_train, bert), or jax (jax_models.py: lstm, bert).
@@ -140,6 +140,18 @@ def command(arguments):
             return 124, process.communicate()[0]
 
 
+def lacking(program, mode):
+    """Returns what is empty or too little and must not be."""
+    timeline = program["timelines"][0]
+    names = [row.get("name", "") for row in timeline.get("range_work", [])]
+    return ", ".join(
+        (["ranges"] if mode != "jax" and not any(name.startswith("step") for name in names) else [])
+        + (["modules"] if mode == "modules" and not any("." in name for name in names) else [])
+        + (["nodes of graphs"] if mode == "graphs" and not timeline["steps"].get("node_seconds") else [])
+        + (["counts of 95 %"] if mode != "modules" and program.get("counting", {}).get("share", 0) < 0.95 else [])
+    )
+
+
 def compare(dlroof, out, machine, model, mode):
     """Returns a row: times of a step in ms."""
     program = [sys.executable, __file__, "run", model, mode]
@@ -155,10 +167,11 @@ def compare(dlroof, out, machine, model, mode):
     base.with_suffix(f".{mode}.txt").write_text(text)
     row["exit code"], row["traced"] = code, number(r"step: ([0-9.]+) ms", text)
     if pathlib.Path(f"{base}.json").exists():
-        timeline = json.loads(pathlib.Path(f"{base}.json").read_text())["context"]["dlroof"]["gpu_program"]["timelines"][0]
+        program = json.loads(pathlib.Path(f"{base}.json").read_text())["context"]["dlroof"]["gpu_program"]
+        timeline, row["lacks"] = program["timelines"][0], lacking(program, mode)
         row["steps"] = timeline["steps"].get("count")
         row["kernels"] = 1e3 * sum(use.get("step_seconds", 0) for use in timeline["kernels"])
-        row["idle"] = 1e3 * timeline["times"].get("idle_seconds", 0)
+        row["idle"] = 1e3 * sum(timeline["times"].get(key, 0) for key in ("idle_seconds", "graph_idle_seconds"))
     if row.get("kernels") and row["profiler"]:
         row["ratio"] = round(row["kernels"] / row["profiler"], 4)
     return row
@@ -177,11 +190,11 @@ def profile_all(dlroof, out, machine, seconds, part=""):
                 print(f"no time left for {model}, {mode}")
                 continue
             row = compare(dlroof, out, machine, model, mode)
-            good = good and row["exit code"] == 0 and abs(row.get("ratio", 0) - 1) < 0.01
+            good = good and row["exit code"] == 0 and abs(row.get("ratio", 0) - 1) < 0.01 and row.get("lacks") == ""
             rows = [other for other in rows if (other["model"], other["mode"]) != (model, mode)] + [row]
             print(row, flush=True)
             with open(stored, "w", newline="") as file:
-                names = ["model", "mode", "exit code", "alone", "traced", "steps", "kernels", "idle", "profiler", "ratio", "seconds"]
+                names = ["model", "mode", "exit code", "alone", "traced", "steps", "kernels", "idle", "profiler", "ratio", "seconds", "lacks"]
                 writer = csv.DictWriter(file, names)
                 writer.writeheader()
                 writer.writerows(rows)

@@ -11,22 +11,10 @@ namespace dlroof::programs {
 namespace {
 
 constexpr double kMinShare = 0.03;        // [1] of a step: less is not worth a sentence
-constexpr double kMostlyGraphs = 0.5;     // [1] of the launches
 constexpr std::uint32_t kFirstTf32 = 80;  // compute capability of Ampere
 
 std::string ShareText(double seconds, const GpuTimeline& timeline) {
   return text::PercentText(seconds / timeline.times.wall_seconds);
-}
-
-// [1] Share of the launches of a step that CUDA graphs make.
-double GraphShare(const GpuTimeline& timeline) {
-  double all = 0, graphs = 0;
-  for (const auto& use : timeline.kernels) {
-    if (use.launches <= 0) continue;
-    all += use.step_launches;
-    graphs += use.step_launches * use.graph_launches / use.launches;
-  }
-  return all > 0 ? graphs / all : 0;
 }
 
 // A gap's neighbour: a kernel's short name; copies and fills have no kernel's name.
@@ -35,23 +23,28 @@ std::string Neighbour(const std::string& name) {
 }
 
 void AddIdle(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
+  if (!IdleOf(timeline).seen) return;  // the trace may have made the gaps
   const auto& times = timeline.times;
   const double long_idle = times.idle_seconds - times.short_idle_seconds;
   if (times.short_idle_seconds > 0)
     advice.push_back(
         {times.short_idle_seconds,
-         fmt::format("The GPU waits {} ({}) in {:.0f} gaps of at most {} between its kernels: {}.",
-                     Time(times.short_idle_seconds), ShareText(times.short_idle_seconds, timeline),
-                     times.short_gaps, Time(kShortGap),
-                     GraphShare(timeline) >= kMostlyGraphs
-                         ? "fewer and larger kernels close them"
-                         : "the host launches too slowly. CUDA graphs "
-                           "(torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fewer and "
-                           "larger kernels or a larger batch close them")});
+         fmt::format(
+             "The GPU waits {} ({}) in {:.0f} gaps of at most {} between its kernels: the host "
+             "launches too slowly. CUDA graphs (torch.compile(mode=\"reduce-overhead\"), "
+             "torch.cuda.graph), fewer and larger kernels or a larger batch close them.",
+             Time(times.short_idle_seconds), ShareText(times.short_idle_seconds, timeline),
+             times.short_gaps, Time(kShortGap))});
+  if (times.graph_idle_seconds > 0)
+    advice.push_back({times.graph_idle_seconds,
+                      fmt::format("CUDA graphs take {} ({}) beside their kernels, copies and "
+                                  "fills: fewer and larger kernels need less of it.",
+                                  Time(times.graph_idle_seconds),
+                                  ShareText(times.graph_idle_seconds, timeline))});
   if (long_idle <= 0) return;
   std::string where;
-  if (!timeline.gaps.empty()) {
-    const auto& gap = timeline.gaps.front();
+  if (timeline.gap) {
+    const auto& gap = *timeline.gap;
     where = fmt::format(" The longest, {}, is between {} and {}{}.", Time(gap.seconds),
                         Neighbour(gap.before), Neighbour(gap.after),
                         gap.range.empty() ? "" : fmt::format(" (in '{}')", gap.range));
@@ -103,16 +96,6 @@ void AddLayouts(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
            Time(seconds), ShareText(seconds, timeline), launches)});
 }
 
-void AddFusion(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
-  if (timeline.fusible_seconds <= 0) return;
-  advice.push_back(
-      {timeline.fusible_seconds,
-       fmt::format("{:.0f} elementwise launches follow one another: fused (torch.compile, a "
-                   "library's epilogue) they would take {} ({}) less, at most.",
-                   timeline.fusible_launches, Time(timeline.fusible_seconds),
-                   ShareText(timeline.fusible_seconds, timeline))});
-}
-
 void AddTf32(const GpuTimeline& timeline, std::vector<GpuAdvice>& advice) {
   if (timeline.compute_capability != 0 && timeline.compute_capability < kFirstTf32) return;
   const auto [seconds, launches] =
@@ -134,7 +117,6 @@ std::vector<GpuAdvice> AdviceOf(const GpuTimeline& timeline) {
   AddIdle(timeline, advice);
   AddCopies(timeline, advice);
   AddLayouts(timeline, advice);
-  AddFusion(timeline, advice);
   AddTf32(timeline, advice);
   std::erase_if(advice, [&](const GpuAdvice& item) {
     return item.seconds < kMinShare * timeline.times.wall_seconds;

@@ -24,12 +24,7 @@ const std::vector<std::pair<KernelKind, std::vector<std::string_view>>>& KindWor
         "copykernel", "catarray", "im2col", "col2im", "convert"}},
       {KernelKind::kProduct,
        {"gemm", "nvjet", "cutlass", "fprop", "dgrad", "wgrad", "conv", "winograd", "scudnn", "gemv",
-        "flash", "fmha", "attention"}},
-      {KernelKind::kReduction,
-       {"reduce", "softmax", "norm", "bn_", "pool", "triton_red", "triton_per"}},
-      {KernelKind::kElementwise,
-       {"elementwise", "elemwise", "pointwise", "triton_poi", "multi_tensor_apply", "dropout",
-        "op_tensor_kernel", "scaletensor", "addtensor"}}};
+        "flash", "fmha", "attention"}}};
   return words;
 }
 
@@ -63,8 +58,6 @@ class KernelIndex {
     if (!added) return row;
     GpuKernelUse use{.name = DemangledKernel(mangled), .grid = facts.grid, .block = facts.block};
     if (use.name != mangled) use.mangled = mangled;
-    use.registers = facts.registers;
-    use.shared_bytes = facts.shared_bytes;
     timeline.kernels.push_back(std::move(use));
     return row;
   }
@@ -156,6 +149,7 @@ std::string DemangledKernel(const std::string& mangled) {
 }
 
 std::string SizeText(const gpu_trace::Size3& size) {
+  if (IsWholeGraph(size)) return "";
   if (size[2] > 1) return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
   return size[1] > 1 ? fmt::format("{}x{}", size[0], size[1]) : fmt::format("{}", size[0]);
 }

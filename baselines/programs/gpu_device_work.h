@@ -68,10 +68,15 @@ class RangesAround {
   // Returns the innermost range (index of Trace::ranges) in which the launch, an index of
   // Trace::launches, was called for; kNone if there is none, or the call was not recorded.
   std::uint32_t OfLaunch(std::size_t launch) const;
+  // Returns whether the call of any of these launches was recorded.
+  bool KnowsCalls(const DeviceWork& work) const;
   // Returns the innermost range around a range, or kNone. At most 64 are around one another.
   std::uint32_t OfRange(std::uint32_t range) const { return of_range_[range]; }
 
  private:
+  // Returns the index of the call that launched it, or kNone.
+  std::uint32_t CallOf(std::size_t launch) const;
+
   const gpu_trace::Trace& trace_;
   std::vector<std::uint32_t> of_range_, of_call_;
 };
@@ -107,7 +112,7 @@ struct FoundGpuSteps {
 // Returns the steps of a device, by the first of these that there is: as many as `count` says; from
 // NVTX range to NVTX range with "step" or "iter" in its name, or of a function that XLA executes
 // (by the calls that launched the kernels); from launch to launch of the CUDA graph that has most
-// kernels, if it has half of all; from call to call of PyTorch's outermost module
+// kernel time, if it has half of all; from call to call of PyTorch's outermost module
 // (`profile --gpu --torch`); RepeatedSteps.
 FoundGpuSteps FindGpuSteps(const gpu_trace::Trace& trace, const RangesAround& around,
                            const DeviceWork& work, std::optional<int> count);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 
@@ -23,13 +25,10 @@ GpuProcess ProcessOf(const gpu_trace::Trace& trace) {
   process.launches = static_cast<double>(trace.launches.size());
   process.copies = static_cast<double>(trace.copies.size());
   process.fills = static_cast<double>(trace.fills.size());
+  process.calls = static_cast<double>(trace.calls.size());
+  process.ranges = static_cast<double>(trace.ranges.size());
   process.dropped = trace.dropped;
   process.untimed = trace.untimed;
-  if (trace.cost) {
-    process.library_seconds = trace.cost->library_seconds;
-    process.cupti_seconds = trace.cost->cupti_seconds;
-    process.records = trace.cost->records;
-  }
   process.ended = trace.ended;
   process.full = trace.full;
   if (trace.failure) process.failure = trace.failure->text;
@@ -67,17 +66,114 @@ CountedKernel MeanOf(const GpuKernelUse& use,
   return counted;
 }
 
+// Returns the selection of at most `max_launches` successive launches of these names that stands
+// for most of the time of a step, which is its share still [s]. Takes time n log n.
+LaunchSelection BestWindow(const GpuTimeline& timeline, std::span<const std::string> names,
+                           std::size_t max_launches) {
+  constexpr double kSameTime = 0.1;  // [1] difference of means that is noise
+  struct Sums {
+    double launches = 0, seconds = 0;
+    void Add(double sign, double time) {
+      launches += sign;
+      seconds += sign * time;
+    }
+  };
+  const auto& order = timeline.order;
+  const std::set<std::string_view> chosen(names.begin(), names.end());
+  std::vector<std::size_t> matching;  // launches of the step
+  std::size_t before = 0;             // matching ones before it
+  std::map<std::uint32_t, Sums> all, inside;
+  for (std::size_t i = 0; i < order.steady_end; ++i) {
+    const auto kernel = order.kernels[i];
+    if (!chosen.contains(MangledOf(timeline.kernels[kernel]))) continue;
+    if (i < order.steady_begin) {
+      ++before;
+      continue;
+    }
+    all[kernel].Add(1, order.seconds[i]);
+    matching.push_back(i);
+  }
+  const auto stands_for = [&](std::uint32_t kernel) {
+    const auto &of_window = inside[kernel], &of_step = all[kernel];
+    const double mean = of_step.seconds / of_step.launches;
+    return of_window.launches > 0 &&
+           std::abs(of_window.seconds / of_window.launches - mean) <= kSameTime * mean;
+  };
+  double seconds = 0;
+  const auto change = [&](std::size_t place, double sign) {
+    const auto kernel = order.kernels[matching[place]];
+    const double of_kernel = timeline.kernels[kernel].step_wall_seconds;
+    seconds -= stands_for(kernel) ? of_kernel : 0;
+    inside[kernel].Add(sign, order.seconds[matching[place]]);
+    seconds += stands_for(kernel) ? of_kernel : 0;
+  };
+  LaunchSelection best;
+  std::size_t skipped = 0;
+  const auto length = std::min(max_launches, matching.size());
+  for (std::size_t i = 0; i < matching.size(); ++i) {
+    if (i >= length) change(i - length, -1);
+    change(i, 1);
+    if (i + 1 < length || seconds <= best.share * (1 + 1e-9)) continue;
+    best = {.launches = length, .share = seconds};
+    skipped = before + i + 1 - length;
+    for (const auto& [kernel, sums] : all)
+      if (stands_for(kernel)) best.kernels.insert(kernel);
+  }
+  best.arguments = {"--kernel-name-base",
+                    "mangled",
+                    "--print-kernel-base",
+                    "mangled",
+                    "--kernel-name",
+                    "regex:" + ExactNames({names.begin(), names.end()}),
+                    "--launch-skip",
+                    fmt::format("{}", skipped),
+                    "--launch-count",
+                    fmt::format("{}", best.launches),
+                    "--kill",
+                    "yes"};
+  return best;
+}
+
+// Returns the process in another run: the one of its command with as many of that before it.
+const gpu_trace::Trace* SameProcess(std::span<const gpu_trace::Trace> until,
+                                    const std::vector<gpu_trace::Trace>& others) {
+  const auto same = [&](const auto& other) { return other.command == until.back().command; };
+  auto rank = std::ranges::count_if(until, same);
+  for (const auto& other : others)
+    if (same(other) && --rank == 0) return &other;
+  return nullptr;
+}
+
 }  // namespace
 
-GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces, std::optional<int> steps) {
+GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces, std::optional<int> steps,
+                           const OtherRuns& others) {
   GpuProgram program;
-  for (const auto& trace : traces) {
-    program.processes.push_back(ProcessOf(trace));
-    for (auto& timeline : TimelinesOf(trace, steps))
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    program.processes.push_back(ProcessOf(traces[i]));
+    const auto until = std::span(traces).first(i + 1);
+    const auto* calls = SameProcess(until, others.calls);
+    const auto* nodes = SameProcess(until, others.nodes);
+    for (auto& timeline : TimelinesOf(traces[i], steps)) {
+      if (calls != nullptr) AddPace(traces[i], *calls, timeline);
+      if (nodes != nullptr)
+        for (auto& other : TimelinesOf(*nodes, steps))
+          if (TakeNodes(std::move(other), timeline)) break;
       program.timelines.push_back(std::move(timeline));
+    }
   }
   std::ranges::stable_sort(program.timelines, std::ranges::greater{}, &GpuTimeline::KernelSeconds);
   return program;
+}
+
+bool NeedsNodes(const std::vector<gpu_trace::Trace>& traces) {
+  return std::ranges::any_of(traces, [](const auto& trace) {
+    return std::ranges::any_of(trace.kernels, IsWholeGraph, &gpu_trace::Kernel::grid);
+  });
+}
+
+bool NeedsCalls(const GpuProgram& program) {
+  return !program.timelines.empty() && !IdleOf(program.timelines.front()).seen;
 }
 
 std::optional<Reason> NothingTraced(const GpuProgram& program) {
@@ -131,67 +227,55 @@ std::string ExactNames(const std::vector<std::string>& names) {
   return pattern.empty() ? pattern : pattern + ")$";
 }
 
-LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t most_launches) {
-  const auto& launches = timeline.order;
-  const auto name_of = [&](std::size_t launch) -> const std::string& {
-    return MangledOf(timeline.kernels[launches.kernels[launch]]);
-  };
-  std::map<std::string_view, std::size_t> in_step;  // [1] launches by name
-  for (std::size_t i = launches.steady_begin; i < launches.steady_end; ++i) ++in_step[name_of(i)];
-  LaunchSelection selection;
-  std::set<std::string_view> chosen;
-  std::vector<std::string> names;
-  for (const auto& use : timeline.kernels) {
-    const auto found = in_step.find(MangledOf(use));
-    if (found == in_step.end() || chosen.contains(found->first) ||
-        selection.launches + found->second > most_launches)
-      continue;
-    names.push_back(MangledOf(use));
-    if (ExactNames(names).size() > kMaxPattern) {
-      names.pop_back();
-      continue;
-    }
-    chosen.insert(found->first);
-    selection.launches += found->second;
-  }
-  double all = 0, counted = 0;
+LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_launches) {
+  std::vector<std::string> names;  // of a step, the most time first
+  double all = 0;
   for (const auto& use : timeline.kernels) {
     all += use.step_wall_seconds;
-    if (use.step_launches <= 0 || !chosen.contains(MangledOf(use))) continue;
-    counted += use.step_wall_seconds;
-    ++selection.kernels;
+    if (use.step_launches > 0 && !IsWholeGraph(use.grid) &&
+        std::ranges::find(names, MangledOf(use)) == names.end())
+      names.push_back(MangledOf(use));
   }
-  selection.share = all > 0 ? counted / all : 0;
-  std::size_t skipped = 0;
-  for (std::size_t i = 0; i < launches.steady_begin; ++i) skipped += chosen.contains(name_of(i));
-  selection.arguments = {"--kernel-name-base",
-                         "mangled",
-                         "--print-kernel-base",
-                         "mangled",
-                         "--kernel-name",
-                         "regex:" + ExactNames(names),
-                         "--launch-skip",
-                         fmt::format("{}", skipped),
-                         "--launch-count",
-                         fmt::format("{}", selection.launches),
-                         "--kill",
-                         "yes"};
-  return selection;
+  LaunchSelection best;
+  // The fewer names there are, the more of their launches fit.
+  for (std::size_t count = names.size(); count > 0 && max_launches > 0; count /= 2) {
+    auto window = BestWindow(timeline, std::span(names).first(count), max_launches);
+    if (window.share > best.share && window.arguments[5].size() <= kMaxPattern)
+      best = std::move(window);
+  }
+  if (all > 0) best.share /= all;
+  return best;
 }
 
-std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline,
+std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
                                       const std::vector<imports::CountedLaunch>& launches) {
-  std::map<KernelKey, std::size_t> kernels;  // index by mangled and by full name
-  for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
+  std::map<KernelKey, std::uint32_t> kernels;  // index by mangled and by full name
+  for (std::uint32_t i = 0; i < timeline.kernels.size(); ++i) {
     const auto& use = timeline.kernels[i];
     kernels[{MangledOf(use), use.grid, use.block}] = i;
     kernels[{use.name, use.grid, use.block}] = i;
   }
-  std::map<std::size_t, std::vector<const imports::CountedLaunch*>> joined;
+  using Launches = std::vector<const imports::CountedLaunch*>;
+  std::map<std::uint32_t, Launches> joined;
+  std::map<std::string, Launches> strange;  // by name: of no kernel of the trace
   for (const auto& launch : launches) {
     if (!launch.grid || !launch.block) continue;
     const auto found = kernels.find({launch.kernel, *launch.grid, *launch.block});
-    if (found != kernels.end()) joined[found->second].push_back(&launch);
+    if (found == kernels.end())
+      strange[launch.kernel].push_back(&launch);
+    else if (selection.kernels.contains(found->second))
+      joined[found->second].push_back(&launch);
+  }
+  std::map<std::string, std::vector<std::uint32_t>> lacking;  // kernels without a launch, by name
+  for (const auto kernel : selection.kernels)
+    if (!joined.contains(kernel)) lacking[MangledOf(timeline.kernels[kernel])].push_back(kernel);
+  for (const auto& [name, without] : lacking) {
+    const auto found = strange.find(name);
+    if (found == strange.end() || without.size() > 1) continue;
+    const auto same = [&](const auto* launch) {
+      return launch->grid == found->second.front()->grid;
+    };
+    if (std::ranges::all_of(found->second, same)) joined[without.front()] = found->second;
   }
   std::vector<CountedKernel> counted;
   for (const auto& [kernel, all] : joined) counted.push_back(MeanOf(timeline.kernels[kernel], all));

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ namespace dlroof::programs {
 struct GpuProcess {
   std::optional<std::uint32_t> pid;
   std::string command;
-  double launches = 0, copies = 0, fills = 0;                     // [1]
-  double dropped = 0, untimed = 0;                                // [1] records that were lost
-  std::optional<double> library_seconds, cupti_seconds, records;  // see gpu_trace::TraceCost
+  double launches = 0, copies = 0, fills = 0;  // [1]
+  double calls = 0, ranges = 0;                // [1]
+  double dropped = 0, untimed = 0;             // [1] records that were lost
   bool ended = false;   // by exit(); otherwise the last moments may be missing
   bool full = false;    // the trace reached its largest size
   std::string failure;  // why nothing could be traced; "" if it could
@@ -58,8 +59,16 @@ struct GpuProgram {
   GpuCounting counting;
 };
 
+// Traces of other runs of the same program, by process; empty: there was no such run.
+struct OtherRuns {
+  std::vector<gpu_trace::Trace> nodes;  // with the nodes of CUDA graphs, for TakeNodes
+  std::vector<gpu_trace::Trace> calls;  // with calls alone, for AddPace
+};
 GpuProgram ProgramOfTraces(const std::vector<gpu_trace::Trace>& traces,
-                           std::optional<int> steps = std::nullopt);
+                           std::optional<int> steps = std::nullopt, const OtherRuns& others = {});
+// Which other runs have something to tell.
+bool NeedsNodes(const std::vector<gpu_trace::Trace>& traces);
+bool NeedsCalls(const GpuProgram& program);
 
 inline constexpr double kCountSeconds = 0.2;  // [s] that counting one launch costs, on an H200
 
@@ -67,21 +76,25 @@ inline constexpr double kCountSeconds = 0.2;  // [s] that counting one launch co
 struct LaunchSelection {
   std::vector<std::string> arguments;  // of ncu, before the program
   std::size_t launches = 0;            // [1] that ncu will count
-  std::size_t kernels = 0;             // [1] distinct kernels among them, by the trace
-  double share = 0;                    // [1] of the kernels' time of a step
+  std::set<std::uint32_t> kernels;     // that they stand for: indices of GpuTimeline::kernels
+  double share = 0;                    // [1] of these kernels of the kernels' time of a step
 };
 
-// Chooses all launches in one steady step (without steps: in the trace) of the kernels with most
-// time, as far as `most_launches` allow all launches of a kernel's name. ncu is told which names
-// match, how many matching launches to skip and how many to count; it ends the program then.
-LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t most_launches);
+// Chooses successive launches of the kernels with most time in a steady step (without steps: in the
+// trace): all of them, or of a longer step those `max_launches` that stand for most of its time. A
+// kernel is stood for by launches that take as long in the mean as all of its launches in the step,
+// within 10 %. ncu is told which names match, how many matching launches to skip and how many to
+// count; it ends the program then.
+LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_launches);
 
 // Returns the regular expression that matches exactly these names.
 std::string ExactNames(const std::vector<std::string>& names);
 
-// Returns the counts of the timeline's kernels: means over their counted launches. A launch belongs
-// to the kernel with its grid, block and mangled or full C++ name.
-std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline,
+// Returns the counts of the chosen kernels: means over their counted launches. A launch belongs to
+// the kernel with its grid, block and mangled or full C++ name. Where the second run chose another
+// grid (autotuning), the only kernel of a name without a launch has the launches of this name that
+// belong to no kernel, if all of these have one grid.
+std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
                                       const std::vector<imports::CountedLaunch>& launches);
 
 // Returns why there is nothing to report: no process used CUDA, CUPTI failed, nothing ran.

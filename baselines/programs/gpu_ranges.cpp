@@ -295,12 +295,23 @@ RangesAround::RangesAround(const Trace& trace)
   }
 }
 
-std::uint32_t RangesAround::OfLaunch(std::size_t launch) const {
+std::uint32_t RangesAround::CallOf(std::size_t launch) const {
   const auto number = trace_.launches[launch].correlation;
   const auto call =
       std::ranges::lower_bound(trace_.calls, number, {}, &gpu_trace::Call::correlation);
   if (call == trace_.calls.end() || call->correlation != number) return kNone;
-  return of_call_[static_cast<std::size_t>(call - trace_.calls.begin())];
+  return static_cast<std::uint32_t>(call - trace_.calls.begin());
+}
+
+std::uint32_t RangesAround::OfLaunch(std::size_t launch) const {
+  const auto call = CallOf(launch);
+  return call == kNone ? kNone : of_call_[call];
+}
+
+bool RangesAround::KnowsCalls(const DeviceWork& work) const {
+  for (std::size_t i = 0; i < work.stream.size(); ++i)
+    if (CallOf(work.Launch(i).launch) != kNone) return true;
+  return false;
 }
 
 bool IsOperatorRange(const std::string& name) {

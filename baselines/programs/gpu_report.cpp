@@ -15,7 +15,6 @@ namespace dlroof::programs {
 namespace {
 
 constexpr std::size_t kMaxKernels = 20;  // rows of the table
-constexpr std::size_t kMaxGaps = 3;      // listed
 constexpr std::size_t kMaxWork = 20;     // ranges that launched kernels
 
 using document::Cell;
@@ -141,8 +140,19 @@ std::vector<document::Part> PartsOf(const GpuTimeline& timeline, const KernelPla
       {PartKind::kOther, counted ? "kernels that were not counted" : "kernels",
        kernels.uncounted_seconds},
       {PartKind::kZeroFlop, "copies, no kernel runs", times.copy_seconds},
-      {PartKind::kZeroFlop, "fills of memory, nothing else runs", times.fill_seconds},
-      {PartKind::kIdle, "idle", times.idle_seconds}};
+      {PartKind::kZeroFlop, "fills of memory, nothing else runs", times.fill_seconds}};
+  const double all_idle = times.idle_seconds + times.graph_idle_seconds;
+  if (const auto idle = IdleOf(timeline); idle.seen) {
+    parts.push_back({PartKind::kIdle, "idle", times.idle_seconds});
+    parts.push_back(
+        {PartKind::kIdle, "CUDA graphs, beside their kernels", times.graph_idle_seconds});
+  } else if (idle.most_seconds) {
+    parts.push_back({PartKind::kIdle, "idle, at most", *idle.most_seconds});
+    parts.push_back(
+        {PartKind::kOther, "made by the trace, at least", all_idle - *idle.most_seconds});
+  } else {
+    parts.push_back({PartKind::kOther, "idle, or made by the trace", all_idle});
+  }
   std::erase_if(parts, [](const auto& part) { return part.seconds <= 0; });
   return parts;
 }
@@ -157,6 +167,30 @@ void AddBar(const GpuTimeline& timeline, const KernelPlaces& places, Document& d
     bar.notes.push_back(
         fmt::format("{} of copies run while kernels run", Time(times.hidden_copy_seconds)));
   document.Add(std::move(bar));
+}
+
+// Says what the trace did to the times of a step.
+void AddTraceCost(const GpuTimeline& timeline, Document& document) {
+  const auto& steps = timeline.steps;
+  if (steps.node_seconds)
+    Say(document,
+        "CUDA graphs were timed as a whole; their kernels, copies and fills are those of another "
+        "run, whose steps take {} with each node traced",
+        Time(*steps.node_seconds));
+  const auto idle = IdleOf(timeline);
+  if (!idle.most_seconds) {
+    Say(document, "how much of the idle time the trace made is not known: {}",
+        steps.untraced_call_seconds ? "the host is ahead of the GPU"
+                                    : "there was no run without it, or it had other steps");
+  } else if (steps.call_seconds && steps.untraced_call_seconds) {
+    const double share = *steps.call_seconds / *steps.untraced_call_seconds - 1;
+    Say(document,
+        "a step takes {} longer with the trace: {} between the calls that begin steps, {} in a run "
+        "without it{}",
+        text::PercentText(std::max(share, 0.0)), Time(*steps.call_seconds),
+        Time(*steps.untraced_call_seconds),
+        idle.seen ? "" : fmt::format("; at most {} of it are idle then", Time(*idle.most_seconds)));
+  }
 }
 
 using Names = std::map<std::string, std::string>;
@@ -307,19 +341,6 @@ void AddCopies(const GpuTimeline& timeline, Document& document) {
   document.Add(std::move(table));
 }
 
-void AddGaps(const GpuTimeline& timeline, const Names& names, Document& document) {
-  Table table{.columns = {"longest times in which nothing runs", "at", "after", "before", "in"}};
-  for (std::size_t i = 0; i < std::min(kMaxGaps, timeline.gaps.size()); ++i) {
-    const auto& gap = timeline.gaps[i];
-    table.rows.push_back({{Time(gap.seconds)},
-                          {Time(gap.at_seconds)},
-                          NameCell(gap.before, names),
-                          NameCell(gap.after, names),
-                          {gap.range}});
-  }
-  document.Add(std::move(table));
-}
-
 // Adds what was busy in each slice of time of a lane as intervals with this share.
 void AddIntervals(const std::vector<double>& shares, PartKind kind, const char* label,
                   double slice_seconds, document::Strip::Row& row) {
@@ -352,7 +373,8 @@ void AddLanes(const GpuTimeline& timeline, Document& document) {
 // most time, which include the ranges around them.
 void AddRangeWork(const GpuTimeline& timeline, const Names& names, bool all, Document& document) {
   const auto& rows = timeline.range_work;
-  if (rows.empty()) return;
+  if (rows.empty() && timeline.range_reason)
+    Say(document, "no kernel is in an NVTX range: {}", timeline.range_reason->text);
   double whole = 0, least = 0;
   std::vector<double> seconds;
   for (const auto& row : rows) {
@@ -401,24 +423,6 @@ void AddOthers(const GpuProgram& program, Document& document) {
   }
 }
 
-// Adds what the trace cost; nothing if that is not known.
-void AddCost(const GpuProgram& program, Document& document) {
-  double library = 0, cupti = 0, records = 0;
-  for (const auto& process : program.processes) {
-    library += process.library_seconds.value_or(0);
-    cupti += process.cupti_seconds.value_or(0);
-    records += process.records.value_or(0);
-  }
-  if (records <= 0) return;
-  auto cost = fmt::format("cost of the trace: {} a record in dlroof's library, {} in all",
-                          Time(library / records), Time(library));
-  if (program.wall_seconds && *program.wall_seconds > 0)
-    cost += fmt::format(" ({} of the program's time)",
-                        text::PercentText(library / *program.wall_seconds));
-  if (cupti > 0) cost += fmt::format("; CUPTI says that it took {} itself", Time(cupti));
-  document.Say(std::move(cost));
-}
-
 void AddProcess(const GpuProcess& process, Document& document) {
   const auto pid = process.pid.value_or(0);
   if (process.full) Say(document, "process {}: its trace is full, what followed is lost", pid);
@@ -439,10 +443,10 @@ void AddTrace(const GpuProgram& program, Document& document) {
     return all;
   };
   const double dropped = sum(&GpuProcess::dropped), untimed = sum(&GpuProcess::untimed);
-  Say(document, "trace: {}, {:.0f} copies and {:.0f} fills of {}",
+  Say(document, "trace: {}, {:.0f} copies, {:.0f} fills, {:.0f} calls and {:.0f} ranges of {}",
       Counted(sum(&GpuProcess::launches), "launch"), sum(&GpuProcess::copies),
-      sum(&GpuProcess::fills), Counted(static_cast<double>(program.processes.size()), "process"));
-  AddCost(program, document);
+      sum(&GpuProcess::fills), sum(&GpuProcess::calls), sum(&GpuProcess::ranges),
+      Counted(static_cast<double>(program.processes.size()), "process"));
   if (dropped > 0)
     Say(document, "{:.0f} records were lost: numbers of launches and sums are lower limits",
         dropped);
@@ -467,12 +471,12 @@ Document GpuProgramDocument(const roofline::PlacedRun& run, bool full_names) {
   for (const auto& advice : AdviceOf(timeline)) document.Advise(advice.text);
   AddSteps(timeline.steps, document);
   AddBar(timeline, places, document);
+  AddTraceCost(timeline, document);
   AddKernels(timeline, places, names, full_names, document);
   AddRangeWork(timeline, names, full_names, document);
   AddAboveRoof(timeline, places, names, document);
   AddCounting(*program, timeline, places, document);
   AddLanes(timeline, document);
-  AddGaps(timeline, names, document);
   AddCopies(timeline, document);
   AddOthers(*program, document);
   AddTrace(*program, document);

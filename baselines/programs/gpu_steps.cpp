@@ -17,7 +17,8 @@ namespace {
 
 using gpu_trace::Trace;
 
-constexpr double kMaxOfWork = 0.5;  // [1] share of the launches that graphs have, if they are steps
+constexpr double kMinOfWork =
+    0.5;  // [1] share of the kernels' time of a graph whose launches are steps
 constexpr std::size_t kMinSteps = 3;
 constexpr double kMaxOfUsual = 1.5;  // [1] of the usual launches between two marks of steps
 
@@ -38,17 +39,20 @@ std::vector<StepRange> StepsBetween(const std::vector<std::size_t>& begins, std:
   return steps;
 }
 
-// Returns the steps that begin with launches of the graph that has most kernels; no steps of a
-// program most of whose kernels are not of it.
+// Returns the steps that begin with launches of the graph that has most of the kernels' time; no
+// steps of a program most of whose time is not of it.
 Steps StepsOfGraph(const DeviceWork& work) {
-  std::map<std::uint32_t, std::size_t> sizes;  // [1] kernels by graph
-  for (std::size_t i = 0; i < work.stream.size(); ++i) ++sizes[work.Launch(i).graph];
-  sizes.erase(0);
-  if (sizes.empty()) return {};
+  std::map<std::uint32_t, double> seconds;  // [s] by graph
+  double all = 0;
+  for (std::size_t i = 0; i < work.stream.size(); ++i) {
+    const auto& task = work.Launch(i);
+    all += Seconds(task.time);
+    if (task.graph != 0) seconds[task.graph] += Seconds(task.time);
+  }
+  if (seconds.empty()) return {};
   const auto largest = std::ranges::max_element(
-      sizes, {}, [](const auto& graph_and_size) { return graph_and_size.second; });
-  if (static_cast<double>(largest->second) < kMaxOfWork * static_cast<double>(work.stream.size()))
-    return {};
+      seconds, {}, [](const auto& graph_and_time) { return graph_and_time.second; });
+  if (largest->second < kMinOfWork * all) return {};
   std::vector<std::size_t> begins;
   std::optional<std::uint32_t> call;  // that launched the graph
   for (std::size_t i = 0; i < work.stream.size(); ++i) {

@@ -20,7 +20,6 @@ using gpu_trace::Interval;
 using gpu_trace::Trace;
 
 constexpr double kOutlier = 1.5;         // [1] a step this many times the median is left out
-constexpr std::size_t kMaxGaps = 10;     // listed
 constexpr std::size_t kLaneParts = 200;  // of a lane
 constexpr std::size_t kMaxLanes = 16;
 
@@ -225,30 +224,25 @@ std::string RangeAt(const Trace& trace, std::int64_t at_ns) {
   return innermost == nullptr ? "" : trace.texts[innermost->name];
 }
 
-void AddGaps(const Trace& trace, const DeviceWork& work, const Window& within,
-             GpuTimeline& timeline) {
-  struct Found {
-    std::int64_t begin_ns, length_ns;
-    std::size_t before, after;
-  };
-  std::vector<Found> found;
-  std::size_t last = 0;
+// Sets the longest gap.
+void AddGap(const Trace& trace, const DeviceWork& work, const Window& within,
+            GpuTimeline& timeline) {
+  std::int64_t longest = 0;  // [ns]
+  std::size_t before = 0, after = 0, last = 0;
   for (std::size_t i = 1; i < work.all.size(); ++i) {
-    const auto& task = work.all[i];
+    const auto& time = work.all[i].time;
     const auto end = work.all[last].time.end_ns;
-    if (task.time.begin_ns > end && end >= within.begin_ns && task.time.begin_ns <= within.end_ns)
-      found.push_back({end, task.time.begin_ns - end, last, i});
-    if (task.time.end_ns > end) last = i;
+    if (time.begin_ns - end > longest && end >= within.begin_ns && time.begin_ns <= within.end_ns) {
+      longest = time.begin_ns - end;
+      before = last;
+      after = i;
+    }
+    if (time.end_ns > end) last = i;
   }
-  const auto most = std::min(found.size(), kMaxGaps);
-  std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(most),
-                            std::ranges::greater{}, &Found::length_ns);
-  const auto begin = work.all.front().time.begin_ns;
-  for (std::size_t i = 0; i < most; ++i)
-    timeline.gaps.push_back({Seconds(found[i].length_ns), Seconds(found[i].begin_ns - begin),
-                             NameOf(work.all[found[i].before], timeline),
-                             NameOf(work.all[found[i].after], timeline),
-                             RangeAt(trace, found[i].begin_ns)});
+  if (longest > 0)
+    timeline.gap =
+        GpuGap{Seconds(longest), NameOf(work.all[before], timeline),
+               NameOf(work.all[after], timeline), RangeAt(trace, work.all[before].time.end_ns)};
 }
 
 void AddLanes(const DeviceWork& work, const Window& window, std::size_t first,
@@ -290,42 +284,30 @@ void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWo
   auto ranges = RangeWorkOf(trace, around, work, timeline.kernels, steps);
   timeline.range_work = std::move(ranges.rows);
   timeline.range_steps = ranges.steps;
+  if (!trace.ranges.empty() && timeline.range_work.empty() && !work.stream.empty())
+    timeline.range_reason =
+        Reason{trace.calls.empty()        ? "CUPTI recorded no call of CUDA"
+               : !around.KnowsCalls(work) ? "no recorded call of CUDA has the number of a kernel"
+                                          : "none was open on a thread that launched a kernel"};
 }
 
-// Adds a step's runs of elementwise kernels of one stream: the next reads what one writes.
-void AddFusible(const DeviceWork& work, const Step& step, double weight,
-                const std::vector<bool>& elementwise, GpuTimeline& timeline) {
-  struct Run {
-    double seconds = 0, longest = 0, launches = 0;
-  };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Run> runs;
-  const auto close = [&](Run& run) {
-    if (run.launches > 1) {
-      timeline.fusible_seconds += weight * (run.seconds - run.longest);
-      timeline.fusible_launches += weight * run.launches;
+void AddStepCalls(const DeviceWork& work, const std::vector<Step>& steps, OrderedLaunches& order) {
+  double graphs = 0;
+  for (const auto& step : steps) {
+    order.step_calls.emplace_back(work.Launch(step.begin).call, work.Launch(step.end).call);
+    std::uint32_t last = 0;  // call that launched a graph
+    for (std::size_t i = step.begin; i < step.end; ++i) {
+      const auto& task = work.Launch(i);
+      if (task.graph == 0 || task.call == last) continue;
+      last = task.call;
+      ++graphs;
     }
-    run = {};
-  };
-  for (std::size_t i = step.begin; i < step.end; ++i) {
-    const auto& task = work.all[work.launch_places[i]];
-    auto& run = runs[{task.context, task.stream}];
-    if (!elementwise[task.index]) {
-      close(run);
-      continue;
-    }
-    const double seconds = Seconds(task.time);
-    run.seconds += seconds;
-    run.longest = std::max(run.longest, seconds);
-    run.launches += 1;
   }
-  for (auto& [stream, run] : runs) close(run);
+  order.step_graphs = graphs / static_cast<double>(steps.size());
 }
 
 void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTimeline& timeline) {
   const double weight = 1 / static_cast<double>(steps.size());
-  std::vector<bool> elementwise;  // by kernel
-  for (const auto& use : timeline.kernels)
-    elementwise.push_back(KernelKindOf(use.name) == KernelKind::kElementwise);
   for (const auto& step : steps) {
     for (std::size_t i = step.begin; i < step.end; ++i) {
       const auto& task = work.all[work.launch_places[i]];
@@ -333,7 +315,6 @@ void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTime
       use.step_launches += weight;
       use.step_seconds += weight * Seconds(task.time);
     }
-    AddFusible(work, step, weight, elementwise, timeline);
   }
 }
 
@@ -377,7 +358,10 @@ void SortKernels(const DeviceWork& work, GpuTimeline& timeline) {
     sorted.push_back(std::move(kernels[row]));
   }
   kernels = std::move(sorted);
-  for (const auto row : work.stream) timeline.order.kernels.push_back(places[row]);
+  for (std::size_t i = 0; i < work.stream.size(); ++i) {
+    timeline.order.kernels.push_back(places[work.stream[i]]);
+    timeline.order.seconds.push_back(Seconds(work.Launch(i).time));
+  }
 }
 
 GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<int> count) {
@@ -407,8 +391,9 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
     timeline.kernels[i].step_wall_seconds = weight * sweep.wall()[i];
   AddStepSums(work, steps, timeline);
   AddRangeWork(trace, around, work, found.steps, timeline);
+  if (timeline.steps.count > 0) AddStepCalls(work, steps, timeline.order);
   AddCopies(trace, work, windows, running, timeline);
-  AddGaps(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);
+  AddGap(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);
   const auto& shown = windows[windows.size() / 2];
   AddLanes(work, shown, running.At(shown.begin_ns), timeline);
   SortKernels(work, timeline);

@@ -7,21 +7,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "baselines/programs/steps.h"
+#include "counters/base/error.h"
 #include "counters/gpu_trace/read.h"
 
 namespace dlroof::programs {
 
 // What a kernel does, by the words of its name.
-enum class KernelKind { kProduct, kElementwise, kLayout, kReduction, kCollective, kOther };
+enum class KernelKind { kProduct, kLayout, kCollective, kOther };
 KernelKind KernelKindOf(std::string_view name);
 // Returns whether the kernel multiplies fp32 matrices without tensor cores ("sgemm", "ffma").
 bool IsFp32Product(std::string_view name);
 
 // Returns a kernel's name as the compiler's source has it, or the text itself.
 std::string DemangledKernel(const std::string& mangled);
+
+// Returns whether the grid stands for a CUDA graph that was traced as a whole.
+inline bool IsWholeGraph(const gpu_trace::Size3& grid) { return grid == gpu_trace::Size3(); }
 
 // Returns a grid or a block without trailing ones: "128", "16x8", "16x1x4".
 std::string SizeText(const gpu_trace::Size3& size);
@@ -32,11 +37,9 @@ struct GpuKernelUse {
   std::string name;     // whole, demangled
   std::string mangled;  // "" if it is the same
   gpu_trace::Size3 grid = {}, block = {};
-  std::uint32_t registers = 0;  // [1] per thread
-  double shared_bytes = 0;      // [byte] per block
-  double launches = 0;          // [1] in the trace
-  double seconds = 0;           // [s] sum of their durations
-  double graph_launches = 0;    // [1] of them as nodes of CUDA graphs
+  double launches = 0;        // [1] in the trace
+  double seconds = 0;         // [s] sum of their durations
+  double graph_launches = 0;  // [1] of them as nodes of CUDA graphs
   // Per steady step, or the sums of the whole trace if there are no steps.
   double step_launches = 0;  // [1]
   double step_seconds = 0;   // [s] sum of durations
@@ -46,13 +49,15 @@ struct GpuKernelUse {
   std::string record;  // name of its record in the run file
 };
 
-// How the device spends the time of a step, or of the whole trace. The first four add up to
+// How the device spends the time of a step, or of the whole trace. The first five add up to
 // wall_seconds. [s]
 struct GpuTimes {
   double kernel_seconds = 0;  // at least one kernel runs
   double copy_seconds = 0;    // a copy runs, and no kernel
   double fill_seconds = 0;    // a fill runs, and nothing else
   double idle_seconds = 0;    // nothing runs
+  // CUDA graphs, timed as a whole, beyond the kernels, copies and fills of their nodes
+  double graph_idle_seconds = 0;
   double wall_seconds = 0;
   double overlap_seconds = 0;      // durations of kernels beyond kernel_seconds
   double hidden_copy_seconds = 0;  // copies run while a kernel runs
@@ -71,7 +76,6 @@ struct GpuCopies {
 // A time in which nothing runs.
 struct GpuGap {
   double seconds = 0;         // [s]
-  double at_seconds = 0;      // [s] its begin, since the timeline's first work
   std::string before, after;  // what ended before and began after: a kernel's whole name, or a copy
   std::string range;          // the innermost NVTX range of the host in which it began; "" if none
 };
@@ -106,12 +110,21 @@ struct GpuSteps {
   // [s] wall time of the steady steps
   double least_seconds = 0, lower_seconds = 0, median_seconds = 0, upper_seconds = 0,
          most_seconds = 0;
+  // [s] median time between the calls of CUDA with which successive steps begin: in the traced run,
+  // and in a run in which nothing but calls was recorded
+  std::optional<double> call_seconds, untraced_call_seconds;
+  // [s] median of the steps of the run from which the nodes of CUDA graphs are
+  std::optional<double> node_seconds;
 };
 
 // The launches of one GPU in their order. For what needs more than the sums.
 struct OrderedLaunches {
   std::vector<std::uint32_t> kernels;            // by launch: index of GpuTimeline::kernels
+  std::vector<double> seconds;                   // [s] by launch
   std::size_t steady_begin = 0, steady_end = 0;  // launches of one steady step near the middle
+  // Correlation numbers of the calls with which each steady step and the next one begin.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> step_calls;
+  double step_graphs = 0;  // [1] launches of CUDA graphs in a steady step, mean
 };
 
 struct GpuTimeline {
@@ -126,15 +139,14 @@ struct GpuTimeline {
   GpuTimes times;                     // of a step, mean over steady steps; or of the whole trace
   std::vector<GpuKernelUse> kernels;  // the most time of a step first
   std::vector<GpuCopies> copy_kinds;
-  std::vector<GpuGap> gaps;  // the longest of the steady steps, or of the trace
+  std::optional<GpuGap> gap;  // the longest of the steady steps, or of the trace
   std::vector<GpuLane> lanes;
   double lane_seconds = 0;               // [s] that the lanes show
   std::vector<GpuRangeWork> range_work;  // RangeWorkOf
   int range_steps = 0;                   // [1] steps that have ranges
-  // [s] per step: of runs of elementwise kernels on one stream all but each run's longest kernel
-  double fusible_seconds = 0;
-  double fusible_launches = 0;  // [1] launches of these runs
-  OrderedLaunches order;        // not in a run file
+  // Why there is no range_work, though the program has ranges.
+  std::optional<Reason> range_reason;
+  OrderedLaunches order;  // not in a run file
 
   double KernelSeconds() const;  // [s] sum of the durations of all kernels
 };
@@ -143,5 +155,28 @@ struct GpuTimeline {
 // `steps` is the number of steps of the program, if that is known.
 std::vector<GpuTimeline> TimelinesOf(const gpu_trace::Trace& trace,
                                      std::optional<int> steps = std::nullopt);
+
+// Sets call_seconds and untraced_call_seconds of the timeline of `traced`, if the run of the same
+// process of which `untraced` has the calls has as many from the first steady step to its end.
+// Calls are counted from the end: the start of a program (autotuning) differs from run to run.
+void AddPace(const gpu_trace::Trace& traced, const gpu_trace::Trace& untraced,
+             GpuTimeline& timeline);
+
+// Replaces the kernels, copies, fills and ranges of a timeline of CUDA graphs as a whole by those
+// of a run in which their nodes were traced, whose steps have as many launches of graphs. Their
+// times are scaled to the time in which anything ran, if they exceed it; what they leave of it
+// becomes graph_idle_seconds. Returns false, and changes nothing, if the steps differ.
+bool TakeNodes(GpuTimeline nodes, GpuTimeline& timeline);
+
+// What is known of the idle time of a step without the trace, which slows down the host.
+struct GpuIdle {
+  // The traced step is at most kTraceCost longer, or idle for no more of its time.
+  bool seen = false;
+  // [s] of a traced step: idle without the trace too, at most. Absent: not known, because there was
+  // no run without it, or the host is ahead of the device in one of the runs.
+  std::optional<double> most_seconds;
+};
+GpuIdle IdleOf(const GpuTimeline& timeline);
+inline constexpr double kTraceCost = 0.02;  // [1] of a step
 
 }  // namespace dlroof::programs

@@ -237,22 +237,21 @@ void Members(auto& all, ProgramSummary& summary) {
       Field{"covered_seconds", summary.covered_seconds},
       Field{"creation_hits", summary.creation_hits},
       Field{"creation_misses", summary.creation_misses},
-      Field{"creation_seconds", summary.creation_seconds},
-      Field{"line_seconds", summary.line_seconds}, Field{"lines", summary.lines},
+      Field{"creation_seconds", summary.creation_seconds}, Field{"lines", summary.lines},
       Field{"processes", summary.processes}, Required{"primitives", summary.primitives},
       Field{"steps", summary.steps}, Field{"traced", summary.traced});
 }
 void Members(auto& all, GpuKernelUse& use) {
   all(Field{"name", use.name}, Field{"mangled", use.mangled}, Field{"grid", use.grid},
-      Field{"block", use.block}, Field{"registers", use.registers},
-      Field{"shared_bytes", use.shared_bytes}, Field{"launches", use.launches},
-      Field{"seconds", use.seconds}, Field{"graph_launches", use.graph_launches},
-      Field{"step_launches", use.step_launches}, Field{"step_seconds", use.step_seconds},
-      Field{"step_wall_seconds", use.step_wall_seconds}, Field{"record", use.record});
+      Field{"block", use.block}, Field{"launches", use.launches}, Field{"seconds", use.seconds},
+      Field{"graph_launches", use.graph_launches}, Field{"step_launches", use.step_launches},
+      Field{"step_seconds", use.step_seconds}, Field{"step_wall_seconds", use.step_wall_seconds},
+      Field{"record", use.record});
 }
 void Members(auto& all, GpuTimes& times) {
   all(Field{"kernel_seconds", times.kernel_seconds}, Field{"copy_seconds", times.copy_seconds},
       Field{"fill_seconds", times.fill_seconds}, Field{"idle_seconds", times.idle_seconds},
+      Field{"graph_idle_seconds", times.graph_idle_seconds},
       Field{"wall_seconds", times.wall_seconds}, Field{"overlap_seconds", times.overlap_seconds},
       Field{"hidden_copy_seconds", times.hidden_copy_seconds},
       Field{"short_idle_seconds", times.short_idle_seconds}, Field{"short_gaps", times.short_gaps});
@@ -262,8 +261,8 @@ void Members(auto& all, GpuCopies& copies) {
       Field{"seconds", copies.seconds}, Field{"pageable_bytes", copies.pageable_bytes});
 }
 void Members(auto& all, GpuGap& gap) {
-  all(Field{"seconds", gap.seconds}, Field{"at_seconds", gap.at_seconds},
-      Field{"before", gap.before}, Field{"after", gap.after}, Field{"range", gap.range});
+  all(Field{"seconds", gap.seconds}, Field{"before", gap.before}, Field{"after", gap.after},
+      Field{"range", gap.range});
 }
 void Members(auto& all, GpuLane& lane) {
   all(Field{"context", lane.context}, Field{"stream", lane.stream}, Field{"kernels", lane.kernels},
@@ -280,7 +279,10 @@ void Members(auto& all, GpuSteps& steps) {
       Field{"launches", steps.launches}, Field{"warm_up_launches", steps.warm_up_launches},
       Field{"warm_up_seconds", steps.warm_up_seconds}, Field{"least_seconds", steps.least_seconds},
       Field{"lower_seconds", steps.lower_seconds}, Field{"median_seconds", steps.median_seconds},
-      Field{"upper_seconds", steps.upper_seconds}, Field{"most_seconds", steps.most_seconds});
+      Field{"upper_seconds", steps.upper_seconds}, Field{"most_seconds", steps.most_seconds},
+      Field{"call_seconds", steps.call_seconds},
+      Field{"untraced_call_seconds", steps.untraced_call_seconds},
+      Field{"node_seconds", steps.node_seconds});
 }
 void Members(auto& all, GpuTimeline& timeline) {
   all(Field{"pid", timeline.pid}, Field{"command", timeline.command},
@@ -290,18 +292,16 @@ void Members(auto& all, GpuTimeline& timeline) {
       Field{"fills", timeline.fills}, Field{"wall_seconds", timeline.wall_seconds},
       Field{"steps", timeline.steps}, Field{"times", timeline.times},
       Field{"kernels", timeline.kernels}, Field{"copy_kinds", timeline.copy_kinds},
-      Field{"gaps", timeline.gaps}, Field{"lanes", timeline.lanes},
+      Field{"gap", timeline.gap}, Field{"lanes", timeline.lanes},
       Field{"lane_seconds", timeline.lane_seconds}, Field{"range_work", timeline.range_work},
-      Field{"range_steps", timeline.range_steps},
-      Field{"fusible_seconds", timeline.fusible_seconds},
-      Field{"fusible_launches", timeline.fusible_launches});
+      Field{"range_steps", timeline.range_steps}, Field{"range_reason", timeline.range_reason});
 }
 void Members(auto& all, GpuProcess& process) {
   all(Field{"pid", process.pid}, Field{"command", process.command},
       Field{"launches", process.launches}, Field{"copies", process.copies},
-      Field{"fills", process.fills}, Field{"dropped", process.dropped},
-      Field{"untimed", process.untimed}, Field{"library_seconds", process.library_seconds},
-      Field{"cupti_seconds", process.cupti_seconds}, Field{"records", process.records},
+      Field{"fills", process.fills}, Field{"calls", process.calls}, Field{"ranges", process.ranges},
+      Field{"dropped", process.dropped}, Field{"untimed", process.untimed},
+
       Field{"ended", process.ended}, Field{"full", process.full}, Field{"failure", process.failure},
       Field{"remarks", process.remarks});
 }

@@ -293,24 +293,6 @@ void AddProcesses(const ProgramSummary& summary, Document& document) {
         Counted(process.calls, "call"), Time(process.seconds));
 }
 
-constexpr double kMuchForLines = 0.03;  // [1] of the time, above which lines get a remark
-
-// Says which share of the time went into writing oneDNN's verbose log, if that was measured.
-void AddLineCost(const ProgramSummary& summary, const ProgramBreakdown& breakdown,
-                 Document& document) {
-  if (!summary.line_seconds || !(breakdown.seconds > 0)) return;
-  const auto& steps = summary.steps;
-  const double lines = breakdown.of_step
-                           ? steps.primitives + steps.creation_hits + steps.creation_misses
-                           : static_cast<double>(summary.lines.verbose);
-  const double seconds = lines * *summary.line_seconds;
-  Say(document, "oneDNN's lines take about {} of {}: {:.2g} % ({}, {} each){}", Time(seconds),
-      breakdown.of_step ? "a step" : "the time", 100 * seconds / breakdown.seconds,
-      Counted(lines, "line"), Time(*summary.line_seconds),
-      seconds > kMuchForLines * breakdown.seconds ? ": without profile it is that much shorter"
-                                                  : "");
-}
-
 void AddUnknownWork(const ProgramSummary& summary, Document& document) {
   std::vector<std::pair<std::string, double>> reasons;
   for (const auto& primitive : summary.primitives) {
@@ -404,7 +386,6 @@ Document ProgramDocument(const roofline::PlacedRun& run) {
   AddProgramTime(*summary, document);
   if (summary->traced) AddTraced(*summary->traced, document);
   AddProcesses(*summary, document);
-  AddLineCost(*summary, breakdown, document);
   AddLines(*summary, document);
   return document;
 }

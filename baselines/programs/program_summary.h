@@ -92,10 +92,8 @@ struct ProgramSummary {
   double seconds = 0;                     // [s] sum of all executions in the log
   std::optional<double> covered_seconds;  // [s] wall time with any call running; needs time stamps
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
-  // [s] Time that a line of oneDNN takes the program, measured by writing such lines.
-  std::optional<double> line_seconds;
-  std::vector<ProgramProcess> processes;     // in order of appearance
-  std::vector<ProgramPrimitive> primitives;  // in order of appearance
+  std::vector<ProgramProcess> processes;                                // in order of appearance
+  std::vector<ProgramPrimitive> primitives;                             // in order of appearance
   ProgramSteps steps;
   std::optional<TracedProgram> traced;  // set if torch.profiler saw some of it
 

@@ -46,11 +46,16 @@ std::string CuptiFiles() {
   return fmt::format("{}", fmt::join(files, ":"));
 }
 
-Variables TraceVariables(const std::string& folder) {
+// The folders of a trace with what other runs of the program tell (programs::OtherRuns).
+constexpr const char *kNodes = "nodes", *kCalls = "calls";
+
+// `detail`: see counters/gpu_trace/injected/cupti.cpp.
+Variables TraceVariables(const std::string& folder, const std::string& detail) {
   const auto library = TraceLibrary().string();
   return {{"CUDA_INJECTION64_PATH", library},
           {"NVTX_INJECTION64_PATH", library},
           {"DLROOF_GPU_TRACE_FOLDER", folder},
+          {"DLROOF_GPU_TRACE_DETAIL", detail},
           {"DLROOF_GPU_TRACE_CUPTI", CuptiFiles()}};
 }
 
@@ -88,14 +93,15 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   Say(out,
       "runs the program again under Nsight Compute, which counts {} launches of {} kernels: "
       "{} of the kernels' time, about {:.0f} s beside the program's own until then",
-      selection.launches, selection.kernels, text::PercentText(selection.share),
+      selection.launches, selection.kernels.size(), text::PercentText(selection.share),
       static_cast<double>(selection.launches) * programs::kCountSeconds);
   const double begin = cpu::WallSeconds();
   auto arguments = selection.arguments;
   arguments.insert(arguments.end(), request.program.command.begin(), request.program.command.end());
   const auto table = RunNcu(choice, metrics, arguments).table;
   program.counting.seconds = cpu::WallSeconds() - begin;
-  auto counted = programs::JoinCounts(timeline, imports::ReadCountedLaunches(table, "ncu's table"));
+  auto counted =
+      programs::JoinCounts(timeline, selection, imports::ReadCountedLaunches(table, "ncu's table"));
   if (counted.empty())
     throw BadInput("ncu counted no kernel of the trace: does each run launch the same kernels?");
   return counted;
@@ -196,7 +202,12 @@ void ReportStored(const GpuProfileRequest& request, const std::optional<machine:
   const auto traces = gpu_trace::ReadTraces(*request.stored_trace);
   if (traces.empty())
     throw BadInput("profile: {}: no trace (*.gputrace) in this folder", *request.stored_trace);
-  ReportTraces(request, 0, programs::ProgramOfTraces(traces, request.program.steps), machine, out);
+  const fs::path folder = *request.stored_trace;
+  ReportTraces(request, 0,
+               programs::ProgramOfTraces(traces, request.program.steps,
+                                         {gpu_trace::ReadTraces(folder / kNodes),
+                                          gpu_trace::ReadTraces(folder / kCalls)}),
+               machine, out);
 }
 
 // Returns the folder for trace files, which exists then.
@@ -210,14 +221,45 @@ std::string TraceFolder(const GpuProfileRequest& request, const TemporaryFolder&
   return folder;
 }
 
+// Runs the program again, without input and with its output thrown away. Returns its traces.
+std::vector<gpu_trace::Trace> RunAgain(const GpuProfileRequest& request, const fs::path& folder,
+                                       const char* detail, Variables variables) {
+  fs::create_directory(folder / detail);
+  for (auto& [name, value] : TraceVariables(folder / detail, detail)) variables[name] = value;
+  RunChild(request.program.command, variables);
+  return gpu_trace::ReadTraces(folder / detail);
+}
+
+// Returns the program, with what other runs tell if the first one ended by itself and they are
+// needed.
+programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const TracedRun& run,
+                               const std::vector<gpu_trace::Trace>& traces, const fs::path& folder,
+                               const Variables& variables, std::ostream& out) {
+  programs::OtherRuns others;
+  const auto program = [&] {
+    return programs::ProgramOfTraces(traces, request.program.steps, others);
+  };
+  if (run.end.out_of_time || run.end.end.signal != 0) return program();
+  if (programs::NeedsNodes(traces)) {
+    Say(out, "runs the program again to trace each kernel of its CUDA graphs");
+    others.nodes = RunAgain(request, folder, kNodes, variables);
+  }
+  if (programs::NeedsCalls(program())) {
+    Say(out, "runs the program again without a trace of its kernels: does the trace slow it down?");
+    others.calls = RunAgain(request, folder, kCalls, variables);
+  }
+  return program();
+}
+
 void ReportRun(const GpuProfileRequest& request, const TracedRun& run, const std::string& folder,
-               const std::optional<machine::Machine>& machine, std::ostream& out) {
+               const Variables& variables, const std::optional<machine::Machine>& machine,
+               std::ostream& out) {
   const auto traces = gpu_trace::ReadTraces(folder);
   if (request.program.torch && !HasModules(traces))
     Say(out,
         "--torch: no call of a module was marked: the program did not import torch, called its "
         "model less than three times, or its Python ignores PYTHONPATH (-I, -E, -S)");
-  auto program = programs::ProgramOfTraces(traces, request.program.steps);
+  auto program = ProgramOf(request, run, traces, folder, variables, out);
   program.command = fmt::format("{}", fmt::join(request.program.command, " "));
   program.wall_seconds = run.end.wall_seconds;
   if (run.end.out_of_time)
@@ -276,7 +318,7 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const TemporaryFolder temporary;
   const auto folder = TraceFolder(request, temporary);
   const auto notes = temporary / "torch";
-  auto variables = TraceVariables(folder);
+  auto variables = TraceVariables(folder, "graphs");
   if (request.program.torch) variables.merge(PrepareTorchHook(HookTask::kRanges, notes));
   TracedRun run;
   try {
@@ -288,7 +330,7 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   SayEnd(request, run.end, out);
   for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", sentence);
   try {
-    ReportRun(request, run, folder, machine, out);
+    ReportRun(request, run, folder, variables, machine, out);
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }

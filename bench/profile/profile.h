@@ -71,7 +71,6 @@ struct ProgramFacts {
   std::optional<double> wall_seconds;     // [s] from the program's start to its end
   std::optional<int> threads;             // of its library; replaces the log's number
   std::optional<int> steps;               // [1] equal steps; replaces the detected number
-  std::optional<double> line_seconds;     // [s] see ProgramSummary
   const imports::Trace* trace = nullptr;  // of torch.profiler, with calls; null: none
 };
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "baselines/programs/program_report.h"
-#include "bench/profile/overhead.h"
 #include "bench/profile/profile.h"
 #include "bench/profile/torch_trace.h"
 #include "bench/profile/verbose_run.h"
@@ -83,14 +82,10 @@ void ReportMissingLines(const VerboseRun& run, const std::string& program, std::
 void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
                  const TorchTrace& torch, const std::optional<machine::Machine>& machine,
                  std::ostream& messages) {
-  std::optional<double> line_seconds;  // that a line takes the program
-  if (run.lines > 0)
-    line_seconds = MeasureLineSeconds(run.log_bytes / run.lines, !run.end.names_processes);
   const ProgramFacts facts{.command = fmt::format("{}", fmt::join(request.command, " ")),
                            .wall_seconds = run.end.wall_seconds,
                            .threads = request.threads,
                            .steps = request.steps,
-                           .line_seconds = line_seconds,
                            .trace = torch.trace ? &*torch.trace : nullptr};
   auto file = ProgramRun(log, facts, machine, messages);
   WriteFile(request.output, JsonText(roofline::ToJson(file)) + '\n');

@@ -195,7 +195,6 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   summary.log = log_path;
   summary.command = facts.command.value_or("");
   summary.wall_seconds = facts.wall_seconds;
-  summary.line_seconds = facts.line_seconds;
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
     const auto parsed = logs::ReadPrimitive(primitive.text);

@@ -45,11 +45,12 @@ enum class Kind : std::uint16_t {
   kFill = 7,
   kRange = 8,
   kDropped = 9,
-  kCost = 10,
+  // 10: what tracing cost itself, of older versions
   kFailure = 11,
   kFull = 12,
   kEnd = 13,
   kCall = 14,
+  kAnswer = 15,
 };
 
 struct RecordHeader {
@@ -87,9 +88,10 @@ struct KernelRecord {
   std::uint32_t grid[3], block[3];
   std::uint32_t static_shared_bytes, dynamic_shared_bytes;
   std::uint32_t registers;  // [1] per thread
-  std::uint32_t cluster[3];
+  std::uint32_t reserved_too[3];
 };
-// Graph 0: not of a CUDA graph.
+// Graph 0: not of a CUDA graph. Where graphs are traced as a whole, the launch of a graph has a
+// kernel without a grid.
 struct LaunchRecord {
   RecordHeader header;
   std::uint32_t kernel;
@@ -123,7 +125,7 @@ struct RangeRecord {
   std::uint64_t begin_ns, duration_ns;
   std::uint32_t thread, depth;
 };
-// A call of CUDA that put work onto the GPU. Recorded from the program's first NVTX range on.
+// A call of CUDA that put work onto the GPU.
 struct CallRecord {
   RecordHeader header;
   std::uint32_t
@@ -137,18 +139,15 @@ struct DroppedRecord {
   std::uint32_t reserved;
   std::uint64_t records;  // [1] since the last such record
 };
-// What tracing cost up to now. The last one counts.
-struct CostRecord {
-  RecordHeader header;
-  std::uint32_t reserved;
-  std::uint64_t library_ns;  // in the injected library's functions, all threads
-  std::uint64_t cupti_ns;    // that CUPTI says it cost itself
-  std::uint64_t records;     // [1] records that CUPTI returned
-  std::uint64_t at_ns;
-};
 struct FailureRecord {
   RecordHeader header;
   std::uint32_t text;  // a sentence: why there is no trace
+};
+// What CUPTI answered when it was asked to record something.
+struct AnswerRecord {
+  RecordHeader header;
+  std::uint32_t what, result;  // texts: "kernels"; CUPTI's word, CUPTI_SUCCESS if it will
+  std::uint32_t accepted;      // [1] of calls: functions of CUDA that it will record
 };
 // The file has reached its largest size; nothing but the end follows.
 struct FullRecord {
@@ -167,8 +166,8 @@ static_assert(sizeof(FileHeader) == 16 && sizeof(BlockHeader) == 16 && sizeof(Pr
 static_assert(sizeof(DeviceRecord) == 32 && sizeof(KernelRecord) == 64 &&
               sizeof(LaunchRecord) == 56);
 static_assert(sizeof(CopyRecord) == 56 && sizeof(FillRecord) == 56 && sizeof(RangeRecord) == 32);
-static_assert(sizeof(CallRecord) == 24 && sizeof(DroppedRecord) == 16 && sizeof(CostRecord) == 40 &&
-              sizeof(FailureRecord) == 8);
+static_assert(sizeof(CallRecord) == 24 && sizeof(DroppedRecord) == 16 &&
+              sizeof(FailureRecord) == 8 && sizeof(AnswerRecord) == 16);
 
 // Returns a hash of `bytes` bytes, which must be a multiple of 8.
 inline std::uint64_t Checksum(const char* data, std::size_t bytes) {

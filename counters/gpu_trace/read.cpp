@@ -36,8 +36,6 @@ CopyKind KindOf(const CopyRecord& record) {
 
 Size3 SizeOf(const std::uint32_t (&from)[3]) { return {from[0], from[1], from[2]}; }
 
-double Seconds(std::uint64_t ns) { return 1e-9 * static_cast<double>(ns); }
-
 // Thrown by a record that cannot be read or refers to what is not defined.
 struct Damaged {};
 
@@ -121,8 +119,8 @@ class TraceReader {
         {Kind::kFill, &TraceReader::Read<FillRecord>},
         {Kind::kRange, &TraceReader::Read<RangeRecord>},
         {Kind::kCall, &TraceReader::Read<CallRecord>},
+        {Kind::kAnswer, &TraceReader::Read<AnswerRecord>},
         {Kind::kDropped, &TraceReader::Read<DroppedRecord>},
-        {Kind::kCost, &TraceReader::Read<CostRecord>},
         {Kind::kFailure, &TraceReader::Read<FailureRecord>}};
     if (kind == Kind::kFull) trace_.full = true;
     if (kind == Kind::kEnd) trace_.ended = true;
@@ -229,12 +227,13 @@ class TraceReader {
         {record.correlation, record.thread, static_cast<std::int64_t>(record.begin_ns)});
   }
 
-  void Store(const DroppedRecord& record) { trace_.dropped += static_cast<double>(record.records); }
-
-  void Store(const CostRecord& record) {
-    trace_.cost = TraceCost{Seconds(record.library_ns), Seconds(record.cupti_ns),
-                            static_cast<double>(record.records)};
+  void Store(const AnswerRecord& record) {
+    if (const auto& result = TextOf(record.result); result != "CUPTI_SUCCESS")
+      trace_.remarks.push_back(
+          fmt::format("{}: CUPTI does not record {}: {}", where_, TextOf(record.what), result));
   }
+
+  void Store(const DroppedRecord& record) { trace_.dropped += static_cast<double>(record.records); }
 
   void Store(const FailureRecord& record) { trace_.failure = Reason{TextOf(record.text)}; }
 

@@ -18,8 +18,8 @@ using Size3 = std::array<std::uint32_t, 3>;
 
 // A kernel as it is launched: all launches with these properties do the same work.
 struct Kernel {
-  std::uint32_t name = 0;  // index of Trace::texts; mangled
-  Size3 grid = {}, block = {};
+  std::uint32_t name = 0;       // index of Trace::texts; mangled
+  Size3 grid = {}, block = {};  // grid {}: a CUDA graph that was traced as a whole
   std::uint32_t registers = 0;  // [1] per thread
   double shared_bytes = 0;      // [byte] per block, static and dynamic
 
@@ -82,12 +82,6 @@ struct Device {
   std::uint32_t compute_capability = 0;  // [1] major * 10 + minor
 };
 
-struct TraceCost {
-  double library_seconds = 0;  // [s] in the injected library, all threads
-  double cupti_seconds = 0;    // [s] that CUPTI says it cost itself
-  double records = 0;          // [1] that CUPTI returned
-};
-
 // The trace of one process. Launches, copies and fills are in the order of their begin.
 struct Trace {
   std::string file;  // its name without folder
@@ -100,15 +94,14 @@ struct Trace {
   std::vector<Copy> copies;
   std::vector<Fill> fills;
   std::vector<Range> ranges;  // in the order of their begin
-  std::vector<Call> calls;    // by correlation, then begin; from the first range on
+  std::vector<Call> calls;    // by correlation, then begin
   std::vector<Device> devices;
-  double dropped = 0;  // [1] records that CUPTI or the full file lost
-  double untimed = 0;  // [1] records of work without a time, left out
-  std::optional<TraceCost> cost;
+  double dropped = 0;             // [1] records that CUPTI or the full file lost
+  double untimed = 0;             // [1] records of work without a time, left out
   std::optional<Reason> failure;  // why nothing could be traced
   bool full = false;              // the file reached its largest size
   bool ended = false;             // the process ended by exit()
-  // What is wrong with the file: a sentence each.
+  // What is wrong with the file, and what CUPTI refused to record: a sentence each.
   std::vector<std::string> remarks;
 };
 

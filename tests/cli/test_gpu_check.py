@@ -431,3 +431,8 @@ class TestPackedLibraries:
     def test_that_are_packed_are_found_and_the_systems_stay(self):
         verify(self.pack("carry_libraries bin && check_carried bin"), [exits(0)])
         assert not os.path.exists("bin/libc.so.6") and not os.path.exists("bin/libstdc++.so.6")
+
+    def test_the_hook_of_torch_is_found_beside_the_packed_program(self):
+        verify(run("bin/dlroof profile --torch -- true", DLROOF_DATA=""), [says("torch_hook/sitecustomize.py is not installed")])
+        verify(self.pack(f"carry_data {Path(DLROOF).parent} bin"), [exits(0)])
+        assert "is not installed" not in run("bin/dlroof profile --torch -- true", DLROOF_DATA="").err

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checks import TESTS, bad_input, exits, holds, plain, prints, run, says, verify
+from checks import ROOT, TESTS, bad_input, exits, holds, plain, prints, run, says, verify
 
 sys.path.insert(0, str(TESTS / "fakes" / "gpu_trace"))
 import make_trace
@@ -88,8 +88,7 @@ def test_a_traced_and_counted_program_stands_under_its_roofs():
             says("zero-FLOP kernels: 1 of 5 counted, 20.0 % of their launches, 12.0 % of their time"),
             says("^gemm<float, 2> +128 +128 +250 µs +50.0 % +1.00 +250 µs +4.10 TFLOP/s"),
             says("^  stream 7 .*#"),
-            says("trace: 106 launches, 41 copies and 20 fills of 1 process"),
-            says("a record in dlroof's library"),
+            says("trace: 106 launches, 41 copies, 20 fills, 106 calls and 0 ranges of 1 process"),
             says("wrote run.json"),
             holds("run.json", lambda file: len(file["records"]) == 5 and all(record["timed"] == "kernels" for record in file["records"])),
         ],
@@ -131,6 +130,32 @@ def test_a_small_budget_counts_the_kernels_with_most_time():
 def test_launches_of_a_graph_are_steps(ncu):
     ran = profile("--budget 0 -o graphs.json", "cupti cuda push step pop graphs 20")
     verify(ran, [exits(0), says("^19 steps of 5 launches, which begin with launches of a CUDA graph; before them")])
+
+
+def test_a_graph_that_tracing_slows_down_has_no_false_idle_time():
+    # 710 us a step alone, 631 us of kernels and copies; 2076 us where CUPTI traces each of the 406 nodes.
+    ran = profile("--budget 0 -o lstm.json", "cupti cuda lstm 20")
+    for text in (
+        "runs the program again to trace each kernel of its CUDA graphs",
+        "^19 steps of 304 launches, which begin with launches of a CUDA graph",
+        "^a step: 710 µs",
+        "whose steps take 2.08 ms with each node traced",
+        "^a step takes 0 % longer with the trace: 710 µs between",
+    ):
+        verify(ran, [exits(0), says(text)])
+    times = program_of(json.loads(Path("lstm.json").read_text()))["timelines"][0]["times"]
+    idle = times["idle_seconds"] + times["graph_idle_seconds"]
+    assert idle == pytest.approx(710e-6 - 304 * 1.728e-6 - 102 * 1.04e-6, abs=0.02 * 710e-6)
+    assert times["kernel_seconds"] + times["copy_seconds"] + idle == pytest.approx(times["wall_seconds"], rel=1e-6)
+
+
+def test_idle_time_that_the_trace_made_is_not_reported():
+    # 5.39 ms a step alone, 8.36 ms traced; 4.74 ms of kernels.
+    ran = profile("--budget 0 -o slowed.json", "cupti cuda eager 20")
+    cost = "^a step takes 55.1 % longer with the trace: 8.36 ms between .*, 5.39 ms in a run without it; at most 647 µs of it are idle then"
+    verify(ran, [exits(0), says(cost), says(r"647 µs +\d\.\d %  idle, at most"), says("made by the trace, at least")])
+    assert "waits" not in ran.err
+    verify(run("dlroof report slowed.json --show table"), [exits(0), prints("55.1 % longer with the trace")])
 
 
 def test_no_budget_is_the_trace_alone():
@@ -198,7 +223,8 @@ def test_forked_processes_have_timelines_of_their_own():
 def test_a_kept_trace_is_reported_again():
     first = profile("--budget 0 --trace kept -o first.json", "cupti cuda push load pop steps 20")
     verify(first, [exits(0)])
-    verify(run("dlroof profile --gpu --from-trace kept -o again.json"), [exits(0), says("19 steps of 5 launches"), says("wrote again.json")])
+    again = run("dlroof profile --gpu --from-trace kept -o again.json")
+    verify(again, [exits(0), says("19 steps of 5 launches"), says("longer with the trace"), says("no kernel is in an NVTX range: none was open on a thread")])
     verify(profile("--trace kept -o x.json", "print x"), [bad_input, says("new or empty")])
     verify(run("dlroof profile --gpu --from-trace bin"), [bad_input, says("no trace")])
     verify(run("dlroof profile --gpu --from-trace kept -- x"), [bad_input, says("runs no program")])
@@ -258,6 +284,18 @@ def test_kernels_are_told_by_the_range_that_launched_them():
     page = Path("ranges.html").read_text()
     assert "kernels of a step by the NVTX range that launched them" in page
     assert '"short_name":"add_elementwise_kernel [512, 256]"' in page
+
+
+def test_a_check_on_a_gpu_names_tables_that_are_empty():
+    sys.path.insert(0, str(ROOT / "ci"))
+    import gpu_programs
+
+    verify(profile("-o counted.json", "cupti cuda ranges 20"), [exits(0)])
+    program = program_of(json.loads(Path("counted.json").read_text()))
+    assert gpu_programs.lacking(program, "eager") == ""
+    assert gpu_programs.lacking(program, "modules") == "modules"
+    assert gpu_programs.lacking(program, "graphs") == "nodes of graphs"
+    assert gpu_programs.lacking({"timelines": [{"steps": {}}]}, "eager") == "ranges, counts of 95 %"
 
 
 def made_program(name, step_us, kernels):

@@ -6,6 +6,9 @@
 //   DLROOF_GPU_TRACE_CUPTI     files to try as libcupti, separated by colons
 //   DLROOF_GPU_TRACE_BYTES     [byte] largest size of a file
 //   DLROOF_GPU_TRACE_FLUSH_MS  [ms] after which finished work is in the file at the latest
+//   DLROOF_GPU_TRACE_DETAIL    "calls": nothing but the calls of CUDA that put work onto the GPU;
+//                              "graphs": also the work, CUDA graphs as a whole; otherwise the work
+//                              with each node of a graph, which slows the graph down
 //
 // Nothing is destroyed at the end of the process: other threads may still launch work then.
 #include <cuda.h>
@@ -14,7 +17,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +41,6 @@ namespace {
 constexpr std::size_t kBufferBytes = 1 << 20;  // [byte] of one buffer of CUPTI
 constexpr std::size_t kMaxBuffers = 128;       // that CUPTI holds at the same time
 constexpr std::uint32_t kOldestCupti = 13;     // of CUDA 11.0; older records differ
-constexpr std::uint32_t kClustersSince = 18;   // of CUDA 11.8
 constexpr std::uint64_t kLeaveThreadNs = 2'000'000'000;
 
 // The address of a function, as a pointer of any type.
@@ -64,7 +65,7 @@ struct CuptiCalls {
       Find("cuptiActivityGetNumDroppedRecords");
   decltype(&cuptiActivityFlushAll) flush_all = Find("cuptiActivityFlushAll");
   decltype(&cuptiGetResultString) result_string = Find("cuptiGetResultString");
-  // For calls only. Older versions of CUPTI lack the last two.
+  // Older versions of CUPTI lack these.
   decltype(&cuptiSetThreadIdType) set_thread_id_type = Find("cuptiSetThreadIdType");
   decltype(&cuptiGetCallbackName) callback_name = Find("cuptiGetCallbackName");
   decltype(&cuptiActivityEnableRuntimeApi) enable_runtime = Find("cuptiActivityEnableRuntimeApi");
@@ -81,36 +82,27 @@ struct CuptiCalls {
   }
 };
 
+// What CUPTI answered to each request, for the trace.
+struct Answer {
+  const char* what;
+  CUptiResult result;
+  std::uint32_t accepted = 1;  // requests of this sort
+};
+
 // What the callbacks need. Set before the first callback, valid until the process ends.
 struct Activity {
   CuptiCalls calls;
   std::uint32_t version = 0;
-  bool knows_threads = false;  // records of calls have the system's number of their thread
-  std::atomic<bool> traces_calls{false};
   std::atomic<std::size_t> buffers{0};
-  std::atomic<std::uint64_t> library_ns{0};
-  std::uint64_t cupti_ns = 0, records = 0;  // guarded by the tracer's mutex
+  std::vector<Answer> answers;
 };
 Activity* activity = nullptr;
 
-std::uint64_t SteadyNs() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
+std::string ResultText(CUptiResult result) {
+  const char* text = nullptr;
+  activity->calls.result_string(result, &text);
+  return text == nullptr ? "unknown error" : text;
 }
-
-// Adds the time of a function to the library's cost.
-class CostOfScope {
- public:
-  CostOfScope() : begin_(SteadyNs()) {}
-  ~CostOfScope() { activity->library_ns += SteadyNs() - begin_; }
-  CostOfScope(const CostOfScope&) = delete;
-  CostOfScope& operator=(const CostOfScope&) = delete;
-
- private:
-  std::uint64_t begin_;
-};
 
 std::uint64_t DurationOf(std::uint64_t begin, std::uint64_t end) {
   return end > begin ? end - begin : 0;
@@ -142,11 +134,6 @@ bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
   kernel.static_shared_bytes = static_cast<std::uint32_t>(from.staticSharedMemory);
   kernel.dynamic_shared_bytes = static_cast<std::uint32_t>(from.dynamicSharedMemory);
   kernel.registers = from.registersPerThread;
-  if (activity->version >= kClustersSince) {
-    kernel.cluster[0] = from.clusterX;
-    kernel.cluster[1] = from.clusterY;
-    kernel.cluster[2] = from.clusterZ;
-  }
   LaunchRecord launch{};
   launch.header.kind = Kind::kLaunch;
   launch.kernel = file.KernelNumber(kernel);
@@ -165,6 +152,23 @@ CopyRecord CopyOf(const Activity& from) {
   copy.bytes = from.bytes;
   SetTimeAndPlace(from, copy);
   return copy;
+}
+
+// A launch of a whole graph is one of a kernel without a grid.
+bool AddGraph(const CUpti_ActivityGraphTrace2& from, TraceFile& file) {
+  KernelRecord kernel{};
+  kernel.name = file.TextNumber(("CUDA graph " + std::to_string(from.graphId)).c_str());
+  LaunchRecord launch{};
+  launch.header.kind = Kind::kLaunch;
+  launch.kernel = file.KernelNumber(kernel);
+  launch.begin_ns = from.start;
+  launch.duration_ns = DurationOf(from.start, from.end);
+  launch.device = from.deviceId;
+  launch.context = from.contextId;
+  launch.stream = from.streamId;
+  launch.correlation = from.correlationId;
+  launch.graph = from.graphId;
+  return file.AddWork(launch);
 }
 
 bool AddCopy(const CUpti_ActivityMemcpy6& from, TraceFile& file) {
@@ -207,18 +211,14 @@ void AddDevice(const CUpti_ActivityDevice5& from, TraceFile& file) {
   file.Add(device);
 }
 
-bool IsCostOfCupti(CUpti_ActivityOverheadKind kind) {
-  return kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH ||
-         kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION ||
-         kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE;
-}
-
 // Returns false if the file has no room for the record.
 bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
     case CUPTI_ACTIVITY_KIND_KERNEL:
       return AddKernel(*reinterpret_cast<const CUpti_ActivityKernel10*>(record), file);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return AddGraph(*reinterpret_cast<const CUpti_ActivityGraphTrace2*>(record), file);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
       return AddCopy(*reinterpret_cast<const CUpti_ActivityMemcpy6*>(record), file);
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
@@ -232,19 +232,12 @@ bool AddActivity(const CUpti_Activity* record, TraceFile& file) {
     case CUPTI_ACTIVITY_KIND_DEVICE:
       AddDevice(*reinterpret_cast<const CUpti_ActivityDevice5*>(record), file);
       return true;
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: {
-      const auto& overhead = *reinterpret_cast<const CUpti_ActivityOverhead3*>(record);
-      if (IsCostOfCupti(overhead.overheadKind))
-        activity->cupti_ns += DurationOf(overhead.start, overhead.end);
-      return true;
-    }
     default:
       return true;
   }
 }
 
 void CUPTIAPI BufferRequested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
-  const CostOfScope cost;
   *records = 0;
   *bytes = 0;
   *buffer = nullptr;  // CUPTI drops records then, and counts them
@@ -259,35 +252,20 @@ void CUPTIAPI BufferRequested(std::uint8_t** buffer, std::size_t* bytes, std::si
     *bytes = kBufferBytes;
 }
 
-void AddCost(TraceFile& file) {
-  file.Add(CostRecord{{Kind::kCost, 0},
-                      0,
-                      activity->library_ns.load(),
-                      activity->cupti_ns,
-                      activity->records,
-                      Tracer::Get().Now()});
-}
-
 void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
                               std::size_t, std::size_t valid_bytes) {
-  {
-    const CostOfScope cost;
-    Tracer::Get().WithFile([&](TraceFile& file) {
-      std::size_t dropped = 0;
-      CUpti_Activity* record = nullptr;
-      while (valid_bytes > 0 &&
-             activity->calls.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS) {
-        ++activity->records;
-        if (!AddActivity(record, file)) ++dropped;
-      }
-      std::size_t of_cupti = 0;
-      if (activity->calls.dropped_records(context, stream, &of_cupti) == CUPTI_SUCCESS)
-        dropped += of_cupti;
-      if (dropped > 0) file.Add(DroppedRecord{{Kind::kDropped, 0}, 0, dropped});
-      AddCost(file);
-      file.WriteBlock();
-    });
-  }
+  Tracer::Get().WithFile([&](TraceFile& file) {
+    std::size_t dropped = 0;
+    CUpti_Activity* record = nullptr;
+    while (valid_bytes > 0 &&
+           activity->calls.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+      if (!AddActivity(record, file)) ++dropped;
+    std::size_t of_cupti = 0;
+    if (activity->calls.dropped_records(context, stream, &of_cupti) == CUPTI_SUCCESS)
+      dropped += of_cupti;
+    if (dropped > 0) file.Add(DroppedRecord{{Kind::kDropped, 0}, 0, dropped});
+    file.WriteBlock();
+  });
   std::free(buffer);
   --activity->buffers;
 }
@@ -299,56 +277,73 @@ bool PutsWork(const char* name) {
   return false;
 }
 
-// Asks for records of those functions of the domain that put work onto the GPU.
+// Asks for records of those functions of the domain that put work onto the GPU. The answer is the
+// first refusal, if there is one.
 template <class Enable>
-void EnableCalls(CUpti_CallbackDomain domain, Enable enable) {
+Answer EnableCalls(const CuptiCalls& calls, const char* what, CUpti_CallbackDomain domain,
+                   Enable enable) {
   constexpr CUpti_CallbackId kMax = 4096;  // more than there are
+  Answer answer{what, CUPTI_SUCCESS, 0};
   for (CUpti_CallbackId id = 1; id < kMax; ++id) {
     const char* name = nullptr;
-    if (activity->calls.callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr &&
-        PutsWork(name))
-      enable(id, 1);
+    if (calls.callback_name(domain, id, &name) != CUPTI_SUCCESS || name == nullptr ||
+        !PutsWork(name))
+      continue;
+    const auto result = enable(id, 1);
+    if (result == CUPTI_SUCCESS)
+      ++answer.accepted;
+    else if (answer.result == CUPTI_SUCCESS)
+      answer.result = result;
   }
+  return answer;
 }
 
-// From the first range on: the calls say in which range each kernel was launched. Each costs a
-// record, so that programs without ranges have none.
-void TraceCalls() {
-  const auto& calls = activity->calls;
-  if (!activity->knows_threads || activity->traces_calls.exchange(true)) return;
-  if (calls.callback_name != nullptr && calls.enable_runtime != nullptr &&
-      calls.enable_driver != nullptr) {
-    EnableCalls(CUPTI_CB_DOMAIN_RUNTIME_API, calls.enable_runtime);
-    EnableCalls(CUPTI_CB_DOMAIN_DRIVER_API, calls.enable_driver);
-    return;
-  }
-  calls.enable(CUPTI_ACTIVITY_KIND_RUNTIME);
-  calls.enable(CUPTI_ACTIVITY_KIND_DRIVER);
+// The calls say in which range each kernel was launched, and at what pace. They are asked for
+// before the program has a context: of functions that are switched on afterwards CUPTI records
+// nothing if none was on when the context was made (CUDA 13.0; the call succeeds all the same).
+// External correlation ids would not do instead: their records accompany those of calls.
+void TraceCalls(const CuptiCalls& calls, std::vector<Answer>& answers) {
+  if (calls.callback_name == nullptr || calls.enable_runtime == nullptr ||
+      calls.enable_driver == nullptr || calls.set_thread_id_type == nullptr)  // before CUDA 12.6
+    return answers.push_back({"calls", CUPTI_ERROR_NOT_SUPPORTED});
+  // Records of calls have the system's number of their thread. Not to be changed later.
+  answers.push_back(
+      {"thread numbers", calls.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)});
+  answers.push_back(EnableCalls(calls, "calls of the runtime", CUPTI_CB_DOMAIN_RUNTIME_API,
+                                calls.enable_runtime));
+  answers.push_back(
+      EnableCalls(calls, "calls of the driver", CUPTI_CB_DOMAIN_DRIVER_API, calls.enable_driver));
 }
 
-// Returns the error's sentence, or an empty text if CUPTI traces kernels from now on.
+void TraceWork(const CuptiCalls& calls, bool whole_graphs, std::vector<Answer>& answers) {
+  constexpr std::pair<const char*, CUpti_ActivityKind> kKinds[] = {
+      {"graphs", CUPTI_ACTIVITY_KIND_GRAPH_TRACE},
+      {"kernels", CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+      {"copies", CUPTI_ACTIVITY_KIND_MEMCPY},
+      {"copies between GPUs", CUPTI_ACTIVITY_KIND_MEMCPY2},
+      {"fills", CUPTI_ACTIVITY_KIND_MEMSET},
+      {"devices", CUPTI_ACTIVITY_KIND_DEVICE}};
+  for (const auto& [what, kind] : kKinds)
+    if (whole_graphs || kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
+      answers.push_back({what, calls.enable(kind)});
+}
+
+// Returns the error's sentence, or an empty text if CUPTI traces from now on.
 std::string Start(const CuptiCalls& calls) {
   std::uint32_t version = 0;
   if (calls.version(&version) != CUPTI_SUCCESS || version < kOldestCupti)
     return "CUPTI is older than that of CUDA 11";
-  const auto refused = [&](CUptiResult result) {
-    const char* text = nullptr;
-    calls.result_string(result, &text);
-    return "CUPTI refuses to trace: " + std::string(text == nullptr ? "unknown error" : text);
-  };
   activity->calls = calls;
   activity->version = version;
-  // Not to be changed later.
-  activity->knows_threads =
-      calls.set_thread_id_type != nullptr &&
-      calls.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM) == CUPTI_SUCCESS;
-  CUptiResult result = calls.register_callbacks(BufferRequested, BufferCompleted);
-  if (result == CUPTI_SUCCESS) result = calls.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-  if (result != CUPTI_SUCCESS) return refused(result);
-  for (const auto kind :
-       {CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
-        CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_OVERHEAD})
-    calls.enable(kind);
+  auto& answers = activity->answers;
+  answers = {{"buffers", calls.register_callbacks(BufferRequested, BufferCompleted)}};
+  TraceCalls(calls, answers);
+  const std::string_view detail = Setting("DLROOF_GPU_TRACE_DETAIL");
+  if (detail != "calls") TraceWork(calls, detail == "graphs", answers);
+  for (const auto& [what, result, accepted] : answers)
+    if (result != CUPTI_SUCCESS &&
+        (what == std::string_view("buffers") || what == std::string_view("kernels")))
+      return "CUPTI refuses to trace: " + ResultText(result);
   return "";
 }
 
@@ -433,7 +428,6 @@ void AtExit() {
   flusher->Stop();
   activity->calls.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   Tracer::Get().WithFile([](TraceFile& file) {
-    AddCost(file);
     file.Add(EndRecord{{Kind::kEnd, 0}, 0, Tracer::Get().Now()});
     file.WriteBlock();
   });
@@ -463,12 +457,16 @@ void StartTracing() {
     process.cupti = activity->version;
     process.begin_ns = tracer.Now();
     file.Add(process);
+    for (const auto& [what, result, accepted] : activity->answers)
+      file.Add(AnswerRecord{{Kind::kAnswer, 0},
+                            file.TextNumber(what),
+                            file.TextNumber(ResultText(result).c_str()),
+                            accepted});
     if (!error.empty())
       file.Add(FailureRecord{{Kind::kFailure, 0}, file.TextNumber(error.c_str())});
     file.WriteBlock();
   });
   if (!error.empty()) return;
-  tracer.OnFirstRange(TraceCalls);
   flusher = new Flusher(Number("DLROOF_GPU_TRACE_FLUSH_MS", 200));
   std::atexit(AtExit);
 }

@@ -75,14 +75,4 @@ std::uint64_t Tracer::Now() const {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-void Tracer::SawRange() {
-  if (has_ranges_.exchange(true)) return;
-  if (auto* call = on_first_range_.load()) call();
-}
-
-void Tracer::OnFirstRange(void (*call)()) {
-  on_first_range_.store(call);
-  if (has_ranges_.load()) call();
-}
-
 }  // namespace dlroof::gpu_trace

@@ -2,7 +2,6 @@
 // what NVTX calls, from any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,12 +39,6 @@ class Tracer {
   // Replaces the clock by CUPTI's own.
   void UseClock(std::uint64_t (*now)()) { now_ = now; }
 
-  // To be called for each range that the program begins.
-  void SawRange();
-  // `call` is called when the first range begins, or at once if one has begun. It may be called
-  // twice.
-  void OnFirstRange(void (*call)());
-
  private:
   Tracer();
   TraceFile* File();
@@ -54,8 +47,6 @@ class Tracer {
   std::string folder_;
   std::unique_ptr<TraceFile> file_;
   std::uint64_t (*now_)() = nullptr;
-  std::atomic<bool> has_ranges_{false};
-  std::atomic<void (*)()> on_first_range_{nullptr};
 };
 
 }  // namespace dlroof::gpu_trace

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
@@ -60,8 +62,6 @@ TEST(GpuTimeline, StepsHaveTheTimesWorkedByHand) {
   // 50 us before the elementwise kernels, 10 between them, 40 before the conversion; 220 are long.
   EXPECT_NEAR(times.short_idle_seconds, 100e-6, 1e-12);
   EXPECT_NEAR(times.short_gaps, 3, 1e-9);
-  EXPECT_NEAR(timeline.fusible_seconds, 50e-6, 1e-12);
-  EXPECT_NEAR(timeline.fusible_launches, 2, 1e-9);
 }
 
 TEST(GpuTimeline, TheTimeOfKernelsThatRunTogetherIsDivided) {
@@ -98,21 +98,18 @@ TEST(GpuTimeline, ALongStepIsAnOutlier) {
   EXPECT_EQ(timeline.steps.outliers, 1);
   EXPECT_EQ(timeline.steps.count, 10);
   EXPECT_NEAR(timeline.steps.most_seconds, 1e-3, 1e-12);
-  ASSERT_FALSE(timeline.gaps.empty());
+  ASSERT_TRUE(timeline.gap);
   // A copy of the step before ends at 8020 us.
-  EXPECT_NEAR(timeline.gaps[0].seconds, 4.98e-3, 1e-9);
+  EXPECT_NEAR(timeline.gap->seconds, 4.98e-3, 1e-9);
 }
 
-TEST(KernelKindOf, TellsLayoutsProductsAndElementwiseKernels) {
+TEST(KernelKindOf, TellsLayoutsAndProducts) {
   EXPECT_EQ(KernelKindOf("void at::native::vectorized_elementwise_kernel<4, at::native::float16_"
                          "copy_kernel_cuda(at::TensorIteratorBase&)>"),
             KernelKind::kLayout);
   EXPECT_EQ(KernelKindOf("void cudnn::ops::nchwToNhwcKernel<__half, __half, float>"),
             KernelKind::kLayout);
   EXPECT_EQ(KernelKindOf("nvjet_sm90_hsh_64x16_64x16_4x2_h_bz_TNT"), KernelKind::kProduct);
-  EXPECT_EQ(KernelKindOf("void elemWiseRNNcell<__half, __half, float, 2, 2>"),
-            KernelKind::kElementwise);
-  EXPECT_EQ(KernelKindOf("triton_poi_fused_add_relu_0"), KernelKind::kElementwise);
   EXPECT_EQ(KernelKindOf("ncclDevKernel_AllReduce_Sum_f16_RING_LL"), KernelKind::kCollective);
   EXPECT_TRUE(IsFp32Product("ampere_sgemm_128x64_tn"));
   EXPECT_TRUE(IsFp32Product("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8"));
@@ -149,12 +146,12 @@ TEST(SelectLaunches, TakesAStepOfTheKernelsWithMostTimeThatFit) {
   EXPECT_EQ(launches.steady_end - launches.steady_begin, 4U);
   const auto all = SelectLaunches(timeline, 100);
   EXPECT_EQ(all.launches, 4U);
-  EXPECT_EQ(all.kernels, 4U);
+  EXPECT_EQ(all.kernels.size(), 4U);
   EXPECT_NEAR(all.share, 1, 1e-12);
   // Two launches: the product and the conversion, which has most time after it.
   const auto two = SelectLaunches(timeline, 2);
   EXPECT_EQ(two.launches, 2U);
-  EXPECT_EQ(two.kernels, 2U);
+  EXPECT_EQ(two.kernels.size(), 2U);
   EXPECT_NEAR(two.share, 5.0 / 6, 1e-12);
   const auto at = [&](const std::string& flag) {
     return *(std::ranges::find(two.arguments, flag) + 1);
@@ -183,12 +180,169 @@ TEST(JoinCounts, JoinsByNameGridAndBlock) {
   imports::CountedLaunch by_name{
       .kernel = "elementwiseA()", .grid = {{8, 1, 1}}, .block = {{128, 1, 1}}};
   by_name.work.flops["fp32.vector"] = 7;
-  const auto counted = JoinCounts(timeline, {gemm, again, other_grid, by_name});
+  const auto counted =
+      JoinCounts(timeline, SelectLaunches(timeline, 100), {gemm, again, other_grid, by_name});
   ASSERT_EQ(counted.size(), 2U);
   EXPECT_EQ(counted[0].name, "_Z4gemmv");
   EXPECT_NEAR(counted[0].flops.at("fp16.matrix"), 100, 1e-9);
   EXPECT_NEAR(counted[0].bytes.at(Level::kDram), 15, 1e-9);
   EXPECT_EQ(counted[1].name, "_Z12elementwiseAv");
+}
+
+// The kernels of a step of a JAX program on an H200: launches of each layer, then those at the end.
+struct JaxKernel {
+  const char* name;
+  std::uint32_t grid;
+  double us;
+};
+struct JaxProgram {
+  int layers;
+  std::vector<JaxKernel> layer, end;
+};
+const JaxProgram kBert = {12,
+                          {{"nvjet_96x128", 128, 14.9},
+                           {"fusion_396", 1024, 2.88},
+                           {"nvjet_144x128", 132, 12.4},
+                           {"input_transpose_fusion", 384, 2.54},
+                           {"input_transpose_fusion_1", 384, 2.61},
+                           {"loop_transpose_fusion", 3072, 2.83},
+                           {"gemm_fusion_dot_156", 384, 6.39},
+                           {"fusion_373", 1536, 6.5},
+                           {"gemm_fusion_dot_157", 384, 4.01},
+                           {"gemm_fusion_dot_29", 192, 8.62},
+                           {"fusion_396", 1024, 3.49},
+                           {"gemm_fusion_dot_26", 384, 17.6},
+                           {"loop_multiply_fusion_11", 12288, 9.81}},
+                          {{"gemm_fusion_dot_25", 192, 9.71}, {"fusion_419", 1024, 2.92}}};
+const JaxProgram kLstm = {100,
+                          {{"gemm_fusion_dot_6", 128, 2.03},
+                           {"loop_add_multiply_fusion", 128, 1.56},
+                           {"loop_add_fusion", 1, 1.5}},
+                          {{"gemm_fusion_dot_1", 208, 8.33},
+                           {"gemm_fusion_dot", 208, 6.01},
+                           {"loop_broadcast_fusion_1", 1600, 1.69},
+                           {"loop_broadcast_fusion", 128, 0.91}}};
+
+std::vector<JaxKernel> StepOf(const JaxProgram& program) {
+  std::vector<JaxKernel> step;
+  for (int i = 0; i < program.layers; ++i)
+    step.insert(step.end(), program.layer.begin(), program.layer.end());
+  step.insert(step.end(), program.end.begin(), program.end.end());
+  return step;
+}
+
+Builder TraceOf(const JaxProgram& program) {
+  Builder made;
+  std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> kernels;
+  std::int64_t at = 0;  // [10 ns]
+  for (int step = 0; step < 20; ++step)
+    for (const auto& [name, grid, us] : StepOf(program)) {
+      const auto [found, added] = kernels.try_emplace({name, grid}, 0);
+      if (added) found->second = made.Kernel(name, grid);
+      const auto length = std::lround(100 * us);
+      made.Launch(found->second, at, length);
+      at += length;
+    }
+  return made;
+}
+
+// A step has more launches than the budget of `ci/gpu_programs.py` has time for. Autotuning chooses
+// other grids in the second run, and has another number of launches at the start: another part of a
+// step is counted.
+TEST(SelectLaunches, APartOfAStepStandsForAtLeast95PercentOfItsTime) {
+  for (const auto* jax : {&kBert, &kLstm}) {
+    const auto made = TraceOf(*jax);
+    auto program = ProgramOfTraces({made.trace});
+    const auto& timeline = program.timelines[0];
+    const auto selection = SelectLaunches(timeline, 50);
+    EXPECT_LE(selection.launches, 50U);
+    EXPECT_GE(selection.share, 0.95);
+    const auto step = StepOf(*jax);
+    std::vector<imports::CountedLaunch> launches;
+    for (std::size_t i = 0; i < selection.launches; ++i) {
+      const auto& [name, grid, us] = step[(i + 7) % step.size()];
+      const bool tuned = std::string_view(name) == "gemm_fusion_dot_26";
+      launches.push_back(
+          {.kernel = name, .grid = {{tuned ? 512 : grid, 1, 1}}, .block = {{128, 1, 1}}});
+      launches.back().work.flops["fp16.matrix"] = 1e6;
+    }
+    RecordsOf(program, "jax", JoinCounts(timeline, selection, launches));
+    EXPECT_GE(program.counting.share, 0.95);
+  }
+}
+
+TEST(SelectLaunches, LaunchesThatTakeLongerThanTheOthersStandForNone) {
+  Builder made;
+  const auto gemm = made.Kernel("gemm", 64), norm = made.Kernel("norm", 8),
+             loss = made.Kernel("loss", 1);
+  for (int step = 0; step < 12; ++step) {
+    for (int i = 0; i < 4; ++i) {  // one name and grid, but other work
+      made.Launch(gemm, 1000 * step + 200 * i, i < 3 ? 100 : 20);
+      made.Launch(norm, 1000 * step + 200 * i + 150, 50);
+    }
+    made.Launch(loss, 1000 * step + 900, 1);
+  }
+  const auto timeline = TimelinesOf(made.trace)[0];
+  EXPECT_EQ(SelectLaunches(timeline, 9).kernels.size(), 3U);
+  // The mean of two gemms is 100 or 60 us, that of all is 80.
+  const auto some = SelectLaunches(timeline, 2);
+  for (const auto kernel : some.kernels) EXPECT_NE(timeline.kernels[kernel].name, "gemm");
+  EXPECT_FALSE(some.kernels.empty());
+}
+
+// 20 steps, each of kernels of 300 us of one graph and a pause.
+Builder GraphSteps(std::int64_t step, std::int64_t graph, int nodes) {
+  Builder made;
+  const auto kernel = made.Kernel("node", nodes > 1 ? 64 : 0);
+  if (nodes == 1) made.trace.kernels[0].grid = {};
+  std::uint32_t call = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto at = step * i;
+    made.trace.calls.push_back({++call, 1, Builder::Us(at, 0).begin_ns});
+    for (int j = 0; j < nodes; ++j) {
+      made.Launch(kernel, at + graph / nodes * j, nodes > 1 ? 300 / nodes : graph, 7, call);
+      made.trace.launches.back().graph = 3;
+    }
+  }
+  return made;
+}
+
+TEST(TakeNodes, KernelsOfAnotherRunStandInTheTimesOfTheGraphsAsAWhole) {
+  // As a whole: 340 of 400 us. With nodes traced, which slows the graph: 900 of 1000.
+  const auto whole = GraphSteps(400, 340, 1), nodes = GraphSteps(1000, 900, 3);
+  EXPECT_TRUE(NeedsNodes({whole.trace}));
+  EXPECT_FALSE(NeedsNodes({nodes.trace}));
+  auto program = ProgramOfTraces({whole.trace}, {}, {.nodes = {nodes.trace}});
+  const auto& timeline = program.timelines[0];
+  EXPECT_NEAR(timeline.times.wall_seconds, 400e-6, 1e-12);
+  EXPECT_NEAR(timeline.times.kernel_seconds, 300e-6, 1e-12);
+  EXPECT_NEAR(timeline.times.graph_idle_seconds, 40e-6, 1e-12);
+  EXPECT_NEAR(timeline.times.idle_seconds, 60e-6, 1e-12);
+  EXPECT_NEAR(*timeline.steps.node_seconds, 1e-3, 1e-12);
+  EXPECT_EQ(timeline.kernels[0].grid[0], 64U);
+  // Nodes whose own time exceeds that of the graph are scaled to it.
+  program = ProgramOfTraces({GraphSteps(400, 150, 1).trace}, {}, {.nodes = {nodes.trace}});
+  EXPECT_NEAR(program.timelines[0].times.kernel_seconds, 150e-6, 1e-12);
+  EXPECT_NEAR(program.timelines[0].kernels[0].step_seconds, 150e-6, 1e-12);
+}
+
+TEST(IdleOf, WhatTheTraceMadeIsNotIdle) {
+  const auto traced = GraphSteps(1000, 340, 1).trace;
+  const auto idle_with = [&](std::int64_t untraced_step) {
+    return IdleOf(ProgramOfTraces({traced}, {}, {.calls = {GraphSteps(untraced_step, 1, 1).trace}})
+                      .timelines[0]);
+  };
+  EXPECT_FALSE(IdleOf(ProgramOfTraces({traced}).timelines[0]).most_seconds);
+  EXPECT_TRUE(idle_with(985).seen);
+  EXPECT_NEAR(*idle_with(985).most_seconds, 660e-6, 1e-12);
+  EXPECT_FALSE(idle_with(400).seen);
+  EXPECT_NEAR(*idle_with(400).most_seconds, 60e-6, 1e-12);
+  // Without the trace the host was ahead of the device, and did not set the pace.
+  EXPECT_FALSE(idle_with(200).most_seconds);
+  // Such a run has too few calls to be the same program.
+  auto other = GraphSteps(400, 1, 1).trace;
+  other.calls.resize(3);
+  EXPECT_FALSE(IdleOf(ProgramOfTraces({traced}, {}, {.calls = {other}}).timelines[0]).most_seconds);
 }
 
 TEST(RecordsOf, CountsTimesLaunchesAndTimesOfTheTrace) {
@@ -212,12 +366,16 @@ TEST(RecordsOf, CountsTimesLaunchesAndTimesOfTheTrace) {
 }
 
 TEST(AdviceOf, NamesTheLargestLossFirstAndOnlyWhatIsThere) {
-  const auto advice = AdviceOf(TimelinesOf(Steps().trace)[0]);
-  // 220 us of long gaps; 100 of conversions and of short gaps; 80 of copies; 50 of fusion.
-  ASSERT_EQ(advice.size(), 5U);
+  auto timeline = TimelinesOf(Steps().trace)[0];
+  // Gaps may be the trace's.
+  for (const auto& item : AdviceOf(timeline))
+    EXPECT_EQ(item.text.find("gaps"), std::string::npos) << item.text;
+  timeline.steps.call_seconds = timeline.steps.untraced_call_seconds = 1e-3;
+  const auto advice = AdviceOf(timeline);
+  // 220 us of long gaps; 100 of conversions and of short gaps; 80 of copies.
+  ASSERT_EQ(advice.size(), 4U);
   EXPECT_THAT(advice[0].text, testing::HasSubstr("in gaps longer than"));
   EXPECT_THAT(advice[3].text, testing::StartsWith("Copies take"));
-  EXPECT_THAT(advice[4].text, testing::HasSubstr("elementwise launches follow one another"));
 }
 
 TEST(GpuProgramJson, IsReadAsItWasWritten) {

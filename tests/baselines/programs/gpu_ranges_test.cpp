@@ -178,6 +178,24 @@ TEST(RangeWorkOf, StepsWithoutRangesDoNotCount) {
   EXPECT_NEAR(timeline.range_work[1].launches, 2, 1e-9);
 }
 
+TEST(RangeWorkOf, AnEmptyTableHasAReason) {
+  const auto reason_of = [](const Builder& made) {
+    return TimelinesOf(made.trace)[0].range_reason.value_or(Reason{}).text;
+  };
+  Builder made;
+  const auto a = made.Kernel("gemm", 1);
+  made.Range("step", 0, 100);
+  made.Launch(a, 10, 5, 7, 17);
+  EXPECT_EQ(reason_of(made), "CUPTI recorded no call of CUDA");
+  made.trace.calls.push_back({18, 1, Builder::Us(5, 0).begin_ns});
+  EXPECT_EQ(reason_of(made), "no recorded call of CUDA has the number of a kernel");
+  made.trace.calls.push_back({17, 2, Builder::Us(5, 0).begin_ns});
+  std::ranges::sort(made.trace.calls, {}, &gpu_trace::Call::correlation);
+  EXPECT_EQ(reason_of(made), "none was open on a thread that launched a kernel");
+  made.trace.calls[0].thread = 1;
+  EXPECT_EQ(reason_of(made), "");
+}
+
 TEST(RangeWorkOf, DeepAndManyRangesAreLimited) {
   Builder made;
   const auto a = made.Kernel("gemm", 1);

@@ -8,9 +8,9 @@
 
 #include <cupti.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -25,6 +25,12 @@ std::uint8_t* buffer = nullptr;
 std::size_t size = 0, used = 0, records = 0, dropped = 0;
 std::uint32_t correlation = 0, of_graph = 0;
 bool traces_runtime = false, traces_launch = false, traces_graph = false, system_threads = false;
+bool enabled[CUPTI_ACTIVITY_KIND_COUNT] = {};
+// As libcupti 13.0 does: of functions that are wanted from after the context's begin on nothing is
+// recorded, if none was wanted when it began. It begins with the first work.
+bool has_context = false, records_functions = false;
+std::uint64_t now_ns = 4'000'000'000'000'000'000;
+CUpti_ActivityGraphTrace2 whole_graph{};  // whose nodes come; graphId 0: none
 
 // Numbers of functions of CUDA's runtime, as cuptiGetCallbackName knows them.
 constexpr CUpti_CallbackId kGetDevice = 7, kLaunchKernel = 9, kGraphLaunch = 11;
@@ -70,8 +76,8 @@ void Put(const Record& record) {
 
 // The call of CUDA that launches what follows.
 void PutCall(CUpti_CallbackId function, std::uint32_t number) {
-  if (!traces_runtime && !(function == kLaunchKernel && traces_launch) &&
-      !(function == kGraphLaunch && traces_graph))
+  if (!traces_runtime && !(records_functions && ((function == kLaunchKernel && traces_launch) ||
+                                                 (function == kGraphLaunch && traces_graph))))
     return;
   CUpti_ActivityAPI call{};
   call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
@@ -83,9 +89,21 @@ void PutCall(CUpti_CallbackId function, std::uint32_t number) {
   Put(call);
 }
 
+void BeginWork() {
+  if (!has_context) records_functions = traces_launch || traces_graph;
+  has_context = true;
+}
+
+void PutWholeGraph() {
+  if (whole_graph.graphId != 0) Put(whole_graph);
+  whole_graph = {};
+}
+
 }  // namespace
 
 extern "C" {
+
+void FakeNow(std::uint64_t ns) { now_ns = std::max(now_ns, ns); }
 
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
   system_threads = type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
@@ -113,10 +131,7 @@ CUptiResult cuptiGetVersion(std::uint32_t* version) {
 }
 
 CUptiResult cuptiGetTimestamp(std::uint64_t* now) {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  *now = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
+  *now = now_ns++;
   return CUPTI_SUCCESS;
 }
 
@@ -137,6 +152,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const auto result = static_cast<CUptiResult>(Number("FAKE_CUPTI_RESULT", CUPTI_SUCCESS));
+  if (result == CUPTI_SUCCESS) enabled[kind] = true;
   if (result == CUPTI_SUCCESS && kind == CUPTI_ACTIVITY_KIND_RUNTIME) traces_runtime = true;
   if (result == CUPTI_SUCCESS && kind == CUPTI_ACTIVITY_KIND_DEVICE) {
     CUpti_ActivityDevice5 device{};
@@ -172,6 +188,7 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, std::uint32_t, std::siz
 }
 
 CUptiResult cuptiActivityFlushAll(std::uint32_t) {
+  PutWholeGraph();
   std::unique_lock lock(mutex);
   HandOver(lock);
   return CUPTI_SUCCESS;
@@ -193,6 +210,8 @@ void FakeLaunch(const FakeKernel* kernel) {
   record.end = kernel->begin_ns + kernel->duration_ns;
   record.contextId = 1;
   record.streamId = kernel->stream;
+  BeginWork();
+  if (kernel->graph == 0 || kernel->graph_node == 1) PutWholeGraph();
   // The nodes of a graph have the number of its launch. Node 1 is its first.
   if (kernel->graph == 0 || kernel->graph_node == 1) {
     PutCall(kGetDevice, ++correlation);
@@ -203,7 +222,17 @@ void FakeLaunch(const FakeKernel* kernel) {
   record.graphId = kernel->graph;
   record.graphNodeId = kernel->graph_node;
   record.clusterX = record.clusterY = record.clusterZ = 1;
-  Put(record);
+  if (kernel->graph != 0 && enabled[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]) {
+    if (whole_graph.graphId == 0) whole_graph.start = record.start;
+    whole_graph.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+    whole_graph.graphId = kernel->graph;
+    whole_graph.correlationId = record.correlationId;
+    whole_graph.contextId = 1;
+    whole_graph.streamId = kernel->stream;
+    whole_graph.end = record.end;
+  } else if (enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) {
+    Put(record);
+  }
 }
 
 void FakeCopyMemory(const FakeCopy* copy) {
@@ -219,7 +248,8 @@ void FakeCopyMemory(const FakeCopy* copy) {
   record.contextId = 1;
   record.streamId = copy->stream;
   record.correlationId = ++correlation;
-  Put(record);
+  BeginWork();
+  if (enabled[CUPTI_ACTIVITY_KIND_MEMCPY]) Put(record);
 }
 
 void FakeFill(std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t duration_ns,
@@ -232,7 +262,8 @@ void FakeFill(std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t duratio
   record.contextId = 1;
   record.streamId = stream;
   record.correlationId = ++correlation;
-  Put(record);
+  BeginWork();
+  if (enabled[CUPTI_ACTIVITY_KIND_MEMSET]) Put(record);
 }
 
 void FakeDrop(std::uint64_t number) {

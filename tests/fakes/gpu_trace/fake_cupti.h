@@ -24,6 +24,8 @@ void FakeCopyMemory(const FakeCopy* copy);
 void FakeFill(std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t duration_ns,
               std::uint32_t stream);
 void FakeDrop(std::uint64_t records);
+// Sets the clock, which never goes back, and goes on by 1 ns with each reading.
+void FakeNow(std::uint64_t ns);
 // Whether records of this function of CUDA's runtime are wanted.
 void FakeTraceCall(std::uint32_t function, bool traced);
 }

@@ -7,10 +7,14 @@
 //   steps N                    a training loop: kernels, a copy, a fill and a pause of each step
 //   graphs N                   the same as launches of one graph
 //   ranges N                   the same with NVTX ranges around each step and its parts
+//   lstm N                     an LSTM of JAX on an H200: steps of 710 us, each a graph of 304
+//   kernels
+//                              and 102 copies; 2076 us where the nodes are traced
+//   eager N                    DeepLabv3 there, launch by launch: 5390 us, 8360 where it is traced
 //   many N                     N launches of 1 us, 1 us apart
 //   drop N; push NAME; pop; print TEXT; sleep MS; flushed BYTES (waits until this process's
-//   trace has that many bytes); fork COMMANDS... done; exec PROGRAM ARGUMENTS...
-//   exit CODE; _exit CODE; kill; abort
+//   trace has that many bytes); fork COMMANDS... done
+//   exit CODE; _exit CODE; kill
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -77,7 +81,7 @@ void WaitForBytes(long bytes) {
   }
 }
 
-constexpr std::uint64_t base_ns = 1'000'000'000'000'000;
+constexpr std::uint64_t base_ns = 4'000'000'000'000'000'000;
 
 void Launch(const char* name, int grid, int block, unsigned stream, double begin_us,
             double duration_us, unsigned graph = 0, unsigned node = 0) {
@@ -90,6 +94,7 @@ void Launch(const char* name, int grid, int block, unsigned stream, double begin
                           stream,
                           graph,
                           node};
+  Find<void(std::uint64_t)>("FakeNow")(kernel.begin_ns);  // the host is no earlier
   Find<void(const FakeKernel*)>("FakeLaunch")(&kernel);
 }
 
@@ -146,6 +151,36 @@ void Steps(int count, unsigned graph, bool ranges) {
   }
 }
 
+// Whether the trace has this detail (DLROOF_GPU_TRACE_DETAIL).
+bool IsTraced(const char* detail) {
+  const char* value = std::getenv("DLROOF_GPU_TRACE_DETAIL");
+  return std::strcmp(value == nullptr ? "nodes" : value, detail) == 0;
+}
+
+void Lstm(int count) {
+  constexpr double kKernel = 1.728, kCopy = 1.04;
+  const double step = IsTraced("nodes") ? 2076 : 710, gap = IsTraced("nodes") ? 3.386 : 0.021;
+  for (int i = 0; i < 6; ++i) Launch(kTranspose, 8 + i, 256, 7, 100 * i, 40);
+  for (int i = 0; i < count; ++i) {
+    double at = 1000 + step * i;
+    unsigned node = 0;
+    for (int j = 0; j < 102; ++j) {
+      for (int k = 0; k < (j < 101 ? 3 : 1); ++k, at += kKernel + gap)
+        Launch(k == 0 ? kGemm : k == 1 ? kAdd : kRelu, 128, 128, 7, at, kKernel, 3, ++node);
+      if (IsTraced("nodes")) CopyIn(8, 32'000, 7, at, kCopy);
+      at += kCopy + gap;
+    }
+  }
+}
+
+void Eager(int count) {
+  const double step = IsTraced("calls") ? 5390 : 8360;
+  for (int i = 0; i < 6; ++i) Launch(kTranspose, 8 + i, 256, 7, 100 * i, 40);
+  for (int i = 0; i < count; ++i)
+    for (int j = 0; j < 10; ++j)
+      Launch(kGemm, 100 + j, 128, 7, 1000 + step * i + step / 10 * j, 474.3);
+}
+
 // Runs commands from `at` on; returns the position of the "done" that ends them, or the end.
 std::size_t Run(const Words& words, std::size_t at) {
   const auto number = [&](std::size_t i) { return std::atof(words.at(at + i).c_str()); };
@@ -171,6 +206,9 @@ std::size_t Run(const Words& words, std::size_t at) {
       at += 4;
     } else if (command == "steps" || command == "graphs" || command == "ranges") {
       Steps(whole(1), command == "graphs" ? 3 : 0, command == "ranges");
+      at += 1;
+    } else if (command == "lstm" || command == "eager") {
+      (command == "lstm" ? Lstm : Eager)(whole(1));
       at += 1;
     } else if (command == "many") {
       for (int i = 0; i < whole(1); ++i) Launch(kAdd, 512, 256, 7, 2 * i, 1);
@@ -205,21 +243,12 @@ std::size_t Run(const Words& words, std::size_t at) {
       while (end < words.size() && words[end] != "done") ++end;
       waitpid(child, nullptr, 0);
       at = end;
-    } else if (command == "exec") {
-      std::vector<char*> arguments;
-      for (std::size_t i = at + 1; i < words.size(); ++i)
-        arguments.push_back(const_cast<char*>(words[i].c_str()));
-      arguments.push_back(nullptr);
-      execvp(arguments[0], arguments.data());
-      std::exit(97);
     } else if (command == "exit") {
       std::exit(whole(1));
     } else if (command == "_exit") {
       _exit(whole(1));
     } else if (command == "kill") {
       kill(getpid(), SIGKILL);
-    } else if (command == "abort") {
-      std::abort();
     } else {
       std::fprintf(stderr, "unknown command %s\n", command.c_str());
       return words.size();

@@ -75,9 +75,6 @@ TEST_F(InjectedLibrary, WritesEachLaunchWithItsKernelInTheOrderOfTheDevice) {
   EXPECT_TRUE(trace.ended);
   EXPECT_TRUE(trace.command.ends_with("print hello exit 5")) << trace.command;
   EXPECT_EQ(trace.dropped, 0);
-  ASSERT_TRUE(trace.cost);
-  EXPECT_EQ(trace.cost->records, 4);  // and the device
-  EXPECT_GT(trace.cost->library_seconds, 0);
   EXPECT_TRUE(trace.remarks.empty());
 }
 
@@ -95,6 +92,26 @@ TEST_F(InjectedLibrary, WritesCopiesFillsAndGraphNodes) {
   EXPECT_EQ(trace.launches[0].graph, 0U);
   EXPECT_EQ(trace.launches[6].graph, 3U);
   EXPECT_EQ(trace.launches[10].correlation, trace.launches[6].correlation);
+}
+
+TEST_F(InjectedLibrary, TracesGraphsAsAWholeOrCallsAlone) {
+  Run({"cupti", "cuda", "graphs", "2"}, {{"DLROOF_GPU_TRACE_DETAIL", "graphs"}});
+  const auto trace = OnlyTrace();
+  ASSERT_EQ(trace.launches.size(), 6U + 2);
+  const auto& graph = trace.launches[6];
+  EXPECT_EQ(trace.kernels[graph.kernel].grid, Size3());
+  EXPECT_EQ(trace.texts[trace.kernels[graph.kernel].name], "CUDA graph 3");
+  EXPECT_EQ(graph.graph, 3U);
+  // From its first node's begin to its last one's end.
+  EXPECT_EQ(graph.time.end_ns - graph.time.begin_ns, 540'000);
+  EXPECT_EQ(trace.calls.size(), 6U + 2);
+}
+
+TEST_F(InjectedLibrary, CallsAloneHaveNoWork) {
+  Run({"cupti", "cuda", "graphs", "2"}, {{"DLROOF_GPU_TRACE_DETAIL", "calls"}});
+  const auto trace = OnlyTrace();
+  EXPECT_EQ(trace.calls.size(), 6U + 2);
+  EXPECT_TRUE(trace.launches.empty() && trace.copies.empty() && trace.fills.empty());
 }
 
 TEST_F(InjectedLibrary, LosesNothingAtTheEndsOfBuffers) {
@@ -133,14 +150,15 @@ TEST_F(InjectedLibrary, AKilledProcessLeavesTheTraceUpToThere) {
   const auto ran = Run({"cupti", "cuda", "many", "20", "kill"}, {{"FAKE_CUPTI_RECORDS", "8"}});
   EXPECT_EQ(ran.exit_code, 128 + 9);
   const auto trace = OnlyTrace();
-  EXPECT_EQ(trace.launches.size(), 15U);
+  // Five buffers: the device, 19 calls with their kernels, and the last call.
+  EXPECT_EQ(trace.launches.size(), 19U);
   EXPECT_FALSE(trace.ended);
   EXPECT_TRUE(trace.pid);
 }
 
 TEST_F(InjectedLibrary, FinishedWorkIsFlushedWhileTheProgramWaits) {
   // The program is killed while its buffer is not full; it waits for the library's own thread.
-  const auto ran = Run({"cupti", "cuda", "many", "20", "flushed", "1500", "kill"},
+  const auto ran = Run({"cupti", "cuda", "many", "20", "flushed", "2500", "kill"},
                        {{"DLROOF_GPU_TRACE_FLUSH_MS", "10"}});
   EXPECT_EQ(ran.exit_code, 128 + 9);
   EXPECT_EQ(OnlyTrace().launches.size(), 20U);
@@ -160,14 +178,15 @@ TEST_F(InjectedLibrary, RecordsRangesOfNvtx) {
   EXPECT_GE(trace.ranges[1].time.end_ns, trace.ranges[2].time.end_ns);
 }
 
-TEST_F(InjectedLibrary, RecordsTheCallsThatLaunchFromTheFirstRangeOn) {
+// The first range begins after the context: only calls that were asked for before it are recorded.
+TEST_F(InjectedLibrary, RecordsTheCallsThatLaunch) {
   Run({"cupti", "cuda", "many", "3", "push", "step", "many", "2", "pop", "graphs", "1"});
   const auto trace = OnlyTrace();
   ASSERT_EQ(trace.ranges.size(), 1U);
   const auto& range = trace.ranges[0];
-  // Two launches in the range, six after it, and a graph of five kernels. cudaGetDevice, which is
-  // called before each, launches nothing.
-  ASSERT_EQ(trace.calls.size(), 2U + 6 + 1);
+  // Three launches before the range, two in it, six after it, and a graph of five kernels.
+  // cudaGetDevice, which is called before each, launches nothing.
+  ASSERT_EQ(trace.calls.size(), 3U + 2 + 6 + 1);
   EXPECT_EQ(trace.launches.size(), 3U + 2 + 6 + 5);
   std::set<std::uint32_t> launched;
   for (const auto& launch : trace.launches) launched.insert(launch.correlation);
@@ -181,13 +200,16 @@ TEST_F(InjectedLibrary, RecordsTheCallsThatLaunchFromTheFirstRangeOn) {
   EXPECT_EQ(trace.launches.back().correlation, trace.calls.back().correlation);
 }
 
-TEST_F(InjectedLibrary, AnOldCuptiRecordsAllCalls) {
+TEST_F(InjectedLibrary, SaysWhatAnOldCuptiDoesNotRecord) {
   Run({"cupti", "cuda", "push", "step", "many", "3", "pop"},
       {{"FAKE_CUPTI", DLROOF_TRACED "/libcupti_old.so.13"},
        {"DLROOF_GPU_TRACE_CUPTI", DLROOF_TRACED "/libcupti_old.so.13"}});
   const auto trace = OnlyTrace();
-  EXPECT_EQ(trace.calls.size(), 6U);  // cudaGetDevice too
-  EXPECT_EQ(trace.dropped, 0);
+  EXPECT_TRUE(trace.calls.empty());
+  EXPECT_EQ(trace.launches.size(), 3U);
+  ASSERT_EQ(trace.remarks.size(), 1U);
+  EXPECT_TRUE(trace.remarks[0].ends_with("CUPTI does not record calls: CUPTI_ERROR_UNKNOWN"))
+      << trace.remarks[0];
 }
 
 TEST_F(InjectedLibrary, SaysWhyThereIsNoTrace) {
