@@ -111,6 +111,7 @@ void GraphCall::Allocate(std::string_view what) {
   workload::RequireHostMemory(host, what);
   RequireDeviceMemory(TensorBytes(), what);
   for (auto& [name, tensor] : tensors_) tensor.buffer.emplace(tensor.Bytes());
+  stream_.emplace();
 }
 
 void GraphCall::Upload(const std::string& name, const std::vector<double>& values) {
@@ -160,8 +161,8 @@ void GraphCall::Enqueue(void* stream) const {
 }
 
 void GraphCall::Run() const {
-  Enqueue(stream_.get());
-  stream_.Wait();
+  Enqueue(stream_->get());
+  stream_->Wait();
 }
 
 std::string GraphCall::Algorithm() const {

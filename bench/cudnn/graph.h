@@ -95,7 +95,7 @@ class GraphCall {
   std::optional<cuda::DeviceBuffer> workspace_;
   // The frontend adds to it the pointers of its own constants and workspace.
   mutable std::unordered_map<int64_t, void*> pointers_;
-  cuda::CudaStream stream_;
+  std::optional<cuda::CudaStream> stream_;
   StreamUse use_;  // must be destroyed before stream_
 };
 
