@@ -90,8 +90,8 @@ struct Tensors {
 // keys differ by a factor of some 100, k and v between -1 and 1.
 Tensors SeededInputs(const AttentionProblem& problem, std::string_view type, uint64_t seed);
 
-// Returns keys or values in pages: page `table[i]` of the result has the i-th keys of all sequences,
-// counted by `pages` per sequence; what is left of the last one is 0.
+// Returns keys or values in pages: page `table[i]` of the result has the i-th keys of all
+// sequences, counted by `pages` per sequence; what is left of the last one is 0.
 std::vector<double> InPages(const CudnnAttentionCase& request, const std::vector<double>& rows,
                             const std::vector<int64_t>& table);
 

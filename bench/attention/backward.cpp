@@ -152,19 +152,19 @@ workload::Verification CheckGradients(const AttentionProblem& p, std::string_vie
         std::fill_n(gradient->begin() + row * p.d, p.d, 0.0);
   const auto found = [&](const std::vector<double>& gradient,
                          const std::function<std::vector<Term>(int64_t row)>& terms) {
-    return workload::CheckOutput<double>(
-        {.units = static_cast<int64_t>(gradient.size()) / p.d,
-         .size = p.d,
-         .flops = 10 * static_cast<double>(p.d * Pairs(p)),
-         .error = [&](int64_t row,
-                      std::span<const double> y) { return GradientError(terms(row), y, rounding); }},
-        gradient, seed);
+    return workload::CheckOutput<double>({.units = static_cast<int64_t>(gradient.size()) / p.d,
+                                          .size = p.d,
+                                          .flops = 10 * static_cast<double>(p.d * Pairs(p)),
+                                          .error =
+                                              [&](int64_t row, std::span<const double> y) {
+                                                return GradientError(terms(row), y, rounding);
+                                              }},
+                                         gradient, seed);
   };
   const auto of_keys = [&](bool values) {
     return [&, values](int64_t row) { return TermsOfKey(p, in, backward, row, values); };
   };
-  auto worst =
-      found(gradients.q, [&](int64_t row) { return TermsOfQuery(p, in, backward, row); });
+  auto worst = found(gradients.q, [&](int64_t row) { return TermsOfQuery(p, in, backward, row); });
   for (const auto& other : {found(gradients.k, of_keys(false)), found(gradients.v, of_keys(true))})
     if (!other.ok || other.max_error > worst.max_error) worst = other;
   return worst;

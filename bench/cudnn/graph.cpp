@@ -57,8 +57,10 @@ GraphCall::GraphCall() {
 void GraphCall::Describe(const std::string& name, const GraphTensor& tensor, Tensor made,
                          std::vector<int64_t> strides) {
   made.id = static_cast<int64_t>(tensors_.size()) + 1;
-  tensor->set_name(name).set_uid(made.id).set_dim(made.sizes).set_data_type(
-      FrontendType(made.type));
+  tensor->set_name(name)
+      .set_uid(made.id)
+      .set_dim(made.sizes)
+      .set_data_type(FrontendType(made.type));
   tensor->set_stride(strides.empty() ? RowMajor(made.sizes) : std::move(strides));
   tensors_.emplace(name, std::move(made));
 }

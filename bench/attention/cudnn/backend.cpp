@@ -33,8 +33,8 @@ bool HasLengths(const CudnnAttentionCase& request) {
 template <class Attributes>
 void SetMask(const CudnnAttentionCase& request, GraphCall& call, Attributes& attributes) {
   const auto& p = request.problem;
-  attributes.set_name("attention").set_attn_scale(
-      static_cast<float>(1 / std::sqrt(static_cast<double>(p.d))));
+  attributes.set_name("attention")
+      .set_attn_scale(static_cast<float>(1 / std::sqrt(static_cast<double>(p.d))));
   if (p.causal != Causal::kNone)
     attributes
         .set_diagonal_alignment(p.causal == Causal::kTopLeft
@@ -49,9 +49,12 @@ void SetMask(const CudnnAttentionCase& request, GraphCall& call, Attributes& att
 }
 
 // What is computed in fp8 is multiplied by scales, of which the inputs have 1.
-const std::vector<std::pair<std::string, double>> kFp8Scales = {
-    {"descale_q", 1}, {"descale_k", 1},       {"descale_v", 1}, {"descale_weights", 1 / kFp8Scale},
-    {"scale_weights", kFp8Scale}, {"scale_o", kFp8Scale}};
+const std::vector<std::pair<std::string, double>> kFp8Scales = {{"descale_q", 1},
+                                                                {"descale_k", 1},
+                                                                {"descale_v", 1},
+                                                                {"descale_weights", 1 / kFp8Scale},
+                                                                {"scale_weights", kFp8Scale},
+                                                                {"scale_o", kFp8Scale}};
 
 void DescribeForward(const CudnnAttentionCase& request, GraphCall& call) {
   const auto& p = request.problem;
@@ -73,8 +76,7 @@ void DescribeForward(const CudnnAttentionCase& request, GraphCall& call) {
   GraphTensor o, statistics;
   if (request.type == "e4m3") {
     std::vector<GraphTensor> s;
-    for (const auto& [name, value] : kFp8Scales)
-      s.push_back(call.Input(name, {1, 1, 1, 1}, "f32"));
+    for (const auto& [name, value] : kFp8Scales) s.push_back(call.Input(name, {1, 1, 1, 1}, "f32"));
     const auto results =
         call.graph.sdpa_fp8(q, k, v, s[0], s[1], s[2], s[3], s[4], s[5], attributes);
     o = results[0], statistics = results[1];
@@ -150,8 +152,7 @@ workload::Verification CheckForward(const CudnnAttentionCase& request, const Ten
     for (double& value : o) value /= kFp8Scale;
   auto found = Check(request.problem, request.type, in, o, seed);
   if (!found.ok || !request.training) return found;
-  const auto statistics =
-      CheckStatistics(request.problem, in, call.Download("statistics"), seed);
+  const auto statistics = CheckStatistics(request.problem, in, call.Download("statistics"), seed);
   return statistics.ok ? found : statistics;
 }
 
@@ -167,8 +168,7 @@ workload::PreparedCall PrepareBackward(const CudnnAttentionCase& request,
     const auto found = GraphCall::Prepared(call, {}, [&] {
                          return CheckForward(forward, *in, seed, *call);
                        }).verify();
-    if (!found.ok)
-      throw std::runtime_error("the forward call " + workload::DifferenceText(found));
+    if (!found.ok) throw std::runtime_error("the forward call " + workload::DifferenceText(found));
     *backward = {call->Download("o"), SeededGradient(p, request.type, seed),
                  call->Download("statistics")};
   }
@@ -185,14 +185,14 @@ workload::PreparedCall PrepareBackward(const CudnnAttentionCase& request,
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto request = ReadCudnnCase(name);
-  const auto in = std::make_shared<Tensors>(
-      SeededInputs(request.problem, request.type, settings.seed));
+  const auto in =
+      std::make_shared<Tensors>(SeededInputs(request.problem, request.type, settings.seed));
   if (request.backward) return PrepareBackward(request, in, settings.seed);
   const auto call = NewCall(request, *in, settings.seed);
-  return GraphCall::Prepared(
-      call, WorkOf(request), [request, in, seed = settings.seed, call = call.get()] {
-        return CheckForward(request, *in, seed, *call);
-      });
+  return GraphCall::Prepared(call, WorkOf(request),
+                             [request, in, seed = settings.seed, call = call.get()] {
+                               return CheckForward(request, *in, seed, *call);
+                             });
 }
 
 [[maybe_unused]] const bool backend_registered = workload::RegisterBackend(

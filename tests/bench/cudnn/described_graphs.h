@@ -15,7 +15,8 @@ namespace dlroof::fakes {
 std::string Planned(const std::function<void(cudnn::GraphCall& call)>& describe,
                     int compute_capability, bool compile = false);
 
-// Returns what `text` writes in a process with the stub of a driver, which would affect other tests.
+// Returns what `text` writes in a process with the stub of a driver, which would affect other
+// tests.
 std::string WithStub(const std::function<std::string()>& text);
 
 }  // namespace dlroof::fakes

@@ -1,5 +1,3 @@
-#include "tests/bench/cudnn/described_graphs.h"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -9,6 +7,7 @@
 #include <stdexcept>
 
 #include "counters/base/error.h"
+#include "tests/bench/cudnn/described_graphs.h"
 #include "tests/fakes/described_gpus.h"
 
 namespace dlroof::fakes {
