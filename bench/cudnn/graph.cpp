@@ -73,9 +73,10 @@ GraphTensor GraphCall::Input(const std::string& name, const std::vector<int64_t>
 }
 
 void GraphCall::Output(const std::string& name, const GraphTensor& result,
-                       const std::vector<int64_t>& sizes, std::string_view type) {
+                       const std::vector<int64_t>& sizes, std::string_view type,
+                       std::vector<int64_t> strides) {
   result->set_output(true);
-  Describe(name, result, {std::string(type), sizes, true}, {});
+  Describe(name, result, {std::string(type), sizes, true}, std::move(strides));
 }
 
 int64_t GraphCall::Propose(const std::optional<DescribedTarget>& target) {

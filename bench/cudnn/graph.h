@@ -43,9 +43,9 @@ class GraphCall {
   // `type` is one of "f32 f16 bf16 e4m3 s32".
   GraphTensor Input(const std::string& name, const std::vector<int64_t>& sizes,
                     std::string_view type, std::vector<int64_t> strides = {});
-  // Makes a node's result a tensor that the call writes, in row-major order.
+  // Makes a node's result a tensor that the call writes.
   void Output(const std::string& name, const GraphTensor& result, const std::vector<int64_t>& sizes,
-              std::string_view type);
+              std::string_view type, std::vector<int64_t> strides = {});
 
   // Validates the graph, asks cuDNN's heuristics for plans, and returns their number, at least 1.
   // Throws Unsupported with the message of cuDNN or its frontend.
