@@ -100,19 +100,10 @@ std::optional<Reason> GraphCall::Compile(int64_t plan) {
   return std::nullopt;
 }
 
-double GraphCall::TensorBytes() const {
+void GraphCall::Allocate(std::string_view what) {
   double bytes = 0;
   for (const auto& [name, tensor] : tensors_) bytes += static_cast<double>(tensor.Bytes());
-  return bytes;
-}
-
-void GraphCall::Allocate(std::string_view what) {
-  double host = 0;
-  for (const auto& [name, tensor] : tensors_)
-    host += static_cast<double>(tensor.Bytes()) *
-            (1 + 12 / static_cast<double>(workload::ElementBytes(tensor.type)));
-  workload::RequireHostMemory(host, what);
-  RequireDeviceMemory(TensorBytes(), what);
+  RequireDeviceMemory(bytes, what);
   for (auto& [name, tensor] : tensors_) tensor.buffer.emplace(tensor.Bytes());
   stream_.emplace();
 }

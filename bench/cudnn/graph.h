@@ -25,9 +25,8 @@ namespace dlroof::cudnn {
 
 using GraphTensor = std::shared_ptr<cudnn_frontend::graph::Tensor_attributes>;
 
-// A GPU that is only described: its properties in cuDNN's JSON, and its compute capability (90).
-struct DescribedTarget {
-  std::string json;
+struct DescribedTarget {  // a GPU that is not present
+  std::string json;       // its properties, as cuDNN 9.8 takes them
   int compute_capability = 0;
 };
 
@@ -53,10 +52,7 @@ class GraphCall {
   // Compiles a plan. Returns why cuDNN cannot, or nothing.
   std::optional<Reason> Compile(int64_t plan);
 
-  // [byte] of all tensors.
-  double TensorBytes() const;
-  // Throws Unsupported if the GPU or the host lacks the memory. The host stores each element as
-  // double and f32, and encoded.
+  // Throws Unsupported if the GPU lacks the memory.
   void Allocate(std::string_view what);
   void Upload(const std::string& name, const std::vector<double>& values);
   std::vector<double> Download(const std::string& name) const;

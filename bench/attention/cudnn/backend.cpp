@@ -9,6 +9,8 @@
 #include <numeric>
 #include <random>
 
+#include "bench/workload/memory.h"
+
 namespace dlroof::attention {
 namespace {
 
@@ -16,9 +18,11 @@ namespace graph = cudnn_frontend::graph;
 using cudnn::GraphCall;
 using cudnn::GraphTensor;
 
-std::vector<int64_t> QuerySizes(const AttentionProblem& p) { return {p.b, p.h, p.q, p.d}; }
-std::vector<int64_t> KeySizes(const AttentionProblem& p) { return {p.b, p.kv, p.k, p.d}; }
-std::vector<int64_t> StatisticSizes(const AttentionProblem& p) { return {p.b, p.h, p.q, 1}; }
+using Sizes = std::vector<int64_t>;
+Sizes QuerySizes(const AttentionProblem& p) { return {p.b, p.h, p.q, p.d}; }
+Sizes KeySizes(const AttentionProblem& p) { return {p.b, p.kv, p.k, p.d}; }
+Sizes StatisticSizes(const AttentionProblem& p) { return {p.b, p.h, p.q, 1}; }
+const Sizes kNumber = {1, 1, 1, 1};
 
 int64_t PagesOf(const CudnnAttentionCase& request) {  // of a sequence
   return (request.problem.k + *request.page - 1) / *request.page;
@@ -48,13 +52,10 @@ void SetMask(const CudnnAttentionCase& request, GraphCall& call, Attributes& att
         .set_seq_len_kv(call.Input("lengths_k", {p.b, 1, 1, 1}, "s32"));
 }
 
-// What is computed in fp8 is multiplied by scales, of which the inputs have 1.
-const std::vector<std::pair<std::string, double>> kFp8Scales = {{"descale_q", 1},
-                                                                {"descale_k", 1},
-                                                                {"descale_v", 1},
-                                                                {"descale_weights", 1 / kFp8Scale},
-                                                                {"scale_weights", kFp8Scale},
-                                                                {"scale_o", kFp8Scale}};
+// Of fp8 cuDNN's node takes these factors: those that undo the scales of q, k, v and the weights,
+// and the scales of weights and result.
+constexpr double kFp8Scales[] = {1, 1, 1, 1 / kFp8Scale, kFp8Scale, kFp8Scale};
+std::string ScaleName(size_t index) { return fmt::format("scale{}", index); }
 
 void DescribeForward(const CudnnAttentionCase& request, GraphCall& call) {
   const auto& p = request.problem;
@@ -76,12 +77,13 @@ void DescribeForward(const CudnnAttentionCase& request, GraphCall& call) {
   GraphTensor o, statistics;
   if (request.type == "e4m3") {
     std::vector<GraphTensor> s;
-    for (const auto& [name, value] : kFp8Scales) s.push_back(call.Input(name, {1, 1, 1, 1}, "f32"));
+    for (size_t i = 0; i < std::size(kFp8Scales); ++i)
+      s.push_back(call.Input(ScaleName(i), kNumber, "f32"));
     const auto results =
         call.graph.sdpa_fp8(q, k, v, s[0], s[1], s[2], s[3], s[4], s[5], attributes);
     o = results[0], statistics = results[1];
-    call.Output("largest_weight", results[2], {1, 1, 1, 1}, "f32");
-    call.Output("largest_o", results[3], {1, 1, 1, 1}, "f32");
+    call.Output("largest_weight", results[2], kNumber, "f32");
+    call.Output("largest_o", results[3], kNumber, "f32");
   } else {
     const auto results = call.graph.sdpa(q, k, v, attributes);
     o = results[0], statistics = results[1];
@@ -120,11 +122,10 @@ void UploadInputs(const CudnnAttentionCase& request, const Tensors& in, uint64_t
     call.Upload("lengths_k", lengths);
   }
   if (request.type == "e4m3")
-    for (const auto& [name, value] : kFp8Scales) call.Upload(name, {value});
+    for (size_t i = 0; i < std::size(kFp8Scales); ++i) call.Upload(ScaleName(i), {kFp8Scales[i]});
   if (!request.page) {
     call.Upload("k", in.k);
-    call.Upload("v", in.v);
-    return;
+    return call.Upload("v", in.v);
   }
   std::vector<int64_t> table(static_cast<size_t>(p.b * PagesOf(request)));
   std::iota(table.begin(), table.end(), 0);
@@ -185,8 +186,11 @@ workload::PreparedCall PrepareBackward(const CudnnAttentionCase& request,
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto request = ReadCudnnCase(name);
-  const auto in =
-      std::make_shared<Tensors>(SeededInputs(request.problem, request.type, settings.seed));
+  const auto& p = request.problem;
+  constexpr double kHostBytes = 12;  // of each element of q, k, v, o as double and f32
+  workload::RequireHostMemory(
+      kHostBytes * 2 * static_cast<double>(p.d * (p.b * p.h * p.q + p.b * p.kv * p.k)), ToText(p));
+  const auto in = std::make_shared<Tensors>(SeededInputs(p, request.type, settings.seed));
   if (request.backward) return PrepareBackward(request, in, settings.seed);
   const auto call = NewCall(request, *in, settings.seed);
   return GraphCall::Prepared(call, WorkOf(request),

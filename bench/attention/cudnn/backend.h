@@ -6,10 +6,7 @@
 
 namespace dlroof::attention {
 
-// Describes the call to cuDNN. Its tensors: q, k, v, o, and where the call has them do, dq, dk, dv,
-// statistics, lengths_q and lengths_k (of each sequence), pages (of k and v), the scales of fp8
-// (see backend.cpp), and what fp8 also writes, the largest weight and element. Throws Unsupported
-// for what the frontend has no node for.
+// Describes the call to cuDNN, with the names of its tensors. Throws Unsupported for fp8's bwd.
 void Describe(const CudnnAttentionCase& request, cudnn::GraphCall& call);
 
 }  // namespace dlroof::attention

@@ -2,6 +2,7 @@
 // row, by cuDNN's graph API; Softmax by the function that cuDNN has beside it.
 #include "bench/rows/cudnn/backend.h"
 
+#include <map>
 #include <memory>
 
 #include "bench/workload/memory.h"
@@ -13,28 +14,19 @@ namespace frontend = cudnn_frontend;
 using cudnn::GraphCall;
 
 frontend::PointwiseMode_t ModeOf(workload::Eltwise function) {
-  switch (function) {
-    case workload::Eltwise::kRelu:
-      return frontend::PointwiseMode_t::RELU_FWD;
-    case workload::Eltwise::kGeluErf:
-      return frontend::PointwiseMode_t::GELU_FWD;
-    case workload::Eltwise::kGeluTanh:
-      return frontend::PointwiseMode_t::GELU_APPROX_TANH_FWD;
-    case workload::Eltwise::kLogistic:
-      return frontend::PointwiseMode_t::SIGMOID_FWD;
-    case workload::Eltwise::kTanh:
-      return frontend::PointwiseMode_t::TANH_FWD;
-  }
-  throw std::logic_error("an unknown function");
+  using frontend::PointwiseMode_t;
+  static const std::map<workload::Eltwise, PointwiseMode_t> modes = {
+      {workload::Eltwise::kRelu, PointwiseMode_t::RELU_FWD},
+      {workload::Eltwise::kGeluErf, PointwiseMode_t::GELU_FWD},
+      {workload::Eltwise::kGeluTanh, PointwiseMode_t::GELU_APPROX_TANH_FWD},
+      {workload::Eltwise::kLogistic, PointwiseMode_t::SIGMOID_FWD},
+      {workload::Eltwise::kTanh, PointwiseMode_t::TANH_FWD}};
+  return modes.at(function);
 }
 
 // cudnnSoftmaxForward over the columns, with its tensors.
 struct SoftmaxCall {
-  explicit SoftmaxCall(const RowsCase& request)
-      : bytes(static_cast<size_t>(request.rows.m * request.rows.n *
-                                  workload::ElementBytes(request.type))) {
-    cudnn::RequireDeviceMemory(2 * static_cast<double>(bytes), ToText(request.rows));
-    for (auto* const tensor : {&x, &y}) tensor->emplace(bytes);
+  SoftmaxCall(const RowsCase& request, size_t bytes) : x(bytes), y(bytes) {
     cudnn::Check(cudnnCreateTensorDescriptor(&shape), "a tensor of a softmax");
     cudnn::Check(cudnnSetTensor4dDescriptor(shape, CUDNN_TENSOR_NCHW, cudnn::DataType(request.type),
                                             static_cast<int>(request.rows.m),
@@ -42,15 +34,13 @@ struct SoftmaxCall {
                  "a tensor of a softmax");
   }
   ~SoftmaxCall() { cudnnDestroyTensorDescriptor(shape); }
-  SoftmaxCall(const SoftmaxCall&) = delete;
-  SoftmaxCall& operator=(const SoftmaxCall&) = delete;
 
   void Enqueue(void* on) const {
     const float alpha = 1, beta = 0;
     cudnn::UseStream(on);
     cudnn::CheckExecuted(
         cudnnSoftmaxForward(cudnn::Handle(), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_INSTANCE,
-                            &alpha, shape, x->get(), &beta, shape, y->get()),
+                            &alpha, shape, x.get(), &beta, shape, y.get()),
         "a softmax");
   }
   void Run() const {
@@ -58,32 +48,33 @@ struct SoftmaxCall {
     stream.Wait();
   }
 
-  size_t bytes;
-  std::optional<cuda::DeviceBuffer> x{}, y{};
+  cuda::DeviceBuffer x, y;
   cudnnTensorDescriptor_t shape = nullptr;
   cuda::CudaStream stream{};
   cudnn::StreamUse use{};  // must be destroyed before the stream
 };
 
 workload::PreparedCall PrepareSoftmax(const RowsCase& request, uint64_t seed) {
-  const auto call = std::make_shared<SoftmaxCall>(request);
   const auto in = request.op->inputs(request, seed);
-  call->x->CopyFrom(workload::Encoded(in.source, request.type).data());
+  const auto bytes = in.source.size() * static_cast<size_t>(workload::ElementBytes(request.type));
+  cudnn::RequireDeviceMemory(2 * static_cast<double>(bytes), ToText(request.rows));
+  const auto call = std::make_shared<SoftmaxCall>(request, bytes);
+  call->x.CopyFrom(workload::Encoded(in.source, request.type).data());
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call, request, in, seed] {
     constexpr int kNotANumber = 0xff;
-    call->y->Fill(kNotANumber);
+    call->y.Fill(kNotANumber);
     call->Run();
-    std::vector<std::byte> result(call->bytes);
-    call->y->CopyTo(result.data());
+    std::vector<std::byte> result(call->y.bytes());
+    call->y.CopyTo(result.data());
     return Check(request, in, workload::Decoded(result, request.type), seed);
   };
   prepared.algorithm = "cudnnSoftmaxForward, accurate";
   prepared.modelled = WorkOf(request);
   prepared.threads = 1;
-  prepared.memory = {{call->x->get(), call->bytes, false}, {call->y->get(), call->bytes, false}};
+  prepared.memory = {{call->x.get(), bytes, false}, {call->y.get(), bytes, false}};
   return prepared;
 }
 

@@ -6,8 +6,8 @@
 
 namespace dlroof::rows {
 
-// Describes a call of any operator but Softmax, which is no graph. Its tensors: x, y, and where the
-// call has them scale, shift, mean and factor. Throws Unsupported if cuDNN has no such node.
+// Describes a call of any operator but Softmax, which is no graph. Throws Unsupported if cuDNN has
+// no such node.
 void Describe(const RowsCase& request, cudnn::GraphCall& call);
 
 }  // namespace dlroof::rows
