@@ -140,6 +140,36 @@ TEST(AttentionStatistics, AreCheckedWithTheInputs) {
   }
 }
 
+// A kernel of fp8: the weights of a row, less than 1, and the result are 256 times as large in
+// e4m3. With v of one key alone the loops return that key's share of the result.
+TEST(AttentionCheck, TakesTheRoundingsOfFp8AndFindsAnotherMask) {
+  const auto e4m3 = [](double value) {
+    return workload::FromE4m3Bits(workload::E4m3Bits(static_cast<float>(value * kFp8Scale))) /
+           kFp8Scale;
+  };
+  const auto result = [&](const std::string& text, const Tensors& in) {
+    const auto p = ParseAttention(text);
+    std::vector<double> o(in.q.size());
+    for (int64_t key = 0; key < p.k; ++key) {
+      auto alone = in;
+      std::ranges::fill(alone.v, 0.0);
+      std::fill_n(alone.v.begin() + key * p.d, p.d, 1.0);
+      const auto weights = Result(p, alone);
+      for (size_t i = 0; i < o.size(); ++i)
+        o[i] += e4m3(weights[i]) * in.v[static_cast<size_t>(key * p.d) + i % p.d];
+    }
+    for (double& value : o) value = e4m3(value);
+    return o;
+  };
+  const std::string text = "b1h2q9k64d16_kv1br";
+  const auto p = ParseAttention(text);
+  const auto in = SeededInputs(p, "e4m3", 5);
+  EXPECT_TRUE(Check(p, "e4m3", in, result(text, in), 5).ok);
+  EXPECT_FALSE(Check(p, "f16", in, result(text, in), 5).ok);
+  EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1tl", in), 5).ok);
+  EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1w32br", in), 5).ok);
+}
+
 TEST(AttentionPages, HaveTheKeysOfTheirTable) {
   // Two heads of three keys of one element, in pages of 16: one page per sequence, exchanged.
   const CudnnAttentionCase request{.problem = ParseAttention("b2h2q1k3d1"), .page = 16};
