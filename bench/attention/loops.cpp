@@ -43,8 +43,7 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
 //   of
 //       the sum of w |v|. These roundings are independent, so 4 x the root of the sum of (w v)^2,
 //       some eight standard deviations, is allowed if that is less: a wrong key among thousands is
-//       found. Then the rounding of o, and of weights below the least of
-// f16 or fp8
+//       found. Then the rounding of o, and of weights below f16's or fp8's least
 double RowError(const AttentionProblem& p, const Tensors& in, int64_t index,
                 std::span<const double> output, const workload::TypeRounding& rounding) {
   const auto row = RowOf(p, in, index);

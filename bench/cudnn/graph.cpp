@@ -32,8 +32,13 @@ std::string Message(frontend::error_t status) {
   return text;
 }
 
-void RequireGood(const frontend::error_t& status) {
-  if (status.is_bad()) throw Unsupported("cuDNN {}: {}", *CudnnVersion(), Message(status));
+void RequireGood(frontend::error_t status) {
+  if (!status.is_bad()) return;
+  const auto code = status.get_code();
+  workload::Throw({fmt::format("cuDNN {}: {}", *CudnnVersion(), Message(status)),
+                   code == frontend::error_code_t::CUDA_API_FAILED ||
+                       code == frontend::error_code_t::INVALID_CUDA_DEVICE ||
+                       code == frontend::error_code_t::HANDLE_ERROR});
 }
 
 std::vector<int64_t> RowMajor(const std::vector<int64_t>& sizes) {
@@ -127,8 +132,10 @@ bool GraphCall::TakeNext() {
   workspace_.reset();
   while (next_ < plans_) {
     plan_ = next_++;
-    auto failure = Compile(*plan_);
-    if (!failure) {
+    workload::Failure failure;
+    if (const auto reason = Compile(*plan_)) {
+      failure.text = reason->text;
+    } else {
       try {
         workspace_bytes_ = graph.get_workspace_size_plan_at_index(*plan_);
         RequireDeviceMemory(static_cast<double>(workspace_bytes_), "the workspace");
@@ -137,12 +144,14 @@ bool GraphCall::TakeNext() {
         for (const auto& [name, tensor] : tensors_) pointers_[tensor.id] = tensor.buffer->get();
         Run();
         return true;
+      } catch (const Unsupported& error) {
+        failure.text = error.what();
       } catch (const std::exception& error) {
-        failure = Reason{error.what()};
+        failure = {error.what(), true};
         cuda::RequireWorkingGpu();
       }
     }
-    if (first_failure_.empty()) first_failure_ = failure->text;
+    failures_.push_back(std::move(failure));
   }
   return false;
 }
@@ -168,9 +177,7 @@ std::string GraphCall::Algorithm() const {
 
 workload::PreparedCall GraphCall::Prepared(const std::shared_ptr<GraphCall>& call, Work modelled,
                                            std::function<workload::Verification()> compare) {
-  if (!call->TakeNext())
-    throw Unsupported("none of {} plans of cuDNN {} can be used: {}", call->plans_, *CudnnVersion(),
-                      call->first_failure_);
+  if (!call->TakeNext()) workload::ThrowFirst(call->failures_);
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };

@@ -47,7 +47,7 @@ class GraphCall {
               std::string_view type, std::vector<int64_t> strides = {});
 
   // Validates the graph, asks cuDNN's heuristics for plans, and returns their number, at least 1.
-  // Throws Unsupported with the message of cuDNN or its frontend.
+  // Throws Unsupported, or std::runtime_error if CUDA fails, with the message.
   int64_t Propose(const std::optional<DescribedTarget>& target = std::nullopt);
   // Compiles a plan. Returns why cuDNN cannot, or nothing.
   std::optional<Reason> Compile(int64_t plan);
@@ -64,7 +64,7 @@ class GraphCall {
 
   // Returns the call with all members but `verify`'s comparison, `compare`, which reads the
   // results. Before the comparison the results are filled with NaN, and the call runs. Chooses the
-  // first plan; throws Unsupported with the reasons if there is none.
+  // first plan; if there is none, throws as workload::ThrowFirst.
   static workload::PreparedCall Prepared(const std::shared_ptr<GraphCall>& call, Work modelled,
                                          std::function<workload::Verification()> compare);
 
@@ -86,7 +86,7 @@ class GraphCall {
   std::map<std::string, Tensor> tensors_;
   int64_t plans_ = 0, next_ = 0;
   std::optional<int64_t> plan_;
-  std::string first_failure_;
+  std::vector<workload::Failure> failures_;  // of plans that cannot be used
   int64_t workspace_bytes_ = 0;
   std::optional<cuda::DeviceBuffer> workspace_;
   // The frontend adds to it the pointers of its own constants and workspace.

@@ -16,7 +16,7 @@ from checks import DLROOF, ROOT, contains, exits, holds, program, run, says, ver
 
 pytestmark = pytest.mark.scripts
 BENCH, FAKES = program("DLROOF_BENCH"), program("DLROOF_FAKE_MODULES")
-SCRIPTS = ("gpu_check.sh", "gpu_pack.sh", "lib.sh")
+SCRIPTS = ("gpu_check.sh", "gpu_models.py", "gpu_pack.sh", "lib.sh")
 # The tests of the CUDA module die or hang where the environment asks for it.
 STUB = """#!/usr/bin/env bash
 case "$1" in
