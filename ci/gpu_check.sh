@@ -6,6 +6,7 @@
 #   ci/gpu_check.sh --steps twenty      for a visit of minutes, 200 s at most, the most important first: quick ceilings, two equal runs
 #                                       compared, engines, graphs' kernels, queued calls warm and cold, passes of CUPTI
 #   ci/gpu_check.sh --steps programs    PyTorch programs under `dlroof profile --gpu`, each beside torch.profiler (needs torch there)
+#   ci/gpu_check.sh --steps models      90 s: every mask of attention and the operators on rows are right; their times beside PyTorch's
 #   ci/gpu_check.sh                     all of them, one after the other
 # Options: --steps A,B (groups or steps), --list (their limits), --out DIR (default: out/gpu-check), --archive FILE.tar.gz (all of
 # DIR but the cache, whole after each step that ended); --pack DIR makes a folder that runs on another machine without installing
@@ -46,6 +47,10 @@ twenty nodes 15
 twenty queued 15
 twenty passes 20
 twenty pages 15
+models doctor 10
+models quick 35
+models right 15
+models models 30
 programs doctor 30
 programs environment 20
 programs quick 50
@@ -323,7 +328,7 @@ step_cupti_cost() { run_tests cupti_cost 'CuptiCost*OnGpu*'; }
 step_cupti() { run_tests cupti 'CuptiOnGpu*'; }
 step_cupti_times() { run_tests cupti_times 'CuptiTimes*OnGpu*'; }
 step_cupti_rows() { run_tests cupti_rows 'CuptiRows*OnGpu*'; }
-step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*'; }
+step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Models*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*'; }
 # The raw values are decoded again without a GPU, as tests/data/cupti_<gpu>.json.
 step_counters() {
   run counters counters.txt env "CUPTI_VALUES_FILE=$out/counters.values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper \
@@ -373,6 +378,9 @@ step_programs() {
   fi
   run programs programs.txt python3 ci/gpu_programs.py all "$PWD/$bin/dlroof" "$out" "$(roofs)" 400
 }
+# What models are made of.
+step_right() { run_tests right 'ModelsOnGpu*'; }
+step_models() { run models models.txt python3 ci/gpu_models.py "$PWD/$bin/dlroof_bench" "$out" "$(roofs)"; }
 step_ceilings() { run ceilings ceilings.txt "$bin/dlroof" machine --device=gpu -o "$out/ceilings.json"; }
 step_conv2d() { run_bench conv2d paper '^Conv2D/'; }
 step_lstm() { run_bench lstm paper '^LSTM/'; }

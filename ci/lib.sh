@@ -54,7 +54,7 @@ install_wheels() {
 stamp() { sha256sum <"$2" >"$1/requirements.sha256"; }
 
 install_requirements() {
-  install_wheels "$venv" ci/requirements.txt "oneDNN and plotly.js" || return 0
+  install_wheels "$venv" ci/requirements.txt "oneDNN, plotly.js and the frontend of cuDNN" || return 0
   # The wheel carries three full copies of the library.
   for name in libdnnl.so libdnnl.so.3; do ln -sf libdnnl.so.3.2 "$venv/lib/$name"; done
   stamp "$venv" ci/requirements.txt

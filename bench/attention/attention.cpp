@@ -61,6 +61,13 @@ void CheckProblem(const AttentionProblem& p) {
       refuse_if(KeysOf(p, b, query).size() < 1, "a query sees no key");
 }
 
+// Returns the keys that some query sees, of all sequences.
+int64_t SeenKeys(const AttentionProblem& p) {
+  int64_t seen = 0;
+  for (int64_t b = 0; b < p.b; ++b) seen += KeysOf(p, b, p.q - 1).end - KeysOf(p, b, 0).begin;
+  return seen;
+}
+
 }  // namespace
 
 std::string ToText(const AttentionProblem& p) {
@@ -100,8 +107,6 @@ int64_t Pairs(const AttentionProblem& p) {
 Work WorkOf(const AttentionProblem& p, std::string_view type, const Pipes& pipes, size_t launches) {
   const auto pairs = static_cast<double>(Pairs(p));
   const auto queries = static_cast<double>(p.b * p.h * p.q);
-  int64_t seen = 0;  // keys of all sequences
-  for (int64_t b = 0; b < p.b; ++b) seen += KeysOf(p, b, p.q - 1).end - KeysOf(p, b, 0).begin;
   Work work;
   work.parts["matrix"] = 4 * static_cast<double>(p.d) * pairs;
   work.parts["elementwise"] = 6 * pairs - 2 * queries;
@@ -109,8 +114,29 @@ Work WorkOf(const AttentionProblem& p, std::string_view type, const Pipes& pipes
     work.flops[pipe] += work.parts["matrix"] / 2;
   work.flops[pipes.elementwise] += work.parts["elementwise"];
   work.bytes[Level::kDram] = 2 * static_cast<double>(workload::ElementBytes(type) * p.d) *
-                             (queries + static_cast<double>(p.kv * seen));
+                             (queries + static_cast<double>(p.kv * SeenKeys(p)));
   work.launches = static_cast<double>(launches);
+  return work;
+}
+
+Work WorkOf(const CudnnAttentionCase& request) {
+  const auto& p = request.problem;
+  const std::string pipe = request.type == "e4m3"  ? "fp8.matrix"
+                           : request.type == "f16" ? "fp16.matrix"
+                                                   : "bf16.matrix";
+  auto work = WorkOf(p, request.type, {pipe, pipe, "fp32.vector"}, 1);
+  const auto queries = static_cast<double>(p.b * p.h * p.q);
+  double& bytes = work.bytes[Level::kDram];
+  if (request.backward) {
+    work.parts["matrix"] *= 2.5;
+    work.parts["elementwise"] =
+        6 * static_cast<double>(Pairs(p)) + 2 * static_cast<double>(p.d) * queries;
+    work.flops = {{pipe, work.parts["matrix"]}, {"fp32.vector", work.parts["elementwise"]}};
+    bytes *= 2;
+  }
+  if (request.backward || request.training) bytes += 4 * queries;
+  if (request.page)
+    bytes += 2 * 4 * static_cast<double>(p.b * ((p.k + *request.page - 1) / *request.page));
   return work;
 }
 
@@ -133,6 +159,21 @@ AttentionProblem Read(const workload::BenchmarkName& name) {
   return problem;
 }
 
+CudnnAttentionCase ReadCudnnCase(const workload::BenchmarkName& name) {
+  workload::RequireDirection(name, {"fwd", "bwd"});
+  workload::RequireType(name, {"f16", "bf16", "fp8"});
+  CudnnAttentionCase read{
+      .problem = ParseAttention(name.problem, workload::ColumnOfPart(name, 5) - 1),
+      .type = name.type == "fp8" ? "e4m3" : name.type,
+      .backward = name.direction == "bwd"};
+  const workload::OptionRows forward = {{"training"}, {"page16", "page32", "page64", "page128"}};
+  workload::CheckOptions(name, read.backward ? workload::OptionRows() : forward);
+  read.training = workload::HasOption(name, "training");
+  for (const int64_t page : {16, 32, 64, 128})
+    if (workload::HasOption(name, fmt::format("page{}", page))) read.page = page;
+  return read;
+}
+
 namespace {
 
 std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
@@ -148,13 +189,16 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
          {"attention",
           {{"batch", "b"}, {"heads", "h"}, {"queries", "q"}, {"keys", "k"}, {"head size", "d"}}},
      .flop_convention = "4*D per pair of a query and a key that it sees; scale and "
-                        "softmax, 6 per pair less 2 per query, apart",
-     .directions = {"fwd"},
+                        "softmax, 6 per pair less 2 per query, apart; bwd: 10*D per pair, and 6 "
+                        "per pair plus 2*D per query apart",
+     .directions = {"fwd", "bwd"},
      .templates = "Attention/cpu/onednn/fwd/{f32,bf16}/*\n",
      .with_batch = WithBatch});
 
 [[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
     {"Attention", "cpu", "onednn", workload::CheckedWorkload<Read>, "oneDNN 3.2 or newer"});
+[[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
+    {"Attention", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnCase>, "cuDNN 9.8 or newer"});
 
 }  // namespace
 }  // namespace dlroof::attention

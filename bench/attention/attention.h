@@ -1,6 +1,6 @@
-// Scaled dot-product attention, forward: o = softmax(q k^T / sqrt(d) under a mask) v for each
-// sequence and head. The problem, its text and its work; the seeded inputs, the plain loops and the
-// check of a result, which all libraries share.
+// Scaled dot-product attention: o = softmax(q k^T / sqrt(d) under a mask) v for each sequence and
+// head, and its gradients. The problem, its text and its work; the seeded inputs, the plain loops
+// and the checks of results, which all libraries share.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +63,26 @@ Work WorkOf(const AttentionProblem& problem, std::string_view type, const Pipes&
 // Throws Unsupported if the machine lacks the memory for inputs, result, scores and weights.
 void RequireMemory(const AttentionProblem& problem, std::string_view type);
 
+// A parsed name of the backend cudnn.
+struct CudnnAttentionCase {
+  AttentionProblem problem;
+  std::string type;               // of elements: "f16 bf16 e4m3"
+  bool backward = false;          // gradients of q, k and v, by q, k, v, o, do and the statistics
+  bool training = false;          // the forward call also writes the statistics
+  std::optional<int64_t> page{};  // keys of a page, if keys and values are in pages
+};
+// Types: f16, bf16, fp8 (e4m3). Options of fwd: training; page16 to page128.
+// Throws BadInput with the column.
+CudnnAttentionCase ReadCudnnCase(const workload::BenchmarkName& name);
+// Returns the work of one call. Forward as above, and with `training` 4 byte of statistics per
+// query. Backward: five products of 2 d FLOPs per pair (the scores again, the gradients of weights,
+// q, k and v); apart from these 6 per pair and 2 d per query; and the bytes of q, o, do, dq, of the
+// seen k, v, dk, dv, and of the statistics. The tables of pages are 4 byte per page.
+Work WorkOf(const CudnnAttentionCase& request);
+
+// Factor of the weights and of the result in fp8: both are at most 1, and 448 is the largest e4m3.
+inline constexpr double kFp8Scale = 256;
+
 struct Tensors {
   std::vector<double> q, k, v;
 };
@@ -70,11 +90,33 @@ struct Tensors {
 // keys differ by a factor of some 100, k and v between -1 and 1.
 Tensors SeededInputs(const AttentionProblem& problem, std::string_view type, uint64_t seed);
 
+// Returns keys or values in pages: page `table[i]` of the result has the i-th keys of all
+// sequences, counted by `pages` per sequence; what is left of the last one is 0.
+std::vector<double> InPages(const CudnnAttentionCase& request, const std::vector<double>& rows,
+                            const std::vector<int64_t>& table);
+
 // The plain loops. `o` has as many elements as q.
 void RunLoops(const AttentionProblem& problem, const Tensors& in, std::vector<double>& o);
 
 // Compares an output with the plain loops in double, row by row.
 workload::Verification Check(const AttentionProblem& problem, std::string_view type,
                              const Tensors& in, const std::vector<double>& output, uint64_t seed);
+
+// The other inputs of a backward call: the result, its gradient, and for each query the logarithm
+// of the sum of the exponentials of its scores.
+struct BackwardInputs {
+  std::vector<double> o, d_o, statistics;
+};
+// Returns seeded values between -1 and 1 as gradient of o, exact in the type.
+std::vector<double> SeededGradient(const AttentionProblem& problem, std::string_view type,
+                                   uint64_t seed);
+// Compares the statistics of a forward call with those of the inputs.
+workload::Verification CheckStatistics(const AttentionProblem& problem, const Tensors& in,
+                                       const std::vector<double>& statistics, uint64_t seed);
+// Compares gradients of q, k and v with sums in double of the call's inputs, row by row. Those of
+// padding are not defined.
+workload::Verification CheckGradients(const AttentionProblem& problem, std::string_view type,
+                                      const Tensors& in, const BackwardInputs& backward,
+                                      Tensors gradients, uint64_t seed);
 
 }  // namespace dlroof::attention

@@ -43,7 +43,7 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t index) {
 //   of
 //       the sum of w |v|. These roundings are independent, so 4 x the root of the sum of (w v)^2,
 //       some eight standard deviations, is allowed if that is less: a wrong key among thousands is
-//       found. Then the rounding of o, and of weights below the least of f16
+//       found. Then the rounding of o, and of weights below f16's or fp8's least
 double RowError(const AttentionProblem& p, const Tensors& in, int64_t index,
                 std::span<const double> output, const workload::TypeRounding& rounding) {
   const auto row = RowOf(p, in, index);
@@ -100,6 +100,21 @@ Tensors SeededInputs(const AttentionProblem& p, std::string_view type, uint64_t 
           seeded(p.b * p.kv * p.k, 2, 1)};
 }
 
+std::vector<double> InPages(const CudnnAttentionCase& request, const std::vector<double>& rows,
+                            const std::vector<int64_t>& table) {
+  const auto& p = request.problem;
+  const int64_t page = request.page.value(), pages = (p.k + page - 1) / page;
+  std::vector<double> paged(static_cast<size_t>(p.b * pages * p.kv * page * p.d));
+  for (int64_t b = 0; b < p.b; ++b)
+    for (int64_t head = 0; head < p.kv; ++head)
+      for (int64_t key = 0; key < p.k; ++key) {
+        const int64_t at = table[static_cast<size_t>(b * pages + key / page)];
+        std::copy_n(rows.begin() + ((b * p.kv + head) * p.k + key) * p.d, p.d,
+                    paged.begin() + ((at * p.kv + head) * page + key % page) * p.d);
+      }
+  return paged;
+}
+
 void RunLoops(const AttentionProblem& p, const Tensors& in, std::vector<double>& o) {
   std::ranges::fill(o, 0.0);
   for (int64_t index = 0; index < p.b * p.h * p.q; ++index) {
@@ -113,8 +128,9 @@ void RunLoops(const AttentionProblem& p, const Tensors& in, std::vector<double>&
 
 workload::Verification Check(const AttentionProblem& p, std::string_view type, const Tensors& in,
                              const std::vector<double>& output, uint64_t seed) {
-  const auto error = [&, rounding = workload::RoundingOf(type).value()](int64_t row,
-                                                                        std::span<const double> o) {
+  auto rounding = workload::RoundingOf(type).value();
+  if (type == "e4m3") rounding.least /= kFp8Scale;
+  const auto error = [&](int64_t row, std::span<const double> o) {
     return RowError(p, in, row, o, rounding);
   };
   return workload::CheckOutput({.units = p.b * p.h * p.q,

@@ -2,8 +2,8 @@
 # dlroof_cuda_libraries.
 #
 # Accepts a toolkit of 12.6 or newer, or CUDA 13 from PyPI's wheels (ci/requirements-gpu.txt). Searches DLROOF_CUDA_ROOT if it is
-# set, otherwise nvcc on PATH, CUDA_PATH, CUDA_HOME and /usr/local/cuda. Without cuDNN 9.8 the module only lacks cuDNN's benchmarks,
-# since a GPU's ceilings and counters do not need cuDNN.
+# set, otherwise nvcc on PATH, CUDA_PATH, CUDA_HOME and /usr/local/cuda. Without cuDNN 9.8 and its frontend the module
+# only lacks cuDNN's benchmarks, since a GPU's ceilings and counters do not need cuDNN.
 set(DLROOF_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the wheels' folder nvidia/cu13 (default: search for it)")
 set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9.8 or newer if it is not beside CUDA (default: search for it; OFF: build without)")
 set(DLROOF_CUDA_ARCHS "" CACHE STRING "architectures of the kernels, as in CMAKE_CUDA_ARCHITECTURES (default: all; 90-real builds faster)")
@@ -154,7 +154,13 @@ if(DLROOF_CUDNN_LIBRARY)
   set(dlroof_cudnn_version "${CMAKE_MATCH_1}")
   string(REGEX MATCH "#define CUDNN_MINOR +([0-9]+)" dlroof_cudnn_match "${dlroof_cudnn_header}")
   string(APPEND dlroof_cudnn_version ".${CMAKE_MATCH_1}")
-  if(dlroof_cudnn_version VERSION_GREATER_EQUAL 9.8 AND dlroof_cudnn_version VERSION_LESS 10)
+  # The header-only frontend: in ci/requirements.txt, or installed where CMake looks.
+  list(TRANSFORM CMAKE_PREFIX_PATH APPEND "/lib/python3*/site-packages/include" OUTPUT_VARIABLE dlroof_places)
+  file(GLOB dlroof_places ${dlroof_places})
+  find_path(DLROOF_CUDNN_FRONTEND cudnn_frontend.h HINTS ${dlroof_places} "${DLROOF_CUDNN_INCLUDE}")
+  if(NOT DLROOF_CUDNN_FRONTEND)
+    set(dlroof_cudnn_text "without cuDNN: no cudnn_frontend.h was found (ci/requirements.txt has it)")
+  elseif(dlroof_cudnn_version VERSION_GREATER_EQUAL 9.8 AND dlroof_cudnn_version VERSION_LESS 10)
     set(DLROOF_IF_cudnn ON)
     set(dlroof_cudnn_text "with ${DLROOF_CUDNN_LIBRARY}")
   else()
@@ -195,6 +201,6 @@ target_link_libraries(dlroof_cuda_libraries INTERFACE "${DLROOF_CUBLASLT_LIBRARY
                       "${DLROOF_CUDART_LIBRARY}" rt ${CMAKE_DL_LIBS} Threads::Threads)
 target_link_options(dlroof_cuda_libraries INTERFACE LINKER:--no-as-needed)
 if(DLROOF_IF_cudnn)
-  target_include_directories(dlroof_cuda_libraries SYSTEM INTERFACE ${DLROOF_CUDNN_INCLUDE})
+  target_include_directories(dlroof_cuda_libraries SYSTEM INTERFACE ${DLROOF_CUDNN_INCLUDE} ${DLROOF_CUDNN_FRONTEND})
   target_link_libraries(dlroof_cuda_libraries INTERFACE "${DLROOF_CUDNN_LIBRARY}")
 endif()

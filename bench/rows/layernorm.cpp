@@ -1,5 +1,5 @@
 // Layer normalization, y = (x - mean) / sqrt(variance + epsilon) of a row, times a scale and plus a
-// shift per column.
+// shift per column; and RMS normalization, the same with a mean of 0 and without a shift.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void RunLoops(const RowsCase& norm, const Tensors<double>& in, std::vector<doubl
     double* const y = destination.data() + row * norm.rows.n;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; ++i) sum += x[i];
-    const double mean = sum / static_cast<double>(n);
+    const double mean = norm.op == &kRmsNorm ? 0 : sum / static_cast<double>(n);
     for (size_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
     const double factor =
         1 / std::sqrt(squares / static_cast<double>(n) + double{kLayerNormEpsilon});
@@ -35,13 +35,14 @@ void RunLoops(const RowsCase& norm, const Tensors<double>& in, std::vector<doubl
 // The allowed error is 2^-24 (f64: 2^-53) x (64 + sqrt(n)) of (|x| + |mean|) x scale / root +
 // |shift|, because a sum's rounding errors grow like the square root of its length and the mean is
 // subtracted; and for bf16 2^-8 of the result.
-double RowError(const RowsCase& /*norm*/, const Tensors<float>& in, std::span<const float> x,
+double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const float> x,
                 std::span<const double> y, const workload::TypeRounding& rounding) {
   const auto& scales = in.parameters[kScale];
   const auto& shifts = in.parameters[kShift];
   const auto n = static_cast<double>(y.size());
   double mean = 0, variance = 0, error = 0;
-  for (size_t i = 0; i < y.size(); ++i) mean += double{x[i]} / n;
+  if (norm.op != &kRmsNorm)
+    for (size_t i = 0; i < y.size(); ++i) mean += double{x[i]} / n;
   for (size_t i = 0; i < y.size(); ++i) variance += (x[i] - mean) * (x[i] - mean) / n;
   const double root = std::sqrt(variance + double{kLayerNormEpsilon});
   for (size_t i = 0; i < y.size(); ++i) {
@@ -123,5 +124,21 @@ const RowsOperator kLayerNorm = {"LayerNorm", kNameOptions, kNameOptions, "layer
                                     "normalization 2*N; scale and shift 1 per element each",
                  .benchdnn = {&kDriver},
                  .templates = "LayerNorm/cpu/onednn/fwd/{f32,bf16}/*/scale/shift\n"});
+
+const RowsOperator kRmsNorm = {"RmsNorm",
+                               {{"training"}, {"scale"}},
+                               {{"training"}, {"scale"}},
+                               "layer_normalization",
+                               Auxiliary,
+                               Inputs,
+                               RunLoops,
+                               RowError};
+
+[[maybe_unused]] static const bool rmsnorm_registered =
+    Register(kRmsNorm,
+             {.words = {"RMS normalization", {}},
+              .flop_convention = "M*(3*N+3): mean square 2*N, inverse root 3, "
+                                 "normalization N; scale 1 per element"},
+             false);
 
 }  // namespace dlroof::rows

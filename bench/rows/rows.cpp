@@ -50,8 +50,8 @@ workload::PreparedCall PrepareLoops(const RowsCase& request, uint64_t seed) {
   std::vector<const std::vector<double>*> regions = {&made->wide.source, &made->destination};
   for (const auto& values : made->wide.parameters) regions.push_back(&values);
   auto call = workload::PreparedLoops(
-      [made, request] { request.op->run(request, made->wide, made->destination); },
-      workload::WorkOfLogged(Logged(request)), regions);
+      [made, request] { request.op->run(request, made->wide, made->destination); }, WorkOf(request),
+      regions);
   call.verify = [made, request, seed, run = call.run] {
     run();
     return Check(request, made->in, made->destination, seed);
@@ -109,6 +109,10 @@ RowsCase ReadOnednnCase(const RowsOperator& op, const workload::BenchmarkName& n
   return ReadCase(op, name, {"f32", "bf16"}, op.onednn_options);
 }
 
+RowsCase ReadCudnnCase(const RowsOperator& op, const workload::BenchmarkName& name) {
+  return ReadCase(op, name, {"f32", "f16", "bf16"}, op.onednn_options);
+}
+
 void RequireMemory(const RowsCase& request) {
   const double elements = static_cast<double>(request.rows.m) * static_cast<double>(request.rows.n);
   workload::RequireHostMemory(
@@ -122,6 +126,17 @@ logs::PrimitiveText Logged(const RowsCase& request) {
           .tensors = fmt::format("src:{0}::blocked:ab::f0 dst:{0}::blocked:ab::f0", request.type),
           .auxiliary = request.op->auxiliary(request),
           .problem = fmt::format("{}x{}", request.rows.m, request.rows.n)};
+}
+
+Work WorkOf(const RowsCase& request) {
+  auto work = workload::WorkOfLogged(Logged(request));
+  if (request.op != &kRmsNorm) return work;
+  const auto rows = static_cast<double>(request.rows.m);
+  // The mean and its subtraction from each element, twice; the mean of a training step is written.
+  for (auto& [pipe, flops] : work.flops) flops -= 3 * rows * static_cast<double>(request.rows.n);
+  for (auto& [part, flops] : work.parts) flops -= 3 * rows * static_cast<double>(request.rows.n);
+  if (request.training) work.bytes[Level::kDram] -= 4 * rows;
+  return work;
 }
 
 std::vector<float> SeededRows(const RowsCase& request, uint64_t seed, float low, float high) {
@@ -176,18 +191,25 @@ std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
   return Reason{fmt::format("layout {}", tag)};
 }
 
-bool Register(const RowsOperator& op, workload::Op row) {
+bool Register(const RowsOperator& op, workload::Op row, bool by_onednn) {
   row.name = op.name;
   row.words.sweep = {{"rows", "m"}, {"columns", "n"}};
   row.directions = {"fwd"};
   workload::RegisterOp(std::move(row));
-  workload::RegisterBackend({std::string(op.name), "cpu", "onednn",
+  if (by_onednn)
+    workload::RegisterBackend({std::string(op.name), "cpu", "onednn",
+                               [&op](const workload::BenchmarkName& name) -> workload::Workload {
+                                 const auto logged =
+                                     logs::ReadPrimitive(Logged(ReadOnednnCase(op, name)));
+                                 return {.repro = suites::BenchdnnLine(logged)};
+                               },
+                               "oneDNN 3.2 or newer"});
+  workload::RegisterBackend({std::string(op.name), "gpu", "cudnn",
                              [&op](const workload::BenchmarkName& name) -> workload::Workload {
-                               const auto logged =
-                                   logs::ReadPrimitive(Logged(ReadOnednnCase(op, name)));
-                               return {.repro = suites::BenchdnnLine(logged)};
+                               ReadCudnnCase(op, name);
+                               return {};
                              },
-                             "oneDNN 3.2 or newer"});
+                             "cuDNN 9.8 or newer"});
   return workload::RegisterBackend(
       {std::string(op.name), "cpu", "reference",
        [&op](const workload::BenchmarkName& name) -> workload::Workload {

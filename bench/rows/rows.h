@@ -1,6 +1,7 @@
-// Operators that compute each row of a matrix from the same row of another: Softmax, LayerNorm and
-// Eltwise. A file per operator (softmax.cpp, ...) has what differs between them; here is what they
-// share: the problem, the parsed name, benchdnn's problems, the check, the plain loops.
+// Operators that compute each row of a matrix from the same row of another: Softmax, LayerNorm,
+// RmsNorm and Eltwise. A file per operator (softmax.cpp, ...) has what differs between them; here
+// is what they share: the problem, the parsed name, benchdnn's problems, the check, the plain
+// loops.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ struct Tensors {
 // What differs between the operators.
 struct RowsOperator {
   std::string_view name;                // "Softmax"
-  workload::OptionRows onednn_options;  // of names of the backend onednn
+  workload::OptionRows onednn_options;  // of names of the backends onednn and cudnn
   workload::OptionRows loops_options;   // of names of the backend reference
   // oneDNN's kind of primitive, and the auxiliary text of its log: "alg:softmax_accurate axis:1".
   std::string_view kind;
@@ -67,16 +68,18 @@ struct RowsOperator {
   double (*error)(const RowsCase& request, const Tensors<float>& in, std::span<const float> x,
                   std::span<const double> y, const workload::TypeRounding& rounding);
 };
-extern const RowsOperator kSoftmax, kLayerNorm, kEltwise;
+extern const RowsOperator kSoftmax, kLayerNorm, kRmsNorm, kEltwise;
 
 inline constexpr float kLayerNormEpsilon = 1e-5F;  // PyTorch's default
 
-// Indices of LayerNorm's parameters: a number per column, or none.
+// Indices of the parameters of LayerNorm, and of RmsNorm, which has no shift: a number per column,
+// or none.
 enum LayerNormParameter : size_t { kScale, kShift };
 
-// Parses a name of the backend onednn. Throws BadInput with the column, counted from the start of
-// the benchmark's full name.
+// Parse a name of the backend onednn (f32, bf16) or cudnn (f32, f16, bf16). Throw BadInput with the
+// column, counted from the start of the benchmark's full name.
 RowsCase ReadOnednnCase(const RowsOperator& op, const workload::BenchmarkName& name);
+RowsCase ReadCudnnCase(const RowsOperator& op, const workload::BenchmarkName& name);
 
 // Throws Unsupported if the machine lacks the memory for the two tensors, each in its type and as
 // f32, to fill it or to read it.
@@ -84,6 +87,9 @@ void RequireMemory(const RowsCase& request);
 
 // Returns the forward call as oneDNN logs it. Its work and benchdnn's line follow from this text.
 logs::PrimitiveText Logged(const RowsCase& request);
+// Returns the work of one call. That of RmsNorm, which oneDNN 3.2 lacks, is a layer normalization's
+// without mean.
+Work WorkOf(const RowsCase& request);
 
 // Returns the source's seeded values between low and high, exact in the case's type (f32 for f64).
 std::vector<float> SeededRows(const RowsCase& request, uint64_t seed, float low, float high);
@@ -110,8 +116,9 @@ suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benc
 // Returns why a layout of benchdnn ("abx", "any", "ba") is not row by row, or nothing if it is.
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions);
 
-// Registers the operator, its plain loops, and the names of the backend onednn. `row` lacks what
-// all operators on rows have: name, sweep parameters and directions. Returns true.
-bool Register(const RowsOperator& op, workload::Op row);
+// Registers the operator, its plain loops, and the names of the backends cudnn and, `by_onednn`,
+// onednn. `row` lacks what all operators on rows have: name, sweep parameters and directions.
+// Returns true.
+bool Register(const RowsOperator& op, workload::Op row, bool by_onednn = true);
 
 }  // namespace dlroof::rows

@@ -94,7 +94,10 @@ TEST(Attention, RefusalsCountColumnsInTheWholeName) {
         {"Attention/cpu/onednn/fwd/int8/b1h1q1k1d1", "column 26: expected a type (f32, bf16, f16)"},
         {"Attention/cpu/reference/fwd/f32/b1h1q1k1d1", "column 29: expected a type (f64)"},
         {"Attention/cpu/onednn/fwd/f32/b1h1q1k1", "column 38: expected 'd'"},
-        {"Attention/cpu/onednn/fwd/f32/b1h1q1k1d1/relu", "column 41"}})
+        {"Attention/cpu/onednn/fwd/f32/b1h1q1k1d1/relu", "column 41"},
+        {"Attention/gpu/cudnn/fwd/f32/b1h1q1k1d1", "expected a type (f16, bf16, fp8)"},
+        {"Attention/gpu/cudnn/bwd/f16/b1h1q1k1d1/page16", "column 40"},
+        {"Attention/gpu/cudnn/fwd/f16/b1h1q1k1d1/page16/training", "column 47"}})
     EXPECT_THAT(fakes::RefusalOf([&, text = name] { workload::MakeWorkload(text); }),
                 HasSubstr(reason))
         << name;
@@ -126,6 +129,23 @@ TEST(AttentionWork, IsThatOfTheVisiblePairs) {
               static_cast<double>(2 * p.d * (2 * p.b * p.h * p.q + 2 * p.kv * seen)))
         << ToText(p);
     EXPECT_EQ(work.launches, 4);
+    // Backward: five products; q, o, do, dq, k, v, dk, dv in 2 byte and the statistics in 4.
+    const auto back = WorkOf({.problem = p, .type = "f16", .backward = true});
+    EXPECT_EQ(
+        back.flops,
+        (std::map<std::string, double>{
+            {"fp16.matrix", static_cast<double>(10 * p.d * p.h * pairs)},
+            {"fp32.vector", static_cast<double>(6 * p.h * pairs + 2 * p.d * p.b * p.h * p.q)}}));
+    EXPECT_EQ(back.bytes.at(Level::kDram),
+              static_cast<double>(2 * p.d * (4 * p.b * p.h * p.q + 4 * p.kv * seen) +
+                                  4 * p.b * p.h * p.q))
+        << ToText(p);
+    const auto training = WorkOf({.problem = p, .type = "e4m3", .training = true, .page = 16});
+    EXPECT_EQ(training.flops.at("fp8.matrix"), products);
+    EXPECT_EQ(training.bytes.at(Level::kDram),
+              static_cast<double>(p.d * (2 * p.b * p.h * p.q + 2 * p.kv * seen) +
+                                  4 * p.b * p.h * p.q + 8 * p.b))  // one page each
+        << ToText(p);
   }
 }
 

@@ -72,13 +72,17 @@ TEST(RowsCase, RefusalsCountColumnsInTheWholeName) {
         {"LayerNorm/cpu/onednn/fwd/f32/m2n3/shift/scale", "'scale' cannot come after 'shift'"},
         {"LayerNorm/cpu/onednn/fwd/f16/m2n3", "column 26: expected a type (f32, bf16)"},
         {"Eltwise/cpu/onednn/fwd/f32/m2n3/relu", "column 33"},
+        {"RmsNorm/cpu/onednn/fwd/f32/m2n3", "RmsNorm"},
+        {"RmsNorm/gpu/cudnn/fwd/f16/m2n3/shift", "column 32"},
+        {"Softmax/gpu/cudnn/fwd/int8/m2n3", "expected a type (f32, f16, bf16)"},
         {"Eltwise/cpu/onednn/fwd/f32/m2n3/tanh/logistic", "tanh"}})
     EXPECT_THAT(refusal(name), HasSubstr(reason)) << name;
 }
 
 // Softmax of 4 numbers: 3 comparisons, 4 subtractions, 4 exponentials, 3 additions, 4 divisions.
 // Normalization of 4: mean 4 (3 additions, a division), variance 12, 1/sqrt(variance + epsilon) 3,
-// normalization 8; scale 4, shift 4. 0.5 * x * (1 + erf(c * x)) is 5 operations of an element.
+// normalization 8; scale 4, shift 4. Without mean: mean square 8, 3, normalization 4. 0.5 * x * (1
+// + erf(c * x)) is 5 operations of an element.
 TEST(RowsWork, IsWorkedByHand) {
   struct Row {
     RowsCase request;
@@ -90,9 +94,11 @@ TEST(RowsWork, IsWorkedByHand) {
         {CaseOf(kLayerNorm, "fwd/f32/m3n4"), 3 * 27, 4 * (12 + 12)},
         {CaseOf(kLayerNorm, "fwd/bf16/m3n4/training/scale/shift"), 3 * 35,
          2 * (12 + 12) + 4 * (3 + 3) + 4 * (4 + 4)},
+        {{&kRmsNorm, {3, 4}, "f16"}, 3 * 15, 2 * (12 + 12)},
+        {{&kRmsNorm, {3, 4}, "bf16", true, true}, 3 * 19, 2 * (12 + 12) + 4 * 3 + 4 * 4},
         {CaseOf(kEltwise, "fwd/bf16/m3n4/gelu_erf"), 12 * 5, 2 * (12 + 12)},
         {CaseOf(kEltwise, "fwd/f32/m3n4"), 12, 4 * (12 + 12)}}) {
-    const auto work = workload::WorkOfLogged(Logged(request));
+    const auto work = WorkOf(request);
     const std::string pipe = request.type == "f64" ? "fp64.vector" : "fp32.vector";
     EXPECT_EQ(work.flops, (std::map<std::string, double>{{pipe, flops}})) << request.op->name;
     EXPECT_EQ(work.bytes.at(Level::kDram), bytes) << request.op->name;
@@ -119,6 +125,10 @@ TEST(RowsLoops, AreTheDefinition) {
   EXPECT_THAT(
       Loops({&kLayerNorm, {1, 3}, "f64", false, true, true}, {{1, 2, 3}, {{2, 2, 2}, {1, 1, 1}}}),
       Pointwise(DoubleNear(1e-13), {1 - away, 1.0, 1 + away}));
+  // The mean square of 1, 2, 3 and -4 is 7.5.
+  const double root = std::sqrt(7.5 + double{kLayerNormEpsilon});
+  EXPECT_THAT(Loops({&kRmsNorm, {1, 4}, "f64", false, true}, {{1, 2, 3, -4}, {{2, 2, 2, 0.5}, {}}}),
+              Pointwise(DoubleNear(1e-13), {2 / root, 4 / root, 6 / root, -2 / root}));
   const auto at = [](Eltwise function, double x) {
     return Loops({&kEltwise, {1, 1}, "f64", false, false, false, function}, {{x}})[0];
   };
@@ -150,6 +160,8 @@ std::vector<float> RightResult(const RowsCase& request, const Tensors<float>& in
   std::vector<float> output(exact.begin(), exact.end());
   if (request.type == "bf16")
     for (float& value : output) value = workload::RoundToBf16(value);
+  if (request.type == "f16")
+    for (float& value : output) value = workload::RoundToF16(value);
   return output;
 }
 
@@ -177,7 +189,10 @@ TEST(RowsCheck, TakesTheRightResultAndFindsOneWrongElement) {
         ExpectCheckFindsOneElement({&kEltwise, rows, type, false, false, false, function});
     }
     ExpectCheckFindsOneElement({&kSoftmax, {300, 1}, type});
+    ExpectCheckFindsOneElement({&kRmsNorm, {17, 33}, type, false, true});
   }
+  for (const auto* const op : {&kSoftmax, &kLayerNorm, &kRmsNorm})
+    ExpectCheckFindsOneElement({op, {17, 33}, "f16", false, op != &kSoftmax, op == &kLayerNorm});
 }
 
 // A row whose sum lacks the largest of 1024 terms.
@@ -188,6 +203,15 @@ TEST(RowsCheck, FindsATermThatASoftmaxLacks) {
   const float lost = *std::max_element(wrong.begin(), wrong.begin() + 1024);
   for (size_t i = 0; i < 1024; ++i) wrong[i] /= 1 - lost;
   EXPECT_FALSE(Check(softmax, in, wrong, 5).ok) << lost;
+}
+
+// A normalization whose mean is, or is not, subtracted.
+TEST(RowsCheck, TellsTheNormalizationsApart) {
+  const RowsCase layer{&kLayerNorm, {2, 64}, "bf16", false, true},
+      rms{&kRmsNorm, {2, 64}, "bf16", false, true};
+  const auto in = kLayerNorm.inputs(layer, 5);
+  EXPECT_FALSE(Check(rms, in, RightResult(layer, in), 5).ok);
+  EXPECT_FALSE(Check(layer, in, RightResult(rms, in), 5).ok);
 }
 
 // The variance with n - 1 in the place of n is 0.1 % larger for 1024 elements.

@@ -1,0 +1,61 @@
+// What models are made of, by cuDNN on a GPU: every result is compared with sums in double.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "bench/cudnn/support.h"
+#include "tests/fakes/no_gpu.h"
+#include "tests/fakes/outcome.h"
+
+namespace dlroof {
+namespace {
+
+class ModelsOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    const auto status = cudaGetDeviceCount(&devices);
+    if (status != cudaSuccess || devices == 0)
+      GTEST_SKIP() << fakes::NeedsGpu(std::string("no GPU here: ") + cudaGetErrorString(status));
+    if (cudnn::ComputeCapability() < 80)
+      GTEST_SKIP() << fakes::NeedsGpu("cuDNN's attention needs a GPU of 8.0");
+  }
+
+  static void ExpectRight(const std::string& name) {
+    EXPECT_THAT(fakes::Outcome(name), testing::StartsWith("ok ")) << name;
+  }
+};
+
+TEST_F(ModelsOnGpu, AttentionAgreesWithTheLoops) {
+  std::vector<std::string> names = {"fwd/f16/b2h8q1k1000d128_kv2/page16",
+                                    "fwd/bf16/b2h8q64k1000d128_kv2br/page128",
+                                    "fwd/f16/b2h8q1k1000d128_l3:1000/training/page64"};
+  if (cudnn::ComputeCapability() >= 90)
+    names.insert(names.end(), {"fwd/fp8/b2h8q512k512d128_kv2", "fwd/fp8/b2h8q512k512d128_tl",
+                               "fwd/fp8/b2h8q512k512d128_l100:512"});
+  for (const std::string mask :
+       {"b2h8q512k512d128", "b2h8q512k512d128_kv2tl", "b2h8q512k512d128_kv1w128tl",
+        "b2h8q128k512d128_br", "b2h8q128k512d64_kv2w100br", "b2h8q500k500d128_l100:500",
+        "b2h8q100k300d64_l101:300br", "b2h8q1k1000d128_kv2", "b2h8q1k1000d128_kv2l10:1000"})
+    for (const auto* way : {"fwd/f16/", "fwd/bf16/", "bwd/f16/", "bwd/bf16/"})
+      names.push_back(way + mask);
+  for (const auto& name : names) ExpectRight("Attention/gpu/cudnn/" + name);
+}
+
+TEST_F(ModelsOnGpu, RowsAgreeWithTheLoops) {
+  for (const std::string type : {"f32", "f16"})
+    for (const std::string rows : {"m64n768", "m1000n1000", "m2048n4096"})
+      for (const auto& [op, options] : {std::pair("Softmax", ""),
+                                        {"LayerNorm", "/training/scale/shift"},
+                                        {"RmsNorm", "/scale"},
+                                        {"Eltwise", "/gelu_tanh"},
+                                        {"Eltwise", "/gelu_erf"}})
+        ExpectRight(fmt::format("{}/gpu/cudnn/fwd/{}/{}{}", op, type, rows, options));
+}
+
+}  // namespace
+}  // namespace dlroof
