@@ -223,28 +223,6 @@ TEST(TerminalReporter, WithoutAMachineStillShowsRateAndIntensity) {
               testing::ContainsRegex(std::string(kName) + " .* - +- +- +20.0 FLOP/s +5.00 "));
 }
 
-TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
-  record::Record record{.name = "x", .repetitions = {{.seconds = 1, .iterations = 1}}};
-  roofline::Placement placement;
-  const auto row = [&](double flops_per_second, double fraction) {
-    record.work[Provenance::kModelled] = {.flops = {{"fp32.vector", flops_per_second}},
-                                          .bytes = {{Level::kDram, flops_per_second / 59.8}}};
-    placement.classic = {{.fraction = fraction}};
-    placement.time = roofline::TimePoint{.times_over_roof = 1 / fraction};
-    return ResultRow(record, placement, 1);
-  };
-  EXPECT_THAT(row(190e9, 0.664),
-              HasSubstr("   66.4 %    compute     1.51x   190 GFLOP/s         59.8 "));
-  EXPECT_THAT(row(1.23e12, 0.0731),
-              HasSubstr("   7.31 %    compute     13.7x  1.23 TFLOP/s         59.8 "));
-  EXPECT_THAT(row(2e6, 0.00812),
-              HasSubstr("  0.812 %    compute      123x  2.00 MFLOP/s         59.8 "));
-  EXPECT_THAT(row(2e6, 1), HasSubstr("    100 %    compute     1.00x"));
-  placement.classic = {{.fraction_at_most = 0.00812}};
-  placement.time = roofline::TimePoint{.times_over_roof_at_least = 1 / 0.00812};
-  EXPECT_THAT(ResultRow(record, placement, 1), HasSubstr("  <= 0.812 %    compute   >= 123x"));
-}
-
 // Google Benchmark reports aggregates in a call of their own.
 TEST(Reporters, TakeAggregatesThatComeByThemselves) {
   BenchmarkRun median = Repetition(2);

@@ -473,12 +473,6 @@ TEST(GpuBreakdown, ScalesTracedTimesToAShorterCall) {
   EXPECT_DOUBLE_EQ(Sum(breakdown), 40);
 }
 
-TEST(GpuBreakdown, WithoutWavesHasNoTail) {
-  GpuCall call;
-  for (auto& kernel : call.kernels) kernel.facts.reset();
-  EXPECT_EQ(call.Made()->Find(ComponentKind::kTail), nullptr);
-}
-
 TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponents) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> any(0, 2);

@@ -267,15 +267,6 @@ TEST(Opportunities, AreAtLeastThisFarAboveARoofThatIsNotValidated) {
   EXPECT_THAT(out.str(), HasSubstr(", >= 3.00x its roof\n"));
 }
 
-TEST(WriteModels, WritesNoControlCharactersOfTheFile) {
-  auto models = SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10)}));
-  models[0].suite = "\x1b[2J";
-  models[0].options = {"\x07"};
-  std::ostringstream out;
-  document::Write({{document::ModelsTable(models)}}, 80, out);
-  EXPECT_THAT(out.str(), testing::Not(testing::ContainsRegex("[\x1b\x07]")));
-}
-
 record::Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
                       std::optional<double> launches) {
   record::Record record{.name = name, .repetitions = {{.seconds = seconds}}};
@@ -308,11 +299,6 @@ TEST(CountZeroFlopKernels, HasNoLaunchesIfThoseOfOneKernelAreUnknown) {
   EXPECT_FALSE(written.contains("zero_flop_launch_share"));
   EXPECT_FALSE(written.contains("set"));
   EXPECT_EQ(written["zero_flop_time_share"], 0.5);
-}
-
-TEST(CountZeroFlopKernels, ReturnsNothingWithoutSuchKernels) {
-  EXPECT_TRUE(CountZeroFlopKernels({Kernel("a/b", 1, {{"fp32.vector", 1}}, 1)}).empty());
-  EXPECT_TRUE(CountZeroFlopKernels({}).empty());
 }
 
 record::Record Best(const std::string& problem, std::optional<double> ratio,
