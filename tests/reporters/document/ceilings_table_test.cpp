@@ -20,7 +20,7 @@ using testing::Not;
 
 std::string Table(const roofline::PlacedRun& run, int width) {
   std::ostringstream out;
-  document::Write(CeilingsDocument(run.file.machines), width, out);
+  Write(CeilingsDocument(run.file.machines), width, out);
   return out.str();
 }
 
@@ -88,7 +88,7 @@ TEST(CeilingsDocument, ASpecifiedRateIsNeitherValidatedNorMeasured) {
 
 TEST(CeilingsDocument, IsOneTableWithoutVariantsUnlessAllIsAskedFor) {
   std::ostringstream out;
-  document::Write(CeilingsDocument(fakes::CeilingsRun().file.machines, false), 0, out);
+  Write(CeilingsDocument(fakes::CeilingsRun().file.machines, false), 0, out);
   EXPECT_THAT(out.str(), HasSubstr("with 2 threads\n"));
   for (const char* more : {"with 1 thread", "avx2", "the curve falls"})
     EXPECT_THAT(out.str(), Not(HasSubstr(more)));

@@ -22,9 +22,9 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Written(const document::Document& document, int width = 0) {
+std::string Written(const Document& document, int width = 0) {
   std::ostringstream out;
-  document::Write(document, width, out);
+  Write(document, width, out);
   return out.str();
 }
 
@@ -151,7 +151,7 @@ TEST(EnergyTable, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
 TEST(EnergyTable, IsSilentIfNoRecordAskedForEnergy) {
   record::Record record{.name = "x"};
   record.counting = {{"perf", {}, "2 groups"}};
-  document::Document document;
+  Document document;
   document.Add(EnergyTable({record}));
   EXPECT_TRUE(document.blocks.empty());
 }

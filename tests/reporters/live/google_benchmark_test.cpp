@@ -9,6 +9,7 @@
 #include "reporters/document/tables.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/small_run.h"
 
 namespace dlroof::live {
 namespace {
@@ -56,14 +57,10 @@ BenchmarkRun Repetition(double seconds_per_call) {
 // Three repetitions, whose median is 2 s.
 std::vector<BenchmarkRun> Three() { return {Repetition(1), Repetition(2), Repetition(4)}; }
 
+// 100 flop/s and 10 byte/s.
 machine::Machine OneThreadMachine() {
-  machine::Machine machine{
-      .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
-  machine::CeilingSet& one = machine.by_threads[1];
-  one.flops["fp32.vector"] = {
-      .per_second = 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
-  one.bytes[Level::kDram] = {
-      .per_second = 10, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  auto machine = fakes::SmallMachine();
+  machine.by_threads = {{1, machine.by_threads.at(2)}};
   return machine;
 }
 

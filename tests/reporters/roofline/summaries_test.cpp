@@ -7,6 +7,7 @@
 
 #include "reporters/document/tables.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/small_run.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -16,14 +17,9 @@ using testing::HasSubstr;
 
 // 100 flop/s and 10 byte/s; bf16 has a roof that is not validated.
 machine::Machine NetworkMachine() {
-  machine::Machine machine{
-      .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
-  machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {
-      .per_second = 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
-  all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reasons = {"noise"}};
-  all.bytes[Level::kDram] = {
-      .per_second = 10, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  auto machine = fakes::SmallMachine();
+  machine.by_threads[2].flops["bf16.matrix"] = {
+      .per_second = 1000, .how = "fake", .reasons = {"noise"}};
   return machine;
 }
 
